@@ -1,0 +1,207 @@
+# mas. The knobs are in config.mk; sources are found by themselves.
+#
+#   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
+#   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
+#   make test                              all tests; fault injection in its quick form
+#   make test-unit | test-cli | test-fault a part of them; test-fault is the full run
+#   make lint | format                     check the style and the rules | put the format right
+#   make bench | fuzz                      [FUZZ_SECONDS=20]
+#   make clean
+
+include config.mk
+
+BUILD ?= $(if $(SAN),build/san,build)
+
+# Floors of the house, lowest first; `make lint` checks who includes whom.
+FLOORS := base core memory wire host cmd
+
+SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
+OBJ := $(SRC:%.c=$(BUILD)/%.o)
+LIB_OBJ := $(filter-out $(BUILD)/src/main.o,$(OBJ))
+UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
+UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
+FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
+FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
+CLI_BATS := $(sort $(wildcard test/cli/*.bats))
+FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
+FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
+MAN := $(sort $(wildcard man/*.[1-8]))
+COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
+
+# ---- flags
+
+ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) 2>/dev/null && echo found),found)
+$(error $(PKG_CONFIG) does not find all of: $(PACKAGES). `sh scripts/quickstart.sh` installs them)
+endif
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+endif
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
+    -Wconversion -Wvla -Wwrite-strings -Wundef -Wno-unused-result
+# What every file is read with, by compilers and by lint alike.
+LANGUAGE := -std=c17 -D_GNU_SOURCE -Isrc -include src/base/banned.h \
+    -DMAS_VERSION='"$(VERSION)"' -DMAS_DATADIR='"$(DATADIR)"' $(PKG_CFLAGS)
+
+ifneq ($(SAN),)
+# The program ends at the first report, whatever the options in the environment say.
+PROTECT := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LINK_PROTECT := -fsanitize=$(SAN)
+else
+# Fortified functions need an optimiser.
+PROTECT := -fstack-protector-strong \
+    $(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+LINK_PROTECT := -Wl,-z,relro,-z,now
+endif
+
+ALL_CFLAGS = $(LANGUAGE) $(WARNINGS) -fPIE $(PROTECT) $(CPPFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pie $(LINK_PROTECT) -Wl,--as-needed $(LDFLAGS)
+
+# One line a file; whole commands with V=1, nothing with -s.
+Q := $(if $(V),,@)
+QUIET := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all clean install uninstall test test-unit test-cli test-fault lint bench fuzz format FORCE
+
+all: $(BUILD)/mas $(COMPLETION)
+
+# ---- the program
+
+# Files whose text is the flags and the list of objects: what depends on them is made anew when
+# either changes. -Werror is left out, so that DEV=1 alone rebuilds nothing.
+$(BUILD)/.flags: TEXT = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+$(BUILD)/.objects: TEXT = $(OBJ)
+$(BUILD)/.flags $(BUILD)/.objects: FORCE
+	@mkdir -p $(@D)
+	@text='$(subst ','\'',$(TEXT))'; \
+	    printf '%s\n' "$$text" | cmp -s - $@ || printf '%s\n' "$$text" > $@
+
+$(BUILD)/%.o: %.c $(BUILD)/.flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(DEV),-Werror) -MMD -MP -c -o $@ $<
+
+$(BUILD)/mas: $(OBJ) $(BUILD)/.objects
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $(OBJ) $(PKG_LIBS)
+
+# Everything but main(), for the programs under test/.
+$(BUILD)/libmas.a: $(LIB_OBJ) $(BUILD)/.objects
+	$(call say,AR,$@)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $(LIB_OBJ)
+
+# mas looks for templates/ beside the directory it is in.
+ifneq ($(SAN),)
+$(BUILD)/mas: | $(BUILD)/../templates
+$(BUILD)/../templates:
+	@mkdir -p $(@D)
+	$(Q)ln -sfn ../templates $@
+endif
+
+$(BUILD)/completion/mas.bash: SHELL_NAME := bash
+$(BUILD)/completion/_mas: SHELL_NAME := zsh
+$(BUILD)/completion/mas.fish: SHELL_NAME := fish
+$(COMPLETION): $(BUILD)/mas
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/mas completion $(SHELL_NAME) > $@
+
+# ---- installing
+
+# Templates keep their links and their executable bits; who may read them does not depend on the
+# umask of the clone.
+install: all
+	$(Q)$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(DATADIR)/templates' \
+	    '$(DESTDIR)$(BASH_COMPLETION_DIR)' '$(DESTDIR)$(ZSH_COMPLETION_DIR)' \
+	    '$(DESTDIR)$(FISH_COMPLETION_DIR)'
+	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
+	$(Q)set -e; for page in $(MAN); do \
+	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
+	    $(INSTALL) -d "$$dir"; $(INSTALL) -m 644 "$$page" "$$dir/"; \
+	done
+	$(Q)set -e; for source in templates/*; do \
+	    to='$(DESTDIR)$(DATADIR)'/$$source; \
+	    rm -rf "$$to"; cp -RP --preserve=mode,timestamps "$$source" "$$to"; \
+	    chmod -R u=rwX,go=rX "$$to"; \
+	done
+	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.bash '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas'
+	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/_mas '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas'
+	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.fish '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish'
+
+# Removes what `install` put there and no template that somebody added.
+uninstall:
+	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
+	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish'
+	$(Q)set -e; for page in $(MAN); do \
+	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
+	done
+	$(Q)set -e; for source in templates/*; do rm -rf '$(DESTDIR)$(DATADIR)'/$$source; done
+	$(Q)if [ -d '$(DESTDIR)$(DATADIR)' ]; then \
+	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)/templates'; \
+	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)'; \
+	fi
+
+# ---- testing
+
+$(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
+
+RUN_TESTS = MAS='$(abspath $(BUILD)/mas)' TEST_ROOT='$(CURDIR)' TEST_SAN='$(SAN)' \
+    scripts/run-tests.sh
+
+test: $(BUILD)/mas $(UNIT)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(CLI_BATS) $(UNIT)
+
+test-unit: $(UNIT) $(BUILD)/mas
+	@$(RUN_TESTS) $(UNIT)
+
+test-cli: $(BUILD)/mas
+	@$(RUN_TESTS) $(CLI_BATS)
+
+test-fault: $(BUILD)/mas
+	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
+
+bench: $(BUILD)/mas
+	@MAS='$(abspath $(BUILD)/mas)' TEST_ROOT='$(CURDIR)' test/bench/run.sh
+
+# The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
+# build directory of its own. New inputs stay there too.
+fuzz:
+	$(Q)$(MAKE) --no-print-directory BUILD=build/fuzz CC='$(FUZZ_CC)' \
+	    SAN=fuzzer-no-link,address,undefined LINK_PROTECT= fuzz-programs
+	$(Q)scripts/run-fuzz.sh build/fuzz '$(FUZZ_SECONDS)' $(FUZZ_SRC)
+
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ)
+$(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< \
+	    $(BUILD)/libmas.a $(PKG_LIBS)
+
+# ---- keeping it tidy
+
+lint:
+	@CC='$(CC)' scripts/lint/run.sh
+
+# For lint: the flags a file is read with, as shell words.
+.PHONY: print-flags
+print-flags:
+	@printf '%s\n' '$(subst ','\'',$(LANGUAGE))'
+
+.PHONY: print-warnings
+print-warnings:
+	@printf '%s\n' '$(WARNINGS)'
+
+format:
+	$(Q)clang-format -i $(FORMATTED)
+
+clean:
+	$(Q)rm -rf build
+
+-include $(OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)

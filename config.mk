@@ -1,0 +1,34 @@
+# The knobs. Each can be set in the environment or on make's command line.
+
+VERSION := 0.1.0
+
+# Where `make install` puts things. DESTDIR stands in front of every path, for packagers.
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINDIR ?= $(PREFIX)/bin
+DATADIR ?= $(PREFIX)/share/mas
+MANDIR ?= $(PREFIX)/share/man
+BASH_COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETION_DIR ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETION_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
+
+# The compiler (CC is make's own, cc) and what the user adds to ours.
+CFLAGS ?= -O2 -g
+CPPFLAGS ?=
+LDFLAGS ?=
+PKG_CONFIG ?= pkg-config
+INSTALL ?= install
+
+# Libraries, as pkg-config knows them.
+PACKAGES := libcjson inih uuid
+
+# DEV=1: warnings are errors.
+DEV ?=
+# SAN=address,undefined: build with these sanitizers, in a build directory of its own.
+SAN ?=
+# V=1: print whole commands.
+V ?=
+
+# Seconds that `make fuzz` gives each program.
+FUZZ_SECONDS ?= 20
+FUZZ_CC ?= clang

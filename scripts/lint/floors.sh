@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Who may name whom. Includes go down only: cmd -> host -> wire -> memory -> core -> base; main.c,
+# cmd.c and cmd.h are of cmd. A library has one file that includes its header, and base/proc.c alone
+# starts processes.
+. "$(dirname "$0")/lib.sh"
+mapfile -t sources < <(files 'src/**/*.[ch]')
+
+# Text without comments and without what stands in strings, lines kept, for each file as file:line:text.
+code() {
+    awk '
+        FNR == 1 { comment = 0 }
+        {
+            line = $0; out = ""
+            if (line !~ /^[ \t]*#[ \t]*include/) gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+            while (line != "") {
+                if (comment) {
+                    at = index(line, "*/")
+                    if (at == 0) break
+                    line = substr(line, at + 2); comment = 0
+                } else {
+                    at = match(line, /\/\*|\/\//)
+                    if (at == 0) { out = out line; break }
+                    out = out substr(line, 1, at - 1)
+                    if (substr(line, at, 2) == "//") break
+                    line = substr(line, at + 2); comment = 1
+                }
+            }
+            if (out != "") print FILENAME ":" FNR ":" out
+        }' "$@"
+}
+code=$(mktemp) || exit 1
+trap 'rm -f "$code"' EXIT
+code "${sources[@]}" >"$code"
+
+rc=0
+# complain TEXT: prints the lines of stdin, which are against the rules, and why.
+complain() {
+    local line
+    while IFS= read -r line; do
+        printf '%s\n    %s\n' "$line" "$1"
+        rc=1
+    done
+}
+
+# Includes of our own headers: the floor of the file and the floor of what it names.
+complain 'an include names a higher floor, or no floor at all' < <(
+    awk -F: '
+        BEGIN {
+            count = split("base core memory wire host cmd", names, " ")
+            for (i = 1; i <= count; i++) floor[names[i]] = i
+            # Programs of their own: they stand on everything below cmd, and nobody stands on them.
+            floor["serve"] = floor["archive"] = floor["chat"] = count
+        }
+        function dir_of(path) {
+            if (path == "cmd.h" || path == "cmd.c" || path == "main.c") return "cmd"
+            return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : ""
+        }
+        $3 ~ /^[ \t]*#[ \t]*include[ \t]*"/ {
+            from = dir_of(substr($1, 5))
+            split($3, part, "\"")
+            to = dir_of(part[2])
+            helper = to == "serve" || to == "archive" || to == "chat"
+            if (!(from in floor) || !(to in floor) || floor[to] > floor[from] ||
+                (floor[from] == count && from != to && (helper || from != "cmd" && to == "cmd")))
+                print
+        }' "$code"
+)
+
+# only HEADER FILE...: the system header is included by these files alone.
+only() {
+    local header=$1 allowed
+    shift
+    allowed=$(printf '|%s' "$@")
+    complain "only these include <$header>: $*" < <(
+        grep -E "#[ \t]*include[ \t]*<(.*/)?${header//./\\.}>" "$code" |
+            grep -vE "^src/(${allowed#|}):"
+    )
+}
+only cJSON.h base/json.c
+only ini.h base/ini.c
+only uuid.h base/id.c
+only sqlite3.h memory/store.c memory/search.c
+only microhttpd.h serve/http.c
+
+complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
+    grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \
+        "$code" | grep -v '^src/base/proc\.c:'
+)
+finish "$rc" "${#sources[@]} C files name only whom they may"

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Each header compiles alone, and twice in a row.
+. "$(dirname "$0")/lib.sh"
+read_flags
+mapfile -t headers < <(files 'src/**/*.h')
+rc=0
+check() {
+    local header=$1
+    shift
+    printf '#include "%s"\n#include "%s"\n' "${header#src/}" "${header#src/}" |
+        "${CC:-cc}" "$@" -Wall -Wextra -Werror -fsyntax-only -x c - 2>&1
+}
+export -f check
+# shellcheck disable=SC2016 # for the inner shell
+printf '%s\0' "${headers[@]}" |
+    xargs -0 -I{} -P "$JOBS" bash -c 'check "$@"' bash {} "${FLAGS[@]}" || rc=1
+finish "$rc" "${#headers[@]} headers compile alone"

@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# For sourcing by the scripts beside it: the project's files, and one line at the end.
+#
+# Each script checks one thing, runs alone as well as under run.sh, prints what it checked in one
+# line that starts with its name, and exits 1 where something is wrong.
+
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+LINT=$(basename "$0" .sh)
+# shellcheck disable=SC2034 # for the caller
+JOBS=$(nproc)
+
+# The tools this check needs.
+need() {
+    local tool
+    for tool; do
+        if ! command -v "$tool" >/dev/null; then
+            echo "$LINT: FAILED: $tool is not there; sh scripts/test.sh installs it"
+            exit 1
+        fi
+    done
+}
+
+# finish RC TEXT: the line that says what was done.
+finish() {
+    if (($1 != 0)); then
+        echo "$LINT: FAILED: $2"
+        exit 1
+    fi
+    echo "$LINT: $2"
+}
+
+# files GLOB...: those that exist, one a line.
+files() {
+    local file
+    shopt -s nullglob globstar
+    # shellcheck disable=SC2068 # globs are meant
+    for file in $@; do printf '%s\n' "$file"; done
+}
+
+# Sets FLAGS to what every C file is read with.
+read_flags() {
+    eval "FLAGS=($(make -s --no-print-directory print-flags))"
+    # shellcheck disable=SC2034 # for the caller
+    FLAGS+=(-Itest/unit)
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Every shell script and bats file passes shellcheck, and dash reads those that are for sh.
+. "$(dirname "$0")/lib.sh"
+need shellcheck dash
+mapfile -t scripts < <(
+    find scripts lib test .ci templates -type f \( -name '*.sh' -o -name '*.bash' -o -name '*.bats' \)
+    grep -rlIE --exclude='*.sh' --exclude='*.bash' --exclude='*.bats' \
+        '^#!.*[/ ](sh|bash|dash|bats)( |$)' scripts lib test .ci templates | while read -r file; do
+        head -n 1 "$file" | grep -q '^#!' && printf '%s\n' "$file"
+    done
+)
+rc=0
+printf '%s\0' "${scripts[@]}" |
+    xargs -0 -n 4 -P "$JOBS" shellcheck --external-sources --source-path=SCRIPTDIR:. || rc=1
+for script in "${scripts[@]}"; do
+    if head -n 2 "$script" | grep -qE '^#!.*[/ ]sh( |$)|shell=sh$'; then
+        dash -n "$script" || rc=1
+    fi
+done
+finish "$rc" "${#scripts[@]} scripts"
