@@ -1,0 +1,147 @@
+#include "base/err.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Ends text at max - 1 bytes with "...", not inside a UTF-8 character. */
+static void cut(char *text, size_t max)
+{
+    size_t end = max - sizeof("...");
+
+    for (int i = 0; i < 3 && end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80; i++)
+        end--;
+    memcpy(text + end, "...", sizeof("..."));
+}
+
+PRINTF_LIKE(3, 0)
+static void format(char *to, size_t max, const char *fmt, va_list args)
+{
+    int n = vsnprintf(to, max, fmt, args);
+
+    if (n < 0)
+        memcpy(to, "...", sizeof("..."));
+    else if ((size_t)n >= max)
+        cut(to, max);
+}
+
+/* All setters format into a buffer of their own first: an argument may be the old text. */
+static void set_text(struct err *err, int code, const char *text)
+{
+    err->code = code;
+    err->hint[0] = '\0';
+    memcpy(err->text, text, strlen(text) + 1);
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
+    char text[ERR_TEXT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    format(text, sizeof(text), fmt, args);
+    va_end(args);
+    set_text(err, code, text);
+    return -1;
+}
+
+int err_errno(struct err *err, const char *fmt, ...)
+{
+    int saved = errno;
+    char words[128];
+    char text[ERR_TEXT_MAX];
+    const char *known = strerrordesc_np(saved);
+    va_list args;
+
+    if (known != NULL)
+        (void)snprintf(words, sizeof(words), ": %s", known);
+    else
+        (void)snprintf(words, sizeof(words), ": error %d", saved);
+    /* A long subject is cut rather than the reason behind it. */
+    va_start(args, fmt);
+    format(text, sizeof(text) - strlen(words), fmt, args);
+    va_end(args);
+    memcpy(text + strlen(text), words, strlen(words) + 1);
+    set_text(err, MAS_FAILED, text);
+    errno = saved;
+    return -1;
+}
+
+int err_wrap(struct err *err, const char *fmt, ...)
+{
+    char text[ERR_TEXT_MAX];
+    size_t len;
+    int n;
+    va_list args;
+
+    va_start(args, fmt);
+    format(text, sizeof(text), fmt, args);
+    va_end(args);
+    len = strlen(text);
+    n = snprintf(text + len, sizeof(text) - len, ": %s", err->text);
+    if (n < 0 || (size_t)n >= sizeof(text) - len)
+        cut(text, sizeof(text));
+    memcpy(err->text, text, strlen(text) + 1);
+    return -1;
+}
+
+int err_hint(struct err *err, const char *fmt, ...)
+{
+    char hint[ERR_HINT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    format(hint, sizeof(hint), fmt, args);
+    va_end(args);
+    memcpy(err->hint, hint, strlen(hint) + 1);
+    return -1;
+}
+
+/* One write, so that the lines of parallel processes do not mix. */
+static void write_stderr(const struct str *s)
+{
+    size_t done = 0;
+
+    while (done < s->len) {
+        ssize_t n = write(STDERR_FILENO, s->data + done, s->len - done);
+
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return; /* nowhere left to complain */
+        done += (size_t)n;
+    }
+}
+
+void err_print(const struct err *err)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+
+    str_add(&s, "mas: ");
+    str_add_visible(&s, err->text, strlen(err->text));
+    str_addc(&s, '\n');
+    if (err->hint[0] != '\0') {
+        str_add_visible(&s, err->hint, strlen(err->hint));
+        str_addc(&s, '\n');
+    }
+    write_stderr(&s);
+}
+
+void err_warn(const char *fmt, ...)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+    char text[ERR_TEXT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    format(text, sizeof(text), fmt, args);
+    va_end(args);
+    str_add(&s, "mas: warning: ");
+    str_add_visible(&s, text, strlen(text));
+    str_addc(&s, '\n');
+    write_stderr(&s);
+}

@@ -1,0 +1,194 @@
+#include "base/file.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err)
+{
+    struct stat st;
+    _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return err_errno(err, "cannot read '%s'", name);
+    if (!S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        return err_set(err, MAS_FAILED, "cannot read '%s': it is not a regular file", name);
+    }
+    if (st.st_size < 0 || (size_t)st.st_size > max) {
+        errno = EFBIG;
+        return err_set(err, MAS_FAILED, "cannot read '%s': it is larger than %zu bytes", name, max);
+    }
+    size_t room = (size_t)st.st_size;
+    _cleanup_free_ char *text = mem_alloc(room + 1);
+    size_t len = 0;
+    while (len < room) {
+        ssize_t n = read(fd, text + len, room - len);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return err_errno(err, "cannot read '%s'", name);
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    text[len] = '\0';
+    *ret = text;
+    *ret_len = len;
+    text = NULL;
+    return 0;
+}
+
+int file_write_all(int fd, const void *bytes, size_t len)
+{
+    const char *p = bytes;
+    while (len > 0) {
+        ssize_t n = write(fd, p, len);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return -1;
+        p += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Opens a new file with exactly `mode`; `flags` adds O_EXCL or O_TRUNC. */
+static int open_new(int dir, const char *name, int flags, mode_t mode)
+{
+    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    if (fd != -1 && fchmod(fd, mode) == -1) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
+                struct err *err)
+{
+    _cleanup_close_ int fd = open_new(dir, name, O_EXCL, mode);
+    if (fd == -1 || file_write_all(fd, bytes, len) == -1)
+        return err_errno(err, "cannot write '%s'", name);
+    return 0;
+}
+
+int file_sync_dir(int dir, struct err *err)
+{
+    if (fsync(dir) == -1 && errno != EINVAL)
+        return err_errno(err, "cannot sync a directory (written, but not known to be durable)");
+    return 0;
+}
+
+int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
+                 struct err *err)
+{
+    _cleanup_free_ char *temp = mem_printf("%s.new", name);
+    _cleanup_close_ int fd = open_new(dir, temp, O_TRUNC, mode);
+    if (fd == -1)
+        return err_errno(err, "cannot write '%s'", name);
+    if (file_write_all(fd, bytes, len) == -1 || fsync(fd) == -1 ||
+        renameat(dir, temp, dir, name) == -1) {
+        (void)err_errno(err, "cannot write '%s'", name);
+        (void)unlinkat(dir, temp, 0);
+        return -1;
+    }
+    return file_sync_dir(dir, err);
+}
+
+int file_append(int dir, const char *name, const char *line, struct err *err)
+{
+    _cleanup_close_ int fd =
+        openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd == -1 || file_write_all(fd, line, strlen(line)) == -1)
+        return err_errno(err, "cannot write '%s'", name);
+    return 0;
+}
+
+static void on_alarm(int sig)
+{
+    (void)sig; /* only there to end flock() with EINTR */
+}
+
+/* flock(LOCK_EX) with a time limit, as flock(1) -w does it: a timer that interrupts the call. */
+static int lock_within(int fd, int wait_ms)
+{
+    if (wait_ms == LOCK_TRY || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return flock(fd, LOCK_EX | LOCK_NB);
+    if (wait_ms == LOCK_FOREVER) {
+        while (flock(fd, LOCK_EX) == -1)
+            if (errno != EINTR)
+                return -1;
+        return 0;
+    }
+    struct sigaction act = {.sa_handler = on_alarm};
+    struct sigaction was;
+    /* It fires again each 50 ms, so an alarm that comes before flock() sleeps is not the last. */
+    struct itimerval timer = {
+        .it_value = {.tv_sec = wait_ms / 1000, .tv_usec = (wait_ms % 1000) * 1000L},
+        .it_interval = {.tv_usec = 50000},
+    };
+    struct itimerval off = {.it_value = {0}};
+    (void)sigaction(SIGALRM, &act, &was);
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
+    int rc = flock(fd, LOCK_EX);
+    int saved = errno;
+    (void)setitimer(ITIMER_REAL, &off, NULL);
+    (void)sigaction(SIGALRM, &was, NULL);
+    errno = saved == EINTR ? EWOULDBLOCK : saved;
+    return rc;
+}
+
+/* "pid 123 (start)" as the holder wrote it, or "another process". */
+static void read_holder(int fd, char *buf, size_t size)
+{
+    ssize_t n = pread(fd, buf, size - 1, 0);
+    size_t len = n > 0 ? strcspn(buf, "\n") : 0;
+    if (n > 0 && len < (size_t)n)
+        buf[len] = '\0';
+    else
+        (void)snprintf(buf, size, "another process");
+}
+
+int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
+              int *ret_fd, struct err *err)
+{
+    _cleanup_close_ int fd =
+        openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd == -1)
+        return err_errno(err, "cannot lock %s: cannot open '%s'", what, name);
+    if (lock_within(fd, wait_ms) == -1) {
+        if (errno != EWOULDBLOCK)
+            return err_errno(err, "cannot lock %s", what);
+        char holder[64] = "";
+        read_holder(fd, holder, sizeof holder);
+        return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT,
+                       "cannot lock %s: %s has it", what, holder);
+    }
+    char line[64];
+    int len = snprintf(line, sizeof line, "pid %ld (%.20s)\n", (long)getpid(), who);
+    if (who[0] != '\0') { /* only told, never trusted: a failure changes nothing */
+        (void)!ftruncate(fd, 0);
+        (void)!pwrite(fd, line, (size_t)len, 0);
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+bool file_is_locked(int dir, const char *name)
+{
+    _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd != -1 && flock(fd, LOCK_SH | LOCK_NB) == -1 && errno == EWOULDBLOCK;
+}

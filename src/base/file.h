@@ -1,0 +1,52 @@
+/*
+ * Files that survive: read whole with a limit, replaced whole, appended to, locked.
+ *
+ * file_replace() writes "<name>.new", syncs it, renames it over <name> and syncs the directory, so a
+ * reader sees the old bytes or the new ones. Callers hold a lock that keeps them the only writer;
+ * what a killed one left behind is overwritten by the next.
+ */
+#ifndef MAS_BASE_FILE_H
+#define MAS_BASE_FILE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Reads the regular file `name` in `dir`, at most `max` bytes, not following a link. The bytes are
+ * NUL-terminated and the caller's. -1 with errno kept as it was (ENOENT where it is missing). */
+int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err);
+
+/* All bytes, or -1 with errno. */
+int file_write_all(int fd, const void *bytes, size_t len);
+
+/* Makes a new file with exactly this mode whatever the umask; EEXIST fails. Not synced. */
+int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
+                struct err *err);
+
+int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
+                 struct err *err);
+
+/* Makes the entries of a directory durable. Its error says: written, not known to be durable. */
+int file_sync_dir(int dir, struct err *err);
+
+/* Appends one line with one write; makes the file with 0600 where it is missing. */
+int file_append(int dir, const char *name, const char *line, struct err *err);
+
+/*
+ * Locks (flock on a file that is never renamed or removed while in use; the kernel drops the lock
+ * with the process). ret_fd is the caller's to close, which unlocks. The lock file's text names the
+ * holder for those who have to wait.
+ */
+enum { LOCK_TRY = 0, LOCK_FOREVER = -1 }; /* or milliseconds to wait */
+
+/* -1 with code MAS_CONFLICT (MAS_TIMEOUT after a wait) and the holder in the hint-free text when it
+ * is taken. `what` says what is locked, `who` what the holder does, e.g. "start". */
+int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
+              int *ret_fd, struct err *err);
+
+/* true if somebody holds the lock on this file now; false where it is free or missing. */
+bool file_is_locked(int dir, const char *name);
+
+#endif

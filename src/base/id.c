@@ -1,0 +1,53 @@
+#include "base/id.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <uuid/uuid.h>
+
+int id_make(char ret[ID_TEXT], struct err *err)
+{
+    uuid_t bytes;
+    ssize_t n;
+    do
+        n = getrandom(bytes, sizeof bytes, 0);
+    while (n == -1 && errno == EINTR);
+    if (n == -1)
+        return err_errno(err, "cannot make a session id: no random bytes");
+    if (n != (ssize_t)sizeof bytes)
+        return err_set(err, MAS_FAILED, "cannot make a session id: too few random bytes");
+    bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
+    bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
+    uuid_unparse_lower(bytes, ret);
+    return 0;
+}
+
+/* By hand, not by uuid_parse(): an index of ten thousand rows asks it for each. */
+bool id_is_valid(const char *text)
+{
+    static const char shape[] = "xxxxxxxx-xxxx-4xxx-vxxx-xxxxxxxxxxxx";
+
+    for (size_t i = 0; i < ID_TEXT - 1; i++) {
+        char c = text[i];
+        bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+        bool variant = c == '8' || c == '9' || c == 'a' || c == 'b';
+        if (shape[i] == 'x' ? !hex : shape[i] == 'v' ? !variant : c != shape[i])
+            return false;
+    }
+    return text[ID_TEXT - 1] == '\0';
+}
+
+bool id_normalise(const char *text, char ret[ID_TEXT])
+{
+    char lower[ID_TEXT];
+
+    if (strlen(text) != ID_TEXT - 1)
+        return false;
+    for (size_t i = 0; i < ID_TEXT; i++)
+        lower[i] = (char)tolower((unsigned char)text[i]);
+    if (!id_is_valid(lower))
+        return false;
+    memcpy(ret, lower, ID_TEXT);
+    return true;
+}

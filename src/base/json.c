@@ -1,0 +1,343 @@
+#include "base/json.h"
+
+#include "base/json_scan.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The text is scanned first, and cJSON sees only what is known to be right. What cJSON cannot tell
+ * afterwards is noted by the scan in document order, and the finished tree is walked in the same
+ * order: which numbers are exact integers (a double has lost that), and where each key stands.
+ */
+
+/* Walking the tree that cJSON made. */
+
+struct member {
+    const char *key;
+    size_t ordinal; /* of all keys in the document */
+};
+
+struct walk {
+    const char *integers; /* from the scan */
+    size_t numbers; /* seen so far */
+    size_t keys; /* likewise */
+    struct member twice; /* the first key that came a second time; key NULL: none */
+};
+
+static int member_cmp(const void *a, const void *b)
+{
+    const struct member *x = a;
+    const struct member *y = b;
+    int order = strcmp(x->key, y->key);
+
+    return order != 0 ? order : (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
+static void note_twice(struct walk *w, const struct member *later)
+{
+    if (w->twice.key == NULL || later->ordinal < w->twice.ordinal)
+        w->twice = *later;
+}
+
+enum { MEMBERS_FEW = 16 }; /* up to here comparing all with all beats sorting */
+
+static void check_members(struct walk *w, struct member *members, size_t count)
+{
+    if (count > MEMBERS_FEW) {
+        qsort(members, count, sizeof(*members), member_cmp);
+        for (size_t i = 1; i < count; i++) {
+            if (strcmp(members[i - 1].key, members[i].key) == 0)
+                note_twice(w, &members[i]);
+        }
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (members[i].key[0] == members[j].key[0] &&
+                strcmp(members[i].key, members[j].key) == 0)
+                note_twice(w, &members[i]);
+        }
+    }
+}
+
+static size_t count_children(const cJSON *node)
+{
+    size_t count = 0;
+
+    for (const cJSON *child = node->child; child != NULL; child = child->next)
+        count++;
+    return count;
+}
+
+/* valueint, which cJSON itself keeps for old callers only, says from here on whether a number is an
+ * exact integer. */
+static void walk(struct walk *w, cJSON *node)
+{
+    bool object = cJSON_IsObject(node);
+    struct member few[MEMBERS_FEW];
+    _cleanup_free_ struct member *many = NULL;
+    struct member *members = few;
+    size_t count = 0;
+
+    if (cJSON_IsNumber(node))
+        node->valueint = w->integers[w->numbers++] != 0;
+    if (object && count_children(node) > MEMBERS_FEW)
+        members = many = mem_grow(NULL, count_children(node), sizeof(*many));
+    for (cJSON *child = node->child; child != NULL; child = child->next) {
+        if (object)
+            members[count++] = (struct member){.key = child->string, .ordinal = w->keys++};
+        walk(w, child);
+    }
+    check_members(w, members, count);
+}
+
+static int fail_twice(struct json_scan *s, const struct member *twice)
+{
+    _cleanup_str_ struct str why = STR_INIT;
+
+    str_addf(&why, "key '%s' stands twice in one object", twice->key);
+    return json_scan_fail_key(s, twice->ordinal, str_text(&why));
+}
+
+/* Hands scanned text to cJSON and checks the tree. */
+static int build(struct json_scan *s, cJSON **ret)
+{
+    struct walk w = {.integers = str_text(&s->integers)};
+    const char *end = NULL;
+    cJSON *root = cJSON_ParseWithLengthOpts(s->text, s->pos, &end, false);
+
+    if (root == NULL || end != s->text + s->pos) {
+        cJSON_Delete(root);
+        return json_scan_fail(s, 0, "cannot be parsed"); /* memory, or a hole in the scan */
+    }
+    walk(&w, root);
+    if (w.twice.key != NULL) {
+        (void)fail_twice(s, &w.twice);
+        cJSON_Delete(root);
+        return -1;
+    }
+    *ret = root;
+    return 0;
+}
+
+int json_parse(const char *text, size_t len, size_t max_size, struct json **ret, struct err *err)
+{
+    struct json_scan s = {.text = text, .len = len, .wanted_key = SIZE_MAX, .err = err};
+    cJSON *root = NULL;
+    int rc;
+
+    if (len > max_size)
+        return err_set(err, MAS_DAMAGED, "%zu bytes of JSON, more than the %zu allowed", len,
+                       max_size);
+    rc = json_scan(&s);
+    if (rc == 0)
+        rc = build(&s, &root);
+    str_free(&s.integers);
+    if (rc == 0)
+        *ret = (struct json *)root;
+    return rc;
+}
+
+void json_free(struct json *root)
+{
+    cJSON_Delete((cJSON *)root);
+}
+
+void json_freep(struct json **root)
+{
+    json_free(*root);
+}
+
+/* Reading. cJSON's own functions take NULL and answer false. */
+
+static const cJSON *to_cjson(const struct json *node)
+{
+    return (const cJSON *)node;
+}
+
+bool json_is_object(const struct json *node)
+{
+    return cJSON_IsObject(to_cjson(node));
+}
+
+bool json_is_array(const struct json *node)
+{
+    return cJSON_IsArray(to_cjson(node));
+}
+
+bool json_is_string(const struct json *node)
+{
+    return cJSON_IsString(to_cjson(node));
+}
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+    if (!json_is_object(object))
+        return NULL;
+    return (const struct json *)cJSON_GetObjectItemCaseSensitive(to_cjson(object), key);
+}
+
+const char *json_text(const struct json *node)
+{
+    return cJSON_GetStringValue(to_cjson(node));
+}
+
+const char *json_get_text(const struct json *object, const char *key)
+{
+    return json_text(json_get(object, key));
+}
+
+bool json_bool(const struct json *node, bool fallback)
+{
+    return cJSON_IsBool(to_cjson(node)) ? cJSON_IsTrue(to_cjson(node)) : fallback;
+}
+
+int64_t json_int(const struct json *node, int64_t fallback)
+{
+    const cJSON *number = to_cjson(node);
+
+    /* valueint: see walk() */
+    return cJSON_IsNumber(number) && number->valueint ? (int64_t)number->valuedouble : fallback;
+}
+
+const struct json *json_first(const struct json *container)
+{
+    return container != NULL ? (const struct json *)to_cjson(container)->child : NULL;
+}
+
+const struct json *json_next(const struct json *node)
+{
+    return node != NULL ? (const struct json *)to_cjson(node)->next : NULL;
+}
+
+const char *json_key(const struct json *node)
+{
+    return node != NULL ? to_cjson(node)->string : NULL;
+}
+
+/* Writing. */
+
+/* Appends an ASCII character, or as \u00NN what must not stand in JSON or reach a terminal. */
+static void add_ascii(struct str *to, char c)
+{
+    static const char short_form[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+
+    for (const char *p = short_form; *p != '\0'; p += 2) {
+        if (c == p[0]) {
+            str_addc(to, '\\');
+            str_addc(to, p[1]);
+            return;
+        }
+    }
+    if ((unsigned char)c < 0x20 || c == 0x7F)
+        str_addf(to, "\\u%04x", (unsigned)c);
+    else
+        str_addc(to, c);
+}
+
+/* Code point of a valid UTF-8 character of two or three bytes. */
+static unsigned code_point(const char *text, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)text;
+
+    if (n == 2)
+        return ((u[0] & 0x1Fu) << 6) | (u[1] & 0x3Fu);
+    return ((u[0] & 0x0Fu) << 12) | ((u[1] & 0x3Fu) << 6) | (u[2] & 0x3Fu);
+}
+
+/* Appends the character of two bytes or more at text and returns its length. JSON is shown on
+ * terminals: what could move one, or turn text around, is escaped. */
+static size_t add_wide(struct str *to, const char *text, size_t len)
+{
+    size_t n = json_wide_char(text, len);
+    unsigned code = n == 2 || n == 3 ? code_point(text, n) : 0;
+
+    if (n == 0) {
+        str_add(to, "\xEF\xBF\xBD"); /* U+FFFD */
+        return 1;
+    }
+    if ((code >= 0x80 && code <= 0x9F) || (code >= 0x2028 && code <= 0x202E) ||
+        (code >= 0x2066 && code <= 0x2069))
+        str_addf(to, "\\u%04x", code);
+    else
+        str_addn(to, text, n);
+    return n;
+}
+
+static bool is_ordinary(char c)
+{
+    return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7F && c != '"' && c != '\\';
+}
+
+static void add_string(struct str *to, const char *text)
+{
+    size_t left = strlen(text);
+
+    str_reserve(to, left + 2);
+    str_addc(to, '"');
+    while (left > 0) {
+        size_t n = 0;
+
+        while (n < left && is_ordinary(text[n]))
+            n++;
+        if (n > 0) {
+            str_addn(to, text, n);
+        } else if ((unsigned char)*text < 0x80) {
+            add_ascii(to, *text);
+            n = 1;
+        } else {
+            n = add_wide(to, text, left);
+        }
+        text += n;
+        left -= n;
+    }
+    str_addc(to, '"');
+}
+
+/* What stands in front of a value: the comma, the key. */
+static void begin(struct json_out *out, const char *key)
+{
+    if (out->comma)
+        str_addc(out->to, ',');
+    if (key != NULL) {
+        add_string(out->to, key);
+        str_addc(out->to, ':');
+    }
+    out->comma = true;
+}
+
+void json_open(struct json_out *out, const char *key, char bracket)
+{
+    begin(out, key);
+    str_addc(out->to, bracket);
+    out->comma = false;
+}
+
+void json_close(struct json_out *out, char bracket)
+{
+    str_addc(out->to, bracket);
+    out->comma = true;
+}
+
+void json_put(struct json_out *out, const char *key, const char *text)
+{
+    begin(out, key);
+    if (text == NULL)
+        str_add(out->to, "null");
+    else
+        add_string(out->to, text);
+}
+
+void json_put_int(struct json_out *out, const char *key, int64_t n)
+{
+    begin(out, key);
+    str_addf(out->to, "%lld", (long long)n);
+}
+
+void json_put_bool(struct json_out *out, const char *key, bool b)
+{
+    begin(out, key);
+    str_add(out->to, b ? "true" : "false");
+}

@@ -1,0 +1,133 @@
+#include "base/kv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_key(const char *key, size_t len)
+{
+    if (len == 0 || len > 64 || key[0] < 'A' || key[0] > 'Z')
+        return false;
+    return strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") >= len;
+}
+
+/* Reads the value in [p, end) into *out; NULL on success, else what is wrong with it. */
+static const char *read_value(const char *p, const char *end, struct str *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./:@%+,-";
+    if (p == end || *p != '\'') {
+        for (; p < end; p++)
+            if (*p == '\0' || strchr(plain, *p) == NULL)
+                return "a value that needs quotes has none";
+        return NULL;
+    }
+    for (p++;;) {
+        const char *quote = memchr(p, '\'', (size_t)(end - p));
+        if (quote == NULL)
+            return "a quote is not closed";
+        str_addn(out, p, (size_t)(quote - p));
+        p = quote + 1;
+        if (p == end)
+            return NULL;
+        if (end - p < 3 || memcmp(p, "\\''", 3) != 0)
+            return "text follows a quoted value";
+        str_addc(out, '\'');
+        p += 3;
+    }
+}
+
+static int add_line(struct kv *kv, const char *line, const char *end, int number, struct err *err)
+{
+    const char *eq = memchr(line, '=', (size_t)(end - line));
+    if (eq == NULL || !is_key(line, (size_t)(eq - line)))
+        return err_set(err, MAS_DAMAGED, "line %d is not KEY=value", number);
+    for (const char *p = line; p < end; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            return err_set(err, MAS_DAMAGED, "line %d holds a control character", number);
+    if (kv->count == KV_PAIRS_MAX)
+        return err_set(err, MAS_DAMAGED, "more than %d keys", KV_PAIRS_MAX);
+
+    _cleanup_str_ struct str value = STR_INIT;
+    const char *wrong = read_value(eq + 1, end, &value);
+    if (eq + 1 < end && eq[1] != '\'')
+        str_addn(&value, eq + 1, (size_t)(end - eq - 1));
+    if (wrong != NULL)
+        return err_set(err, MAS_DAMAGED, "line %d: %s", number, wrong);
+
+    _cleanup_free_ char *key = mem_dupn(line, (size_t)(eq - line));
+    if (kv_get(kv, key) != NULL)
+        return err_set(err, MAS_DAMAGED, "line %d: %s stands there twice", number, key);
+    kv_put(kv, key, str_text(&value));
+    return 0;
+}
+
+int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err)
+{
+    const char *end = text + len;
+    int number = 0;
+
+    if (len > KV_FILE_MAX)
+        return err_set(err, MAS_DAMAGED, "larger than %d bytes", KV_FILE_MAX);
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        number++;
+        if (newline == NULL) {
+            kv_free(ret);
+            return err_set(err, MAS_DAMAGED, "line %d has no end", number);
+        }
+        if (add_line(ret, text, newline, number, err) == -1) {
+            kv_free(ret);
+            return -1;
+        }
+        text = newline + 1;
+    }
+    return 0;
+}
+
+void kv_free(struct kv *kv)
+{
+    for (size_t i = 0; i < kv->count; i++) {
+        free(kv->pairs[i].key);
+        free(kv->pairs[i].value);
+    }
+    free(kv->pairs);
+    kv->pairs = NULL;
+    kv->count = 0;
+}
+
+const char *kv_get(const struct kv *kv, const char *key)
+{
+    for (size_t i = 0; i < kv->count; i++)
+        if (strcmp(kv->pairs[i].key, key) == 0)
+            return kv->pairs[i].value;
+    return NULL;
+}
+
+void kv_put(struct kv *kv, const char *key, const char *value)
+{
+    free(kv_take(kv, key));
+    kv->pairs = mem_grow(kv->pairs, kv->count + 1, sizeof *kv->pairs);
+    kv->pairs[kv->count++] = (struct kv_pair){.key = mem_dup(key), .value = mem_dup(value)};
+}
+
+char *kv_take(struct kv *kv, const char *key)
+{
+    for (size_t i = 0; i < kv->count; i++) {
+        if (strcmp(kv->pairs[i].key, key) != 0)
+            continue;
+        char *value = kv->pairs[i].value;
+        free(kv->pairs[i].key);
+        memmove(&kv->pairs[i], &kv->pairs[i + 1], (kv->count - i - 1) * sizeof *kv->pairs);
+        kv->count--;
+        return value;
+    }
+    return NULL;
+}
+
+void kv_add(struct str *to, const char *key, const char *value)
+{
+    str_add(to, key);
+    str_addc(to, '=');
+    str_add_shell(to, value, false);
+    str_addc(to, '\n');
+}

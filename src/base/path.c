@@ -1,0 +1,162 @@
+#include "base/path.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The fallback of path_open_beneath(): one openat() a part, each refusing a link. */
+static int open_parts(int dir, const char *rel, int flags)
+{
+    _cleanup_free_ char *copy = mem_dup(rel);
+    _cleanup_close_ int at = -1;
+    char *save = NULL;
+
+    if (rel[0] == '/') {
+        errno = EXDEV;
+        return -1;
+    }
+    char *part = strtok_r(copy, "/", &save);
+    if (part == NULL) {
+        errno = ENOENT;
+        return -1;
+    }
+    for (;;) {
+        char *next = strtok_r(NULL, "/", &save);
+        if (strcmp(part, "..") == 0) {
+            errno = EXDEV;
+            return -1;
+        }
+        int how = next != NULL ? O_PATH | O_DIRECTORY : flags;
+        int fd = openat(at == -1 ? dir : at, part, how | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd == -1) {
+            struct stat st;
+            /* O_DIRECTORY hides that it was a link */
+            if (errno == ENOTDIR &&
+                fstatat(at == -1 ? dir : at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISLNK(st.st_mode))
+                errno = ELOOP;
+            return -1;
+        }
+        if (next == NULL)
+            return fd;
+        fd_closep(&at);
+        at = fd;
+        part = next;
+    }
+}
+
+int path_open_beneath(int dir, const char *rel, int flags)
+{
+    struct open_how how = {
+        .flags = (__u64)(unsigned)(flags | O_CLOEXEC),
+        .mode = (flags & O_CREAT) != 0 ? 0600 : 0,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+    };
+    int fd = (int)syscall(SYS_openat2, dir, rel, &how, sizeof how);
+    if (fd == -1 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
+        return open_parts(dir, rel, flags);
+    return fd;
+}
+
+int path_open_dir(int dir, const char *name)
+{
+    return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int path_make_dirs(const char *path, struct err *err)
+{
+    _cleanup_free_ char *copy = mem_dup(path);
+
+    for (char *p = copy + 1;; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char was = *p;
+        *p = '\0';
+        if (mkdir(copy, 0777) == -1 && errno != EEXIST)
+            return err_errno(err, "cannot make directory '%s'", copy);
+        *p = was;
+        if (was == '\0')
+            return 0;
+    }
+}
+
+char *path_canonical(const char *path)
+{
+    return realpath(path, NULL);
+}
+
+char *path_exe(void)
+{
+    char buf[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
+    if (n <= 0)
+        return NULL;
+    return mem_dupn(buf, (size_t)n);
+}
+
+char *path_exe_dir(void)
+{
+    char *exe = path_exe();
+    char *slash = exe != NULL ? strrchr(exe, '/') : NULL;
+    if (slash != NULL)
+        *slash = '\0';
+    return exe;
+}
+
+static bool is_program(int dir, const char *path)
+{
+    struct stat st;
+    return fstatat(dir, path, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+           faccessat(dir, path, X_OK, AT_EACCESS) == 0;
+}
+
+char *path_find_program(const char *name, const char *search, int dir)
+{
+    if (name[0] == '\0')
+        return NULL;
+    if (strchr(name, '/') != NULL)
+        return is_program(dir, name) ? mem_dup(name) : NULL;
+    if (search == NULL || search[0] == '\0')
+        search = "/usr/local/bin:/usr/bin:/bin";
+    for (;;) {
+        const char *end = strchrnul(search, ':');
+        char *path = end == search
+                         ? mem_printf("./%s", name)
+                         : mem_printf("%.*s/%s", (int)(end - search), search, name);
+        if (is_program(dir, path))
+            return path;
+        free(path);
+        if (*end == '\0')
+            return NULL;
+        search = end + 1;
+    }
+}
+
+const char *path_type_name(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return "a file";
+    case S_IFDIR:
+        return "a directory";
+    case S_IFLNK:
+        return "a symbolic link";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "of unknown type";
+    }
+}

@@ -1,0 +1,41 @@
+/*
+ * Paths: joining, opening below a directory, finding programs.
+ */
+#ifndef MAS_BASE_PATH_H
+#define MAS_BASE_PATH_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Opens `rel` below the directory open at `dir`, never leaving it and never following a symbolic
+ * link, by openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS) or, on kernels before 5.6 and where a
+ * sandbox forbids it, part by part. O_CLOEXEC is added. Returns a descriptor, or -1 with errno
+ * (ELOOP for a link, EXDEV for a path that leads out).
+ */
+int path_open_beneath(int dir, const char *rel, int flags);
+
+/* Opens a directory by name in `dir` (AT_FDCWD for a path), not following a link in the last part. */
+int path_open_dir(int dir, const char *name);
+
+/* mkdir -p: makes what is missing with 0777 and the umask. */
+int path_make_dirs(const char *path, struct err *err);
+
+/* Absolute path without links, or NULL with errno. The caller frees. */
+char *path_canonical(const char *path);
+
+/* Directory of the running program, or NULL. The caller frees. */
+char *path_exe_dir(void);
+/* The running program itself. The caller frees. */
+char *path_exe(void);
+
+/* The path that execvp() would take for `name` with this PATH, or NULL. `dir` is where a name with a
+ * slash, and relative parts of PATH, start from. The caller frees. */
+char *path_find_program(const char *name, const char *search, int dir);
+
+/* Words for the type in st_mode: "a directory", "a symbolic link", ... */
+const char *path_type_name(mode_t mode);
+
+#endif

@@ -1,0 +1,192 @@
+#include "base/proc.h"
+
+#include "base/file.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
+
+/* In the child: nothing of this process but what the spec says reaches the program. */
+__attribute__((noreturn)) static void become(const struct proc_spec *spec, const int fds[3])
+{
+    sigset_t none;
+
+    for (int i = 0; i < 3; i++)
+        if (dup2(fds[i], i) == -1)
+            _exit(127);
+    (void)syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
+        _exit(127);
+    struct rlimit limit;
+    if (spec->raise_nofile && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)signal(sig, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)execve(spec->file, spec->argv, spec->envp != NULL ? spec->envp : environ);
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+/* Standard input for a child: a memory file, so that no write to it can block or raise SIGPIPE. */
+static int open_input(const struct proc_spec *spec)
+{
+    if (spec->input == NULL)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd == -1)
+        return -1;
+    if (file_write_all(fd, spec->input, spec->input_len) == -1 || lseek(fd, 0, SEEK_SET) == -1) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
+{
+    _cleanup_close_ int in = open_input(spec);
+    int out[2] = {-1, -1};
+    int errs[2] = {-1, -1};
+
+    if (in == -1 || pipe2(out, O_CLOEXEC) == -1)
+        return err_errno(err, "cannot start '%s'", spec->file);
+    if (pipe2(errs, O_CLOEXEC) == -1) {
+        (void)err_errno(err, "cannot start '%s'", spec->file);
+        close(out[0]);
+        close(out[1]);
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        become(spec, (int[]){in, out[1], errs[1]});
+    int saved = errno;
+    close(out[1]);
+    close(errs[1]);
+    int pidfd = pid == -1 ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd == -1) {
+        errno = pid == -1 ? saved : errno;
+        (void)err_errno(err, "cannot start '%s'", spec->file);
+        if (pid != -1) {
+            (void)kill(pid, SIGKILL);
+            (void)waitpid(pid, NULL, 0);
+        }
+        close(out[0]);
+        close(errs[0]);
+        return -1;
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    (void)fcntl(errs[0], F_SETFL, O_NONBLOCK);
+    *ret = (struct proc){.pid = pid,
+                         .pidfd = pidfd,
+                         .out = out[0],
+                         .err = errs[0],
+                         .output_max = spec->output_max,
+                         .deadline = time_monotonic_ms() + spec->timeout_ms,
+                         .file = spec->file};
+    return 0;
+}
+
+/* Reads what is there. Closes and forgets *fd at its end. -1 if it is more than `max` bytes. */
+static int drain(int *fd, struct str *to, size_t max)
+{
+    for (;;) {
+        if (*fd == -1)
+            return 0;
+        str_reserve(to, CHUNK);
+        ssize_t n = read(*fd, to->data + to->len, CHUNK - 1);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1 && errno == EAGAIN)
+            return 0;
+        if (n <= 0) {
+            fd_closep(fd);
+            *fd = -1;
+            return 0;
+        }
+        to->len += (size_t)n;
+        to->data[to->len] = '\0';
+        if (to->len > max)
+            return -1;
+    }
+}
+
+static void drain_errors(struct proc *proc, struct str *to)
+{
+    size_t was = to->len;
+    if (drain(&proc->err, to, STDERR_MAX) == -1 && to->len > STDERR_MAX) {
+        to->len = was > STDERR_MAX ? was : STDERR_MAX;
+        to->data[to->len] = '\0';
+    }
+}
+
+static void release(struct proc *proc)
+{
+    fd_closep(&proc->out);
+    fd_closep(&proc->err);
+    fd_closep(&proc->pidfd);
+}
+
+static int end_early(struct proc *proc, struct err *err, int code, const char *why)
+{
+    (void)kill(proc->pid, SIGKILL);
+    (void)waitpid(proc->pid, NULL, 0);
+    release(proc);
+    return err_set(err, code, "cannot run '%s': %s", proc->file, why);
+}
+
+int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
+{
+    for (bool ended = false; !ended;) {
+        struct pollfd fds[] = {{.fd = proc->pidfd, .events = POLLIN},
+                               {.fd = proc->out, .events = POLLIN},
+                               {.fd = proc->err, .events = POLLIN}};
+        int64_t left = proc->deadline - time_monotonic_ms();
+        if (left <= 0)
+            return end_early(proc, err, MAS_TIMEOUT, "it did not end in time");
+        if (poll(fds, ARRAY_LEN(fds), (int)left) == -1 && errno != EINTR)
+            return end_early(proc, err, MAS_FAILED, "cannot wait for it");
+        ended = fds[0].revents != 0;
+        drain_errors(proc, &ret->err);
+        if (drain(&proc->out, &ret->out, proc->output_max) == -1)
+            return end_early(proc, err, MAS_FAILED, "it prints too much");
+    }
+    int status = 0;
+    while (waitpid(proc->pid, &status, 0) == -1 && errno == EINTR)
+        ;
+    ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    drain_errors(proc, &ret->err);
+    int rc = drain(&proc->out, &ret->out, proc->output_max);
+    release(proc);
+    if (rc == -1)
+        return err_set(err, MAS_FAILED, "cannot run '%s': it prints too much", proc->file);
+    return 0;
+}
+
+void proc_result_free(struct proc_result *result)
+{
+    str_free(&result->out);
+    str_free(&result->err);
+}
+
+int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err)
+{
+    (void)execve(file, argv, envp != NULL ? envp : environ);
+    return err_errno(err, "cannot run '%s'", file);
+}

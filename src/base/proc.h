@@ -1,0 +1,80 @@
+/*
+ * Processes: the only file that forks and execs. No shell is ever between mas and a program.
+ *
+ *     struct proc proc;
+ *     if (proc_start(&spec, &proc, err) == -1) ...
+ *     ... other work while it runs ...
+ *     if (proc_finish(&proc, &result, err) == -1) ...
+ */
+#ifndef MAS_BASE_PROC_H
+#define MAS_BASE_PROC_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proc_spec {
+    const char *file; /* path of the program, not looked up */
+    char *const *argv; /* NULL-terminated */
+    char *const *envp; /* NULL: this process's own */
+    int cwd; /* directory to start in, by descriptor; -1: the present one */
+    const char *input; /* what it reads from its standard input; NULL: /dev/null */
+    size_t input_len;
+    size_t output_max; /* more bytes than this on stdout are an error */
+    int timeout_ms; /* from the start; then it is killed and MAS_TIMEOUT returned */
+    bool raise_nofile; /* soft descriptor limit up to the hard one, for a server it may start */
+};
+
+struct proc {
+    pid_t pid;
+    int pidfd, out, err;
+    size_t output_max;
+    int64_t deadline; /* monotonic ms */
+    const char *file; /* borrowed from the spec */
+};
+
+struct proc_result {
+    int status; /* exit code, or 128 + signal */
+    struct str out;
+    struct str err; /* at most 64 KiB, the rest is dropped */
+};
+
+#define PROC_RESULT_INIT                                                                           \
+    {                                                                                              \
+        .status = -1                                                                               \
+    }
+
+int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
+/* Waits for the end of the process, not for that of children it left behind. Releases *proc. */
+int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
+void proc_result_free(struct proc_result *result);
+
+/* Replaces this process; returns only on failure. */
+int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err);
+
+/* A process in /proc that another may not be: a pid that is reused has another start time. */
+struct proc_id {
+    pid_t pid;
+    uint64_t start; /* clock ticks after boot */
+};
+
+/*
+ * Lists the processes of this user (own ones, threads not counted) whose environment holds exactly
+ * `entry` ("MAS_SESSION_ID=..."), as it was at their exec. Programs whose name is "tmux: server" are
+ * left out, as are this process and its ancestors. The caller frees *ret.
+ */
+size_t proc_find_by_env(const char *entry, struct proc_id **ret);
+/* true while it exists and is no zombie. */
+bool proc_is_alive(const struct proc_id *id);
+/* Identity of a running pid; false where there is none. */
+bool proc_identify(pid_t pid, struct proc_id *ret);
+/* Sends a signal to exactly this process, never to one that has its number now. */
+void proc_signal(const struct proc_id *id, int sig);
+/* Waits until none of them lives or timeout_ms have passed; returns how many still live. */
+size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms);
+
+#endif

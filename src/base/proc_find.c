@@ -1,0 +1,178 @@
+/* The part of base/proc.h that looks at processes which are not our children. */
+#include "base/file.h"
+#include "base/proc.h"
+#include "base/time.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ENVIRON_MAX = 4 << 20 };
+
+/* What /proc/<pid>/stat says; comm may hold anything, so fields count from the last ')'. */
+struct stat_line {
+    char comm[20];
+    char state;
+    pid_t parent;
+    uint64_t start;
+};
+
+static bool read_stat(pid_t pid, struct stat_line *ret)
+{
+    char path[40];
+    char text[1024];
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof text - 1);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    char *open_paren = strchr(text, '(');
+    char *close_paren = strrchr(text, ')');
+    if (open_paren == NULL || close_paren == NULL || close_paren < open_paren)
+        return false;
+    (void)snprintf(ret->comm, sizeof ret->comm, "%.*s", (int)(close_paren - open_paren - 1),
+                   open_paren + 1);
+    char *p = close_paren + 2;
+    ret->state = *p;
+    for (int field = 3; field < 22 && p != NULL; field++) {
+        p = strchr(p, ' ');
+        if (p == NULL)
+            return false;
+        p++;
+        if (field == 3)
+            ret->parent = (pid_t)strtol(p, NULL, 10);
+    }
+    ret->start = strtoull(p, NULL, 10);
+    return true;
+}
+
+bool proc_identify(pid_t pid, struct proc_id *ret)
+{
+    struct stat_line line;
+    if (pid <= 0 || !read_stat(pid, &line))
+        return false;
+    *ret = (struct proc_id){.pid = pid, .start = line.start};
+    return true;
+}
+
+bool proc_is_alive(const struct proc_id *id)
+{
+    struct stat_line line;
+    return read_stat(id->pid, &line) && line.start == id->start && line.state != 'Z' &&
+           line.state != 'X';
+}
+
+/* Opens a descriptor that names the process itself; -1 where it is gone. */
+static int open_process(const struct proc_id *id)
+{
+    int fd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    if (fd != -1 && !proc_is_alive(id)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+void proc_signal(const struct proc_id *id, int sig)
+{
+    _cleanup_close_ int fd = open_process(id);
+    if (fd != -1)
+        (void)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+}
+
+size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms)
+{
+    int64_t deadline = time_monotonic_ms() + timeout_ms;
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct pollfd fd = {.fd = open_process(&ids[i]), .events = POLLIN};
+        while (fd.fd != -1 && fd.revents == 0) {
+            int64_t ms = deadline - time_monotonic_ms();
+            int n = poll(&fd, 1, ms > 0 ? (int)ms : 0);
+            if (n == 0 || (n == -1 && errno != EINTR))
+                break;
+        }
+        if (fd.fd != -1)
+            close(fd.fd);
+        left += proc_is_alive(&ids[i]);
+    }
+    return left;
+}
+
+/* Reads /proc/<pid>/environ whole; the kernel gives its size only by reading. */
+static bool environ_holds(int proc_dir, const char *pid, const char *entry)
+{
+    char path[64];
+    _cleanup_str_ struct str text = STR_INIT;
+
+    (void)snprintf(path, sizeof path, "%.20s/environ", pid);
+    _cleanup_close_ int fd = openat(proc_dir, path, O_RDONLY | O_CLOEXEC);
+    if (fd == -1)
+        return false;
+    while (text.len < ENVIRON_MAX) {
+        str_reserve(&text, 16384);
+        ssize_t n = read(fd, text.data + text.len, 16383);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        text.len += (size_t)n;
+        text.data[text.len] = '\0';
+    }
+    size_t len = strlen(entry) + 1;
+    for (size_t i = 0; i + len <= text.len; i += strlen(text.data + i) + 1)
+        if (memcmp(text.data + i, entry, len) == 0)
+            return true;
+    return false;
+}
+
+static bool is_ancestor(pid_t pid)
+{
+    struct stat_line line;
+    for (pid_t at = getpid(); at > 1; at = line.parent) {
+        if (at == pid)
+            return true;
+        if (!read_stat(at, &line))
+            return false;
+    }
+    return false;
+}
+
+size_t proc_find_by_env(const char *entry, struct proc_id **ret)
+{
+    struct proc_id *found = NULL;
+    size_t count = 0;
+    struct dirent *d;
+    DIR *dir = opendir("/proc");
+
+    while (dir != NULL && (d = readdir(dir)) != NULL) {
+        struct stat st;
+        struct stat_line line;
+        if (!isdigit((unsigned char)d->d_name[0]) ||
+            fstatat(dirfd(dir), d->d_name, &st, 0) == -1 || st.st_uid != geteuid() ||
+            !environ_holds(dirfd(dir), d->d_name, entry))
+            continue;
+        pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+        if (!read_stat(pid, &line) || line.state == 'Z' || str_starts(line.comm, "tmux: server") ||
+            is_ancestor(pid))
+            continue;
+        found = mem_grow(found, count + 1, sizeof *found);
+        found[count++] = (struct proc_id){.pid = pid, .start = line.start};
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    *ret = found;
+    return count;
+}

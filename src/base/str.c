@@ -1,0 +1,449 @@
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Memory. */
+
+/* Not exit(): this may be a forked child or a thread, whose buffers are not its own to flush. */
+static _Noreturn void out_of_memory(void)
+{
+    static const char line[] = "mas: out of memory\n";
+    ssize_t ignored = write(STDERR_FILENO, line, sizeof(line) - 1);
+
+    (void)ignored;
+    _exit(MAS_FAILED);
+}
+
+void *mem_alloc(size_t size)
+{
+    void *p = calloc(1, size > 0 ? size : 1);
+
+    if (p == NULL)
+        out_of_memory();
+    return p;
+}
+
+void *mem_grow(void *old, size_t count, size_t size)
+{
+    bool none = count == 0 || size == 0; /* would free */
+    void *p = reallocarray(old, none ? 1 : count, none ? 1 : size);
+
+    if (p == NULL)
+        out_of_memory();
+    return p;
+}
+
+char *mem_dupn(const char *text, size_t len)
+{
+    char *copy;
+
+    if (len == SIZE_MAX)
+        out_of_memory();
+    copy = mem_grow(NULL, len + 1, 1);
+    if (len > 0)
+        memcpy(copy, text, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *mem_dup(const char *text)
+{
+    return text == NULL ? NULL : mem_dupn(text, strlen(text));
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n == -1)
+        out_of_memory();
+    return text;
+}
+
+void mem_freep(void *p)
+{
+    void *memory;
+
+    memcpy(&memory, p, sizeof(memory)); /* p points at a pointer of any type */
+    free(memory);
+}
+
+void fd_closep(int *fd)
+{
+    int saved = errno;
+
+    if (*fd >= 0)
+        (void)close(*fd);
+    errno = saved;
+}
+
+/* struct str. */
+
+void str_reserve(struct str *s, size_t more)
+{
+    size_t need;
+    size_t cap;
+
+    if (more >= SIZE_MAX / 2 - s->len)
+        out_of_memory();
+    need = s->len + more + 1;
+    if (need <= s->cap)
+        return;
+    cap = s->cap < 64 ? 64 : s->cap + s->cap / 2;
+    if (cap < need)
+        cap = need;
+    s->data = mem_grow(s->data, cap, 1);
+    s->cap = cap;
+    s->data[s->len] = '\0';
+}
+
+void str_addn(struct str *s, const char *bytes, size_t len)
+{
+    str_reserve(s, len);
+    if (len > 0)
+        memcpy(s->data + s->len, bytes, len);
+    s->len += len;
+    s->data[s->len] = '\0';
+}
+
+void str_add(struct str *s, const char *text)
+{
+    str_addn(s, text, strlen(text));
+}
+
+void str_addc(struct str *s, char c)
+{
+    str_reserve(s, 1);
+    s->data[s->len++] = c;
+    s->data[s->len] = '\0';
+}
+
+void str_addf(struct str *s, const char *fmt, ...)
+{
+    va_list args;
+    int n;
+
+    str_reserve(s, 64);
+    va_start(args, fmt);
+    n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n >= s->cap - s->len) {
+        str_reserve(s, (size_t)n);
+        va_start(args, fmt);
+        n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, args);
+        va_end(args);
+    }
+    if (n < 0)
+        out_of_memory(); /* with our formats and sizes nothing else is left */
+    s->len += (size_t)n;
+}
+
+void str_clear(struct str *s)
+{
+    s->len = 0;
+    if (s->data != NULL)
+        s->data[0] = '\0';
+}
+
+char *str_steal(struct str *s)
+{
+    char *data = s->data != NULL ? s->data : mem_dup("");
+
+    *s = (struct str)STR_INIT;
+    return data;
+}
+
+const char *str_text(const struct str *s)
+{
+    return s->data != NULL ? s->data : "";
+}
+
+void str_free(struct str *s)
+{
+    free(s->data);
+    *s = (struct str)STR_INIT;
+}
+
+/* What text is made of. */
+
+/* Length of the UTF-8 character at text, 0 where there is none: RFC 3629, table 3-7 of Unicode. */
+static size_t utf8_char(const char *text, size_t len)
+{
+    const unsigned char *u = (const unsigned char *)text;
+    unsigned char low = 0x80; /* bounds of the second byte: no overlong forms, no surrogates */
+    unsigned char high = 0xBF;
+    size_t n;
+
+    if (len == 0)
+        return 0;
+    if (u[0] < 0x80)
+        return 1;
+    if (u[0] < 0xC2 || u[0] > 0xF4)
+        return 0;
+    n = u[0] < 0xE0 ? 2 : u[0] < 0xF0 ? 3 : 4;
+    if (n > len)
+        return 0;
+    if (u[0] == 0xE0)
+        low = 0xA0;
+    else if (u[0] == 0xED)
+        high = 0x9F;
+    else if (u[0] == 0xF0)
+        low = 0x90;
+    else if (u[0] == 0xF4)
+        high = 0x8F;
+    if (u[1] < low || u[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++) {
+        if ((u[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    return n;
+}
+
+bool str_is_utf8(const char *text, size_t len)
+{
+    while (len > 0) {
+        size_t n = utf8_char(text, len);
+
+        if (n == 0)
+            return false;
+        text += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* May this UTF-8 character of n bytes go to a terminal? Not C0, DEL, C1, the line and paragraph
+ * separators, and what turns the direction of the text around. */
+static bool is_harmless(const char *text, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)text;
+
+    if (n == 1)
+        return u[0] >= 0x20 && u[0] != 0x7F;
+    if (n == 2)
+        return u[0] != 0xC2 || u[1] >= 0xA0;
+    if (n == 3 && u[0] == 0xE2 && u[1] == 0x80)
+        return u[2] < 0xA8 || u[2] > 0xAE; /* U+2028 - U+202E */
+    if (n == 3 && u[0] == 0xE2 && u[1] == 0x81)
+        return u[2] < 0xA6 || u[2] > 0xA9; /* U+2066 - U+2069 */
+    return true;
+}
+
+void str_add_visible(struct str *s, const char *text, size_t len)
+{
+    str_reserve(s, len);
+    while (len > 0) {
+        size_t n = utf8_char(text, len);
+
+        if (n > 0 && is_harmless(text, n)) {
+            str_addn(s, text, n);
+        } else {
+            n = n > 0 ? n : 1;
+            for (size_t i = 0; i < n; i++)
+                str_addf(s, "\\x%02x", (unsigned)(unsigned char)text[i]);
+        }
+        text += n;
+        len -= n;
+    }
+}
+
+/* Not isalnum(): what a word is must not depend on the locale. */
+static bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool str_is_word(const char *text, size_t max)
+{
+    size_t n = 0;
+
+    for (; text[n] != '\0'; n++) {
+        if (n == max || !(is_alnum(text[n]) || text[n] == '_' || text[n] == '-'))
+            return false;
+    }
+    return n > 0;
+}
+
+bool str_has_control(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7F)
+            return true;
+    }
+    return false;
+}
+
+bool str_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Shell quoting. */
+
+static bool is_plain(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (!is_alnum(*text) && strchr("_./:@%+,-", *text) == NULL)
+            return false;
+    }
+    return true;
+}
+
+void str_add_shell(struct str *s, const char *text, bool always)
+{
+    if (!always && is_plain(text)) {
+        str_add(s, text);
+        return;
+    }
+    str_addc(s, '\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            str_add(s, "'\\''");
+        else
+            str_addc(s, *text);
+    }
+    str_addc(s, '\'');
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Appends what the backslash at *text stands for; moves *text to the last character taken. */
+static int add_escaped(struct str *word, const char **text, bool in_quotes, struct err *err)
+{
+    char c = *++*text;
+
+    if (c == '\0')
+        return err_set(err, MAS_FAILED, "a backslash with nothing behind it");
+    if (in_quotes && strchr("$`\"\\\n", c) == NULL)
+        str_addc(word, '\\');
+    if (c != '\n') /* a line goes on */
+        str_addc(word, c);
+    return 0;
+}
+
+/* Appends what stands in the quotes that open at *text; moves *text to the closing one. */
+static int add_quoted(struct str *word, const char **text, struct err *err)
+{
+    char quote = **text;
+
+    for (++*text; **text != quote; ++*text) {
+        if (**text == '\0')
+            return err_set(err, MAS_FAILED, "unclosed %s quote",
+                           quote == '"' ? "double" : "single");
+        if (quote == '"' && **text == '\\') {
+            if (add_escaped(word, text, true, err) == -1)
+                return -1;
+        } else {
+            str_addc(word, **text);
+        }
+    }
+    return 0;
+}
+
+/* Reads the word at *text, which does not begin with a blank; moves *text behind it. *ret_any stays
+ * false where there was only an escaped newline, which is no word. */
+static int split_word(struct str *word, const char **text, bool *ret_any, struct err *err)
+{
+    bool any = false;
+
+    for (; **text != '\0' && !is_blank(**text); ++*text) {
+        size_t len = word->len;
+
+        if (**text == '\'' || **text == '"') {
+            if (add_quoted(word, text, err) == -1)
+                return -1;
+            any = true;
+        } else if (**text == '\\') {
+            if (add_escaped(word, text, false, err) == -1)
+                return -1;
+        } else {
+            str_addc(word, **text);
+        }
+        any = any || word->len > len;
+    }
+    *ret_any = any;
+    return 0;
+}
+
+/* Appends the words of text to *words, which has none yet. */
+static int split_text(const char *text, char ***words, struct err *err)
+{
+    size_t count = 0;
+
+    for (;;) {
+        _cleanup_str_ struct str word = STR_INIT;
+        bool any;
+
+        while (is_blank(*text))
+            text++;
+        if (*text == '\0')
+            return 0;
+        if (split_word(&word, &text, &any, err) == -1)
+            return -1;
+        if (!any)
+            continue;
+        *words = mem_grow(*words, count + 2, sizeof(**words));
+        (*words)[count++] = str_steal(&word);
+        (*words)[count] = NULL;
+    }
+}
+
+int str_split_words(const char *text, char ***ret_words, struct err *err)
+{
+    char **words = mem_alloc(sizeof(*words));
+
+    if (split_text(text, &words, err) == -1) {
+        strv_free(words);
+        return -1;
+    }
+    *ret_words = words;
+    return 0;
+}
+
+/* Vectors. */
+
+size_t strv_len(char *const *v)
+{
+    size_t n = 0;
+
+    while (v != NULL && v[n] != NULL)
+        n++;
+    return n;
+}
+
+void strv_push(char ***v, const char *text)
+{
+    size_t n = strv_len(*v);
+    char *copy = mem_dup(text);
+
+    *v = mem_grow(*v, n + 2, sizeof(**v));
+    (*v)[n] = copy;
+    (*v)[n + 1] = NULL;
+}
+
+void strv_free(char **v)
+{
+    for (size_t i = 0; v != NULL && v[i] != NULL; i++)
+        free(v[i]);
+    free(v);
+}
+
+void strv_freep(char ***v)
+{
+    strv_free(*v);
+}

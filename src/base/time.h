@@ -1,0 +1,21 @@
+/*
+ * Times: ISO 8601 in UTC with whole seconds on disk ("2025-12-18T08:00:00Z"), ages for people.
+ */
+#ifndef MAS_BASE_TIME_H
+#define MAS_BASE_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+enum { TIME_TEXT = 21 }; /* bytes of the ISO form with its NUL */
+
+void time_format(time_t t, char buf[TIME_TEXT]);
+/* Exactly the form above; false for anything else. */
+bool time_parse(const char *text, time_t *ret);
+/* "12s", "5m", "3h", "2d"; "0s" for the future. */
+void time_age(time_t since, time_t now, char buf[24]);
+/* Milliseconds of the monotonic clock. */
+int64_t time_monotonic_ms(void);
+
+#endif

@@ -1,0 +1,502 @@
+/*
+ * Copying a tree. The calling thread walks the source, makes directories and links, and puts the
+ * regular files in a queue; from some size on a second thread takes files out of it as well.
+ */
+#include "base/tree.h"
+
+#include "base/str.h"
+#include "base/tree_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LIST_SIZE = 32 * 1024, /* bytes of directory entries read at once */
+    JOBS_MAX = 4096,
+    ALONE_FILES = 64, /* with more of either, the second thread is worth its start */
+    ALONE_BYTES = 4 * 1024 * 1024,
+    AHEAD_MAX = 64, /* directories kept open only because files of theirs wait in the queue */
+    TICK_MS = 100,
+};
+
+/* A directory being copied. Referred to by the walk, by its subdirectories and by its files in the
+ * queue; the last to let go gives the copy its mode and times, which filling it would change. */
+struct dir {
+    struct dir *parent; /* NULL for the top */
+    char *name;
+    int from;
+    int to;
+    unsigned level;
+    mode_t mode;
+    struct timespec mtime;
+    atomic_uint refs;
+};
+
+struct job {
+    struct dir *dir;
+    char *name;
+};
+
+struct copy {
+    const char *name;
+    tree_tick *tick;
+    void *arg;
+    uint64_t ticked; /* milliseconds */
+    struct stat target; /* where the copy goes, lest it be copied as well */
+    char *list;
+    unsigned seen; /* files found */
+    unsigned ahead; /* directories that may stay open for the queue's sake */
+    bool helped; /* a second thread was started, or could not be */
+    bool joinable;
+    pthread_t thread;
+
+    atomic_bool stop;
+    atomic_uint open_dirs;
+    atomic_uint_fast64_t files;
+    struct tree_ways ways;
+
+    pthread_mutex_t lock; /* for all below */
+    pthread_cond_t more; /* there is a job, or there will be none */
+    pthread_cond_t idle; /* the second thread has done its job */
+    struct job jobs[JOBS_MAX]; /* a ring */
+    size_t first;
+    size_t count;
+    bool busy; /* the second thread has a job in hand */
+    bool closing;
+    struct err err; /* the first one */
+};
+
+/* What a thread has to itself. */
+struct worker {
+    struct copy *copy;
+    struct tree_mover mover;
+    bool calling; /* the calling thread: only it asks the tick and starts the other */
+    uint64_t moved; /* bytes that took work */
+};
+
+static void *helper_main(void *arg);
+
+static void add_path(struct str *text, const struct dir *dir)
+{
+    if (dir->parent == NULL)
+        return;
+    add_path(text, dir->parent);
+    str_addc(text, '/');
+    str_add(text, dir->name);
+}
+
+/* Stops the copy with the first error. `name` is in `dir`, or NULL for the directory itself; `why`
+ * is NULL for errno. Returns -1. */
+static int fail(struct copy *c, const struct dir *dir, const char *name, const char *why)
+{
+    int number = errno;
+    _cleanup_str_ struct str path = STR_INIT;
+
+    str_add(&path, c->name);
+    if (dir != NULL)
+        add_path(&path, dir);
+    if (name != NULL)
+        str_addf(&path, "/%s", name);
+
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->stop) {
+        if (why != NULL) {
+            err_set(&c->err, MAS_FAILED, "cannot copy '%s': %s", path.data, why);
+        } else {
+            errno = number;
+            err_errno(&c->err, "cannot copy '%s'", path.data);
+        }
+        c->stop = true;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return -1;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Asks the tick where it is due, and says whether to stop. */
+static bool stopped(struct worker *w)
+{
+    struct copy *c = w->copy;
+
+    if (!w->calling || c->tick == NULL || c->stop)
+        return c->stop;
+    uint64_t now = now_ms();
+    if (now - c->ticked < TICK_MS)
+        return false;
+    c->ticked = now;
+    if (c->tick(c->files, c->ways.bytes, c->arg))
+        (void)fail(c, NULL, NULL, "interrupted");
+    return c->stop;
+}
+
+static struct dir *dir_new(struct copy *c, struct dir *parent, const char *name)
+{
+    struct dir *dir = mem_alloc(sizeof(*dir));
+
+    dir->parent = parent;
+    dir->name = mem_dup(name);
+    dir->level = parent != NULL ? parent->level + 1 : 0;
+    dir->from = -1;
+    dir->to = -1;
+    atomic_init(&dir->refs, 1);
+    if (parent != NULL)
+        parent->refs++;
+    c->open_dirs++;
+    return dir;
+}
+
+/* The top's own mode and time are the caller's affair. */
+static int dir_finish(const struct dir *dir)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
+
+    if (dir->parent == NULL)
+        return 0;
+    if (fchmod(dir->to, dir->mode) == -1)
+        return -1;
+    return futimens(dir->to, times);
+}
+
+static void dir_release(struct copy *c, struct dir *dir)
+{
+    while (dir != NULL && atomic_fetch_sub(&dir->refs, 1) == 1) {
+        struct dir *parent = dir->parent;
+
+        if (!c->stop && dir_finish(dir) == -1)
+            (void)fail(c, dir, NULL, NULL);
+        fd_closep(&dir->from);
+        fd_closep(&dir->to);
+        free(dir->name);
+        free(dir);
+        c->open_dirs--;
+        dir = parent;
+    }
+}
+
+/* Starts the second thread, once. Without it the copy is slower, no more. */
+static void start_helper(struct copy *c)
+{
+    sigset_t all;
+    sigset_t old;
+
+    if (c->helped)
+        return;
+    c->helped = true;
+    /* The program's signal handlers expect its first thread. */
+    (void)sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
+        return;
+    c->joinable = pthread_create(&c->thread, NULL, helper_main, c) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* Before each piece of content. The bytes show that there is enough to do for two. */
+static bool step(size_t len, void *arg)
+{
+    struct worker *w = arg;
+    struct copy *c = w->copy;
+
+    w->moved += len;
+    if (w->calling && !c->helped && w->moved > ALONE_BYTES && c->count > 0)
+        start_helper(c);
+    return stopped(w);
+}
+
+/* A worker's mover points at the worker, so that this cannot be an initializer. */
+static void worker_init(struct worker *w, struct copy *c, bool calling)
+{
+    *w = (struct worker){.copy = c, .calling = calling};
+    w->mover = (struct tree_mover){.ways = &c->ways, .step = step, .arg = w};
+}
+
+/* Takes a job out, with the lock held: the caller's thread from the end that it fills, the other
+ * from the other end, so that they seldom make files in the same directory. */
+static bool take(struct copy *c, bool newest, struct job *ret_job)
+{
+    if (c->count == 0)
+        return false;
+    c->count--;
+    if (newest) {
+        *ret_job = c->jobs[(c->first + c->count) % JOBS_MAX];
+    } else {
+        *ret_job = c->jobs[c->first];
+        c->first = (c->first + 1) % JOBS_MAX;
+    }
+    return true;
+}
+
+/* After a stop jobs are still taken, but only to release what they hold. */
+static void run(struct worker *w, struct job job)
+{
+    const char *why = NULL;
+
+    if (!stopped(w)) {
+        if (tree_file_copy(&w->mover, job.dir->from, job.dir->to, job.name, &why) == -1)
+            (void)fail(w->copy, job.dir, job.name, why);
+        else
+            w->copy->files++;
+    }
+    free(job.name);
+    dir_release(w->copy, job.dir);
+}
+
+static void *helper_main(void *arg)
+{
+    struct copy *c = arg;
+    struct worker w;
+    struct job job;
+
+    worker_init(&w, c, false);
+    (void)pthread_mutex_lock(&c->lock);
+    for (;;) {
+        while (c->count == 0 && !c->closing)
+            (void)pthread_cond_wait(&c->more, &c->lock);
+        if (!take(c, false, &job))
+            break;
+        c->busy = true;
+        (void)pthread_mutex_unlock(&c->lock);
+        run(&w, job);
+        (void)pthread_mutex_lock(&c->lock);
+        c->busy = false;
+        (void)pthread_cond_signal(&c->idle);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    free(w.mover.buffer);
+    return NULL;
+}
+
+/* Runs the newest job in the calling thread; false when there is none. */
+static bool run_newest(struct worker *w)
+{
+    struct copy *c = w->copy;
+    struct job job;
+
+    (void)pthread_mutex_lock(&c->lock);
+    bool taken = take(c, true, &job);
+    (void)pthread_mutex_unlock(&c->lock);
+    if (taken)
+        run(w, job);
+    return taken;
+}
+
+/* Returns when the queue is empty and no file is being copied. */
+static void drain(struct worker *w)
+{
+    struct copy *c = w->copy;
+    bool busy = true;
+
+    while (run_newest(w))
+        continue;
+    while (busy) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += TICK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+
+        (void)pthread_mutex_lock(&c->lock);
+        if (c->busy)
+            (void)pthread_cond_timedwait(&c->idle, &c->lock, &until);
+        busy = c->busy;
+        (void)pthread_mutex_unlock(&c->lock);
+        (void)stopped(w);
+    }
+}
+
+static void add_file(struct worker *w, struct dir *dir, const char *name)
+{
+    struct copy *c = w->copy;
+
+    if (++c->seen > ALONE_FILES)
+        start_helper(c);
+    for (;;) {
+        (void)pthread_mutex_lock(&c->lock);
+        bool room = c->count < JOBS_MAX;
+        if (room) {
+            dir->refs++;
+            c->jobs[(c->first + c->count) % JOBS_MAX] = (struct job){dir, mem_dup(name)};
+            c->count++;
+            (void)pthread_cond_signal(&c->more);
+        }
+        (void)pthread_mutex_unlock(&c->lock);
+        if (room)
+            return;
+        (void)run_newest(w);
+    }
+}
+
+/* Copies or queues one entry; subdirectories are only noted in `subdirs`, NUL after each. */
+static int copy_entry(struct worker *w, struct dir *dir, const struct dirent64 *entry,
+                      struct str *subdirs)
+{
+    mode_t mode = (mode_t)DTTOIF(entry->d_type);
+    struct stat st;
+
+    if (entry->d_type == DT_UNKNOWN) {
+        if (fstatat(dir->from, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            return fail(w->copy, dir, entry->d_name, NULL);
+        mode = st.st_mode;
+    }
+    const char *why = tree_refusal(mode);
+    if (why != NULL)
+        return fail(w->copy, dir, entry->d_name, why);
+    if (S_ISLNK(mode)) {
+        if (tree_link_copy(dir->from, dir->to, entry->d_name) == -1)
+            return fail(w->copy, dir, entry->d_name, NULL);
+        w->copy->files++;
+    } else if (S_ISDIR(mode)) {
+        str_addn(subdirs, entry->d_name, strlen(entry->d_name) + 1);
+    } else {
+        add_file(w, dir, entry->d_name);
+    }
+    return 0;
+}
+
+static bool is_dot(const char *name)
+{
+    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+static int copy_entries(struct worker *w, struct dir *dir, struct str *subdirs)
+{
+    struct copy *c = w->copy;
+    ssize_t len;
+
+    while ((len = getdents64(dir->from, c->list, LIST_SIZE)) > 0) {
+        const struct dirent64 *entry;
+        for (ssize_t at = 0; at < len; at += entry->d_reclen) {
+            entry = (const void *)(c->list + at);
+            if (is_dot(entry->d_name))
+                continue;
+            if (stopped(w) || copy_entry(w, dir, entry, subdirs) == -1)
+                return -1;
+        }
+    }
+    return len == 0 ? 0 : fail(c, dir, NULL, NULL);
+}
+
+/* Opens a directory and makes its copy, open to nobody else until it is done. */
+static int dir_open(struct copy *c, struct dir *dir)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const struct dir *parent = dir->parent;
+    struct stat st;
+
+    if (dir->level > TREE_DEPTH_MAX)
+        return fail(c, dir, NULL, "it is too many levels deep");
+    dir->from = openat(parent->from, dir->name, flags);
+    if (dir->from == -1 || fstat(dir->from, &st) == -1)
+        return fail(c, dir, NULL, NULL);
+    if (st.st_dev == c->target.st_dev && st.st_ino == c->target.st_ino)
+        return fail(c, dir, NULL, "the copy would lie in what is copied");
+    dir->mode = st.st_mode & TREE_MODE_BITS;
+    dir->mtime = st.st_mtim;
+
+    if (mkdirat(parent->to, dir->name, S_IRWXU) == -1)
+        return fail(c, dir, NULL, NULL);
+    dir->to = openat(parent->to, dir->name, flags);
+    if (dir->to == -1 && errno == EACCES && /* an umask that takes the owner's bits */
+        fchmodat(parent->to, dir->name, S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
+        dir->to = openat(parent->to, dir->name, flags);
+    return dir->to != -1 ? 0 : fail(c, dir, NULL, NULL);
+}
+
+static int copy_dir(struct worker *w, struct dir *dir)
+{
+    struct copy *c = w->copy;
+    _cleanup_str_ struct str subdirs = STR_INIT;
+
+    if (copy_entries(w, dir, &subdirs) == -1)
+        return -1;
+    for (size_t at = 0; at < subdirs.len; at += strlen(subdirs.data + at) + 1) {
+        if (c->open_dirs > dir->level + c->ahead)
+            drain(w);
+        struct dir *sub = dir_new(c, dir, subdirs.data + at);
+        int r = dir_open(c, sub) == -1 || copy_dir(w, sub) == -1 ? -1 : 0;
+        dir_release(c, sub);
+        if (r == -1)
+            return -1;
+    }
+    return 0;
+}
+
+/* How many directories may be open beside those on the way down; few where descriptors are few. */
+static unsigned ahead_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= 20 + 4 * AHEAD_MAX)
+        return AHEAD_MAX;
+    return limit.rlim_cur > 24 ? (unsigned)(limit.rlim_cur - 20) / 4 : 1;
+}
+
+/* Opens both sides anew: the offset of `from` is the caller's, and either may be O_PATH. */
+static int top_open(struct copy *c, struct dir *top, int from, int to)
+{
+    top->from = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    top->to = openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    if (top->from == -1 || top->to == -1 || fstat(top->from, &st) == -1 ||
+        fstat(top->to, &c->target) == -1)
+        return fail(c, top, NULL, NULL);
+    if (st.st_dev == c->target.st_dev && st.st_ino == c->target.st_ino)
+        return fail(c, top, NULL, "the copy would lie in what is copied");
+    return 0;
+}
+
+int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err)
+{
+    _cleanup_free_ struct copy *c = mem_alloc(sizeof(*c));
+    _cleanup_free_ char *list = mem_grow(NULL, LIST_SIZE, 1);
+    struct worker w;
+
+    worker_init(&w, c, true);
+    c->name = name;
+    c->tick = tick;
+    c->arg = arg;
+    c->list = list;
+    c->ahead = ahead_max();
+    (void)pthread_mutex_init(&c->lock, NULL);
+    (void)pthread_cond_init(&c->more, NULL);
+    (void)pthread_cond_init(&c->idle, NULL);
+
+    struct dir *top = dir_new(c, NULL, NULL);
+    if (top_open(c, top, from, to) == 0)
+        (void)copy_dir(&w, top);
+    dir_release(c, top);
+    drain(&w);
+
+    (void)pthread_mutex_lock(&c->lock);
+    c->closing = true;
+    (void)pthread_cond_signal(&c->more);
+    (void)pthread_mutex_unlock(&c->lock);
+    if (c->joinable)
+        (void)pthread_join(c->thread, NULL);
+    (void)pthread_cond_destroy(&c->idle);
+    (void)pthread_cond_destroy(&c->more);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(w.mover.buffer);
+
+    if (c->stop)
+        *err = c->err;
+    return c->stop ? -1 : 0;
+}

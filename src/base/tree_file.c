@@ -1,0 +1,193 @@
+#include "base/tree_file.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    BUFFER_SIZE = 64 * 1024, /* smaller files go through it in one piece */
+    EARLY_SIZE = 32 * 1024, /* pieces of this size are sent on to the disk at once */
+    PIECE_SIZE = 8 * 1024 * 1024, /* at most this much between two steps */
+};
+
+const char *tree_refusal(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return mode & (S_ISUID | S_ISGID) ? "it is setuid or setgid" : NULL;
+    case S_IFDIR:
+    case S_IFLNK:
+        return NULL;
+    case S_IFIFO:
+        return "it is a FIFO";
+    case S_IFSOCK:
+        return "it is a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "it is a device";
+    default:
+        return "it is of an unknown kind";
+    }
+}
+
+/* Moves up to `len` bytes at offset `at` through the buffer. Returns how many, 0 at the end. */
+static ssize_t copy_buffered(struct tree_mover *mover, int in, int out, off_t at, size_t len)
+{
+    ssize_t got;
+
+    if (mover->buffer == NULL)
+        mover->buffer = mem_grow(NULL, BUFFER_SIZE, 1);
+    do
+        got = pread(in, mover->buffer, len < BUFFER_SIZE ? len : BUFFER_SIZE, at);
+    while (got == -1 && errno == EINTR);
+
+    for (ssize_t put = 0; put < got;) {
+        ssize_t n = pwrite(out, mover->buffer + put, (size_t)(got - put), at + put);
+        if (n == -1 && errno != EINTR)
+            return -1;
+        put += n > 0 ? n : 0;
+    }
+    return got;
+}
+
+/* The same, inside the kernel where it can. Whatever it has against that, the other way decides. */
+static ssize_t copy_piece(struct tree_mover *mover, int in, int out, off_t at, size_t len)
+{
+    if (len > BUFFER_SIZE && !mover->ways->no_range) {
+        off_t from = at;
+        off_t to = at;
+        ssize_t n = copy_file_range(in, &from, out, &to, len, 0);
+        if (n > 0)
+            return n;
+        if (n == -1 &&
+            (errno == EXDEV || errno == EOPNOTSUPP || errno == EINVAL || errno == ENOSYS))
+            mover->ways->no_range = true;
+    }
+    return copy_buffered(mover, in, out, at, len);
+}
+
+/* The disk begins with a piece while the next is copied: whoever wants the copy durable waits for
+ * the disk longer than for the copying. */
+static int copy_range(struct tree_mover *mover, int in, int out, off_t at, off_t end)
+{
+    while (at < end) {
+        size_t len = end - at < PIECE_SIZE ? (size_t)(end - at) : PIECE_SIZE;
+
+        if (mover->step(len, mover->arg)) {
+            errno = ECANCELED;
+            return -1;
+        }
+        ssize_t n = copy_piece(mover, in, out, at, len);
+        if (n <= 0)
+            return n == 0 ? 0 : -1;
+        if (n >= EARLY_SIZE)
+            (void)sync_file_range(out, at, n, SYNC_FILE_RANGE_WRITE);
+        at += n;
+        mover->ways->bytes += (uint64_t)n;
+    }
+    return 0;
+}
+
+static int copy_sparse(struct tree_mover *mover, int in, int out, off_t size)
+{
+    off_t end = 0;
+
+    while (end < size) {
+        off_t at = lseek(in, end, SEEK_DATA);
+        if (at == -1 && errno == ENXIO)
+            break;
+        if (at == -1) /* not a file system that knows */
+            return copy_range(mover, in, out, end, size);
+        if (at >= size)
+            break;
+        end = lseek(in, at, SEEK_HOLE);
+        if (end <= at || end > size)
+            end = size;
+        if (copy_range(mover, in, out, at, end) == -1)
+            return -1;
+    }
+    return ftruncate(out, size);
+}
+
+static int copy_content(struct tree_mover *mover, int in, int out, const struct stat *st)
+{
+    struct tree_ways *ways = mover->ways;
+
+    if (st->st_size == 0)
+        return 0;
+    if (!ways->no_clone) {
+        if (ioctl(out, FICLONE, in) == 0) {
+            ways->bytes += (uint64_t)st->st_size;
+            return 0;
+        }
+        if (errno == EOPNOTSUPP || errno == EXDEV || errno == ENOTTY || errno == EINVAL)
+            ways->no_clone = true;
+    }
+    if (st->st_blocks < st->st_size / 512)
+        return copy_sparse(mover, in, out, st->st_size);
+    return copy_range(mover, in, out, 0, st->st_size);
+}
+
+/* Mode and time of a file whose content is done. Asking for the mode is cheaper than setting it. */
+static int finish(int out, const struct stat *st)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st->st_mtim};
+    struct stat made;
+
+    if (fstat(out, &made) == -1)
+        return -1;
+    if (((made.st_mode ^ st->st_mode) & ALLPERMS) != 0 &&
+        fchmod(out, st->st_mode & TREE_MODE_BITS) == -1)
+        return -1;
+    return futimens(out, times);
+}
+
+int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
+                   const char **ret_why)
+{
+    const int flags = O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+    struct stat st;
+
+    /* Non-blocking: it may have become a FIFO since it was listed. */
+    _cleanup_close_ int in = openat(from, name, O_RDONLY | O_NONBLOCK | flags);
+    if (in == -1 || fstat(in, &st) == -1)
+        return -1;
+    const char *why = S_ISDIR(st.st_mode) ? "it has become a directory" : tree_refusal(st.st_mode);
+    if (why != NULL) {
+        *ret_why = why;
+        return -1;
+    }
+
+    mode_t mode = st.st_mode & TREE_MODE_BITS;
+    _cleanup_close_ int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | flags, mode);
+    if (out == -1 || copy_content(mover, in, out, &st) == -1 || finish(out, &st) == -1)
+        return -1;
+    int fd = out;
+    out = -1;
+    return close(fd) == -1 && errno != EINTR ? -1 : 0; /* some file systems say only now */
+}
+
+int tree_link_copy(int from, int to, const char *name)
+{
+    char target[PATH_MAX];
+    struct stat st;
+
+    ssize_t len = readlinkat(from, name, target, sizeof(target));
+    if (len == -1 || fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return -1;
+    if ((size_t)len == sizeof(target)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    target[len] = '\0';
+
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
+    if (symlinkat(target, to, name) == -1)
+        return -1;
+    return utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);
+}

@@ -1,0 +1,405 @@
+#include "unit.h"
+
+#include "base/json.h"
+
+#include <stdlib.h>
+
+static const size_t max_size = 8 << 20;
+
+/* Parses text of len bytes from memory that ends with it, so that ASan sees a step too far. */
+static struct json *parse_bytes(const char *text, size_t len, struct err *err)
+{
+    struct json *root = NULL;
+    char *exact = mem_grow(NULL, len, 1);
+
+    if (len > 0)
+        memcpy(exact, text, len);
+    if (json_parse(exact, len, max_size, &root, err) == -1) {
+        CHECK(root == NULL);
+        CHECK_INT(err->code, MAS_DAMAGED);
+    }
+    free(exact);
+    return root;
+}
+
+static struct json *parse(const char *text)
+{
+    struct err err = ERR_INIT;
+    struct json *root = parse_bytes(text, strlen(text), &err);
+
+    if (!CHECK(root != NULL))
+        printf("#   %s\n#   %s\n", text, err.text);
+    return root;
+}
+
+/* The error's text, or "" where the text is taken. */
+static const char *fault_bytes(const char *text, size_t len)
+{
+    static struct err err;
+    _cleanup_json_ struct json *root = NULL;
+
+    err = (struct err)ERR_INIT;
+    root = parse_bytes(text, len, &err);
+    return err.text;
+}
+
+static const char *fault(const char *text)
+{
+    return fault_bytes(text, strlen(text));
+}
+
+static void reads_every_type(void)
+{
+    _cleanup_json_ struct json *root = parse(" {\"s\":\"text\",\"n\":-12,\"t\":true,\"f\":false,"
+                                             "\"z\":null,\"a\":[1,\"x\",{}],\"o\":{}}\n");
+    const struct json *item;
+
+    CHECK(json_is_object(root) && !json_is_array(root) && !json_is_string(root));
+    CHECK_STR(json_get_text(root, "s"), "text");
+    CHECK(json_is_string(json_get(root, "s")));
+    CHECK_INT(json_int(json_get(root, "n"), 0), -12);
+    CHECK(json_bool(json_get(root, "t"), false));
+    CHECK(!json_bool(json_get(root, "f"), true));
+    CHECK(json_is_array(json_get(root, "a")));
+    item = json_first(json_get(root, "a"));
+    CHECK_INT(json_int(item, 0), 1);
+    CHECK(json_key(item) == NULL);
+    item = json_next(item);
+    CHECK_STR(json_text(item), "x");
+    item = json_next(item);
+    CHECK(json_is_object(item) && json_first(item) == NULL && json_next(item) == NULL);
+    CHECK_STR(json_key(json_first(root)), "s");
+    CHECK_STR(json_key(json_next(json_first(root))), "n");
+}
+
+static void missing_is_null(void)
+{
+    _cleanup_json_ struct json *root = parse("{\"s\":\"t\",\"a\":[\"x\"],\"n\":1}");
+
+    CHECK(json_get(root, "S") == NULL);
+    CHECK(json_get(root, "nothing") == NULL);
+    CHECK(json_get(NULL, "s") == NULL);
+    CHECK(json_get(json_get(root, "a"), "x") == NULL);
+    CHECK(json_get_text(json_get(root, "s"), "s") == NULL);
+    CHECK(json_get_text(root, "n") == NULL);
+    CHECK(json_text(NULL) == NULL && json_key(NULL) == NULL && json_key(root) == NULL);
+    CHECK(json_first(NULL) == NULL && json_next(NULL) == NULL && json_next(root) == NULL);
+    CHECK(json_first(json_get(root, "s")) == NULL);
+    CHECK_INT(json_int(NULL, 5), 5);
+    CHECK_INT(json_int(json_get(root, "s"), 5), 5);
+    CHECK(json_bool(NULL, true) && json_bool(json_get(root, "n"), true));
+    CHECK(!json_is_object(NULL) && !json_is_array(NULL) && !json_is_string(NULL));
+    json_free(NULL);
+}
+
+static void any_value_may_be_the_root(void)
+{
+    static const char *const texts[] = {"1",    "\"\"", "true", "false",
+                                        "null", "[]",   "{}",   "-0.5e-3"};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        json_free(parse(texts[i]));
+}
+
+static void strings_are_decoded(void)
+{
+    _cleanup_json_ struct json *root =
+        parse("[\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00fc\\u20AC\\ud83d\\udc27\x7f\", "
+              "\"\xC3\xBC\xF0\x9F\x90\xA7\"]");
+
+    CHECK_STR(json_text(json_first(root)),
+              "\"\\/\b\f\n\r\tA\xC3\xBC\xE2\x82\xAC\xF0\x9F\x90\xA7\x7f");
+    CHECK_STR(json_text(json_next(json_first(root))), "\xC3\xBC\xF0\x9F\x90\xA7");
+}
+
+static void integers_are_exact(void)
+{
+    static const struct {
+        const char *text;
+        int64_t value; /* -7: none */
+    } cases[] = {
+        {"0", 0},
+        {"-0", 0},
+        {"0.0", 0},
+        {"0e999999999999999999999", 0},
+        {"123456789012345", 123456789012345},
+        {"9007199254740991", 9007199254740991},
+        {"9007199254740992", 9007199254740992},
+        {"-9007199254740992", -9007199254740992},
+        {"9007199254740993", -7},
+        {"-9007199254740993", -7},
+        {"9223372036854775807", -7},
+        {"1.0", 1},
+        {"1e3", 1000},
+        {"1.5e1", 15},
+        {"1200e-2", 12},
+        {"0.00012e5", 12},
+        {"9.007199254740992E+15", 9007199254740992},
+        {"9007199254740992.0", 9007199254740992},
+        {"9007199254740991.4", -7},
+        {"0.99999999999999999999999999", -7},
+        {"1.00000000000000000000000001", -7},
+        {"1.5", -7},
+        {"-0.1", -7},
+        {"1200e-3", -7},
+        {"1e16", -7},
+        {"1e100000", -7},
+        {"1e-100000", -7},
+        {"1e999", -7},
+        {"1e99999999999999999999999", -7},
+        {"1e-99999999999999999999999", -7},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_json_ struct json *root = parse(cases[i].text);
+
+        if (!CHECK_INT(json_int(root, -7), cases[i].value))
+            printf("#   %s\n", cases[i].text);
+    }
+}
+
+static void integers_find_their_node(void)
+{
+    _cleanup_json_ struct json *root =
+        parse("{\"a\":[1,0.5,[2]],\"b\":{\"c\":3.5,\"d\":4},\"e\":\"5\",\"f\":6}");
+    const struct json *a = json_get(root, "a");
+
+    CHECK_INT(json_int(json_first(a), -7), 1);
+    CHECK_INT(json_int(json_next(json_first(a)), -7), -7);
+    CHECK_INT(json_int(json_first(json_next(json_next(json_first(a)))), -7), 2);
+    CHECK_INT(json_int(json_get(json_get(root, "b"), "c"), -7), -7);
+    CHECK_INT(json_int(json_get(json_get(root, "b"), "d"), -7), 4);
+    CHECK_INT(json_int(json_get(root, "f"), -7), 6);
+}
+
+static void refuses_bad_grammar(void)
+{
+    static const struct {
+        const char *text;
+        const char *why;
+    } cases[] = {
+        {"", "line 1, column 1: the text ends too early"},
+        {" \n ", "line 2, column 2: the text ends too early"},
+        {"\xEF\xBB\xBF{}", "line 1, column 1: a value is expected here"},
+        {"{} x", "line 1, column 4: something stands behind the value"},
+        {"1 2", "line 1, column 3: something stands behind the value"},
+        {"nul", "line 1, column 1: a value is expected here"},
+        {"truex", "line 1, column 5: something stands behind the value"},
+        {"True", "line 1, column 1: a value is expected here"},
+        {"NaN", "line 1, column 1: a value is expected here"},
+        {"'a'", "line 1, column 1: a value is expected here"},
+        {"/**/1", "line 1, column 1: a value is expected here"},
+        {"[", "line 1, column 2: the text ends too early"},
+        {"[1", "line 1, column 3: the text ends too early"},
+        {"[1,", "line 1, column 4: the text ends too early"},
+        {"[1,]", "line 1, column 4: a value is expected here"},
+        {"[,1]", "line 1, column 2: a value is expected here"},
+        {"[1 2]", "line 1, column 4: ',' or ']' is expected here"},
+        {"[1}", "line 1, column 3: ',' or ']' is expected here"},
+        {"{\"a\":1]", "line 1, column 7: ',' or '}' is expected here"},
+        {"{\n  \"\xC3\xBC\" 1}", "line 2, column 7: ':' is expected here"},
+        {"{\"a\":1,}", "line 1, column 8: a key in double quotes is expected here"},
+        {"{a:1}", "line 1, column 2: a key in double quotes is expected here"},
+        {"{1:1}", "line 1, column 2: a key in double quotes is expected here"},
+        {"{\"a\"", "line 1, column 5: the text ends too early"},
+        {"{\"a\":", "line 1, column 6: the text ends too early"},
+        {"]", "line 1, column 1: a value is expected here"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_STR(fault(cases[i].text), cases[i].why);
+}
+
+static void refuses_bad_numbers(void)
+{
+    CHECK_STR(fault("01"), "line 1, column 1: a number cannot begin with 0");
+    CHECK_STR(fault("[-00]"), "line 1, column 3: a number cannot begin with 0");
+    CHECK_STR(fault("-"), "line 1, column 2: the text ends too early");
+    CHECK_STR(fault("-a"), "line 1, column 2: a digit is expected here");
+    CHECK_STR(fault("+1"), "line 1, column 1: a value is expected here");
+    CHECK_STR(fault(".5"), "line 1, column 1: a value is expected here");
+    CHECK_STR(fault("1."), "line 1, column 3: the text ends too early");
+    CHECK_STR(fault("1.e1"), "line 1, column 3: a digit is expected here");
+    CHECK_STR(fault("1e"), "line 1, column 3: the text ends too early");
+    CHECK_STR(fault("1e+"), "line 1, column 4: the text ends too early");
+    CHECK_STR(fault("0x10"), "line 1, column 2: something stands behind the value");
+    CHECK_STR(fault("1111111111222222222233333333334444444444555555555566666666667777"),
+              "line 1, column 1: the number is too long");
+    json_free(parse("111111111122222222223333333333444444444455555555556666666666777"));
+}
+
+static void refuses_bad_strings(void)
+{
+    CHECK_STR(fault("\"a"), "line 1, column 1: the string is not closed");
+    CHECK_STR(fault("\"a\\\""), "line 1, column 1: the string is not closed");
+    CHECK_STR(fault("\"\\"), "line 1, column 2: unknown escape in a string");
+    CHECK_STR(fault("\"a\nb\""), "line 1, column 3: control character in a string");
+    CHECK_STR(fault("\"a\tb\""), "line 1, column 3: control character in a string");
+    CHECK_STR(fault_bytes("\"a\0b\"", 5), "line 1, column 3: control character in a string");
+    CHECK_STR(fault_bytes("1\0", 2), "line 1, column 2: something stands behind the value");
+    CHECK_STR(fault("\"\\x41\""), "line 1, column 2: unknown escape in a string");
+    CHECK_STR(fault("\"\\u12\""), "line 1, column 2: \\u needs four hex digits");
+    CHECK_STR(fault("\"\\u00g0\""), "line 1, column 2: \\u needs four hex digits");
+    CHECK_STR(fault("\"\\u"), "line 1, column 2: \\u needs four hex digits");
+    CHECK_STR(fault("\"a\\u0000b\""), "line 1, column 3: \\u0000 is not allowed in a string");
+    CHECK_STR(fault("{\"a\\u0000\":1}"), "line 1, column 4: \\u0000 is not allowed in a string");
+    CHECK_STR(fault("\"\\ud800\""), "line 1, column 2: half of a surrogate pair");
+    CHECK_STR(fault("\"\\ud800\\u0041\""), "line 1, column 2: half of a surrogate pair");
+    CHECK_STR(fault("\"\\ud800\\ud800\""), "line 1, column 2: half of a surrogate pair");
+    CHECK_STR(fault("\"\\udc00\""), "line 1, column 2: half of a surrogate pair");
+    CHECK_STR(fault("\"\xC3\""), "line 1, column 2: bytes that are not UTF-8");
+    CHECK_STR(fault("\"\xED\xA0\x80\""), "line 1, column 2: bytes that are not UTF-8");
+    CHECK_STR(fault("\"\xC0\xAF\""), "line 1, column 2: bytes that are not UTF-8");
+    CHECK_STR(fault("\"\xFF"), "line 1, column 2: bytes that are not UTF-8");
+}
+
+static void refuses_equal_keys(void)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+
+    CHECK_STR(fault("{\"a\":1,\n \"b\":2, \"a\":3}"),
+              "line 2, column 9: key 'a' stands twice in one object");
+    CHECK_STR(fault("{\"a\":1,\"\\u0061\":2}"),
+              "line 1, column 8: key 'a' stands twice in one object");
+    CHECK_STR(fault("[{\"x\":{\"y\":1}},{\"x\":{\"y\":1,\"z\":0,\"y\":2}}]"),
+              "line 1, column 34: key 'y' stands twice in one object");
+    CHECK_STR(fault("{\"\":1,\"\":2}"), "line 1, column 7: key '' stands twice in one object");
+    json_free(parse("{\"a\":{\"a\":1},\"A\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":1}]}"));
+    /* enough keys to be sorted; of two faults the one that comes first is named */
+    str_add(&s, "{");
+    for (int i = 0; i < 100; i++)
+        str_addf(&s, "\"k%d\":{\"in\":%d},\n", i, i);
+    str_add(&s, "\"k70\":0, \"k7\":0}");
+    CHECK_STR(fault(str_text(&s)), "line 101, column 1: key 'k70' stands twice in one object");
+}
+
+static void many_keys_take_little_time(void)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+    _cleanup_json_ struct json *root = NULL;
+
+    str_add(&s, "{\"first\":0");
+    for (int i = 0; s.len < 1 << 20; i++)
+        str_addf(&s, ",\"%x\":0", (unsigned)i);
+    str_add(&s, "}");
+    root = parse(str_text(&s));
+    CHECK_INT(json_int(json_get(root, "1f"), -7), 0);
+}
+
+static void depth_is_limited(void)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+
+    for (int i = 0; i < JSON_DEPTH_MAX; i++)
+        str_add(&s, i % 2 == 0 ? "[" : "{\"a\":");
+    str_add(&s, "1");
+    for (int i = 0; i < JSON_DEPTH_MAX; i++)
+        str_add(&s, i % 2 == 0 ? "}" : "]");
+    json_free(parse(str_text(&s)));
+    str_clear(&s);
+    for (int i = 0; i < 100000; i++)
+        str_add(&s, "[");
+    CHECK_STR(fault(str_text(&s)), "line 1, column 65: nested too deep");
+    json_free(parse("[[],[],[[],[]]]")); /* beside each other is not deep */
+}
+
+static void size_is_limited(void)
+{
+    struct json *root = NULL;
+    struct err err = ERR_INIT;
+
+    CHECK_INT(json_parse("[1]", 3, 3, &root, &err), 0);
+    json_free(root);
+    root = NULL;
+    CHECK_INT(json_parse("[1] ", 4, 3, &root, &err), -1);
+    CHECK_INT(err.code, MAS_DAMAGED);
+    CHECK_STR(err.text, "4 bytes of JSON, more than the 3 allowed");
+    CHECK(root == NULL);
+}
+
+static void writes_values(void)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+    struct json_out out = {.to = &s};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "a", "x");
+    json_put(&out, "none", NULL);
+    json_put_int(&out, "n", INT64_MIN);
+    json_put_bool(&out, "t", true);
+    json_open(&out, "list", '[');
+    json_put(&out, NULL, "one");
+    json_put_int(&out, NULL, 2);
+    json_open(&out, NULL, '{');
+    json_close(&out, '}');
+    json_put_bool(&out, NULL, false);
+    json_close(&out, ']');
+    json_open(&out, "o", '{');
+    json_close(&out, '}');
+    json_put(&out, "k\"ey", "");
+    json_close(&out, '}');
+    CHECK_STR(str_text(&s), "{\"a\":\"x\",\"none\":null,\"n\":-9223372036854775808,\"t\":true,"
+                            "\"list\":[\"one\",2,{},false],\"o\":{},\"k\\\"ey\":\"\"}");
+}
+
+static const char *written(struct str *s, const char *text)
+{
+    struct json_out out = {.to = s};
+
+    str_clear(s);
+    json_put(&out, NULL, text);
+    return str_text(s);
+}
+
+static void writes_text_safely(void)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+
+    CHECK_STR(written(&s, "\"\\/\b\f\n\r\t"), "\"\\\"\\\\/\\b\\f\\n\\r\\t\"");
+    CHECK_STR(written(&s, "\x01\x1b\x1f\x7f~"), "\"\\u0001\\u001b\\u001f\\u007f~\"");
+    CHECK_STR(written(&s, "\xC3\xBC\xE2\x82\xAC\xF0\x9F\x90\xA7"),
+              "\"\xC3\xBC\xE2\x82\xAC\xF0\x9F\x90\xA7\"");
+    CHECK_STR(written(&s, "\xC2\x80\xC2\x9F\xC2\xA0\xE2\x80\xA8\xE2\x80\xAE\xE2\x81\xA6"),
+              "\"\\u0080\\u009f\xC2\xA0\\u2028\\u202e\\u2066\"");
+    CHECK_STR(written(&s, "a\xFF\xC3(\xE2\x82"),
+              "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\"");
+}
+
+static void reads_what_it_wrote(void)
+{
+    _cleanup_str_ struct str s = STR_INIT;
+    char text[0x80];
+
+    for (size_t i = 0; i + 1 < sizeof(text); i++)
+        text[i] = (char)(i + 1);
+    text[sizeof(text) - 1] = '\0';
+    {
+        _cleanup_json_ struct json *root = parse(written(&s, text));
+
+        CHECK_STR(json_text(root), text);
+    }
+}
+
+static const struct unit_test tests[] = {
+    TEST(reads_every_type),
+    TEST(missing_is_null),
+    TEST(any_value_may_be_the_root),
+    TEST(strings_are_decoded),
+    TEST(integers_are_exact),
+    TEST(integers_find_their_node),
+    TEST(refuses_bad_grammar),
+    TEST(refuses_bad_numbers),
+    TEST(refuses_bad_strings),
+    TEST(refuses_equal_keys),
+    TEST(many_keys_take_little_time),
+    TEST(depth_is_limited),
+    TEST(size_is_limited),
+    TEST(writes_values),
+    TEST(writes_text_safely),
+    TEST(reads_what_it_wrote),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

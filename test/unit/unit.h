@@ -1,0 +1,136 @@
+/*
+ * Unit tests that speak TAP. One program a file:
+ *
+ *     static void adds_a_byte(void)
+ *     {
+ *         CHECK(1 + 1 == 2);
+ *         CHECK_INT(f(), 0);
+ *         CHECK_STR(g(), "text");
+ *     }
+ *
+ *     static const struct unit_test tests[] = {
+ *         TEST(adds_a_byte),
+ *     };
+ *
+ *     int main(void)
+ *     {
+ *         return UNIT_RUN(tests);
+ *     }
+ *
+ * A failed check prints where and what and lets the test go on. REQUIRE() leaves the test function,
+ * for what makes no sense to go on after. UNIT_SKIP("why") leaves it as skipped.
+ */
+#ifndef MAS_TEST_UNIT_H
+#define MAS_TEST_UNIT_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct unit_test {
+    const char *name;
+    void (*run)(void);
+};
+
+static int unit_failures; /* of the test that runs */
+static const char *unit_skipped; /* why, where it was */
+
+#define TEST(function)                                                                             \
+    {                                                                                              \
+        .name = #function, .run = (function)                                                       \
+    }
+
+#define UNIT_RUN(tests) unit_run((tests), sizeof(tests) / sizeof((tests)[0]))
+
+#define CHECK(cond) unit_check((cond), #cond, __FILE__, __LINE__)
+#define CHECK_STR(a, b) unit_check_str((a), (b), #a, __FILE__, __LINE__)
+#define CHECK_INT(a, b) unit_check_int((intmax_t)(a), (intmax_t)(b), #a, __FILE__, __LINE__)
+
+#define REQUIRE(cond)                                                                              \
+    do {                                                                                           \
+        if (!unit_check((cond), #cond, __FILE__, __LINE__))                                        \
+            return;                                                                                \
+    } while (0)
+
+#define UNIT_SKIP(why)                                                                             \
+    do {                                                                                           \
+        unit_skipped = (why);                                                                      \
+        return;                                                                                    \
+    } while (0)
+
+/* A file need not use every kind of check. */
+#define UNIT_MAYBE __attribute__((unused))
+
+UNIT_MAYBE static bool unit_check(bool ok, const char *what, const char *file, int line)
+{
+    if (!ok) {
+        unit_failures++;
+        printf("# %s:%d: %s\n", file, line, what);
+    }
+    return ok;
+}
+
+/* Prints text as one comment line: what is not printable ASCII becomes \xNN. */
+UNIT_MAYBE static void unit_print_str(const char *label, const char *text)
+{
+    printf("#   %s: ", label);
+    if (text == NULL) {
+        printf("NULL\n");
+        return;
+    }
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text >= ' ' && *text <= '~')
+            putchar(*text);
+        else
+            printf("\\x%02x", (unsigned)(unsigned char)*text);
+    }
+    printf("\"\n");
+}
+
+/* NULL equals NULL only. */
+UNIT_MAYBE static bool unit_check_str(const char *got, const char *want, const char *what,
+                                      const char *file, int line)
+{
+    bool ok = got == NULL || want == NULL ? got == want : strcmp(got, want) == 0;
+
+    if (!unit_check(ok, what, file, line)) {
+        unit_print_str("got ", got);
+        unit_print_str("want", want);
+    }
+    return ok;
+}
+
+UNIT_MAYBE static bool unit_check_int(intmax_t got, intmax_t want, const char *what,
+                                      const char *file, int line)
+{
+    bool ok = unit_check(got == want, what, file, line);
+
+    if (!ok)
+        printf("#   got  %" PRIdMAX "\n#   want %" PRIdMAX "\n", got, want);
+    return ok;
+}
+
+/* Runs all tests, prints the plan and a line for each. Returns main()'s exit code. */
+static int unit_run(const struct unit_test *tests, size_t count)
+{
+    size_t failed = 0;
+
+    printf("1..%zu\n", count);
+    for (size_t i = 0; i < count; i++) {
+        unit_failures = 0;
+        unit_skipped = NULL;
+        (void)fflush(stdout); /* so that a test that forks does not print it twice */
+        tests[i].run();
+        failed += unit_failures > 0;
+        printf("%s %zu - %s", unit_failures > 0 ? "not ok" : "ok", i + 1, tests[i].name);
+        if (unit_skipped != NULL)
+            printf(" # SKIP %s", unit_skipped);
+        putchar('\n');
+    }
+    return failed > 0 || fflush(stdout) != 0 ? 1 : 0;
+}
+
+#endif
