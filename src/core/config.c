@@ -1,0 +1,363 @@
+#include "core/config.h"
+
+#include "base/ini.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SOCKET_PATH_MAX = 107, SECONDS_MAX = 600 };
+
+/* A check returns NULL for a good value, else what a good one looks like. */
+typedef const char *check_fn(const char *value);
+
+static const char *check_mode(const char *v)
+{
+    return strcmp(v, "isolated") == 0 || strcmp(v, "legacy") == 0 ? NULL : "isolated or legacy";
+}
+
+static const char *check_server(const char *v)
+{
+    return strcmp(v, "shared") == 0 || strcmp(v, "per-session") == 0 ? NULL
+                                                                     : "shared or per-session";
+}
+
+static const char *check_name(const char *v)
+{
+    return str_is_word(v, 32) ? NULL : "1 to 32 letters, digits, _ or -";
+}
+
+static const char *check_socket(const char *v)
+{
+    if (strlen(v) > SOCKET_PATH_MAX || str_has_control(v))
+        return "at most 107 bytes without control characters";
+    if (strchr(v, '/') != NULL && v[0] != '/')
+        return "a name, or an absolute path";
+    return strcmp(v, ".") == 0 || strcmp(v, "..") == 0 ? "a name, or an absolute path" : NULL;
+}
+
+static const char *check_size(const char *v)
+{
+    int columns;
+    int rows;
+    return config_parse_size(v, &columns, &rows) ? NULL
+                                                 : "COLUMNSxROWS, from 10x3 to 1000x1000";
+}
+
+static long parse_seconds(const char *v)
+{
+    char *end = NULL;
+    errno = 0;
+    long n = v[0] >= '0' && v[0] <= '9' ? strtol(v, &end, 10) : -1;
+    if (n < 0 || errno != 0 || n > SECONDS_MAX)
+        return -1;
+    return *end == '\0' || strcmp(end, "s") == 0 ? n : -1;
+}
+
+static const char *check_seconds(const char *v)
+{
+    return parse_seconds(v) >= 0 ? NULL : "a number of seconds from 0 to 600, such as 2s";
+}
+
+static const struct setting_info {
+    const char *section, *key, *env, *fallback;
+    check_fn *check;
+    const char *help;
+} infos[SETTING_COUNT] = {
+    [SETTING_MODE] = {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
+                      "isolated: a workspace of its own for each session; or legacy"},
+    [SETTING_TEMPLATE] = {"session", "template", "MAS_TEMPLATE", "default", check_name,
+                          "the template of 'mas new' without -t"},
+    [SETTING_PRESET] = {"session", "preset", "MAS_PRESET", "shell", check_name,
+                        "how agents run that name no preset themselves"},
+    [SETTING_SOCKET] = {"tmux", "socket", "MAS_TMUX_SOCKET", "", check_socket,
+                        "tmux server: a name (tmux -L) or an absolute path (tmux -S); "
+                        "empty: the user's own"},
+    [SETTING_SERVER] = {"tmux", "server", "MAS_TMUX_SERVER", "shared", check_server,
+                        "shared: all teams on one server; per-session: a server for each"},
+    [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", check_size,
+                      "columns x rows of a team's windows until somebody attaches"},
+    [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_seconds,
+                        "how long 'mas stop' waits after the hang-up before SIGTERM"},
+    [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_seconds,
+                           "how long 'mas stop' waits after SIGTERM before SIGKILL"},
+};
+
+bool config_parse_size(const char *text, int *ret_columns, int *ret_rows)
+{
+    int end = 0;
+    int columns;
+    int rows;
+    if (strspn(text, "0123456789x") != strlen(text) || strlen(text) > 9 ||
+        sscanf(text, "%4dx%4d%n", &columns, &rows, &end) != 2 || text[end] != '\0')
+        return false;
+    if (columns < 10 || columns > 1000 || rows < 3 || rows > 1000)
+        return false;
+    *ret_columns = columns;
+    *ret_rows = rows;
+    return true;
+}
+
+static void set(struct config *config, enum setting setting, const char *text, const char *origin)
+{
+    free(config->settings[setting].text);
+    free(config->settings[setting].origin);
+    config->settings[setting].text = mem_dup(text);
+    config->settings[setting].origin = mem_dup(origin);
+}
+
+/* Finds the preset or makes an empty one. */
+static struct preset *add_preset(struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->preset_count; i++)
+        if (strcmp(config->presets[i].name, name) == 0)
+            return &config->presets[i];
+    config->presets = mem_grow(config->presets, config->preset_count + 1, sizeof *config->presets);
+    struct preset *preset = &config->presets[config->preset_count++];
+    *preset = (struct preset){.name = mem_dup(name),
+                              .description = mem_dup(""),
+                              .command = mem_dup(""),
+                              .model_option = mem_dup(""),
+                              .install = mem_dup("")};
+    return preset;
+}
+
+static bool is_env_name(const char *name)
+{
+    if (name[0] == '\0' || (name[0] >= '0' && name[0] <= '9'))
+        return false;
+    for (const char *p = name; *p != '\0'; p++)
+        if (*p == '-' || !str_is_word((char[]){*p, '\0'}, 1))
+            return false;
+    return true;
+}
+
+static int set_preset_env(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen("env.");
+    if (!is_env_name(name))
+        return ini_fail(line, err, "'%s' is no name of an environment variable", name);
+    if (str_starts(name, "MAS_"))
+        return ini_fail(line, err, "variables that begin with MAS_ are set by mas");
+    kv_put(&preset->env, name, line->value);
+    return 0;
+}
+
+static int read_preset(struct config *config, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->section + strlen("preset ");
+    if (!str_is_word(name, 32))
+        return ini_fail(line, err, "a preset's name is 1 to 32 letters, digits, _ or -");
+    struct preset *preset = add_preset(config, name);
+    if (line->key == NULL)
+        return 0;
+    if (str_starts(line->key, "env."))
+        return set_preset_env(preset, line, err);
+    if (strcmp(line->key, "protocol") == 0) {
+        if (strcmp(line->value, "tty") != 0)
+            return ini_fail(line, err, "the protocol must be tty");
+        return 0;
+    }
+    const struct {
+        const char *key;
+        char **to;
+    } texts[] = {{"description", &preset->description},
+                 {"command", &preset->command},
+                 {"model_option", &preset->model_option},
+                 {"install", &preset->install}};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (strcmp(line->key, texts[i].key) != 0)
+            continue;
+        free(*texts[i].to);
+        *texts[i].to = mem_dup(line->value);
+        return 0;
+    }
+    return ini_fail(line, err, "there is no such key in a preset");
+}
+
+struct reader {
+    struct config *config;
+    bool only_presets; /* agents.ini */
+};
+
+static int read_line(const struct ini_line *line, void *arg, struct err *err)
+{
+    const struct reader *reader = arg;
+
+    if (str_starts(line->section, "preset "))
+        return read_preset(reader->config, line, err);
+    bool known = false;
+    for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++) {
+        if (strcmp(line->section, infos[i].section) != 0)
+            continue;
+        known = true;
+        if (line->key == NULL || strcmp(line->key, infos[i].key) != 0)
+            continue;
+        const char *want = infos[i].check(line->value);
+        if (want != NULL)
+            return ini_fail(line, err, "'%s' is not %s", line->value, want);
+        _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
+        set(reader->config, (enum setting)i, line->value, origin);
+        return 0;
+    }
+    if (line->key == NULL && known)
+        return 0;
+    return ini_fail(line, err, known ? "there is no such setting" : "there is no such section");
+}
+
+/* Reads one file where it is there. It names programs, so it must be this user's. */
+static int read_settings(int dir, const char *name, const char *path, struct reader *reader,
+                         struct err *err)
+{
+    struct stat st;
+    _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd == -1 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return err_errno(err, "cannot read '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, MAS_FAILED, "cannot read '%s': it is %s", path,
+                       path_type_name(st.st_mode));
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
+                       (long)st.st_uid);
+    if ((st.st_mode & S_IWOTH) != 0)
+        return err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
+    if (ini_read(fd, path, read_line, reader, err) == -1) {
+        err->code = MAS_FAILED;
+        return -1;
+    }
+    return 0;
+}
+
+static int read_environment(struct config *config, struct err *err)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const char *value = infos[i].env != NULL ? getenv(infos[i].env) : NULL;
+        if (value == NULL || value[0] == '\0')
+            continue;
+        /* inside a team the mode of that team is information, not a wish */
+        if (i == SETTING_MODE && getenv("MAS_SESSION_ID") != NULL)
+            continue;
+        const char *want = infos[i].check(value);
+        if (want != NULL)
+            return err_set(err, MAS_FAILED, "cannot use %s='%s': it is not %s", infos[i].env, value,
+                           want);
+        set(config, (enum setting)i, value, infos[i].env);
+    }
+    return 0;
+}
+
+static char *user_settings_path(void)
+{
+    const char *dir = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    if (dir != NULL && dir[0] == '/')
+        return mem_printf("%s/mas/mas.ini", dir);
+    return home != NULL && home[0] == '/' ? mem_printf("%s/.config/mas/mas.ini", home) : NULL;
+}
+
+int config_load(const struct root *root, bool with_presets, struct config *ret, struct err *err)
+{
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    _cleanup_free_ char *user = user_settings_path();
+    struct reader reader = {.config = &config};
+    struct reader presets = {.config = &config, .only_presets = true};
+
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        set(&config, (enum setting)i, infos[i].fallback, "built in");
+    if (with_presets && root != NULL) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, ROOT_PRESETS);
+        if (read_settings(root->fd, ROOT_PRESETS, path, &presets, err) == -1)
+            return -1;
+    }
+    if (user != NULL && read_settings(AT_FDCWD, user, user, &reader, err) == -1)
+        return -1;
+    if (root != NULL) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, ROOT_SETTINGS);
+        if (read_settings(root->fd, ROOT_SETTINGS, path, &reader, err) == -1)
+            return -1;
+    }
+    if (read_environment(&config, err) == -1)
+        return -1;
+    *ret = config;
+    config = (struct config)CONFIG_INIT;
+    return 0;
+}
+
+void config_free(struct config *config)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        free(config->settings[i].text);
+        free(config->settings[i].origin);
+    }
+    for (size_t i = 0; i < config->preset_count; i++) {
+        struct preset *preset = &config->presets[i];
+        free(preset->name);
+        free(preset->description);
+        free(preset->command);
+        free(preset->model_option);
+        free(preset->install);
+        kv_free(&preset->env);
+    }
+    free(config->presets);
+    *config = (struct config)CONFIG_INIT;
+}
+
+const char *config_text(const struct config *config, enum setting setting)
+{
+    return config->settings[setting].text;
+}
+
+int config_seconds(const struct config *config, enum setting setting)
+{
+    return (int)parse_seconds(config->settings[setting].text);
+}
+
+int config_override(struct config *config, enum setting setting, const char *value,
+                    const char *origin, struct err *err)
+{
+    const char *want = infos[setting].check(value);
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot use %s '%s': it is not %s", origin, value, want);
+    set(config, setting, value, origin);
+    return 0;
+}
+
+const struct preset *config_preset(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->preset_count; i++)
+        if (strcmp(config->presets[i].name, name) == 0)
+            return &config->presets[i];
+    return NULL;
+}
+
+const char *setting_name(enum setting setting, char buf[64])
+{
+    (void)snprintf(buf, 64, "%s.%s", infos[setting].section, infos[setting].key);
+    return buf;
+}
+
+const char *setting_help(enum setting setting)
+{
+    return infos[setting].help;
+}
+
+void config_write_defaults(struct str *to)
+{
+    str_add(to, "; Settings of this root. 'mas config' shows each value and where it came from.\n"
+                "; See mas.ini(5). A line that begins with ; or # is a comment.\n");
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        if (i == 0 || strcmp(infos[i].section, infos[i - 1].section) != 0)
+            str_addf(to, "\n[%s]\n", infos[i].section);
+        str_addf(to, "; %s\n;%s = %s\n", infos[i].help, infos[i].key, infos[i].fallback);
+    }
+    str_add(to, "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
+                ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");
+}

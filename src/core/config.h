@@ -1,0 +1,84 @@
+/*
+ * Settings and presets: what mas.ini says, and what overrides it.
+ *
+ * A setting has one row in the table in config.c: section, key, environment variable, built-in
+ * value, check and a line of help. `mas config`, the commented mas.ini of `mas init` and mas.ini(5)
+ * follow that table.
+ */
+#ifndef MAS_CORE_CONFIG_H
+#define MAS_CORE_CONFIG_H
+
+#include "base/err.h"
+#include "base/kv.h"
+#include "base/str.h"
+#include "core/root.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum setting {
+    SETTING_MODE, /* isolated or legacy */
+    SETTING_TEMPLATE,
+    SETTING_PRESET,
+    SETTING_SOCKET, /* "" (the user's own), a name, or an absolute path */
+    SETTING_SERVER, /* shared or per-session */
+    SETTING_SIZE, /* columns x rows of a new team's windows */
+    SETTING_HANGUP, /* seconds that `stop` gives processes after the hang-up */
+    SETTING_TERMINATE, /* seconds after SIGTERM, before SIGKILL */
+    SETTING_COUNT
+};
+
+/* How to run an agent. */
+struct preset {
+    char *name;
+    char *description; /* "" where it has none, like the next ones */
+    char *command; /* words by the shell's quoting rules; "" is the user's shell */
+    char *model_option; /* put in front of a model's name on the command line */
+    char *install; /* how to get the program, for the error that says it is missing */
+    struct kv env; /* added to the agent's environment */
+};
+
+struct config {
+    struct {
+        char *text;
+        char *origin; /* "built in", "MAS_TMUX_SOCKET", "/root/mas.ini:12", "--agent" */
+    } settings[SETTING_COUNT];
+    struct preset *presets;
+    size_t preset_count;
+};
+
+#define CONFIG_INIT                                                                                \
+    {                                                                                              \
+        .presets = NULL                                                                            \
+    }
+
+/*
+ * Reads built-in values, the user's mas.ini, the root's and the environment, each over the one
+ * before; and, `with_presets`, templates/agents.ini under all of them. An unknown section or key,
+ * a value out of range: MAS_FAILED with file, line and key. root may be NULL (no root yet).
+ */
+int config_load(const struct root *root, bool with_presets, struct config *ret, struct err *err);
+void config_free(struct config *config);
+#define _cleanup_config_ __attribute__((cleanup(config_free)))
+
+const char *config_text(const struct config *config, enum setting setting);
+/* Seconds of a setting that is a time. */
+int config_seconds(const struct config *config, enum setting setting);
+/* Sets a value from the command line, checked like any other (MAS_USAGE). */
+int config_override(struct config *config, enum setting setting, const char *value,
+                    const char *origin, struct err *err);
+
+/* NULL where there is none of that name. */
+const struct preset *config_preset(const struct config *config, const char *name);
+
+/* "section.key" of a setting, and its line of help. */
+const char *setting_name(enum setting setting, char buf[64]);
+const char *setting_help(enum setting setting);
+
+/* The text of a new mas.ini: every setting, commented out, with its help. */
+void config_write_defaults(struct str *to);
+
+/* Splits "200x50". */
+bool config_parse_size(const char *text, int *ret_columns, int *ret_rows);
+
+#endif

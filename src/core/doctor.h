@@ -1,0 +1,39 @@
+/*
+ * Finds what is wrong on disk and in tmux, and mends it without losing anything: what has to give
+ * way is renamed or saved under lost/ in the root first.
+ */
+#ifndef MAS_CORE_DOCTOR_H
+#define MAS_CORE_DOCTOR_H
+
+#include "base/err.h"
+#include "core/config.h"
+#include "core/root.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum finding_state {
+    FINDING_NOTE, /* worth knowing, nothing is wrong */
+    FINDING_OPEN, /* wrong; --fix mends it */
+    FINDING_HAND, /* wrong; somebody has to decide */
+    FINDING_MENDED,
+};
+
+struct finding {
+    char *subject; /* a session's id, a file, a tmux session */
+    char *what; /* what is wrong, and what was or can be done */
+    enum finding_state state;
+};
+
+struct findings {
+    struct finding *items;
+    size_t count;
+};
+
+int doctor_run(const struct root *root, const struct config *config, bool fix,
+               struct findings *ret, struct err *err);
+void findings_free(struct findings *findings);
+
+const char *finding_state_name(enum finding_state state);
+
+#endif

@@ -1,0 +1,438 @@
+#include "core/index.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "core/workspace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char head[] = "{\"version\":\"1.0\",\n\"sessions\":[\n";
+static const char tail[] = "],\n\"lastUpdated\":\"";
+static const char tail_end[] = "\"}\n";
+
+/* The members of a row in the order in which they are written. */
+enum member { M_ID, M_TMUX, M_STATUS, M_CREATED, M_ACTIVITY, M_DIR, M_MODE, M_NAME, M_TEMPLATE, M_N };
+static const char *const members[M_N] = {"sessionId",  "tmuxSession", "status",
+                                         "createdAt",  "lastActivity", "workingDir",
+                                         "mode",       "name",         "template"};
+
+static void put_row(const struct root *root, const struct session *session, struct str *to)
+{
+    char created[TIME_TEXT];
+    char activity[TIME_TEXT];
+    struct json_out out = {.to = to};
+    _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
+
+    time_format(session->created, created);
+    time_format(session->activity, activity);
+    const char *values[M_N] = {
+        session->id, session->tmux_name, status_name(session->status), created, activity,
+        dir,         mode_name(session->mode), session->name,           session->template};
+    json_open(&out, NULL, '{');
+    for (size_t i = 0; i < M_N; i++)
+        json_put(&out, members[i], values[i]);
+    json_close(&out, '}');
+}
+
+static void put_tail(struct str *to)
+{
+    char now[TIME_TEXT];
+    time_format(time(NULL), now);
+    str_addf(to, "%s%s%s", tail, now, tail_end);
+}
+
+/* What is known of a session whose .session cannot be read: its id, and that it is damaged. */
+static void damaged_session(int dir, const char *id, const struct err *why, struct session *ret)
+{
+    struct stat st;
+    *ret = (struct session){.tmux_name = session_tmux_name(id, 8),
+                            .tmux_socket = mem_dup("/"),
+                            .name = mem_dup(""),
+                            .template = mem_dup(""),
+                            .error = mem_dup(why->text),
+                            .status = STATUS_ERROR,
+                            .created = fstat(dir, &st) == 0 ? st.st_mtim.tv_sec : 0};
+    memcpy(ret->id, id, ID_TEXT);
+    ret->activity = ret->created;
+}
+
+/* Loads the session of a directory entry; false where the entry is none. */
+static bool load_entry(const struct root *root, const char *name, struct session *ret)
+{
+    struct err why = ERR_INIT;
+    if (!id_is_valid(name))
+        return false;
+    _cleanup_close_ int dir = workspace_open(root, name);
+    if (dir == -1)
+        return false;
+    if (session_load(root, dir, name, ret, &why) == -1)
+        damaged_session(dir, name, &why, ret);
+    return true;
+}
+
+/* Cuts `"key":"value"` off *p where it stands there exactly so, without escapes. */
+static char *cut_member(char **p, const char *key)
+{
+    size_t len = strlen(key);
+    char *at = *p;
+    if (at[0] != '"' || strncmp(at + 1, key, len) != 0 || strncmp(at + 1 + len, "\":\"", 3) != 0)
+        return NULL;
+    char *value = at + len + 4;
+    char *end = value;
+    while (*end != '"') {
+        if (*end == '\\' || (unsigned char)*end < 0x20)
+            return NULL;
+        end++;
+    }
+    *end = '\0';
+    *p = end + 1;
+    return value;
+}
+
+static bool set_row(struct row *row, const char *const values[M_N])
+{
+    time_t t;
+    *row = (struct row){.id = values[M_ID],
+                        .tmux_name = values[M_TMUX],
+                        .created = values[M_CREATED],
+                        .activity = values[M_ACTIVITY],
+                        .name = values[M_NAME],
+                        .template = values[M_TEMPLATE]};
+    return id_is_valid(row->id) && status_parse(values[M_STATUS], &row->status) &&
+           mode_parse(values[M_MODE], &row->mode) && time_parse(row->created, &t) &&
+           time_parse(row->activity, &t);
+}
+
+/* Room for one more element; doubles at 0, 1, 2, 4, ... */
+static void *make_room(void *array, size_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0)
+        return array;
+    return mem_grow(array, count == 0 ? 1 : 2 * count, size);
+}
+
+static char *keep(struct index *index, const char *text)
+{
+    index->copies = make_room(index->copies, index->copy_count, sizeof *index->copies);
+    return index->copies[index->copy_count++] = mem_dup(text);
+}
+
+/* The long way, for a line with escapes in it. */
+static bool parse_row(struct index *index, const char *line, size_t len, struct row *row)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+    const char *values[M_N];
+
+    if (json_parse(line, len, len, &json, &ignored) == -1)
+        return false;
+    for (size_t i = 0; i < M_N; i++) {
+        const char *text = json_get_text(json, members[i]);
+        if (text == NULL)
+            return false;
+        values[i] = keep(index, text);
+    }
+    return set_row(row, values);
+}
+
+/* The short way: cuts up the line. */
+static bool cut_row(char *line, struct row *row)
+{
+    const char *values[M_N];
+    char *p = line;
+
+    for (size_t i = 0; i < M_N; i++) {
+        if (*p != (i == 0 ? '{' : ','))
+            return false;
+        p++;
+        values[i] = cut_member(&p, members[i]);
+        if (values[i] == NULL)
+            return false;
+    }
+    return strcmp(p, "}") == 0 && set_row(row, values);
+}
+
+/* One line without its newline and comma. */
+static bool read_row(struct index *index, char *line, size_t len)
+{
+    struct row row;
+    bool plain = memchr(line, '\\', len) == NULL && strlen(line) == len;
+
+    if (plain ? !cut_row(line, &row) : !parse_row(index, line, len, &row))
+        return false;
+    index->rows = make_room(index->rows, index->count, sizeof row);
+    index->rows[index->count++] = row;
+    return true;
+}
+
+/* Steps through the lines between head and tail of a whole index file. Returns the start of the
+ * next line and its length without comma and newline; NULL at the end or (with *ret_bad) where the
+ * file is not as it should be. */
+static const char *next_line(const char *at, const char *end, size_t *ret_len, bool *ret_bad)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    *ret_bad = newline == NULL;
+    if (newline == NULL || str_starts(at, "],"))
+        return NULL;
+    *ret_len = (size_t)(newline - at);
+    if (*ret_len > 0 && newline[-1] == ',')
+        (*ret_len)--;
+    *ret_bad = *ret_len < 2;
+    return *ret_bad ? NULL : newline + 1;
+}
+
+/* true if what follows the rows is the tail and nothing else. */
+static bool is_tail(const char *at)
+{
+    char stamp[TIME_TEXT];
+    time_t t;
+    if (!str_starts(at, tail) || strlen(at) != strlen(tail) + TIME_TEXT - 1 + strlen(tail_end))
+        return false;
+    memcpy(stamp, at + strlen(tail), TIME_TEXT - 1);
+    stamp[TIME_TEXT - 1] = '\0';
+    return time_parse(stamp, &t) && strcmp(at + strlen(tail) + TIME_TEXT - 1, tail_end) == 0;
+}
+
+static bool cut_up(struct index *index, size_t len)
+{
+    char *at = index->text;
+    const char *end = at + len;
+    bool bad = false;
+    size_t line_len;
+
+    if (!str_starts(at, head))
+        return false;
+    at += strlen(head);
+    for (;;) {
+        const char *next = next_line(at, end, &line_len, &bad);
+        if (next == NULL)
+            return !bad && is_tail(at);
+        at[line_len] = '\0';
+        if (!read_row(index, at, line_len))
+            return false;
+        at += next - at;
+    }
+}
+
+/* Loads every workspace into rows of an empty index, or text of a new index file, or both. */
+static int scan(const struct root *root, struct index *index, struct str *text, struct err *err)
+{
+    const struct dirent *d;
+    int fd = path_open_dir(root->sessions, ".");
+    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+    if (dir == NULL)
+        return err_errno(err, "cannot read '%s/%s'", root->path, ROOT_SESSIONS);
+    while ((d = readdir(dir)) != NULL) {
+        _cleanup_session_ struct session session = SESSION_INIT;
+        _cleanup_str_ struct str line = STR_INIT;
+        if (!load_entry(root, d->d_name, &session))
+            continue;
+        put_row(root, &session, &line);
+        if (text != NULL)
+            str_addf(text, "%s%s", text->len > strlen(head) ? ",\n" : "", line.data);
+        if (index != NULL)
+            (void)read_row(index, keep(index, line.data), line.len);
+    }
+    (void)closedir(dir);
+    return 0;
+}
+
+int index_rebuild(const struct root *root, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    str_add(&text, head);
+    if (scan(root, NULL, &text, err) == -1)
+        return -1;
+    if (text.len > strlen(head))
+        str_addc(&text, '\n');
+    put_tail(&text);
+    return file_replace(root->sessions, INDEX_FILE, text.data, text.len, 0600, err);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *const *x = a;
+    const struct row *const *y = b;
+    return strcmp((*x)->id, (*y)->id);
+}
+
+/* Sets `missing` and adds what is `unlisted`. */
+static int reconcile(const struct root *root, struct index *index, struct err *err)
+{
+    size_t listed = index->count;
+    const struct row **sorted = mem_alloc((listed + 1) * sizeof *sorted);
+    bool *seen = mem_alloc(listed + 1);
+    _cleanup_strv_ char **unlisted = NULL;
+    const struct dirent *d;
+
+    for (size_t i = 0; i < listed; i++)
+        sorted[i] = &index->rows[i];
+    qsort(sorted, listed, sizeof(const struct row *), compare_rows);
+    int fd = path_open_dir(root->sessions, ".");
+    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+    while (dir != NULL && (d = readdir(dir)) != NULL) {
+        struct row key = {.id = d->d_name};
+        const struct row *key_at = &key;
+        if (!id_is_valid(d->d_name))
+            continue;
+        const struct row **at =
+            bsearch(&key_at, sorted, listed, sizeof(const struct row *), compare_rows);
+        if (at == NULL)
+            strv_push(&unlisted, d->d_name);
+        else
+            seen[*at - index->rows] = true;
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    for (size_t i = 0; dir != NULL && i < listed; i++)
+        index->rows[i].missing = !seen[i];
+    for (size_t i = 0; unlisted != NULL && unlisted[i] != NULL; i++) {
+        _cleanup_session_ struct session session = SESSION_INIT;
+        _cleanup_str_ struct str line = STR_INIT;
+        if (!load_entry(root, unlisted[i], &session))
+            continue;
+        put_row(root, &session, &line);
+        if (read_row(index, keep(index, line.data), line.len))
+            index->rows[index->count - 1].unlisted = true;
+    }
+    free(sorted);
+    free(seen);
+    return dir != NULL ? 0 : err_errno(err, "cannot read '%s/%s'", root->path, ROOT_SESSIONS);
+}
+
+/* A directory counts its subdirectories as links (btrfs does not: 1), so this costs one fstat. */
+static bool looks_stale(const struct root *root, size_t rows)
+{
+    struct stat st;
+    return fstat(root->sessions, &st) == 0 && (st.st_nlink < 2 || st.st_nlink - 2 != rows);
+}
+
+int index_read(const struct root *root, bool thorough, struct index *ret, struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    bool there =
+        file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &index.text, &len, &why) == 0;
+    bool missing = !there && errno == ENOENT;
+    if (!there || !cut_up(&index, len)) {
+        index_free(&index);
+        if (!missing)
+            index.broken = mem_dup(there ? "it is damaged" : why.text);
+        if (scan(root, &index, NULL, err) == -1)
+            return -1;
+        _cleanup_close_ int lock = -1;
+        if ((index.count > 0 || !missing) && root_lock(root, &lock, &why) == 0)
+            (void)index_rebuild(root, &why);
+    } else if ((thorough || looks_stale(root, index.count)) && reconcile(root, &index, err) == -1) {
+        return -1;
+    }
+    *ret = index;
+    index = (struct index)INDEX_INIT;
+    return 0;
+}
+
+void index_free(struct index *index)
+{
+    for (size_t i = 0; i < index->copy_count; i++)
+        free(index->copies[i]);
+    free(index->copies);
+    free(index->text);
+    free(index->rows);
+    free(index->broken);
+    *index = (struct index)INDEX_INIT;
+}
+
+/* A quote inside a value is escaped, so this text stands only where the member itself does. */
+static bool holds(const char *text, size_t len, enum member member, const char *value)
+{
+    _cleanup_str_ struct str key = STR_INIT;
+    struct json_out out = {.to = &key};
+    if (value == NULL)
+        return false;
+    json_put(&out, members[member], value);
+    return memmem(text, len, key.data, key.len) != NULL;
+}
+
+int index_ask(const struct root *root, const char *tmux_name, const char *name,
+              struct index_facts *ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    size_t lines = 0;
+    struct err why = ERR_INIT;
+
+    if (file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, &why) == -1 ||
+        !str_starts(text, head)) {
+        free(text);
+        text = NULL;
+        if (index_rebuild(root, err) == -1 ||
+            file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, err) == -1)
+            return -1;
+    }
+    for (const char *p = text; (p = memchr(p, '\n', len - (size_t)(p - text))) != NULL; p++)
+        lines++;
+    *ret = (struct index_facts){.tmux_name_taken = holds(text, len, M_TMUX, tmux_name),
+                                .name_taken = holds(text, len, M_NAME, name),
+                                .stale = looks_stale(root, lines - 3)};
+    return 0;
+}
+
+/* Copies all lines but that of `id` behind what is in *to; false where the file is no good. */
+static bool copy_lines(const char *text, size_t len, const char *id, struct str *to)
+{
+    const char *at = text + strlen(head);
+    const char *end = text + len;
+    _cleanup_free_ char *key = mem_printf("\"%s\":\"%s\"", members[M_ID], id);
+    bool bad = false;
+    size_t line_len;
+
+    if (!str_starts(text, head))
+        return false;
+    for (;;) {
+        const char *next = next_line(at, end, &line_len, &bad);
+        if (next == NULL)
+            return !bad && is_tail(at);
+        if (at[0] != '{' || at[line_len - 1] != '}')
+            return false;
+        if (memmem(at, line_len, key, strlen(key)) == NULL) {
+            if (to->len > strlen(head))
+                str_addn(to, ",\n", 2);
+            str_addn(to, at, line_len);
+        }
+        at = next;
+    }
+}
+
+int index_update(const struct root *root, const char *id, const struct session *session,
+                 struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    _cleanup_str_ struct str to = STR_INIT;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    bool there = file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, &ignored) == 0;
+    str_reserve(&to, len + 4096);
+    str_add(&to, head);
+    if (!there || !copy_lines(text, len, id, &to))
+        return index_rebuild(root, err); /* the workspace itself is in place already, or gone */
+    if (session != NULL) {
+        if (to.len > strlen(head))
+            str_addn(&to, ",\n", 2);
+        put_row(root, session, &to);
+    }
+    if (to.len > strlen(head))
+        str_addc(&to, '\n');
+    put_tail(&to);
+    return file_replace(root->sessions, INDEX_FILE, to.data, to.len, 0600, err);
+}

@@ -1,0 +1,177 @@
+#include "core/launch.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "core/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[] = "MASENV1\n";
+
+static const char *choose_preset(const struct config *config, const struct team *team,
+                                 const struct agent *agent)
+{
+    if (agent->preset[0] != '\0')
+        return agent->preset;
+    if (team->preset[0] != '\0')
+        return team->preset;
+    return config_text(config, SETTING_PRESET);
+}
+
+static const char *user_shell(const char *shell)
+{
+    if (shell != NULL && shell[0] == '/')
+        return shell;
+    const struct passwd *pw = getpwuid(geteuid());
+    return pw != NULL && pw->pw_shell[0] == '/' ? pw->pw_shell : "/bin/sh";
+}
+
+int launch_command(const struct config *config, const struct team *team, const struct agent *agent,
+                   const char *shell, char ***ret_argv, const struct preset **ret_preset,
+                   struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+    const char *name = choose_preset(config, team, agent);
+    const struct preset *preset = config_preset(config, name);
+
+    if (preset == NULL) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot start agent '%s': there is no preset '%s'",
+                      agent->id, name);
+        return err_hint(err, "presets are in templates/agents.ini and mas.ini");
+    }
+    const char *command = agent->command[0] != '\0' ? agent->command : preset->command;
+    if (str_split_words(command, &argv, err) == -1)
+        return err_wrap(err, "cannot start agent '%s': its command", agent->id);
+    if (strv_len(argv) == 0)
+        strv_push(&argv, user_shell(shell));
+    if (agent->model[0] != '\0' && preset->model_option[0] != '\0') {
+        strv_push(&argv, preset->model_option);
+        strv_push(&argv, agent->model);
+    }
+    *ret_argv = argv;
+    *ret_preset = preset;
+    argv = NULL;
+    return 0;
+}
+
+int launch_check(const struct config *config, const struct team *team, struct err *err)
+{
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        const struct preset *preset = NULL;
+        _cleanup_strv_ char **argv = NULL;
+        if (launch_command(config, team, agent, getenv("SHELL"), &argv, &preset, err) == -1)
+            return -1;
+        const char *search = kv_get(&preset->env, "PATH");
+        _cleanup_free_ char *path =
+            path_find_program(argv[0], search != NULL ? search : getenv("PATH"), AT_FDCWD);
+        /* a path without a leading slash is one in the agent's own directory: known only there */
+        if (path != NULL || (argv[0][0] != '/' && strchr(argv[0], '/') != NULL))
+            continue;
+        (void)err_set(err, MAS_FAILED,
+                      "cannot start agent '%s': preset '%s' needs the program '%s', which is not "
+                      "there",
+                      agent->id, preset->name, argv[0]);
+        if (preset->install[0] != '\0')
+            return err_hint(err, "install it with: %s", preset->install);
+        return err_hint(err, "install it, or choose another preset with --agent");
+    }
+    return 0;
+}
+
+int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    str_add(&text, magic);
+    for (size_t i = 0; i < team->agent_count; i++)
+        str_addc(&text, '.');
+    str_addc(&text, '\n');
+    for (char **e = environ; *e != NULL; e++)
+        str_addn(&text, *e, strlen(*e) + 1);
+    if (text.len > ENV_FILE_MAX)
+        return err_set(err, MAS_FAILED, "cannot start the team: its environment is too large");
+    launch_drop_env(dir);
+    _cleanup_close_ int fd = openat(dir, WORKSPACE_ENV,
+                                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd == -1 || flock(fd, LOCK_EX) == -1 || file_write_all(fd, text.data, text.len) == -1) {
+        (void)err_errno(err, "cannot write '%s'", WORKSPACE_ENV);
+        launch_drop_env(dir);
+        return -1;
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+void launch_drop_env(int dir)
+{
+    (void)unlinkat(dir, WORKSPACE_ENV, 0);
+}
+
+/* Opens and locks the file; -1 with errno ENOENT where there is none, ESTALE where it was removed
+ * while this waited for the lock. */
+static int open_locked(int dir)
+{
+    struct stat st;
+    int fd = path_open_beneath(dir, WORKSPACE_ENV, O_RDWR | O_NONBLOCK);
+    if (fd == -1)
+        return -1;
+    while (flock(fd, LOCK_EX) == -1 && errno == EINTR)
+        ;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0)
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+/* Cuts the entries behind the marks into a vector. */
+static char **split_entries(const char *at, const char *end)
+{
+    char **env = NULL;
+    size_t count = 0;
+    for (const char *p = at; p < end; p += strlen(p) + 1)
+        count++;
+    env = mem_alloc((count + 1) * sizeof *env);
+    count = 0;
+    for (const char *p = at; p < end; p += strlen(p) + 1)
+        env[count++] = mem_dup(p);
+    return env;
+}
+
+int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    size_t start = strlen(magic);
+
+    _cleanup_close_ int fd = open_locked(dir);
+    if (fd == -1 && errno == ENOENT) {
+        *ret_env = NULL;
+        return 0;
+    }
+    if (fd == -1)
+        return err_set(err, MAS_CONFLICT, "cannot start: the team was given up");
+    if (file_read(dir, WORKSPACE_ENV, ENV_FILE_MAX, &text, &len, err) == -1)
+        return -1;
+    char *marks_end = len > start ? memchr(text + start, '\n', len - start) : NULL;
+    if (marks_end == NULL || !str_starts(text, magic) ||
+        index >= (size_t)(marks_end - text) - start)
+        return err_set(err, MAS_DAMAGED, "cannot start: its %s is damaged", WORKSPACE_ENV);
+    char **env = split_entries(marks_end + 1, text + len);
+    text[start + index] = 'x';
+    if (memchr(text + start, '.', (size_t)(marks_end - text) - start) == NULL)
+        launch_drop_env(dir);
+    else
+        (void)!pwrite(fd, "x", 1, (off_t)(start + index));
+    *ret_env = env;
+    return 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * What an agent is started with: its command, and its environment.
+ *
+ * The environment of whoever ran `mas new` or `mas start` reaches the hosts through run/env, a file
+ * that only the owner can read, so that no value of it stands on a command line or in tmux. The
+ * caller holds a lock on it until the team stands; each host waits for that lock, takes its copy and
+ * marks that it has it; the last one removes the file. Where the team could not be built the file is
+ * gone when the lock is, and no agent starts.
+ *
+ *     MASENV1\n  <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0 ...
+ */
+#ifndef MAS_CORE_LAUNCH_H
+#define MAS_CORE_LAUNCH_H
+
+#include "base/err.h"
+#include "core/config.h"
+#include "core/root.h"
+#include "core/team.h"
+
+#include <stddef.h>
+
+enum { ENV_FILE_MAX = 8 << 20 };
+
+/* The command of an agent: its own, or its preset's, with its model; the user's shell where both
+ * are empty. ret_argv is released with strv_free(). */
+int launch_command(const struct config *config, const struct team *team, const struct agent *agent,
+                   const char *shell, char ***ret_argv, const struct preset **ret_preset,
+                   struct err *err);
+
+/* Fails where an agent's preset does not exist (MAS_NOT_FOUND) or its program is not in PATH
+ * (MAS_FAILED, with the program named and how to install it). */
+int launch_check(const struct config *config, const struct team *team, struct err *err);
+
+/* Writes run/env in the workspace `dir` from this process's environment, locked; ret_fd holds the
+ * lock, to be closed once the team stands. */
+int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *err);
+/* Removes it; for a team that could not be built. */
+void launch_drop_env(int dir);
+
+/* A host's share: waits for the lock, reads, marks agent number `index`. *ret_env is NULL where
+ * there is no file: the host starts with the environment it has. MAS_CONFLICT where the team was
+ * given up while the host waited. */
+int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err);
+
+#endif

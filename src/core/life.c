@@ -1,0 +1,592 @@
+#include "core/life.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "core/index.h"
+#include "core/launch.h"
+#include "core/survey.h"
+#include "core/template.h"
+#include "core/tmux.h"
+#include "core/workspace.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lengths of a session's tmux name: 8 digits of the id, more where another session has those. */
+static const size_t name_digits[] = {8, 13, 18, 23, 36};
+
+enum { SERVER_EXIT_MS = 2000, KILL_WAIT_MS = 5000 };
+
+static bool interrupted(const struct life *life)
+{
+    return life->tick != NULL && life->tick(0, 0, life->tick_arg);
+}
+
+/* Gives the session the first tmux name, from the `from`th length on, that no row has. */
+static int choose_tmux_name(const struct life *life, struct session *session, size_t from,
+                            const char *name, struct index_facts *facts, struct err *err)
+{
+    for (size_t i = from; i < ARRAY_LEN(name_digits); i++) {
+        _cleanup_free_ char *tmux_name = session_tmux_name(session->id, name_digits[i]);
+        char *socket = NULL;
+        if (index_ask(life->root, tmux_name, name, facts, err) == -1)
+            return -1;
+        if (facts->tmux_name_taken)
+            continue;
+        if (tmux_socket(life->config, tmux_name, &socket, err) == -1)
+            return -1;
+        free(session->tmux_name);
+        free(session->tmux_socket);
+        session->tmux_name = mem_dup(tmux_name);
+        session->tmux_socket = socket;
+        return 0;
+    }
+    return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: every name is taken",
+                   session->id);
+}
+
+/* Writes metadata and row of a session whose lock is held. */
+static int record(const struct life *life, int dir, const struct session *session, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+    if (session_save(life->root, dir, session, err) == -1 ||
+        root_lock(life->root, &lock, err) == -1)
+        return -1;
+    return index_update(life->root, session->id, session, err);
+}
+
+/* What bring_up() works with. */
+struct rise {
+    struct session *session;
+    const struct team *team;
+    int dir;
+    int *metadata_lock; /* held while tmux is started, released once the row is written; or NULL */
+};
+
+/* One build; writes the row while tmux works. */
+static enum tmux_built build_once(const struct life *life, struct rise *rise, struct err *err)
+{
+    _cleanup_free_ char *host = path_exe();
+    struct tmux_team wish = {.root = life->root,
+                             .session = rise->session,
+                             .team = rise->team,
+                             .host = host,
+                             .dir = rise->dir};
+    struct proc proc;
+
+    (void)config_parse_size(config_text(life->config, SETTING_SIZE), &wish.columns, &wish.rows);
+    if (host == NULL) {
+        (void)err_errno(err, "cannot find the mas program");
+        return TMUX_BUILD_FAILED;
+    }
+    if (tmux_build_start(&wish, &proc, err) == -1)
+        return TMUX_BUILD_FAILED;
+    int recorded = 0;
+    struct err why = ERR_INIT;
+    if (rise->metadata_lock != NULL && *rise->metadata_lock != -1) {
+        recorded = index_update(life->root, rise->session->id, rise->session, &why);
+        fd_closep(rise->metadata_lock);
+        *rise->metadata_lock = -1;
+    }
+    enum tmux_built built = tmux_build_finish(&wish, &proc, err);
+    if (built == TMUX_BUILT && recorded == -1) {
+        struct err ignored = ERR_INIT;
+        struct tmux_session *live = NULL;
+        if (survey_find_live(life->root, rise->session->tmux_socket, rise->session->id, &live,
+                             &ignored) == 0 &&
+            live != NULL)
+            (void)tmux_kill(rise->session->tmux_socket, live->target, live->id, &ignored);
+        tmux_sessions_free(live, live != NULL);
+        *err = why;
+        return TMUX_BUILD_FAILED;
+    }
+    return built;
+}
+
+/* Waits for a server that is about to exit, so that the next build starts a new one. */
+static void wait_for_server(const char *socket)
+{
+    struct proc_id server;
+    pid_t pid;
+    if (tmux_is_alive(socket, &pid) && proc_identify(pid, &server))
+        (void)proc_wait_gone(&server, 1, SERVER_EXIT_MS);
+}
+
+/* Builds the team, with another name where tmux has one of that name, once more where the server
+ * was just going. The environment file is written and locked by the caller. */
+static int bring_up(const struct life *life, struct rise *rise, struct err *err)
+{
+    struct session *session = rise->session;
+    bool again = true;
+
+    for (size_t taken = 1;;) {
+        struct index_facts facts;
+        switch (build_once(life, rise, err)) {
+        case TMUX_BUILT:
+            return 0;
+        case TMUX_NAME_TAKEN:
+            if (choose_tmux_name(life, session, taken++, NULL, &facts, err) == -1 ||
+                record(life, rise->dir, session, err) == -1)
+                return -1;
+            break;
+        case TMUX_SERVER_GONE:
+            if (!again)
+                return -1;
+            again = false;
+            wait_for_server(session->tmux_socket);
+            break;
+        case TMUX_BUILD_FAILED:
+        default:
+            return -1;
+        }
+    }
+}
+
+static void apply_preset(struct team *team, const char *preset)
+{
+    for (size_t i = 0; preset != NULL && i < team->agent_count; i++) {
+        free(team->agents[i].preset);
+        free(team->agents[i].command);
+        team->agents[i].preset = mem_dup(preset);
+        team->agents[i].command = mem_dup("");
+    }
+}
+
+static int check_wish(const struct life *life, const struct life_wish *wish, struct err *err)
+{
+    const char *want = wish->name != NULL ? session_check_name(wish->name) : NULL;
+    char lower[ID_TEXT];
+
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", wish->name, want);
+    if (wish->preset != NULL && config_preset(life->config, wish->preset) == NULL) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is none of that name",
+                      wish->preset);
+        return err_hint(err, "presets are in templates/agents.ini and mas.ini");
+    }
+    if (wish->id != NULL && !id_is_valid(wish->id)) {
+        (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID", wish->id);
+        return id_normalise(wish->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
+                                             : err_hint(err, "uuidgen -r makes one");
+    }
+    if (strcmp(config_text(life->config, SETTING_MODE), "isolated") != 0)
+        return err_set(err, MAS_FAILED, "cannot make a session: mode 'legacy' is not known to this "
+                                        "version");
+    return 0;
+}
+
+static void fill_session(const struct life_wish *wish, const char *template,
+                         struct session *session)
+{
+    session->name = mem_dup(wish->name != NULL ? wish->name : "");
+    session->template = mem_dup(template);
+    session->error = mem_dup("");
+    session->private = wish->private;
+    session->created = time(NULL);
+    session->activity = session->created;
+    session->status = wish->start ? STATUS_ACTIVE : STATUS_STOPPED;
+    session->stopped = wish->start ? 0 : session->created;
+}
+
+static int name_conflict(const char *name, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another has that name", name);
+    return err_hint(err, "see it with: mas show %s", name);
+}
+
+/* Under the metadata lock: the name is still free, the workspace gets its place. */
+static int settle(const struct life *life, struct session *session, struct stage *stage,
+                  struct err *err)
+{
+    struct index_facts facts;
+    const char *name = session->name[0] != '\0' ? session->name : NULL;
+    _cleanup_free_ char *was = mem_dup(session->tmux_name);
+
+    if (choose_tmux_name(life, session, 0, name, &facts, err) == -1)
+        return -1;
+    if (facts.name_taken)
+        return name_conflict(session->name, err);
+    if (strcmp(was, session->tmux_name) != 0 &&
+        session_save(life->root, stage->dir, session, err) == -1)
+        return -1;
+    return workspace_place(life->root, stage, err);
+}
+
+/* Takes back what a failed `new` has done. */
+static void undo_new(const struct life *life, struct stage *stage, int metadata_lock)
+{
+    struct err ignored = ERR_INIT;
+    int lock = metadata_lock;
+
+    launch_drop_env(stage->dir); /* hosts that wait for it give up */
+    if (lock == -1)
+        (void)root_lock(life->root, &lock, &ignored);
+    bool placed = stage->placed;
+    workspace_discard(life->root, stage);
+    if (placed)
+        (void)index_update(life->root, stage->id, NULL, &ignored);
+    if (lock != metadata_lock)
+        fd_closep(&lock);
+}
+
+/* From the staged workspace to the running team. */
+static int finish_new(const struct life *life, struct session *session, const struct team *team,
+                      struct stage *stage, int *lock, struct err *err)
+{
+    _cleanup_close_ int env = -1;
+    bool start = session->status == STATUS_ACTIVE;
+
+    if (start && launch_write_env(stage->dir, team, &env, err) == -1)
+        return -1;
+    if (root_lock(life->root, lock, err) == -1 || settle(life, session, stage, err) == -1)
+        return -1;
+    if (!start)
+        return index_update(life->root, session->id, session, err);
+    struct rise rise = {
+        .session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
+    if (bring_up(life, &rise, err) == -1)
+        return -1;
+    if (!interrupted(life))
+        return 0;
+    struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
+    launch_drop_env(stage->dir);
+    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, &ignored) == 0 &&
+        live != NULL)
+        (void)tmux_kill(session->tmux_socket, live->target, session->id, &ignored);
+    tmux_sessions_free(live, live != NULL);
+    return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
+}
+
+int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
+             struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    _cleanup_free_ char *program = NULL;
+    _cleanup_close_ int lock = -1;
+    struct index_facts facts;
+    const char *name =
+        wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
+
+    if (check_wish(life, wish, err) == -1 ||
+        template_open(life->root, name, &tmpl, err) == -1)
+        return -1;
+    apply_preset(&tmpl.team, wish->preset);
+    if (wish->start && (launch_check(life->config, &tmpl.team, err) == -1 ||
+                        tmux_program(&program, err) == -1))
+        return -1;
+    if (wish->id != NULL)
+        memcpy(session.id, wish->id, ID_TEXT);
+    else if (id_make(session.id, err) == -1)
+        return -1;
+    fill_session(wish, name, &session);
+    if (choose_tmux_name(life, &session, 0, wish->name, &facts, err) == -1)
+        return -1;
+    if (facts.stale)
+        (void)workspace_sweep(life->root, false, NULL, NULL);
+    _cleanup_close_ int there = workspace_open(life->root, session.id);
+    if (there != -1 || errno != ENOENT)
+        return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session.id);
+    if (facts.name_taken)
+        return name_conflict(wish->name, err);
+    if (wish->start && tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1)
+        return -1;
+
+    if (workspace_stage(life->root, &session, &tmpl, life->tick, life->tick_arg, &stage, err) == -1)
+        return -1;
+    if (finish_new(life, &session, &tmpl.team, &stage, &lock, err) == -1) {
+        undo_new(life, &stage, lock);
+        return -1;
+    }
+    workspace_log(stage.dir, "new template=%s agents=%zu%s", name, tmpl.team.agent_count,
+                  wish->start ? " started" : "");
+    *ret = session;
+    session = (struct session)SESSION_INIT;
+    return 0;
+}
+
+/* Opens, locks and reads a session. */
+static int take_hold(const struct life *life, const char *id, int wait_ms, const char *who,
+                     int *ret_dir, int *ret_lock, struct err *err)
+{
+    int dir = workspace_open(life->root, id);
+    if (dir == -1) {
+        if (errno != ENOENT)
+            return err_errno(err, "cannot open session '%s'", id);
+        (void)err_set(err, MAS_DAMAGED, "cannot %s session '%s': its workspace is missing", who,
+                      id);
+        return err_hint(err, "see what is wrong with: mas doctor");
+    }
+    if (workspace_lock(dir, id, wait_ms, who, ret_lock, err) == -1) {
+        (void)close(dir);
+        return -1;
+    }
+    *ret_dir = dir;
+    return 0;
+}
+
+static int load_session(const struct life *life, int dir, const char *id, const char *what,
+                        struct session *ret, struct err *err)
+{
+    if (session_load(life->root, dir, id, ret, err) == 0)
+        return 0;
+    (void)err_wrap(err, "cannot %s session '%s'", what, id);
+    return err_hint(err, "see what can be mended with: mas doctor");
+}
+
+/* A name that a user gave the session in tmux could hold a format; those of mas cannot. */
+static void normalise_tmux_name(struct session *session)
+{
+    if (str_is_word(session->tmux_name, TMUX_NAME_MAX))
+        return;
+    free(session->tmux_name);
+    session->tmux_name = session_tmux_name(session->id, name_digits[0]);
+}
+
+static int start_stopped(const struct life *life, int dir, struct session *session,
+                         struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_str_ struct str before = STR_INIT;
+    _cleanup_close_ int env = -1;
+    _cleanup_free_ char *program = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (workspace_load_team(dir, &team, err) == -1 ||
+        launch_check(life->config, &team, err) == -1 || tmux_program(&program, err) == -1 ||
+        tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
+        return -1;
+    session_format(life->root, session, &before);
+    normalise_tmux_name(session);
+    session->status = STATUS_ACTIVE;
+    session->activity = time(NULL);
+    session->stopped = 0;
+    struct rise rise = {.session = session, .team = &team, .dir = dir};
+    if (launch_write_env(dir, &team, &env, err) == 0 && record(life, dir, session, err) == 0 &&
+        bring_up(life, &rise, err) == 0) {
+        workspace_log(dir, "start agents=%zu", team.agent_count);
+        return 0;
+    }
+    launch_drop_env(dir);
+    _cleanup_close_ int lock = -1;
+    _cleanup_session_ struct session old = SESSION_INIT;
+    if (file_replace(dir, WORKSPACE_SESSION, before.data, before.len, 0600, &ignored) == 0 &&
+        session_load(life->root, dir, session->id, &old, &ignored) == 0 &&
+        root_lock(life->root, &lock, &ignored) == 0)
+        (void)index_update(life->root, session->id, &old, &ignored);
+    return -1;
+}
+
+int life_start(const struct life *life, const char *id, bool *ret_was, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct tmux_session *live = NULL;
+
+    if (take_hold(life, id, LOCK_TRY, "start", &dir, &lock, err) == -1 ||
+        load_session(life, dir, id, "start", &session, err) == -1 ||
+        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    *ret_was = live != NULL;
+    tmux_sessions_free(live, live != NULL);
+    if (!*ret_was)
+        return start_stopped(life, dir, &session, err);
+    if (session.status == STATUS_ACTIVE)
+        return 0;
+    session.status = STATUS_ACTIVE; /* a stop that was killed half way */
+    session.stopped = 0;
+    return record(life, dir, &session, err);
+}
+
+/* Ends what is left of the team's processes after the hang-up. */
+static void sweep_processes(const struct life *life, const char *id, struct life_end *end)
+{
+    _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
+    const struct {
+        int sig; /* 0: only wait */
+        int wait_ms;
+    } steps[] = {{0, config_seconds(life->config, SETTING_HANGUP) * 1000},
+                 {SIGTERM, config_seconds(life->config, SETTING_TERMINATE) * 1000},
+                 {SIGKILL, KILL_WAIT_MS}};
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        struct proc_id *ids = NULL;
+        size_t count = proc_find_by_env(entry, &ids);
+        for (size_t j = 0; steps[i].sig != 0 && j < count; j++)
+            proc_signal(&ids[j], steps[i].sig);
+        if (steps[i].sig == SIGTERM)
+            end->terminated = count;
+        if (steps[i].sig == SIGKILL)
+            end->killed = count;
+        if (count > 0)
+            (void)proc_wait_gone(ids, count, steps[i].wait_ms);
+        free(ids);
+        if (count == 0 && i > 0)
+            return;
+    }
+}
+
+/* Ends tmux session and processes. */
+static int bring_down(const struct life *life, const char *socket,
+                      const struct tmux_session *live, struct life_end *end, struct err *err)
+{
+    struct tmux_pane *panes = NULL;
+    size_t count = 0;
+
+    if (tmux_panes(socket, live->id, &panes, &count, err) == -1)
+        return -1;
+    struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
+    size_t alive = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!panes[i].dead && panes[i].pid != getpid())
+            alive += proc_identify(panes[i].pid, &ids[alive]);
+    free(panes);
+    int rc = tmux_kill(socket, live->target, live->id, err);
+    if (rc == 0) {
+        (void)proc_wait_gone(ids, alive, config_seconds(life->config, SETTING_HANGUP) * 1000);
+        sweep_processes(life, live->id, end);
+    }
+    free(ids);
+    return rc;
+}
+
+/* Stops a session whose lock is held. */
+static int stop_held(const struct life *life, int dir, struct session *session,
+                     struct life_end *end, struct err *err)
+{
+    struct tmux_session *live = NULL;
+
+    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
+        return -1;
+    end->was = live == NULL && session->status != STATUS_ACTIVE;
+    if (end->was)
+        return 0;
+    session->status = STATUS_STOPPED;
+    session->stopped = time(NULL);
+    if (live != NULL && live->activity > session->activity)
+        session->activity = live->activity;
+    int rc = record(life, dir, session, err);
+    if (rc == 0 && live != NULL)
+        rc = bring_down(life, session->tmux_socket, live, end, err);
+    else if (rc == 0)
+        sweep_processes(life, session->id, end); /* tmux crashed; its agents may not have */
+    if (rc == 0) {
+        launch_drop_env(dir);
+        workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
+    }
+    tmux_sessions_free(live, live != NULL);
+    return rc;
+}
+
+int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
+{
+    struct tmux_session *live = NULL;
+    struct life_end end = {.was = false};
+
+    if (survey_find_live(life->root, socket, id, &live, err) == -1)
+        return -1;
+    int rc = live != NULL ? bring_down(life, socket, live, &end, err) : 0;
+    tmux_sessions_free(live, live != NULL);
+    return rc;
+}
+
+/* Ends the tmux session of an id whose metadata cannot be read, on the server of the settings. */
+static int stop_unknown(const struct life *life, const char *id, struct err *err)
+{
+    _cleanup_free_ char *socket = NULL;
+    if (tmux_shared_socket(life->config, &socket, err) == -1)
+        return -1;
+    return life_end_orphan(life, socket, id, err);
+}
+
+int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct life_end end = {.was = false};
+    struct err ignored = ERR_INIT;
+
+    if (take_hold(life, id, LOCK_WAIT_MS, "stop", &dir, &lock, err) == -1)
+        return -1;
+    if (load_session(life, dir, id, "stop", &session, err) == -1) {
+        (void)stop_unknown(life, id, &ignored); /* the team ends, the damage is told */
+        return -1;
+    }
+    if (stop_held(life, dir, &session, &end, err) == -1)
+        return -1;
+    *ret = end;
+    return 0;
+}
+
+static int is_running(const char *id, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot remove session '%s': it is running", id);
+    return err_hint(err, "stop it first, or remove it with: mas rm -f %s", id);
+}
+
+/* Stops a session that is to be removed, or refuses. */
+static int clear_way(const struct life *life, const char *id, int dir, bool force, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct life_end end = {.was = false};
+    struct tmux_session *live = NULL;
+
+    if (load_session(life, dir, id, "remove", &session, err) == -1) {
+        if (force)
+            return stop_unknown(life, id, err);
+        return err_hint(err, "remove it all the same with: mas rm -f %s", id);
+    }
+    if (force)
+        return stop_held(life, dir, &session, &end, err);
+    if (survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    tmux_sessions_free(live, live != NULL);
+    return live != NULL ? is_running(id, err) : 0;
+}
+
+/* What can be left of a session without a workspace: a row, a tmux session. */
+static int remove_rest(const struct life *life, const char *id, bool force, struct err *err)
+{
+    _cleanup_free_ char *socket = NULL;
+    struct tmux_session *live = NULL;
+    struct life_end end = {.was = false};
+    _cleanup_close_ int lock = -1;
+
+    if (tmux_shared_socket(life->config, &socket, err) == -1 ||
+        survey_find_live(life->root, socket, id, &live, err) == -1)
+        return -1;
+    int rc = live == NULL ? 0
+             : !force     ? is_running(id, err)
+                          : bring_down(life, socket, live, &end, err);
+    tmux_sessions_free(live, live != NULL);
+    if (rc == -1 || root_lock(life->root, &lock, err) == -1)
+        return -1;
+    return index_update(life->root, id, NULL, err);
+}
+
+int life_remove(const struct life *life, const char *id, bool force, struct err *err)
+{
+    _cleanup_close_ int dir = workspace_open(life->root, id);
+    _cleanup_close_ int session_lock = -1;
+    _cleanup_close_ int lock = -1;
+
+    if (dir == -1 && errno == ENOENT)
+        return remove_rest(life, id, force, err);
+    if (dir == -1)
+        return err_errno(err, "cannot open session '%s'", id);
+    if (workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err) == -1 ||
+        clear_way(life, id, dir, force, err) == -1 || root_lock(life->root, &lock, err) == -1 ||
+        workspace_trash(life->root, id, err) == -1 ||
+        index_update(life->root, id, NULL, err) == -1)
+        return -1;
+    fd_closep(&lock);
+    lock = -1;
+    return workspace_empty_trash(life->root, id, err);
+}

@@ -1,0 +1,58 @@
+/*
+ * The life of a session: new, start, stop, remove.
+ *
+ * Each of them is all or nothing at any kill: what is on disk first says what is wanted (STATUS is
+ * intent), then tmux is made to follow, and core/survey.h tells the truth in between.
+ */
+#ifndef MAS_CORE_LIFE_H
+#define MAS_CORE_LIFE_H
+
+#include "base/err.h"
+#include "base/tree.h"
+#include "core/config.h"
+#include "core/root.h"
+#include "core/session.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct life {
+    const struct root *root;
+    const struct config *config;
+    tree_tick *tick; /* progress of a copy, and whether to give up; may be NULL */
+    void *tick_arg;
+};
+
+struct life_wish {
+    const char *name; /* NULL: none */
+    const char *template; /* NULL: the setting's */
+    const char *preset; /* for the whole team; NULL: each agent's own */
+    const char *id; /* NULL: a random one */
+    bool private;
+    bool start;
+};
+
+/* Makes a session and, unless told otherwise, starts it. On failure nothing is left. */
+int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
+             struct err *err);
+
+/* Starts a stopped session; *ret_was says that it ran already. */
+int life_start(const struct life *life, const char *id, bool *ret_was, struct err *err);
+
+struct life_end {
+    bool was; /* it was stopped already */
+    size_t terminated; /* processes that did not follow the hang-up */
+    size_t killed; /* nor SIGTERM */
+};
+
+/* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes. */
+int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
+
+/* Ends a tmux session that has no workspace, with what is left of its processes. */
+int life_end_orphan(const struct life *life, const char *socket, const char *id,
+                    struct err *err);
+
+/* Removes a stopped session, or with `force` any. */
+int life_remove(const struct life *life, const char *id, bool force, struct err *err);
+
+#endif

@@ -1,0 +1,270 @@
+#include "core/root.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/tree.h"
+#include "core/config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool root_exists(const char *path)
+{
+    _cleanup_free_ char *file = mem_printf("%s/%s", path, ROOT_SETTINGS);
+    return access(file, F_OK) == 0;
+}
+
+/* The nearest directory at or above the current one that holds a mas.ini, or NULL. */
+static char *find_above(void)
+{
+    char *at = getcwd(NULL, 0);
+    while (at != NULL && at[0] == '/') {
+        if (root_exists(at))
+            return at;
+        char *slash = strrchr(at, '/');
+        if (slash == at && at[1] == '\0')
+            break;
+        slash[slash == at] = '\0'; /* "/home" becomes "/" */
+    }
+    free(at);
+    return NULL;
+}
+
+static const char *home_dir(void)
+{
+    const char *home = getenv("HOME");
+    if (home != NULL && home[0] == '/')
+        return home;
+    const struct passwd *pw = getpwuid(geteuid());
+    return pw != NULL ? pw->pw_dir : NULL;
+}
+
+int root_find(const char *option, char **ret, bool *ret_default, struct err *err)
+{
+    const char *given = option != NULL ? option : getenv("MAS_ROOT");
+    if (given != NULL && given[0] != '\0') {
+        *ret = mem_dup(given);
+        *ret_default = false;
+        return 0;
+    }
+    if (option != NULL)
+        return err_set(err, MAS_USAGE, "cannot use root '': it is empty");
+    char *above = find_above();
+    if (above != NULL) {
+        *ret = above;
+        *ret_default = false;
+        return 0;
+    }
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = home_dir();
+    if (data != NULL && data[0] == '/')
+        *ret = mem_printf("%s/mas", data);
+    else if (home != NULL)
+        *ret = mem_printf("%s/.local/share/mas", home);
+    else
+        return err_set(err, MAS_FAILED, "cannot find a root: neither MAS_ROOT nor HOME is set");
+    *ret_default = true;
+    return 0;
+}
+
+/* A directory that another user may write to could hold anything. */
+static int check_owner(int fd, const char *name, const char *path, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) == -1)
+        return err_errno(err, "cannot use root '%s': cannot look at %s", path, name);
+    if (st.st_uid != geteuid()) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot use root '%s': %s belongs to user %ld, and mas runs as user %ld",
+                      path, name, (long)st.st_uid, (long)geteuid());
+        return err_hint(err, "run mas as its owner, or choose another root with --root");
+    }
+    return 0;
+}
+
+static int open_sessions(const struct root *root, int *ret, struct err *err)
+{
+    int fd = path_open_dir(root->fd, ROOT_SESSIONS);
+    if (fd == -1 && errno == ENOENT) {
+        if ((mkdirat(root->fd, ROOT_SESSIONS, 0755) == -1 && errno != EEXIST) ||
+            fchmodat(root->fd, ROOT_SESSIONS, 0755, 0) == -1)
+            return err_errno(err, "cannot make '%s/%s'", root->path, ROOT_SESSIONS);
+        fd = path_open_dir(root->fd, ROOT_SESSIONS);
+    }
+    if (fd == -1) {
+        if (errno == ELOOP || errno == ENOTDIR)
+            return err_set(err, MAS_FAILED, "cannot use root '%s': sessions is not a directory",
+                           root->path);
+        return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_SESSIONS);
+    }
+    *ret = fd;
+    return 0;
+}
+
+int root_open(const char *path, struct root *ret, struct err *err)
+{
+    _cleanup_root_ struct root root = ROOT_INIT;
+
+    root.path = path_canonical(path);
+    if (root.path == NULL || !root_exists(root.path)) {
+        if (root.path != NULL || errno == ENOENT)
+            (void)err_set(err, MAS_FAILED, "cannot use root '%s': %s", path,
+                          root.path != NULL ? "it holds no mas.ini" : "there is no such directory");
+        else
+            (void)err_errno(err, "cannot use root '%s'", path);
+        return err_hint(err, "make one with: mas init '%s'", path);
+    }
+    if (str_has_control(root.path))
+        return err_set(err, MAS_FAILED, "cannot use root '%s': its path holds control characters",
+                       root.path);
+    root.fd = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root.fd == -1)
+        return err_errno(err, "cannot open root '%s'", path);
+    if (check_owner(root.fd, "it", root.path, err) == -1 ||
+        open_sessions(&root, &root.sessions, err) == -1 ||
+        check_owner(root.sessions, ROOT_SESSIONS, root.path, err) == -1)
+        return -1;
+    *ret = root;
+    root = (struct root)ROOT_INIT;
+    return 0;
+}
+
+void root_close(struct root *root)
+{
+    free(root->path);
+    fd_closep(&root->fd);
+    fd_closep(&root->sessions);
+    *root = (struct root)ROOT_INIT;
+}
+
+int root_lock(const struct root *root, int *ret_fd, struct err *err)
+{
+    return file_lock(root->sessions, ROOT_LOCK, ROOT_LOCK_MS, "the list of sessions", "metadata",
+                     ret_fd, err);
+}
+
+/* Where the shipped templates are: beside an installed or a just built mas, else where it was
+ * configured to be installed. */
+static int open_shipped(struct err *err)
+{
+    _cleanup_free_ char *exe = path_exe_dir();
+    const char *at[] = {"/../share/mas/templates", "/../templates"};
+
+    for (size_t i = 0; exe != NULL && i < ARRAY_LEN(at); i++) {
+        _cleanup_free_ char *path = mem_printf("%s%s", exe, at[i]);
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd != -1)
+            return fd;
+    }
+    int fd = open(MAS_DATADIR "/templates", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1) {
+        (void)err_errno(err, "cannot find the shipped templates in '%s'", MAS_DATADIR);
+        return err_hint(err, "install mas with 'make install', or run it from its build tree");
+    }
+    return fd;
+}
+
+/* Copies one entry of the shipped templates under a temporary name and renames it into place. */
+static int copy_template(int from, int to, const char *name, bool *ret_made, struct err *err)
+{
+    _cleanup_free_ char *temp = mem_printf(".new-%s", name);
+    struct stat st;
+
+    if (faccessat(to, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return 0;
+    if (tree_remove(to, temp, err) == -1)
+        return -1;
+    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return err_errno(err, "cannot read template '%s'", name);
+    if (S_ISREG(st.st_mode)) {
+        _cleanup_free_ char *text = NULL;
+        size_t len = 0;
+        if (file_read(from, name, 1 << 20, &text, &len, err) == -1 ||
+            file_create(to, temp, text, len, 0644, err) == -1)
+            return -1;
+    } else {
+        _cleanup_close_ int src = path_open_dir(from, name);
+        if (src == -1 || mkdirat(to, temp, 0755) == -1)
+            return err_errno(err, "cannot copy template '%s'", name);
+        _cleanup_close_ int dst = path_open_dir(to, temp);
+        if (dst == -1)
+            return err_errno(err, "cannot copy template '%s'", name);
+        if (tree_copy(src, dst, name, NULL, NULL, err) == -1) {
+            struct err ignored = ERR_INIT;
+            (void)tree_remove(to, temp, &ignored);
+            return -1;
+        }
+    }
+    if (renameat2(to, temp, to, name, RENAME_NOREPLACE) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot put template '%s' in place", name);
+    *ret_made = true;
+    return 0;
+}
+
+static int copy_templates(int root, bool *ret_made, struct err *err)
+{
+    struct stat a;
+    struct stat b;
+    _cleanup_close_ int from = open_shipped(err);
+    if (from == -1)
+        return -1;
+    if (mkdirat(root, ROOT_TEMPLATES, 0755) == 0)
+        *ret_made = true;
+    else if (errno != EEXIST)
+        return err_errno(err, "cannot make '%s'", ROOT_TEMPLATES);
+    _cleanup_close_ int to = openat(root, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (to == -1 || fstat(from, &a) == -1 || fstat(to, &b) == -1)
+        return err_errno(err, "cannot open '%s'", ROOT_TEMPLATES);
+    if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        return 0; /* the root is the source tree itself */
+
+    DIR *dir = fdopendir(dup(from));
+    if (dir == NULL)
+        return err_errno(err, "cannot read the shipped templates");
+    const struct dirent *d;
+    int rc = 0;
+    while (rc == 0 && (d = readdir(dir)) != NULL)
+        if (d->d_name[0] != '.')
+            rc = copy_template(from, to, d->d_name, ret_made, err);
+    (void)closedir(dir);
+    return rc;
+}
+
+int root_init(const char *path, bool *ret_made, struct err *err)
+{
+    bool made = false;
+
+    if (str_has_control(path))
+        return err_set(err, MAS_FAILED, "cannot make root '%s': its path holds control characters",
+                       path);
+    if (path_make_dirs(path, err) == -1)
+        return -1;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1)
+        return err_errno(err, "cannot make root '%s'", path);
+    if (check_owner(fd, "it", path, err) == -1 || copy_templates(fd, &made, err) == -1)
+        return -1;
+    if (mkdirat(fd, ROOT_SESSIONS, 0755) == 0) {
+        made = true;
+        (void)fchmodat(fd, ROOT_SESSIONS, 0755, 0);
+    } else if (errno != EEXIST) {
+        return err_errno(err, "cannot make '%s/%s'", path, ROOT_SESSIONS);
+    }
+    if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
+        _cleanup_str_ struct str text = STR_INIT;
+        config_write_defaults(&text);
+        if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644, err) == -1)
+            return err_wrap(err, "cannot make root '%s'", path);
+        made = true;
+    }
+    *ret_made = made;
+    return 0;
+}

@@ -1,0 +1,55 @@
+/*
+ * The root: the directory that holds mas.ini, templates/ and sessions/.
+ */
+#ifndef MAS_CORE_ROOT_H
+#define MAS_CORE_ROOT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/* Names in a root. */
+#define ROOT_SETTINGS "mas.ini"
+#define ROOT_TEMPLATES "templates"
+#define ROOT_PRESETS "templates/agents.ini"
+#define ROOT_SESSIONS "sessions"
+#define ROOT_LOCK ".sessions.lock"
+
+enum { ROOT_LOCK_MS = 30000 }; /* how long a metadata write waits for those before it */
+
+struct root {
+    char *path; /* absolute, without links or control characters */
+    int fd;
+    int sessions; /* descriptor of sessions/ */
+};
+
+#define ROOT_INIT                                                                                  \
+    {                                                                                              \
+        .fd = -1, .sessions = -1                                                                   \
+    }
+
+/*
+ * Says where the root is: `option` (--root), $MAS_ROOT, the nearest directory at or above the
+ * current one with a mas.ini, or the user's data directory; only in the last case *ret_default is
+ * true and the root may not exist yet. *ret is the caller's.
+ */
+int root_find(const char *option, char **ret, bool *ret_default, struct err *err);
+
+/* Opens a root that exists and makes sessions/ where it is missing. It, sessions/ and mas.ini must
+ * belong to this user and sessions/ must be no link. Release with root_close(). */
+int root_open(const char *path, struct root *ret, struct err *err);
+void root_close(struct root *root);
+#define _cleanup_root_ __attribute__((cleanup(root_close)))
+
+/* true if the directory holds a mas.ini */
+bool root_exists(const char *path);
+
+/* Makes `path` a root: directories, the shipped templates, mas.ini last. What is there stays.
+ * *ret_made says whether anything was made. */
+int root_init(const char *path, bool *ret_made, struct err *err);
+
+/* Takes the metadata lock: held for a moment, around each change of the index or of the set of
+ * workspaces. Close *ret_fd to release it. */
+int root_lock(const struct root *root, int *ret_fd, struct err *err);
+
+#endif

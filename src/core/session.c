@@ -1,0 +1,249 @@
+#include "core/session.h"
+
+#include "base/file.h"
+#include "base/time.h"
+#include "core/workspace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const status_names[STATUS_COUNT] = {"active", "stopped", "error"};
+static const char *const mode_names[MODE_COUNT] = {"isolated", "legacy"};
+
+const char *status_name(enum status status)
+{
+    return status_names[status];
+}
+
+const char *mode_name(enum mode mode)
+{
+    return mode_names[mode];
+}
+
+static bool find_name(const char *const *names, size_t count, const char *text, size_t *ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(names[i], text) != 0)
+            continue;
+        *ret = i;
+        return true;
+    }
+    return false;
+}
+
+bool status_parse(const char *text, enum status *ret)
+{
+    size_t i;
+    if (!find_name(status_names, STATUS_COUNT, text, &i))
+        return false;
+    *ret = (enum status)i;
+    return true;
+}
+
+bool mode_parse(const char *text, enum mode *ret)
+{
+    size_t i;
+    if (!find_name(mode_names, MODE_COUNT, text, &i))
+        return false;
+    *ret = (enum mode)i;
+    return true;
+}
+
+const char *session_check_name(const char *name)
+{
+    static const char want[] = "a name is a letter and at most 63 more letters, digits, _ or -";
+    if (!str_is_word(name, SESSION_NAME_MAX) || !isalpha((unsigned char)name[0]))
+        return want;
+    if (strspn(name, "0123456789abcdefABCDEF") == strlen(name))
+        return "a name of hex digits alone could be the beginning of an id";
+    return NULL;
+}
+
+char *session_tmux_name(const char *id, size_t digits)
+{
+    return mem_printf("mas-%.*s", (int)digits, id);
+}
+
+void session_env(const struct root *root, const struct session *session, struct kv *ret)
+{
+    _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
+    _cleanup_free_ char *unit = workspace_path(root, session->id, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows = workspace_path(root, session->id, WORKSPACE_WORKFLOWS);
+
+    kv_put(ret, "MAS_ROOT", root->path);
+    kv_put(ret, "MAS_TMUX_SOCKET", session->tmux_socket);
+    kv_put(ret, "MAS_SESSION_MODE", mode_names[session->mode]);
+    kv_put(ret, "MAS_SESSION_ID", session->id);
+    kv_put(ret, "MAS_SESSION_DIR", dir);
+    kv_put(ret, "SESSION_NAME", session->tmux_name);
+    kv_put(ret, "UNIT_DIR", unit);
+    kv_put(ret, "WORKFLOWS_DIR", workflows);
+}
+
+static void add_time(struct str *to, const char *key, time_t t)
+{
+    char text[TIME_TEXT];
+    time_format(t, text);
+    kv_add(to, key, text);
+}
+
+void session_format(const struct root *root, const struct session *session, struct str *to)
+{
+    _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
+    _cleanup_free_ char *unit = workspace_path(root, session->id, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows = workspace_path(root, session->id, WORKSPACE_WORKFLOWS);
+
+    kv_add(to, "SESSION_ID", session->id);
+    kv_add(to, "TMUX_SESSION", session->tmux_name);
+    kv_add(to, "STATUS", status_names[session->status]);
+    add_time(to, "CREATED_AT", session->created);
+    kv_add(to, "TMUX_SOCKET", session->tmux_socket);
+    kv_add(to, "NAME", session->name);
+    kv_add(to, "MODE", mode_names[session->mode]);
+    kv_add(to, "TEMPLATE", session->template);
+    kv_add(to, "PRIVATE", session->private ? "yes" : "no");
+    kv_add(to, "SESSION_DIR", dir);
+    kv_add(to, "UNIT_DIR", unit);
+    kv_add(to, "WORKFLOWS_DIR", workflows);
+    add_time(to, "LAST_ACTIVITY", session->activity);
+    if (session->stopped != 0)
+        add_time(to, "STOPPED_AT", session->stopped);
+    if (session->error[0] != '\0')
+        kv_add(to, "ERROR", session->error);
+    for (size_t i = 0; i < session->extra.count; i++)
+        kv_add(to, session->extra.pairs[i].key, session->extra.pairs[i].value);
+}
+
+/* Takes KEY out of the pairs; `required` and missing is damage. */
+static int take(struct kv *kv, const char *key, bool required, char **ret, struct err *err)
+{
+    char *value = kv_take(kv, key);
+    if (value == NULL && required)
+        return err_set(err, MAS_DAMAGED, "%s is missing", key);
+    *ret = value != NULL ? value : mem_dup("");
+    return 0;
+}
+
+static int take_time(struct kv *kv, const char *key, bool required, time_t *ret, struct err *err)
+{
+    _cleanup_free_ char *value = NULL;
+    if (take(kv, key, required, &value, err) == -1)
+        return -1;
+    if (value[0] == '\0' && !required)
+        return 0;
+    if (!time_parse(value, ret))
+        return err_set(err, MAS_DAMAGED, "%s is no time", key);
+    return 0;
+}
+
+static int take_status(struct kv *kv, struct session *session, struct err *err)
+{
+    _cleanup_free_ char *status = NULL;
+    _cleanup_free_ char *mode = NULL;
+    _cleanup_free_ char *private = NULL;
+
+    if (take(kv, "STATUS", true, &status, err) == -1 ||
+        take(kv, "MODE", false, &mode, err) == -1 ||
+        take(kv, "PRIVATE", false, &private, err) == -1)
+        return -1;
+    if (!status_parse(status, &session->status))
+        return err_set(err, MAS_DAMAGED, "STATUS is not active, stopped or error");
+    if (mode[0] != '\0' && !mode_parse(mode, &session->mode))
+        return err_set(err, MAS_DAMAGED, "MODE is not isolated or legacy");
+    if (private[0] != '\0' && strcmp(private, "yes") != 0 && strcmp(private, "no") != 0)
+        return err_set(err, MAS_DAMAGED, "PRIVATE is not yes or no");
+    session->private = strcmp(private, "yes") == 0;
+    return 0;
+}
+
+/* Takes the paths out; they are only compared with what they must be. */
+static void take_paths(const struct root *root, struct kv *kv, struct session *session)
+{
+    const struct {
+        const char *key, *part;
+    } paths[] = {{"SESSION_DIR", NULL},
+                 {"UNIT_DIR", WORKSPACE_UNIT},
+                 {"WORKFLOWS_DIR", WORKSPACE_WORKFLOWS}};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        _cleanup_free_ char *value = kv_take(kv, paths[i].key);
+        _cleanup_free_ char *want = workspace_path(root, session->id, paths[i].part);
+        if (value == NULL || strcmp(value, want) != 0)
+            session->moved = true;
+    }
+}
+
+static int take_all(const struct root *root, struct kv *kv, const char *id, struct session *session,
+                    struct err *err)
+{
+    _cleanup_free_ char *own_id = NULL;
+
+    if (take(kv, "SESSION_ID", true, &own_id, err) == -1 ||
+        take(kv, "TMUX_SESSION", true, &session->tmux_name, err) == -1 ||
+        take(kv, "TMUX_SOCKET", true, &session->tmux_socket, err) == -1 ||
+        take(kv, "NAME", false, &session->name, err) == -1 ||
+        take(kv, "TEMPLATE", false, &session->template, err) == -1 ||
+        take(kv, "ERROR", false, &session->error, err) == -1 ||
+        take_time(kv, "CREATED_AT", true, &session->created, err) == -1 ||
+        take_time(kv, "LAST_ACTIVITY", false, &session->activity, err) == -1 ||
+        take_time(kv, "STOPPED_AT", false, &session->stopped, err) == -1 ||
+        take_status(kv, session, err) == -1)
+        return -1;
+    if (strcmp(own_id, id) != 0)
+        return err_set(err, MAS_DAMAGED, "SESSION_ID is that of another session");
+    if (session->tmux_name[0] == '\0' || strlen(session->tmux_name) > TMUX_NAME_MAX)
+        return err_set(err, MAS_DAMAGED, "TMUX_SESSION is empty or too long");
+    if (session->tmux_socket[0] != '/')
+        return err_set(err, MAS_DAMAGED, "TMUX_SOCKET is no absolute path");
+    if (session->name[0] != '\0' && session_check_name(session->name) != NULL)
+        return err_set(err, MAS_DAMAGED, "NAME is no session name");
+    if (session->activity == 0)
+        session->activity = session->created;
+    take_paths(root, kv, session);
+    session->extra = *kv;
+    *kv = (struct kv){.count = 0};
+    return 0;
+}
+
+int session_load(const struct root *root, int dir, const char *id, struct session *ret,
+                 struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    struct kv kv = {.count = 0};
+
+    memcpy(session.id, id, ID_TEXT);
+    if (file_read(dir, WORKSPACE_SESSION, KV_FILE_MAX, &text, &len, err) == -1) {
+        err->code = MAS_DAMAGED;
+        return -1;
+    }
+    int rc = kv_parse(text, len, &kv, err);
+    if (rc == 0)
+        rc = take_all(root, &kv, id, &session, err);
+    kv_free(&kv);
+    if (rc == -1)
+        return err_wrap(err, "its %s is damaged", WORKSPACE_SESSION);
+    *ret = session;
+    session = (struct session)SESSION_INIT;
+    return 0;
+}
+
+int session_save(const struct root *root, int dir, const struct session *session, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    session_format(root, session, &text);
+    return file_replace(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err);
+}
+
+void session_free(struct session *session)
+{
+    free(session->tmux_name);
+    free(session->tmux_socket);
+    free(session->name);
+    free(session->template);
+    free(session->error);
+    kv_free(&session->extra);
+    *session = (struct session)SESSION_INIT;
+}

@@ -1,0 +1,405 @@
+#include "core/survey.h"
+
+#include "base/path.h"
+#include "base/time.h"
+#include "core/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SERVERS_AT_ONCE = 32 };
+
+/* One tmux server and what it said. */
+struct server {
+    char *socket;
+    struct tmux_session *sessions;
+    size_t count;
+    char *failure; /* why it could not be asked; NULL */
+};
+
+/* true if the tmux session is this root's: it says so, or it names a place where the session no
+ * longer is because the root was moved here. */
+static bool is_ours(const struct root *root, const struct tmux_session *session)
+{
+    struct stat st;
+
+    if (strcmp(session->root, root->path) == 0)
+        return true;
+    if (session->root[0] != '/' || fstatat(root->sessions, session->id, &st, 0) == -1)
+        return false;
+    _cleanup_free_ char *there =
+        mem_printf("%s/%s/%s", session->root, ROOT_SESSIONS, session->id);
+    return lstat(there, &st) == -1 && errno == ENOENT;
+}
+
+/* Drops the sessions of other roots. */
+static void keep_ours(const struct root *root, struct server *server)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < server->count; i++) {
+        if (is_ours(root, &server->sessions[i])) {
+            server->sessions[kept++] = server->sessions[i];
+        } else {
+            free(server->sessions[i].name);
+            free(server->sessions[i].root);
+        }
+    }
+    server->count = kept;
+}
+
+/* Asks up to SERVERS_AT_ONCE servers at the same time. */
+static void ask(const struct root *root, struct server *servers, size_t count)
+{
+    struct proc procs[SERVERS_AT_ONCE];
+    bool started[SERVERS_AT_ONCE];
+
+    for (size_t i = 0; i < count; i++) {
+        struct err err = ERR_INIT;
+        pid_t pid;
+        started[i] = false;
+        if (!tmux_is_alive(servers[i].socket, &pid))
+            continue;
+        started[i] = tmux_list_start(servers[i].socket, &procs[i], &err) == 0;
+        if (!started[i])
+            servers[i].failure = mem_dup(err.text);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct err err = ERR_INIT;
+        if (!started[i])
+            continue;
+        if (tmux_list_finish(&procs[i], &servers[i].sessions, &servers[i].count, &err) == -1)
+            servers[i].failure = mem_dup(err.text);
+        else
+            keep_ours(root, &servers[i]);
+    }
+}
+
+static void add_server(struct survey *survey, const char *socket)
+{
+    for (size_t i = 0; i < survey->server_count; i++)
+        if (strcmp(survey->servers[i].socket, socket) == 0)
+            return;
+    survey->servers =
+        mem_grow(survey->servers, survey->server_count + 1, sizeof *survey->servers);
+    survey->servers[survey->server_count++] = (struct server){.socket = mem_dup(socket)};
+}
+
+static void set_error(struct view *view, const char *reason)
+{
+    free(view->reason);
+    view->reason = mem_dup(reason);
+    view->status = STATUS_ERROR;
+}
+
+/* Reads the metadata behind a view; its status replaces that of the row. */
+static void check_workspace(const struct root *root, struct survey *survey, struct view *view)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct err err = ERR_INIT;
+    _cleanup_close_ int dir = workspace_open(root, view->row.id);
+
+    if (dir == -1) {
+        set_error(view, "its workspace is missing");
+        return;
+    }
+    if (session_load(root, dir, view->row.id, &session, &err) == -1) {
+        set_error(view, err.text);
+        return;
+    }
+    view->socket = mem_dup(session.tmux_socket);
+    view->outdated = view->row.status != session.status || view->row.mode != session.mode ||
+                     strcmp(view->row.name, session.name) != 0 ||
+                     strcmp(view->row.tmux_name, session.tmux_name) != 0;
+    view->row.status = session.status;
+    if (session.status == STATUS_ERROR)
+        set_error(view, session.error[0] != '\0' ? session.error : "marked as broken");
+    add_server(survey, session.tmux_socket);
+}
+
+static void compute(struct survey *survey, struct view *view)
+{
+    if (view->live != NULL && view->row.missing)
+        set_error(view, "its workspace is missing, and its tmux session runs");
+    if (view->status == STATUS_ERROR)
+        return;
+    if (view->live != NULL) {
+        view->status = STATUS_ACTIVE;
+        return;
+    }
+    view->status = STATUS_STOPPED;
+    view->crashed = view->row.status == STATUS_ACTIVE;
+    for (size_t i = 0; view->crashed && i < survey->server_count; i++)
+        if (survey->servers[i].failure != NULL && view->socket != NULL &&
+            strcmp(view->socket, survey->servers[i].socket) == 0) {
+            set_error(view, survey->servers[i].failure);
+            view->crashed = false;
+        }
+}
+
+static int compare_views(const void *a, const void *b)
+{
+    const struct view *x = a;
+    const struct view *y = b;
+    int order = strcmp(x->row.created, y->row.created);
+    return order != 0 ? order : strcmp(x->row.id, y->row.id);
+}
+
+/* Where a view of this id is, by a table of the views' ids that is sorted once. */
+struct by_id {
+    const char *id;
+    size_t view;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct by_id *x = a;
+    const struct by_id *y = b;
+    return strcmp(x->id, y->id);
+}
+
+static struct view *add_view(struct survey *survey, const struct row *row)
+{
+    struct view *view = &survey->views[survey->count++];
+    *view = (struct view){.row = *row, .status = row->status};
+    if (row->missing)
+        set_error(view, "its workspace is missing");
+    return view;
+}
+
+/* A tmux session of this root that no row speaks of: its workspace is gone. */
+static void add_orphan(struct survey *survey, const struct tmux_session *live, const char *socket)
+{
+    struct row row = {.id = live->id,
+                      .tmux_name = live->name,
+                      .created = "1970-01-01T00:00:00Z",
+                      .activity = "1970-01-01T00:00:00Z",
+                      .name = "",
+                      .template = "",
+                      .status = STATUS_ERROR,
+                      .missing = true};
+    struct view *view = add_view(survey, &row);
+    view->live = live;
+    view->live_socket = socket;
+}
+
+static void match_live(const struct root *root, struct survey *survey, enum survey_depth depth)
+{
+    size_t known = survey->count;
+    struct by_id *table = mem_alloc((known + 1) * sizeof *table);
+    size_t live = 0;
+
+    for (size_t i = 0; i < survey->server_count; i++)
+        live += survey->servers[i].count;
+    if (live > 0) {
+        survey->views = mem_grow(survey->views, known + live, sizeof *survey->views);
+        for (size_t i = 0; i < known; i++)
+            table[i] = (struct by_id){.id = survey->views[i].row.id, .view = i};
+        qsort(table, known, sizeof *table, compare_ids);
+    }
+    size_t servers = survey->server_count; /* what a late check finds is asked no more */
+    for (size_t i = 0; i < servers; i++) {
+        for (size_t j = 0; j < survey->servers[i].count; j++) {
+            const struct tmux_session *session = &survey->servers[i].sessions[j];
+            const char *socket = survey->servers[i].socket;
+            struct by_id key = {.id = session->id};
+            const struct by_id *at = bsearch(&key, table, known, sizeof *table, compare_ids);
+            if (at == NULL) {
+                add_orphan(survey, session, socket);
+                continue;
+            }
+            struct view *view = &survey->views[at->view];
+            if (view->socket == NULL && depth == SURVEY_LIVE && !view->row.missing)
+                check_workspace(root, survey, view);
+            if (view->socket != NULL && strcmp(view->socket, socket) != 0)
+                continue; /* a copy on a server that is not its own */
+            view->live = session;
+            view->live_socket = survey->servers[i].socket;
+        }
+    }
+    free(table);
+}
+
+int survey_take(const struct root *root, const struct config *config, enum survey_depth depth,
+                struct survey *ret, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_free_ char *socket = NULL;
+
+    if (tmux_shared_socket(config, &socket, err) == -1 ||
+        index_read(root, depth == SURVEY_ALL, &survey.index, err) == -1)
+        return -1;
+    add_server(&survey, socket);
+    survey.views = mem_alloc((survey.index.count + 1) * sizeof *survey.views);
+    for (size_t i = 0; i < survey.index.count; i++) {
+        const struct row *row = &survey.index.rows[i];
+        struct view *view = add_view(&survey, row);
+        if (!row->missing && (depth == SURVEY_ALL || row->status != STATUS_STOPPED))
+            check_workspace(root, &survey, view);
+    }
+    for (size_t i = 0; i < survey.server_count; i += SERVERS_AT_ONCE) {
+        size_t left = survey.server_count - i;
+        ask(root, survey.servers + i, left < SERVERS_AT_ONCE ? left : SERVERS_AT_ONCE);
+    }
+    match_live(root, &survey, depth);
+    for (size_t i = 0; i < survey.count; i++)
+        compute(&survey, &survey.views[i]);
+    qsort(survey.views, survey.count, sizeof *survey.views, compare_views);
+    *ret = survey;
+    survey = (struct survey)SURVEY_INIT;
+    return 0;
+}
+
+void survey_free(struct survey *survey)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        free(survey->views[i].reason);
+        free(survey->views[i].socket);
+    }
+    for (size_t i = 0; i < survey->server_count; i++) {
+        tmux_sessions_free(survey->servers[i].sessions, survey->servers[i].count);
+        free(survey->servers[i].socket);
+        free(survey->servers[i].failure);
+    }
+    free(survey->servers);
+    free(survey->views);
+    index_free(&survey->index);
+    *survey = (struct survey)SURVEY_INIT;
+}
+
+time_t view_activity(const struct view *view)
+{
+    time_t t = 0;
+    (void)time_parse(view->row.activity, &t);
+    return view->live != NULL && view->live->activity > t ? view->live->activity : t;
+}
+
+void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
+{
+    _cleanup_free_ char *dir = workspace_path(root, view->row.id, NULL);
+    char activity[TIME_TEXT];
+
+    time_format(view_activity(view), activity);
+    json_put(out, "sessionId", view->row.id);
+    json_put(out, "tmuxSession", view->live != NULL ? view->live->name : view->row.tmux_name);
+    json_put(out, "status", status_name(view->status));
+    json_put(out, "createdAt", view->row.created);
+    json_put(out, "lastActivity", activity);
+    json_put(out, "workingDir", dir);
+    json_put(out, "mode", mode_name(view->row.mode));
+    json_put(out, "name", view->row.name);
+    json_put(out, "template", view->row.template);
+    json_put_bool(out, "crashed", view->crashed);
+    json_put_int(out, "agentsRunning", view->live != NULL ? (int64_t)view->live->running : 0);
+    json_put_int(out, "agentsEnded", view->live != NULL ? (int64_t)view->live->ended : 0);
+    json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
+    if (view->reason != NULL)
+        json_put(out, "reason", view->reason);
+}
+
+int survey_find_live(const struct root *root, const char *socket, const char *id,
+                     struct tmux_session **ret_live, struct err *err)
+{
+    struct server server = {.socket = mem_dup(socket)};
+    struct tmux_session *found = NULL;
+
+    ask(root, &server, 1);
+    free(server.socket);
+    if (server.failure != NULL) {
+        int rc = err_set(err, MAS_TMUX, "%s", server.failure);
+        free(server.failure);
+        return rc;
+    }
+    for (size_t i = 0; i < server.count && found == NULL; i++) {
+        if (strcmp(server.sessions[i].id, id) != 0)
+            continue;
+        found = mem_alloc(sizeof *found);
+        *found = server.sessions[i];
+        server.sessions[i].name = NULL; /* moved */
+        server.sessions[i].root = NULL;
+    }
+    tmux_sessions_free(server.sessions, server.count);
+    *ret_live = found;
+    return 0;
+}
+
+/* Ways in which a text can mean a row, the most exact first. */
+enum match { MATCH_ID, MATCH_TMUX_NAME, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
+
+static bool matches(const struct row *row, const char *live_name, const char *text,
+                    enum match match)
+{
+    char lower[ID_TEXT];
+    size_t len = strlen(text);
+
+    switch (match) {
+    case MATCH_ID:
+        return id_normalise(text, lower) && strcmp(row->id, lower) == 0;
+    case MATCH_TMUX_NAME:
+        return strcmp(live_name != NULL ? live_name : row->tmux_name, text) == 0;
+    case MATCH_NAME:
+        return row->name[0] != '\0' && strcmp(row->name, text) == 0;
+    case MATCH_PREFIX:
+        return len >= 4 && len < ID_TEXT && strncasecmp(row->id, text, len) == 0;
+    default:
+        return false;
+    }
+}
+
+/* Looks through the views; returns how many match in the first way that matches any. */
+static size_t find(const struct survey *survey, const char *text, const struct row **ret,
+                   struct str *candidates)
+{
+    for (enum match match = MATCH_ID; match < MATCH_COUNT; match++) {
+        size_t count = 0;
+        for (size_t i = 0; i < survey->count; i++) {
+            const struct view *view = &survey->views[i];
+            if (!matches(&view->row, view->live != NULL ? view->live->name : NULL, text, match))
+                continue;
+            *ret = &view->row;
+            if (count++ < 8)
+                str_addf(candidates, "%s%s%s%s", count > 1 ? ", " : "", view->row.id,
+                         view->row.name[0] != '\0' ? " " : "", view->row.name);
+        }
+        if (count > 0)
+            return count;
+    }
+    return 0;
+}
+
+int survey_select(const struct root *root, const struct config *config, const char *text,
+                  char ret[ID_TEXT], struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_str_ struct str candidates = STR_INIT;
+    const struct row *row = NULL;
+    char id[ID_TEXT];
+
+    if (id_normalise(text, id)) { /* the usual case in scripts: no index, no tmux */
+        _cleanup_close_ int dir = workspace_open(root, id);
+        if (dir != -1) {
+            memcpy(ret, id, ID_TEXT);
+            return 0;
+        }
+    }
+    if (survey_take(root, config, SURVEY_LIVE, &survey, err) == -1)
+        return -1;
+    size_t count = strcmp(text, "@last") == 0 ? survey.count > 0
+                                              : find(&survey, text, &row, &candidates);
+    if (count == 0) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
+        return err_hint(err, "list them with: mas list");
+    }
+    if (count > 1) {
+        (void)err_set(err, MAS_CONFLICT, "cannot tell which session '%s' is: %zu match", text,
+                      count);
+        return err_hint(err, "candidates: %s%s", candidates.data, count > 8 ? ", ..." : "");
+    }
+    if (row == NULL)
+        row = &survey.views[survey.count - 1].row;
+    memcpy(ret, row->id, ID_TEXT);
+    return 0;
+}

@@ -1,0 +1,76 @@
+/*
+ * What is so now: the index, the workspaces and the tmux servers brought together.
+ *
+ * Status is computed, never believed: `active` if and only if the tmux session is there; intent
+ * `active` without one is `stopped` and crashed; what cannot be read or does not fit is `error` with
+ * a reason. Each live server is asked once, all of them at the same time. Nothing is written.
+ */
+#ifndef MAS_CORE_SURVEY_H
+#define MAS_CORE_SURVEY_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "core/config.h"
+#include "core/index.h"
+#include "core/root.h"
+#include "core/tmux.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct view {
+    struct row row; /* texts belong to the survey */
+    enum status status; /* as it is now */
+    bool crashed;
+    bool outdated; /* its row in the index says something else than its metadata */
+    char *reason; /* why the status is error, else NULL */
+    char *socket; /* TMUX_SOCKET, where the metadata was read, else NULL */
+    const struct tmux_session *live; /* NULL where no tmux session is there */
+    const char *live_socket; /* the server it is on */
+};
+
+struct server; /* in survey.c */
+
+struct survey {
+    struct index index;
+    struct server *servers;
+    size_t server_count;
+    struct view *views; /* oldest first */
+    size_t count;
+};
+
+#define SURVEY_INIT                                                                                \
+    {                                                                                              \
+        .views = NULL                                                                              \
+    }
+
+enum survey_depth {
+    SURVEY_LIVE, /* checks the workspaces of rows that are active or live, trusts the others */
+    SURVEY_ALL, /* checks every workspace */
+};
+
+int survey_take(const struct root *root, const struct config *config, enum survey_depth depth,
+                struct survey *ret, struct err *err);
+void survey_free(struct survey *survey);
+#define _cleanup_survey_ __attribute__((cleanup(survey_free)))
+
+/* Writes a view's members into an open object, spelled as in the index, with what is so now. */
+void view_put_json(const struct root *root, const struct view *view, struct json_out *out);
+/* Newest activity, live or recorded. */
+time_t view_activity(const struct view *view);
+
+/* The tmux session of one id on one server. *ret_live is NULL where there is none; else it is the
+ * caller's, with tmux_sessions_free(.., 1). */
+int survey_find_live(const struct root *root, const char *socket, const char *id,
+                     struct tmux_session **ret_live, struct err *err);
+
+/*
+ * Finds the session that a user means: a full id, a tmux name, a session name, a unique prefix of 4
+ * or more digits, or @last. ret gets the id. MAS_NOT_FOUND, or MAS_CONFLICT with the candidates in
+ * the hint.
+ */
+int survey_select(const struct root *root, const struct config *config, const char *text,
+                  char ret[ID_TEXT], struct err *err);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * How a struct team is put together; for team.c and team_ini.c only.
+ */
+#ifndef MAS_CORE_TEAM_BUILD_H
+#define MAS_CORE_TEAM_BUILD_H
+
+#include "core/team.h"
+
+/* -1 where the text is none. */
+int team_rank_parse(const char *text, enum rank *ret);
+int team_reach_parse(const char *text, unsigned *ret);
+
+/* NULL for a good one, else what a good one is. */
+const char *team_check_role(const char *text);
+const char *team_check_layout(const char *text);
+
+/* New, empty, at the end; NULL where the team is full. */
+struct agent *team_add_agent(struct team *team, const char *id);
+struct window *team_add_window(struct team *team, const char *name);
+
+/* Puts an agent into a window. NULL, or what is wrong with it. */
+const char *team_place(struct team *team, size_t window, const char *id);
+
+/* Fills what may be left out and checks that the whole is one team. */
+int team_finish(struct team *team, struct err *err);
+
+#endif

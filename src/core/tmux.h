@@ -1,0 +1,116 @@
+/*
+ * tmux: the only file that builds tmux arguments. Plain fork and exec, one client process a call.
+ *
+ * Commands that change something travel on the client's standard input (`source-file -`), where they
+ * run as one sequence that stops at the first error and have no limit of length; text in them is
+ * quoted so that tmux expands nothing. A team's tmux session carries its id and root in the user
+ * options @mas_id and @mas_root, and a pane is known by the command that it was started with
+ * (`mas host <id> <agent>`) and addressed by its %id.
+ */
+#ifndef MAS_CORE_TMUX_H
+#define MAS_CORE_TMUX_H
+
+#include "base/err.h"
+#include "base/id.h"
+#include "base/proc.h"
+#include "core/config.h"
+#include "core/session.h"
+#include "core/team.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <time.h>
+
+enum { TMUX_CALL_MS = 10000 }; /* a client call that takes longer is ended */
+
+/* The path of tmux. MAS_TMUX where there is none. The caller frees. */
+int tmux_program(char **ret, struct err *err);
+
+/* The absolute socket path that the settings mean: the shared server's, or, where the setting is
+ * per-session, that of `tmux_name`. The caller frees. */
+int tmux_socket(const struct config *config, const char *tmux_name, char **ret, struct err *err);
+/* The shared server's, whatever the setting says. */
+int tmux_shared_socket(const struct config *config, char **ret, struct err *err);
+
+/* true if a server answers on the socket; *ret_pid is its process. */
+bool tmux_is_alive(const char *socket, pid_t *ret_pid);
+
+/* MAS_TMUX if the server on the socket has no descriptors, or the system no ptys, for so many more
+ * panes; costs no process. */
+int tmux_check_room(const char *socket, size_t panes, struct err *err);
+
+/* What a new team needs. Nothing is owned. */
+struct tmux_team {
+    const struct root *root;
+    const struct session *session; /* its tmux_name and tmux_socket */
+    const struct team *team;
+    const char *host; /* path of mas */
+    int dir; /* the workspace */
+    int columns, rows;
+};
+
+/* Starts building a team's tmux session and returns while tmux works. */
+int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err);
+
+/* How a build can end. */
+enum tmux_built {
+    TMUX_BUILT,
+    TMUX_NAME_TAKEN, /* another tmux session has that name */
+    TMUX_SERVER_GONE, /* the server was just about to exit: worth a second try */
+    TMUX_BUILD_FAILED, /* *err says why */
+};
+/* Waits for the build; unless TMUX_BUILT, nothing of it is left in tmux. */
+enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc,
+                                  struct err *err);
+
+/* A tmux session that carries an id. */
+struct tmux_session {
+    char id[ID_TEXT]; /* @mas_id */
+    char target[24]; /* "$3", valid on its server */
+    char *name;
+    char *root; /* @mas_root */
+    int attached; /* clients */
+    size_t running; /* panes of agents, alive */
+    size_t ended; /* and dead */
+    time_t activity; /* newest of its windows */
+};
+
+/* Starts asking a server for its sessions, and takes the answer; a server that is gone has none.
+ * *ret is the caller's, with tmux_sessions_free(). */
+int tmux_list_start(const char *socket, struct proc *ret, struct err *err);
+int tmux_list_finish(struct proc *proc, struct tmux_session **ret, size_t *ret_count,
+                     struct err *err);
+void tmux_sessions_free(struct tmux_session *sessions, size_t count);
+
+/* A pane that an agent was started in. */
+struct tmux_pane {
+    char agent[TEAM_WORD_MAX + 1];
+    char pane[24]; /* "%12" */
+    char window[24]; /* "@4" */
+    char session[24]; /* "$3" */
+    pid_t pid;
+    bool dead;
+    int exit_status; /* of a dead pane: code, or 128 + signal */
+};
+
+/* The agents' panes of session `id` on the server; none where it is not there. */
+int tmux_panes(const char *socket, const char *id, struct tmux_pane **ret, size_t *ret_count,
+               struct err *err);
+
+/* Ends the tmux session `target`, if it still carries this id. */
+int tmux_kill(const char *socket, const char *target, const char *id, struct err *err);
+
+/* Writes what the panes of `target` show, with their history, into *to. */
+int tmux_capture(const char *socket, const char *target, struct str *to, struct err *err);
+
+/* Sets @mas_root and the environment's paths of a session after its root has moved. */
+int tmux_set_root(const char *socket, const char *target, const struct root *root,
+                  const struct session *session, struct err *err);
+
+/* Becomes a tmux client on the session, at the pane where one is given. Inside tmux on the same
+ * server the present client is switched instead. Returns only on failure. */
+int tmux_attach(const char *socket, const char *target, const struct tmux_pane *pane,
+                struct err *err);
+
+#endif

@@ -1,0 +1,289 @@
+/* The part of core/tmux.h that builds a team's tmux session. */
+#include "base/file.h"
+#include "core/tmux_call.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    SPARE_DESCRIPTORS = 24, /* clients, logs, what else a server has open for a moment */
+    SPARE_PTYS = 8,
+};
+
+/* Hooks of the user that run while a team is built could move the very things that the next
+ * command names; they are masked for this session until it stands. */
+static const char *const masked_hooks[] = {"after-new-window",    "after-split-window",
+                                           "after-select-layout", "after-select-window",
+                                           "after-set-option",    "after-rename-window"};
+
+/* Descriptors that process `pid` has open, or 0 where that cannot be seen. */
+static size_t count_descriptors(pid_t pid)
+{
+    char path[40];
+    size_t count = 0;
+    const struct dirent *d;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    DIR *dir = opendir(path);
+    while (dir != NULL && (d = readdir(dir)) != NULL)
+        count += isdigit((unsigned char)d->d_name[0]) != 0;
+    if (dir != NULL)
+        (void)closedir(dir);
+    return count;
+}
+
+static long read_number(const char *path)
+{
+    char buf[32] = "";
+    FILE *file = fopen(path, "re");
+    bool got = file != NULL && fgets(buf, sizeof buf, file) != NULL;
+    if (file != NULL)
+        (void)fclose(file);
+    return got ? strtol(buf, NULL, 10) : -1;
+}
+
+int tmux_check_room(const char *socket, size_t panes, struct err *err)
+{
+    long max = read_number("/proc/sys/kernel/pty/max");
+    long used = read_number("/proc/sys/kernel/pty/nr");
+    struct rlimit limit;
+    pid_t pid;
+
+    if (max >= 0 && used >= 0 && used + (long)panes + SPARE_PTYS > max) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start %zu agents: the system has %ld of %ld pseudo-terminals left",
+                      panes, max - used, max);
+        return err_hint(err, "stop sessions, or raise the limit: sysctl kernel.pty.max");
+    }
+    bool alive = tmux_is_alive(socket, &pid);
+    size_t open_now = alive ? count_descriptors(pid) : 0;
+    if (prlimit(alive ? pid : 0, RLIMIT_NOFILE, NULL, &limit) == -1)
+        return 0; /* not ours to see: tmux itself will say */
+    rlim_t room = alive ? limit.rlim_cur : limit.rlim_max;
+    if (room != RLIM_INFINITY && open_now + panes + SPARE_DESCRIPTORS > room) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start %zu agents: the tmux server on '%s' has %zu of %ju "
+                      "descriptors in use",
+                      panes, socket, open_now, (uintmax_t)room);
+        return err_hint(err, "stop sessions, or set [tmux] server = per-session in mas.ini");
+    }
+    return 0;
+}
+
+/* "mas host <id> <agent>" as the pane's command: more than one word, so no shell is between. */
+static void add_command(const struct tmux_team *team, size_t agent, struct str *script)
+{
+    tmux_add_word(script, team->host);
+    str_addf(script, " host %s %s", team->session->id, team->team->agents[agent].id);
+}
+
+static void add_window_options(const struct str *target, struct str *script)
+{
+    static const struct {
+        const char *name, *value;
+    } options[] = {
+        {"remain-on-exit", "on"}, /* an agent that ends stays readable */
+        {"allow-rename", "off"},  {"automatic-rename", "off"},
+        {"pane-border-status", "top"}, {"pane-border-format", " #{pane_title} "},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(options); i++)
+        str_addf(script, " ; set-option -w -t %s %s '%s'", target->data, options[i].name,
+                 options[i].value);
+}
+
+static void add_session(const struct tmux_team *team, struct str *script)
+{
+    const struct session *session = team->session;
+    struct kv env = {.count = 0};
+
+    str_addf(script, "new-session -d -s %s -n %s -x %d -y %d", session->tmux_name,
+             team->team->windows[0].name, team->columns, team->rows);
+    session_env(team->root, session, &env);
+    for (size_t i = 0; i < env.count; i++) {
+        _cleanup_free_ char *entry = mem_printf("%s=%s", env.pairs[i].key, env.pairs[i].value);
+        str_add(script, " -e");
+        tmux_add_word(script, entry);
+    }
+    kv_free(&env);
+    add_command(team, team->team->windows[0].agents[0], script);
+    for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
+        str_addf(script, " ; set-hook -t =%s: %s ''", session->tmux_name, masked_hooks[i]);
+    /* a hook on the new session may have had its way with the window already */
+    str_addf(script, " ; rename-window -t =%s: %s", session->tmux_name,
+             team->team->windows[0].name);
+    str_addf(script, " ; set-option -t =%s: destroy-unattached off", session->tmux_name);
+    str_addf(script, " ; set-option -t =%s: @mas_id %s", session->tmux_name, session->id);
+    str_addf(script, " ; set-option -t =%s: @mas_root", session->tmux_name);
+    tmux_add_word(script, team->root->path);
+}
+
+static void add_window(const struct tmux_team *team, size_t index, struct str *script)
+{
+    const struct window *window = &team->team->windows[index];
+    _cleanup_str_ struct str target = STR_INIT;
+
+    str_addf(&target, "=%s:=%s", team->session->tmux_name, window->name);
+    if (index > 0) {
+        str_addf(script, " ; new-window -d -t =%s: -n %s", team->session->tmux_name, window->name);
+        add_command(team, window->agents[0], script);
+    }
+    add_window_options(&target, script);
+    for (size_t i = 1; i < window->count; i++) {
+        str_addf(script, " ; split-window -t %s", target.data);
+        add_command(team, window->agents[i], script);
+        /* evened out after each split, else the next one finds no room */
+        str_addf(script, " ; select-layout -t %s %s", target.data, window->layout);
+    }
+}
+
+static void write_script(const struct tmux_team *team, struct str *script)
+{
+    const char *name = team->session->tmux_name;
+
+    add_session(team, script);
+    for (size_t i = 0; i < team->team->window_count; i++)
+        add_window(team, i, script);
+    str_addf(script, " ; select-window -t =%s:=%s", name, team->team->windows[0].name);
+    for (size_t i = 0; i < team->team->window_count; i++)
+        str_addf(script, " ; select-pane -t '=%s:=%s.{top-left}'", name,
+                 team->team->windows[i].name);
+    for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
+        str_addf(script, " ; set-hook -u -t =%s: %s", name, masked_hooks[i]);
+    str_addf(script,
+             " ; list-panes -s -t =%s: -F '#{exit-unattached}:#{session_id}:"
+             "#{pane_start_command}'\n",
+             name);
+}
+
+int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err)
+{
+    /* start-server in the same invocation: by itself it would be gone before the next one */
+    const char *args[] = {"start-server", ";", "source-file", "-", NULL};
+    _cleanup_str_ struct str script = STR_INIT;
+    pid_t pid;
+    struct tmux_call call = {.socket = team->session->tmux_socket,
+                             .args = args,
+                             .script = &script,
+                             .dir = team->dir,
+                             .starts_server = !tmux_is_alive(team->session->tmux_socket, &pid)};
+    write_script(team, &script);
+    return tmux_call_start(&call, ret, err);
+}
+
+/* Ends what a build that failed has left. By name: it may have failed before it had its id. */
+static void kill_half(const struct tmux_team *team)
+{
+    char target[TMUX_NAME_MAX + 8];
+    const char *args[] = {"kill-session", "-t", target, NULL};
+    struct tmux_call call = {.socket = team->session->tmux_socket, .args = args, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    pid_t pid;
+
+    (void)snprintf(target, sizeof target, "=%s:", team->session->tmux_name);
+    if (tmux_is_alive(team->session->tmux_socket, &pid))
+        (void)tmux_call(&call, &result, &ignored);
+    proc_result_free(&result);
+}
+
+/* An old tmux fails somewhere in the build; its version is the better explanation. */
+static bool is_too_old(char version[32])
+{
+    _cleanup_free_ char *program = NULL;
+    struct err ignored = ERR_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+    int major = 0;
+    int minor = 0;
+
+    if (tmux_program(&program, &ignored) == -1)
+        return false;
+    char *argv[] = {program, (char[]){"-V"}, NULL};
+    struct proc_spec spec = {
+        .file = program, .argv = argv, .cwd = -1, .output_max = 4096, .timeout_ms = TMUX_CALL_MS};
+    if (proc_start(&spec, &proc, &ignored) == -1 || proc_finish(&proc, &result, &ignored) == -1)
+        return false;
+    const char *text = str_text(&result.out);
+    const char *digits = text + strcspn(text, "0123456789");
+    bool known = sscanf(digits, "%d.%d", &major, &minor) == 2;
+    (void)snprintf(version, 32, "%.*s", (int)strcspn(digits, "\n"), digits);
+    proc_result_free(&result);
+    return known && (major < 3 || (major == 3 && minor < 2));
+}
+
+static int explain(const struct tmux_team *team, const struct proc_result *result, struct err *err)
+{
+    const char *text = str_text(&result->err);
+    char version[32];
+
+    if (is_too_old(version)) {
+        (void)err_set(err, MAS_TMUX, "cannot start the team: tmux %s is too old", version);
+        return err_hint(err, "install tmux 3.2 or newer");
+    }
+    if (strstr(text, "no space for new pane") != NULL) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start the team: a window of %d columns and %d rows has no room for "
+                      "its agents",
+                      team->columns, team->rows);
+        return err_hint(err, "set a larger [tmux] size in mas.ini");
+    }
+    return tmux_fail(result, "start the team", err);
+}
+
+/* The last command of the script lists the panes; all of ours must be there. */
+static int check_built(const struct tmux_team *team, char *text, struct err *err)
+{
+    char *save = NULL;
+    size_t found = 0;
+
+    for (char *line = strtok_r(text, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        char agent[TEAM_WORD_MAX + 1];
+        if (line[0] == '1') {
+            (void)err_set(err, MAS_TMUX,
+                          "cannot start the team: the tmux server on '%s' has exit-unattached on, "
+                          "so it would end when you detach",
+                          team->session->tmux_socket);
+            return err_hint(err, "turn it off in your tmux.conf, or use a server of its own: "
+                                 "MAS_TMUX_SOCKET=mas");
+        }
+        found += tmux_agent_of(line, team->session->id, agent) &&
+                 team_agent(team->team, agent) != NULL;
+    }
+    if (found != team->team->agent_count)
+        return err_set(err, MAS_TMUX, "cannot start the team: tmux made %zu of %zu panes", found,
+                       team->team->agent_count);
+    return 0;
+}
+
+enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc,
+                                  struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    enum tmux_built built = TMUX_BUILD_FAILED;
+
+    if (proc_finish(proc, &result, err) == -1) {
+        err->code = err->code == MAS_TIMEOUT ? MAS_TIMEOUT : MAS_TMUX;
+    } else if (result.status == 0) {
+        if (result.out.data == NULL)
+            str_add(&result.out, "");
+        if (check_built(team, result.out.data, err) == 0)
+            built = TMUX_BUILT;
+    } else if (strstr(str_text(&result.err), "duplicate session") != NULL) {
+        built = TMUX_NAME_TAKEN;
+    } else {
+        if (tmux_said_gone(&result))
+            built = TMUX_SERVER_GONE;
+        (void)explain(team, &result, err);
+    }
+    proc_result_free(&result);
+    if (built == TMUX_BUILD_FAILED)
+        kill_half(team);
+    return built;
+}

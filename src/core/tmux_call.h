@@ -1,0 +1,33 @@
+/*
+ * Client calls of tmux; for tmux.c and tmux_build.c only.
+ */
+#ifndef MAS_CORE_TMUX_CALL_H
+#define MAS_CORE_TMUX_CALL_H
+
+#include "core/tmux.h"
+
+struct tmux_call {
+    const char *socket;
+    const char *const *args; /* NULL-terminated, behind `tmux -u -S <socket>`; at most 12 */
+    const struct str *script; /* standard input, for `source-file -`; NULL: none */
+    int dir; /* -1: where mas is */
+    bool starts_server; /* give it what a server is to have, and a scope of its own */
+};
+
+int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err);
+/* Runs it to its end; a client that fails is not an error here: see ret->status. */
+int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err *err);
+
+/* Appends text as one word of a tmux script, with nothing in it expanded by its parser. */
+void tmux_add_word(struct str *script, const char *text);
+
+/* MAS_TMUX, "cannot <what>: <the first line that tmux printed>". */
+int tmux_fail(const struct proc_result *result, const char *what, struct err *err);
+
+/* true if tmux said that no server is there (any more). */
+bool tmux_said_gone(const struct proc_result *result);
+
+/* Finds the agent in a pane's start command "... host <id> <agent>"; false where it is no agent. */
+bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX + 1]);
+
+#endif

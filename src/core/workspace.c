@@ -1,0 +1,315 @@
+#include "core/workspace.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ENTRY_NAME = 64 };
+
+char *workspace_path(const struct root *root, const char *id, const char *part)
+{
+    return mem_printf("%s/%s/%s%s%s", root->path, ROOT_SESSIONS, id, part != NULL ? "/" : "",
+                      part != NULL ? part : "");
+}
+
+int workspace_open(const struct root *root, const char *id)
+{
+    return path_open_dir(root->sessions, id);
+}
+
+int workspace_lock(int dir, const char *id, int wait_ms, const char *who, int *ret_fd,
+                   struct err *err)
+{
+    _cleanup_free_ char *what = mem_printf("session '%s'", id);
+    return file_lock(dir, WORKSPACE_LOCK, wait_ms, what, who, ret_fd, err);
+}
+
+bool workspace_is_locked(int dir)
+{
+    return file_is_locked(dir, WORKSPACE_LOCK);
+}
+
+static int read_config(int dir, struct json **ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (file_read(dir, WORKSPACE_CONFIG, CONFIG_FILE_MAX, &text, &len, err) == -1) {
+        err->code = MAS_DAMAGED;
+        return -1;
+    }
+    if (json_parse(text, len, CONFIG_FILE_MAX, ret, err) == -1)
+        return err_wrap(err, "its %s is damaged", WORKSPACE_CONFIG);
+    return 0;
+}
+
+int workspace_load_team(int dir, struct team *ret, struct err *err)
+{
+    _cleanup_json_ struct json *json = NULL;
+
+    if (read_config(dir, &json, err) == -1)
+        return -1;
+    if (team_from_json(json, ret, err) == -1)
+        return err_wrap(err, "its %s is damaged", WORKSPACE_CONFIG);
+    return 0;
+}
+
+char *workspace_template_name(int dir)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (read_config(dir, &json, &ignored) == -1)
+        return NULL;
+    return mem_dup(json_get_text(json, "template"));
+}
+
+static void format_config(const struct template *tmpl, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "version", "1.0");
+    json_put(&out, "template", tmpl->name);
+    team_put_json(&tmpl->team, &out);
+    json_close(&out, '}');
+    str_addc(to, '\n');
+}
+
+static int create_config(int dir, const struct template *tmpl, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    format_config(tmpl, &text);
+    return file_create(dir, WORKSPACE_CONFIG, text.data, text.len, 0600, err);
+}
+
+int workspace_save_config(int dir, const struct template *tmpl, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    format_config(tmpl, &text);
+    return file_replace(dir, WORKSPACE_CONFIG, text.data, text.len, 0600, err);
+}
+
+void workspace_log(int dir, const char *fmt, ...)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+    char now[TIME_TEXT];
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    time_format(time(NULL), now);
+    str_addf(&line, "%s ", now);
+    str_add_visible(&line, text, strlen(text));
+    str_addc(&line, '\n');
+    struct err ignored = ERR_INIT;
+    (void)file_append(dir, WORKSPACE_LOG, line.data, &ignored);
+}
+
+/* mkdir with exactly this mode; the descriptor or -1 with errno. */
+static int make_dir(int at, const char *name, mode_t mode)
+{
+    if (mkdirat(at, name, 0700) == -1)
+        return -1;
+    int fd = path_open_dir(at, name);
+    if (fd != -1 && fchmod(fd, mode) == -1) {
+        int saved = errno;
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    return fd;
+}
+
+/* Copies one directory of the template. */
+static int copy_part(const struct template *tmpl, int stage, const char *part, bool required,
+                     tree_tick *tick, void *arg, struct err *err)
+{
+    _cleanup_free_ char *name = mem_printf("%s/%s/%s", ROOT_TEMPLATES, tmpl->name, part);
+    _cleanup_close_ int to = make_dir(stage, part, 0755);
+    if (to == -1)
+        return err_errno(err, "cannot make '%s'", part);
+    _cleanup_close_ int from = path_open_beneath(tmpl->fd, part, O_RDONLY | O_DIRECTORY);
+    if (from == -1 && errno == ENOENT && !required)
+        return 0;
+    if (from == -1)
+        return err_errno(err, "cannot open '%s'", name);
+    return tree_copy(from, to, name, tick, arg, err);
+}
+
+static int fill(const struct root *root, const struct session *session,
+                const struct template *tmpl, int dir, tree_tick *tick, void *arg, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_close_ int run = -1;
+    _cleanup_close_ int logs = -1;
+
+    if (copy_part(tmpl, dir, WORKSPACE_UNIT, true, tick, arg, err) == -1 ||
+        copy_part(tmpl, dir, WORKSPACE_WORKFLOWS, false, tick, arg, err) == -1)
+        return -1;
+    for (size_t i = 0; i < tmpl->team.agent_count; i++) {
+        _cleanup_free_ char *unit =
+            mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
+        if (fchmodat(dir, unit, 0755, 0) == -1)
+            return err_errno(err, "cannot set the mode of '%s'", unit);
+    }
+    run = make_dir(dir, WORKSPACE_RUN, 0700);
+    logs = make_dir(dir, WORKSPACE_LOGS, 0700);
+    if (run == -1 || logs == -1)
+        return err_errno(err, "cannot make '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
+    if (create_config(dir, tmpl, err) == -1)
+        return -1;
+    session_format(root, session, &text);
+    if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
+        return -1;
+    /* one sync for the whole tree: cheaper than one a file */
+    if (syncfs(dir) == -1)
+        return err_errno(err, "cannot make the workspace durable");
+    return 0;
+}
+
+/* Makes and locks the staging directory; under the metadata lock, so that a sweep never sees one
+ * that is not locked yet. */
+static int open_stage(const struct root *root, const char *name, struct stage *stage,
+                      struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    stage->dir = make_dir(root->sessions, name, 0700);
+    if (stage->dir == -1)
+        return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
+    return workspace_lock(stage->dir, stage->id, LOCK_TRY, "new", &stage->lock, err);
+}
+
+int workspace_stage(const struct root *root, const struct session *session,
+                    const struct template *tmpl, tree_tick *tick, void *arg, struct stage *ret,
+                    struct err *err)
+{
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    char name[ENTRY_NAME];
+
+    memcpy(stage.id, session->id, ID_TEXT);
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
+    if (open_stage(root, name, &stage, err) == -1 ||
+        fill(root, session, tmpl, stage.dir, tick, arg, err) == -1) {
+        if (stage.dir != -1)
+            workspace_discard(root, &stage);
+        return -1;
+    }
+    *ret = stage;
+    stage = (struct stage)STAGE_INIT;
+    return 0;
+}
+
+int workspace_place(const struct root *root, struct stage *stage, struct err *err)
+{
+    char name[ENTRY_NAME];
+
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
+    if (renameat2(root->sessions, name, root->sessions, stage->id, RENAME_NOREPLACE) == -1) {
+        if (errno == EEXIST)
+            return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", stage->id);
+        return err_errno(err, "cannot put session '%s' in place", stage->id);
+    }
+    stage->placed = true;
+    return file_sync_dir(root->sessions, err);
+}
+
+void workspace_discard(const struct root *root, struct stage *stage)
+{
+    struct err ignored = ERR_INIT;
+    char name[ENTRY_NAME];
+
+    if (stage->placed) {
+        if (workspace_trash(root, stage->id, &ignored) == 0)
+            (void)workspace_empty_trash(root, stage->id, &ignored);
+        return;
+    }
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
+    (void)tree_remove(root->sessions, name, &ignored);
+}
+
+void workspace_release(struct stage *stage)
+{
+    fd_closep(&stage->dir);
+    fd_closep(&stage->lock);
+    *stage = (struct stage)STAGE_INIT;
+}
+
+int workspace_trash(const struct root *root, const char *id, struct err *err)
+{
+    char name[ENTRY_NAME];
+
+    (void)snprintf(name, sizeof name, TRASH_PREFIX "%s", id);
+    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1) {
+        if (errno != EEXIST)
+            return err_errno(err, "cannot remove session '%s'", id);
+        /* the rest of an earlier removal of the same id */
+        if (tree_remove(root->sessions, name, err) == -1)
+            return -1;
+        if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
+            return err_errno(err, "cannot remove session '%s'", id);
+    }
+    return file_sync_dir(root->sessions, err);
+}
+
+int workspace_empty_trash(const struct root *root, const char *id, struct err *err)
+{
+    char name[ENTRY_NAME];
+    (void)snprintf(name, sizeof name, TRASH_PREFIX "%s", id);
+    return tree_remove(root->sessions, name, err);
+}
+
+/* true for ".new-<id>" and ".trash-<id>" that no process holds. */
+static bool is_stale(const struct root *root, const char *name)
+{
+    const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
+                     : str_starts(name, TRASH_PREFIX) ? name + strlen(TRASH_PREFIX)
+                                                      : NULL;
+    if (id == NULL || !id_is_valid(id))
+        return false;
+    _cleanup_close_ int dir = path_open_dir(root->sessions, name);
+    return dir == -1 || !workspace_is_locked(dir);
+}
+
+size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)
+{
+    _cleanup_strv_ char **stale = NULL;
+    struct err ignored = ERR_INIT;
+    const struct dirent *d;
+    _cleanup_close_ int lock = -1;
+
+    if (root_lock(root, &lock, &ignored) == -1)
+        return 0;
+    int fd = path_open_dir(root->sessions, ".");
+    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+    while (dir != NULL && (d = readdir(dir)) != NULL)
+        if (is_stale(root, d->d_name))
+            strv_push(&stale, d->d_name);
+    if (dir != NULL)
+        (void)closedir(dir);
+    fd_closep(&lock); /* an id is used once, so nobody takes these names again */
+    lock = -1;
+    size_t count = strv_len(stale);
+    for (size_t i = 0; i < count; i++) {
+        if (each != NULL)
+            each(stale[i], arg);
+        if (!keep)
+            (void)tree_remove(root->sessions, stale[i], &ignored);
+    }
+    return count;
+}

@@ -1,0 +1,95 @@
+/*
+ * Workspaces: what a session looks like on disk, from its staging to its removal.
+ *
+ * A new one is built as sessions/.new-<id>, made durable, and renamed into place; one that is
+ * removed is renamed to .trash-<id> first. Whoever builds or removes holds the .session.lock inside,
+ * so what a killed process left behind is known by its lock being free (workspace_sweep()).
+ */
+#ifndef MAS_CORE_WORKSPACE_H
+#define MAS_CORE_WORKSPACE_H
+
+#include "base/err.h"
+#include "base/tree.h"
+#include "core/root.h"
+#include "core/session.h"
+#include "core/team.h"
+#include "core/template.h"
+
+#include <stdbool.h>
+
+/* Names in a workspace. */
+#define WORKSPACE_SESSION ".session"
+#define WORKSPACE_LOCK ".session.lock"
+#define WORKSPACE_CONFIG "config.json"
+#define WORKSPACE_UNIT "unit"
+#define WORKSPACE_WORKFLOWS "workflows"
+#define WORKSPACE_RUN "run"
+#define WORKSPACE_ENV "run/env"
+#define WORKSPACE_LOGS "logs"
+#define WORKSPACE_LOG "logs/session.log"
+
+/* Names in sessions/ that are no sessions: these and a whole id. */
+#define STAGING_PREFIX ".new-"
+#define TRASH_PREFIX ".trash-"
+
+enum { CONFIG_FILE_MAX = 4 << 20, LOCK_WAIT_MS = 60000 };
+
+/* "<root>/sessions/<id>" or, with a part, "<root>/sessions/<id>/<part>". The caller frees. */
+char *workspace_path(const struct root *root, const char *id, const char *part);
+
+/* The directory of a session, or -1 with errno. */
+int workspace_open(const struct root *root, const char *id);
+
+/* Takes the session's lock: held through start, stop, rm. Waits wait_ms (LOCK_TRY: not at all). */
+int workspace_lock(int dir, const char *id, int wait_ms, const char *who, int *ret_fd,
+                   struct err *err);
+bool workspace_is_locked(int dir);
+
+/* The team that the session was made from. */
+int workspace_load_team(int dir, struct team *ret, struct err *err);
+
+/* The name of the template in config.json, or NULL. The caller frees. */
+char *workspace_template_name(int dir);
+/* Replaces config.json by what a template says now. */
+int workspace_save_config(int dir, const struct template *tmpl, struct err *err);
+
+/* Appends "<time> <words>" to the session's log; a log that cannot be written stops nothing. */
+void workspace_log(int dir, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* A workspace in the making; holds its lock until workspace_release(). */
+struct stage {
+    char id[ID_TEXT];
+    int dir;
+    int lock;
+    bool placed; /* it has its final name */
+};
+
+#define STAGE_INIT                                                                                 \
+    {                                                                                              \
+        .dir = -1, .lock = -1                                                                      \
+    }
+
+/* Builds the workspace beside its place and makes it durable. On failure nothing is left. */
+int workspace_stage(const struct root *root, const struct session *session,
+                    const struct template *tmpl, tree_tick *tick, void *arg, struct stage *ret,
+                    struct err *err);
+/* Renames it into place; the caller holds the metadata lock. MAS_CONFLICT where the name is taken:
+ * nothing is ever overwritten. */
+int workspace_place(const struct root *root, struct stage *stage, struct err *err);
+/* Removes what was staged or placed. */
+void workspace_discard(const struct root *root, struct stage *stage);
+void workspace_release(struct stage *stage);
+#define _cleanup_stage_ __attribute__((cleanup(workspace_release)))
+
+/* Renames a session's directory to its trash name, durably; the caller holds the metadata lock. */
+int workspace_trash(const struct root *root, const char *id, struct err *err);
+/* Deletes what workspace_trash() put away. */
+int workspace_empty_trash(const struct root *root, const char *id, struct err *err);
+
+/* Called for each staging or trash entry that nobody works on. */
+typedef void workspace_stale(const char *name, void *arg);
+/* Finds what killed processes left in sessions/ and, unless `keep`, deletes it. Takes the metadata
+ * lock. Returns how many there were; `each` may be NULL. */
+size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg);
+
+#endif
