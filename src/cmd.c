@@ -1,0 +1,277 @@
+#include "cmd.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "core/survey.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cmd *const cmd_table[] = {
+    &cmd_init, &cmd_new,    &cmd_list,   &cmd_show,       &cmd_attach,  &cmd_stop, &cmd_start, &cmd_rm,
+    &cmd_env,  &cmd_doctor, &cmd_config, &cmd_completion, &cmd_version, &cmd_help, &cmd_host,  NULL};
+
+const struct cmd *cmd_find(const char *name)
+{
+    for (size_t i = 0; cmd_table[i] != NULL; i++)
+        if (strcmp(cmd_table[i]->name, name) == 0 ||
+            (cmd_table[i]->alias != NULL && strcmp(cmd_table[i]->alias, name) == 0))
+            return cmd_table[i];
+    return NULL;
+}
+
+const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
+{
+    size_t n = 0;
+    if ((cmd->flags & CMD_SESSION) != 0)
+        buf[n++] = (struct opt){'s', "session", "SESSION", "the session", OFFER_SESSION};
+    if ((cmd->flags & CMD_JSON) != 0)
+        buf[n++] = (struct opt){0, "json", NULL, "print JSON", OFFER_NONE};
+    if ((cmd->flags & CMD_QUIET) != 0)
+        buf[n++] = (struct opt){'q', "quiet", NULL, "print only ids, or nothing", OFFER_NONE};
+    buf[n++] = (struct opt){0, "root", "DIR", "use this root", OFFER_DIR};
+    buf[n++] = (struct opt){'h', "help", NULL, "show this help", OFFER_NONE};
+    buf[n] = (struct opt){.name = NULL};
+    return buf;
+}
+
+/* getopt's view of a command's options. */
+struct parser {
+    struct opt common[8];
+    struct option longs[OPTS_MAX + 8];
+    char shorts[2 * (OPTS_MAX + 8) + 2];
+    size_t own; /* how many of longs are the command's own */
+};
+
+enum { OPT_BASE = 256 }; /* getopt_long() returns this plus the place in longs */
+
+static void add_opt(struct parser *parser, const struct opt *opt, size_t place)
+{
+    size_t n = strlen(parser->shorts);
+    parser->longs[place] =
+        (struct option){.name = opt->name,
+                        .has_arg = opt->arg != NULL ? required_argument : no_argument,
+                        .val = OPT_BASE + (int)place};
+    if (opt->letter == 0)
+        return;
+    parser->shorts[n] = opt->letter;
+    parser->shorts[n + 1] = opt->arg != NULL ? ':' : '\0';
+}
+
+static void make_parser(const struct cmd *cmd, struct parser *parser)
+{
+    size_t n = 0;
+    *parser = (struct parser){.shorts = ":"};
+    for (; cmd->opts != NULL && cmd->opts[n].name != NULL; n++)
+        add_opt(parser, &cmd->opts[n], n);
+    parser->own = n;
+    cmd_common_opts(cmd, parser->common);
+    for (size_t i = 0; parser->common[i].name != NULL; i++)
+        add_opt(parser, &parser->common[i], n++);
+}
+
+static const struct opt *opt_at(const struct cmd *cmd, const struct parser *parser, size_t place)
+{
+    return place < parser->own ? &cmd->opts[place] : &parser->common[place - parser->own];
+}
+
+/* The place of what getopt_long() returned, which is a place or a letter. */
+static size_t find_place(const struct cmd *cmd, const struct parser *parser, int c)
+{
+    if (c >= OPT_BASE)
+        return (size_t)(c - OPT_BASE);
+    size_t i = 0;
+    while (opt_at(cmd, parser, i)->letter != c)
+        i++;
+    return i;
+}
+
+static int usage(const struct cmd *cmd, struct err *err)
+{
+    return err_hint(err, "usage: mas %s%s%s  (more: mas help %s)", cmd->name,
+                    cmd->opts != NULL ? " [OPTION...]" : "", cmd->operands, cmd->name);
+}
+
+static int bad_option(const struct cmd *cmd, int c, char **argv, struct err *err)
+{
+    if (c == ':')
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': option '%s' needs a value", cmd->name,
+                      argv[optind - 1]);
+    else if (optopt != 0 && optopt < OPT_BASE)
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '-%c'", cmd->name,
+                      optopt);
+    else
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': option '%s' is unknown, ambiguous or takes "
+                                      "no value",
+                      cmd->name, argv[optind - 1]);
+    return usage(cmd, err);
+}
+
+/* One of the options that all commands share. */
+static void take_common(struct call *call, const struct opt *opt, bool *ret_help)
+{
+    if (strcmp(opt->name, "session") == 0)
+        call->session = optarg;
+    else if (strcmp(opt->name, "json") == 0)
+        call->json = true;
+    else if (strcmp(opt->name, "quiet") == 0)
+        call->quiet = true;
+    else if (strcmp(opt->name, "root") == 0)
+        call->root_path = optarg;
+    else
+        *ret_help = true;
+}
+
+static int parse(struct call *call, int argc, char **argv, bool *ret_help, struct err *err)
+{
+    struct parser parser;
+    int c;
+
+    make_parser(call->cmd, &parser);
+    opterr = 0;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
+        if (c == '?' || c == ':')
+            return bad_option(call->cmd, c, argv, err);
+        size_t place = find_place(call->cmd, &parser, c);
+        if (place >= parser.own)
+            take_common(call, opt_at(call->cmd, &parser, place), ret_help);
+        else
+            call->values[place] = optarg != NULL ? optarg : "";
+    }
+    call->operands = argv + optind;
+    call->operand_count = argc - optind;
+    return 0;
+}
+
+/* Takes the session out of the operands, unless -s named it; in a team it is the team's own. */
+static void take_session(struct call *call)
+{
+    if ((call->cmd->flags & CMD_SESSION) == 0 || call->session != NULL)
+        return;
+    if (call->operand_count > 0) {
+        call->session = call->operands[0];
+        call->operands++;
+        call->operand_count--;
+    } else {
+        call->session = getenv("MAS_SESSION_ID");
+    }
+}
+
+static int check_operands(struct call *call, struct err *err)
+{
+    const struct cmd *cmd = call->cmd;
+    if (call->operand_count < cmd->operands_min) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs %s", cmd->name,
+                      cmd->operands[0] == ' ' ? cmd->operands + 1 : cmd->operands);
+        return usage(cmd, err);
+    }
+    if (cmd->operands_max >= 0 && call->operand_count > cmd->operands_max) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': '%s' is one operand too many", cmd->name,
+                      call->operands[cmd->operands_max]);
+        return usage(cmd, err);
+    }
+    return 0;
+}
+
+static int open_root(struct call *call, struct err *err)
+{
+    unsigned flags = call->cmd->flags;
+    _cleanup_free_ char *path = NULL;
+    bool is_default = false;
+    bool made = false;
+
+    if (root_find(call->root_path, &path, &is_default, err) == -1)
+        return -1;
+    if (is_default && !root_exists(path)) {
+        if ((flags & CMD_NO_ROOT_OK) != 0)
+            return config_load(NULL, (flags & CMD_PRESETS) != 0, &call->config, err);
+        if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)
+            return -1;
+    }
+    if (root_open(path, &call->root, err) == -1)
+        return -1;
+    call->has_root = true;
+    return config_load(&call->root, (flags & CMD_PRESETS) != 0, &call->config, err);
+}
+
+int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
+{
+    struct call call = {
+        .cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
+    bool help = false;
+
+    if (parse(&call, argc, argv, &help, err) == -1)
+        return -1;
+    if (help) {
+        cmd_print_help(cmd);
+        return 0;
+    }
+    take_session(&call);
+    int rc = check_operands(&call, err);
+    if (rc == 0 && (cmd->flags & CMD_ROOT) != 0)
+        rc = open_root(&call, err);
+    if (rc == 0)
+        rc = cmd->run(&call, err);
+    config_free(&call.config);
+    root_close(&call.root);
+    return rc;
+}
+
+const char *call_opt(const struct call *call, const char *name)
+{
+    for (size_t i = 0; call->cmd->opts[i].name != NULL; i++)
+        if (strcmp(call->cmd->opts[i].name, name) == 0)
+            return call->values[i];
+    return NULL;
+}
+
+int call_select(const struct call *call, const char *text, char ret[37], struct err *err)
+{
+    if (text == NULL) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION", call->cmd->name);
+        return usage(call->cmd, err);
+    }
+    if (!call->has_root) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
+        return err_hint(err, "begin with: mas new");
+    }
+    return survey_select(&call->root, &call->config, text, ret, err);
+}
+
+static void print_opt(const struct opt *opt)
+{
+    char left[64];
+    int n = opt->letter != 0 ? snprintf(left, sizeof left, "-%c, --%s", opt->letter, opt->name)
+                             : snprintf(left, sizeof left, "    --%s", opt->name);
+    if (opt->arg != NULL && n > 0 && (size_t)n < sizeof left)
+        (void)snprintf(left + n, sizeof left - (size_t)n, " %s", opt->arg);
+    printf("  %-26s %s\n", left, opt->help);
+}
+
+void cmd_print_help(const struct cmd *cmd)
+{
+    struct opt common[8];
+
+    if (cmd == NULL) {
+        printf("mas runs teams of AI agents, each in a workspace and a tmux session of its own.\n\n"
+               "usage: mas [--root DIR] COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n");
+        for (size_t i = 0; cmd_table[i] != NULL; i++)
+            if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
+                printf("  %-11s %s\n", cmd_table[i]->name, cmd_table[i]->summary);
+        printf("\nBegin with 'mas new'. More on each: 'mas help COMMAND', and mas(1).\n");
+        return;
+    }
+    printf("usage: mas %s [OPTION...]%s\n\n%s\n", cmd->name, cmd->operands, cmd->summary);
+    if (cmd->alias != NULL)
+        printf("\nalso called: %s\n", cmd->alias);
+    if (cmd->details != NULL)
+        printf("\n%s\n", cmd->details);
+    printf("\noptions:\n");
+    for (const struct opt *opt = cmd->opts; opt != NULL && opt->name != NULL; opt++)
+        print_opt(opt);
+    for (const struct opt *opt = cmd_common_opts(cmd, common); opt->name != NULL; opt++)
+        print_opt(opt);
+}

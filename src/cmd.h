@@ -1,0 +1,91 @@
+/*
+ * Commands: one static struct cmd a verb, all in the table in cmd.c. The parser, `mas help`, the
+ * completion scripts and the check of the man pages follow that table.
+ *
+ * To add a verb: write src/cmd/<verb>.c with a `const struct cmd cmd_<verb>`, declare it below, put
+ * it in the table in cmd.c, write test/cli/<verb>.bats and its entry in man/mas.1.
+ */
+#ifndef MAS_CMD_H
+#define MAS_CMD_H
+
+#include "base/err.h"
+#include "core/config.h"
+#include "core/root.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the completion of a shell offers for an option's value or an operand. */
+enum offer { OFFER_NONE, OFFER_FILE, OFFER_DIR, OFFER_SESSION, OFFER_TEMPLATE, OFFER_PRESET };
+
+struct opt {
+    char letter; /* 0: only long */
+    const char *name;
+    const char *arg; /* what it takes, in capitals; NULL: nothing */
+    const char *help;
+    enum offer offer;
+};
+
+enum cmd_flags {
+    CMD_ROOT = 1, /* opens the root and the settings before it runs */
+    CMD_PRESETS = 2, /* with the presets */
+    CMD_MAKES_ROOT = 4, /* sets up the user's default root where it is missing */
+    CMD_NO_ROOT_OK = 8, /* runs without one where the default root is missing */
+    CMD_JSON = 16, /* takes --json */
+    CMD_QUIET = 32, /* takes -q */
+    CMD_SESSION = 64, /* first operand is a SESSION, or -s, or $MAS_SESSION_ID */
+    CMD_HIDDEN = 128, /* for mas itself */
+};
+
+struct call;
+
+struct cmd {
+    const char *name;
+    const char *alias; /* NULL: none */
+    const char *operands; /* as in the usage line */
+    const char *summary; /* one line, lower case, no full stop */
+    const char *details; /* more for `mas help <cmd>`; NULL: nothing */
+    const struct opt *opts; /* ends with a NULL name; NULL: none */
+    int operands_min, operands_max; /* operands_max -1: any number */
+    enum offer offer; /* of its operands */
+    unsigned flags;
+    /* 0, or -1 with *err set */
+    int (*run)(struct call *call, struct err *err);
+};
+
+enum { OPTS_MAX = 24 };
+
+struct call {
+    const struct cmd *cmd;
+    const char *values[OPTS_MAX]; /* by place in cmd->opts; "" for one that takes nothing */
+    char **operands; /* NULL-terminated, belongs to main */
+    int operand_count;
+    bool json;
+    bool quiet;
+    const char *session; /* what names the session, where CMD_SESSION; NULL: nothing does */
+    const char *root_path; /* --root, or NULL */
+    bool has_root;
+    struct root root;
+    struct config config;
+};
+
+/* The table, NULL-terminated, in the order of `mas help`. */
+extern const struct cmd *const cmd_table[];
+
+/* NULL where there is none of that name or alias. */
+const struct cmd *cmd_find(const char *name);
+/* Parses the words behind the verb, opens what the command needs, runs it. */
+int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err);
+/* Options that a command takes besides its own, by its flags; ends with a NULL name. */
+const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
+void cmd_print_help(const struct cmd *cmd); /* NULL: the overview */
+
+/* The value of an option of this call: NULL where it was not given. */
+const char *call_opt(const struct call *call, const char *name);
+/* The id of call->session, or with none named `fallback` (may be NULL: then it is an error). */
+int call_select(const struct call *call, const char *text, char ret[37], struct err *err);
+
+extern const struct cmd cmd_attach, cmd_completion, cmd_config, cmd_doctor, cmd_env, cmd_help,
+    cmd_host, cmd_init, cmd_list, cmd_new, cmd_rm, cmd_show, cmd_start, cmd_stop, cmd_version;
+
+#endif

@@ -1,0 +1,84 @@
+#include "cmd.h"
+#include "core/survey.h"
+#include "core/tmux.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The session to attach to: the one named, else the newest that runs. */
+static const struct view *choose(const struct survey *survey, const char *id)
+{
+    for (size_t i = survey->count; i-- > 0;) {
+        const struct view *view = &survey->views[i];
+        if (id != NULL ? strcmp(view->row.id, id) == 0 : view->status == STATUS_ACTIVE)
+            return view;
+    }
+    return NULL;
+}
+
+static int attach(const struct view *view, const char *agent, struct err *err)
+{
+    struct tmux_pane *panes = NULL;
+    size_t count = 0;
+    size_t i = 0;
+
+    if (agent == NULL)
+        return tmux_attach(view->live_socket, view->live->target, NULL, err);
+    if (tmux_panes(view->live_socket, view->row.id, &panes, &count, err) == -1)
+        return -1;
+    while (i < count && strcmp(panes[i].agent, agent) != 0)
+        i++;
+    int rc = i < count ? tmux_attach(view->live_socket, view->live->target, &panes[i], err)
+                       : err_set(err, MAS_NOT_FOUND,
+                                 "cannot attach to agent '%s': the team has no such pane", agent);
+    free(panes);
+    return rc;
+}
+
+static int run_attach(struct call *call, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    char id[ID_TEXT];
+    const char *name = call_opt(call, "session");
+    const char *agent = call->operand_count > 0 ? call->operands[0] : NULL;
+
+    if (name == NULL && call->operand_count > 0) {
+        name = call->operands[0];
+        agent = call->operand_count > 1 ? call->operands[1] : NULL;
+    }
+    if (name != NULL && call_select(call, name, id, err) == -1)
+        return -1;
+    if (call->has_root &&
+        survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+        return -1;
+    const struct view *view = choose(&survey, name != NULL ? id : NULL);
+    if (view == NULL) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running");
+        return err_hint(err, "begin with: mas new");
+    }
+    if (view->live == NULL) {
+        (void)err_set(err, MAS_CONFLICT, "cannot attach to session '%s': it is stopped", name);
+        return err_hint(err, "start it with: mas start %s", name);
+    }
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
+        return err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
+    return attach(view, agent, err);
+}
+
+static const struct opt opts[] = {
+    {'s', "session", "SESSION", "the session", OFFER_SESSION},
+    {.name = NULL},
+};
+
+const struct cmd cmd_attach = {
+    .name = "attach",
+    .operands = " [SESSION [AGENT]]",
+    .summary = "attach to a session, at an agent's pane",
+    .details = "Without SESSION: the newest that runs. Inside tmux, on the same server, the client switches.",
+    .opts = opts,
+    .operands_max = 2,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK,
+    .run = run_attach,
+};

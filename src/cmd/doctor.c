@@ -1,0 +1,84 @@
+#include "core/doctor.h"
+
+#include "base/json.h"
+#include "cmd.h"
+#include "cmd/print.h"
+
+#include <stdio.h>
+
+static const struct opt opts[] = {
+    {0, "fix", NULL, "mend what can be mended without losing anything", OFFER_NONE},
+    {.name = NULL},
+};
+
+static void print_json(const struct findings *findings)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "findings", '[');
+    for (size_t i = 0; i < findings->count; i++) {
+        json_open(&out, NULL, '{');
+        json_put(&out, "subject", findings->items[i].subject);
+        json_put(&out, "state", finding_state_name(findings->items[i].state));
+        json_put(&out, "what", findings->items[i].what);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static void print_table(const struct findings *findings)
+{
+    struct table table = {.columns = 3};
+
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        table_add(&table, finding_state_name(finding->state), NULL);
+        table_add(&table, finding->subject, NULL);
+        table_add(&table, finding->what, NULL);
+    }
+    if (findings->count == 0)
+        printf("everything is in order\n");
+    table_print(&table);
+    table_free(&table);
+}
+
+static int run_doctor(struct call *call, struct err *err)
+{
+    struct findings findings = {.items = NULL};
+    size_t open = 0;
+    size_t by_hand = 0;
+
+    if (call->has_root && doctor_run(&call->root, &call->config, call_opt(call, "fix") != NULL,
+                                     &findings, err) == -1) {
+        findings_free(&findings);
+        return -1;
+    }
+    for (size_t i = 0; i < findings.count; i++) {
+        open += findings.items[i].state == FINDING_OPEN;
+        by_hand += findings.items[i].state == FINDING_HAND;
+    }
+    if (call->json)
+        print_json(&findings);
+    else
+        print_table(&findings);
+    findings_free(&findings);
+    if (open + by_hand == 0)
+        return 0;
+    (void)err_set(err, MAS_FAILED, "cannot call everything in order: %zu found", open + by_hand);
+    return open > 0 ? err_hint(err, "mend what can be mended with: mas doctor --fix") : -1;
+}
+
+const struct cmd cmd_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "check everything on disk and in tmux, and mend it",
+    .details = "Prints a line for each thing that is wrong and exits 1 where something stays so. With --fix\n"
+               "what is left over goes, what is damaged is made anew and kept beside it.",
+    .opts = opts,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
+    .run = run_doctor,
+};

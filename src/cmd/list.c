@@ -1,0 +1,125 @@
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "core/survey.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct opt opts[] = {
+    {0, "active", NULL, "only those that run", OFFER_NONE},
+    {0, "stopped", NULL, "only those that are stopped", OFFER_NONE},
+    {0, "error", NULL, "only those with something wrong", OFFER_NONE},
+    {0, "all", NULL, "check every workspace instead of trusting the index", OFFER_NONE},
+    {.name = NULL},
+};
+
+static bool is_wanted(const struct call *call, const struct view *view)
+{
+    static const char *const names[STATUS_COUNT] = {"active", "stopped", "error"};
+    bool any = false;
+    for (size_t i = 0; i < STATUS_COUNT; i++)
+        any = any || call_opt(call, names[i]) != NULL;
+    return !any || call_opt(call, names[view->status]) != NULL;
+}
+
+static void add_row(struct table *table, const struct view *view, time_t now)
+{
+    char age[24];
+    char active[24];
+    char agents[32];
+    _cleanup_str_ struct str status = STR_INIT;
+    const char *colour = colour_of(view->status, view->crashed);
+    time_t created = 0;
+
+    (void)time_parse(view->row.created, &created);
+    time_age(created, now, age);
+    time_age(view_activity(view), now, active);
+    size_t running = view->live != NULL ? view->live->running : 0;
+    size_t ended = view->live != NULL ? view->live->ended : 0;
+    (void)snprintf(agents, sizeof agents, "%zu/%zu", running, running + ended);
+    str_add(&status, status_name(view->status));
+    if (view->crashed)
+        str_add(&status, " (crashed)");
+    if (view->reason != NULL)
+        str_addf(&status, ": %s", view->reason);
+    table_add(table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);
+    table_add(table, view->row.name[0] != '\0' ? view->row.name : "-", NULL);
+    table_add(table, view->row.template[0] != '\0' ? view->row.template : "-", NULL);
+    table_add(table, age, NULL);
+    table_add(table, active, NULL);
+    table_add(table, view->live != NULL ? agents : "-", NULL);
+    table_add(table, status.data, colour);
+}
+
+static void print_table(const struct call *call, const struct survey *survey)
+{
+    static const char *const heads[] = {"SESSION", "NAME",   "TEMPLATE", "AGE",
+                                        "ACTIVE",  "AGENTS", "STATUS"};
+    struct table table = {.columns = ARRAY_LEN(heads)};
+    time_t now = time(NULL);
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        table_add(&table, heads[i], colour_dim());
+    for (size_t i = 0; i < survey->count; i++)
+        if (is_wanted(call, &survey->views[i]))
+            add_row(&table, &survey->views[i], now);
+    if (table.count > table.columns)
+        table_print(&table);
+    else if (survey->count == 0)
+        (void)fputs("no sessions; begin with: mas new\n", stderr);
+    table_free(&table);
+}
+
+static void print_json(const struct call *call, const struct survey *survey)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    int64_t total = 0;
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "sessions", '[');
+    for (size_t i = 0; i < survey->count; i++) {
+        if (!is_wanted(call, &survey->views[i]))
+            continue;
+        json_open(&out, NULL, '{');
+        view_put_json(&call->root, &survey->views[i], &out);
+        json_close(&out, '}');
+        total++;
+    }
+    json_close(&out, ']');
+    json_put_int(&out, "total", total);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static int run_list(struct call *call, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    enum survey_depth depth = call_opt(call, "all") != NULL ? SURVEY_ALL : SURVEY_LIVE;
+
+    if (call->has_root && survey_take(&call->root, &call->config, depth, &survey, err) == -1)
+        return -1;
+    if (survey.index.broken != NULL)
+        err_warn("the index was made anew from the workspaces: %s", survey.index.broken);
+    for (size_t i = 0; call->quiet && i < survey.count; i++)
+        if (is_wanted(call, &survey.views[i]))
+            printf("%s\n", survey.views[i].row.id);
+    if (call->json)
+        print_json(call, &survey);
+    else if (!call->quiet)
+        print_table(call, &survey);
+    return 0;
+}
+
+const struct cmd cmd_list = {
+    .name = "list",
+    .alias = "ls",
+    .operands = "",
+    .summary = "list sessions with their status, age and running agents",
+    .details = "Asks each tmux server once. Sessions that are stopped in the index are believed; --all checks\n"
+               "every workspace. AGENTS counts those that run, of those that were started.",
+    .opts = opts,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
+    .run = run_list,
+};

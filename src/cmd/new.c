@@ -1,0 +1,97 @@
+#include "cmd.h"
+#include "cmd/print.h"
+#include "core/survey.h"
+#include "core/tmux.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct opt opts[] = {
+    {'n', "name", "NAME", "a name to call it by", OFFER_NONE},
+    {'t', "template", "TEMPLATE", "the team to make", OFFER_TEMPLATE},
+    {0, "agent", "PRESET", "how all agents of the team run", OFFER_PRESET},
+    {0, "id", "UUID", "the session's id, instead of a random one", OFFER_NONE},
+    {0, "mode", "MODE", "isolated or legacy", OFFER_NONE},
+    {0, "private", NULL, "share no memory with other sessions", OFFER_NONE},
+    {0, "no-start", NULL, "only make the workspace", OFFER_NONE},
+    {'a', "attach", NULL, "attach to it", OFFER_NONE},
+    {.name = NULL},
+};
+
+static int print_session(const struct call *call, const struct session *session, bool started,
+                         struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (call->quiet) {
+        printf("%s\n", session->id);
+        return 0;
+    }
+    if (call->json) {
+        if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+            return -1;
+        return print_view(call, &survey, session->id, err);
+    }
+    const char *word = session->name[0] != '\0' ? session->name : session->tmux_name;
+    str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
+    str_add_visible(&line, call->root.path, strlen(call->root.path));
+    str_addf(&line, "/%s/%s\n%s: mas %s %s", ROOT_SESSIONS, session->id,
+             started ? "attach" : "start", started ? "attach" : "start", word);
+    print_line(&line);
+    return 0;
+}
+
+static int attach(const struct call *call, const struct session *session, struct err *err)
+{
+    struct tmux_session *live = NULL;
+    if (survey_find_live(&call->root, session->tmux_socket, session->id, &live, err) == -1)
+        return -1;
+    if (live == NULL)
+        return err_set(err, MAS_TMUX, "cannot attach: tmux session '%s' is gone",
+                       session->tmux_name);
+    int rc = tmux_attach(session->tmux_socket, live->target, NULL, err);
+    tmux_sessions_free(live, 1);
+    return rc;
+}
+
+static int run_new(struct call *call, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    bool wants_attach = call_opt(call, "attach") != NULL;
+    const char *mode = call_opt(call, "mode");
+    struct life life = {.root = &call->root, .config = &call->config};
+    struct life_wish wish = {
+        .name = call_opt(call, "name"),
+        .template = call_opt(call, "template"),
+        .preset = call_opt(call, "agent"),
+        .id = call_opt(call, "id"),
+        .private = call_opt(call, "private") != NULL,
+        .start = call_opt(call, "no-start") == NULL,
+    };
+
+    if (wants_attach && !wish.start)
+        return err_set(err, MAS_USAGE, "cannot use --attach with --no-start");
+    if (wants_attach && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0))
+        return err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
+    if (mode != NULL && config_override(&call->config, SETTING_MODE, mode, "--mode", err) == -1)
+        return -1;
+    progress_begin(&life, call->quiet);
+    int rc = life_new(&life, &wish, &session, err);
+    progress_end();
+    if (rc == -1)
+        return -1;
+    return wants_attach ? attach(call, &session, err)
+                        : print_session(call, &session, wish.start, err);
+}
+
+const struct cmd cmd_new = {
+    .name = "new",
+    .operands = "",
+    .summary = "create a workspace and start its team",
+    .details = "Copies the template into a workspace of its own and starts one agent a pane. Prints where\n"
+               "it is and how to attach; with -q only the session's id.",
+    .opts = opts,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,
+    .run = run_new,
+};

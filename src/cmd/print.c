@@ -1,0 +1,165 @@
+#include "cmd/print.h"
+
+#include "base/time.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROGRESS_AFTER_MS = 400 };
+
+void table_add(struct table *table, const char *cell, const char *colour)
+{
+    _cleanup_str_ struct str safe = STR_INIT;
+
+    if ((table->count & (table->count - 1)) == 0) { /* doubles at 0, 1, 2, 4, ... */
+        size_t room = table->count == 0 ? 1 : 2 * table->count;
+        table->cells = mem_grow(table->cells, room, sizeof *table->cells);
+        table->colours = mem_grow(table->colours, room, sizeof *table->colours);
+    }
+    str_add_visible(&safe, cell, strlen(cell));
+    table->colours[table->count] = colour;
+    table->cells[table->count++] = str_steal(&safe);
+}
+
+/* Columns that a cell takes: one for each character of UTF-8. */
+static size_t cell_width(const char *cell)
+{
+    size_t width = 0;
+    for (; *cell != '\0'; cell++)
+        width += ((unsigned char)*cell & 0xc0) != 0x80;
+    return width;
+}
+
+void table_print(const struct table *table)
+{
+    size_t *widths = mem_alloc((table->columns + 1) * sizeof *widths);
+    _cleanup_str_ struct str out = STR_INIT;
+
+    for (size_t i = 0; i < table->count; i++) {
+        size_t width = cell_width(table->cells[i]);
+        if (width > widths[i % table->columns])
+            widths[i % table->columns] = width;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        size_t column = i % table->columns;
+        const char *colour = table->colours[i];
+        str_addf(&out, "%s%s%s", colour != NULL ? colour : "", table->cells[i],
+                 colour != NULL ? "\033[0m" : "");
+        if (column + 1 == table->columns) {
+            str_addc(&out, '\n');
+            continue;
+        }
+        for (size_t n = cell_width(table->cells[i]); n < widths[column] + 2; n++)
+            str_addc(&out, ' ');
+    }
+    free(widths);
+    (void)fwrite(str_text(&out), 1, out.len, stdout);
+}
+
+void table_free(struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    free(table->colours);
+    *table = (struct table){.columns = table->columns};
+}
+
+static bool has_colour(void)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return (no == NULL || no[0] == '\0') && isatty(STDOUT_FILENO) != 0 && term != NULL &&
+           strcmp(term, "dumb") != 0;
+}
+
+const char *colour_of(enum status status, bool crashed)
+{
+    if (!has_colour())
+        return NULL;
+    if (status == STATUS_ERROR)
+        return "\033[31m";
+    if (status == STATUS_ACTIVE)
+        return "\033[32m";
+    return crashed ? "\033[33m" : NULL;
+}
+
+const char *colour_dim(void)
+{
+    return has_colour() ? "\033[2m" : NULL;
+}
+
+void print_size(uint64_t bytes, char buf[16])
+{
+    static const char units[] = "BKMGTPE";
+    double n = (double)bytes;
+    size_t unit = 0;
+    while (n >= 1000 && unit + 1 < strlen(units)) {
+        n /= 1024;
+        unit++;
+    }
+    (void)snprintf(buf, 16, unit == 0 || n >= 10 ? "%.0f%c" : "%.1f%c", n, units[unit]);
+}
+
+void print_line(const struct str *s)
+{
+    (void)fwrite(str_text(s), 1, s->len, stdout);
+    (void)putchar('\n');
+}
+
+static volatile sig_atomic_t caught;
+
+static struct progress {
+    int64_t start; /* 0: nothing is shown */
+    bool shown;
+    struct sigaction was[NSIG];
+} progress;
+
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(int sig)
+{
+    caught = sig;
+}
+
+static bool tick(uint64_t files, uint64_t bytes, void *arg)
+{
+    char size[16];
+
+    (void)arg;
+    if (progress.start != 0 && files > 0 &&
+        time_monotonic_ms() - progress.start > PROGRESS_AFTER_MS) {
+        print_size(bytes, size);
+        (void)fprintf(stderr, "\rcopying: %ju files, %s \033[K", (uintmax_t)files, size);
+        progress.shown = true;
+    }
+    return caught != 0;
+}
+
+void progress_begin(struct life *life, bool quiet)
+{
+    struct sigaction act = {.sa_handler = on_signal};
+
+    life->tick = tick;
+    progress.start = !quiet && isatty(STDERR_FILENO) != 0 ? time_monotonic_ms() : 0;
+    for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++) {
+        int sig = stop_signals[i];
+        (void)sigaction(sig, NULL, &progress.was[sig]);
+        if (progress.was[sig].sa_handler != SIG_IGN) /* nohup stays nohup */
+            (void)sigaction(sig, &act, NULL);
+    }
+}
+
+void progress_end(void)
+{
+    if (progress.shown)
+        (void)fputs("\r\033[K", stderr);
+    progress.shown = false;
+    for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
+        (void)sigaction(stop_signals[i], &progress.was[stop_signals[i]], NULL);
+    if (caught != 0)
+        (void)raise(caught);
+}

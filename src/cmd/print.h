@@ -1,0 +1,50 @@
+/*
+ * What several commands print alike: tables, colours, progress.
+ */
+#ifndef MAS_CMD_PRINT_H
+#define MAS_CMD_PRINT_H
+
+#include "base/str.h"
+#include "core/life.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A table whose columns are as wide as their widest cell; cells are made safe for a terminal. */
+struct table {
+    size_t columns;
+    char **cells; /* row by row */
+    const char **colours; /* beside each cell; NULL: none */
+    size_t count;
+};
+
+void table_add(struct table *table, const char *cell, const char *colour);
+void table_print(const struct table *table);
+void table_free(struct table *table);
+
+/* Escape sequences, or NULL where stdout is no terminal or NO_COLOR is set. */
+const char *colour_of(enum status status, bool crashed);
+const char *colour_dim(void);
+
+/* "1.5M" */
+void print_size(uint64_t bytes, char buf[16]);
+
+struct call;
+struct survey;
+/* Prints one session of a survey whole, as `mas show` does; JSON where the call wants it. */
+int print_view(const struct call *call, const struct survey *survey, const char *id,
+               struct err *err);
+
+/* Writes *s and a newline to stdout. */
+void print_line(const struct str *s);
+
+/*
+ * Long work that may be stopped: shows progress on a terminal after a moment, and turns SIGINT,
+ * SIGTERM and SIGHUP into a clean end. Between begin and end, life->tick says whether to go on.
+ */
+void progress_begin(struct life *life, bool quiet);
+/* Restores the signals; where one came, the process takes it now. */
+void progress_end(void);
+
+#endif

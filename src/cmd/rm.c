@@ -1,0 +1,35 @@
+#include "cmd/several.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+static const struct opt opts[] = {
+    {'f', "force", NULL, "stop it first; remove it also when it is damaged", OFFER_NONE},
+    {.name = NULL},
+};
+
+static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
+{
+    if (life_remove(life, id, call_opt(call, "force") != NULL, err) == -1)
+        return -1;
+    if (!call->quiet)
+        printf("%s removed\n", id);
+    return 0;
+}
+
+static int run_rm(struct call *call, struct err *err)
+{
+    (void)signal(SIGHUP, SIG_IGN);
+    return several_run(call, remove_one, NULL, err);
+}
+
+const struct cmd cmd_rm = {
+    .name = "rm",
+    .operands = " SESSION...",
+    .summary = "remove stopped sessions with all their files",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_QUIET,
+    .run = run_rm,
+};

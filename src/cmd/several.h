@@ -1,0 +1,22 @@
+/*
+ * Commands on several sessions: all are tried, the first failure decides.
+ */
+#ifndef MAS_CMD_SEVERAL_H
+#define MAS_CMD_SEVERAL_H
+
+#include "cmd.h"
+#include "core/life.h"
+#include "core/survey.h"
+
+/* Does it to one session and prints what came of it. */
+typedef int several_do(struct call *call, const struct life *life, const char *id,
+                       struct err *err);
+
+/* Whether a session is one of those that an option such as --all means. */
+typedef bool several_want(const struct view *view);
+
+/* Runs `act` for the sessions that the operands name, or for those that `want` picks (want not
+ * NULL). Prints each failure but the first, which is left in *err for main. */
+int several_run(struct call *call, several_do *act, several_want *want, struct err *err);
+
+#endif

@@ -1,0 +1,233 @@
+#include "base/time.h"
+#include "base/tree.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "core/survey.h"
+#include "core/workspace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All that is known of one session. */
+struct sight {
+    const struct view *view;
+    struct team team;
+    struct tmux_pane *panes;
+    size_t pane_count;
+    struct tree_size size;
+};
+
+static void sight_free(struct sight *sight)
+{
+    team_free(&sight->team);
+    free(sight->panes);
+}
+
+/* Reads what is there; what is not stays empty, the view says why. */
+static void look(const struct call *call, const struct view *view, struct sight *ret)
+{
+    struct err ignored = ERR_INIT;
+    int dir = workspace_open(&call->root, view->row.id);
+
+    ret->view = view;
+    if (dir != -1) {
+        (void)workspace_load_team(dir, &ret->team, &ignored);
+        tree_measure(dir, &ret->size);
+        (void)close(dir);
+    }
+    if (view->live != NULL)
+        (void)tmux_panes(view->live_socket, view->row.id, &ret->panes, &ret->pane_count, &ignored);
+}
+
+static const struct tmux_pane *find_pane(const struct sight *sight, const char *agent)
+{
+    for (size_t i = 0; i < sight->pane_count; i++)
+        if (strcmp(sight->panes[i].agent, agent) == 0)
+            return &sight->panes[i];
+    return NULL;
+}
+
+static const char *state_of(const struct tmux_pane *pane)
+{
+    return pane == NULL ? "stopped" : pane->dead ? "exited" : "running";
+}
+
+static void add_agents(const struct sight *sight, struct table *table)
+{
+    static const char *const heads[] = {"AGENT", "ROLE", "UNIT", "STATE", "PID", "PANE"};
+
+    table->columns = ARRAY_LEN(heads);
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        table_add(table, heads[i], colour_dim());
+    for (size_t i = 0; i < sight->team.agent_count; i++) {
+        const struct agent *agent = &sight->team.agents[i];
+        const struct tmux_pane *pane = find_pane(sight, agent->id);
+        char state[32];
+        char pid[24] = "-";
+        (void)snprintf(state, sizeof state, "%s", state_of(pane));
+        if (pane != NULL && pane->dead)
+            (void)snprintf(state, sizeof state, "exited %d", pane->exit_status);
+        else if (pane != NULL)
+            (void)snprintf(pid, sizeof pid, "%ld", (long)pane->pid);
+        table_add(table, agent->id, NULL);
+        table_add(table, agent->role, NULL);
+        table_add(table, agent->group, NULL);
+        table_add(table, state, NULL);
+        table_add(table, pid, NULL);
+        table_add(table, pane != NULL ? pane->pane : "-", NULL);
+    }
+}
+
+static void print_fields(const struct call *call, const struct sight *sight)
+{
+    const struct view *view = sight->view;
+    struct table table = {.columns = 2};
+    char activity[TIME_TEXT];
+    char size[16];
+    _cleanup_str_ struct str status = STR_INIT;
+    _cleanup_free_ char *dir = workspace_path(&call->root, view->row.id, NULL);
+
+    str_addf(&status, "%s%s", status_name(view->status), view->crashed ? " (crashed)" : "");
+    if (view->reason != NULL)
+        str_addf(&status, ": %s", view->reason);
+    time_format(view_activity(view), activity);
+    print_size(sight->size.real, size);
+    const struct {
+        const char *name, *value;
+    } fields[] = {
+        {"session", view->row.id},
+        {"name", view->row.name},
+        {"status", status.data},
+        {"tmux session", view->live != NULL ? view->live->name : view->row.tmux_name},
+        {"tmux socket", view->live_socket != NULL ? view->live_socket : view->socket},
+        {"template", view->row.template},
+        {"mode", mode_name(view->row.mode)},
+        {"created", view->row.created},
+        {"last activity", activity},
+        {"workspace", dir},
+        {"disk use", size},
+        {"kept apart by", "convention only"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        if (fields[i].value == NULL || fields[i].value[0] == '\0')
+            continue;
+        table_add(&table, fields[i].name, colour_dim());
+        table_add(&table, fields[i].value,
+                  i == 2 ? colour_of(view->status, view->crashed) : NULL);
+    }
+    table_print(&table);
+    table_free(&table);
+}
+
+static void print_sight(const struct call *call, const struct sight *sight)
+{
+    struct table agents = {.columns = 1};
+
+    print_fields(call, sight);
+    if (sight->team.agent_count == 0)
+        return;
+    (void)putchar('\n');
+    add_agents(sight, &agents);
+    table_print(&agents);
+    table_free(&agents);
+}
+
+static void put_agents(const struct sight *sight, struct json_out *out)
+{
+    json_open(out, "agents", '[');
+    for (size_t i = 0; i < sight->team.agent_count; i++) {
+        const struct agent *agent = &sight->team.agents[i];
+        const struct tmux_pane *pane = find_pane(sight, agent->id);
+        json_open(out, NULL, '{');
+        json_put(out, "id", agent->id);
+        json_put(out, "role", agent->role);
+        json_put(out, "rank", rank_name(agent->rank));
+        json_put(out, "group", agent->group);
+        json_put(out, "preset", agent->preset);
+        json_put(out, "model", agent->model);
+        json_put(out, "state", state_of(pane));
+        if (pane != NULL && pane->dead)
+            json_put_int(out, "exitStatus", pane->exit_status);
+        else if (pane != NULL)
+            json_put_int(out, "pid", pane->pid);
+        if (pane != NULL)
+            json_put(out, "pane", pane->pane);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+static void put_sight(const struct call *call, const struct sight *sight, struct json_out *out)
+{
+    const struct view *view = sight->view;
+    _cleanup_free_ char *unit = workspace_path(&call->root, view->row.id, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows = workspace_path(&call->root, view->row.id, WORKSPACE_WORKFLOWS);
+
+    json_open(out, NULL, '{');
+    view_put_json(&call->root, view, out);
+    json_put(out, "tmuxSocket", view->live_socket != NULL ? view->live_socket : view->socket);
+    json_put(out, "unitDir", unit);
+    json_put(out, "workflowsDir", workflows);
+    json_put(out, "protection", "none");
+    json_open(out, "disk", '{');
+    json_put_int(out, "files", (int64_t)sight->size.files);
+    json_put_int(out, "apparentBytes", (int64_t)sight->size.apparent);
+    json_put_int(out, "realBytes", (int64_t)sight->size.real);
+    json_close(out, '}');
+    put_agents(sight, out);
+    json_close(out, '}');
+}
+
+static const struct view *find_view(const struct survey *survey, const char *id)
+{
+    for (size_t i = 0; i < survey->count; i++)
+        if (strcmp(survey->views[i].row.id, id) == 0)
+            return &survey->views[i];
+    return NULL;
+}
+
+int print_view(const struct call *call, const struct survey *survey, const char *id,
+               struct err *err)
+{
+    struct sight sight = {.team = TEAM_INIT};
+    const struct view *view = find_view(survey, id);
+
+    if (view == NULL)
+        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", id);
+    look(call, view, &sight);
+    if (call->json) {
+        _cleanup_str_ struct str text = STR_INIT;
+        struct json_out out = {.to = &text};
+        put_sight(call, &sight, &out);
+        print_line(&text);
+    } else {
+        print_sight(call, &sight);
+    }
+    sight_free(&sight);
+    return 0;
+}
+
+static int run_show(struct call *call, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    char id[ID_TEXT];
+
+    if (call_select(call, call->session, id, err) == -1 ||
+        survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+        return -1;
+    return print_view(call, &survey, id, err);
+}
+
+const struct cmd cmd_show = {
+    .name = "show",
+    .alias = "info",
+    .operands = " [SESSION]",
+    .summary = "show one session whole: paths, agents, disk use",
+    .details = "In a team's pane the session may be left out: it is that team's own.",
+    .operands_max = 0,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION,
+    .run = run_show,
+};

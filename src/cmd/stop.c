@@ -1,0 +1,52 @@
+#include "cmd/several.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+static const struct opt opts[] = {
+    {0, "all", NULL, "every session that runs", OFFER_NONE},
+    {.name = NULL},
+};
+
+static int stop_one(struct call *call, const struct life *life, const char *id, struct err *err)
+{
+    struct life_end end = {.was = false};
+
+    if (life_stop(life, id, &end, err) == -1)
+        return -1;
+    if (call->quiet)
+        return 0;
+    printf("%s %s", id, end.was ? "was stopped already" : "stopped");
+    if (end.terminated > 0)
+        printf(", %zu process%s had to be terminated", end.terminated,
+               end.terminated == 1 ? "" : "es");
+    if (end.killed > 0)
+        printf(", %zu killed", end.killed);
+    (void)putchar('\n');
+    return 0;
+}
+
+static bool is_running(const struct view *view)
+{
+    return view->status == STATUS_ACTIVE;
+}
+
+static int run_stop(struct call *call, struct err *err)
+{
+    /* the command may be given in a pane of the very session that it ends */
+    (void)signal(SIGHUP, SIG_IGN);
+    return several_run(call, stop_one, call_opt(call, "all") != NULL ? is_running : NULL, err);
+}
+
+const struct cmd cmd_stop = {
+    .name = "stop",
+    .operands = " SESSION...",
+    .summary = "end the agents of sessions, then their tmux session",
+    .details = "Hangs up, then sends SIGTERM, then SIGKILL to what is left of the team's processes (the times\n"
+               "are in mas.ini, [stop]). The workspace stays; 'mas start' brings the team back.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_QUIET,
+    .run = run_stop,
+};

@@ -1,0 +1,30 @@
+#include "base/json.h"
+#include "cmd.h"
+#include "cmd/print.h"
+
+#include <stdio.h>
+
+static int run_version(struct call *call, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    (void)err;
+    if (!call->json) {
+        printf("mas %s\n", MAS_VERSION);
+        return 0;
+    }
+    json_open(&out, NULL, '{');
+    json_put(&out, "version", MAS_VERSION);
+    json_close(&out, '}');
+    print_line(&text);
+    return 0;
+}
+
+const struct cmd cmd_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "print the version",
+    .flags = CMD_JSON,
+    .run = run_version,
+};

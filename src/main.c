@@ -1,0 +1,82 @@
+#include "base/err.h"
+#include "base/str.h"
+#include "cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Descriptors 0 to 2 must be open: the first file that mas opens would take their place. */
+static void open_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd != -1 && fd <= STDERR_FILENO);
+    if (fd != -1)
+        (void)close(fd);
+}
+
+/* Takes the global options in front of the verb. Returns how many words they are. */
+static int take_globals(int argc, char **argv, const char **root, const char **verb,
+                        struct err *err)
+{
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
+            *root = argv[++i];
+        else if (str_starts(argv[i], "--root="))
+            *root = argv[i] + strlen("--root=");
+        else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)
+            *verb = "help";
+        else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0)
+            *verb = "version";
+        else {
+            (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such option", argv[i]);
+            return err_hint(err, "see: mas help");
+        }
+    }
+    return i;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+    const char *root = NULL;
+    const char *verb = NULL;
+    int i = take_globals(argc, argv, &root, &verb, err);
+
+    if (i == -1)
+        return -1;
+    if (verb == NULL)
+        verb = i < argc ? argv[i] : "list";
+    const struct cmd *cmd = cmd_find(verb);
+    if (cmd == NULL) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such command", verb);
+        return err_hint(err, "see: mas help");
+    }
+    if (i >= argc || argv[i] != verb) /* no verb among the words: an empty command line for it */
+        return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);
+    return cmd_run(cmd, argc - i, argv + i, root, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    int code = MAS_OK;
+
+    open_standard_files();
+    if (run(argc, argv, &err) == -1) {
+        code = err.code;
+        (void)fflush(stdout);
+        err_print(&err);
+    }
+    /* a full disk behind stdout must not look like success */
+    if ((fflush(stdout) == EOF || ferror(stdout)) && code == MAS_OK) {
+        (void)err_errno(&err, "cannot write to standard output");
+        err_print(&err);
+        code = MAS_FAILED;
+    }
+    return code;
+}
