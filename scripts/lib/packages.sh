@@ -1,0 +1,91 @@
+# shellcheck shell=sh disable=SC2034 # the needs are for the caller
+# What has to be installed, found out by trying; for sourcing by quickstart.sh and test.sh.
+#
+# A need is "package:kind:what": `package` is Debian's name of what gives it; `kind` says how to try:
+# command (a program on PATH), library (pkg-config knows it), header (the compiler finds it),
+# package (dpkg knows it). Where every need is met, no package manager is asked for anything.
+
+BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-config:command:pkg-config
+    libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid'
+RUN_NEEDS='tmux:command:tmux'
+TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq dash:command:dash
+    busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
+    clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
+    libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
+    fish:command:fish procps:command:ps util-linux:command:flock'
+
+say() {
+    printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2
+}
+
+# need_met KIND WHAT: true if it is there.
+need_met() {
+    case $1 in
+        command) command -v "$2" >/dev/null 2>&1 ;;
+        library) pkg-config --exists "$2" 2>/dev/null ;;
+        header) printf '#include <%s>\n' "$2" | cc -E - >/dev/null 2>&1 ;;
+        package)
+            ! command -v dpkg-query >/dev/null 2>&1 ||
+                dpkg-query -W -f='${db:Status-Status}\n' "$2" 2>/dev/null | grep -qx installed
+            ;;
+    esac
+}
+
+# packages_missing NEEDS: prints the packages of the needs that are not met, each behind a blank.
+packages_missing() {
+    for need in $1; do
+        package=${need%%:*} rest=${need#*:}
+        need_met "${rest%%:*}" "${rest#*:}" || printf ' %s' "$package"
+    done
+}
+
+# apt COMMAND...: runs apt-get as root; what it says is shown only where it fails.
+apt() {
+    sudo=sudo
+    if [ "$(id -u)" -eq 0 ]; then sudo=; fi
+    log=$(mktemp)
+    rc=0
+    # shellcheck disable=SC2086 # no word where root runs this
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+        -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@" >"$log" 2>&1 </dev/null || rc=$?
+    if [ "$rc" -ne 0 ]; then cat "$log" >&2; fi
+    rm -f "$log"
+    return "$rc"
+}
+
+# install_needs NEEDS: installs what is missing; fails with a word on what to do.
+install_needs() {
+    missing=$(packages_missing "$1")
+    if [ -z "$missing" ]; then
+        say "all packages are there"
+        return 0
+    fi
+    by_hand="install these (Debian's names) and run this again:$missing"
+    if ! command -v apt-get >/dev/null 2>&1; then
+        say "this system has no apt-get; $by_hand"
+        return 1
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            say "there is no sudo; as root, $by_hand"
+            return 1
+        fi
+        if ! sudo -n true 2>/dev/null && ! [ -t 0 ]; then
+            say "sudo asks for a password, and there is no terminal to ask on; as root, $by_hand"
+            return 1
+        fi
+    fi
+    say "installing:$missing"
+    # An update that fails is no reason to stop: the lists may be good enough.
+    apt update || say "apt-get update failed; trying with the lists that are there"
+    # shellcheck disable=SC2086 # a list of words
+    if ! apt install $missing; then
+        say "apt-get could not install; $by_hand"
+        return 1
+    fi
+    missing=$(packages_missing "$1")
+    if [ -n "$missing" ]; then
+        say "installed, but still not found:$missing"
+        return 1
+    fi
+}

@@ -1,0 +1,54 @@
+#!/bin/sh
+# From a fresh clone to a running team: installs what is missing, builds mas, and starts a session
+# named `quickstart`. Run again, it finds what is done and starts only what is stopped.
+#
+#   sh scripts/quickstart.sh
+set -eu
+called_from=$PWD
+project=$(cd "$(dirname "$0")/.." && pwd -P)
+cd "$project"
+. scripts/lib/packages.sh
+
+install_needs "$BUILD_NEEDS $RUN_NEEDS"
+
+say 'building'
+make -s -j"$(nproc)" >&2
+
+# The clone is the root: its templates/ and sessions/ are in it. A clone that belongs to somebody
+# else cannot be: mas runs programs that a root names.
+root=$project
+if [ "$(stat -c %u .)" != "$(id -u)" ]; then
+    root=${XDG_DATA_HOME:-$HOME/.local/share}/mas
+    say "the clone belongs to $(stat -c %U .); the root is $root"
+fi
+
+unset MAS_SESSION_ID MAS_SESSION_MODE
+# What the user types to reach this root from where the script was called.
+mas=./build/mas
+if [ "$called_from" != "$project" ]; then mas=$project/build/mas; fi
+if [ "$root" != "$project" ] || [ -n "${MAS_ROOT-}" ] || [ "$called_from" != "$project" ]; then
+    mas="$mas --root $root"
+fi
+
+./build/mas --root "$root" init >&2
+rc=0
+./build/mas --root "$root" show quickstart >/dev/null 2>&1 || rc=$?
+case $rc in
+    3) ./build/mas --root "$root" new -n quickstart >&2 ;;
+    *) ./build/mas --root "$root" start quickstart >&2 ;;
+esac
+
+variables=$(./build/mas --root "$root" env quickstart)
+workspace=$(
+    eval "$variables"
+    printf '%s\n' "$MAS_SESSION_DIR"
+)
+printf '\n'
+./build/mas --root "$root" list
+cat <<END
+
+workspace: $workspace
+attach:    $mas attach quickstart
+stop:      $mas stop quickstart
+remove:    $mas rm -f quickstart
+END

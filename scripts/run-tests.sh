@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Runs test programs and bats files side by side and counts single tests.
+#
+#   scripts/run-tests.sh [-j JOBS] [-t SECONDS] FILE...
+#
+# A FILE that ends in .bats is for bats; any other is a program that speaks TAP. Each is one job
+# with a time limit (300 s), and with a HOME, a TMPDIR and a default tmux server of its own, so that
+# no test meets another or the user's files. What a job leaves running is ended after it.
+#
+# The output of a job that failed is printed in full. The last line is "N passed, N failed", with
+# ", N skipped" behind it where some were. The exit code is 1 if a test failed, or if a job gave no
+# test, fewer than its plan promised, a report of a sanitizer, or another exit code than 0.
+#
+# Tests find the program in $MAS and the project in $TEST_ROOT; $TEST_FAULT is `quick` or `full`,
+# $TEST_SAN is not empty under sanitizers.
+set -u
+
+jobs=$(($(nproc) * 2))
+limit=300
+TEST_ROOT=${TEST_ROOT:-$(cd "$(dirname "$0")/.." && pwd -P)}
+
+# count_tap FILE: prints "<plan or -> <passed> <failed> <skipped>".
+count_tap() {
+    awk '
+        /^1\.\.[0-9]+/ && plan == "" { plan = substr($1, 4) + 0 }
+        /^not ok/ { failed++ }
+        /^ok/ { if (tolower($0) ~ /# skip( |$)/) skipped++; else passed++ }
+        END { print (plan == "" ? "-" : plan), passed + 0, failed + 0, skipped + 0 }
+    ' "$1"
+}
+
+# sweep DIR: ends the processes that a job left behind and prints their names. They are known by the
+# HOME that only that job had.
+sweep() {
+    local process name names=''
+
+    for process in /proc/[0-9]*; do
+        if grep -qsxzF "HOME=$1/home" "$process/environ"; then
+            read -r name 2>/dev/null <"$process/comm" || continue
+            kill -KILL "${process#/proc/}" 2>/dev/null && names+="${names:+, }$name"
+        fi
+    done
+    echo "$names"
+}
+
+# run_one NUMBER FILE: one job, in $RUN_DIR/NUMBER; its counts go to the file `result` there.
+run_one() {
+    local dir=$RUN_DIR/$1 file=$2 start=${EPOCHREALTIME/[.,]/} why='' how leaks=1
+    local rc plan passed failed skipped left name seconds pid
+    local command=("$file")
+
+    mkdir -p "$dir/home" "$dir/tmux" "$dir/report"
+    chmod 700 "$dir/tmux"
+    if [[ $file == *.bats ]]; then
+        command=(bats --formatter tap "$file")
+        # The leak checker cannot work under strace.
+        if grep -q strace "$file"; then leaks=0; fi
+    fi
+    # The shell ignores SIGINT in what it starts with &, and whoever started us may ignore SIGPIPE.
+    timeout -k 10 "$TEST_LIMIT" env --default-signal=INT,QUIT,PIPE \
+        HOME="$dir/home" TMPDIR="$dir" TMUX_TMPDIR="$dir/tmux" \
+        ASAN_OPTIONS="halt_on_error=1:exitcode=86:detect_leaks=$leaks:log_path=$dir/report/asan" \
+        UBSAN_OPTIONS="halt_on_error=1:exitcode=86:print_stacktrace=1:log_path=$dir/report/ubsan" \
+        "${command[@]}" >"$dir/out" 2>&1 </dev/null &
+    pid=$!
+    trap 'kill "$pid" 2>/dev/null' TERM INT
+    wait "$pid" 2>/dev/null
+    rc=$?
+    ((rc > 128)) && how="signal $((rc - 128))" || how="exit code $rc"
+    left=$(sweep "$dir")
+
+    read -r plan passed failed skipped < <(count_tap "$dir/out")
+    if [[ $rc -eq 124 || $rc -eq 137 ]]; then
+        why="ran longer than $TEST_LIMIT s"
+    elif [[ $plan == - || $plan -eq 0 ]]; then
+        why="gave no test ($how)"
+    elif ((passed + failed + skipped != plan)); then
+        why="gave $((passed + failed + skipped)) of $plan tests ($how)"
+    elif [[ -n $(find "$dir/report" -type f -size +0) ]]; then
+        why='left reports of a sanitizer'
+    elif ((rc != 0 && failed == 0)); then
+        why="ended with $how"
+    fi
+    if [[ -n $why ]]; then
+        # Each test that is missing counts as failed, and there is at least one failure.
+        if [[ $plan != - ]] && ((passed + failed + skipped < plan)); then
+            failed=$((plan - passed - skipped))
+        elif ((failed == 0)); then
+            failed=1
+        fi
+    fi
+    echo "$passed $failed $skipped" >"$dir/result"
+
+    name=${file#"$TEST_ROOT"/}
+    seconds=$((${EPOCHREALTIME/[.,]/} - start))
+    printf -v seconds '%d.%d s' $((seconds / 1000000)) $((seconds / 100000 % 10))
+    {
+        flock 9
+        if ((failed > 0)); then
+            echo "FAILED $name: $failed of $((passed + failed + skipped)), $seconds${why:+; it $why}"
+            sed 's/^/    /' "$dir/out"
+            find "$dir/report" -type f -size +0 -exec sed 's/^/    /' {} +
+        else
+            echo "passed $name: $passed, $seconds"
+            grep -i '^ok.*# skip' "$dir/out" | sed 's/^/    /'
+        fi
+        if [[ -n $left ]]; then echo "    (left running, ended: $left)"; fi
+    } 9>"$RUN_DIR/print.lock"
+    # --one-file-system: a test may have mounted something.
+    chmod -R u+rwX "$dir" 2>/dev/null
+    find "$dir" -mindepth 1 -maxdepth 1 ! -name result -exec rm -rf --one-file-system {} +
+}
+
+if [[ ${1-} == --one ]]; then
+    run_one "$2" "$3"
+    exit 0
+fi
+
+while getopts j:t: option; do
+    case $option in
+        j) jobs=$OPTARG ;;
+        t) limit=$OPTARG ;;
+        *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+if (($# == 0)); then
+    echo 'run-tests.sh: no test given' >&2
+    echo '0 passed, 1 failed'
+    exit 1
+fi
+
+# Nothing of a team, a terminal, a user's settings or an outer make reaches a test.
+for name in $(compgen -e); do
+    case $name in
+        MAS) ;;
+        MAS_* | XDG_* | TMUX* | BATS_* | MAKEFLAGS | MFLAGS | MAKELEVEL | MAKEOVERRIDES) unset "$name" ;;
+        SESSION_NAME | UNIT_DIR | WORKFLOWS_DIR | NO_COLOR | COLUMNS | LINES | CDPATH) unset "$name" ;;
+    esac
+done
+export MAS=${MAS:-$TEST_ROOT/build/mas} TEST_FAULT=${TEST_FAULT:-quick} TEST_SAN=${TEST_SAN-}
+export TEST_ROOT TEST_LIMIT=$limit
+
+# A short path: sockets below it must stay under 108 bytes.
+RUN_DIR=$(mktemp -d /tmp/mas.XXXXXX) || exit 1
+export RUN_DIR
+trap 'rm -rf --one-file-system "$RUN_DIR"' EXIT
+trap 'exit 130' INT TERM
+
+number=0
+for file in "$@"; do
+    number=$((number + 1))
+    case $file in /*) ;; *) file=$PWD/$file ;; esac
+    printf '%s\0' "$number" "$file"
+done | xargs -0 -n 2 -P "$jobs" "$0" --one
+
+passed=0 failed=0 skipped=0
+for ((number = 1; number <= $#; number++)); do
+    if read -r p f s 2>/dev/null <"$RUN_DIR/$number/result"; then
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    else
+        echo "FAILED ${!number}: the job itself did not end"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed$( ((skipped > 0)) && echo ", $skipped skipped")"
+((failed == 0))
