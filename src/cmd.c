@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct cmd *const cmd_table[] = {
-    &cmd_init, &cmd_new,    &cmd_list,   &cmd_show,       &cmd_attach,  &cmd_stop, &cmd_start, &cmd_rm,
-    &cmd_env,  &cmd_doctor, &cmd_config, &cmd_completion, &cmd_version, &cmd_help, &cmd_host,  NULL};
+const struct cmd *const cmd_table[] = {&cmd_init,    &cmd_new,    &cmd_list,   &cmd_show,
+                                       &cmd_attach,  &cmd_stop,   &cmd_start,  &cmd_rm,
+                                       &cmd_env,     &cmd_doctor, &cmd_config, &cmd_completion,
+                                       &cmd_version, &cmd_help,   &cmd_host,   NULL};
 
 const struct cmd *cmd_find(const char *name)
 {
@@ -103,8 +104,9 @@ static int bad_option(const struct cmd *cmd, int c, char **argv, struct err *err
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '-%c'", cmd->name,
                       optopt);
     else
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': option '%s' is unknown, ambiguous or takes "
-                                      "no value",
+        (void)err_set(err, MAS_USAGE,
+                      "cannot run '%s': option '%s' is unknown, ambiguous or takes "
+                      "no value",
                       cmd->name, argv[optind - 1]);
     return usage(cmd, err);
 }
@@ -199,8 +201,7 @@ static int open_root(struct call *call, struct err *err)
 
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
 {
-    struct call call = {
-        .cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
+    struct call call = {.cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
     bool help = false;
 
     if (parse(&call, argc, argv, &help, err) == -1)

@@ -109,8 +109,8 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
 
 int file_append(int dir, const char *name, const char *line, struct err *err)
 {
-    _cleanup_close_ int fd =
-        openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    _cleanup_close_ int fd = openat(
+        dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd == -1 || file_write_all(fd, line, strlen(line)) == -1)
         return err_errno(err, "cannot write '%s'", name);
     return 0;

@@ -1,8 +1,8 @@
 /*
  * Files that survive: read whole with a limit, replaced whole, appended to, locked.
  *
- * file_replace() writes "<name>.new", syncs it, renames it over <name> and syncs the directory, so a
- * reader sees the old bytes or the new ones. Callers hold a lock that keeps them the only writer;
+ * file_replace() writes "<name>.new", syncs it, renames it over <name> and syncs the directory, so
+ * a reader sees the old bytes or the new ones. Callers hold a lock that keeps them the only writer;
  * what a killed one left behind is overwritten by the next.
  */
 #ifndef MAS_BASE_FILE_H

@@ -128,9 +128,8 @@ char *path_find_program(const char *name, const char *search, int dir)
         search = "/usr/local/bin:/usr/bin:/bin";
     for (;;) {
         const char *end = strchrnul(search, ':');
-        char *path = end == search
-                         ? mem_printf("./%s", name)
-                         : mem_printf("%.*s/%s", (int)(end - search), search, name);
+        char *path = end == search ? mem_printf("./%s", name)
+                                   : mem_printf("%.*s/%s", (int)(end - search), search, name);
         if (is_program(dir, path))
             return path;
         free(path);

@@ -17,7 +17,8 @@
  */
 int path_open_beneath(int dir, const char *rel, int flags);
 
-/* Opens a directory by name in `dir` (AT_FDCWD for a path), not following a link in the last part. */
+/* Opens a directory by name in `dir` (AT_FDCWD for a path), not following a link in the last part.
+ */
 int path_open_dir(int dir, const char *name);
 
 /* mkdir -p: makes what is missing with 0777 and the umask. */
@@ -31,8 +32,8 @@ char *path_exe_dir(void);
 /* The running program itself. The caller frees. */
 char *path_exe(void);
 
-/* The path that execvp() would take for `name` with this PATH, or NULL. `dir` is where a name with a
- * slash, and relative parts of PATH, start from. The caller frees. */
+/* The path that execvp() would take for `name` with this PATH, or NULL. `dir` is where a name with
+ * a slash, and relative parts of PATH, start from. The caller frees. */
 char *path_find_program(const char *name, const char *search, int dir);
 
 /* Words for the type in st_mode: "a directory", "a symbolic link", ... */

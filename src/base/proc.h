@@ -64,8 +64,8 @@ struct proc_id {
 
 /*
  * Lists the processes of this user (own ones, threads not counted) whose environment holds exactly
- * `entry` ("MAS_SESSION_ID=..."), as it was at their exec. Programs whose name is "tmux: server" are
- * left out, as are this process and its ancestors. The caller frees *ret.
+ * `entry` ("MAS_SESSION_ID=..."), as it was at their exec. Programs whose name is "tmux: server"
+ * are left out, as are this process and its ancestors. The caller frees *ret.
  */
 size_t proc_find_by_env(const char *entry, struct proc_id **ret);
 /* true while it exists and is no zombie. */

@@ -160,9 +160,8 @@ size_t proc_find_by_env(const char *entry, struct proc_id **ret)
     while (dir != NULL && (d = readdir(dir)) != NULL) {
         struct stat st;
         struct stat_line line;
-        if (!isdigit((unsigned char)d->d_name[0]) ||
-            fstatat(dirfd(dir), d->d_name, &st, 0) == -1 || st.st_uid != geteuid() ||
-            !environ_holds(dirfd(dir), d->d_name, entry))
+        if (!isdigit((unsigned char)d->d_name[0]) || fstatat(dirfd(dir), d->d_name, &st, 0) == -1 ||
+            st.st_uid != geteuid() || !environ_holds(dirfd(dir), d->d_name, entry))
             continue;
         pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
         if (!read_stat(pid, &line) || line.state == 'Z' || str_starts(line.comm, "tmux: server") ||

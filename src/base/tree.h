@@ -35,7 +35,8 @@ int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, st
 /*
  * Removes the entry `name` of the directory open at `at`, whatever it is and whatever is in it,
  * however deep, with a bounded number of descriptors; directories without write permission are
- * opened up first. Stays on what it was given: links are unlinked, not followed. Missing is success.
+ * opened up first. Stays on what it was given: links are unlinked, not followed. Missing is
+ * success.
  */
 int tree_remove(int at, const char *name, struct err *err);
 

@@ -49,8 +49,7 @@ static int run_attach(struct call *call, struct err *err)
     }
     if (name != NULL && call_select(call, name, id, err) == -1)
         return -1;
-    if (call->has_root &&
-        survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+    if (call->has_root && survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
     const struct view *view = choose(&survey, name != NULL ? id : NULL);
     if (view == NULL) {
@@ -75,7 +74,8 @@ const struct cmd cmd_attach = {
     .name = "attach",
     .operands = " [SESSION [AGENT]]",
     .summary = "attach to a session, at an agent's pane",
-    .details = "Without SESSION: the newest that runs. Inside tmux, on the same server, the client switches.",
+    .details = "Without SESSION: the newest that runs. Inside tmux, on the same server, the client "
+               "switches.",
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,

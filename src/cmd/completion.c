@@ -81,43 +81,47 @@ static void add_bash(struct str *to)
 
 static void add_zsh(struct str *to)
 {
-    str_add(to, "#compdef mas\n# zsh completion for mas; made by 'mas completion zsh'\n_mas_facts='");
+    str_add(to,
+            "#compdef mas\n# zsh completion for mas; made by 'mas completion zsh'\n_mas_facts='");
     add_facts(to);
     str_add(to, "'\n");
     str_add(to, shell_functions);
-    str_add(to, "_mas() {\n"
-                "    local verb='' line\n"
-                "    local -a words_offered\n"
-                "    (( CURRENT > 2 )) && verb=${words[2]}\n"
-                "    words_offered=(${(f)\"$(_mas_candidates \"$verb\" \"${words[CURRENT-1]}\" "
-                "\"${words[CURRENT]}\")\"})\n"
-                "    if (( ${#words_offered} )); then compadd -a words_offered; else _files; fi\n"
-                "}\n"
-                "if [ \"${funcstack[1]-}\" = _mas ]; then _mas \"$@\"; else compdef _mas mas; fi\n");
+    str_add(to,
+            "_mas() {\n"
+            "    local verb='' line\n"
+            "    local -a words_offered\n"
+            "    (( CURRENT > 2 )) && verb=${words[2]}\n"
+            "    words_offered=(${(f)\"$(_mas_candidates \"$verb\" \"${words[CURRENT-1]}\" "
+            "\"${words[CURRENT]}\")\"})\n"
+            "    if (( ${#words_offered} )); then compadd -a words_offered; else _files; fi\n"
+            "}\n"
+            "if [ \"${funcstack[1]-}\" = _mas ]; then _mas \"$@\"; else compdef _mas mas; fi\n");
 }
 
 static void add_fish(struct str *to)
 {
-    str_add(to,
-            "# fish completion for mas; made by 'mas completion fish'\n"
-            "function __mas_sessions\n"
-            "    mas list 2>/dev/null | awk 'NR > 1 { print $1; if ($2 != \"-\") print $2 }'\n"
-            "end\n"
-            "function __mas_root\n"
-            "    mas config 2>/dev/null | sed -n 's/^root  *\\(.*[^ ]\\)  *[^ ]*$/\\1/p'\n"
-            "end\n"
-            "function __mas_templates\n"
-            "    for f in (__mas_root)/templates/*/template.ini\n"
-            "        basename (dirname $f)\n"
-            "    end\n"
-            "end\n"
-            "function __mas_presets\n"
-            "    sed -n 's/^\\[preset \\(.*\\)]$/\\1/p' (__mas_root)/templates/agents.ini "
-            "(__mas_root)/mas.ini 2>/dev/null\n"
-            "end\n"
-            "complete -c mas -f\n");
-    static const char *const values[] = {"", NULL, "(__fish_complete_directories)",
-                                         "(__mas_sessions)", "(__mas_templates)",
+    str_add(to, "# fish completion for mas; made by 'mas completion fish'\n"
+                "function __mas_sessions\n"
+                "    mas list 2>/dev/null | awk 'NR > 1 { print $1; if ($2 != \"-\") print $2 }'\n"
+                "end\n"
+                "function __mas_root\n"
+                "    mas config 2>/dev/null | sed -n 's/^root  *\\(.*[^ ]\\)  *[^ ]*$/\\1/p'\n"
+                "end\n"
+                "function __mas_templates\n"
+                "    for f in (__mas_root)/templates/*/template.ini\n"
+                "        basename (dirname $f)\n"
+                "    end\n"
+                "end\n"
+                "function __mas_presets\n"
+                "    sed -n 's/^\\[preset \\(.*\\)]$/\\1/p' (__mas_root)/templates/agents.ini "
+                "(__mas_root)/mas.ini 2>/dev/null\n"
+                "end\n"
+                "complete -c mas -f\n");
+    static const char *const values[] = {"",
+                                         NULL,
+                                         "(__fish_complete_directories)",
+                                         "(__mas_sessions)",
+                                         "(__mas_templates)",
                                          "(__mas_presets)"};
     for (size_t i = 0; cmd_table[i] != NULL; i++) {
         const struct cmd *cmd = cmd_table[i];

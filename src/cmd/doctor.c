@@ -76,7 +76,8 @@ const struct cmd cmd_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "check everything on disk and in tmux, and mend it",
-    .details = "Prints a line for each thing that is wrong and exits 1 where something stays so. With --fix\n"
+    .details = "Prints a line for each thing that is wrong and exits 1 where something stays so. "
+               "With --fix\n"
                "what is left over goes, what is damaged is made anew and kept beside it.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,

@@ -33,8 +33,9 @@ const struct cmd cmd_init = {
     .name = "init",
     .operands = " [DIR]",
     .summary = "make a root with the shipped templates",
-    .details = "A root holds mas.ini, templates/ and sessions/. Without DIR: --root, $MAS_ROOT, the root\n"
-               "that the current directory is in, or the user's data directory. What is there stays.",
+    .details =
+        "A root holds mas.ini, templates/ and sessions/. Without DIR: --root, $MAS_ROOT, the root\n"
+        "that the current directory is in, or the user's data directory. What is there stays.",
     .operands_max = 1,
     .offer = OFFER_DIR,
     .flags = CMD_QUIET,

@@ -117,7 +117,8 @@ const struct cmd cmd_list = {
     .alias = "ls",
     .operands = "",
     .summary = "list sessions with their status, age and running agents",
-    .details = "Asks each tmux server once. Sessions that are stopped in the index are believed; --all checks\n"
+    .details = "Asks each tmux server once. Sessions that are stopped in the index are believed; "
+               "--all checks\n"
                "every workspace. AGENTS counts those that run, of those that were started.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,

@@ -89,7 +89,8 @@ const struct cmd cmd_new = {
     .name = "new",
     .operands = "",
     .summary = "create a workspace and start its team",
-    .details = "Copies the template into a workspace of its own and starts one agent a pane. Prints where\n"
+    .details = "Copies the template into a workspace of its own and starts one agent a pane. "
+               "Prints where\n"
                "it is and how to attach; with -q only the session's id.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,

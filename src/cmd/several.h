@@ -9,8 +9,7 @@
 #include "core/survey.h"
 
 /* Does it to one session and prints what came of it. */
-typedef int several_do(struct call *call, const struct life *life, const char *id,
-                       struct err *err);
+typedef int several_do(struct call *call, const struct life *life, const char *id, struct err *err);
 
 /* Whether a session is one of those that an option such as --all means. */
 typedef bool several_want(const struct view *view);

@@ -114,8 +114,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
         if (fields[i].value == NULL || fields[i].value[0] == '\0')
             continue;
         table_add(&table, fields[i].name, colour_dim());
-        table_add(&table, fields[i].value,
-                  i == 2 ? colour_of(view->status, view->crashed) : NULL);
+        table_add(&table, fields[i].value, i == 2 ? colour_of(view->status, view->crashed) : NULL);
     }
     table_print(&table);
     table_free(&table);

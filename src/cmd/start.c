@@ -32,7 +32,8 @@ const struct cmd cmd_start = {
     .name = "start",
     .operands = " SESSION...",
     .summary = "bring stopped sessions back",
-    .details = "The agents get the environment of this command. --crashed brings back all sessions that were\n"
+    .details = "The agents get the environment of this command. --crashed brings back all sessions "
+               "that were\n"
                "running when their tmux server or the machine went down.",
     .opts = opts,
     .operands_max = -1,

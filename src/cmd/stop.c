@@ -42,7 +42,8 @@ const struct cmd cmd_stop = {
     .name = "stop",
     .operands = " SESSION...",
     .summary = "end the agents of sessions, then their tmux session",
-    .details = "Hangs up, then sends SIGTERM, then SIGKILL to what is left of the team's processes (the times\n"
+    .details = "Hangs up, then sends SIGTERM, then SIGKILL to what is left of the team's processes "
+               "(the times\n"
                "are in mas.ini, [stop]). The workspace stays; 'mas start' brings the team back.",
     .opts = opts,
     .operands_max = -1,

@@ -46,8 +46,7 @@ static const char *check_size(const char *v)
 {
     int columns;
     int rows;
-    return config_parse_size(v, &columns, &rows) ? NULL
-                                                 : "COLUMNSxROWS, from 10x3 to 1000x1000";
+    return config_parse_size(v, &columns, &rows) ? NULL : "COLUMNSxROWS, from 10x3 to 1000x1000";
 }
 
 static long parse_seconds(const char *v)
@@ -358,6 +357,7 @@ void config_write_defaults(struct str *to)
             str_addf(to, "\n[%s]\n", infos[i].section);
         str_addf(to, "; %s\n;%s = %s\n", infos[i].help, infos[i].key, infos[i].fallback);
     }
-    str_add(to, "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
-                ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");
+    str_add(to,
+            "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
+            ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");
 }

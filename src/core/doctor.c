@@ -289,8 +289,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id)
         (void)snprintf(what, sizeof what, "its %s is missing", parts[i].name);
         int rc = 0;
         if (doctor->fix && (mkdirat(dir, parts[i].name, 0700) == -1 ||
-                            (parts[i].mode != 0700 &&
-                             fchmodat(dir, parts[i].name, 0755, 0) == -1)))
+                            (parts[i].mode != 0700 && fchmodat(dir, parts[i].name, 0755, 0) == -1)))
             rc = err_errno(&why, "mkdir");
         add_mended(doctor, id, what, rc, &why);
     }
@@ -319,8 +318,7 @@ static void check_session(struct doctor *doctor, const struct view *view)
         int rc = doctor->fix ? rebuild_session(doctor, dir, view, &failed) : 0;
         doctor->rows_wrong = true;
         add_mended(doctor, id, why.text, rc, &failed);
-        if (!doctor->fix || rc == -1 ||
-            session_load(doctor->root, dir, id, &session, &why) == -1)
+        if (!doctor->fix || rc == -1 || session_load(doctor->root, dir, id, &session, &why) == -1)
             return;
     }
     check_left_file(doctor, id, dir, WORKSPACE_SESSION ".new");
@@ -410,8 +408,8 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
         add(doctor, FINDING_HAND, INDEX_FILE, "cannot be written: %s", why.text);
 }
 
-int doctor_run(const struct root *root, const struct config *config, bool fix,
-               struct findings *ret, struct err *err)
+int doctor_run(const struct root *root, const struct config *config, bool fix, struct findings *ret,
+               struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     struct doctor doctor = {.root = root, .config = config, .fix = fix, .findings = ret};

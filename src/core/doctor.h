@@ -30,8 +30,8 @@ struct findings {
     size_t count;
 };
 
-int doctor_run(const struct root *root, const struct config *config, bool fix,
-               struct findings *ret, struct err *err);
+int doctor_run(const struct root *root, const struct config *config, bool fix, struct findings *ret,
+               struct err *err);
 void findings_free(struct findings *findings);
 
 const char *finding_state_name(enum finding_state state);

@@ -18,10 +18,21 @@ static const char tail[] = "],\n\"lastUpdated\":\"";
 static const char tail_end[] = "\"}\n";
 
 /* The members of a row in the order in which they are written. */
-enum member { M_ID, M_TMUX, M_STATUS, M_CREATED, M_ACTIVITY, M_DIR, M_MODE, M_NAME, M_TEMPLATE, M_N };
-static const char *const members[M_N] = {"sessionId",  "tmuxSession", "status",
-                                         "createdAt",  "lastActivity", "workingDir",
-                                         "mode",       "name",         "template"};
+enum member {
+    M_ID,
+    M_TMUX,
+    M_STATUS,
+    M_CREATED,
+    M_ACTIVITY,
+    M_DIR,
+    M_MODE,
+    M_NAME,
+    M_TEMPLATE,
+    M_N
+};
+static const char *const members[M_N] = {"sessionId", "tmuxSession",  "status",
+                                         "createdAt", "lastActivity", "workingDir",
+                                         "mode",      "name",         "template"};
 
 static void put_row(const struct root *root, const struct session *session, struct str *to)
 {
@@ -32,9 +43,15 @@ static void put_row(const struct root *root, const struct session *session, stru
 
     time_format(session->created, created);
     time_format(session->activity, activity);
-    const char *values[M_N] = {
-        session->id, session->tmux_name, status_name(session->status), created, activity,
-        dir,         mode_name(session->mode), session->name,           session->template};
+    const char *values[M_N] = {session->id,
+                               session->tmux_name,
+                               status_name(session->status),
+                               created,
+                               activity,
+                               dir,
+                               mode_name(session->mode),
+                               session->name,
+                               session->template};
     json_open(&out, NULL, '{');
     for (size_t i = 0; i < M_N; i++)
         json_put(&out, members[i], values[i]);

@@ -3,9 +3,9 @@
  *
  * The environment of whoever ran `mas new` or `mas start` reaches the hosts through run/env, a file
  * that only the owner can read, so that no value of it stands on a command line or in tmux. The
- * caller holds a lock on it until the team stands; each host waits for that lock, takes its copy and
- * marks that it has it; the last one removes the file. Where the team could not be built the file is
- * gone when the lock is, and no agent starts.
+ * caller holds a lock on it until the team stands; each host waits for that lock, takes its copy
+ * and marks that it has it; the last one removes the file. Where the team could not be built the
+ * file is gone when the lock is, and no agent starts.
  *
  *     MASENV1\n  <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0 ...
  */

@@ -173,8 +173,9 @@ static int check_wish(const struct life *life, const struct life_wish *wish, str
                                              : err_hint(err, "uuidgen -r makes one");
     }
     if (strcmp(config_text(life->config, SETTING_MODE), "isolated") != 0)
-        return err_set(err, MAS_FAILED, "cannot make a session: mode 'legacy' is not known to this "
-                                        "version");
+        return err_set(err, MAS_FAILED,
+                       "cannot make a session: mode 'legacy' is not known to this "
+                       "version");
     return 0;
 }
 
@@ -245,8 +246,7 @@ static int finish_new(const struct life *life, struct session *session, const st
         return -1;
     if (!start)
         return index_update(life->root, session->id, session, err);
-    struct rise rise = {
-        .session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
+    struct rise rise = {.session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
     if (bring_up(life, &rise, err) == -1)
         return -1;
     if (!interrupted(life))
@@ -273,12 +273,11 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     const char *name =
         wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
 
-    if (check_wish(life, wish, err) == -1 ||
-        template_open(life->root, name, &tmpl, err) == -1)
+    if (check_wish(life, wish, err) == -1 || template_open(life->root, name, &tmpl, err) == -1)
         return -1;
     apply_preset(&tmpl.team, wish->preset);
-    if (wish->start && (launch_check(life->config, &tmpl.team, err) == -1 ||
-                        tmux_program(&program, err) == -1))
+    if (wish->start &&
+        (launch_check(life->config, &tmpl.team, err) == -1 || tmux_program(&program, err) == -1))
         return -1;
     if (wish->id != NULL)
         memcpy(session.id, wish->id, ID_TEXT);
@@ -348,8 +347,7 @@ static void normalise_tmux_name(struct session *session)
     session->tmux_name = session_tmux_name(session->id, name_digits[0]);
 }
 
-static int start_stopped(const struct life *life, int dir, struct session *session,
-                         struct err *err)
+static int start_stopped(const struct life *life, int dir, struct session *session, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_str_ struct str before = STR_INIT;
@@ -433,8 +431,8 @@ static void sweep_processes(const struct life *life, const char *id, struct life
 }
 
 /* Ends tmux session and processes. */
-static int bring_down(const struct life *life, const char *socket,
-                      const struct tmux_session *live, struct life_end *end, struct err *err)
+static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
+                      struct life_end *end, struct err *err)
 {
     struct tmux_pane *panes = NULL;
     size_t count = 0;
@@ -583,8 +581,7 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
         return err_errno(err, "cannot open session '%s'", id);
     if (workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err) == -1 ||
         clear_way(life, id, dir, force, err) == -1 || root_lock(life->root, &lock, err) == -1 ||
-        workspace_trash(life->root, id, err) == -1 ||
-        index_update(life->root, id, NULL, err) == -1)
+        workspace_trash(life->root, id, err) == -1 || index_update(life->root, id, NULL, err) == -1)
         return -1;
     fd_closep(&lock);
     lock = -1;

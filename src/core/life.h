@@ -49,8 +49,7 @@ struct life_end {
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
 
 /* Ends a tmux session that has no workspace, with what is left of its processes. */
-int life_end_orphan(const struct life *life, const char *socket, const char *id,
-                    struct err *err);
+int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);
 
 /* Removes a stopped session, or with `force` any. */
 int life_remove(const struct life *life, const char *id, bool force, struct err *err);

@@ -144,8 +144,7 @@ static int take_status(struct kv *kv, struct session *session, struct err *err)
     _cleanup_free_ char *mode = NULL;
     _cleanup_free_ char *private = NULL;
 
-    if (take(kv, "STATUS", true, &status, err) == -1 ||
-        take(kv, "MODE", false, &mode, err) == -1 ||
+    if (take(kv, "STATUS", true, &status, err) == -1 || take(kv, "MODE", false, &mode, err) == -1 ||
         take(kv, "PRIVATE", false, &private, err) == -1)
         return -1;
     if (!status_parse(status, &session->status))

@@ -31,8 +31,7 @@ static bool is_ours(const struct root *root, const struct tmux_session *session)
         return true;
     if (session->root[0] != '/' || fstatat(root->sessions, session->id, &st, 0) == -1)
         return false;
-    _cleanup_free_ char *there =
-        mem_printf("%s/%s/%s", session->root, ROOT_SESSIONS, session->id);
+    _cleanup_free_ char *there = mem_printf("%s/%s/%s", session->root, ROOT_SESSIONS, session->id);
     return lstat(there, &st) == -1 && errno == ENOENT;
 }
 
@@ -83,8 +82,7 @@ static void add_server(struct survey *survey, const char *socket)
     for (size_t i = 0; i < survey->server_count; i++)
         if (strcmp(survey->servers[i].socket, socket) == 0)
             return;
-    survey->servers =
-        mem_grow(survey->servers, survey->server_count + 1, sizeof *survey->servers);
+    survey->servers = mem_grow(survey->servers, survey->server_count + 1, sizeof *survey->servers);
     survey->servers[survey->server_count++] = (struct server){.socket = mem_dup(socket)};
 }
 
@@ -313,9 +311,10 @@ int survey_find_live(const struct root *root, const char *socket, const char *id
         free(server.failure);
         return rc;
     }
-    for (size_t i = 0; i < server.count && found == NULL; i++) {
-        if (strcmp(server.sessions[i].id, id) != 0)
-            continue;
+    size_t i = 0;
+    while (i < server.count && strcmp(server.sessions[i].id, id) != 0)
+        i++;
+    if (i < server.count) {
         found = mem_alloc(sizeof *found);
         *found = server.sessions[i];
         server.sessions[i].name = NULL; /* moved */
@@ -387,8 +386,8 @@ int survey_select(const struct root *root, const struct config *config, const ch
     }
     if (survey_take(root, config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
-    size_t count = strcmp(text, "@last") == 0 ? survey.count > 0
-                                              : find(&survey, text, &row, &candidates);
+    size_t count =
+        strcmp(text, "@last") == 0 ? survey.count > 0 : find(&survey, text, &row, &candidates);
     if (count == 0) {
         (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
         return err_hint(err, "list them with: mas list");

@@ -2,8 +2,8 @@
  * What is so now: the index, the workspaces and the tmux servers brought together.
  *
  * Status is computed, never believed: `active` if and only if the tmux session is there; intent
- * `active` without one is `stopped` and crashed; what cannot be read or does not fit is `error` with
- * a reason. Each live server is asked once, all of them at the same time. Nothing is written.
+ * `active` without one is `stopped` and crashed; what cannot be read or does not fit is `error`
+ * with a reason. Each live server is asked once, all of them at the same time. Nothing is written.
  */
 #ifndef MAS_CORE_SURVEY_H
 #define MAS_CORE_SURVEY_H

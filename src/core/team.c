@@ -263,7 +263,8 @@ static int window_from_json(const struct json *node, struct team *team, struct e
         return err_set(err, MAS_DAMAGED, "window %s has a bad layout", name);
     for (const struct json *a = json_first(json_get(node, "agents")); a != NULL; a = json_next(a)) {
         const char *id = json_text(a);
-        const char *wrong = id != NULL ? team_place(team, team->window_count - 1, id) : "is no text";
+        const char *wrong =
+            id != NULL ? team_place(team, team->window_count - 1, id) : "is no text";
         if (wrong != NULL)
             return err_set(err, MAS_DAMAGED, "window %s: agent %s %s", name, id != NULL ? id : "?",
                            wrong);

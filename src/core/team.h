@@ -60,7 +60,8 @@ struct team {
         .description = NULL                                                                        \
     }
 
-/* Reads template.ini from fd and checks that it makes a whole team (MAS_DAMAGED with file, line). */
+/* Reads template.ini from fd and checks that it makes a whole team (MAS_DAMAGED with file, line).
+ */
 int team_read_ini(int fd, const char *file, struct team *ret, struct err *err);
 
 /* Writes the members "description", "preset", "windows", "team", "rules" of an object. */

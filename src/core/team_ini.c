@@ -69,8 +69,7 @@ static int read_window(struct reader *reader, const struct ini_line *line, struc
     _cleanup_free_ char *copy = mem_dup(line->value);
     char *save = NULL;
     for (char *id = strtok_r(copy, ", \t", &save); id != NULL; id = strtok_r(NULL, ", \t", &save)) {
-        reader->places =
-            mem_grow(reader->places, reader->place_count + 1, sizeof *reader->places);
+        reader->places = mem_grow(reader->places, reader->place_count + 1, sizeof *reader->places);
         reader->places[reader->place_count++] =
             (struct place){.window = team->window_count - 1, .id = mem_dup(id), .line = line->line};
     }

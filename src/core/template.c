@@ -40,8 +40,7 @@ static int missing(const struct root *root, const char *name, struct err *err)
 static int check_parts(const struct template *tmpl, struct err *err)
 {
     for (size_t i = 0; i < tmpl->team.agent_count; i++) {
-        _cleanup_free_ char *dir =
-            mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
+        _cleanup_free_ char *dir = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
         _cleanup_close_ int fd = path_open_beneath(tmpl->fd, dir, O_PATH | O_DIRECTORY);
         if (fd == -1)
             return err_errno(err, "cannot use template '%s': agent %s has no directory %s",

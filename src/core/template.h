@@ -8,7 +8,8 @@
 #include "core/root.h"
 #include "core/team.h"
 
-struct template {
+struct template
+{
     char *name;
     int fd; /* its directory */
     struct team team;

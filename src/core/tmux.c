@@ -96,9 +96,9 @@ bool tmux_is_alive(const char *socket_path, pid_t *ret_pid)
 /* What a server may have of the environment of whoever starts it: nothing secret. */
 static bool may_pass(const char *entry)
 {
-    static const char *const names[] = {"HOME=", "PATH=", "SHELL=",         "USER=",   "LANG=",
-                                        "LC_*",  "TERM=", "XDG_*",          "DBUS_*",  "TMUX_TMPDIR=",
-                                        "TZ=",   "LOGNAME=", "SSH_AUTH_SOCK=", "DISPLAY="};
+    static const char *const names[] = {
+        "HOME=", "PATH=",  "SHELL=",       "USER=", "LANG=",    "LC_*",           "TERM=",
+        "XDG_*", "DBUS_*", "TMUX_TMPDIR=", "TZ=",   "LOGNAME=", "SSH_AUTH_SOCK=", "DISPLAY="};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         size_t len = strlen(names[i]) - (names[i][strlen(names[i]) - 1] == '*');
         if (strncmp(entry, names[i], len) == 0)
@@ -358,8 +358,8 @@ static bool read_pane(char *line, const char *id, struct tmux_pane *ret)
         if (fields[i] == NULL)
             return false;
     }
-    *ret = (struct tmux_pane){.pid = (pid_t)strtol(fields[3], NULL, 10),
-                              .dead = fields[4][0] == '1'};
+    *ret =
+        (struct tmux_pane){.pid = (pid_t)strtol(fields[3], NULL, 10), .dead = fields[4][0] == '1'};
     if (!is_target(fields[0], '$') || !is_target(fields[1], '@') || !is_target(fields[2], '%') ||
         !tmux_agent_of(line, id, ret->agent))
         return false;
@@ -377,7 +377,11 @@ int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, 
 {
     char filter[80];
     pid_t pid;
-    const char *args[] = {"list-panes", "-a", "-f", filter, "-F",
+    const char *args[] = {"list-panes",
+                          "-a",
+                          "-f",
+                          filter,
+                          "-F",
                           "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
                           "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}",
                           NULL};

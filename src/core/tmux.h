@@ -1,9 +1,9 @@
 /*
  * tmux: the only file that builds tmux arguments. Plain fork and exec, one client process a call.
  *
- * Commands that change something travel on the client's standard input (`source-file -`), where they
- * run as one sequence that stops at the first error and have no limit of length; text in them is
- * quoted so that tmux expands nothing. A team's tmux session carries its id and root in the user
+ * Commands that change something travel on the client's standard input (`source-file -`), where
+ * they run as one sequence that stops at the first error and have no limit of length; text in them
+ * is quoted so that tmux expands nothing. A team's tmux session carries its id and root in the user
  * options @mas_id and @mas_root, and a pane is known by the command that it was started with
  * (`mas host <id> <agent>`) and addressed by its %id.
  */
@@ -61,8 +61,7 @@ enum tmux_built {
     TMUX_BUILD_FAILED, /* *err says why */
 };
 /* Waits for the build; unless TMUX_BUILT, nothing of it is left in tmux. */
-enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc,
-                                  struct err *err);
+enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc, struct err *err);
 
 /* A tmux session that carries an id. */
 struct tmux_session {

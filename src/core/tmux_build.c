@@ -89,7 +89,7 @@ static void add_window_options(const struct str *target, struct str *script)
         const char *name, *value;
     } options[] = {
         {"remain-on-exit", "on"}, /* an agent that ends stays readable */
-        {"allow-rename", "off"},  {"automatic-rename", "off"},
+        {"allow-rename", "off"},       {"automatic-rename", "off"},
         {"pane-border-status", "top"}, {"pane-border-format", " #{pane_title} "},
     };
     for (size_t i = 0; i < ARRAY_LEN(options); i++)
@@ -253,8 +253,8 @@ static int check_built(const struct tmux_team *team, char *text, struct err *err
             return err_hint(err, "turn it off in your tmux.conf, or use a server of its own: "
                                  "MAS_TMUX_SOCKET=mas");
         }
-        found += tmux_agent_of(line, team->session->id, agent) &&
-                 team_agent(team->team, agent) != NULL;
+        found +=
+            tmux_agent_of(line, team->session->id, agent) && team_agent(team->team, agent) != NULL;
     }
     if (found != team->team->agent_count)
         return err_set(err, MAS_TMUX, "cannot start the team: tmux made %zu of %zu panes", found,
@@ -262,8 +262,7 @@ static int check_built(const struct tmux_team *team, char *text, struct err *err
     return 0;
 }
 
-enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc,
-                                  struct err *err)
+enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;
     enum tmux_built built = TMUX_BUILD_FAILED;

@@ -150,8 +150,8 @@ static int copy_part(const struct template *tmpl, int stage, const char *part, b
     return tree_copy(from, to, name, tick, arg, err);
 }
 
-static int fill(const struct root *root, const struct session *session,
-                const struct template *tmpl, int dir, tree_tick *tick, void *arg, struct err *err)
+static int fill(const struct root *root, const struct session *session, const struct template *tmpl,
+                int dir, tree_tick *tick, void *arg, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_close_ int run = -1;
@@ -161,8 +161,7 @@ static int fill(const struct root *root, const struct session *session,
         copy_part(tmpl, dir, WORKSPACE_WORKFLOWS, false, tick, arg, err) == -1)
         return -1;
     for (size_t i = 0; i < tmpl->team.agent_count; i++) {
-        _cleanup_free_ char *unit =
-            mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
+        _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
         if (fchmodat(dir, unit, 0755, 0) == -1)
             return err_errno(err, "cannot set the mode of '%s'", unit);
     }

@@ -2,8 +2,8 @@
  * Workspaces: what a session looks like on disk, from its staging to its removal.
  *
  * A new one is built as sessions/.new-<id>, made durable, and renamed into place; one that is
- * removed is renamed to .trash-<id> first. Whoever builds or removes holds the .session.lock inside,
- * so what a killed process left behind is known by its lock being free (workspace_sweep()).
+ * removed is renamed to .trash-<id> first. Whoever builds or removes holds the .session.lock
+ * inside, so what a killed process left behind is known by its lock being free (workspace_sweep()).
  */
 #ifndef MAS_CORE_WORKSPACE_H
 #define MAS_CORE_WORKSPACE_H

@@ -20,9 +20,9 @@
 /* These say something about the terminal that the agent is in, not about who started it. */
 static bool belongs_to_pane(const char *entry)
 {
-    static const char *const names[] = {"TERM=", "TMUX=", "TMUX_PANE=", "COLUMNS=", "LINES=",
-                                        "PWD=",  "MAS_",  "SESSION_NAME=", "UNIT_DIR=",
-                                        "WORKFLOWS_DIR=", "OLDPWD="};
+    static const char *const names[] = {
+        "TERM=", "TMUX=",         "TMUX_PANE=", "COLUMNS=",       "LINES=", "PWD=",
+        "MAS_",  "SESSION_NAME=", "UNIT_DIR=",  "WORKFLOWS_DIR=", "OLDPWD="};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_starts(entry, names[i]))
             return true;

@@ -8,9 +8,9 @@
 
 /*
  * Starts the agent in this pane: takes the environment from run/env, adds what the team's processes
- * get (MAS_AGENT_ID, ...) and what belongs to the pane (TERM, TMUX, ...), enters unit/<agent>/, gives
- * the pane its title and becomes the agent's command. The root comes from MAS_ROOT. Returns only on
- * failure.
+ * get (MAS_AGENT_ID, ...) and what belongs to the pane (TERM, TMUX, ...), enters unit/<agent>/,
+ * gives the pane its title and becomes the agent's command. The root comes from MAS_ROOT. Returns
+ * only on failure.
  */
 int host_run(const char *id, const char *agent, struct err *err);
 

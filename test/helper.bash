@@ -1,0 +1,69 @@
+# What every bats file shares: a root and a tmux server of its own for each test, ended by teardown.
+# shellcheck shell=bash
+#
+#   $MAS    the program under test        $ROOT  the root of this test, also in MAS_ROOT
+#   $SOCK   the socket of its tmux server, also in MAS_TMUX_SOCKET
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    MAS=${MAS:-$PROJECT/build/mas}
+    # short: a socket's path ends at 107 bytes
+    T=$(mktemp -d /tmp/mas-test-XXXXXX)
+    ROOT=$T/root
+    SOCK=$T/tmux
+    export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share
+    export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$T
+    export SHELL=/bin/sh TERM=screen LC_ALL=C.UTF-8
+    unset TMUX TMUX_PANE NO_COLOR MAS_SESSION_ID MAS_SESSION_MODE MAS_AGENT_ID SESSION_NAME
+    unset MAS_TEMPLATE MAS_PRESET MAS_TMUX_SERVER MAS_TMUX_SIZE ENV BASH_ENV
+    unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+    mkdir -p "$HOME"
+    "$MAS" init -q
+    if declare -F setup_more >/dev/null; then setup_more; fi
+}
+
+teardown() {
+    if declare -F teardown_more >/dev/null; then teardown_more; fi
+    # every server of this test has its socket below $T
+    local s
+    while IFS= read -r s; do
+        tmux -S "$s" kill-server 2>/dev/null || true
+    done < <(find "$T" -type s 2>/dev/null)
+    chmod -R u+rwx "$T" 2>/dev/null || true
+    rm -rf "$T"
+}
+
+# mas with its error text apart: $output is stdout, $stderr the rest
+mas() { run --separate-stderr "$MAS" "$@"; }
+
+# shellcheck disable=SC2034 # read by the tests
+# A new session whose id is left in $ID; arguments go to `mas new`.
+new_session() { ID=$("$MAS" new -q "$@"); }
+
+# Waits until a command succeeds, at most 10 s; for facts that have no event to wait for.
+eventually() {
+    local end=$((SECONDS + 10))
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || { echo "never came true: $*" >&2; return 1; }
+        read -rt 0.02 <> <(:) || :
+    done
+}
+
+# tmux on this test's server
+tm() { tmux -u -S "$SOCK" "$@"; }
+
+# The value of KEY in the metadata of session $1
+# shellcheck disable=SC1090 # made by the program under test
+meta() { (. "$ROOT/sessions/$1/.session" && eval "printf '%s' \"\${$2-}\""); }
+
+# A field of `mas show --json`
+field() { "$MAS" show "$1" --json | jq -r "$2"; }
+
+# The whole state of the root on disk, names, modes and contents, to be compared before and after.
+snapshot() {
+    (cd "$ROOT" && find . -mindepth 1 ! -name .sessions.lock ! -name .session.lock -printf '%P %m %l\n' | sort &&
+        find . -type f ! -name .sessions.lock ! -name .session.lock ! -name .sessions.index -print0 |
+        sort -z | xargs -0 -r sha256sum)
+}
