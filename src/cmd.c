@@ -26,7 +26,7 @@ const struct cmd *cmd_find(const char *name)
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
 {
     size_t n = 0;
-    if ((cmd->flags & CMD_SESSION) != 0)
+    if ((cmd->flags & (CMD_SESSION | CMD_SESSIONS)) != 0)
         buf[n++] = (struct opt){'s', "session", "SESSION", "the session", OFFER_SESSION};
     if ((cmd->flags & CMD_JSON) != 0)
         buf[n++] = (struct opt){0, "json", NULL, "print JSON", OFFER_NONE};

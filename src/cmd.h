@@ -34,7 +34,8 @@ enum cmd_flags {
     CMD_JSON = 16, /* takes --json */
     CMD_QUIET = 32, /* takes -q */
     CMD_SESSION = 64, /* first operand is a SESSION, or -s, or $MAS_SESSION_ID */
-    CMD_HIDDEN = 128, /* for mas itself */
+    CMD_SESSIONS = 128, /* operands are SESSIONs, and so is -s */
+    CMD_HIDDEN = 256, /* for mas itself */
 };
 
 struct call;

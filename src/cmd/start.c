@@ -1,6 +1,7 @@
 #include "cmd/several.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const struct opt opts[] = {
     {0, "crashed", NULL, "every session that was active before a crash or reboot", OFFER_NONE},
@@ -25,7 +26,11 @@ static bool is_crashed(const struct view *view)
 
 static int run_start(struct call *call, struct err *err)
 {
-    return several_run(call, start_one, call_opt(call, "crashed") != NULL ? is_crashed : NULL, err);
+    bool crashed = call_opt(call, "crashed") != NULL;
+
+    if (!crashed && call->operand_count == 0 && call->session == NULL)
+        call->session = getenv("MAS_SESSION_ID"); /* in a team: its own */
+    return several_run(call, start_one, crashed ? is_crashed : NULL, err);
 }
 
 const struct cmd cmd_start = {
@@ -38,6 +43,6 @@ const struct cmd cmd_start = {
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_PRESETS | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_PRESETS | CMD_QUIET,
     .run = run_start,
 };

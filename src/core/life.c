@@ -63,6 +63,7 @@ struct rise {
     struct session *session;
     const struct team *team;
     int dir;
+    bool plain; /* second try: no systemd scope */
     int *metadata_lock; /* held while tmux is started, released once the row is written; or NULL */
 };
 
@@ -74,7 +75,8 @@ static enum tmux_built build_once(const struct life *life, struct rise *rise, st
                              .session = rise->session,
                              .team = rise->team,
                              .host = host,
-                             .dir = rise->dir};
+                             .dir = rise->dir,
+                             .plain = rise->plain};
     struct proc proc;
 
     (void)config_parse_size(config_text(life->config, SETTING_SIZE), &wish.columns, &wish.rows);
@@ -120,7 +122,6 @@ static void wait_for_server(const char *socket)
 static int bring_up(const struct life *life, struct rise *rise, struct err *err)
 {
     struct session *session = rise->session;
-    bool again = true;
 
     for (size_t taken = 1;;) {
         struct index_facts facts;
@@ -133,9 +134,9 @@ static int bring_up(const struct life *life, struct rise *rise, struct err *err)
                 return -1;
             break;
         case TMUX_SERVER_GONE:
-            if (!again)
+            if (rise->plain)
                 return -1;
-            again = false;
+            rise->plain = true;
             wait_for_server(session->tmux_socket);
             break;
         case TMUX_BUILD_FAILED:

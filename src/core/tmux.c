@@ -97,8 +97,9 @@ bool tmux_is_alive(const char *socket_path, pid_t *ret_pid)
 static bool may_pass(const char *entry)
 {
     static const char *const names[] = {
-        "HOME=", "PATH=",  "SHELL=",       "USER=", "LANG=",    "LC_*",           "TERM=",
-        "XDG_*", "DBUS_*", "TMUX_TMPDIR=", "TZ=",   "LOGNAME=", "SSH_AUTH_SOCK=", "DISPLAY="};
+        "HOME=", "PATH=", "SHELL=", "USER=",          "LANG=",    "LC_*",
+        "TERM=", "XDG_*", "DBUS_*", "SSH_AUTH_SOCK=", "DISPLAY=",
+    };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         size_t len = strlen(names[i]) - (names[i][strlen(names[i]) - 1] == '*');
         if (strncmp(entry, names[i], len) == 0)
@@ -167,7 +168,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
     if (call->starts_server) {
         if (make_socket_dir(call->socket, err) == -1)
             return -1;
-        runner = find_scope_runner();
+        runner = call->plain ? NULL : find_scope_runner();
     }
     if (runner != NULL) {
         static const char *const scope[] = {"systemd-run", "--user",    "--scope",
@@ -233,8 +234,10 @@ int tmux_fail(const struct proc_result *result, const char *what, struct err *er
 
 bool tmux_said_gone(const struct proc_result *result)
 {
-    static const char *const words[] = {"no server running", "error connecting", "lost server",
-                                        "server exited"};
+    static const char *const words[] = {
+        "no server running", "error connecting", "lost server",
+        "server exited",     "Failed to ", /* systemd-run could make no scope */
+    };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strstr(str_text(&result->err), words[i]) != NULL)
             return true;

@@ -48,6 +48,7 @@ struct tmux_team {
     const char *host; /* path of mas */
     int dir; /* the workspace */
     int columns, rows;
+    bool plain; /* give a new server no systemd scope of its own */
 };
 
 /* Starts building a team's tmux session and returns while tmux works. */
@@ -57,7 +58,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
 enum tmux_built {
     TMUX_BUILT,
     TMUX_NAME_TAKEN, /* another tmux session has that name */
-    TMUX_SERVER_GONE, /* the server was just about to exit: worth a second try */
+    TMUX_SERVER_GONE, /* it was about to exit, or got no scope: worth a second, plain try */
     TMUX_BUILD_FAILED, /* *err says why */
 };
 /* Waits for the build; unless TMUX_BUILT, nothing of it is left in tmux. */

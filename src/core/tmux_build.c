@@ -171,7 +171,8 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
                              .args = args,
                              .script = &script,
                              .dir = team->dir,
-                             .starts_server = !tmux_is_alive(team->session->tmux_socket, &pid)};
+                             .starts_server = !tmux_is_alive(team->session->tmux_socket, &pid),
+                             .plain = team->plain};
     write_script(team, &script);
     return tmux_call_start(&call, ret, err);
 }

@@ -12,6 +12,7 @@ struct tmux_call {
     const struct str *script; /* standard input, for `source-file -`; NULL: none */
     int dir; /* -1: where mas is */
     bool starts_server; /* give it what a server is to have, and a scope of its own */
+    bool plain; /* but no scope */
 };
 
 int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err);
