@@ -152,8 +152,9 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
 
-RUN_TESTS = MAS='$(abspath $(BUILD)/mas)' TEST_ROOT='$(CURDIR)' TEST_SAN='$(SAN)' \
-    scripts/run-tests.sh
+# $PWD is the shell's: the path of a clone may hold quotes.
+TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
+RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
 test: $(BUILD)/mas $(UNIT)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(CLI_BATS) $(UNIT)
@@ -168,7 +169,7 @@ test-fault: $(BUILD)/mas
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
 bench: $(BUILD)/mas
-	@MAS='$(abspath $(BUILD)/mas)' TEST_ROOT='$(CURDIR)' test/bench/run.sh
+	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
 # build directory of its own. New inputs stay there too.

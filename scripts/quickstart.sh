@@ -23,18 +23,26 @@ if [ "$(stat -c %u .)" != "$(id -u)" ]; then
 fi
 
 unset MAS_SESSION_ID MAS_SESSION_MODE
+# shell_word TEXT: TEXT as one word of a command line.
+shell_word() {
+    case $1 in
+        *[!A-Za-z0-9_./:@%+,-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+        *) printf '%s' "$1" ;;
+    esac
+}
+
 # What the user types to reach this root from where the script was called.
 mas=./build/mas
-if [ "$called_from" != "$project" ]; then mas=$project/build/mas; fi
+if [ "$called_from" != "$project" ]; then mas=$(shell_word "$project/build/mas"); fi
 if [ "$root" != "$project" ] || [ -n "${MAS_ROOT-}" ] || [ "$called_from" != "$project" ]; then
-    mas="$mas --root $root"
+    mas="$mas --root $(shell_word "$root")"
 fi
 
 ./build/mas --root "$root" init >&2
 rc=0
 ./build/mas --root "$root" show quickstart >/dev/null 2>&1 || rc=$?
 case $rc in
-    3) ./build/mas --root "$root" new -n quickstart >&2 ;;
+    3) ./build/mas --root "$root" new -q -n quickstart >/dev/null ;;
     *) ./build/mas --root "$root" start quickstart >&2 ;;
 esac
 
@@ -44,7 +52,7 @@ workspace=$(
     printf '%s\n' "$MAS_SESSION_DIR"
 )
 printf '\n'
-./build/mas --root "$root" list
+./build/mas --root "$root" list | awk 'NR == 1 || $2 == "quickstart"'
 cat <<END
 
 workspace: $workspace

@@ -51,6 +51,7 @@ run_one() {
 
     mkdir -p "$dir/home" "$dir/tmux" "$dir/report"
     chmod 700 "$dir/tmux"
+    echo "$BASHPID" >"$dir/job"
     if [[ $file == *.bats ]]; then
         command=(bats --formatter tap "$file")
         # The leak checker cannot work under strace.
@@ -145,14 +146,28 @@ export TEST_ROOT TEST_LIMIT=$limit
 RUN_DIR=$(mktemp -d /tmp/mas.XXXXXX) || exit 1
 export RUN_DIR
 trap 'rm -rf --one-file-system "$RUN_DIR"' EXIT
-trap 'exit 130' INT TERM
+
+# Ends all jobs; each cleans up behind itself. Gives them as long as `timeout -k` does.
+interrupted() {
+    local tenths=0
+    trap '' INT TERM
+    kill "$starter" 2>/dev/null
+    cat "$RUN_DIR"/*/job 2>/dev/null | xargs -r kill 2>/dev/null
+    while compgen -G "$RUN_DIR/*/job" >/dev/null && ((tenths++ < 120)); do sleep 0.1; done
+    echo 'interrupted' >&2
+    exit 130
+}
+starter=
+trap interrupted INT TERM
 
 number=0
 for file in "$@"; do
     number=$((number + 1))
     case $file in /*) ;; *) file=$PWD/$file ;; esac
     printf '%s\0' "$number" "$file"
-done | xargs -0 -n 2 -P "$jobs" "$0" --one
+done | xargs -0 -n 2 -P "$jobs" "$0" --one &
+starter=$!
+wait "$starter"
 
 passed=0 failed=0 skipped=0
 for ((number = 1; number <= $#; number++)); do

@@ -11,6 +11,8 @@ check() {
     case $file in src/base/err.c | src/base/ini.c | src/base/str.c) flags+=(-DMAS_LINT_DEFINES) ;; esac
     # The analyzer does not know the cleanup attribute, and only here it sees what allocates.
     case $file in src/base/str.c) checks=-clang-analyzer-unix.Malloc ;; esac
+    # Half of the time goes to the analyzer; in tests, what it looks for ends the test anyway.
+    case $file in test/*) checks='-clang-analyzer-*' ;; esac
     output=$(clang-tidy --quiet --checks="$checks" "$file" -- "${flags[@]}" 2>&1) || rc=1
     grep -vE '^[0-9]+ (warnings?|errors?) .*generated|^Suppressed |^Use -header' <<<"$output" | grep .
     return "$rc"

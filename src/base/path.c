@@ -80,7 +80,7 @@ int path_make_dirs(const char *path, struct err *err)
             continue;
         char was = *p;
         *p = '\0';
-        if (mkdir(copy, 0777) == -1 && errno != EEXIST)
+        if (mkdir(copy, 0755) == -1 && errno != EEXIST)
             return err_errno(err, "cannot make directory '%s'", copy);
         *p = was;
         if (was == '\0')

@@ -21,7 +21,7 @@ int path_open_beneath(int dir, const char *rel, int flags);
  */
 int path_open_dir(int dir, const char *name);
 
-/* mkdir -p: makes what is missing with 0777 and the umask. */
+/* mkdir -p: makes what is missing with 0755, less what the umask takes. */
 int path_make_dirs(const char *path, struct err *err);
 
 /* Absolute path without links, or NULL with errno. The caller frees. */

@@ -98,6 +98,40 @@ static void add_zsh(struct str *to)
             "if [ \"${funcstack[1]-}\" = _mas ]; then _mas \"$@\"; else compdef _mas mas; fi\n");
 }
 
+/* What fish runs for each enum offer; NULL: it completes files. */
+static const char *const fish_values[] = {"",
+                                          NULL,
+                                          "(__fish_complete_directories)",
+                                          "(__mas_sessions)",
+                                          "(__mas_templates)",
+                                          "(__mas_presets)"};
+
+/* Text in single quotes as fish reads it. */
+static void add_fish_word(struct str *to, const char *text)
+{
+    str_addc(to, '\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'' || *text == '\\')
+            str_addc(to, '\\');
+        str_addc(to, *text);
+    }
+    str_addc(to, '\'');
+}
+
+static void add_fish_opt(struct str *to, const struct cmd *cmd, const struct opt *opt)
+{
+    str_addf(to, "complete -c mas -n '__fish_seen_subcommand_from %s' -l %s", cmd->name, opt->name);
+    if (opt->letter != 0)
+        str_addf(to, " -s %c", opt->letter);
+    if (opt->arg != NULL && fish_values[opt->offer] != NULL)
+        str_addf(to, " -x -a '%s'", fish_values[opt->offer]);
+    else if (opt->arg != NULL)
+        str_add(to, " -r -F");
+    str_add(to, " -d ");
+    add_fish_word(to, opt->help);
+    str_addc(to, '\n');
+}
+
 static void add_fish(struct str *to)
 {
     str_add(to, "# fish completion for mas; made by 'mas completion fish'\n"
@@ -117,35 +151,21 @@ static void add_fish(struct str *to)
                 "(__mas_root)/mas.ini 2>/dev/null\n"
                 "end\n"
                 "complete -c mas -f\n");
-    static const char *const values[] = {"",
-                                         NULL,
-                                         "(__fish_complete_directories)",
-                                         "(__mas_sessions)",
-                                         "(__mas_templates)",
-                                         "(__mas_presets)"};
     for (size_t i = 0; cmd_table[i] != NULL; i++) {
         const struct cmd *cmd = cmd_table[i];
         struct opt common[8];
         if ((cmd->flags & CMD_HIDDEN) != 0)
             continue;
-        str_addf(to, "complete -c mas -n __fish_use_subcommand -a %s -d '%s'\n", cmd->name,
-                 cmd->summary);
-        if (cmd->offer != OFFER_NONE && values[cmd->offer] != NULL)
+        str_addf(to, "complete -c mas -n __fish_use_subcommand -a %s -d ", cmd->name);
+        add_fish_word(to, cmd->summary);
+        str_addc(to, '\n');
+        if (cmd->offer != OFFER_NONE && fish_values[cmd->offer] != NULL)
             str_addf(to, "complete -c mas -n '__fish_seen_subcommand_from %s' -a '%s'\n", cmd->name,
-                     values[cmd->offer]);
+                     fish_values[cmd->offer]);
         const struct opt *lists[] = {cmd->opts, cmd_common_opts(cmd, common)};
         for (size_t j = 0; j < ARRAY_LEN(lists); j++)
-            for (const struct opt *opt = lists[j]; opt != NULL && opt->name != NULL; opt++) {
-                str_addf(to, "complete -c mas -n '__fish_seen_subcommand_from %s' -l %s", cmd->name,
-                         opt->name);
-                if (opt->letter != 0)
-                    str_addf(to, " -s %c", opt->letter);
-                if (opt->arg != NULL && values[opt->offer] != NULL)
-                    str_addf(to, " -x -a '%s'", values[opt->offer]);
-                else if (opt->arg != NULL)
-                    str_add(to, " -r -F");
-                str_addf(to, " -d '%s'\n", opt->help);
-            }
+            for (const struct opt *opt = lists[j]; opt != NULL && opt->name != NULL; opt++)
+                add_fish_opt(to, cmd, opt);
     }
 }
 

@@ -1,0 +1,100 @@
+#include "unit.h"
+
+#include "base/kv.h"
+
+static int parse(const char *text, struct kv *kv, struct err *err)
+{
+    return kv_parse(text, strlen(text), kv, err);
+}
+
+static void reads_what_it_writes(void)
+{
+    static const char *const values[] = {
+        "",   "plain-1.0/:@%+,", "two words", "it's", "$(touch x)", "a=b;c", "`id`", "\\", "'",
+        "''", "#{x} #",          "\xc3\xa9",  "\xff"};
+    _cleanup_str_ struct str text = STR_INIT;
+    struct kv kv = {.count = 0};
+    struct err err = ERR_INIT;
+    char key[] = "KEY_A";
+
+    for (size_t i = 0; i < ARRAY_LEN(values); i++, key[4]++)
+        kv_add(&text, key, values[i]);
+    REQUIRE(kv_parse(text.data, text.len, &kv, &err) == 0);
+    CHECK_INT(kv.count, ARRAY_LEN(values));
+    for (size_t i = 0; i < kv.count; i++)
+        CHECK_STR(kv.pairs[i].value, values[i]);
+    kv_free(&kv);
+}
+
+static void refuses_what_a_shell_could_run(void)
+{
+    static const char *const bad[] = {
+        "A=$(touch x)\n", "A=`id`\n",   "A=b c\n",      "A=b;c\n",    "A='a\n",     "A='a'b\n",
+        "A=\"b\"\n",      "A='a'\\'\n", "export A=b\n", "A =b\n",     "a=b\n",      "1A=b\n",
+        "=b\n",           "# text\n",   "\n",           "A=b",        "A=b\r\n",    "A='\033[2J'\n",
+        "A=~\n",          "A=b\nA=c\n", "A=a'b'\n",     "A='\x7f'\n", "A='a''b'\n", "A=*\n",
+        "A=b#c\n",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct kv kv = {.count = 0};
+        struct err err = ERR_INIT;
+        CHECK(parse(bad[i], &kv, &err) == -1);
+        CHECK_INT(err.code, MAS_DAMAGED);
+        CHECK_INT(kv.count, 0);
+        kv_free(&kv);
+    }
+}
+
+static void names_the_line(void)
+{
+    struct kv kv = {.count = 0};
+    struct err err = ERR_INIT;
+    CHECK(parse("A=b\nB=c d\n", &kv, &err) == -1);
+    CHECK_STR(err.text, "line 2: a value that needs quotes has none");
+}
+
+static void has_limits(void)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct kv kv = {.count = 0};
+    struct err err = ERR_INIT;
+
+    for (int i = 0; i <= KV_PAIRS_MAX; i++)
+        str_addf(&text, "K%d=v\n", i);
+    CHECK(kv_parse(text.data, text.len, &kv, &err) == -1);
+    str_clear(&text);
+    str_add(&text, "A=");
+    while (text.len < KV_FILE_MAX)
+        str_addc(&text, 'x');
+    str_addc(&text, '\n');
+    CHECK(kv_parse(text.data, text.len, &kv, &err) == -1);
+    CHECK(kv_parse("A=\0b\n", 5, &kv, &err) == -1);
+}
+
+static void takes_and_puts(void)
+{
+    struct kv kv = {.count = 0};
+
+    kv_put(&kv, "A", "1");
+    kv_put(&kv, "B", "2");
+    kv_put(&kv, "A", "3");
+    CHECK_INT(kv.count, 2);
+    CHECK_STR(kv_get(&kv, "A"), "3");
+    char *taken = kv_take(&kv, "B");
+    CHECK_STR(taken, "2");
+    CHECK(kv_get(&kv, "B") == NULL);
+    CHECK(kv_take(&kv, "B") == NULL);
+    mem_freep(&taken);
+    kv_free(&kv);
+}
+
+static const struct unit_test tests[] = {
+    TEST(reads_what_it_writes), TEST(refuses_what_a_shell_could_run),
+    TEST(names_the_line),       TEST(has_limits),
+    TEST(takes_and_puts),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,103 @@
+#include "unit.h"
+
+#include "base/id.h"
+#include "base/time.h"
+
+/* By hand in time.c; the C library is the judge. */
+static void agrees_with_timegm(void)
+{
+    for (long day = 0; day < 365L * 140; day++) {
+        char text[TIME_TEXT];
+        time_t t = (time_t)day * 86400 + day % 86400;
+        time_t back = -1;
+        time_format(t, text);
+        if (!time_parse(text, &back) || back != t) {
+            CHECK_INT(back, t);
+            return;
+        }
+    }
+    CHECK(true);
+}
+
+static void refuses_other_forms(void)
+{
+    static const char *const bad[] = {
+        "",
+        "2025-12-18",
+        "2025-12-18T08:00:00",
+        "2025-12-18 08:00:00Z",
+        "2025-02-30T08:00:00Z",
+        "2023-02-29T08:00:00Z",
+        "2025-13-01T08:00:00Z",
+        "2025-00-01T08:00:00Z",
+        "2025-12-00T08:00:00Z",
+        "2025-12-18T24:00:00Z",
+        "2025-12-18T08:60:00Z",
+        "2025-12-18T08:00:60Z",
+        "2025-12-18T08:00:00Zx",
+        "2025-12-1xT08:00:00Z",
+        "-025-12-18T08:00:00Z",
+        "1969-12-31T23:59:59Z",
+    };
+    time_t t;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK(!time_parse(bad[i], &t));
+    CHECK(time_parse("2024-02-29T23:59:59Z", &t));
+}
+
+static void ages_read_well(void)
+{
+    char buf[24];
+    time_age(100, 159, buf);
+    CHECK_STR(buf, "59s");
+    time_age(0, 3599, buf);
+    CHECK_STR(buf, "59m");
+    time_age(0, 86399, buf);
+    CHECK_STR(buf, "23h");
+    time_age(0, 86400 * 3, buf);
+    CHECK_STR(buf, "3d");
+    time_age(10, 0, buf);
+    CHECK_STR(buf, "0s");
+}
+
+static void ids_are_random_version_4(void)
+{
+    char a[ID_TEXT];
+    char b[ID_TEXT];
+    struct err err = ERR_INIT;
+    REQUIRE(id_make(a, &err) == 0 && id_make(b, &err) == 0);
+    CHECK(id_is_valid(a) && id_is_valid(b));
+    CHECK(strcmp(a, b) != 0);
+}
+
+static void ids_of_other_forms_are_none(void)
+{
+    static const char *const bad[] = {
+        "",
+        "550e8400",
+        "550e8400-e29b-11d4-a716-446655440000",
+        "550e8400-e29b-41d4-c716-446655440000",
+        "550E8400-e29b-41d4-a716-446655440000",
+        "550e8400-e29b-41d4-a716-44665544000",
+        "550e8400-e29b-41d4-a716-4466554400000",
+        "550e8400-e29b-41d4-a716-44665544000g",
+        "550e8400 e29b-41d4-a716-446655440000",
+        "../../etc/passwd",
+    };
+    char lower[ID_TEXT];
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK(!id_is_valid(bad[i]));
+    CHECK(id_is_valid("550e8400-e29b-41d4-a716-446655440000"));
+    CHECK(id_normalise("550E8400-E29B-41D4-A716-446655440000", lower));
+    CHECK_STR(lower, "550e8400-e29b-41d4-a716-446655440000");
+}
+
+static const struct unit_test tests[] = {
+    TEST(agrees_with_timegm),       TEST(refuses_other_forms),         TEST(ages_read_well),
+    TEST(ids_are_random_version_4), TEST(ids_of_other_forms_are_none),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
