@@ -4,13 +4,13 @@
 #include "base/path.h"
 #include "core/index.h"
 #include "core/launch.h"
+#include "core/life_parts.h"
 #include "core/survey.h"
 #include "core/template.h"
 #include "core/tmux.h"
 #include "core/workspace.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 /* Lengths of a session's tmux name: 8 digits of the id, more where another session has those. */
 static const size_t name_digits[] = {8, 13, 18, 23, 36};
 
-enum { SERVER_EXIT_MS = 2000, KILL_WAIT_MS = 5000 };
+enum { SERVER_EXIT_MS = 2000 };
 
 static bool interrupted(const struct life *life)
 {
@@ -46,16 +46,6 @@ static int choose_tmux_name(const struct life *life, struct session *session, si
     }
     return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: every name is taken",
                    session->id);
-}
-
-/* Writes metadata and row of a session whose lock is held. */
-static int record(const struct life *life, int dir, const struct session *session, struct err *err)
-{
-    _cleanup_close_ int lock = -1;
-    if (session_save(life->root, dir, session, err) == -1 ||
-        root_lock(life->root, &lock, err) == -1)
-        return -1;
-    return index_update(life->root, session->id, session, err);
 }
 
 /* What bring_up() works with. */
@@ -130,7 +120,7 @@ static int bring_up(const struct life *life, struct rise *rise, struct err *err)
             return 0;
         case TMUX_NAME_TAKEN:
             if (choose_tmux_name(life, session, taken++, NULL, &facts, err) == -1 ||
-                record(life, rise->dir, session, err) == -1)
+                life_record(life, rise->dir, session, err) == -1)
                 return -1;
             break;
         case TMUX_SERVER_GONE:
@@ -310,35 +300,6 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     return 0;
 }
 
-/* Opens, locks and reads a session. */
-static int take_hold(const struct life *life, const char *id, int wait_ms, const char *who,
-                     int *ret_dir, int *ret_lock, struct err *err)
-{
-    int dir = workspace_open(life->root, id);
-    if (dir == -1) {
-        if (errno != ENOENT)
-            return err_errno(err, "cannot open session '%s'", id);
-        (void)err_set(err, MAS_DAMAGED, "cannot %s session '%s': its workspace is missing", who,
-                      id);
-        return err_hint(err, "see what is wrong with: mas doctor");
-    }
-    if (workspace_lock(dir, id, wait_ms, who, ret_lock, err) == -1) {
-        (void)close(dir);
-        return -1;
-    }
-    *ret_dir = dir;
-    return 0;
-}
-
-static int load_session(const struct life *life, int dir, const char *id, const char *what,
-                        struct session *ret, struct err *err)
-{
-    if (session_load(life->root, dir, id, ret, err) == 0)
-        return 0;
-    (void)err_wrap(err, "cannot %s session '%s'", what, id);
-    return err_hint(err, "see what can be mended with: mas doctor");
-}
-
 /* A name that a user gave the session in tmux could hold a format; those of mas cannot. */
 static void normalise_tmux_name(struct session *session)
 {
@@ -366,7 +327,7 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     session->activity = time(NULL);
     session->stopped = 0;
     struct rise rise = {.session = session, .team = &team, .dir = dir};
-    if (launch_write_env(dir, &team, &env, err) == 0 && record(life, dir, session, err) == 0 &&
+    if (launch_write_env(dir, &team, &env, err) == 0 && life_record(life, dir, session, err) == 0 &&
         bring_up(life, &rise, err) == 0) {
         workspace_log(dir, "start agents=%zu", team.agent_count);
         return 0;
@@ -388,8 +349,8 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
     _cleanup_close_ int lock = -1;
     struct tmux_session *live = NULL;
 
-    if (take_hold(life, id, LOCK_TRY, "start", &dir, &lock, err) == -1 ||
-        load_session(life, dir, id, "start", &session, err) == -1 ||
+    if (life_hold(life, id, LOCK_TRY, "start", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "start", &session, err) == -1 ||
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
         return -1;
     *ret_was = live != NULL;
@@ -400,191 +361,5 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
         return 0;
     session.status = STATUS_ACTIVE; /* a stop that was killed half way */
     session.stopped = 0;
-    return record(life, dir, &session, err);
-}
-
-/* Ends what is left of the team's processes after the hang-up. */
-static void sweep_processes(const struct life *life, const char *id, struct life_end *end)
-{
-    _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
-    const struct {
-        int sig; /* 0: only wait */
-        int wait_ms;
-    } steps[] = {{0, config_seconds(life->config, SETTING_HANGUP) * 1000},
-                 {SIGTERM, config_seconds(life->config, SETTING_TERMINATE) * 1000},
-                 {SIGKILL, KILL_WAIT_MS}};
-
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
-        struct proc_id *ids = NULL;
-        size_t count = proc_find_by_env(entry, &ids);
-        for (size_t j = 0; steps[i].sig != 0 && j < count; j++)
-            proc_signal(&ids[j], steps[i].sig);
-        if (steps[i].sig == SIGTERM)
-            end->terminated = count;
-        if (steps[i].sig == SIGKILL)
-            end->killed = count;
-        if (count > 0)
-            (void)proc_wait_gone(ids, count, steps[i].wait_ms);
-        free(ids);
-        if (count == 0 && i > 0)
-            return;
-    }
-}
-
-/* Ends tmux session and processes. */
-static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
-                      struct life_end *end, struct err *err)
-{
-    struct tmux_pane *panes = NULL;
-    size_t count = 0;
-
-    if (tmux_panes(socket, live->id, &panes, &count, err) == -1)
-        return -1;
-    struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
-    size_t alive = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!panes[i].dead && panes[i].pid != getpid())
-            alive += proc_identify(panes[i].pid, &ids[alive]);
-    free(panes);
-    int rc = tmux_kill(socket, live->target, live->id, err);
-    if (rc == 0) {
-        (void)proc_wait_gone(ids, alive, config_seconds(life->config, SETTING_HANGUP) * 1000);
-        sweep_processes(life, live->id, end);
-    }
-    free(ids);
-    return rc;
-}
-
-/* Stops a session whose lock is held. */
-static int stop_held(const struct life *life, int dir, struct session *session,
-                     struct life_end *end, struct err *err)
-{
-    struct tmux_session *live = NULL;
-
-    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
-        return -1;
-    end->was = live == NULL && session->status != STATUS_ACTIVE;
-    if (end->was)
-        return 0;
-    session->status = STATUS_STOPPED;
-    session->stopped = time(NULL);
-    if (live != NULL && live->activity > session->activity)
-        session->activity = live->activity;
-    int rc = record(life, dir, session, err);
-    if (rc == 0 && live != NULL)
-        rc = bring_down(life, session->tmux_socket, live, end, err);
-    else if (rc == 0)
-        sweep_processes(life, session->id, end); /* tmux crashed; its agents may not have */
-    if (rc == 0) {
-        launch_drop_env(dir);
-        workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
-    }
-    tmux_sessions_free(live, live != NULL);
-    return rc;
-}
-
-int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
-{
-    struct tmux_session *live = NULL;
-    struct life_end end = {.was = false};
-
-    if (survey_find_live(life->root, socket, id, &live, err) == -1)
-        return -1;
-    int rc = live != NULL ? bring_down(life, socket, live, &end, err) : 0;
-    tmux_sessions_free(live, live != NULL);
-    return rc;
-}
-
-/* Ends the tmux session of an id whose metadata cannot be read, on the server of the settings. */
-static int stop_unknown(const struct life *life, const char *id, struct err *err)
-{
-    _cleanup_free_ char *socket = NULL;
-    if (tmux_shared_socket(life->config, &socket, err) == -1)
-        return -1;
-    return life_end_orphan(life, socket, id, err);
-}
-
-int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err)
-{
-    _cleanup_session_ struct session session = SESSION_INIT;
-    _cleanup_close_ int dir = -1;
-    _cleanup_close_ int lock = -1;
-    struct life_end end = {.was = false};
-    struct err ignored = ERR_INIT;
-
-    if (take_hold(life, id, LOCK_WAIT_MS, "stop", &dir, &lock, err) == -1)
-        return -1;
-    if (load_session(life, dir, id, "stop", &session, err) == -1) {
-        (void)stop_unknown(life, id, &ignored); /* the team ends, the damage is told */
-        return -1;
-    }
-    if (stop_held(life, dir, &session, &end, err) == -1)
-        return -1;
-    *ret = end;
-    return 0;
-}
-
-static int is_running(const char *id, struct err *err)
-{
-    (void)err_set(err, MAS_CONFLICT, "cannot remove session '%s': it is running", id);
-    return err_hint(err, "stop it first, or remove it with: mas rm -f %s", id);
-}
-
-/* Stops a session that is to be removed, or refuses. */
-static int clear_way(const struct life *life, const char *id, int dir, bool force, struct err *err)
-{
-    _cleanup_session_ struct session session = SESSION_INIT;
-    struct life_end end = {.was = false};
-    struct tmux_session *live = NULL;
-
-    if (load_session(life, dir, id, "remove", &session, err) == -1) {
-        if (force)
-            return stop_unknown(life, id, err);
-        return err_hint(err, "remove it all the same with: mas rm -f %s", id);
-    }
-    if (force)
-        return stop_held(life, dir, &session, &end, err);
-    if (survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
-        return -1;
-    tmux_sessions_free(live, live != NULL);
-    return live != NULL ? is_running(id, err) : 0;
-}
-
-/* What can be left of a session without a workspace: a row, a tmux session. */
-static int remove_rest(const struct life *life, const char *id, bool force, struct err *err)
-{
-    _cleanup_free_ char *socket = NULL;
-    struct tmux_session *live = NULL;
-    struct life_end end = {.was = false};
-    _cleanup_close_ int lock = -1;
-
-    if (tmux_shared_socket(life->config, &socket, err) == -1 ||
-        survey_find_live(life->root, socket, id, &live, err) == -1)
-        return -1;
-    int rc = live == NULL ? 0
-             : !force     ? is_running(id, err)
-                          : bring_down(life, socket, live, &end, err);
-    tmux_sessions_free(live, live != NULL);
-    if (rc == -1 || root_lock(life->root, &lock, err) == -1)
-        return -1;
-    return index_update(life->root, id, NULL, err);
-}
-
-int life_remove(const struct life *life, const char *id, bool force, struct err *err)
-{
-    _cleanup_close_ int dir = workspace_open(life->root, id);
-    _cleanup_close_ int session_lock = -1;
-    _cleanup_close_ int lock = -1;
-
-    if (dir == -1 && errno == ENOENT)
-        return remove_rest(life, id, force, err);
-    if (dir == -1)
-        return err_errno(err, "cannot open session '%s'", id);
-    if (workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err) == -1 ||
-        clear_way(life, id, dir, force, err) == -1 || root_lock(life->root, &lock, err) == -1 ||
-        workspace_trash(life->root, id, err) == -1 || index_update(life->root, id, NULL, err) == -1)
-        return -1;
-    fd_closep(&lock);
-    lock = -1;
-    return workspace_empty_trash(life->root, id, err);
+    return life_record(life, dir, &session, err);
 }

@@ -257,6 +257,11 @@ int tmux_list_start(const char *socket_path, struct proc *ret, struct err *err)
     return tmux_call_start(&call, ret, err);
 }
 
+char *tmux_first_line(struct proc_result *result, char **save)
+{
+    return result->out.data != NULL ? strtok_r(result->out.data, "\n", save) : NULL;
+}
+
 /* Cuts the text before the next `separator` off *p; NULL where there is none. */
 static char *cut(char **p, char separator)
 {
@@ -269,8 +274,7 @@ static char *cut(char **p, char separator)
     return start;
 }
 
-/* Session and pane ids go back to tmux as targets, so they are checked. */
-static bool is_target(const char *text, char sigil)
+bool tmux_is_target(const char *text, char sigil)
 {
     return text != NULL && text[0] == sigil && text[1] != '\0' && strlen(text) < 24 &&
            strspn(text + 1, "0123456789") == strlen(text + 1);
@@ -286,7 +290,7 @@ static bool read_session(char *line, struct tmux_session *ret)
     char *id = activity != NULL ? cut(&line, ':') : NULL;
     char *name = id != NULL ? cut(&line, ':') : NULL;
 
-    if (name == NULL || !is_target(target, '$') || !id_is_valid(id))
+    if (name == NULL || !tmux_is_target(target, '$') || !id_is_valid(id))
         return false;
     *ret = (struct tmux_session){.attached = (int)strtol(attached, NULL, 10)};
     for (; panes[0] != '\0' && panes[1] != '\0'; panes += 2)
@@ -315,9 +319,8 @@ int tmux_list_finish(struct proc *proc, struct tmux_session **ret, size_t *ret_c
     if (rc == 0 && result.status != 0 && !tmux_said_gone(&result))
         rc = tmux_fail(&result, "list tmux sessions", err);
     char *save = NULL;
-    char *text = rc == 0 && result.out.data != NULL ? result.out.data : NULL;
-    for (char *line = text != NULL ? strtok_r(text, "\n", &save) : NULL; line != NULL;
-         line = strtok_r(NULL, "\n", &save)) {
+    char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
         struct tmux_session session;
         if (!read_session(line, &session))
             continue;
@@ -363,8 +366,8 @@ static bool read_pane(char *line, const char *id, struct tmux_pane *ret)
     }
     *ret =
         (struct tmux_pane){.pid = (pid_t)strtol(fields[3], NULL, 10), .dead = fields[4][0] == '1'};
-    if (!is_target(fields[0], '$') || !is_target(fields[1], '@') || !is_target(fields[2], '%') ||
-        !tmux_agent_of(line, id, ret->agent))
+    if (!tmux_is_target(fields[0], '$') || !tmux_is_target(fields[1], '@') ||
+        !tmux_is_target(fields[2], '%') || !tmux_agent_of(line, id, ret->agent))
         return false;
     long code = strtol(fields[5], NULL, 10);
     long sig = strtol(fields[6], NULL, 10);
@@ -400,9 +403,8 @@ int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, 
     if (rc == 0 && result.status > 0 && !tmux_said_gone(&result))
         rc = tmux_fail(&result, "list panes", err);
     char *save = NULL;
-    char *text = rc == 0 && result.out.data != NULL ? result.out.data : NULL;
-    for (char *line = text != NULL ? strtok_r(text, "\n", &save) : NULL; line != NULL;
-         line = strtok_r(NULL, "\n", &save)) {
+    char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
         struct tmux_pane pane;
         if (!read_pane(line, id, &pane))
             continue;
@@ -415,125 +417,4 @@ int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, 
         *ret_count = count;
     }
     return rc;
-}
-
-/* Runs a script on a server; what it prints goes to *out, where that is wanted. */
-static int run_script(const char *socket_path, const struct str *script, const char *what,
-                      struct str *out, struct err *err)
-{
-    const char *args[] = {"source-file", "-", NULL};
-    struct tmux_call call = {.socket = socket_path, .args = args, .script = script, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
-    int rc = tmux_call(&call, &result, err);
-
-    if (rc == 0 && result.status != 0)
-        rc = tmux_fail(&result, what, err);
-    if (rc == 0 && out != NULL)
-        str_addn(out, str_text(&result.out), result.out.len);
-    proc_result_free(&result);
-    return rc;
-}
-
-int tmux_kill(const char *socket_path, const char *target, const char *id, struct err *err)
-{
-    _cleanup_str_ struct str script = STR_INIT;
-    struct err why = ERR_INIT;
-    pid_t pid;
-
-    /* the server itself compares, so a session that took the number meanwhile is safe */
-    str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
-             target, id, target);
-    if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
-        !tmux_is_alive(socket_path, &pid) || strstr(why.text, "can't find session") != NULL)
-        return 0;
-    *err = why;
-    return -1;
-}
-
-int tmux_capture(const char *socket_path, const char *target, struct str *to, struct err *err)
-{
-    const char *list[] = {"list-panes", "-s", "-t", target, "-F", "#{pane_id}", NULL};
-    struct tmux_call call = {.socket = socket_path, .args = list, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
-    _cleanup_str_ struct str script = STR_INIT;
-    char *save = NULL;
-
-    int rc = tmux_call(&call, &result, err);
-    char *text = rc == 0 && result.out.data != NULL ? result.out.data : NULL;
-    for (char *line = text != NULL ? strtok_r(text, "\n", &save) : NULL; line != NULL;
-         line = strtok_r(NULL, "\n", &save))
-        if (is_target(line, '%'))
-            str_addf(&script,
-                     "display-message -p -t '%s' '=== #{pane_id} #{q:pane_title}'\n"
-                     "capture-pane -p -S - -t '%s'\n",
-                     line, line);
-    proc_result_free(&result);
-    if (rc == 0 && script.len > 0)
-        rc = run_script(socket_path, &script, "read what the panes show", to, err);
-    return rc;
-}
-
-int tmux_set_root(const char *socket_path, const char *target, const struct root *root,
-                  const struct session *session, struct err *err)
-{
-    _cleanup_str_ struct str script = STR_INIT;
-    struct kv env = {.count = 0};
-
-    session_env(root, session, &env);
-    str_addf(&script, "set-option -t '%s:' @mas_root", target);
-    tmux_add_word(&script, root->path);
-    for (size_t i = 0; i < env.count; i++) {
-        str_addf(&script, " ; set-environment -t '%s:' %s", target, env.pairs[i].key);
-        tmux_add_word(&script, env.pairs[i].value);
-    }
-    kv_free(&env);
-    str_addc(&script, '\n');
-    return run_script(socket_path, &script, "tell tmux the new root", NULL, err);
-}
-
-/* The socket of the tmux that this process stands in, or NULL. The caller frees. */
-static char *inside_socket(void)
-{
-    const char *tmux = getenv("TMUX");
-    const char *comma = tmux != NULL ? strchr(tmux, ',') : NULL;
-    return comma != NULL && comma != tmux ? mem_dupn(tmux, (size_t)(comma - tmux)) : NULL;
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-int tmux_attach(const char *socket_path, const char *target, const struct tmux_pane *pane,
-                struct err *err)
-{
-    _cleanup_free_ char *inside = inside_socket();
-    _cleanup_free_ char *program = NULL;
-    char session[32];
-    const char *argv[ARGS_MAX] = {"tmux", "-u", "-S", socket_path};
-    size_t n = 4;
-
-    if (tmux_program(&program, err) == -1)
-        return -1;
-    if (inside != NULL && !is_same_file(inside, socket_path)) {
-        (void)err_set(err, MAS_TMUX,
-                      "cannot attach: this terminal is inside another tmux server ('%s')", inside);
-        return err_hint(err, "detach from it first, or run: TMUX= mas attach");
-    }
-    if (pane != NULL) {
-        const char *select[] = {"select-window", "-t", pane->window, ";",
-                                "select-pane",   "-t", pane->pane,   ";"};
-        for (size_t i = 0; i < ARRAY_LEN(select); i++)
-            argv[n++] = select[i];
-    }
-    (void)snprintf(session, sizeof session, "%s:", target);
-    argv[n++] = inside != NULL ? "switch-client" : "attach-session";
-    argv[n++] = "-t";
-    argv[n++] = session;
-    argv[n] = NULL;
-    (void)proc_exec(program, (char *const *)(uintptr_t)argv, NULL, err);
-    err->code = MAS_TMUX;
-    return -1;
 }

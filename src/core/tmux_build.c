@@ -238,13 +238,13 @@ static int explain(const struct tmux_team *team, const struct proc_result *resul
 }
 
 /* The last command of the script lists the panes; all of ours must be there. */
-static int check_built(const struct tmux_team *team, char *text, struct err *err)
+static int check_built(const struct tmux_team *team, struct proc_result *result, struct err *err)
 {
     char *save = NULL;
     size_t found = 0;
 
-    for (char *line = strtok_r(text, "\n", &save); line != NULL;
-         line = strtok_r(NULL, "\n", &save)) {
+    char *line = tmux_first_line(result, &save);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
         char agent[TEAM_WORD_MAX + 1];
         if (line[0] == '1') {
             (void)err_set(err, MAS_TMUX,
@@ -271,9 +271,7 @@ enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *pro
     if (proc_finish(proc, &result, err) == -1) {
         err->code = err->code == MAS_TIMEOUT ? MAS_TIMEOUT : MAS_TMUX;
     } else if (result.status == 0) {
-        if (result.out.data == NULL)
-            str_add(&result.out, "");
-        if (check_built(team, result.out.data, err) == 0)
+        if (check_built(team, &result, err) == 0)
             built = TMUX_BUILT;
     } else if (strstr(str_text(&result.err), "duplicate session") != NULL) {
         built = TMUX_NAME_TAKEN;

@@ -1,5 +1,5 @@
 /*
- * Client calls of tmux; for tmux.c and tmux_build.c only.
+ * Client calls of tmux; for tmux.c, tmux_act.c and tmux_build.c only.
  */
 #ifndef MAS_CORE_TMUX_CALL_H
 #define MAS_CORE_TMUX_CALL_H
@@ -27,6 +27,13 @@ int tmux_fail(const struct proc_result *result, const char *what, struct err *er
 
 /* true if tmux said that no server is there (any more). */
 bool tmux_said_gone(const struct proc_result *result);
+
+/* The first line that tmux printed, cut off; then strtok_r(NULL, "\n", save). NULL: none. */
+char *tmux_first_line(struct proc_result *result, char **save);
+
+/* Ids of sessions ($1), windows (@1) and panes (%1) go back to tmux as targets: true for a good
+ * one. */
+bool tmux_is_target(const char *text, char sigil);
 
 /* Finds the agent in a pane's start command "... host <id> <agent>"; false where it is no agent. */
 bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX + 1]);

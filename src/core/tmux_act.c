@@ -1,0 +1,131 @@
+/* The part of core/tmux.h that does something to a session that is there. */
+#include "base/path.h"
+#include "core/tmux_call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ATTACH_ARGS_MAX = 24 };
+
+/* Runs a script on a server; what it prints goes to *out, where that is wanted. */
+static int run_script(const char *socket_path, const struct str *script, const char *what,
+                      struct str *out, struct err *err)
+{
+    const char *args[] = {"source-file", "-", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = args, .script = script, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = tmux_call(&call, &result, err);
+
+    if (rc == 0 && result.status != 0)
+        rc = tmux_fail(&result, what, err);
+    if (rc == 0 && out != NULL)
+        str_addn(out, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    return rc;
+}
+
+int tmux_kill(const char *socket_path, const char *target, const char *id, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+    struct err why = ERR_INIT;
+    pid_t pid;
+
+    /* the server itself compares, so a session that took the number meanwhile is safe */
+    str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
+             target, id, target);
+    if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
+        !tmux_is_alive(socket_path, &pid) || strstr(why.text, "can't find session") != NULL)
+        return 0;
+    *err = why;
+    return -1;
+}
+
+int tmux_capture(const char *socket_path, const char *target, struct str *to, struct err *err)
+{
+    const char *list[] = {"list-panes", "-s", "-t", target, "-F", "#{pane_id}", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = list, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str script = STR_INIT;
+    char *save = NULL;
+
+    int rc = tmux_call(&call, &result, err);
+    char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save))
+        if (tmux_is_target(line, '%'))
+            str_addf(&script,
+                     "display-message -p -t '%s' '=== #{pane_id} #{q:pane_title}'\n"
+                     "capture-pane -p -S - -t '%s'\n",
+                     line, line);
+    proc_result_free(&result);
+    if (rc == 0 && script.len > 0)
+        rc = run_script(socket_path, &script, "read what the panes show", to, err);
+    return rc;
+}
+
+int tmux_set_root(const char *socket_path, const char *target, const struct root *root,
+                  const struct session *session, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+    struct kv env = {.count = 0};
+
+    session_env(root, session, &env);
+    str_addf(&script, "set-option -t '%s:' @mas_root", target);
+    tmux_add_word(&script, root->path);
+    for (size_t i = 0; i < env.count; i++) {
+        str_addf(&script, " ; set-environment -t '%s:' %s", target, env.pairs[i].key);
+        tmux_add_word(&script, env.pairs[i].value);
+    }
+    kv_free(&env);
+    str_addc(&script, '\n');
+    return run_script(socket_path, &script, "tell tmux the new root", NULL, err);
+}
+
+/* The socket of the tmux that this process stands in, or NULL. The caller frees. */
+static char *inside_socket(void)
+{
+    const char *tmux = getenv("TMUX");
+    const char *comma = tmux != NULL ? strchr(tmux, ',') : NULL;
+    return comma != NULL && comma != tmux ? mem_dupn(tmux, (size_t)(comma - tmux)) : NULL;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int tmux_attach(const char *socket_path, const char *target, const struct tmux_pane *pane,
+                struct err *err)
+{
+    _cleanup_free_ char *inside = inside_socket();
+    _cleanup_free_ char *program = NULL;
+    char session[32];
+    const char *argv[ATTACH_ARGS_MAX] = {"tmux", "-u", "-S", socket_path};
+    size_t n = 4;
+
+    if (tmux_program(&program, err) == -1)
+        return -1;
+    if (inside != NULL && !is_same_file(inside, socket_path)) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot attach: this terminal is inside another tmux server ('%s')", inside);
+        return err_hint(err, "detach from it first, or run: TMUX= mas attach");
+    }
+    if (pane != NULL) {
+        const char *select[] = {"select-window", "-t", pane->window, ";",
+                                "select-pane",   "-t", pane->pane,   ";"};
+        for (size_t i = 0; i < ARRAY_LEN(select); i++)
+            argv[n++] = select[i];
+    }
+    (void)snprintf(session, sizeof session, "%s:", target);
+    argv[n++] = inside != NULL ? "switch-client" : "attach-session";
+    argv[n++] = "-t";
+    argv[n++] = session;
+    argv[n] = NULL;
+    (void)proc_exec(program, (char *const *)(uintptr_t)argv, NULL, err);
+    err->code = MAS_TMUX;
+    return -1;
+}
