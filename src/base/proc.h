@@ -64,10 +64,15 @@ struct proc_id {
 
 /*
  * Lists the processes of this user (own ones, threads not counted) whose environment holds exactly
- * `entry` ("MAS_SESSION_ID=..."), as it was at their exec. Programs whose name is "tmux: server"
- * are left out, as are this process and its ancestors. The caller frees *ret.
+ * `entry` ("MAS_SESSION_ID=..."), as it was at their exec. tmux servers among them are left out
+ * with all that runs in them, and so is this process; its ancestors are, unless `with_ancestors`.
+ * The caller frees *ret.
  */
-size_t proc_find_by_env(const char *entry, struct proc_id **ret);
+size_t proc_find_by_env(const char *entry, bool with_ancestors, struct proc_id **ret);
+/* The distinct values that `key` has in such environments. The caller frees with strv_free(). */
+char **proc_env_values(const char *key);
+/* true for this process, its parent, and so on. */
+bool proc_is_ancestor(pid_t pid);
 /* true while it exists and is no zombie. */
 bool proc_is_alive(const struct proc_id *id);
 /* Identity of a running pid; false where there is none. */

@@ -112,33 +112,57 @@ size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms)
 }
 
 /* Reads /proc/<pid>/environ whole; the kernel gives its size only by reading. */
-static bool environ_holds(int proc_dir, const char *pid, const char *entry)
+static bool read_environ(int proc_dir, pid_t pid, struct str *to)
 {
-    char path[64];
-    _cleanup_str_ struct str text = STR_INIT;
+    char path[40];
 
-    (void)snprintf(path, sizeof path, "%.20s/environ", pid);
+    (void)snprintf(path, sizeof path, "%ld/environ", (long)pid);
     _cleanup_close_ int fd = openat(proc_dir, path, O_RDONLY | O_CLOEXEC);
-    if (fd == -1)
-        return false;
-    while (text.len < ENVIRON_MAX) {
-        str_reserve(&text, 16384);
-        ssize_t n = read(fd, text.data + text.len, 16383);
+    str_clear(to);
+    while (fd != -1 && to->len < ENVIRON_MAX) {
+        str_reserve(to, 16384);
+        ssize_t n = read(fd, to->data + to->len, 16383);
         if (n == -1 && errno == EINTR)
             continue;
         if (n <= 0)
             break;
-        text.len += (size_t)n;
-        text.data[text.len] = '\0';
+        to->len += (size_t)n;
+        to->data[to->len] = '\0';
     }
-    size_t len = strlen(entry) + 1;
-    for (size_t i = 0; i + len <= text.len; i += strlen(text.data + i) + 1)
-        if (memcmp(text.data + i, entry, len) == 0)
-            return true;
-    return false;
+    return to->len > 0;
 }
 
-static bool is_ancestor(pid_t pid)
+/* The first entry that begins with `prefix`, or NULL. */
+static const char *find_entry(const struct str *environment, const char *prefix)
+{
+    for (size_t i = 0; i < environment->len; i += strlen(environment->data + i) + 1)
+        if (str_starts(environment->data + i, prefix))
+            return environment->data + i;
+    return NULL;
+}
+
+/* true if the process was started with exactly this entry. */
+static bool environ_holds(int proc_dir, pid_t pid, const char *entry)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    const char *at = read_environ(proc_dir, pid, &text) ? find_entry(&text, entry) : NULL;
+    return at != NULL && strcmp(at, entry) == 0;
+}
+
+/* The next process of this user in /proc; 0 at the end. */
+static pid_t next_own(DIR *dir)
+{
+    const struct dirent *d;
+    struct stat st;
+
+    while (dir != NULL && (d = readdir(dir)) != NULL)
+        if (isdigit((unsigned char)d->d_name[0]) && fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
+            st.st_uid == geteuid())
+            return (pid_t)strtol(d->d_name, NULL, 10);
+    return 0;
+}
+
+bool proc_is_ancestor(pid_t pid)
 {
     struct stat_line line;
     for (pid_t at = getpid(); at > 1; at = line.parent) {
@@ -150,22 +174,30 @@ static bool is_ancestor(pid_t pid)
     return false;
 }
 
-size_t proc_find_by_env(const char *entry, struct proc_id **ret)
+/* true for a tmux server that holds the entry itself, and for what runs in one: somebody started it
+ * from inside, to have it outlive what it was started from. */
+static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
+{
+    struct stat_line line;
+
+    for (; pid > 1 && read_stat(pid, &line); pid = line.parent)
+        if (str_starts(line.comm, "tmux: server") && environ_holds(proc_dir, pid, entry))
+            return true;
+    return false;
+}
+
+size_t proc_find_by_env(const char *entry, bool with_ancestors, struct proc_id **ret)
 {
     struct proc_id *found = NULL;
     size_t count = 0;
-    struct dirent *d;
+    pid_t pid;
     DIR *dir = opendir("/proc");
 
-    while (dir != NULL && (d = readdir(dir)) != NULL) {
-        struct stat st;
+    while ((pid = next_own(dir)) != 0) {
         struct stat_line line;
-        if (!isdigit((unsigned char)d->d_name[0]) || fstatat(dirfd(dir), d->d_name, &st, 0) == -1 ||
-            st.st_uid != geteuid() || !environ_holds(dirfd(dir), d->d_name, entry))
-            continue;
-        pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-        if (!read_stat(pid, &line) || line.state == 'Z' || str_starts(line.comm, "tmux: server") ||
-            is_ancestor(pid))
+        if (!environ_holds(dirfd(dir), pid, entry) || pid == getpid() || !read_stat(pid, &line) ||
+            line.state == 'Z' || (!with_ancestors && proc_is_ancestor(pid)) ||
+            is_in_server(dirfd(dir), pid, entry))
             continue;
         found = mem_grow(found, count + 1, sizeof *found);
         found[count++] = (struct proc_id){.pid = pid, .start = line.start};
@@ -174,4 +206,31 @@ size_t proc_find_by_env(const char *entry, struct proc_id **ret)
         (void)closedir(dir);
     *ret = found;
     return count;
+}
+
+static bool is_listed(char *const *list, const char *text)
+{
+    for (; list != NULL && *list != NULL; list++)
+        if (strcmp(*list, text) == 0)
+            return true;
+    return false;
+}
+
+char **proc_env_values(const char *key)
+{
+    _cleanup_free_ char *prefix = mem_printf("%s=", key);
+    _cleanup_str_ struct str text = STR_INIT;
+    char **values = NULL;
+    pid_t pid;
+    DIR *dir = opendir("/proc");
+
+    while ((pid = next_own(dir)) != 0) {
+        const char *at = read_environ(dirfd(dir), pid, &text) ? find_entry(&text, prefix) : NULL;
+        if (at != NULL && !is_listed(values, at + strlen(prefix)) && !proc_is_ancestor(pid) &&
+            !is_in_server(dirfd(dir), pid, at))
+            strv_push(&values, at + strlen(prefix));
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return values;
 }

@@ -5,45 +5,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps the first failure, prints the others. */
-static void note(struct err *first, const struct err *err)
-{
-    if (first->code == MAS_OK)
-        *first = *err;
-    else
-        err_print(err);
-}
+/* One of the sessions to work on, or why an operand names none. */
+struct target {
+    char id[ID_TEXT];
+    struct err why; /* code MAS_OK: the id is good */
+};
 
 /* The ids of all sessions that `want` picks. */
-static int pick(struct call *call, several_want *want, char ***ret, struct err *err)
+static int pick(struct call *call, several_want *want, struct target **ret, size_t *ret_count,
+                struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    size_t count = 0;
 
     if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
+    struct target *targets = mem_alloc((survey.count + 1) * sizeof *targets);
     for (size_t i = 0; i < survey.count; i++)
         if (want(&survey.views[i]))
-            strv_push(ret, survey.views[i].row.id);
+            memcpy(targets[count++].id, survey.views[i].row.id, ID_TEXT);
+    *ret = targets;
+    *ret_count = count;
     return 0;
 }
 
-/* Adds the id of one SESSION, or notes why there is none. */
-static void add_named(struct call *call, const char *text, char ***ids, struct err *first)
+/* The ids of those that -s and the operands name: all found before anything is done, since what is
+ * done could change what @last or a prefix means. */
+static size_t find_named(struct call *call, struct target **ret)
 {
-    struct err why = ERR_INIT;
-    char id[ID_TEXT];
+    size_t count = 0;
+    struct target *targets = mem_alloc(((size_t)call->operand_count + 2) * sizeof *targets);
 
-    if (call_select(call, text, id, &why) == -1)
-        note(first, &why);
-    else
-        strv_push(ids, id);
+    for (int i = -1; i < call->operand_count; i++) {
+        const char *text = i == -1 ? call->session : call->operands[i];
+        if (text != NULL) {
+            (void)call_select(call, text, targets[count].id, &targets[count].why);
+            count++;
+        }
+    }
+    *ret = targets;
+    return count;
 }
 
 int several_run(struct call *call, several_do *act, several_want *want, struct err *err)
 {
     struct life life = {.root = &call->root, .config = &call->config};
-    struct err first = ERR_INIT;
-    _cleanup_strv_ char **ids = NULL;
+    struct target *targets = NULL;
+    size_t count = 0;
+    int rc = 0;
     bool named = call->operand_count > 0 || call->session != NULL;
 
     if (want != NULL && named)
@@ -51,19 +60,20 @@ int several_run(struct call *call, several_do *act, several_want *want, struct e
                        call->cmd->name);
     if (want == NULL && !named)
         return call_select(call, NULL, (char[ID_TEXT]){""}, err);
-    if (want != NULL && call->has_root && pick(call, want, &ids, err) == -1)
+    if (want == NULL)
+        count = find_named(call, &targets);
+    else if (call->has_root && pick(call, want, &targets, &count, err) == -1)
         return -1;
-    if (call->session != NULL)
-        add_named(call, call->session, &ids, &first);
-    for (int i = 0; i < call->operand_count; i++)
-        add_named(call, call->operands[i], &ids, &first);
-    for (size_t i = 0; ids != NULL && ids[i] != NULL; i++) {
-        struct err why = ERR_INIT;
-        if (act(call, &life, ids[i], &why) == -1)
-            note(&first, &why);
+    for (size_t i = 0; i < count; i++) {
+        struct err *why = &targets[i].why;
+        if (why->code == MAS_OK && act(call, &life, targets[i].id, why) == 0)
+            continue;
+        if (rc == -1)
+            err_print(why); /* the first one is left to main */
+        else
+            *err = *why;
+        rc = -1;
     }
-    if (first.code == MAS_OK)
-        return 0;
-    *err = first;
-    return -1;
+    free(targets);
+    return rc;
 }

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/time.h"
 #include "core/life.h"
 #include "core/survey.h"
@@ -364,6 +365,27 @@ static void check_orphan(struct doctor *doctor, const struct view *view)
     doctor->rows_wrong = true;
 }
 
+/* Processes of sessions that do not run: a stop that was killed, a crash that did not end them. */
+static void check_processes(struct doctor *doctor, const struct survey *survey)
+{
+    const struct life life = {.root = doctor->root, .config = doctor->config};
+    _cleanup_strv_ char **ids = proc_env_values("MAS_SESSION_ID");
+
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct view *view = &survey->views[i];
+        struct life_end end = {.was = false};
+        struct err why = ERR_INIT;
+        size_t j = 0;
+        while (ids != NULL && ids[j] != NULL && strcmp(ids[j], view->row.id) != 0)
+            j++;
+        if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing)
+            continue;
+        int rc = doctor->fix ? life_stop(&life, view->row.id, &end, &why) : 0;
+        add_mended(doctor, view->row.id, "it does not run, but processes of its agents do", rc,
+                   &why);
+    }
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const struct view *const *x = a;
@@ -426,6 +448,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, s
             check_session(&doctor, view);
     }
     check_names(&doctor, &survey);
+    check_processes(&doctor, &survey);
     check_rows(&doctor, &survey);
     return 0;
 }

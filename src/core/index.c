@@ -385,6 +385,7 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name,
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
+    const size_t around = 4; /* lines of head and tail */
     size_t lines = 0;
     struct err why = ERR_INIT;
 
@@ -400,7 +401,7 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name,
         lines++;
     *ret = (struct index_facts){.tmux_name_taken = holds(text, len, M_TMUX, tmux_name),
                                 .name_taken = holds(text, len, M_NAME, name),
-                                .stale = looks_stale(root, lines - 3)};
+                                .stale = looks_stale(root, lines - around)};
     return 0;
 }
 

@@ -321,6 +321,7 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
         launch_check(life->config, &team, err) == -1 || tmux_program(&program, err) == -1 ||
         tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
+    life_sweep(life, session->id); /* no agent runs twice */
     session_format(life->root, session, &before);
     normalise_tmux_name(session);
     session->status = STATUS_ACTIVE;

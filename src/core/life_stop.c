@@ -51,8 +51,9 @@ int life_record(const struct life *life, int dir, const struct session *session,
     return index_update(life->root, session->id, session, err);
 }
 
-/* Ends what is left of the team's processes after the hang-up. */
-static void sweep_processes(const struct life *life, const char *id, struct life_end *end)
+/* Ends what is left of the team's processes after the hang-up. `inside`: this process is one. */
+static void sweep_processes(const struct life *life, const char *id, bool inside,
+                            struct life_end *end)
 {
     _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
     const struct {
@@ -64,7 +65,7 @@ static void sweep_processes(const struct life *life, const char *id, struct life
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         struct proc_id *ids = NULL;
-        size_t count = proc_find_by_env(entry, &ids);
+        size_t count = proc_find_by_env(entry, inside, &ids);
         for (size_t j = 0; steps[i].sig != 0 && j < count; j++)
             proc_signal(&ids[j], steps[i].sig);
         if (steps[i].sig == SIGTERM)
@@ -74,9 +75,15 @@ static void sweep_processes(const struct life *life, const char *id, struct life
         if (count > 0)
             (void)proc_wait_gone(ids, count, steps[i].wait_ms);
         free(ids);
-        if (count == 0 && i > 0)
+        if (count == 0)
             return;
     }
+}
+
+void life_sweep(const struct life *life, const char *id)
+{
+    struct life_end end = {.was = false};
+    sweep_processes(life, id, false, &end);
 }
 
 /* Ends tmux session and processes. */
@@ -90,14 +97,20 @@ static int bring_down(const struct life *life, const char *socket, const struct 
         return -1;
     struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
     size_t alive = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!panes[i].dead && panes[i].pid != getpid())
+    bool inside = false; /* an agent may stop its own team */
+    for (size_t i = 0; i < count; i++) {
+        if (panes[i].dead)
+            continue;
+        if (proc_is_ancestor(panes[i].pid))
+            inside = true; /* it may be waiting for this process */
+        else
             alive += proc_identify(panes[i].pid, &ids[alive]);
+    }
     free(panes);
     int rc = tmux_kill(socket, live->target, live->id, err);
     if (rc == 0) {
         (void)proc_wait_gone(ids, alive, config_seconds(life->config, SETTING_HANGUP) * 1000);
-        sweep_processes(life, live->id, end);
+        sweep_processes(life, live->id, inside, end);
     }
     free(ids);
     return rc;
@@ -112,8 +125,10 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
         return -1;
     end->was = live == NULL && session->status != STATUS_ACTIVE;
-    if (end->was)
+    if (end->was) { /* but perhaps by a stop that was killed half way */
+        sweep_processes(life, session->id, false, end);
         return 0;
+    }
     session->status = STATUS_STOPPED;
     session->stopped = time(NULL);
     if (live != NULL && live->activity > session->activity)
@@ -122,7 +137,7 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (rc == 0 && live != NULL)
         rc = bring_down(life, session->tmux_socket, live, end, err);
     else if (rc == 0)
-        sweep_processes(life, session->id, end); /* tmux crashed; its agents may not have */
+        sweep_processes(life, session->id, false, end); /* tmux crashed; its agents may not have */
     if (rc == 0) {
         launch_drop_env(dir);
         workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
@@ -195,7 +210,10 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     if (survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
         return -1;
     tmux_sessions_free(live, live != NULL);
-    return live != NULL ? is_running(id, err) : 0;
+    if (live != NULL)
+        return is_running(id, err);
+    sweep_processes(life, id, false, &end); /* none may outlive its workspace */
+    return 0;
 }
 
 /* What can be left of a session without a workspace: a row, a tmux session. */
