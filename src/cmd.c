@@ -182,12 +182,11 @@ static int open_root(struct call *call, struct err *err)
 {
     unsigned flags = call->cmd->flags;
     _cleanup_free_ char *path = NULL;
-    bool is_default = false;
     bool made = false;
 
-    if (root_find(call->root_path, &path, &is_default, err) == -1)
+    if (root_find(call->root_path, &path, &call->origin, err) == -1)
         return -1;
-    if (is_default && !root_exists(path)) {
+    if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
         if ((flags & CMD_NO_ROOT_OK) != 0)
             return config_load(NULL, (flags & CMD_PRESETS) != 0, &call->config, err);
         if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)

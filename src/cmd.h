@@ -66,6 +66,7 @@ struct call {
     const char *session; /* what names the session, where CMD_SESSION; NULL: nothing does */
     const char *root_path; /* --root, or NULL */
     bool has_root;
+    enum root_origin origin;
     struct root root;
     struct config config;
 };

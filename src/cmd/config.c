@@ -9,8 +9,10 @@ static void print_json(const struct call *call)
     char name[64];
 
     json_open(&out, NULL, '{');
-    if (call->has_root)
+    if (call->has_root) {
         json_put(&out, "root", call->root.path);
+        json_put(&out, "rootOrigin", root_origin_name(call->origin));
+    }
     json_open(&out, "settings", '[');
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         json_open(&out, NULL, '{');
@@ -40,7 +42,7 @@ static int run_config(struct call *call, struct err *err)
     if (call->has_root) {
         table_add(&table, "root", NULL);
         table_add(&table, call->root.path, NULL);
-        table_add(&table, call->root_path != NULL ? "--root" : "search", NULL);
+        table_add(&table, root_origin_name(call->origin), NULL);
     }
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         const char *value = call->config.settings[i].text;

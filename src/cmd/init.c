@@ -9,12 +9,12 @@ static int run_init(struct call *call, struct err *err)
 {
     _cleanup_free_ char *found = NULL;
     _cleanup_str_ struct str safe = STR_INIT;
-    bool is_default;
+    enum root_origin origin;
     bool made = false;
 
     if (call->operand_count > 0)
         found = mem_dup(call->operands[0]);
-    else if (root_find(call->root_path, &found, &is_default, err) == -1)
+    else if (root_find(call->root_path, &found, &origin, err) == -1)
         return -1;
     if (found[0] == '\0')
         return err_set(err, MAS_USAGE, "cannot make a root: the directory's name is empty");

@@ -102,13 +102,15 @@ static int run_list(struct call *call, struct err *err)
         return -1;
     if (survey.index.broken != NULL)
         err_warn("the index was made anew from the workspaces: %s", survey.index.broken);
-    for (size_t i = 0; call->quiet && i < survey.count; i++)
-        if (is_wanted(call, &survey.views[i]))
-            printf("%s\n", survey.views[i].row.id);
-    if (call->json)
+    if (call->quiet) {
+        for (size_t i = 0; i < survey.count; i++)
+            if (is_wanted(call, &survey.views[i]))
+                printf("%s\n", survey.views[i].row.id);
+    } else if (call->json) {
         print_json(call, &survey);
-    else if (!call->quiet)
+    } else {
         print_table(call, &survey);
+    }
     return 0;
 }
 

@@ -68,12 +68,17 @@ void table_free(struct table *table)
     *table = (struct table){.columns = table->columns};
 }
 
+/* Asked for each cell, so the answer is kept. */
 static bool has_colour(void)
 {
-    const char *no = getenv("NO_COLOR");
-    const char *term = getenv("TERM");
-    return (no == NULL || no[0] == '\0') && isatty(STDOUT_FILENO) != 0 && term != NULL &&
-           strcmp(term, "dumb") != 0;
+    static int known = -1;
+    if (known == -1) {
+        const char *no = getenv("NO_COLOR");
+        const char *term = getenv("TERM");
+        known = (no == NULL || no[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
+                isatty(STDOUT_FILENO) != 0;
+    }
+    return known == 1;
 }
 
 const char *colour_of(enum status status, bool crashed)

@@ -373,16 +373,15 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
 
     for (size_t i = 0; i < survey->count; i++) {
         const struct view *view = &survey->views[i];
-        struct life_end end = {.was = false};
-        struct err why = ERR_INIT;
         size_t j = 0;
         while (ids != NULL && ids[j] != NULL && strcmp(ids[j], view->row.id) != 0)
             j++;
         if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing)
             continue;
-        int rc = doctor->fix ? life_stop(&life, view->row.id, &end, &why) : 0;
-        add_mended(doctor, view->row.id, "it does not run, but processes of its agents do", rc,
-                   &why);
+        if (doctor->fix)
+            life_sweep(&life, view->row.id);
+        add_mended(doctor, view->row.id, "it does not run, but processes of its agents do", 0,
+                   NULL);
     }
 }
 

@@ -405,50 +405,61 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name,
     return 0;
 }
 
-/* Copies all lines but that of `id` behind what is in *to; false where the file is no good. */
-static bool copy_lines(const char *text, size_t len, const char *id, struct str *to)
+static void add_separator(struct str *to)
+{
+    if (to->len > strlen(head))
+        str_addn(to, ",\n", 2);
+}
+
+/* Copies all lines behind what is in *to, with `row` in the place of that of `id`, or at the end
+ * (NULL: without it). false where the file is no good. */
+static bool copy_lines(const char *text, size_t len, const char *id, const struct str *row,
+                       struct str *to)
 {
     const char *at = text + strlen(head);
     const char *end = text + len;
     _cleanup_free_ char *key = mem_printf("\"%s\":\"%s\"", members[M_ID], id);
     bool bad = false;
+    bool put = row == NULL;
+    const char *next;
     size_t line_len;
 
     if (!str_starts(text, head))
         return false;
-    for (;;) {
-        const char *next = next_line(at, end, &line_len, &bad);
-        if (next == NULL)
-            return !bad && is_tail(at);
+    while ((next = next_line(at, end, &line_len, &bad)) != NULL) {
+        bool is_it = memmem(at, line_len, key, strlen(key)) != NULL;
         if (at[0] != '{' || at[line_len - 1] != '}')
             return false;
-        if (memmem(at, line_len, key, strlen(key)) == NULL) {
-            if (to->len > strlen(head))
-                str_addn(to, ",\n", 2);
-            str_addn(to, at, line_len);
+        if (!is_it || !put) {
+            add_separator(to);
+            str_addn(to, is_it ? row->data : at, is_it ? row->len : line_len);
+            put = put || is_it;
         }
         at = next;
     }
+    if (!put) {
+        add_separator(to);
+        str_addn(to, row->data, row->len);
+    }
+    return !bad && is_tail(at);
 }
 
 int index_update(const struct root *root, const char *id, const struct session *session,
                  struct err *err)
 {
     _cleanup_free_ char *text = NULL;
+    _cleanup_str_ struct str row = STR_INIT;
     _cleanup_str_ struct str to = STR_INIT;
     struct err ignored = ERR_INIT;
     size_t len = 0;
 
     bool there = file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, &ignored) == 0;
-    str_reserve(&to, len + 4096);
+    if (session != NULL)
+        put_row(root, session, &row);
+    str_reserve(&to, len + row.len + 4096);
     str_add(&to, head);
-    if (!there || !copy_lines(text, len, id, &to))
+    if (!there || !copy_lines(text, len, id, session != NULL ? &row : NULL, &to))
         return index_rebuild(root, err); /* the workspace itself is in place already, or gone */
-    if (session != NULL) {
-        if (to.len > strlen(head))
-            str_addn(&to, ",\n", 2);
-        put_row(root, session, &to);
-    }
     if (to.len > strlen(head))
         str_addc(&to, '\n');
     put_tail(&to);

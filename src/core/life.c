@@ -15,9 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lengths of a session's tmux name: 8 digits of the id, more where another session has those. */
-static const size_t name_digits[] = {8, 13, 18, 23, 36};
-
 enum { SERVER_EXIT_MS = 2000 };
 
 static bool interrupted(const struct life *life)
@@ -29,8 +26,8 @@ static bool interrupted(const struct life *life)
 static int choose_tmux_name(const struct life *life, struct session *session, size_t from,
                             const char *name, struct index_facts *facts, struct err *err)
 {
-    for (size_t i = from; i < ARRAY_LEN(name_digits); i++) {
-        _cleanup_free_ char *tmux_name = session_tmux_name(session->id, name_digits[i]);
+    for (size_t i = from; i < ARRAY_LEN(session_name_digits); i++) {
+        _cleanup_free_ char *tmux_name = session_tmux_name(session->id, session_name_digits[i]);
         char *socket = NULL;
         if (index_ask(life->root, tmux_name, name, facts, err) == -1)
             return -1;
@@ -306,7 +303,7 @@ static void normalise_tmux_name(struct session *session)
     if (str_is_word(session->tmux_name, TMUX_NAME_MAX))
         return;
     free(session->tmux_name);
-    session->tmux_name = session_tmux_name(session->id, name_digits[0]);
+    session->tmux_name = session_tmux_name(session->id, session_name_digits[0]);
 }
 
 static int start_stopped(const struct life *life, int dir, struct session *session, struct err *err)
@@ -317,8 +314,11 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     _cleanup_free_ char *program = NULL;
     struct err ignored = ERR_INIT;
 
-    if (workspace_load_team(dir, &team, err) == -1 ||
-        launch_check(life->config, &team, err) == -1 || tmux_program(&program, err) == -1 ||
+    if (workspace_load_team(dir, &team, err) == -1) {
+        (void)err_wrap(err, "cannot start session '%s'", session->id);
+        return err_hint(err, "see what can be mended with: mas doctor");
+    }
+    if (launch_check(life->config, &team, err) == -1 || tmux_program(&program, err) == -1 ||
         tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
     life_sweep(life, session->id); /* no agent runs twice */

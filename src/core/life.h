@@ -48,6 +48,9 @@ struct life_end {
 /* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes. */
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
 
+/* Ends the processes that a session which does not run has left. */
+void life_sweep(const struct life *life, const char *id);
+
 /* Ends a tmux session that has no workspace, with what is left of its processes. */
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);
 

@@ -17,7 +17,4 @@ int life_load(const struct life *life, int dir, const char *id, const char *what
 /* Writes metadata and row of a session whose lock is held. */
 int life_record(const struct life *life, int dir, const struct session *session, struct err *err);
 
-/* Ends the processes that a session which does not run has left. */
-void life_sweep(const struct life *life, const char *id);
-
 #endif

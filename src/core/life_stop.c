@@ -158,13 +158,20 @@ int life_end_orphan(const struct life *life, const char *socket, const char *id,
     return rc;
 }
 
-/* Ends the tmux session of an id whose metadata cannot be read, on the server of the settings. */
+/* Ends the team of an id whose metadata cannot be read, wherever it runs. */
 static int stop_unknown(const struct life *life, const char *id, struct err *err)
 {
     _cleanup_free_ char *socket = NULL;
-    if (tmux_shared_socket(life->config, &socket, err) == -1)
+    struct tmux_session *live = NULL;
+    struct life_end end = {.was = false};
+
+    if (survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1)
         return -1;
-    return life_end_orphan(life, socket, id, err);
+    int rc = live != NULL ? bring_down(life, socket, live, &end, err) : 0;
+    tmux_sessions_free(live, live != NULL);
+    if (rc == 0)
+        life_sweep(life, id);
+    return rc;
 }
 
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err)
@@ -221,17 +228,14 @@ static int remove_rest(const struct life *life, const char *id, bool force, stru
 {
     _cleanup_free_ char *socket = NULL;
     struct tmux_session *live = NULL;
-    struct life_end end = {.was = false};
     _cleanup_close_ int lock = -1;
 
-    if (tmux_shared_socket(life->config, &socket, err) == -1 ||
-        survey_find_live(life->root, socket, id, &live, err) == -1)
+    if (!force && survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1)
         return -1;
-    int rc = live == NULL ? 0
-             : !force     ? is_running(id, err)
-                          : bring_down(life, socket, live, &end, err);
     tmux_sessions_free(live, live != NULL);
-    if (rc == -1 || root_lock(life->root, &lock, err) == -1)
+    if (live != NULL)
+        return is_running(id, err);
+    if ((force && stop_unknown(life, id, err) == -1) || root_lock(life->root, &lock, err) == -1)
         return -1;
     return index_update(life->root, id, NULL, err);
 }

@@ -47,31 +47,35 @@ static const char *home_dir(void)
     return pw != NULL ? pw->pw_dir : NULL;
 }
 
-int root_find(const char *option, char **ret, bool *ret_default, struct err *err)
+const char *root_origin_name(enum root_origin origin)
 {
-    const char *given = option != NULL ? option : getenv("MAS_ROOT");
-    if (given != NULL && given[0] != '\0') {
-        *ret = mem_dup(given);
-        *ret_default = false;
-        return 0;
-    }
-    if (option != NULL)
-        return err_set(err, MAS_USAGE, "cannot use root '': it is empty");
-    char *above = find_above();
-    if (above != NULL) {
-        *ret = above;
-        *ret_default = false;
-        return 0;
-    }
+    static const char *const names[] = {"--root", "MAS_ROOT", "current directory", "default"};
+    return names[origin];
+}
+
+int root_find(const char *option, char **ret, enum root_origin *ret_origin, struct err *err)
+{
+    const char *set = getenv("MAS_ROOT");
     const char *data = getenv("XDG_DATA_HOME");
     const char *home = home_dir();
+
+    if (option != NULL && option[0] == '\0')
+        return err_set(err, MAS_USAGE, "cannot use root '': it is empty");
+    *ret_origin = option != NULL ? ROOT_OPTION : ROOT_ENV;
+    *ret = mem_dup(option != NULL ? option : set != NULL && set[0] != '\0' ? set : NULL);
+    if (*ret != NULL)
+        return 0;
+    *ret_origin = ROOT_ABOVE;
+    *ret = find_above();
+    if (*ret != NULL)
+        return 0;
+    *ret_origin = ROOT_DEFAULT;
     if (data != NULL && data[0] == '/')
         *ret = mem_printf("%s/mas", data);
     else if (home != NULL)
         *ret = mem_printf("%s/.local/share/mas", home);
     else
         return err_set(err, MAS_FAILED, "cannot find a root: neither MAS_ROOT nor HOME is set");
-    *ret_default = true;
     return 0;
 }
 

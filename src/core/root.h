@@ -28,12 +28,18 @@ struct root {
         .fd = -1, .sessions = -1                                                                   \
     }
 
-/*
- * Says where the root is: `option` (--root), $MAS_ROOT, the nearest directory at or above the
- * current one with a mas.ini, or the user's data directory; only in the last case *ret_default is
- * true and the root may not exist yet. *ret is the caller's.
- */
-int root_find(const char *option, char **ret, bool *ret_default, struct err *err);
+/* How a root was found. */
+enum root_origin {
+    ROOT_OPTION, /* --root */
+    ROOT_ENV, /* $MAS_ROOT */
+    ROOT_ABOVE, /* the nearest directory at or above the current one with a mas.ini */
+    ROOT_DEFAULT, /* the user's data directory; it may not exist yet */
+};
+
+/* Says where the root is, by the first of these that there is. `option` is --root or NULL; *ret is
+ * the caller's. */
+int root_find(const char *option, char **ret, enum root_origin *ret_origin, struct err *err);
+const char *root_origin_name(enum root_origin origin);
 
 /* Opens a root that exists and makes sessions/ where it is missing. It, sessions/ and mas.ini must
  * belong to this user and sessions/ must be no link. Release with root_close(). */

@@ -12,6 +12,8 @@
 static const char *const status_names[STATUS_COUNT] = {"active", "stopped", "error"};
 static const char *const mode_names[MODE_COUNT] = {"isolated", "legacy"};
 
+const size_t session_name_digits[NAME_LENGTHS] = {8, 13, 18, 23, 36};
+
 const char *status_name(enum status status)
 {
     return status_names[status];

@@ -64,6 +64,10 @@ bool mode_parse(const char *text, enum mode *ret);
 /* NULL for a good session name, else what a good one is. */
 const char *session_check_name(const char *name);
 
+/* Lengths of a session's tmux name: 8 digits of the id, more where another session has those. */
+enum { NAME_LENGTHS = 5 };
+extern const size_t session_name_digits[NAME_LENGTHS];
+
 /* tmux's name for a session: "mas-" and the first `digits` characters of the id. */
 char *session_tmux_name(const char *id, size_t digits);
 

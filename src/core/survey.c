@@ -19,6 +19,9 @@ struct server {
     struct tmux_session *sessions;
     size_t count;
     char *failure; /* why it could not be asked; NULL */
+    struct proc proc; /* the client that asks, while `asking` */
+    bool begun;
+    bool asking;
 };
 
 /* true if the tmux session is this root's: it says so, or it names a place where the session no
@@ -50,30 +53,42 @@ static void keep_ours(const struct root *root, struct server *server)
     server->count = kept;
 }
 
-/* Asks up to SERVERS_AT_ONCE servers at the same time. */
-static void ask(const struct root *root, struct server *servers, size_t count)
+/* Begins to ask a server, once; one that does not answer its socket has no sessions. */
+static void begin(struct server *server)
 {
-    struct proc procs[SERVERS_AT_ONCE];
-    bool started[SERVERS_AT_ONCE];
+    struct err err = ERR_INIT;
+    pid_t pid;
 
+    if (server->begun)
+        return;
+    server->begun = true;
+    if (!tmux_is_alive(server->socket, &pid))
+        return;
+    server->asking = tmux_list_start(server->socket, &server->proc, &err) == 0;
+    if (!server->asking)
+        server->failure = mem_dup(err.text);
+}
+
+static void collect(const struct root *root, struct server *server)
+{
+    struct err err = ERR_INIT;
+
+    if (!server->asking)
+        return;
+    server->asking = false; /* root NULL: only taken to its end */
+    if (tmux_list_finish(&server->proc, &server->sessions, &server->count, &err) == -1)
+        server->failure = mem_dup(err.text);
+    else if (root != NULL)
+        keep_ours(root, server);
+}
+
+/* Asks all servers, SERVERS_AT_ONCE of them at the same time. */
+static void ask_all(const struct root *root, struct server *servers, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
-        struct err err = ERR_INIT;
-        pid_t pid;
-        started[i] = false;
-        if (!tmux_is_alive(servers[i].socket, &pid))
-            continue;
-        started[i] = tmux_list_start(servers[i].socket, &procs[i], &err) == 0;
-        if (!started[i])
-            servers[i].failure = mem_dup(err.text);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct err err = ERR_INIT;
-        if (!started[i])
-            continue;
-        if (tmux_list_finish(&procs[i], &servers[i].sessions, &servers[i].count, &err) == -1)
-            servers[i].failure = mem_dup(err.text);
-        else
-            keep_ours(root, &servers[i]);
+        for (size_t j = i; j < count && j < i + SERVERS_AT_ONCE; j++)
+            begin(&servers[j]);
+        collect(root, &servers[i]);
     }
 }
 
@@ -84,6 +99,15 @@ static void add_server(struct survey *survey, const char *socket)
             return;
     survey->servers = mem_grow(survey->servers, survey->server_count + 1, sizeof *survey->servers);
     survey->servers[survey->server_count++] = (struct server){.socket = mem_dup(socket)};
+}
+
+/* A session that cannot say where it runs may be on a server of its own. */
+static void add_own_server(struct survey *survey, const char *tmux_name)
+{
+    char *socket = NULL;
+    if (tmux_own_socket(tmux_name, &socket) && access(socket, F_OK) == 0)
+        add_server(survey, socket);
+    free(socket);
 }
 
 static void set_error(struct view *view, const char *reason)
@@ -106,6 +130,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     }
     if (session_load(root, dir, view->row.id, &session, &err) == -1) {
         set_error(view, err.text);
+        add_own_server(survey, view->row.tmux_name);
         return;
     }
     view->socket = mem_dup(session.tmux_socket);
@@ -138,33 +163,33 @@ static void compute(struct survey *survey, struct view *view)
         }
 }
 
+/* Oldest first; of those made in the same second the one that comes first in the index. */
 static int compare_views(const void *a, const void *b)
 {
     const struct view *x = a;
     const struct view *y = b;
     int order = strcmp(x->row.created, y->row.created);
-    return order != 0 ? order : strcmp(x->row.id, y->row.id);
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Where a view of this id is, by a table of the views' ids that is sorted once. */
-struct by_id {
-    const char *id;
-    size_t view;
-};
-
-static int compare_ids(const void *a, const void *b)
+/* Rows stand in that order nearly always. */
+static void sort_views(struct survey *survey)
 {
-    const struct by_id *x = a;
-    const struct by_id *y = b;
-    return strcmp(x->id, y->id);
+    size_t i = 1;
+    while (i < survey->count && compare_views(&survey->views[i - 1], &survey->views[i]) <= 0)
+        i++;
+    if (i < survey->count)
+        qsort(survey->views, survey->count, sizeof *survey->views, compare_views);
 }
 
 static struct view *add_view(struct survey *survey, const struct row *row)
 {
-    struct view *view = &survey->views[survey->count++];
-    *view = (struct view){.row = *row, .status = row->status};
-    if (row->missing)
+    struct view *view = &survey->views[survey->count];
+    *view = (struct view){.row = *row, .status = row->status, .place = survey->count++};
+    if (row->missing) {
         set_error(view, "its workspace is missing");
+        add_own_server(survey, row->tmux_name);
+    }
     return view;
 }
 
@@ -184,40 +209,67 @@ static void add_orphan(struct survey *survey, const struct tmux_session *live, c
     view->live_socket = socket;
 }
 
+/* A tmux session and where it is, in a table that is sorted by id. */
+struct found {
+    const struct tmux_session *session;
+    const char *socket;
+    bool matched;
+};
+
+static int compare_found(const void *a, const void *b)
+{
+    const struct found *x = a;
+    const struct found *y = b;
+    return strcmp(x->session->id, y->session->id);
+}
+
+static int compare_id(const void *id, const void *found)
+{
+    return strcmp(id, ((const struct found *)found)->session->id);
+}
+
+/* Gives a view its tmux session: the one on the server that its metadata names. */
+static void match_view(const struct root *root, struct survey *survey, enum survey_depth depth,
+                       struct view *view, struct found *table, size_t live)
+{
+    struct found *at = bsearch(view->row.id, table, live, sizeof *table, compare_id);
+    if (at == NULL)
+        return;
+    if (view->socket == NULL && depth == SURVEY_LIVE && !view->row.missing)
+        check_workspace(root, survey, view);
+    while (at > table && strcmp(at[-1].session->id, view->row.id) == 0)
+        at--;
+    for (; at < table + live && strcmp(at->session->id, view->row.id) == 0; at++) {
+        at->matched = true;
+        if (view->socket != NULL && strcmp(view->socket, at->socket) != 0)
+            continue; /* a copy on a server that is not its own */
+        view->live = at->session;
+        view->live_socket = at->socket;
+    }
+}
+
 static void match_live(const struct root *root, struct survey *survey, enum survey_depth depth)
 {
-    size_t known = survey->count;
-    struct by_id *table = mem_alloc((known + 1) * sizeof *table);
+    size_t rows = survey->count;
     size_t live = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < survey->server_count; i++)
         live += survey->servers[i].count;
-    if (live > 0) {
-        survey->views = mem_grow(survey->views, known + live, sizeof *survey->views);
-        for (size_t i = 0; i < known; i++)
-            table[i] = (struct by_id){.id = survey->views[i].row.id, .view = i};
-        qsort(table, known, sizeof *table, compare_ids);
-    }
-    size_t servers = survey->server_count; /* what a late check finds is asked no more */
-    for (size_t i = 0; i < servers; i++) {
-        for (size_t j = 0; j < survey->servers[i].count; j++) {
-            const struct tmux_session *session = &survey->servers[i].sessions[j];
-            const char *socket = survey->servers[i].socket;
-            struct by_id key = {.id = session->id};
-            const struct by_id *at = bsearch(&key, table, known, sizeof *table, compare_ids);
-            if (at == NULL) {
-                add_orphan(survey, session, socket);
-                continue;
-            }
-            struct view *view = &survey->views[at->view];
-            if (view->socket == NULL && depth == SURVEY_LIVE && !view->row.missing)
-                check_workspace(root, survey, view);
-            if (view->socket != NULL && strcmp(view->socket, socket) != 0)
-                continue; /* a copy on a server that is not its own */
-            view->live = session;
-            view->live_socket = survey->servers[i].socket;
-        }
-    }
+    if (live == 0)
+        return;
+    struct found *table = mem_alloc(live * sizeof *table);
+    for (size_t i = 0; i < survey->server_count; i++)
+        for (size_t j = 0; j < survey->servers[i].count; j++)
+            table[n++] = (struct found){.session = &survey->servers[i].sessions[j],
+                                        .socket = survey->servers[i].socket};
+    qsort(table, live, sizeof *table, compare_found);
+    survey->views = mem_grow(survey->views, rows + live, sizeof *survey->views);
+    for (size_t i = 0; i < rows; i++)
+        match_view(root, survey, depth, &survey->views[i], table, live);
+    for (size_t i = 0; i < live; i++)
+        if (!table[i].matched)
+            add_orphan(survey, table[i].session, table[i].socket);
     free(table);
 }
 
@@ -227,10 +279,12 @@ int survey_take(const struct root *root, const struct config *config, enum surve
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     _cleanup_free_ char *socket = NULL;
 
-    if (tmux_shared_socket(config, &socket, err) == -1 ||
-        index_read(root, depth == SURVEY_ALL, &survey.index, err) == -1)
+    if (tmux_shared_socket(config, &socket, err) == -1)
         return -1;
     add_server(&survey, socket);
+    begin(&survey.servers[0]); /* tmux works while the index is read */
+    if (index_read(root, depth == SURVEY_ALL, &survey.index, err) == -1)
+        return -1;
     survey.views = mem_alloc((survey.index.count + 1) * sizeof *survey.views);
     for (size_t i = 0; i < survey.index.count; i++) {
         const struct row *row = &survey.index.rows[i];
@@ -238,14 +292,11 @@ int survey_take(const struct root *root, const struct config *config, enum surve
         if (!row->missing && (depth == SURVEY_ALL || row->status != STATUS_STOPPED))
             check_workspace(root, &survey, view);
     }
-    for (size_t i = 0; i < survey.server_count; i += SERVERS_AT_ONCE) {
-        size_t left = survey.server_count - i;
-        ask(root, survey.servers + i, left < SERVERS_AT_ONCE ? left : SERVERS_AT_ONCE);
-    }
+    ask_all(root, survey.servers, survey.server_count);
     match_live(root, &survey, depth);
     for (size_t i = 0; i < survey.count; i++)
         compute(&survey, &survey.views[i]);
-    qsort(survey.views, survey.count, sizeof *survey.views, compare_views);
+    sort_views(&survey);
     *ret = survey;
     survey = (struct survey)SURVEY_INIT;
     return 0;
@@ -258,6 +309,7 @@ void survey_free(struct survey *survey)
         free(survey->views[i].socket);
     }
     for (size_t i = 0; i < survey->server_count; i++) {
+        collect(NULL, &survey->servers[i]);
         tmux_sessions_free(survey->servers[i].sessions, survey->servers[i].count);
         free(survey->servers[i].socket);
         free(survey->servers[i].failure);
@@ -304,7 +356,7 @@ int survey_find_live(const struct root *root, const char *socket, const char *id
     struct server server = {.socket = mem_dup(socket)};
     struct tmux_session *found = NULL;
 
-    ask(root, &server, 1);
+    ask_all(root, &server, 1);
     free(server.socket);
     if (server.failure != NULL) {
         int rc = err_set(err, MAS_TMUX, "%s", server.failure);
@@ -323,6 +375,31 @@ int survey_find_live(const struct root *root, const char *socket, const char *id
     tmux_sessions_free(server.sessions, server.count);
     *ret_live = found;
     return 0;
+}
+
+int survey_find_anywhere(const struct root *root, const struct config *config, const char *id,
+                         char **ret_socket, struct tmux_session **ret_live, struct err *err)
+{
+    struct tmux_session *live = NULL;
+    char *socket = NULL;
+
+    if (tmux_shared_socket(config, &socket, err) == -1)
+        return -1;
+    int rc = survey_find_live(root, socket, id, &live, err);
+    for (size_t i = 0; rc == 0 && live == NULL && i < NAME_LENGTHS; i++) {
+        _cleanup_free_ char *name = session_tmux_name(id, session_name_digits[i]);
+        free(socket);
+        socket = NULL;
+        if (tmux_own_socket(name, &socket))
+            rc = survey_find_live(root, socket, id, &live, err);
+    }
+    if (rc == 0)
+        *ret_live = live;
+    if (rc == 0 && live != NULL)
+        *ret_socket = socket;
+    else
+        free(socket);
+    return rc;
 }
 
 /* Ways in which a text can mean a row, the most exact first. */

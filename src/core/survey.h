@@ -28,6 +28,7 @@ struct view {
     char *socket; /* TMUX_SOCKET, where the metadata was read, else NULL */
     const struct tmux_session *live; /* NULL where no tmux session is there */
     const char *live_socket; /* the server it is on */
+    size_t place; /* in the index */
 };
 
 struct server; /* in survey.c */
@@ -64,6 +65,11 @@ time_t view_activity(const struct view *view);
  * caller's, with tmux_sessions_free(.., 1). */
 int survey_find_live(const struct root *root, const char *socket, const char *id,
                      struct tmux_session **ret_live, struct err *err);
+
+/* The same for a session that cannot say where it runs: on the shared server of the settings, or on
+ * one of its own. *ret_socket is the caller's where one was found. */
+int survey_find_anywhere(const struct root *root, const struct config *config, const char *id,
+                         char **ret_socket, struct tmux_session **ret_live, struct err *err);
 
 /*
  * Finds the session that a user means: a full id, a tmux name, a session name, a unique prefix of 4

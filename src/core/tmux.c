@@ -76,6 +76,12 @@ int tmux_socket(const struct config *config, const char *tmux_name, char **ret, 
     return tmux_shared_socket(config, ret, err);
 }
 
+bool tmux_own_socket(const char *tmux_name, char **ret)
+{
+    struct err ignored = ERR_INIT;
+    return str_is_word(tmux_name, TMUX_NAME_MAX) && named_socket(tmux_name, ret, &ignored) == 0;
+}
+
 bool tmux_is_alive(const char *socket_path, pid_t *ret_pid)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};

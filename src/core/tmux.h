@@ -33,6 +33,9 @@ int tmux_socket(const struct config *config, const char *tmux_name, char **ret, 
 /* The shared server's, whatever the setting says. */
 int tmux_shared_socket(const struct config *config, char **ret, struct err *err);
 
+/* That of a server of its own for a session of this tmux name; false where it can have none. */
+bool tmux_own_socket(const char *tmux_name, char **ret);
+
 /* true if a server answers on the socket; *ret_pid is its process. */
 bool tmux_is_alive(const char *socket, pid_t *ret_pid);
 
