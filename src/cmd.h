@@ -16,7 +16,16 @@
 #include <stddef.h>
 
 /* What the completion of a shell offers for an option's value or an operand. */
-enum offer { OFFER_NONE, OFFER_FILE, OFFER_DIR, OFFER_SESSION, OFFER_TEMPLATE, OFFER_PRESET };
+enum offer {
+    OFFER_NONE,
+    OFFER_FILE,
+    OFFER_DIR,
+    OFFER_SESSION,
+    OFFER_TEMPLATE,
+    OFFER_PRESET,
+    OFFER_COMMAND,
+    OFFER_SHELL
+};
 
 struct opt {
     char letter; /* 0: only long */
@@ -87,7 +96,8 @@ const char *call_opt(const struct call *call, const char *name);
 /* The id of call->session, or with none named `fallback` (may be NULL: then it is an error). */
 int call_select(const struct call *call, const char *text, char ret[37], struct err *err);
 
-extern const struct cmd cmd_attach, cmd_completion, cmd_config, cmd_doctor, cmd_env, cmd_help,
-    cmd_host, cmd_init, cmd_list, cmd_new, cmd_rm, cmd_show, cmd_start, cmd_stop, cmd_version;
+extern const struct cmd cmd_attach, cmd_complete, cmd_completion, cmd_config, cmd_doctor, cmd_env,
+    cmd_help, cmd_host, cmd_init, cmd_list, cmd_new, cmd_rm, cmd_show, cmd_start, cmd_stop,
+    cmd_version;
 
 #endif

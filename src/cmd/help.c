@@ -19,5 +19,6 @@ const struct cmd cmd_help = {
     .operands = " [COMMAND]",
     .summary = "show how to use mas or one of its commands",
     .operands_max = 1,
+    .offer = OFFER_COMMAND,
     .run = run_help,
 };
