@@ -66,13 +66,13 @@ int file_write_all(int fd, const void *bytes, size_t len)
 static int open_new(int dir, const char *name, int flags, mode_t mode)
 {
     int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
-    if (fd != -1 && fchmod(fd, mode) == -1) {
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        return -1;
-    }
-    return fd;
+    if (fd == -1 || fchmod(fd, mode) == 0)
+        return fd;
+    int saved = errno;
+    (void)close(fd);
+    (void)unlinkat(dir, name, 0);
+    errno = saved;
+    return -1;
 }
 
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
@@ -190,5 +190,7 @@ int file_lock(int dir, const char *name, int wait_ms, const char *what, const ch
 bool file_is_locked(int dir, const char *name)
 {
     _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    return fd != -1 && flock(fd, LOCK_SH | LOCK_NB) == -1 && errno == EWOULDBLOCK;
+    if (fd == -1)
+        return errno != ENOENT; /* it cannot be told: better not to touch what it guards */
+    return flock(fd, LOCK_SH | LOCK_NB) == -1;
 }

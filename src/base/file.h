@@ -46,7 +46,8 @@ enum { LOCK_TRY = 0, LOCK_FOREVER = -1 }; /* or milliseconds to wait */
 int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
               int *ret_fd, struct err *err);
 
-/* true if somebody holds the lock on this file now; false where it is free or missing. */
+/* true if somebody holds the lock on this file now, or if that cannot be told; false where it is
+ * free or missing. */
 bool file_is_locked(int dir, const char *name);
 
 #endif

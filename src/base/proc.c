@@ -103,35 +103,34 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
     return 0;
 }
 
-/* Reads what is there. Closes and forgets *fd at its end. -1 if it is more than `max` bytes. */
-static int drain(int *fd, struct str *to, size_t max)
+/* Reads what is there. Closes and forgets *fd at its end. NULL, or what is wrong. */
+static const char *drain(int *fd, struct str *to, size_t max)
 {
-    for (;;) {
-        if (*fd == -1)
-            return 0;
+    while (*fd != -1) {
         str_reserve(to, CHUNK);
         ssize_t n = read(*fd, to->data + to->len, CHUNK - 1);
         if (n == -1 && errno == EINTR)
             continue;
-        if (n == -1 && errno == EAGAIN)
-            return 0;
-        if (n <= 0) {
+        if (n == -1)
+            return errno == EAGAIN ? NULL : "cannot read what it prints";
+        if (n == 0) {
             fd_closep(fd);
             *fd = -1;
-            return 0;
+            return NULL;
         }
         to->len += (size_t)n;
         to->data[to->len] = '\0';
         if (to->len > max)
-            return -1;
+            return "it prints too much";
     }
+    return NULL;
 }
 
+/* Reads what it says on stderr; more than STDERR_MAX is dropped. */
 static void drain_errors(struct proc *proc, struct str *to)
 {
-    size_t was = to->len;
-    if (drain(&proc->err, to, STDERR_MAX) == -1 && to->len > STDERR_MAX) {
-        to->len = was > STDERR_MAX ? was : STDERR_MAX;
+    while (drain(&proc->err, to, STDERR_MAX) != NULL && to->len > STDERR_MAX) {
+        to->len = STDERR_MAX;
         to->data[to->len] = '\0';
     }
 }
@@ -164,18 +163,19 @@ int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
             return end_early(proc, err, MAS_FAILED, "cannot wait for it");
         ended = fds[0].revents != 0;
         drain_errors(proc, &ret->err);
-        if (drain(&proc->out, &ret->out, proc->output_max) == -1)
-            return end_early(proc, err, MAS_FAILED, "it prints too much");
+        const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
+        if (wrong != NULL)
+            return end_early(proc, err, MAS_FAILED, wrong);
     }
     int status = 0;
     while (waitpid(proc->pid, &status, 0) == -1 && errno == EINTR)
         ;
     ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     drain_errors(proc, &ret->err);
-    int rc = drain(&proc->out, &ret->out, proc->output_max);
+    const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
     release(proc);
-    if (rc == -1)
-        return err_set(err, MAS_FAILED, "cannot run '%s': it prints too much", proc->file);
+    if (wrong != NULL)
+        return err_set(err, MAS_FAILED, "cannot run '%s': %s", proc->file, wrong);
     return 0;
 }
 

@@ -62,13 +62,20 @@ struct proc_id {
     uint64_t start; /* clock ticks after boot */
 };
 
+/* Which processes of this user are meant. An environment is what it was at their exec. */
+struct proc_query {
+    const char *entry; /* they have exactly this, e.g. "MAS_SESSION_ID=..." */
+    const char *key; /* and of this variable ("" where it is missing) a value */
+    bool (*accepts)(const char *value, void *arg); /* that this accepts */
+    void *arg;
+    bool with_ancestors; /* also those above this process */
+};
+
 /*
- * Lists the processes of this user (own ones, threads not counted) whose environment holds exactly
- * `entry` ("MAS_SESSION_ID=..."), as it was at their exec. tmux servers among them are left out
- * with all that runs in them, and so is this process; its ancestors are, unless `with_ancestors`.
- * The caller frees *ret.
+ * Lists them (threads are not counted). tmux servers among them are left out with all that runs in
+ * them, and so is this process. The caller frees *ret.
  */
-size_t proc_find_by_env(const char *entry, bool with_ancestors, struct proc_id **ret);
+size_t proc_find_by_env(const struct proc_query *query, struct proc_id **ret);
 /* The distinct values that `key` has in such environments. The caller frees with strv_free(). */
 char **proc_env_values(const char *key);
 /* true for this process, its parent, and so on. */

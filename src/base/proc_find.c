@@ -186,7 +186,20 @@ static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
     return false;
 }
 
-size_t proc_find_by_env(const char *entry, bool with_ancestors, struct proc_id **ret)
+/* true if the process's environment is one that the query means. */
+static bool is_meant(int proc_dir, pid_t pid, const struct proc_query *query)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *prefix = mem_printf("%s=", query->key);
+
+    const char *at = read_environ(proc_dir, pid, &text) ? find_entry(&text, query->entry) : NULL;
+    if (at == NULL || strcmp(at, query->entry) != 0)
+        return false;
+    const char *value = find_entry(&text, prefix);
+    return query->accepts(value != NULL ? value + strlen(prefix) : "", query->arg);
+}
+
+size_t proc_find_by_env(const struct proc_query *query, struct proc_id **ret)
 {
     struct proc_id *found = NULL;
     size_t count = 0;
@@ -195,9 +208,9 @@ size_t proc_find_by_env(const char *entry, bool with_ancestors, struct proc_id *
 
     while ((pid = next_own(dir)) != 0) {
         struct stat_line line;
-        if (!environ_holds(dirfd(dir), pid, entry) || pid == getpid() || !read_stat(pid, &line) ||
-            line.state == 'Z' || (!with_ancestors && proc_is_ancestor(pid)) ||
-            is_in_server(dirfd(dir), pid, entry))
+        if (!is_meant(dirfd(dir), pid, query) || pid == getpid() || !read_stat(pid, &line) ||
+            line.state == 'Z' || (!query->with_ancestors && proc_is_ancestor(pid)) ||
+            is_in_server(dirfd(dir), pid, query->entry))
             continue;
         found = mem_grow(found, count + 1, sizeof *found);
         found[count++] = (struct proc_id){.pid = pid, .start = line.start};

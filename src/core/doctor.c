@@ -219,7 +219,7 @@ static void check_socket(struct doctor *doctor, const struct session *session)
 
     if (strcmp(base, session->tmux_name) != 0 || lstat(session->tmux_socket, &st) == -1 ||
         !S_ISSOCK(st.st_mode) || st.st_uid != geteuid() ||
-        tmux_is_alive(session->tmux_socket, &pid))
+        tmux_is_alive(session->tmux_socket, &pid) != 0)
         return;
     int rc = doctor->fix ? unlink(session->tmux_socket) : 0;
     if (rc == -1)
@@ -376,7 +376,8 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
         size_t j = 0;
         while (ids != NULL && ids[j] != NULL && strcmp(ids[j], view->row.id) != 0)
             j++;
-        if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing)
+        if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing ||
+            !life_has_leftovers(&life, view->row.id))
             continue;
         if (doctor->fix)
             life_sweep(&life, view->row.id);

@@ -274,6 +274,20 @@ int index_rebuild(const struct root *root, struct err *err)
     return file_replace(root->sessions, INDEX_FILE, text.data, text.len, 0600, err);
 }
 
+bool index_add_unlisted(const struct root *root, struct index *index, const char *id)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (!load_entry(root, id, &session))
+        return false;
+    put_row(root, &session, &line);
+    if (!read_row(index, keep(index, line.data), line.len))
+        return false;
+    index->rows[index->count - 1].unlisted = true;
+    return true;
+}
+
 static int compare_rows(const void *a, const void *b)
 {
     const struct row *const *x = a;
@@ -311,15 +325,8 @@ static int reconcile(const struct root *root, struct index *index, struct err *e
         (void)closedir(dir);
     for (size_t i = 0; dir != NULL && i < listed; i++)
         index->rows[i].missing = !seen[i];
-    for (size_t i = 0; unlisted != NULL && unlisted[i] != NULL; i++) {
-        _cleanup_session_ struct session session = SESSION_INIT;
-        _cleanup_str_ struct str line = STR_INIT;
-        if (!load_entry(root, unlisted[i], &session))
-            continue;
-        put_row(root, &session, &line);
-        if (read_row(index, keep(index, line.data), line.len))
-            index->rows[index->count - 1].unlisted = true;
-    }
+    for (size_t i = 0; unlisted != NULL && unlisted[i] != NULL; i++)
+        (void)index_add_unlisted(root, index, unlisted[i]);
     free(sorted);
     free(seen);
     return dir != NULL ? 0 : err_errno(err, "cannot read '%s/%s'", root->path, ROOT_SESSIONS);

@@ -56,6 +56,8 @@ struct index {
  */
 int index_read(const struct root *root, bool thorough, struct index *ret, struct err *err);
 void index_free(struct index *index);
+/* Adds the row of a workspace that the index does not list; false where there is none. */
+bool index_add_unlisted(const struct root *root, struct index *index, const char *id);
 #define _cleanup_index_ __attribute__((cleanup(index_free)))
 
 /* Says whether a row has this tmux name or session name (NULL: not asked), and whether sessions/

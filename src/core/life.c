@@ -100,7 +100,7 @@ static void wait_for_server(const char *socket)
 {
     struct proc_id server;
     pid_t pid;
-    if (tmux_is_alive(socket, &pid) && proc_identify(pid, &server))
+    if (tmux_is_alive(socket, &pid) == 1 && proc_identify(pid, &server))
         (void)proc_wait_gone(&server, 1, SERVER_EXIT_MS);
 }
 
@@ -312,7 +312,6 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     _cleanup_str_ struct str before = STR_INIT;
     _cleanup_close_ int env = -1;
     _cleanup_free_ char *program = NULL;
-    struct err ignored = ERR_INIT;
 
     if (workspace_load_team(dir, &team, err) == -1) {
         (void)err_wrap(err, "cannot start session '%s'", session->id);
@@ -334,12 +333,7 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
         return 0;
     }
     launch_drop_env(dir);
-    _cleanup_close_ int lock = -1;
-    _cleanup_session_ struct session old = SESSION_INIT;
-    if (file_replace(dir, WORKSPACE_SESSION, before.data, before.len, 0600, &ignored) == 0 &&
-        session_load(life->root, dir, session->id, &old, &ignored) == 0 &&
-        root_lock(life->root, &lock, &ignored) == 0)
-        (void)index_update(life->root, session->id, &old, &ignored);
+    life_take_back(life, dir, session->id, &before);
     return -1;
 }
 

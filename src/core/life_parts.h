@@ -17,4 +17,7 @@ int life_load(const struct life *life, int dir, const char *id, const char *what
 /* Writes metadata and row of a session whose lock is held. */
 int life_record(const struct life *life, int dir, const struct session *session, struct err *err);
 
+/* Puts back the metadata `before` (session_format()) and its row, as well as that can be done. */
+void life_take_back(const struct life *life, int dir, const char *id, const struct str *before);
+
 #endif

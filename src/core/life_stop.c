@@ -51,11 +51,56 @@ int life_record(const struct life *life, int dir, const struct session *session,
     return index_update(life->root, session->id, session, err);
 }
 
+void life_take_back(const struct life *life, int dir, const char *id, const struct str *before)
+{
+    _cleanup_session_ struct session old = SESSION_INIT;
+    _cleanup_close_ int lock = -1;
+    struct err ignored = ERR_INIT;
+
+    if (file_replace(dir, WORKSPACE_SESSION, before->data, before->len, 0600, &ignored) == 0 &&
+        session_load(life->root, dir, id, &old, &ignored) == 0 &&
+        root_lock(life->root, &lock, &ignored) == 0)
+        (void)index_update(life->root, id, &old, &ignored);
+}
+
+/* MAS_ROOT of a process that has a session's id: another root may have a session of that id. */
+struct claim {
+    const struct root *root;
+    const char *id;
+};
+
+static bool is_ours(const char *claimed, void *arg)
+{
+    const struct claim *claim = arg;
+    return workspace_is_ours(claim->root, claim->id, claimed);
+}
+
+/* Lists the processes of a team; `inside`: this process is one of them. */
+static size_t find_processes(const struct life *life, const char *id, bool inside,
+                             struct proc_id **ret)
+{
+    _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
+    struct claim claim = {.root = life->root, .id = id};
+    struct proc_query query = {.entry = entry,
+                               .with_ancestors = inside,
+                               .key = "MAS_ROOT",
+                               .accepts = is_ours,
+                               .arg = &claim};
+    return proc_find_by_env(&query, ret);
+}
+
+bool life_has_leftovers(const struct life *life, const char *id)
+{
+    struct proc_id *ids = NULL;
+    size_t count = find_processes(life, id, false, &ids);
+    free(ids);
+    return count > 0;
+}
+
 /* Ends what is left of the team's processes after the hang-up. `inside`: this process is one. */
 static void sweep_processes(const struct life *life, const char *id, bool inside,
                             struct life_end *end)
 {
-    _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
     const struct {
         int sig; /* 0: only wait */
         int wait_ms;
@@ -65,7 +110,7 @@ static void sweep_processes(const struct life *life, const char *id, bool inside
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         struct proc_id *ids = NULL;
-        size_t count = proc_find_by_env(entry, inside, &ids);
+        size_t count = find_processes(life, id, inside, &ids);
         for (size_t j = 0; steps[i].sig != 0 && j < count; j++)
             proc_signal(&ids[j], steps[i].sig);
         if (steps[i].sig == SIGTERM)
@@ -129,6 +174,8 @@ static int stop_held(const struct life *life, int dir, struct session *session,
         sweep_processes(life, session->id, false, end);
         return 0;
     }
+    _cleanup_str_ struct str before = STR_INIT;
+    session_format(life->root, session, &before);
     session->status = STATUS_STOPPED;
     session->stopped = time(NULL);
     if (live != NULL && live->activity > session->activity)
@@ -141,6 +188,8 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (rc == 0) {
         launch_drop_env(dir);
         workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
+    } else {
+        life_take_back(life, dir, session->id, &before);
     }
     tmux_sessions_free(live, live != NULL);
     return rc;
@@ -185,7 +234,8 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
     if (life_hold(life, id, LOCK_WAIT_MS, "stop", &dir, &lock, err) == -1)
         return -1;
     if (life_load(life, dir, id, "stop", &session, err) == -1) {
-        (void)stop_unknown(life, id, &ignored); /* the team ends, the damage is told */
+        if (err->code == MAS_DAMAGED)
+            (void)stop_unknown(life, id, &ignored); /* the team ends, the damage is told */
         return -1;
     }
     if (stop_held(life, dir, &session, &end, err) == -1)
@@ -208,6 +258,8 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     struct tmux_session *live = NULL;
 
     if (life_load(life, dir, id, "remove", &session, err) == -1) {
+        if (err->code != MAS_DAMAGED)
+            return -1;
         if (force)
             return stop_unknown(life, id, err);
         return err_hint(err, "remove it all the same with: mas rm -f %s", id);
@@ -245,16 +297,26 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int session_lock = -1;
     _cleanup_close_ int lock = -1;
+    struct err trash = ERR_INIT;
 
     if (dir == -1 && errno == ENOENT)
         return remove_rest(life, id, force, err);
     if (dir == -1)
         return err_errno(err, "cannot open session '%s'", id);
+    /* the row first: a workspace without one is listed as it was, a row without one is an error */
     if (workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err) == -1 ||
         clear_way(life, id, dir, force, err) == -1 || root_lock(life->root, &lock, err) == -1 ||
-        workspace_trash(life->root, id, err) == -1 || index_update(life->root, id, NULL, err) == -1)
+        index_update(life->root, id, NULL, err) == -1)
         return -1;
+    int rc = workspace_trash(life->root, id, &trash);
+    if (rc == -1)
+        (void)index_rebuild(life->root, err);
     fd_closep(&lock);
     lock = -1;
-    return workspace_empty_trash(life->root, id, err);
+    if (rc != -1 && workspace_empty_trash(life->root, id, err) == -1)
+        return -1;
+    if (rc == 0)
+        return 0;
+    *err = trash;
+    return -1;
 }

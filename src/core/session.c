@@ -217,7 +217,9 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
 
     memcpy(session.id, id, ID_TEXT);
     if (file_read(dir, WORKSPACE_SESSION, KV_FILE_MAX, &text, &len, err) == -1) {
-        err->code = MAS_DAMAGED;
+        /* what is there is wrong; any other error may pass */
+        if (errno == ENOENT || errno == ELOOP || errno == EINVAL || errno == EFBIG)
+            err->code = MAS_DAMAGED;
         return -1;
     }
     int rc = kv_parse(text, len, &kv, err);

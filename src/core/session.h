@@ -41,8 +41,9 @@ struct session {
         .id = ""                                                                                   \
     }
 
-/* Reads the .session in the directory `dir` of session `id`. MAS_DAMAGED where it is missing, is
- * unreadable, is not what mas writes, or speaks of another session. */
+/* Reads the .session in the directory `dir` of session `id`. MAS_DAMAGED where it is missing, is no
+ * regular file, is not what mas writes, or speaks of another session; MAS_FAILED where it cannot be
+ * read just now. */
 int session_load(const struct root *root, int dir, const char *id, struct session *ret,
                  struct err *err);
 /* Replaces the file, durably. */

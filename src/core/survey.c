@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SERVERS_AT_ONCE = 32 };
@@ -24,26 +23,12 @@ struct server {
     bool asking;
 };
 
-/* true if the tmux session is this root's: it says so, or it names a place where the session no
- * longer is because the root was moved here. */
-static bool is_ours(const struct root *root, const struct tmux_session *session)
-{
-    struct stat st;
-
-    if (strcmp(session->root, root->path) == 0)
-        return true;
-    if (session->root[0] != '/' || fstatat(root->sessions, session->id, &st, 0) == -1)
-        return false;
-    _cleanup_free_ char *there = mem_printf("%s/%s/%s", session->root, ROOT_SESSIONS, session->id);
-    return lstat(there, &st) == -1 && errno == ENOENT;
-}
-
 /* Drops the sessions of other roots. */
 static void keep_ours(const struct root *root, struct server *server)
 {
     size_t kept = 0;
     for (size_t i = 0; i < server->count; i++) {
-        if (is_ours(root, &server->sessions[i])) {
+        if (workspace_is_ours(root, server->sessions[i].id, server->sessions[i].root)) {
             server->sessions[kept++] = server->sessions[i];
         } else {
             free(server->sessions[i].name);
@@ -62,7 +47,11 @@ static void begin(struct server *server)
     if (server->begun)
         return;
     server->begun = true;
-    if (!tmux_is_alive(server->socket, &pid))
+    int alive = tmux_is_alive(server->socket, &pid);
+    if (alive == -1)
+        server->failure =
+            mem_printf("cannot ask tmux on '%s': %s", server->socket, strerror(errno));
+    if (alive != 1)
         return;
     server->asking = tmux_list_start(server->socket, &server->proc, &err) == 0;
     if (!server->asking)
@@ -143,7 +132,23 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     add_server(survey, session.tmux_socket);
 }
 
-static void compute(struct survey *survey, struct view *view)
+/* true while a command works on the session: what its tmux lacks may just be coming. */
+static bool is_busy(const struct root *root, const char *id)
+{
+    _cleanup_close_ int dir = workspace_open(root, id);
+    return dir != -1 && workspace_is_locked(dir);
+}
+
+/* Why a server could not be asked, or NULL. */
+static const char *failure_of(const struct survey *survey, const char *socket)
+{
+    for (size_t i = 0; socket != NULL && i < survey->server_count; i++)
+        if (strcmp(socket, survey->servers[i].socket) == 0)
+            return survey->servers[i].failure;
+    return NULL;
+}
+
+static void compute(const struct root *root, struct survey *survey, struct view *view)
 {
     if (view->live != NULL && view->row.missing)
         set_error(view, "its workspace is missing, and its tmux session runs");
@@ -154,13 +159,11 @@ static void compute(struct survey *survey, struct view *view)
         return;
     }
     view->status = STATUS_STOPPED;
-    view->crashed = view->row.status == STATUS_ACTIVE;
-    for (size_t i = 0; view->crashed && i < survey->server_count; i++)
-        if (survey->servers[i].failure != NULL && view->socket != NULL &&
-            strcmp(view->socket, survey->servers[i].socket) == 0) {
-            set_error(view, survey->servers[i].failure);
-            view->crashed = false;
-        }
+    const char *failure = failure_of(survey, view->socket);
+    if (failure != NULL)
+        set_error(view, failure);
+    else
+        view->crashed = view->row.status == STATUS_ACTIVE && !is_busy(root, view->row.id);
 }
 
 /* Oldest first; of those made in the same second the one that comes first in the index. */
@@ -193,8 +196,10 @@ static struct view *add_view(struct survey *survey, const struct row *row)
     return view;
 }
 
-/* A tmux session of this root that no row speaks of: its workspace is gone. */
-static void add_orphan(struct survey *survey, const struct tmux_session *live, const char *socket)
+/* A tmux session of this root that no row speaks of: its row is not written yet, or is lost, or its
+ * workspace is gone. */
+static void add_unknown(const struct root *root, struct survey *survey,
+                        const struct tmux_session *live, const char *socket)
 {
     struct row row = {.id = live->id,
                       .tmux_name = live->name,
@@ -204,7 +209,11 @@ static void add_orphan(struct survey *survey, const struct tmux_session *live, c
                       .template = "",
                       .status = STATUS_ERROR,
                       .missing = true};
+    if (index_add_unlisted(root, &survey->index, live->id))
+        row = survey->index.rows[survey->index.count - 1];
     struct view *view = add_view(survey, &row);
+    if (!row.missing)
+        check_workspace(root, survey, view);
     view->live = live;
     view->live_socket = socket;
 }
@@ -269,7 +278,7 @@ static void match_live(const struct root *root, struct survey *survey, enum surv
         match_view(root, survey, depth, &survey->views[i], table, live);
     for (size_t i = 0; i < live; i++)
         if (!table[i].matched)
-            add_orphan(survey, table[i].session, table[i].socket);
+            add_unknown(root, survey, table[i].session, table[i].socket);
     free(table);
 }
 
@@ -295,7 +304,7 @@ int survey_take(const struct root *root, const struct config *config, enum surve
     ask_all(root, survey.servers, survey.server_count);
     match_live(root, &survey, depth);
     for (size_t i = 0; i < survey.count; i++)
-        compute(&survey, &survey.views[i]);
+        compute(root, &survey, &survey.views[i]);
     sort_views(&survey);
     *ret = survey;
     survey = (struct survey)SURVEY_INIT;

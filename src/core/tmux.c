@@ -82,21 +82,26 @@ bool tmux_own_socket(const char *tmux_name, char **ret)
     return str_is_word(tmux_name, TMUX_NAME_MAX) && named_socket(tmux_name, ret, &ignored) == 0;
 }
 
-bool tmux_is_alive(const char *socket_path, pid_t *ret_pid)
+int tmux_is_alive(const char *socket_path, pid_t *ret_pid)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
     struct ucred peer;
     socklen_t len = sizeof peer;
 
-    if (strlen(socket_path) >= sizeof addr.sun_path)
-        return false;
+    if (strlen(socket_path) >= sizeof addr.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     memcpy(addr.sun_path, socket_path, strlen(socket_path) + 1);
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd == -1 || connect(fd, (struct sockaddr *)&addr, sizeof addr) == -1 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
-        return false;
+    if (fd == -1)
+        return -1;
+    if (connect(fd, (struct sockaddr *)&addr, sizeof addr) == -1)
+        return errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED ? 0 : -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
+        return -1;
     *ret_pid = peer.pid;
-    return true;
+    return 1;
 }
 
 /* What a server may have of the environment of whoever starts it: nothing secret. */
@@ -136,7 +141,7 @@ static char *find_scope_runner(void)
         return NULL;
     _cleanup_free_ char *manager = mem_printf("%s/systemd/private", runtime);
     pid_t pid;
-    if (stat(manager, &st) == -1 || !S_ISSOCK(st.st_mode) || !tmux_is_alive(manager, &pid))
+    if (stat(manager, &st) == -1 || !S_ISSOCK(st.st_mode) || tmux_is_alive(manager, &pid) != 1)
         return NULL;
     return path_find_program("systemd-run", getenv("PATH"), AT_FDCWD);
 }
@@ -404,7 +409,13 @@ int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, 
     int rc = 0;
 
     (void)snprintf(filter, sizeof filter, "#{==:#{@mas_id},%s}", id);
-    if (tmux_is_alive(socket_path, &pid))
+    int alive = tmux_is_alive(socket_path, &pid);
+    if (alive == -1) {
+        (void)err_errno(err, "cannot ask tmux on '%s'", socket_path);
+        err->code = MAS_TMUX;
+        return -1;
+    }
+    if (alive == 1)
         rc = tmux_call(&call, &result, err);
     if (rc == 0 && result.status > 0 && !tmux_said_gone(&result))
         rc = tmux_fail(&result, "list panes", err);

@@ -37,7 +37,7 @@ int tmux_kill(const char *socket_path, const char *target, const char *id, struc
     str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
              target, id, target);
     if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
-        !tmux_is_alive(socket_path, &pid) || strstr(why.text, "can't find session") != NULL)
+        tmux_is_alive(socket_path, &pid) == 0 || strstr(why.text, "can't find session") != NULL)
         return 0;
     *err = why;
     return -1;

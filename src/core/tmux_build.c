@@ -61,7 +61,7 @@ int tmux_check_room(const char *socket, size_t panes, struct err *err)
                       panes, max - used, max);
         return err_hint(err, "stop sessions, or raise the limit: sysctl kernel.pty.max");
     }
-    bool alive = tmux_is_alive(socket, &pid);
+    bool alive = tmux_is_alive(socket, &pid) == 1;
     size_t open_now = alive ? count_descriptors(pid) : 0;
     if (prlimit(alive ? pid : 0, RLIMIT_NOFILE, NULL, &limit) == -1)
         return 0; /* not ours to see: tmux itself will say */
@@ -161,6 +161,28 @@ static void write_script(const struct tmux_team *team, struct str *script)
              name);
 }
 
+/* Ends what a build that failed has left: a session of that name, if its panes were started for
+ * this id (it may have failed before it carried the id itself). */
+static void kill_half(const struct tmux_team *team)
+{
+    const char *name = team->session->tmux_name;
+    const char *args[] = {"source-file", "-", NULL};
+    _cleanup_str_ struct str script = STR_INIT;
+    struct tmux_call call = {
+        .socket = team->session->tmux_socket, .args = args, .script = &script, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    pid_t pid;
+
+    str_addf(&script,
+             "if-shell -F -t '=%s:' '#{m:* host %s *,#{pane_start_command}}' "
+             "\"kill-session -t '=%s:'\"\n",
+             name, team->session->id, name);
+    if (tmux_is_alive(team->session->tmux_socket, &pid) != 0)
+        (void)tmux_call(&call, &result, &ignored);
+    proc_result_free(&result);
+}
+
 int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err)
 {
     /* start-server in the same invocation: by itself it would be gone before the next one */
@@ -171,26 +193,13 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
                              .args = args,
                              .script = &script,
                              .dir = team->dir,
-                             .starts_server = !tmux_is_alive(team->session->tmux_socket, &pid),
+                             .starts_server = tmux_is_alive(team->session->tmux_socket, &pid) != 1,
                              .plain = team->plain};
     write_script(team, &script);
-    return tmux_call_start(&call, ret, err);
-}
-
-/* Ends what a build that failed has left. By name: it may have failed before it had its id. */
-static void kill_half(const struct tmux_team *team)
-{
-    char target[TMUX_NAME_MAX + 8];
-    const char *args[] = {"kill-session", "-t", target, NULL};
-    struct tmux_call call = {.socket = team->session->tmux_socket, .args = args, .dir = -1};
-    struct proc_result result = PROC_RESULT_INIT;
-    struct err ignored = ERR_INIT;
-    pid_t pid;
-
-    (void)snprintf(target, sizeof target, "=%s:", team->session->tmux_name);
-    if (tmux_is_alive(team->session->tmux_socket, &pid))
-        (void)tmux_call(&call, &result, &ignored);
-    proc_result_free(&result);
+    if (tmux_call_start(&call, ret, err) == 0)
+        return 0;
+    kill_half(team); /* the client may have run for a moment */
+    return -1;
 }
 
 /* An old tmux fails somewhere in the build; its version is the better explanation. */

@@ -23,6 +23,18 @@ char *workspace_path(const struct root *root, const char *id, const char *part)
                       part != NULL ? part : "");
 }
 
+bool workspace_is_ours(const struct root *root, const char *id, const char *claimed)
+{
+    struct stat st;
+
+    if (strcmp(claimed, root->path) == 0)
+        return true;
+    if (claimed[0] != '/' || fstatat(root->sessions, id, &st, 0) == -1)
+        return false;
+    _cleanup_free_ char *there = mem_printf("%s/%s/%s", claimed, ROOT_SESSIONS, id);
+    return lstat(there, &st) == -1 && errno == ENOENT;
+}
+
 int workspace_open(const struct root *root, const char *id)
 {
     return path_open_dir(root->sessions, id);
@@ -125,13 +137,14 @@ static int make_dir(int at, const char *name, mode_t mode)
     if (mkdirat(at, name, 0700) == -1)
         return -1;
     int fd = path_open_dir(at, name);
-    if (fd != -1 && fchmod(fd, mode) == -1) {
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        return -1;
-    }
-    return fd;
+    if (fd != -1 && fchmod(fd, mode) == 0)
+        return fd;
+    int saved = errno;
+    if (fd != -1)
+        (void)close(fd);
+    (void)unlinkat(at, name, AT_REMOVEDIR);
+    errno = saved;
+    return -1;
 }
 
 /* Copies one directory of the template. */
@@ -234,7 +247,7 @@ void workspace_discard(const struct root *root, struct stage *stage)
     char name[ENTRY_NAME];
 
     if (stage->placed) {
-        if (workspace_trash(root, stage->id, &ignored) == 0)
+        if (workspace_trash(root, stage->id, &ignored) != -1)
             (void)workspace_empty_trash(root, stage->id, &ignored);
         return;
     }
@@ -263,7 +276,7 @@ int workspace_trash(const struct root *root, const char *id, struct err *err)
         if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
             return err_errno(err, "cannot remove session '%s'", id);
     }
-    return file_sync_dir(root->sessions, err);
+    return file_sync_dir(root->sessions, err) == -1 ? 1 : 0;
 }
 
 int workspace_empty_trash(const struct root *root, const char *id, struct err *err)
@@ -282,7 +295,9 @@ static bool is_stale(const struct root *root, const char *name)
     if (id == NULL || !id_is_valid(id))
         return false;
     _cleanup_close_ int dir = path_open_dir(root->sessions, name);
-    return dir == -1 || !workspace_is_locked(dir);
+    if (dir == -1)
+        return errno == ENOTDIR || errno == ELOOP; /* other errors: it may well be somebody's */
+    return !workspace_is_locked(dir);
 }
 
 size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)

@@ -37,6 +37,10 @@ enum { CONFIG_FILE_MAX = 4 << 20, LOCK_WAIT_MS = 60000 };
 /* "<root>/sessions/<id>" or, with a part, "<root>/sessions/<id>/<part>". The caller frees. */
 char *workspace_path(const struct root *root, const char *id, const char *part);
 
+/* true if somebody who says that session `id` is in the root `claimed` speaks of this root: it is
+ * the same, or the session is no longer there but here, because the root was moved. */
+bool workspace_is_ours(const struct root *root, const char *id, const char *claimed);
+
 /* The directory of a session, or -1 with errno. */
 int workspace_open(const struct root *root, const char *id);
 
@@ -81,7 +85,8 @@ void workspace_discard(const struct root *root, struct stage *stage);
 void workspace_release(struct stage *stage);
 #define _cleanup_stage_ __attribute__((cleanup(workspace_release)))
 
-/* Renames a session's directory to its trash name, durably; the caller holds the metadata lock. */
+/* Renames a session's directory to its trash name; the caller holds the metadata lock. -1: nothing
+ * was done. 1: it was, but *err says that it is not known to be durable. */
 int workspace_trash(const struct root *root, const char *id, struct err *err);
 /* Deletes what workspace_trash() put away. */
 int workspace_empty_trash(const struct root *root, const char *id, struct err *err);
