@@ -73,10 +73,13 @@ struct proc_query {
 
 /*
  * Lists them (threads are not counted). tmux servers among them are left out with all that runs in
- * them, and so is this process. The caller frees *ret.
+ * them, and so is this process. The caller frees *ret. Fails where /proc cannot be read: that none
+ * was seen would not mean that none is there.
  */
-size_t proc_find_by_env(const struct proc_query *query, struct proc_id **ret);
-/* The distinct values that `key` has in such environments. The caller frees with strv_free(). */
+int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_t *ret_count,
+                     struct err *err);
+/* The distinct values that `key` has in environments of this user's processes, as far as they can
+ * be read. The caller frees with strv_free(). */
 char **proc_env_values(const char *key);
 /* true for this process, its parent, and so on. */
 bool proc_is_ancestor(pid_t pid);

@@ -111,8 +111,9 @@ size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms)
     return left;
 }
 
-/* Reads /proc/<pid>/environ whole; the kernel gives its size only by reading. */
-static bool read_environ(int proc_dir, pid_t pid, struct str *to)
+/* Reads /proc/<pid>/environ whole; the kernel gives its size only by reading. 1; 0 where there is
+ * nothing to see (it is gone, is a kernel thread or somebody else's); -1 with errno on failure. */
+static int read_environ(int proc_dir, pid_t pid, struct str *to)
 {
     char path[40];
 
@@ -121,6 +122,7 @@ static bool read_environ(int proc_dir, pid_t pid, struct str *to)
     str_clear(to);
     while (fd != -1 && to->len < ENVIRON_MAX) {
         str_reserve(to, 16384);
+        errno = 0;
         ssize_t n = read(fd, to->data + to->len, 16383);
         if (n == -1 && errno == EINTR)
             continue;
@@ -129,6 +131,8 @@ static bool read_environ(int proc_dir, pid_t pid, struct str *to)
         to->len += (size_t)n;
         to->data[to->len] = '\0';
     }
+    if (errno != 0 && errno != ENOENT && errno != ESRCH && errno != EACCES && errno != EPERM)
+        return -1;
     return to->len > 0;
 }
 
@@ -145,21 +149,24 @@ static const char *find_entry(const struct str *environment, const char *prefix)
 static bool environ_holds(int proc_dir, pid_t pid, const char *entry)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    const char *at = read_environ(proc_dir, pid, &text) ? find_entry(&text, entry) : NULL;
+    errno = 0;
+    const char *at = read_environ(proc_dir, pid, &text) == 1 ? find_entry(&text, entry) : NULL;
     return at != NULL && strcmp(at, entry) == 0;
 }
 
-/* The next process of this user in /proc; 0 at the end. */
+/* The next process of this user in /proc; 0 at the end, -1 with errno on failure. */
 static pid_t next_own(DIR *dir)
 {
     const struct dirent *d;
     struct stat st;
 
-    while (dir != NULL && (d = readdir(dir)) != NULL)
+    if (dir == NULL)
+        return -1;
+    for (errno = 0; (d = readdir(dir)) != NULL; errno = 0)
         if (isdigit((unsigned char)d->d_name[0]) && fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
             st.st_uid == geteuid())
             return (pid_t)strtol(d->d_name, NULL, 10);
-    return 0;
+    return errno != 0 ? -1 : 0;
 }
 
 bool proc_is_ancestor(pid_t pid)
@@ -186,39 +193,57 @@ static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
     return false;
 }
 
-/* true if the process's environment is one that the query means. */
-static bool is_meant(int proc_dir, pid_t pid, const struct proc_query *query)
+/* 1 if the process's environment is one that the query means, 0 if not, -1 with errno. */
+static int is_meant(int proc_dir, pid_t pid, const struct proc_query *query)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_free_ char *prefix = mem_printf("%s=", query->key);
 
-    const char *at = read_environ(proc_dir, pid, &text) ? find_entry(&text, query->entry) : NULL;
+    errno = 0;
+    int read = read_environ(proc_dir, pid, &text);
+    const char *at = read == 1 ? find_entry(&text, query->entry) : NULL;
     if (at == NULL || strcmp(at, query->entry) != 0)
-        return false;
+        return read == -1 ? -1 : 0;
     const char *value = find_entry(&text, prefix);
     return query->accepts(value != NULL ? value + strlen(prefix) : "", query->arg);
 }
 
-size_t proc_find_by_env(const struct proc_query *query, struct proc_id **ret)
+/* true for what is left out, whatever its environment. */
+static bool is_exempt(int proc_dir, pid_t pid, const struct proc_query *query,
+                      const struct stat_line *line)
+{
+    return pid == getpid() || line->state == 'Z' ||
+           (!query->with_ancestors && proc_is_ancestor(pid)) ||
+           is_in_server(proc_dir, pid, query->entry);
+}
+
+int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_t *ret_count,
+                     struct err *err)
 {
     struct proc_id *found = NULL;
     size_t count = 0;
+    int meant = 0;
     pid_t pid;
     DIR *dir = opendir("/proc");
 
-    while ((pid = next_own(dir)) != 0) {
+    while (meant != -1 && (pid = next_own(dir)) > 0) {
         struct stat_line line;
-        if (!is_meant(dirfd(dir), pid, query) || pid == getpid() || !read_stat(pid, &line) ||
-            line.state == 'Z' || (!query->with_ancestors && proc_is_ancestor(pid)) ||
-            is_in_server(dirfd(dir), pid, query->entry))
+        meant = is_meant(dirfd(dir), pid, query);
+        if (meant != 1 || !read_stat(pid, &line) || is_exempt(dirfd(dir), pid, query, &line))
             continue;
         found = mem_grow(found, count + 1, sizeof *found);
         found[count++] = (struct proc_id){.pid = pid, .start = line.start};
     }
+    int rc = meant == -1 || pid == -1 ? err_errno(err, "cannot see which processes are left") : 0;
     if (dir != NULL)
         (void)closedir(dir);
+    if (rc == -1) {
+        free(found);
+        return -1;
+    }
     *ret = found;
-    return count;
+    *ret_count = count;
+    return 0;
 }
 
 static bool is_listed(char *const *list, const char *text)
@@ -237,8 +262,10 @@ char **proc_env_values(const char *key)
     pid_t pid;
     DIR *dir = opendir("/proc");
 
-    while ((pid = next_own(dir)) != 0) {
-        const char *at = read_environ(dirfd(dir), pid, &text) ? find_entry(&text, prefix) : NULL;
+    while ((pid = next_own(dir)) > 0) {
+        errno = 0;
+        const char *at =
+            read_environ(dirfd(dir), pid, &text) == 1 ? find_entry(&text, prefix) : NULL;
         if (at != NULL && !is_listed(values, at + strlen(prefix)) && !proc_is_ancestor(pid) &&
             !is_in_server(dirfd(dir), pid, at))
             strv_push(&values, at + strlen(prefix));

@@ -245,6 +245,14 @@ void str_add_visible(struct str *s, const char *text, size_t len)
 {
     str_reserve(s, len);
     while (len > 0) {
+        size_t plain = 0; /* nearly all text is, and a listing has much of it */
+        while (plain < len && text[plain] >= 0x20 && text[plain] < 0x7f)
+            plain++;
+        str_addn(s, text, plain);
+        text += plain;
+        len -= plain;
+        if (len == 0)
+            return;
         size_t n = utf8_char(text, len);
 
         if (n > 0 && is_harmless(text, n)) {

@@ -51,7 +51,7 @@ static void offer_sessions(const struct call *call, const char *prefix)
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];
         offer(view->live != NULL ? view->live->name : view->row.tmux_name, prefix);
-        offer(view->row.name, prefix);
+        offer(view_name(view), prefix);
         if (strlen(prefix) >= 4)
             offer(view->row.id, prefix);
     }

@@ -44,7 +44,7 @@ static void add_row(struct table *table, const struct view *view, time_t now)
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     table_add(table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);
-    table_add(table, view->row.name[0] != '\0' ? view->row.name : "-", NULL);
+    table_add(table, view_name(view)[0] != '\0' ? view_name(view) : "-", NULL);
     table_add(table, view->row.template[0] != '\0' ? view->row.template : "-", NULL);
     table_add(table, age, NULL);
     table_add(table, active, NULL);

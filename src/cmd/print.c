@@ -46,8 +46,9 @@ void table_print(const struct table *table)
     for (size_t i = 0; i < table->count; i++) {
         size_t column = i % table->columns;
         const char *colour = table->colours[i];
-        str_addf(&out, "%s%s%s", colour != NULL ? colour : "", table->cells[i],
-                 colour != NULL ? "\033[0m" : "");
+        str_add(&out, colour != NULL ? colour : "");
+        str_add(&out, table->cells[i]);
+        str_add(&out, colour != NULL ? "\033[0m" : "");
         if (column + 1 == table->columns) {
             str_addc(&out, '\n');
             continue;

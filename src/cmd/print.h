@@ -33,8 +33,7 @@ void print_size(uint64_t bytes, char buf[16]);
 struct call;
 struct survey;
 /* Prints one session of a survey whole, as `mas show` does; JSON where the call wants it. */
-int print_view(const struct call *call, const struct survey *survey, const char *id,
-               struct err *err);
+int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err);
 
 /* Writes *s and a newline to stdout. */
 void print_line(const struct str *s);

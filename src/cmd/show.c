@@ -98,7 +98,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
         const char *name, *value;
     } fields[] = {
         {"session", view->row.id},
-        {"name", view->row.name},
+        {"name", view_name(view)},
         {"status", status.data},
         {"tmux session", view->live != NULL ? view->live->name : view->row.tmux_name},
         {"tmux socket", view->live_socket != NULL ? view->live_socket : view->socket},
@@ -179,19 +179,10 @@ static void put_sight(const struct call *call, const struct sight *sight, struct
     json_close(out, '}');
 }
 
-static const struct view *find_view(const struct survey *survey, const char *id)
-{
-    for (size_t i = 0; i < survey->count; i++)
-        if (strcmp(survey->views[i].row.id, id) == 0)
-            return &survey->views[i];
-    return NULL;
-}
-
-int print_view(const struct call *call, const struct survey *survey, const char *id,
-               struct err *err)
+int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err)
 {
     struct sight sight = {.team = TEAM_INIT};
-    const struct view *view = find_view(survey, id);
+    const struct view *view = survey_look(&call->root, survey, id);
 
     if (view == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", id);

@@ -379,10 +379,10 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
         if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing ||
             !life_has_leftovers(&life, view->row.id))
             continue;
-        if (doctor->fix)
-            life_sweep(&life, view->row.id);
-        add_mended(doctor, view->row.id, "it does not run, but processes of its agents do", 0,
-                   NULL);
+        struct err why = ERR_INIT;
+        int rc = doctor->fix ? life_sweep(&life, view->row.id, &why) : 0;
+        add_mended(doctor, view->row.id, "it does not run, but processes of its agents do", rc,
+                   &why);
     }
 }
 
@@ -390,7 +390,7 @@ static int compare_names(const void *a, const void *b)
 {
     const struct view *const *x = a;
     const struct view *const *y = b;
-    return strcmp((*x)->row.name, (*y)->row.name);
+    return strcmp(view_name(*x), view_name(*y));
 }
 
 static void check_names(struct doctor *doctor, const struct survey *survey)
@@ -399,12 +399,12 @@ static void check_names(struct doctor *doctor, const struct survey *survey)
     for (size_t i = 0; i < survey->count; i++)
         sorted[i] = &survey->views[i];
     qsort(sorted, survey->count, sizeof(const struct view *), compare_names);
-    for (size_t i = 1; i < survey->count; i++)
-        if (sorted[i]->row.name[0] != '\0' &&
-            strcmp(sorted[i]->row.name, sorted[i - 1]->row.name) == 0)
+    for (size_t i = 1; i < survey->count; i++) {
+        const char *name = view_name(sorted[i]);
+        if (name[0] != '\0' && strcmp(name, view_name(sorted[i - 1])) == 0)
             add(doctor, FINDING_HAND, sorted[i]->row.id,
-                "has the same name '%s' as %s; use their ids", sorted[i]->row.name,
-                sorted[i - 1]->row.id);
+                "has the same name '%s' as %s; use their ids", name, sorted[i - 1]->row.id);
+    }
     free(sorted);
 }
 

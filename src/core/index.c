@@ -94,7 +94,7 @@ static bool load_entry(const struct root *root, const char *name, struct session
     return true;
 }
 
-/* Cuts `"key":"value"` off *p where it stands there exactly so, without escapes. */
+/* Cuts `"key":"value"` off *p where it stands there exactly so. The line has no escapes. */
 static char *cut_member(char **p, const char *key)
 {
     size_t len = strlen(key);
@@ -102,12 +102,9 @@ static char *cut_member(char **p, const char *key)
     if (at[0] != '"' || strncmp(at + 1, key, len) != 0 || strncmp(at + 1 + len, "\":\"", 3) != 0)
         return NULL;
     char *value = at + len + 4;
-    char *end = value;
-    while (*end != '"') {
-        if (*end == '\\' || (unsigned char)*end < 0x20)
-            return NULL;
-        end++;
-    }
+    char *end = strchr(value, '"');
+    if (end == NULL)
+        return NULL;
     *end = '\0';
     *p = end + 1;
     return value;
@@ -408,7 +405,7 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name,
         lines++;
     *ret = (struct index_facts){.tmux_name_taken = holds(text, len, M_TMUX, tmux_name),
                                 .name_taken = holds(text, len, M_NAME, name),
-                                .stale = looks_stale(root, lines - around)};
+                                .others = looks_stale(root, lines - around + 1)};
     return 0;
 }
 
@@ -433,8 +430,12 @@ static bool copy_lines(const char *text, size_t len, const char *id, const struc
 
     if (!str_starts(text, head))
         return false;
+    /* one search over all: ten thousand short ones cost as much as the rest of an update */
+    const char *mine = memmem(at, (size_t)(end - at), key, strlen(key));
     while ((next = next_line(at, end, &line_len, &bad)) != NULL) {
-        bool is_it = memmem(at, line_len, key, strlen(key)) != NULL;
+        bool is_it = mine != NULL && mine < next;
+        if (is_it)
+            mine = memmem(next, (size_t)(end - next), key, strlen(key));
         if (at[0] != '{' || at[line_len - 1] != '}')
             return false;
         if (!is_it || !put) {

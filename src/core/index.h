@@ -61,11 +61,12 @@ bool index_add_unlisted(const struct root *root, struct index *index, const char
 #define _cleanup_index_ __attribute__((cleanup(index_free)))
 
 /* Says whether a row has this tmux name or session name (NULL: not asked), and whether sessions/
- * holds more or fewer directories than the index has rows. Reads the file, builds nothing. */
+ * holds other directories than those of the rows and one in the making. Reads the file, builds
+ * nothing. */
 struct index_facts {
     bool tmux_name_taken;
     bool name_taken;
-    bool stale;
+    bool others;
 };
 int index_ask(const struct root *root, const char *tmux_name, const char *name,
               struct index_facts *ret, struct err *err);

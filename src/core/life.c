@@ -22,24 +22,36 @@ static bool interrupted(const struct life *life)
     return life->tick != NULL && life->tick(0, 0, life->tick_arg);
 }
 
+/* Names the session in tmux after so many digits of its id. */
+static int set_tmux_name(const struct life *life, struct session *session, size_t digits,
+                         struct err *err)
+{
+    char *name = session_tmux_name(session->id, digits);
+    char *socket = NULL;
+
+    if (tmux_socket(life->config, name, &socket, err) == -1) {
+        free(name);
+        return -1;
+    }
+    free(session->tmux_name);
+    free(session->tmux_socket);
+    session->tmux_name = name;
+    session->tmux_socket = socket;
+    return 0;
+}
+
 /* Gives the session the first tmux name, from the `from`th length on, that no row has. */
 static int choose_tmux_name(const struct life *life, struct session *session, size_t from,
-                            const char *name, struct index_facts *facts, struct err *err)
+                            struct index_facts *facts, struct err *err)
 {
-    for (size_t i = from; i < ARRAY_LEN(session_name_digits); i++) {
-        _cleanup_free_ char *tmux_name = session_tmux_name(session->id, session_name_digits[i]);
-        char *socket = NULL;
-        if (index_ask(life->root, tmux_name, name, facts, err) == -1)
+    const char *name = session->name[0] != '\0' ? session->name : NULL;
+
+    for (size_t i = from; i < NAME_LENGTHS; i++) {
+        if (set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
+            index_ask(life->root, session->tmux_name, name, facts, err) == -1)
             return -1;
-        if (facts->tmux_name_taken)
-            continue;
-        if (tmux_socket(life->config, tmux_name, &socket, err) == -1)
-            return -1;
-        free(session->tmux_name);
-        free(session->tmux_socket);
-        session->tmux_name = mem_dup(tmux_name);
-        session->tmux_socket = socket;
-        return 0;
+        if (!facts->tmux_name_taken)
+            return 0;
     }
     return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: every name is taken",
                    session->id);
@@ -116,7 +128,7 @@ static int bring_up(const struct life *life, struct rise *rise, struct err *err)
         case TMUX_BUILT:
             return 0;
         case TMUX_NAME_TAKEN:
-            if (choose_tmux_name(life, session, taken++, NULL, &facts, err) == -1 ||
+            if (choose_tmux_name(life, session, taken++, &facts, err) == -1 ||
                 life_record(life, rise->dir, session, err) == -1)
                 return -1;
             break;
@@ -191,13 +203,13 @@ static int settle(const struct life *life, struct session *session, struct stage
                   struct err *err)
 {
     struct index_facts facts;
-    const char *name = session->name[0] != '\0' ? session->name : NULL;
     _cleanup_free_ char *was = mem_dup(session->tmux_name);
 
-    if (choose_tmux_name(life, session, 0, name, &facts, err) == -1)
+    if (choose_tmux_name(life, session, 0, &facts, err) == -1)
         return -1;
     if (facts.name_taken)
         return name_conflict(session->name, err);
+    stage->others = facts.others;
     if (strcmp(was, session->tmux_name) != 0 &&
         session_save(life->root, stage->dir, session, err) == -1)
         return -1;
@@ -249,6 +261,21 @@ static int finish_new(const struct life *life, struct session *session, const st
     return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
 }
 
+/* What is in the way of a new session, found before anything is copied; settle() asks again. */
+static int check_free(const struct life *life, const struct session *session, struct err *err)
+{
+    struct index_facts facts;
+    _cleanup_close_ int there = workspace_open(life->root, session->id);
+
+    if (there != -1 || errno != ENOENT)
+        return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
+    if (session->name[0] == '\0')
+        return 0;
+    if (index_ask(life->root, NULL, session->name, &facts, err) == -1)
+        return -1;
+    return facts.name_taken ? name_conflict(session->name, err) : 0;
+}
+
 int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
              struct err *err)
 {
@@ -257,7 +284,6 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     _cleanup_stage_ struct stage stage = STAGE_INIT;
     _cleanup_free_ char *program = NULL;
     _cleanup_close_ int lock = -1;
-    struct index_facts facts;
     const char *name =
         wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
 
@@ -272,15 +298,9 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     else if (id_make(session.id, err) == -1)
         return -1;
     fill_session(wish, name, &session);
-    if (choose_tmux_name(life, &session, 0, wish->name, &facts, err) == -1)
+    if (set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
+        check_free(life, &session, err) == -1)
         return -1;
-    if (facts.stale)
-        (void)workspace_sweep(life->root, false, NULL, NULL);
-    _cleanup_close_ int there = workspace_open(life->root, session.id);
-    if (there != -1 || errno != ENOENT)
-        return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session.id);
-    if (facts.name_taken)
-        return name_conflict(wish->name, err);
     if (wish->start && tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1)
         return -1;
 
@@ -290,6 +310,8 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
         undo_new(life, &stage, lock);
         return -1;
     }
+    if (stage.others)
+        (void)workspace_sweep(life->root, false, NULL, NULL);
     workspace_log(stage.dir, "new template=%s agents=%zu%s", name, tmpl.team.agent_count,
                   wish->start ? " started" : "");
     *ret = session;
@@ -320,7 +342,8 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     if (launch_check(life->config, &team, err) == -1 || tmux_program(&program, err) == -1 ||
         tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
-    life_sweep(life, session->id); /* no agent runs twice */
+    if (life_sweep(life, session->id, err) == -1) /* no agent runs twice */
+        return -1;
     session_format(life->root, session, &before);
     normalise_tmux_name(session);
     session->status = STATUS_ACTIVE;

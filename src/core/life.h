@@ -41,6 +41,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
 
 struct life_end {
     bool was; /* it was stopped already */
+    bool down; /* its tmux session has been ended */
     size_t terminated; /* processes that did not follow the hang-up */
     size_t killed; /* nor SIGTERM */
 };
@@ -51,7 +52,7 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
 /* true if processes of a session are there; for one that does not run. */
 bool life_has_leftovers(const struct life *life, const char *id);
 /* Ends the processes that a session which does not run has left. */
-void life_sweep(const struct life *life, const char *id);
+int life_sweep(const struct life *life, const char *id, struct err *err);
 
 /* Ends a tmux session that has no workspace, with what is left of its processes. */
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);

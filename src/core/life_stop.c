@@ -76,8 +76,8 @@ static bool is_ours(const char *claimed, void *arg)
 }
 
 /* Lists the processes of a team; `inside`: this process is one of them. */
-static size_t find_processes(const struct life *life, const char *id, bool inside,
-                             struct proc_id **ret)
+static int find_processes(const struct life *life, const char *id, bool inside,
+                          struct proc_id **ret, size_t *ret_count, struct err *err)
 {
     _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
     struct claim claim = {.root = life->root, .id = id};
@@ -86,20 +86,23 @@ static size_t find_processes(const struct life *life, const char *id, bool insid
                                .key = "MAS_ROOT",
                                .accepts = is_ours,
                                .arg = &claim};
-    return proc_find_by_env(&query, ret);
+    return proc_find_by_env(&query, ret, ret_count, err);
 }
 
 bool life_has_leftovers(const struct life *life, const char *id)
 {
     struct proc_id *ids = NULL;
-    size_t count = find_processes(life, id, false, &ids);
+    size_t count = 0;
+    struct err ignored = ERR_INIT;
+
+    (void)find_processes(life, id, false, &ids, &count, &ignored);
     free(ids);
     return count > 0;
 }
 
 /* Ends what is left of the team's processes after the hang-up. `inside`: this process is one. */
-static void sweep_processes(const struct life *life, const char *id, bool inside,
-                            struct life_end *end)
+static int sweep_processes(const struct life *life, const char *id, bool inside,
+                           struct life_end *end, struct err *err)
 {
     const struct {
         int sig; /* 0: only wait */
@@ -107,28 +110,34 @@ static void sweep_processes(const struct life *life, const char *id, bool inside
     } steps[] = {{0, config_seconds(life->config, SETTING_HANGUP) * 1000},
                  {SIGTERM, config_seconds(life->config, SETTING_TERMINATE) * 1000},
                  {SIGKILL, KILL_WAIT_MS}};
+    size_t left = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
         struct proc_id *ids = NULL;
-        size_t count = find_processes(life, id, inside, &ids);
+        size_t count = 0;
+        if (find_processes(life, id, inside, &ids, &count, err) == -1)
+            return -1;
         for (size_t j = 0; steps[i].sig != 0 && j < count; j++)
             proc_signal(&ids[j], steps[i].sig);
         if (steps[i].sig == SIGTERM)
             end->terminated = count;
         if (steps[i].sig == SIGKILL)
             end->killed = count;
-        if (count > 0)
-            (void)proc_wait_gone(ids, count, steps[i].wait_ms);
+        left = count > 0 ? proc_wait_gone(ids, count, steps[i].wait_ms) : 0;
         free(ids);
         if (count == 0)
-            return;
+            return 0;
     }
+    if (left == 0)
+        return 0;
+    return err_set(err, MAS_FAILED, "cannot end session '%s': %zu of its processes do not end", id,
+                   left);
 }
 
-void life_sweep(const struct life *life, const char *id)
+int life_sweep(const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
-    sweep_processes(life, id, false, &end);
+    return sweep_processes(life, id, false, &end, err);
 }
 
 /* Ends tmux session and processes. */
@@ -154,8 +163,9 @@ static int bring_down(const struct life *life, const char *socket, const struct 
     free(panes);
     int rc = tmux_kill(socket, live->target, live->id, err);
     if (rc == 0) {
+        end->down = true;
         (void)proc_wait_gone(ids, alive, config_seconds(life->config, SETTING_HANGUP) * 1000);
-        sweep_processes(life, live->id, inside, end);
+        rc = sweep_processes(life, live->id, inside, end, err);
     }
     free(ids);
     return rc;
@@ -170,10 +180,8 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
         return -1;
     end->was = live == NULL && session->status != STATUS_ACTIVE;
-    if (end->was) { /* but perhaps by a stop that was killed half way */
-        sweep_processes(life, session->id, false, end);
-        return 0;
-    }
+    if (end->was) /* but perhaps by a stop that was killed half way */
+        return sweep_processes(life, session->id, false, end, err);
     _cleanup_str_ struct str before = STR_INIT;
     session_format(life->root, session, &before);
     session->status = STATUS_STOPPED;
@@ -184,11 +192,11 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (rc == 0 && live != NULL)
         rc = bring_down(life, session->tmux_socket, live, end, err);
     else if (rc == 0)
-        sweep_processes(life, session->id, false, end); /* tmux crashed; its agents may not have */
+        rc = sweep_processes(life, session->id, false, end, err); /* its agents may be there */
     if (rc == 0) {
         launch_drop_env(dir);
         workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
-    } else {
+    } else if (!end->down) {
         life_take_back(life, dir, session->id, &before);
     }
     tmux_sessions_free(live, live != NULL);
@@ -218,9 +226,7 @@ static int stop_unknown(const struct life *life, const char *id, struct err *err
         return -1;
     int rc = live != NULL ? bring_down(life, socket, live, &end, err) : 0;
     tmux_sessions_free(live, live != NULL);
-    if (rc == 0)
-        life_sweep(life, id);
-    return rc;
+    return rc == 0 ? life_sweep(life, id, err) : rc;
 }
 
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err)
@@ -271,8 +277,7 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
         return is_running(id, err);
-    sweep_processes(life, id, false, &end); /* none may outlive its workspace */
-    return 0;
+    return sweep_processes(life, id, false, &end, err); /* none may outlive its workspace */
 }
 
 /* What can be left of a session without a workspace: a row, a tmux session. */

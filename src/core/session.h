@@ -1,6 +1,6 @@
 /*
  * One session's metadata: the file .session in its workspace, shell format (see base/kv.h), the
- * truth about the session. What it says of STATUS is intent; core/live.h says what is so now.
+ * truth about the session. What it says of STATUS is intent; core/survey.h says what is so now.
  */
 #ifndef MAS_CORE_SESSION_H
 #define MAS_CORE_SESSION_H

@@ -123,6 +123,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
         return;
     }
     view->socket = mem_dup(session.tmux_socket);
+    view->name = mem_dup(session.name);
     view->outdated = view->row.status != session.status || view->row.mode != session.mode ||
                      strcmp(view->row.name, session.name) != 0 ||
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;
@@ -311,11 +312,27 @@ int survey_take(const struct root *root, const struct config *config, enum surve
     return 0;
 }
 
+const struct view *survey_look(const struct root *root, struct survey *survey, const char *id)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        struct view *view = &survey->views[i];
+        if (strcmp(view->row.id, id) != 0)
+            continue;
+        if (view->socket == NULL && view->reason == NULL) {
+            check_workspace(root, survey, view);
+            compute(root, survey, view);
+        }
+        return view;
+    }
+    return NULL;
+}
+
 void survey_free(struct survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++) {
         free(survey->views[i].reason);
         free(survey->views[i].socket);
+        free(survey->views[i].name);
     }
     for (size_t i = 0; i < survey->server_count; i++) {
         collect(NULL, &survey->servers[i]);
@@ -327,6 +344,11 @@ void survey_free(struct survey *survey)
     free(survey->views);
     index_free(&survey->index);
     *survey = (struct survey)SURVEY_INIT;
+}
+
+const char *view_name(const struct view *view)
+{
+    return view->name != NULL ? view->name : view->row.name;
 }
 
 time_t view_activity(const struct view *view)
@@ -349,7 +371,7 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     json_put(out, "lastActivity", activity);
     json_put(out, "workingDir", dir);
     json_put(out, "mode", mode_name(view->row.mode));
-    json_put(out, "name", view->row.name);
+    json_put(out, "name", view_name(view));
     json_put(out, "template", view->row.template);
     json_put_bool(out, "crashed", view->crashed);
     json_put_int(out, "agentsRunning", view->live != NULL ? (int64_t)view->live->running : 0);
@@ -414,9 +436,9 @@ int survey_find_anywhere(const struct root *root, const struct config *config, c
 /* Ways in which a text can mean a row, the most exact first. */
 enum match { MATCH_ID, MATCH_TMUX_NAME, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
 
-static bool matches(const struct row *row, const char *live_name, const char *text,
-                    enum match match)
+static bool matches(const struct view *view, const char *text, enum match match)
 {
+    const struct row *row = &view->row;
     char lower[ID_TEXT];
     size_t len = strlen(text);
 
@@ -424,9 +446,9 @@ static bool matches(const struct row *row, const char *live_name, const char *te
     case MATCH_ID:
         return id_normalise(text, lower) && strcmp(row->id, lower) == 0;
     case MATCH_TMUX_NAME:
-        return strcmp(live_name != NULL ? live_name : row->tmux_name, text) == 0;
+        return strcmp(view->live != NULL ? view->live->name : row->tmux_name, text) == 0;
     case MATCH_NAME:
-        return row->name[0] != '\0' && strcmp(row->name, text) == 0;
+        return text[0] != '\0' && strcmp(view_name(view), text) == 0;
     case MATCH_PREFIX:
         return len >= 4 && len < ID_TEXT && strncasecmp(row->id, text, len) == 0;
     default:
@@ -442,12 +464,12 @@ static size_t find(const struct survey *survey, const char *text, const struct r
         size_t count = 0;
         for (size_t i = 0; i < survey->count; i++) {
             const struct view *view = &survey->views[i];
-            if (!matches(&view->row, view->live != NULL ? view->live->name : NULL, text, match))
+            if (!matches(view, text, match))
                 continue;
             *ret = &view->row;
             if (count++ < 8)
                 str_addf(candidates, "%s%s%s%s", count > 1 ? ", " : "", view->row.id,
-                         view->row.name[0] != '\0' ? " " : "", view->row.name);
+                         view_name(view)[0] != '\0' ? " " : "", view_name(view));
         }
         if (count > 0)
             return count;

@@ -26,6 +26,7 @@ struct view {
     bool outdated; /* its row in the index says something else than its metadata */
     char *reason; /* why the status is error, else NULL */
     char *socket; /* TMUX_SOCKET, where the metadata was read, else NULL */
+    char *name; /* its name by the metadata, where that was read, else NULL */
     const struct tmux_session *live; /* NULL where no tmux session is there */
     const char *live_socket; /* the server it is on */
     size_t place; /* in the index */
@@ -56,6 +57,11 @@ int survey_take(const struct root *root, const struct config *config, enum surve
 void survey_free(struct survey *survey);
 #define _cleanup_survey_ __attribute__((cleanup(survey_free)))
 
+/* The view of a session, or NULL; its workspace is checked, also where survey_take() trusted the
+ * row. */
+const struct view *survey_look(const struct root *root, struct survey *survey, const char *id);
+/* The session's name, "" where it has none. */
+const char *view_name(const struct view *view);
 /* Writes a view's members into an open object, spelled as in the index, with what is so now. */
 void view_put_json(const struct root *root, const struct view *view, struct json_out *out);
 /* Newest activity, live or recorded. */

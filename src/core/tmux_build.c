@@ -118,6 +118,11 @@ static void add_session(const struct tmux_team *team, struct str *script)
     str_addf(script, " ; rename-window -t =%s: %s", session->tmux_name,
              team->team->windows[0].name);
     str_addf(script, " ; set-option -t =%s: destroy-unattached off", session->tmux_name);
+    /* the default of 10 columns cuts the name off */
+    str_addf(script,
+             " ; if-shell -F -t =%s: '#{e|<:#{status-left-length},24}' "
+             "'set-option -t =%s: status-left-length 24'",
+             session->tmux_name, session->tmux_name);
     str_addf(script, " ; set-option -t =%s: @mas_id %s", session->tmux_name, session->id);
     str_addf(script, " ; set-option -t =%s: @mas_root", session->tmux_name);
     tmux_add_word(script, team->root->path);

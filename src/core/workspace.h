@@ -66,6 +66,7 @@ struct stage {
     int dir;
     int lock;
     bool placed; /* it has its final name */
+    bool others; /* sessions/ holds more than the index and this: perhaps something stale */
 };
 
 #define STAGE_INIT                                                                                 \
