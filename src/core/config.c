@@ -223,7 +223,7 @@ static int read_settings(int dir, const char *name, const char *path, struct rea
     if (!S_ISREG(st.st_mode))
         return err_set(err, MAS_FAILED, "cannot read '%s': it is %s", path,
                        path_type_name(st.st_mode));
-    if (st.st_uid != geteuid() && st.st_uid != 0)
+    if (st.st_uid != geteuid())
         return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
                        (long)st.st_uid);
     if ((st.st_mode & S_IWOTH) != 0)

@@ -310,6 +310,8 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
         undo_new(life, &stage, lock);
         return -1;
     }
+    fd_closep(&lock); /* the sweep takes it itself */
+    lock = -1;
     if (stage.others)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     workspace_log(stage.dir, "new template=%s agents=%zu%s", name, tmpl.team.agent_count,
