@@ -5,28 +5,37 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Ends text at max - 1 bytes with "...", not inside a UTF-8 character. */
-static void cut(char *text, size_t max)
+/* Text that is too long loses its middle: what was done stands at its start, why it failed at its
+ * end, and what is long is the subject between them. */
+static void put(char *to, size_t max, const char *text)
 {
-    size_t end = max - sizeof("...");
+    static const char gap[] = "...";
+    size_t len = strlen(text);
+    size_t tail = max / 2;
 
-    for (int i = 0; i < 3 && end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80; i++)
-        end--;
-    memcpy(text + end, "...", sizeof("..."));
+    if (len < max) {
+        memcpy(to, text, len + 1);
+        return;
+    }
+    size_t start = max - tail - strlen(gap);
+    memcpy(to, text, start);
+    memcpy(to + start, gap, strlen(gap));
+    memcpy(to + max - tail, text + len + 1 - tail, tail);
 }
 
 PRINTF_LIKE(3, 0)
 static void format(char *to, size_t max, const char *fmt, va_list args)
 {
-    int n = vsnprintf(to, max, fmt, args);
+    char *whole = NULL;
 
-    if (n < 0)
-        memcpy(to, "...", sizeof("..."));
-    else if ((size_t)n >= max)
-        cut(to, max);
+    if (vasprintf(&whole, fmt, args) == -1)
+        whole = NULL;
+    put(to, max, whole != NULL ? whole : "out of memory");
+    free(whole);
 }
 
 /* All setters format into a buffer of their own first: an argument may be the old text. */
@@ -73,19 +82,15 @@ int err_errno(struct err *err, const char *fmt, ...)
 
 int err_wrap(struct err *err, const char *fmt, ...)
 {
-    char text[ERR_TEXT_MAX];
-    size_t len;
-    int n;
+    char front[ERR_TEXT_MAX];
+    _cleanup_free_ char *whole = NULL;
     va_list args;
 
     va_start(args, fmt);
-    format(text, sizeof(text), fmt, args);
+    format(front, sizeof(front), fmt, args);
     va_end(args);
-    len = strlen(text);
-    n = snprintf(text + len, sizeof(text) - len, ": %s", err->text);
-    if (n < 0 || (size_t)n >= sizeof(text) - len)
-        cut(text, sizeof(text));
-    memcpy(err->text, text, strlen(text) + 1);
+    whole = mem_printf("%s: %s", front, err->text);
+    put(err->text, sizeof(err->text), whole);
     return -1;
 }
 

@@ -28,7 +28,10 @@ enum {
     MAS_TIMEOUT = 7,
 };
 
-enum { ERR_TEXT_MAX = 2048, ERR_HINT_MAX = 1024 }; /* bytes; longer text is cut with "..." */
+enum {
+    ERR_TEXT_MAX = 2048,
+    ERR_HINT_MAX = 1024
+}; /* bytes; longer text loses its middle to "..." */
 
 struct err {
     int code;

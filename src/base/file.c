@@ -47,6 +47,11 @@ int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len
     return 0;
 }
 
+bool file_is_wrong(int error)
+{
+    return error == ENOENT || error == ELOOP || error == EINVAL || error == EFBIG;
+}
+
 int file_write_all(int fd, const void *bytes, size_t len)
 {
     const char *p = bytes;
@@ -164,8 +169,13 @@ static void read_holder(int fd, char *buf, size_t size)
 int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
               int *ret_fd, struct err *err)
 {
-    _cleanup_close_ int fd =
-        openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    _cleanup_close_ int fd = openat(dir, name, flags);
+    if (fd == -1 && errno == ENOENT) {
+        fd = openat(dir, name, flags | O_CREAT, 0600);
+        if (fd != -1)
+            (void)fchmod(fd, 0600); /* whatever the umask */
+    }
     if (fd == -1)
         return err_errno(err, "cannot lock %s: cannot open '%s'", what, name);
     if (lock_within(fd, wait_ms) == -1) {

@@ -18,6 +18,10 @@
  * NUL-terminated and the caller's. -1 with errno kept as it was (ENOENT where it is missing). */
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err);
 
+/* true for an errno of file_read() that says that what is there is wrong (missing, a link, no
+ * regular file, too large); any other may pass. */
+bool file_is_wrong(int error);
+
 /* All bytes, or -1 with errno. */
 int file_write_all(int fd, const void *bytes, size_t len);
 

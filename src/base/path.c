@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -69,6 +70,43 @@ int path_open_beneath(int dir, const char *rel, int flags)
 int path_open_dir(int dir, const char *name)
 {
     return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Reads all names behind `dir`, which it closes. */
+static int read_names(DIR *dir, char ***ret)
+{
+    char **names = mem_alloc(sizeof *names);
+    size_t count = 0;
+    const struct dirent *d;
+
+    for (errno = 0; (d = readdir(dir)) != NULL; errno = 0) {
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+            continue;
+        if ((count & (count + 1)) == 0) /* doubles at 0, 1, 3, 7, ... */
+            names = mem_grow(names, 2 * count + 2, sizeof *names);
+        names[count++] = mem_dup(d->d_name);
+        names[count] = NULL;
+    }
+    int saved = errno;
+    (void)closedir(dir);
+    if (saved != 0)
+        strv_free(names);
+    else
+        *ret = names;
+    errno = saved;
+    return saved != 0 ? -1 : 0;
+}
+
+int path_list(int dir, char ***ret, struct err *err)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = fd != -1 ? fdopendir(fd) : NULL;
+
+    if (stream == NULL && fd != -1)
+        (void)close(fd);
+    if (stream == NULL || read_names(stream, ret) == -1)
+        return err_errno(err, "cannot read a directory");
+    return 0;
 }
 
 int path_make_dirs(const char *path, struct err *err)

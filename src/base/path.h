@@ -21,6 +21,11 @@ int path_open_beneath(int dir, const char *rel, int flags);
  */
 int path_open_dir(int dir, const char *name);
 
+/* The names in the directory open at `dir`, without . and .., in no order. An error in the middle
+ * is an error: a name that was not read would look like one that is not there. *ret is released
+ * with strv_free(). */
+int path_list(int dir, char ***ret, struct err *err);
+
 /* mkdir -p: makes what is missing with 0755, less what the umask takes. */
 int path_make_dirs(const char *path, struct err *err);
 

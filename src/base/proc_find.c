@@ -26,7 +26,8 @@ struct stat_line {
     uint64_t start;
 };
 
-static bool read_stat(pid_t pid, struct stat_line *ret)
+/* 1; 0 where the process is gone; -1 where that cannot be told. */
+static int read_stat(pid_t pid, struct stat_line *ret)
 {
     char path[40];
     char text[1024];
@@ -35,12 +36,12 @@ static bool read_stat(pid_t pid, struct stat_line *ret)
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof text - 1);
     if (n <= 0)
-        return false;
+        return n == 0 || errno == ENOENT || errno == ESRCH ? 0 : -1;
     text[n] = '\0';
     char *open_paren = strchr(text, '(');
     char *close_paren = strrchr(text, ')');
     if (open_paren == NULL || close_paren == NULL || close_paren < open_paren)
-        return false;
+        return 0;
     (void)snprintf(ret->comm, sizeof ret->comm, "%.*s", (int)(close_paren - open_paren - 1),
                    open_paren + 1);
     char *p = close_paren + 2;
@@ -48,19 +49,19 @@ static bool read_stat(pid_t pid, struct stat_line *ret)
     for (int field = 3; field < 22 && p != NULL; field++) {
         p = strchr(p, ' ');
         if (p == NULL)
-            return false;
+            return 0;
         p++;
         if (field == 3)
             ret->parent = (pid_t)strtol(p, NULL, 10);
     }
     ret->start = strtoull(p, NULL, 10);
-    return true;
+    return 1;
 }
 
 bool proc_identify(pid_t pid, struct proc_id *ret)
 {
     struct stat_line line;
-    if (pid <= 0 || !read_stat(pid, &line))
+    if (pid <= 0 || read_stat(pid, &line) != 1)
         return false;
     *ret = (struct proc_id){.pid = pid, .start = line.start};
     return true;
@@ -69,8 +70,10 @@ bool proc_identify(pid_t pid, struct proc_id *ret)
 bool proc_is_alive(const struct proc_id *id)
 {
     struct stat_line line;
-    return read_stat(id->pid, &line) && line.start == id->start && line.state != 'Z' &&
-           line.state != 'X';
+    int seen = read_stat(id->pid, &line);
+    if (seen != 1)
+        return seen == -1; /* what cannot be seen to be gone is there */
+    return line.start == id->start && line.state != 'Z' && line.state != 'X';
 }
 
 /* Opens a descriptor that names the process itself; -1 where it is gone. */
@@ -175,7 +178,7 @@ bool proc_is_ancestor(pid_t pid)
     for (pid_t at = getpid(); at > 1; at = line.parent) {
         if (at == pid)
             return true;
-        if (!read_stat(at, &line))
+        if (read_stat(at, &line) != 1)
             return false;
     }
     return false;
@@ -187,7 +190,7 @@ static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
 {
     struct stat_line line;
 
-    for (; pid > 1 && read_stat(pid, &line); pid = line.parent)
+    for (; pid > 1 && read_stat(pid, &line) == 1; pid = line.parent)
         if (str_starts(line.comm, "tmux: server") && environ_holds(proc_dir, pid, entry))
             return true;
     return false;
@@ -229,7 +232,9 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
     while (meant != -1 && (pid = next_own(dir)) > 0) {
         struct stat_line line;
         meant = is_meant(dirfd(dir), pid, query);
-        if (meant != 1 || !read_stat(pid, &line) || is_exempt(dirfd(dir), pid, query, &line))
+        if (meant == 1)
+            meant = read_stat(pid, &line);
+        if (meant != 1 || is_exempt(dirfd(dir), pid, query, &line))
             continue;
         found = mem_grow(found, count + 1, sizeof *found);
         found[count++] = (struct proc_id){.pid = pid, .start = line.start};

@@ -1,13 +1,10 @@
-#include "base/path.h"
 #include "base/str.h"
 #include "cmd.h"
 #include "core/survey.h"
+#include "core/template.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * What the completion scripts ask: candidates for the last of the words, one a line. Only plain
@@ -59,17 +56,10 @@ static void offer_sessions(const struct call *call, const char *prefix)
 
 static void offer_templates(const struct call *call, const char *prefix)
 {
-    int fd = openat(call->root.fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-    const struct dirent *d;
+    _cleanup_strv_ char **names = template_list(&call->root);
 
-    while (dir != NULL && (d = readdir(dir)) != NULL) {
-        _cleanup_free_ char *ini = mem_printf("%s/template.ini", d->d_name);
-        if (faccessat(fd, ini, F_OK, 0) == 0)
-            offer(d->d_name, prefix);
-    }
-    if (dir != NULL)
-        (void)closedir(dir);
+    for (char **name = names; name != NULL && *name != NULL; name++)
+        offer(*name, prefix);
 }
 
 static void offer_kind(const struct call *call, enum offer kind, const char *prefix)

@@ -67,9 +67,9 @@ static void add_agents(const struct sight *sight, struct table *table)
         char state[32];
         char pid[24] = "-";
         (void)snprintf(state, sizeof state, "%s", state_of(pane));
-        if (pane != NULL && pane->dead)
+        if (pane != NULL && pane->dead && pane->exit_status != -1)
             (void)snprintf(state, sizeof state, "exited %d", pane->exit_status);
-        else if (pane != NULL)
+        else if (pane != NULL && !pane->dead)
             (void)snprintf(pid, sizeof pid, "%ld", (long)pane->pid);
         table_add(table, agent->id, NULL);
         table_add(table, agent->role, NULL);
@@ -147,9 +147,9 @@ static void put_agents(const struct sight *sight, struct json_out *out)
         json_put(out, "preset", agent->preset);
         json_put(out, "model", agent->model);
         json_put(out, "state", state_of(pane));
-        if (pane != NULL && pane->dead)
+        if (pane != NULL && pane->dead && pane->exit_status != -1)
             json_put_int(out, "exitStatus", pane->exit_status);
-        else if (pane != NULL)
+        else if (pane != NULL && !pane->dead)
             json_put_int(out, "pid", pane->pid);
         if (pane != NULL)
             json_put(out, "pane", pane->pane);

@@ -8,7 +8,6 @@
 #include "core/survey.h"
 #include "core/workspace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -99,32 +98,34 @@ static void check_left_file(struct doctor *doctor, const char *subject, int dir,
     add_mended(doctor, subject, what, rc, &why);
 }
 
-static void check_sessions_dir(struct doctor *doctor)
+/* true for the names that mas gives in sessions/. */
+static bool is_known(const char *name)
 {
-    static const char *const known[] = {INDEX_FILE, ROOT_LOCK, ".memory.index", ".gitkeep",
-                                        INDEX_FILE ".new"};
+    static const char *const known[] = {INDEX_FILE, ROOT_LOCK, ".gitkeep", INDEX_FILE ".new"};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    return id_is_valid(name) || str_starts(name, STAGING_PREFIX) ||
+           str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index");
+}
+
+static int check_sessions_dir(struct doctor *doctor, struct err *err)
+{
     _cleanup_close_ int lock = -1;
     struct err ignored = ERR_INIT;
-    const struct dirent *d;
-    int fd = path_open_dir(doctor->root->sessions, ".");
-    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+    _cleanup_strv_ char **names = NULL;
 
-    while (dir != NULL && (d = readdir(dir)) != NULL) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(known) && strcmp(d->d_name, known[i]) != 0)
-            i++;
-        if (i == ARRAY_LEN(known) && !id_is_valid(d->d_name) && strcmp(d->d_name, ".") != 0 &&
-            strcmp(d->d_name, "..") != 0 && !str_starts(d->d_name, STAGING_PREFIX) &&
-            !str_starts(d->d_name, TRASH_PREFIX) && !str_starts(d->d_name, ".memory.index"))
-            add(doctor, FINDING_NOTE, d->d_name, "not made by mas, left alone");
-    }
-    if (dir != NULL)
-        (void)closedir(dir);
+    if (path_list(doctor->root->sessions, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++)
+        if (!is_known(*name))
+            add(doctor, FINDING_NOTE, *name, "not made by mas, left alone");
     check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS, 0755);
     check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, 0600);
     check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, 0600);
     if (root_lock(doctor->root, &lock, &ignored) == 0)
         check_left_file(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE ".new");
+    return 0;
 }
 
 /* Keeps a damaged file under another name. */
@@ -171,6 +172,10 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
 
     if (workspace_load_team(dir, &team, &why) == 0)
         return;
+    if (why.code != MAS_DAMAGED) {
+        add(doctor, FINDING_HAND, session->id, "%s", why.text);
+        return;
+    }
     _cleanup_free_ char *what = mem_printf("%s; it can be made from the template", why.text);
     int rc = template_open(doctor->root, session->template, &tmpl, &why);
     if (rc == 0 && doctor->fix && (rc = put_aside(dir, WORKSPACE_CONFIG, &why)) == 0)
@@ -185,28 +190,23 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
 static void check_run(struct doctor *doctor, int dir, const struct view *view)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    const struct dirent *d;
+    _cleanup_strv_ char **names = NULL;
+    struct err why = ERR_INIT;
     struct stat st;
-    int copy = run != -1 ? fcntl(run, F_DUPFD_CLOEXEC, 3) : -1;
-    DIR *entries = copy != -1 ? fdopendir(copy) : NULL;
 
-    while (entries != NULL && (d = readdir(entries)) != NULL) {
-        struct err why = ERR_INIT;
-        char what[320];
-        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-            fstatat(run, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            file_is_locked(run, d->d_name))
+    if (run == -1 || path_list(run, &names, &why) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        if (fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
+            file_is_locked(run, *name) ||
+            (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
             continue;
-        if (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S)
-            continue;
-        (void)snprintf(what, sizeof what, "run/%s is left over", d->d_name);
-        int rc = doctor->fix ? unlinkat(run, d->d_name, 0) : 0;
+        _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
+        int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
         if (rc == -1)
             (void)err_errno(&why, "unlink");
         add_mended(doctor, view->row.id, what, rc, &why);
     }
-    if (entries != NULL)
-        (void)closedir(entries);
 }
 
 /* The socket of a server of its own that is gone. */
@@ -315,6 +315,10 @@ static void check_session(struct doctor *doctor, const struct view *view)
     }
     check_modes(doctor, dir, id);
     if (session_load(doctor->root, dir, id, &session, &why) == -1) {
+        if (why.code != MAS_DAMAGED) {
+            add(doctor, FINDING_HAND, id, "%s", why.text);
+            return;
+        }
         struct err failed = ERR_INIT;
         int rc = doctor->fix ? rebuild_session(doctor, dir, view, &failed) : 0;
         doctor->rows_wrong = true;
@@ -377,7 +381,7 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
         while (ids != NULL && ids[j] != NULL && strcmp(ids[j], view->row.id) != 0)
             j++;
         if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing ||
-            !life_has_leftovers(&life, view->row.id))
+            view->unknown || !life_has_leftovers(&life, view->row.id))
             continue;
         struct err why = ERR_INIT;
         int rc = doctor->fix ? life_sweep(&life, view->row.id, &why) : 0;
@@ -426,7 +430,7 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
     }
     if (!doctor->rows_wrong || !doctor->fix)
         return;
-    if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, &why) == -1)
+    if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, NULL, &why) == -1)
         add(doctor, FINDING_HAND, INDEX_FILE, "cannot be written: %s", why.text);
 }
 
@@ -439,10 +443,13 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, s
     (void)workspace_sweep(root, !fix, add_stale, &doctor);
     if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
         return -1;
-    check_sessions_dir(&doctor);
+    if (check_sessions_dir(&doctor, err) == -1)
+        return -1;
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];
-        if (view->row.missing)
+        if (view->unknown)
+            add(&doctor, FINDING_HAND, view->row.id, "not looked at: tmux could not be asked");
+        else if (view->row.missing)
             check_orphan(&doctor, view);
         else
             check_session(&doctor, view);

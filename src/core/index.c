@@ -6,7 +6,6 @@
 #include "base/time.h"
 #include "core/workspace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,18 +234,27 @@ static bool cut_up(struct index *index, size_t len)
     }
 }
 
-/* Loads every workspace into rows of an empty index, or text of a new index file, or both. */
-static int scan(const struct root *root, struct index *index, struct str *text, struct err *err)
+/* The names in sessions/. */
+static int list_sessions(const struct root *root, char ***ret, struct err *err)
 {
-    const struct dirent *d;
-    int fd = path_open_dir(root->sessions, ".");
-    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-    if (dir == NULL)
-        return err_errno(err, "cannot read '%s/%s'", root->path, ROOT_SESSIONS);
-    while ((d = readdir(dir)) != NULL) {
+    if (path_list(root->sessions, ret, err) == -1)
+        return err_wrap(err, "cannot list '%s/%s'", root->path, ROOT_SESSIONS);
+    return 0;
+}
+
+/* Loads every workspace but that of `without` into rows of an empty index, or into the text of a
+ * new index file. */
+static int scan(const struct root *root, const char *without, struct index *index, struct str *text,
+                struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+
+    if (list_sessions(root, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
         _cleanup_session_ struct session session = SESSION_INIT;
         _cleanup_str_ struct str line = STR_INIT;
-        if (!load_entry(root, d->d_name, &session))
+        if ((without != NULL && strcmp(*name, without) == 0) || !load_entry(root, *name, &session))
             continue;
         put_row(root, &session, &line);
         if (text != NULL)
@@ -254,16 +262,15 @@ static int scan(const struct root *root, struct index *index, struct str *text, 
         if (index != NULL)
             (void)read_row(index, keep(index, line.data), line.len);
     }
-    (void)closedir(dir);
     return 0;
 }
 
-int index_rebuild(const struct root *root, struct err *err)
+int index_rebuild(const struct root *root, const char *without, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
     str_add(&text, head);
-    if (scan(root, NULL, &text, err) == -1)
+    if (scan(root, without, NULL, &text, err) == -1)
         return -1;
     if (text.len > strlen(head))
         str_addc(&text, '\n');
@@ -292,41 +299,53 @@ static int compare_rows(const void *a, const void *b)
     return strcmp((*x)->id, (*y)->id);
 }
 
-/* Sets `missing` and adds what is `unlisted`. */
+/* The rows of an index, sorted by id; NULL where an id is there twice. The caller frees. */
+static const struct row **sort_rows(const struct index *index)
+{
+    const struct row **sorted = mem_alloc((index->count + 1) * sizeof *sorted);
+
+    for (size_t i = 0; i < index->count; i++)
+        sorted[i] = &index->rows[i];
+    qsort(sorted, index->count, sizeof(const struct row *), compare_rows);
+    for (size_t i = 1; i < index->count; i++)
+        if (strcmp(sorted[i - 1]->id, sorted[i]->id) == 0) {
+            free(sorted);
+            return NULL;
+        }
+    return sorted;
+}
+
+/* Sets `missing` and adds what is `unlisted`. 1: an id is there twice. */
 static int reconcile(const struct root *root, struct index *index, struct err *err)
 {
     size_t listed = index->count;
-    const struct row **sorted = mem_alloc((listed + 1) * sizeof *sorted);
-    bool *seen = mem_alloc(listed + 1);
-    _cleanup_strv_ char **unlisted = NULL;
-    const struct dirent *d;
+    _cleanup_strv_ char **names = NULL;
 
+    if (list_sessions(root, &names, err) == -1)
+        return -1;
+    const struct row **sorted = sort_rows(index);
+    if (sorted == NULL)
+        return 1;
     for (size_t i = 0; i < listed; i++)
-        sorted[i] = &index->rows[i];
-    qsort(sorted, listed, sizeof(const struct row *), compare_rows);
-    int fd = path_open_dir(root->sessions, ".");
-    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-    while (dir != NULL && (d = readdir(dir)) != NULL) {
-        struct row key = {.id = d->d_name};
+        index->rows[i].missing = true;
+    size_t kept = 0; /* names that are not in the index move to the front */
+    for (size_t i = 0; names[i] != NULL; i++) {
+        const struct row key = {.id = names[i]};
         const struct row *key_at = &key;
-        if (!id_is_valid(d->d_name))
-            continue;
         const struct row **at =
             bsearch(&key_at, sorted, listed, sizeof(const struct row *), compare_rows);
-        if (at == NULL)
-            strv_push(&unlisted, d->d_name);
-        else
-            seen[*at - index->rows] = true;
+        if (at != NULL) {
+            index->rows[*at - index->rows].missing = false;
+        } else {
+            char *name = names[i];
+            names[i] = names[kept];
+            names[kept++] = name;
+        }
     }
-    if (dir != NULL)
-        (void)closedir(dir);
-    for (size_t i = 0; dir != NULL && i < listed; i++)
-        index->rows[i].missing = !seen[i];
-    for (size_t i = 0; unlisted != NULL && unlisted[i] != NULL; i++)
-        (void)index_add_unlisted(root, index, unlisted[i]);
     free(sorted);
-    free(seen);
-    return dir != NULL ? 0 : err_errno(err, "cannot read '%s/%s'", root->path, ROOT_SESSIONS);
+    for (size_t i = 0; i < kept; i++)
+        (void)index_add_unlisted(root, index, names[i]);
+    return 0;
 }
 
 /* A directory counts its subdirectories as links (btrfs does not: 1), so this costs one fstat. */
@@ -336,27 +355,44 @@ static bool looks_stale(const struct root *root, size_t rows)
     return fstat(root->sessions, &st) == 0 && (st.st_nlink < 2 || st.st_nlink - 2 != rows);
 }
 
-int index_read(const struct root *root, bool thorough, struct index *ret, struct err *err)
+/* Fills an empty index from the file. 1: it cannot be used, *ret_why (may be NULL: it is missing)
+ * says why. */
+static int read_file(const struct root *root, bool thorough, struct index *index,
+                     const char **ret_why, struct err *err)
 {
-    _cleanup_index_ struct index index = INDEX_INIT;
     struct err why = ERR_INIT;
     size_t len = 0;
 
-    bool there =
-        file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &index.text, &len, &why) == 0;
-    bool missing = !there && errno == ENOENT;
-    if (!there || !cut_up(&index, len)) {
-        index_free(&index);
-        if (!missing)
-            index.broken = mem_dup(there ? "it is damaged" : why.text);
-        if (scan(root, &index, NULL, err) == -1)
-            return -1;
-        _cleanup_close_ int lock = -1;
-        if ((index.count > 0 || !missing) && root_lock(root, &lock, &why) == 0)
-            (void)index_rebuild(root, &why);
-    } else if ((thorough || looks_stale(root, index.count)) && reconcile(root, &index, err) == -1) {
-        return -1;
+    *ret_why = NULL;
+    if (file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &index->text, &len, &why) == -1) {
+        if (errno != ENOENT)
+            *ret_why = "it cannot be read";
+        return 1;
     }
+    *ret_why = "it is damaged";
+    if (!cut_up(index, len))
+        return 1;
+    return thorough || looks_stale(root, index->count) ? reconcile(root, index, err) : 0;
+}
+
+int index_read(const struct root *root, bool thorough, struct index *ret, struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct err ignored = ERR_INIT;
+    const char *why = NULL;
+
+    int rc = read_file(root, thorough, &index, &why, err);
+    if (rc == 1) {
+        _cleanup_close_ int lock = -1;
+        index_free(&index);
+        rc = scan(root, NULL, &index, NULL, err);
+        if (why != NULL)
+            index.broken = mem_dup(why);
+        if (rc == 0 && (index.count > 0 || why != NULL) && root_lock(root, &lock, &ignored) == 0)
+            (void)index_rebuild(root, NULL, &ignored);
+    }
+    if (rc == -1)
+        return -1;
     *ret = index;
     index = (struct index)INDEX_INIT;
     return 0;
@@ -384,28 +420,62 @@ static bool holds(const char *text, size_t len, enum member member, const char *
     return memmem(text, len, key.data, key.len) != NULL;
 }
 
+/* true if the file lists every workspace, and each once. */
+static bool is_whole(const struct root *root)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct err ignored = ERR_INIT;
+    const char *why;
+
+    if (read_file(root, true, &index, &why, &ignored) != 0)
+        return false;
+    for (size_t i = 0; i < index.count; i++)
+        if (index.rows[i].unlisted)
+            return false;
+    return true;
+}
+
+/* The file's text, made anew where it is no good. ret_others: see struct index_facts. */
+static int read_whole(const struct root *root, char **ret, size_t *ret_len, bool *ret_others,
+                      struct err *err)
+{
+    enum { AROUND = 4 }; /* lines of head and tail */
+    bool tried = false;
+
+    for (;;) {
+        _cleanup_free_ char *text = NULL;
+        size_t len = 0;
+        size_t lines = 0;
+        bool good = file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, err) == 0 &&
+                    str_starts(text, head);
+        for (const char *p = text; good && (p = memchr(p, '\n', len - (size_t)(p - text))) != NULL;
+             p++)
+            lines++;
+        bool others = good && looks_stale(root, lines - AROUND + 1);
+        if (good && (tried || !others || is_whole(root))) {
+            *ret = text;
+            text = NULL;
+            *ret_len = len;
+            *ret_others = others;
+            return 0;
+        }
+        if (tried || index_rebuild(root, NULL, err) == -1)
+            return -1;
+        tried = true;
+    }
+}
+
 int index_ask(const struct root *root, const char *tmux_name, const char *name,
               struct index_facts *ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
-    const size_t around = 4; /* lines of head and tail */
-    size_t lines = 0;
-    struct err why = ERR_INIT;
 
-    if (file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, &why) == -1 ||
-        !str_starts(text, head)) {
-        free(text);
-        text = NULL;
-        if (index_rebuild(root, err) == -1 ||
-            file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, err) == -1)
-            return -1;
-    }
-    for (const char *p = text; (p = memchr(p, '\n', len - (size_t)(p - text))) != NULL; p++)
-        lines++;
-    *ret = (struct index_facts){.tmux_name_taken = holds(text, len, M_TMUX, tmux_name),
-                                .name_taken = holds(text, len, M_NAME, name),
-                                .others = looks_stale(root, lines - around + 1)};
+    *ret = (struct index_facts){.others = false};
+    if (read_whole(root, &text, &len, &ret->others, err) == -1)
+        return -1;
+    ret->tmux_name_taken = holds(text, len, M_TMUX, tmux_name);
+    ret->name_taken = holds(text, len, M_NAME, name);
     return 0;
 }
 
@@ -467,7 +537,7 @@ int index_update(const struct root *root, const char *id, const struct session *
     str_reserve(&to, len + row.len + 4096);
     str_add(&to, head);
     if (!there || !copy_lines(text, len, id, session != NULL ? &row : NULL, &to))
-        return index_rebuild(root, err); /* the workspace itself is in place already, or gone */
+        return index_rebuild(root, session == NULL ? id : NULL, err);
     if (to.len > strlen(head))
         str_addc(&to, '\n');
     put_tail(&to);

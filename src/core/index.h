@@ -61,8 +61,8 @@ bool index_add_unlisted(const struct root *root, struct index *index, const char
 #define _cleanup_index_ __attribute__((cleanup(index_free)))
 
 /* Says whether a row has this tmux name or session name (NULL: not asked), and whether sessions/
- * holds other directories than those of the rows and one in the making. Reads the file, builds
- * nothing. */
+ * holds other directories than those of the rows and one in the making. An index that is missing,
+ * broken or lacks a workspace is made anew first. The caller holds the metadata lock. */
 struct index_facts {
     bool tmux_name_taken;
     bool name_taken;
@@ -76,7 +76,8 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name,
 int index_update(const struct root *root, const char *id, const struct session *session,
                  struct err *err);
 
-/* Writes the index anew from the workspaces. The caller holds the metadata lock. */
-int index_rebuild(const struct root *root, struct err *err);
+/* Writes the index anew from the workspaces, but that of `without` (NULL: all). The caller holds
+ * the metadata lock. */
+int index_rebuild(const struct root *root, const char *without, struct err *err);
 
 #endif

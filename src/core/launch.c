@@ -101,7 +101,8 @@ int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *
     launch_drop_env(dir);
     _cleanup_close_ int fd =
         openat(dir, WORKSPACE_ENV, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd == -1 || flock(fd, LOCK_EX) == -1 || file_write_all(fd, text.data, text.len) == -1) {
+    if (fd == -1 || fchmod(fd, 0600) == -1 || flock(fd, LOCK_EX) == -1 ||
+        file_write_all(fd, text.data, text.len) == -1) {
         (void)err_errno(err, "cannot write '%s'", WORKSPACE_ENV);
         launch_drop_env(dir);
         return -1;

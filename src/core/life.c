@@ -107,13 +107,18 @@ static enum tmux_built build_once(const struct life *life, struct rise *rise, st
     return built;
 }
 
-/* Waits for a server that is about to exit, so that the next build starts a new one. */
-static void wait_for_server(const char *socket)
+/* Gives the session a longer name in tmux. */
+static int rename_in_tmux(const struct life *life, struct rise *rise, size_t from, struct err *err)
 {
-    struct proc_id server;
-    pid_t pid;
-    if (tmux_is_alive(socket, &pid) == 1 && proc_identify(pid, &server))
-        (void)proc_wait_gone(&server, 1, SERVER_EXIT_MS);
+    struct index_facts facts;
+    _cleanup_close_ int lock = -1;
+
+    if (root_lock(life->root, &lock, err) == -1 ||
+        choose_tmux_name(life, rise->session, from, &facts, err) == -1)
+        return -1;
+    fd_closep(&lock);
+    lock = -1;
+    return life_record(life, rise->dir, rise->session, err);
 }
 
 /* Builds the team, with another name where tmux has one of that name, once more where the server
@@ -123,20 +128,18 @@ static int bring_up(const struct life *life, struct rise *rise, struct err *err)
     struct session *session = rise->session;
 
     for (size_t taken = 1;;) {
-        struct index_facts facts;
         switch (build_once(life, rise, err)) {
         case TMUX_BUILT:
             return 0;
         case TMUX_NAME_TAKEN:
-            if (choose_tmux_name(life, session, taken++, &facts, err) == -1 ||
-                life_record(life, rise->dir, session, err) == -1)
+            if (rename_in_tmux(life, rise, taken++, err) == -1)
                 return -1;
             break;
         case TMUX_SERVER_GONE:
             if (rise->plain)
                 return -1;
             rise->plain = true;
-            wait_for_server(session->tmux_socket);
+            tmux_wait_exit(session->tmux_socket, SERVER_EXIT_MS);
             break;
         case TMUX_BUILD_FAILED:
         default:
@@ -271,7 +274,9 @@ static int check_free(const struct life *life, const struct session *session, st
         return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
     if (session->name[0] == '\0')
         return 0;
-    if (index_ask(life->root, NULL, session->name, &facts, err) == -1)
+    _cleanup_close_ int lock = -1;
+    if (root_lock(life->root, &lock, err) == -1 ||
+        index_ask(life->root, NULL, session->name, &facts, err) == -1)
         return -1;
     return facts.name_taken ? name_conflict(session->name, err) : 0;
 }

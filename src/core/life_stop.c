@@ -10,9 +10,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { KILL_WAIT_MS = 5000 };
+enum { KILL_WAIT_MS = 5000, SERVER_EXIT_MS = 1000 };
 
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
               int *ret_lock, struct err *err)
@@ -166,6 +167,11 @@ static int bring_down(const struct life *life, const char *socket, const struct 
         end->down = true;
         (void)proc_wait_gone(ids, alive, config_seconds(life->config, SETTING_HANGUP) * 1000);
         rc = sweep_processes(life, live->id, inside, end, err);
+        const char *base = strrchr(socket, '/');
+        if (base != NULL && strcmp(base + 1, live->name) == 0) { /* a server of its own */
+            tmux_wait_exit(socket, SERVER_EXIT_MS);
+            tmux_drop_own_socket(socket, live->name);
+        }
     }
     free(ids);
     return rc;
@@ -315,7 +321,7 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
     if (rc == -1)
-        (void)index_rebuild(life->root, err);
+        (void)index_rebuild(life->root, NULL, err);
     fd_closep(&lock);
     lock = -1;
     if (rc != -1 && workspace_empty_trash(life->root, id, err) == -1)

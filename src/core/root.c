@@ -6,7 +6,6 @@
 #include "base/tree.h"
 #include "core/config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -230,16 +229,13 @@ static int copy_templates(int root, bool *ret_made, struct err *err)
     if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return 0; /* the root is the source tree itself */
 
-    DIR *dir = fdopendir(dup(from));
-    if (dir == NULL)
-        return err_errno(err, "cannot read the shipped templates");
-    const struct dirent *d;
-    int rc = 0;
-    while (rc == 0 && (d = readdir(dir)) != NULL)
-        if (d->d_name[0] != '.')
-            rc = copy_template(from, to, d->d_name, ret_made, err);
-    (void)closedir(dir);
-    return rc;
+    _cleanup_strv_ char **names = NULL;
+    if (path_list(from, &names, err) == -1)
+        return err_wrap(err, "cannot read the shipped templates");
+    for (char **name = names; *name != NULL; name++)
+        if ((*name)[0] != '.' && copy_template(from, to, *name, ret_made, err) == -1)
+            return -1;
+    return 0;
 }
 
 int root_init(const char *path, bool *ret_made, struct err *err)

@@ -217,8 +217,7 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
 
     memcpy(session.id, id, ID_TEXT);
     if (file_read(dir, WORKSPACE_SESSION, KV_FILE_MAX, &text, &len, err) == -1) {
-        /* what is there is wrong; any other error may pass */
-        if (errno == ENOENT || errno == ELOOP || errno == EINVAL || errno == EFBIG)
+        if (file_is_wrong(errno))
             err->code = MAS_DAMAGED;
         return -1;
     }

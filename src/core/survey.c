@@ -128,6 +128,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
                      strcmp(view->row.name, session.name) != 0 ||
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;
     view->row.status = session.status;
+    view->status = session.status;
     if (session.status == STATUS_ERROR)
         set_error(view, session.error[0] != '\0' ? session.error : "marked as broken");
     add_server(survey, session.tmux_socket);
@@ -140,30 +141,29 @@ static bool is_busy(const struct root *root, const char *id)
     return dir != -1 && workspace_is_locked(dir);
 }
 
-/* Why a server could not be asked, or NULL. */
+/* Why a server could not be asked, or NULL; with no socket, any server. */
 static const char *failure_of(const struct survey *survey, const char *socket)
 {
-    for (size_t i = 0; socket != NULL && i < survey->server_count; i++)
-        if (strcmp(socket, survey->servers[i].socket) == 0)
+    for (size_t i = 0; i < survey->server_count; i++)
+        if (survey->servers[i].failure != NULL &&
+            (socket == NULL || strcmp(socket, survey->servers[i].socket) == 0))
             return survey->servers[i].failure;
     return NULL;
 }
 
 static void compute(const struct root *root, struct survey *survey, struct view *view)
 {
+    const char *failure = view->live == NULL ? failure_of(survey, view->socket) : NULL;
+
+    view->unknown = failure != NULL;
     if (view->live != NULL && view->row.missing)
         set_error(view, "its workspace is missing, and its tmux session runs");
     if (view->status == STATUS_ERROR)
         return;
-    if (view->live != NULL) {
-        view->status = STATUS_ACTIVE;
-        return;
-    }
-    view->status = STATUS_STOPPED;
-    const char *failure = failure_of(survey, view->socket);
-    if (failure != NULL)
+    view->status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
+    if (failure != NULL && view->socket != NULL)
         set_error(view, failure);
-    else
+    else if (view->live == NULL)
         view->crashed = view->row.status == STATUS_ACTIVE && !is_busy(root, view->row.id);
 }
 

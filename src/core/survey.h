@@ -23,6 +23,7 @@ struct view {
     struct row row; /* texts belong to the survey */
     enum status status; /* as it is now */
     bool crashed;
+    bool unknown; /* its tmux server could not be asked, so nothing may be concluded from `live` */
     bool outdated; /* its row in the index says something else than its metadata */
     char *reason; /* why the status is error, else NULL */
     char *socket; /* TMUX_SOCKET, where the metadata was read, else NULL */

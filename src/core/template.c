@@ -4,27 +4,36 @@
 #include "base/str.h"
 #include "core/workspace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+char **template_list(const struct root *root)
+{
+    _cleanup_close_ int dir = openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    char **found = NULL;
+
+    if (dir == -1 || path_list(dir, &names, &ignored) == -1)
+        return NULL;
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_free_ char *ini = mem_printf("%s/template.ini", *name);
+        if (str_is_word(*name, 32) && faccessat(dir, ini, F_OK, 0) == 0)
+            strv_push(&found, *name);
+    }
+    return found;
+}
+
 /* "default, pair, solo" for the error that a name is wrong. */
 static void list_names(const struct root *root, struct str *to)
 {
-    int fd = openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-    const struct dirent *d;
+    _cleanup_strv_ char **all = template_list(root);
 
-    while (dir != NULL && (d = readdir(dir)) != NULL && to->len < 400) {
-        _cleanup_free_ char *ini = mem_printf("%s/template.ini", d->d_name);
-        if (str_is_word(d->d_name, 32) && faccessat(fd, ini, F_OK, 0) == 0)
-            str_addf(to, "%s%s", to->len > 0 ? ", " : "", d->d_name);
-    }
-    if (dir != NULL)
-        (void)closedir(dir);
+    for (char **name = all; name != NULL && *name != NULL && to->len < 400; name++)
+        str_addf(to, "%s%s", to->len > 0 ? ", " : "", *name);
 }
 
 static int missing(const struct root *root, const char *name, struct err *err)

@@ -23,6 +23,8 @@ struct template
 /* Opens a template and checks that it makes a team: every agent has its directory. MAS_NOT_FOUND
  * where there is none of that name (the hint lists those there are), MAS_FAILED where it is bad. */
 int template_open(const struct root *root, const char *name, struct template *ret, struct err *err);
+/* The names of the templates there are, in no order; released with strv_free(), may be NULL. */
+char **template_list(const struct root *root);
 void template_free(struct template *tmpl);
 #define _cleanup_template_ __attribute__((cleanup(template_free)))
 

@@ -153,6 +153,9 @@ static int make_socket_dir(const char *socket_path, struct err *err)
     _cleanup_free_ char *own = NULL;
     struct stat st;
 
+    if (lstat(socket_path, &st) == 0 && !S_ISSOCK(st.st_mode)) /* tmux would put one in its place */
+        return err_set(err, MAS_TMUX, "cannot use tmux socket '%s': it is %s", socket_path,
+                       path_type_name(st.st_mode));
     if (socket_dir(&own, err) == -1)
         return -1;
     *strrchr(dir, '/') = '\0';
@@ -382,7 +385,8 @@ static bool read_pane(char *line, const char *id, struct tmux_pane *ret)
         return false;
     long code = strtol(fields[5], NULL, 10);
     long sig = strtol(fields[6], NULL, 10);
-    ret->exit_status = (int)(fields[6][0] != '\0' ? 128 + sig : code);
+    bool known = fields[5][0] != '\0' || fields[6][0] != '\0';
+    ret->exit_status = !known ? -1 : (int)(fields[6][0] != '\0' ? 128 + sig : code);
     memcpy(ret->session, fields[0], strlen(fields[0]) + 1);
     memcpy(ret->window, fields[1], strlen(fields[1]) + 1);
     memcpy(ret->pane, fields[2], strlen(fields[2]) + 1);

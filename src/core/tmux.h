@@ -95,12 +95,17 @@ struct tmux_pane {
     char session[24]; /* "$3" */
     pid_t pid;
     bool dead;
-    int exit_status; /* of a dead pane: code, or 128 + signal */
+    int exit_status; /* of a dead pane: code, or 128 + signal; -1: tmux does not know it yet */
 };
 
 /* The agents' panes of session `id` on the server; none where it is not there. */
 int tmux_panes(const char *socket, const char *id, struct tmux_pane **ret, size_t *ret_count,
                struct err *err);
+
+/* Waits, at most timeout_ms, until the server on the socket has ended. */
+void tmux_wait_exit(const char *socket, int timeout_ms);
+/* Removes the socket of a server that was a session's own and is gone. */
+void tmux_drop_own_socket(const char *socket, const char *tmux_name);
 
 /* Ends the tmux session `target`, if it still carries this id. */
 int tmux_kill(const char *socket, const char *target, const char *id, struct err *err);

@@ -27,6 +27,25 @@ static int run_script(const char *socket_path, const struct str *script, const c
     return rc;
 }
 
+void tmux_wait_exit(const char *socket_path, int timeout_ms)
+{
+    struct proc_id server;
+    pid_t pid;
+    if (tmux_is_alive(socket_path, &pid) == 1 && proc_identify(pid, &server))
+        (void)proc_wait_gone(&server, 1, timeout_ms);
+}
+
+void tmux_drop_own_socket(const char *socket_path, const char *tmux_name)
+{
+    const char *base = strrchr(socket_path, '/');
+    struct stat st;
+    pid_t pid;
+
+    if (base != NULL && strcmp(base + 1, tmux_name) == 0 && lstat(socket_path, &st) == 0 &&
+        S_ISSOCK(st.st_mode) && st.st_uid == geteuid() && tmux_is_alive(socket_path, &pid) == 0)
+        (void)unlink(socket_path);
+}
+
 int tmux_kill(const char *socket_path, const char *target, const char *id, struct err *err)
 {
     _cleanup_str_ struct str script = STR_INIT;

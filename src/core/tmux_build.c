@@ -17,10 +17,12 @@ enum {
 };
 
 /* Hooks of the user that run while a team is built could move the very things that the next
- * command names; they are masked for this session until it stands. */
-static const char *const masked_hooks[] = {"after-new-window",    "after-split-window",
-                                           "after-select-layout", "after-select-window",
-                                           "after-set-option",    "after-rename-window"};
+ * command names; they are masked for this session until it stands. The first is that on masking
+ * itself; it stays masked, since to take it back would call it. */
+static const char *const masked_hooks[] = {
+    "after-set-hook",      "after-new-window",    "after-split-window",
+    "after-select-layout", "after-select-window", "after-select-pane",
+    "after-set-option",    "after-rename-window", "after-list-panes"};
 
 /* Descriptors that process `pid` has open, or 0 where that cannot be seen. */
 static size_t count_descriptors(pid_t pid)
@@ -158,12 +160,13 @@ static void write_script(const struct tmux_team *team, struct str *script)
     for (size_t i = 0; i < team->team->window_count; i++)
         str_addf(script, " ; select-pane -t '=%s:=%s.{top-left}'", name,
                  team->team->windows[i].name);
-    for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
-        str_addf(script, " ; set-hook -u -t =%s: %s", name, masked_hooks[i]);
     str_addf(script,
              " ; list-panes -s -t =%s: -F '#{exit-unattached}:#{session_id}:"
-             "#{pane_start_command}'\n",
+             "#{pane_start_command}'",
              name);
+    for (size_t i = 1; i < ARRAY_LEN(masked_hooks); i++)
+        str_addf(script, " ; set-hook -u -t =%s: %s", name, masked_hooks[i]);
+    str_addc(script, '\n');
 }
 
 /* Ends what a build that failed has left: a session of that name, if its panes were started for

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "base/time.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -58,7 +57,8 @@ static int read_config(int dir, struct json **ret, struct err *err)
     size_t len = 0;
 
     if (file_read(dir, WORKSPACE_CONFIG, CONFIG_FILE_MAX, &text, &len, err) == -1) {
-        err->code = MAS_DAMAGED;
+        if (file_is_wrong(errno))
+            err->code = MAS_DAMAGED;
         return -1;
     }
     if (json_parse(text, len, CONFIG_FILE_MAX, ret, err) == -1)
@@ -302,28 +302,27 @@ static bool is_stale(const struct root *root, const char *name)
 
 size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)
 {
-    _cleanup_strv_ char **stale = NULL;
+    _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
-    const struct dirent *d;
+    size_t count = 0;
     _cleanup_close_ int lock = -1;
 
-    if (root_lock(root, &lock, &ignored) == -1)
+    if (root_lock(root, &lock, &ignored) == -1 || path_list(root->sessions, &names, &ignored) == -1)
         return 0;
-    int fd = path_open_dir(root->sessions, ".");
-    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-    while (dir != NULL && (d = readdir(dir)) != NULL)
-        if (is_stale(root, d->d_name))
-            strv_push(&stale, d->d_name);
-    if (dir != NULL)
-        (void)closedir(dir);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (!is_stale(root, names[i]))
+            continue;
+        char *name = names[i]; /* those that are stale move to the front */
+        names[i] = names[count];
+        names[count++] = name;
+    }
     fd_closep(&lock); /* an id is used once, so nobody takes these names again */
     lock = -1;
-    size_t count = strv_len(stale);
     for (size_t i = 0; i < count; i++) {
         if (each != NULL)
-            each(stale[i], arg);
+            each(names[i], arg);
         if (!keep)
-            (void)tree_remove(root->sessions, stale[i], &ignored);
+            (void)tree_remove(root->sessions, names[i], &ignored);
     }
     return count;
 }
