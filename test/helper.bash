@@ -10,7 +10,7 @@ setup() {
     PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     MAS=${MAS:-$PROJECT/build/mas}
     # short: a socket's path ends at 107 bytes
-    T=$(mktemp -d /tmp/mas-test-XXXXXX)
+    T=$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-test-XXXXXX")
     ROOT=$T/root
     SOCK=$T/tmux
     export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share

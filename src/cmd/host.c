@@ -2,9 +2,14 @@
 
 #include "cmd.h"
 
+#include <stdlib.h>
+
 static int run_host(struct call *call, struct err *err)
 {
-    return host_run(call->operands[0], call->operands[1], err);
+    (void)host_run(call->operands[0], call->operands[1], err); /* it returns on failure alone */
+    err_print(err);
+    host_flush_terminal();
+    exit(err->code);
 }
 
 const struct cmd cmd_host = {

@@ -17,12 +17,13 @@ enum {
 };
 
 /* Hooks of the user that run while a team is built could move the very things that the next
- * command names; they are masked for this session until it stands. The first is that on masking
- * itself; it stays masked, since to take it back would call it. */
+ * command names; they are masked for this session until it stands. The first KEPT stay masked: they
+ * are on what mas goes on doing, unmasking among it. */
 static const char *const masked_hooks[] = {
-    "after-set-hook",      "after-new-window",    "after-split-window",
-    "after-select-layout", "after-select-window", "after-select-pane",
-    "after-set-option",    "after-rename-window", "after-list-panes"};
+    "after-set-hook",     "after-list-panes",    "after-new-window",
+    "after-split-window", "after-select-layout", "after-select-window",
+    "after-select-pane",  "after-set-option",    "after-rename-window"};
+enum { KEPT = 2 };
 
 /* Descriptors that process `pid` has open, or 0 where that cannot be seen. */
 static size_t count_descriptors(pid_t pid)
@@ -164,7 +165,7 @@ static void write_script(const struct tmux_team *team, struct str *script)
              " ; list-panes -s -t =%s: -F '#{exit-unattached}:#{session_id}:"
              "#{pane_start_command}'",
              name);
-    for (size_t i = 1; i < ARRAY_LEN(masked_hooks); i++)
+    for (size_t i = KEPT; i < ARRAY_LEN(masked_hooks); i++)
         str_addf(script, " ; set-hook -u -t =%s: %s", name, masked_hooks[i]);
     str_addc(script, '\n');
 }

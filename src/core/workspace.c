@@ -193,6 +193,20 @@ static int fill(const struct root *root, const struct session *session, const st
     return 0;
 }
 
+/* true for ".new-<id>" and ".trash-<id>" that no process holds. */
+static bool is_stale(const struct root *root, const char *name)
+{
+    const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
+                     : str_starts(name, TRASH_PREFIX) ? name + strlen(TRASH_PREFIX)
+                                                      : NULL;
+    if (id == NULL || !id_is_valid(id))
+        return false;
+    _cleanup_close_ int dir = path_open_dir(root->sessions, name);
+    if (dir == -1)
+        return errno == ENOTDIR || errno == ELOOP; /* other errors: it may well be somebody's */
+    return !workspace_is_locked(dir);
+}
+
 /* Makes and locks the staging directory; under the metadata lock, so that a sweep never sees one
  * that is not locked yet. */
 static int open_stage(const struct root *root, const char *name, struct stage *stage,
@@ -202,6 +216,14 @@ static int open_stage(const struct root *root, const char *name, struct stage *s
     if (root_lock(root, &lock, err) == -1)
         return -1;
     stage->dir = make_dir(root->sessions, name, 0700);
+    if (stage->dir == -1 && errno == EEXIST) {
+        if (!is_stale(root, name))
+            return err_set(err, MAS_CONFLICT,
+                           "cannot make session '%s': another 'mas new' makes it", stage->id);
+        if (tree_remove(root->sessions, name, err) == -1)
+            return -1;
+        stage->dir = make_dir(root->sessions, name, 0700);
+    }
     if (stage->dir == -1)
         return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
     return workspace_lock(stage->dir, stage->id, LOCK_TRY, "new", &stage->lock, err);
@@ -284,20 +306,6 @@ int workspace_empty_trash(const struct root *root, const char *id, struct err *e
     char name[ENTRY_NAME];
     (void)snprintf(name, sizeof name, TRASH_PREFIX "%s", id);
     return tree_remove(root->sessions, name, err);
-}
-
-/* true for ".new-<id>" and ".trash-<id>" that no process holds. */
-static bool is_stale(const struct root *root, const char *name)
-{
-    const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
-                     : str_starts(name, TRASH_PREFIX) ? name + strlen(TRASH_PREFIX)
-                                                      : NULL;
-    if (id == NULL || !id_is_valid(id))
-        return false;
-    _cleanup_close_ int dir = path_open_dir(root->sessions, name);
-    if (dir == -1)
-        return errno == ENOTDIR || errno == ELOOP; /* other errors: it may well be somebody's */
-    return !workspace_is_locked(dir);
 }
 
 size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)

@@ -12,9 +12,11 @@
 #include "core/workspace.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* These say something about the terminal that the agent is in, not about who started it. */
@@ -163,6 +165,26 @@ static int prepare(struct host *host, size_t index, struct err *err)
         return err_errno(err, "cannot enter '%s'", path);
     set_variable(&host->env, "PWD", path);
     return 0;
+}
+
+void host_flush_terminal(void)
+{
+    enum { ANSWER_MS = 1000 };
+    static const char request[] = "\033[5n";
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct termios was;
+    char answer[16];
+
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0 ||
+        tcgetattr(STDIN_FILENO, &was) == -1)
+        return;
+    struct termios raw = was;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0 &&
+        file_write_all(STDOUT_FILENO, request, strlen(request)) == 0 &&
+        poll(&in, 1, ANSWER_MS) == 1)
+        (void)!read(STDIN_FILENO, answer, sizeof answer);
+    (void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
 }
 
 int host_run(const char *id, const char *agent_id, struct err *err)

@@ -14,4 +14,11 @@
  */
 int host_run(const char *id, const char *agent, struct err *err);
 
+/*
+ * Waits until the terminal has taken what was written to it, at most a second: tmux loses what a
+ * pane's process prints just before it ends. A terminal answers a status request (ECMA-48 DSR) once
+ * it has read all before it.
+ */
+void host_flush_terminal(void);
+
 #endif

@@ -1,0 +1,64 @@
+# 10,000 sessions on disk, 100 of them live.
+# shellcheck shell=bash
+
+LIVE=100
+ALL=10000
+
+# few_root DIRECTORY COUNT: a root with that many stopped sessions.
+few_root() {
+    make_root "$1" && "$MAS" --root "$1" new -q -t solo --no-start >/dev/null &&
+        "$FAST/populate" "$1" $(($2 - 1)) && "$MAS" --root "$1" doctor >/dev/null
+}
+
+# forks ROOT: how many tmux processes a `mas list --active` starts.
+forks() {
+    strace -f -e trace=execve -o "$FAST/trace" "$MAS" --root "$1" list --active >/dev/null || return
+    grep -c 'execve("[^"]*/tmux".* = 0$' "$FAST/trace"
+}
+
+few_root "$FAST/few" 10 && few_root "$FAST/many" $((ALL - LIVE)) || return 1
+for ((i = 0; i < LIVE; i++)); do
+    "$MAS" --root "$FAST/many" new -q -t solo || return 1
+done >/dev/null
+[[ $("$MAS" --root "$FAST/many" list -q --active | wc -l) == "$LIVE" ]] || return 1
+[[ $("$MAS" --root "$FAST/many" list -q | wc -l) == "$ALL" ]] || return 1
+
+measure raw="tmux -S $SOCK list-sessions" active="$MAS --root $FAST/many list --active" \
+    list="$MAS --root $FAST/many list" || return 1
+# The limits, 12 and 30 ms, are for a machine where the raw side takes 2.5 ms.
+at_most "mas list --active, $LIVE live of $ALL / raw tmux" "$(calc "${T[active]} / ${T[raw]}")" 4.8 \
+    "(mas $(ms active), raw list-sessions $(ms raw))"
+at_most "mas list of $ALL / raw tmux" "$(calc "${T[list]} / ${T[raw]}")" 12 "(mas $(ms list))"
+
+if command -v strace >/dev/null; then
+    at_most 'tmux processes of mas list, 1 live server' "$(forks "$FAST/many")" 1 ''
+    make_root "$FAST/own" || return 1
+    export MAS_TMUX_SOCKET=$FAST/none MAS_TMUX_SERVER=per-session
+    for ((i = 0; i < 3; i++)); do
+        "$MAS" --root "$FAST/own" new -q -t solo >/dev/null || return 1
+    done
+    at_most 'tmux processes of mas list, 3 live servers' "$(forks "$FAST/own")" 3 ''
+    "$MAS" --root "$FAST/own" stop --all >/dev/null
+    export MAS_TMUX_SOCKET=$SOCK
+    unset MAS_TMUX_SERVER
+else
+    skip 'tmux processes of mas list' 'strace is not installed'
+fi
+
+# Both roots are on the same server, so that both sides have the same number of live sessions.
+# shellcheck disable=SC2016 # for the script
+make_script end-newest <<'END'
+root=$FAST/${SIDE%%-*}
+"$MAS" --root "$root" rm -f @last >/dev/null 2>&1
+sleep 0.1
+END
+measure -a "$FAST/end-newest" few="$MAS --root $FAST/few new -q" \
+    many="$MAS --root $FAST/many new -q" || return 1
+at_most "mas new with $ALL on disk / with 10" "$(calc "${T[many]} / ${T[few]}")" 1.3 \
+    "($(ms many), $(ms few))"
+measure -a "$FAST/end-newest" few-solo="$MAS --root $FAST/few new -q -t solo" \
+    many-solo="$MAS --root $FAST/many new -q -t solo" || return 1
+note 'the same with one agent' \
+    "$(calc "${T[many-solo]} / ${T[few-solo]}") ($(ms many-solo), $(ms few-solo))"
+[[ $("$MAS" --root "$FAST/many" list -q | wc -l) == "$ALL" ]] || return 1
+"$MAS" --root "$FAST/many" stop --all >/dev/null

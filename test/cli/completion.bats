@@ -1,0 +1,309 @@
+#!/usr/bin/env bats
+load ../helper
+
+setup_more() {
+    ln -s "$MAS" "$T/mas"
+    export PATH=$T:$PATH
+    cd "$T" || return
+}
+
+# What bash offers for the last of these words, behind `mas`.
+bash_offers() {
+    # shellcheck disable=SC2016
+    bash --norc --noprofile -c '
+        source <(mas completion bash)
+        COMP_WORDS=(mas "$@") COMP_CWORD=$# COMP_LINE="mas $*"
+        COMP_POINT=${#COMP_LINE} COMPREPLY=()
+        eval "spec=($(complete -p mas))"
+        for ((i = 0; i < ${#spec[@]}; i++)); do
+            [ "${spec[i]}" = -F ] && function=${spec[i + 1]}
+        done
+        "$function" mas "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        ((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]% }"' bash "$@"
+}
+
+# What fish offers for this command line.
+fish_offers() {
+    # shellcheck disable=SC2016
+    fish --no-config -c 'mas completion fish | source; complete -C $argv[1]' "$1" | cut -f 1
+}
+
+# An interactive shell in a terminal, with the completion loaded.
+start_shell() {
+    tm new-session -d -s shell -x 120 -y 30 -- "$@"
+    case $1 in
+        bash) type_line "PS1='> '; bind 'set bell-style none'; source <(mas completion bash); echo load''ed" ;;
+        zsh) type_line "PS1='> '; autoload -Uz compinit; compinit -D -u; source <(mas completion zsh); echo load''ed" ;;
+        fish) type_line "function fish_prompt; echo '> '; end; mas completion fish | source; echo load''ed" ;;
+    esac
+    eventually screen_has loaded
+    type_line clear
+    # shellcheck disable=SC2329
+    is_clear() { ! screen_has loaded; }
+    eventually is_clear
+}
+type_text() { tm send-keys -t =shell: -l -- "$1"; }
+type_line() { type_text "$1" && tm send-keys -t =shell: Enter; }
+screen_has() { tm capture-pane -p -t =shell: | grep -qF -- "$1"; }
+# $1 and a tab make the command line $2.
+tab_makes() {
+    tm send-keys -t =shell: C-u
+    type_text "$1"
+    tm send-keys -t =shell: Tab
+    eventually screen_has "> $2"
+}
+
+commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
+options() { "$MAS" help "$1" | sed -n 's/^  .*\(--[a-z-]*\).*/\1/p'; }
+
+lines_of() { sort -u <<<"$1" | xargs; }
+
+@test "completion is for bash, zsh and fish, and for nothing else" {
+    for shell in bash zsh fish; do
+        mas completion $shell
+        [ "$status" -eq 0 ]
+        [ -z "$stderr" ]
+        [[ $output == *"made by 'mas completion $shell'"* ]]
+    done
+    mas completion tcsh
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot complete for 'tcsh': only for bash, zsh and fish" ]
+    [ -z "$output" ]
+    mas completion
+    [ "$status" -eq 2 ]
+}
+
+@test "the scripts have no syntax error and print nothing when loaded" {
+    for shell in bash zsh fish; do
+        "$MAS" completion $shell >"$T/script"
+        run -0 $shell -n "$T/script"
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+    done
+    run bash --norc -c 'set -u; source <(mas completion bash)'
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    run fish --no-config -c 'mas completion fish | source'
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "bash: every command is offered" {
+    output=$(bash_offers '')
+    for name in $(commands); do
+        grep -qxF "$name" <<<"$output"
+    done
+    [ "$(bash_offers com)" = completion ]
+    [ "$(lines_of "$(bash_offers st)")" = "start stop" ]
+    [ -z "$(bash_offers xyz)" ]
+}
+
+@test "bash: every option of every command is offered" {
+    for name in $(commands); do
+        [ "$(lines_of "$(bash_offers "$name" --)")" = "$(lines_of "$(options "$name")")" ]
+    done
+    [ "$(lines_of "$(bash_offers list --a)")" = "--active --all" ]
+}
+
+@test "bash: an alias is completed as its command is" {
+    new_session -t solo -n alpha --no-start
+    for name in ls info; do
+        [ "$(lines_of "$(bash_offers "$name" --)")" = "$(lines_of "$(options "$name")")" ]
+    done
+    [ "$(bash_offers info --session al)" = alpha ]
+}
+
+@test "bash: sessions are offered by tmux name and by name where a SESSION stands" {
+    new_session -t solo -n alpha --no-start
+    one=mas-${ID:0:8}
+    new_session -t solo --no-start
+    two=mas-${ID:0:8}
+    for name in show info attach stop start rm env; do
+        [ "$(lines_of "$(bash_offers $name '')")" = "$(printf '%s\n' alpha "$one" "$two" | sort | xargs)" ]
+        [ "$(bash_offers $name al)" = alpha ]
+    done
+    [ "$(bash_offers show --session al)" = alpha ]
+    [ "$(bash_offers stop "$two" al)" = alpha ]
+    [ -z "$(bash_offers new al)" ]
+}
+
+@test "bash: templates and presets are offered behind their options" {
+    printf '[preset mine]\ncommand = true\n' >>"$ROOT/mas.ini"
+    mkdir "$ROOT/templates/no-template"
+    [ "$(lines_of "$(bash_offers new --template '')")" = "default pair solo" ]
+    [ "$(bash_offers new --template so)" = solo ]
+    output=$(bash_offers new --agent '')
+    for name in shell claude codex gemini copilot opencode mine; do
+        grep -qxF $name <<<"$output"
+    done
+}
+
+@test "bash: a short option that takes a value is completed as the long one is" {
+    new_session -t solo -n alpha --no-start
+    [ "$(lines_of "$(bash_offers new -t '')")" = "default pair solo" ]
+    [ "$(bash_offers new -t so)" = solo ]
+    [ "$(bash_offers show -s al)" = alpha ]
+}
+
+@test "bash: completion runs nothing that stands in a name" {
+    new_session -t solo
+    # shellcheck disable=SC2016
+    {
+        cp -r "$ROOT/templates/solo" "$ROOT/templates/"'$(touch ran1)'
+        cp -r "$ROOT/templates/solo" "$ROOT/templates/"'`touch ran2`'
+        printf '[preset $(touch ran3)]\ncommand = true\n' >>"$ROOT/templates/agents.ini"
+        tm rename-session -t "=mas-${ID:0:8}" '$(touch${IFS}ran4)'
+    }
+    bash_offers new --template ''
+    bash_offers new --agent ''
+    bash_offers show ''
+    run find "$T" -name 'ran*' -o -name 'touch*'
+    [ -z "$output" ]
+}
+
+@test "bash: words with slashes, stars and quotes on the command line do no harm" {
+    # shellcheck disable=SC1003,SC2016
+    for word in a/b 'x/y/e' '.*/touch ran/e' '*' "it's" '[' '\' '$(touch ran)' 'a b'; do
+        run bash_offers init "$word" ''
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+        run bash_offers "$word" '' ''
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+        run bash_offers show "$word"
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+    done
+    run find "$T" -name 'ran*'
+    [ -z "$output" ]
+}
+
+@test "bash: a root with spaces and quotes in its path is looked into" {
+    export MAS_ROOT="$T/it's a \"root\"  with #() "
+    "$MAS" init -q
+    [ "$(bash_offers new --template so)" = solo ]
+    [ "$(bash_offers new --agent cl)" = claude ]
+    "$MAS" new -q -t solo -n alpha --no-start
+    [ "$(bash_offers show al)" = alpha ]
+}
+
+@test "bash: without a root nothing is offered, printed or made" {
+    export MAS_ROOT=''
+    for words in 'show ' 'new --template ' 'new --agent '; do
+        # shellcheck disable=SC2086
+        run bash_offers $words ''
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+    done
+    [ ! -e "$XDG_DATA_HOME/mas" ]
+}
+
+@test "bash: a tab in a terminal completes commands, options, sessions, templates and files" {
+    new_session -t solo -n alpha --no-start
+    start_shell bash --norc --noprofile -i
+    tab_makes 'mas com' 'mas completion'
+    tab_makes 'mas list --act' 'mas list --active'
+    tab_makes 'mas show al' 'mas show alpha'
+    tab_makes 'mas new -t so' 'mas new -t solo'
+    mkdir "$T/only-here"
+    tab_makes 'mas init on' 'mas init only-here/'
+}
+
+@test "zsh: a tab in a terminal completes commands, options, sessions, templates and files" {
+    new_session -t solo -n alpha --no-start
+    start_shell zsh -f -i
+    tab_makes 'mas com' 'mas completion'
+    tab_makes 'mas list --act' 'mas list --active'
+    tab_makes 'mas ls --act' 'mas ls --active'
+    tab_makes 'mas show al' 'mas show alpha'
+    tab_makes 'mas stop --al' 'mas stop --all'
+    tab_makes 'mas new --template so' 'mas new --template solo'
+    tab_makes 'mas new --agent cla' 'mas new --agent claude'
+    mkdir "$T/only-here"
+    tab_makes 'mas init on' 'mas init only-here/'
+}
+
+@test "zsh: short options that take a value are completed as the long ones are" {
+    new_session -t solo -n alpha --no-start
+    start_shell zsh -f -i
+    tab_makes 'mas new -t so' 'mas new -t solo'
+    tab_makes 'mas show -s al' 'mas show -s alpha'
+}
+
+@test "zsh: two tabs list all candidates" {
+    start_shell zsh -f -i
+    type_text 'mas '
+    tm send-keys -t =shell: C-d
+    for name in $(commands); do
+        eventually screen_has "$name"
+    done
+}
+
+@test "zsh: completion runs nothing that stands in a name or in the words before" {
+    # shellcheck disable=SC2016
+    cp -r "$ROOT/templates/solo" "$ROOT/templates/"'$(touch ran1)'
+    # shellcheck disable=SC2016
+    printf '[preset $(touch ran3)]\ncommand = true\n' >>"$ROOT/templates/agents.ini"
+    start_shell zsh -f -i
+    for line in 'mas new --template ' 'mas new --agent ' "mas '.*/touch ran4/e' x " 'mas init a/b '; do
+        tm send-keys -t =shell: C-u
+        type_text "$line"
+        tm send-keys -t =shell: C-d
+    done
+    tm send-keys -t =shell: C-u
+    type_line "echo do''ne"
+    eventually screen_has 'done'
+    run ! screen_has 'sed:'
+    run find "$T" -name 'ran*'
+    [ -z "$output" ]
+}
+
+@test "fish: every command and every option of each is offered" {
+    output=$(fish_offers 'mas ')
+    for name in $(commands); do
+        grep -qxF "$name" <<<"$output"
+    done
+    for name in $(commands); do
+        [ "$(lines_of "$(fish_offers "mas $name --")")" = "$(lines_of "$(options "$name")")" ]
+    done
+}
+
+@test "fish: options of an alias are those of its command" {
+    [ "$(lines_of "$(fish_offers 'mas ls --')")" = "$(lines_of "$(fish_offers 'mas list --')")" ]
+    new_session -t solo -n alpha --no-start
+    [ "$(fish_offers 'mas info al')" = alpha ]
+}
+
+@test "fish: sessions, templates and presets are offered" {
+    new_session -t solo -n alpha --no-start
+    one=mas-${ID:0:8}
+    for name in show attach stop start rm env; do
+        [ "$(lines_of "$(fish_offers "mas $name ")")" = "$(printf '%s\n' alpha "$one" | sort | xargs)" ]
+    done
+    [ "$(fish_offers 'mas show --session al')" = alpha ]
+    [ "$(fish_offers 'mas show -s al')" = alpha ]
+    [ "$(lines_of "$(fish_offers 'mas new -t ')")" = "default pair solo" ]
+    [ "$(lines_of "$(fish_offers 'mas new --template ')")" = "default pair solo" ]
+    [ "$(fish_offers 'mas new --agent cla')" = claude ]
+}
+
+@test "fish: completion runs nothing that stands in a name" {
+    new_session -t solo
+    # shellcheck disable=SC2016
+    cp -r "$ROOT/templates/solo" "$ROOT/templates/"'$(touch ran1)'
+    cp -r "$ROOT/templates/solo" "$ROOT/templates/"'(touch ran2)'
+    printf '[preset (touch ran3)]\ncommand = true\n' >>"$ROOT/templates/agents.ini"
+    tm rename-session -t "=mas-${ID:0:8}" '(touch ran4)'
+    for line in 'mas new -t ' 'mas new --agent ' 'mas show '; do
+        fish_offers "$line"
+    done
+    run find "$T" -name 'ran*'
+    [ -z "$output" ]
+}
+
+@test "fish: a tab in a terminal completes" {
+    new_session -t solo -n alpha --no-start
+    start_shell fish --no-config
+    tab_makes 'mas comp' 'mas completion'
+    tab_makes 'mas show al' 'mas show alpha'
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/env bats
+load ../helper
+
+# The value and the origin of a setting.
+setting() { "$MAS" config --json | jq -r --arg k "$1" '.settings[] | select(.key == $k) | .value + " from " + .origin'; }
+
+# mas.ini is refused by every command that reads settings, with this text behind its path.
+refused() {
+    local verb
+    for verb in config list new; do
+        mas "$verb"
+        [ "$status" -eq 1 ] || return
+        [ "$stderr" = "mas: $ROOT/mas.ini:$1" ] || {
+            echo "said: $stderr"
+            return 1
+        }
+        [ -z "$output" ] || return
+    done
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+}
+
+ini() { printf '%s\n' "$@" >"$ROOT/mas.ini"; }
+
+setup_more() { unset MAS_TMUX_SOCKET; }
+
+@test "config prints each setting with its value and where it came from" {
+    mas config
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +FROM$ ]]
+    for line in 'session.mode isolated' 'session.template default' 'session.preset shell' 'tmux.socket -' \
+        'tmux.server shared' 'tmux.size 200x50' 'stop.hangup 2s' 'stop.terminate 3s'; do
+        grep -qE "^${line/ / +} +built in\$" <<<"$output"
+    done
+    [[ $output == *"$ROOT"* ]]
+}
+
+@test "config --json has the root and the settings" {
+    mas config --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r .root <<<"$output")" = "$ROOT" ]
+    [ "$(jq -r '.settings | length >= 8' <<<"$output")" = true ]
+    [ "$(jq -r '[.settings[] | keys_unsorted | join(" ")] | unique | join(";")' <<<"$output")" = "key value origin" ]
+}
+
+@test "config tells where the root came from" {
+    mas config
+    [[ $output =~ root\ +"$ROOT"\ +MAS_ROOT ]]
+    mas config --root "$ROOT"
+    [[ $output =~ root\ +"$ROOT"\ +--root ]]
+}
+
+@test "the environment goes before the root's mas.ini, that before the user's, that before what is built in" {
+    [ "$(setting tmux.size)" = "200x50 from built in" ]
+    mkdir -p "$XDG_CONFIG_HOME/mas"
+    printf '\n[tmux]\nsize = 100x40\nserver = per-session\n' >"$XDG_CONFIG_HOME/mas/mas.ini"
+    [ "$(setting tmux.size)" = "100x40 from $XDG_CONFIG_HOME/mas/mas.ini:3" ]
+    ini '; one' '[tmux]' 'size = 120x30'
+    [ "$(setting tmux.size)" = "120x30 from $ROOT/mas.ini:3" ]
+    [ "$(setting tmux.server)" = "per-session from $XDG_CONFIG_HOME/mas/mas.ini:4" ]
+    export MAS_TMUX_SIZE=90x20
+    [ "$(setting tmux.size)" = "90x20 from MAS_TMUX_SIZE" ]
+    export MAS_TMUX_SIZE=''
+    [ "$(setting tmux.size)" = "120x30 from $ROOT/mas.ini:3" ]
+}
+
+@test "each environment variable sets its setting" {
+    export MAS_SESSION_MODE=legacy MAS_TEMPLATE=pair MAS_PRESET=claude MAS_TMUX_SOCKET=named MAS_TMUX_SERVER=per-session
+    [ "$(setting session.mode)" = "legacy from MAS_SESSION_MODE" ]
+    [ "$(setting session.template)" = "pair from MAS_TEMPLATE" ]
+    [ "$(setting session.preset)" = "claude from MAS_PRESET" ]
+    [ "$(setting tmux.socket)" = "named from MAS_TMUX_SOCKET" ]
+    [ "$(setting tmux.server)" = "per-session from MAS_TMUX_SERVER" ]
+}
+
+@test "the command line goes before the environment" {
+    MAS_SESSION_MODE=legacy new_session -t solo --no-start --mode isolated
+    [ "$(meta "$ID" MODE)" = isolated ]
+    MAS_TEMPLATE=pair new_session -t solo --no-start
+    [ "$(meta "$ID" TEMPLATE)" = solo ]
+}
+
+@test "inside a team the inherited mode is no setting" {
+    export MAS_SESSION_ID=550e8400-e29b-41d4-a716-446655440000 MAS_SESSION_MODE=legacy
+    [ "$(setting session.mode)" = "isolated from built in" ]
+}
+
+@test "without XDG_CONFIG_HOME the user's mas.ini is in .config" {
+    unset XDG_CONFIG_HOME
+    mkdir -p "$HOME/.config/mas"
+    printf '[tmux]\nsize = 81x25\n' >"$HOME/.config/mas/mas.ini"
+    [ "$(setting tmux.size)" = "81x25 from $HOME/.config/mas/mas.ini:2" ]
+}
+
+@test "without a root config prints the user's settings, and makes none" {
+    unset MAS_ROOT
+    cd "$T"
+    [ "$(setting tmux.size)" = "200x50 from built in" ]
+    [ ! -e "$XDG_DATA_HOME/mas" ]
+}
+
+@test "a setting that is misspelt names file, line and key" {
+    ini '[session]' '' 'templat = solo'
+    refused '3: [session] templat: there is no such setting'
+    ini '[session]' 'Template = solo'
+    refused '2: [session] Template: there is no such setting'
+    ini '[tmux]' 'size = 80x24' '[tmux]' 'colour = yes'
+    refused '4: [tmux] colour: there is no such setting'
+}
+
+@test "a section that is misspelt names file and line" {
+    ini '' '[sesion]' 'template = solo'
+    refused '2: [sesion]: there is no such section'
+    ini '[Session]'
+    refused '1: [Session]: there is no such section'
+}
+
+@test "a key outside a section is refused" {
+    ini 'template = solo'
+    mas list
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: $ROOT/mas.ini:1: "* ]]
+}
+
+@test "a key that stands there twice names both lines" {
+    ini '[tmux]' 'size = 80x24' '' 'size = 90x24'
+    refused '4: [tmux] size: the key stands in line 2 already'
+}
+
+@test "values out of range or of the wrong kind name file, line and key" {
+    ini '[session]' 'mode = wild'
+    refused "2: [session] mode: 'wild' is not isolated or legacy"
+    ini '[session]' 'mode ='
+    refused "2: [session] mode: '' is not isolated or legacy"
+    ini '[session]' 'template = ../evil'
+    refused "2: [session] template: '../evil' is not 1 to 32 letters, digits, _ or -"
+    ini '[session]' 'preset = two words'
+    refused "2: [session] preset: 'two words' is not 1 to 32 letters, digits, _ or -"
+    ini '[tmux]' 'server = mine'
+    refused "2: [tmux] server: 'mine' is not shared or per-session"
+    for value in 9x3 10x2 1001x50 200x1001 200 x 200x 200x50x 99999x50 -1x5 '200 x 50'; do
+        ini '[tmux]' "size = $value"
+        refused "2: [tmux] size: '$value' is not COLUMNSxROWS, from 10x3 to 1000x1000"
+    done
+}
+
+@test "times out of range or of the wrong kind are refused" {
+    for value in 601 601s -1 1m '' s 1.5 99999999999999999999 '2 s'; do
+        ini '[stop]' "hangup = $value"
+        refused "2: [stop] hangup: '$value' is not a number of seconds from 0 to 600, such as 2s"
+        ini '[stop]' "terminate = $value"
+        refused "2: [stop] terminate: '$value' is not a number of seconds from 0 to 600, such as 2s"
+    done
+    for value in 0 600 600s 007; do
+        ini '[stop]' "hangup = $value"
+        [ "$(setting stop.hangup)" = "$value from $ROOT/mas.ini:2" ]
+    done
+}
+
+@test "a socket is a name or an absolute path of at most 107 bytes" {
+    for value in relative/path . .. ../x; do
+        ini '[tmux]' "socket = $value"
+        refused "2: [tmux] socket: '$value' is not a name, or an absolute path"
+    done
+    value=/$(printf '%0107d' 0)
+    ini '[tmux]' "socket = $value"
+    refused "2: [tmux] socket: '$value' is not at most 107 bytes without control characters"
+    value=/$(printf '%0106d' 0)
+    ini '[tmux]' "socket = $value"
+    [ "$(setting tmux.socket)" = "$value from $ROOT/mas.ini:2" ]
+}
+
+@test "values too long are refused, not cut" {
+    value=$(printf '%033d' 0)
+    ini '[session]' "template = $value"
+    refused "2: [session] template: '$value' is not 1 to 32 letters, digits, _ or -"
+    value=$(printf '%09000d' 0)
+    ini '[session]' "template = $value"
+    mas list
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: $ROOT/mas.ini:2: the line is longer than 8192 bytes" ]]
+}
+
+@test "bad values in the environment name the variable" {
+    MAS_SESSION_MODE=wild mas list
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use MAS_SESSION_MODE='wild': it is not isolated or legacy" ]
+    MAS_TMUX_SIZE=1x1 mas new -t solo
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use MAS_TMUX_SIZE='1x1': it is not COLUMNSxROWS, from 10x3 to 1000x1000" ]
+    MAS_TMUX_SOCKET=a/b mas list
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use MAS_TMUX_SOCKET='a/b': it is not a name, or an absolute path" ]
+    MAS_TEMPLATE='#(touch x)' mas list
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use MAS_TEMPLATE='#(touch x)': it is not 1 to 32 letters, digits, _ or -" ]
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+}
+
+@test "text that is no INI file is refused with its line" {
+    ini '[session]' 'template solo'
+    refused "2: '=' is missing"
+    ini '[session' 'template = solo'
+    refused "1: ']' is missing"
+    ini '[session] x'
+    refused "1: something stands behind ']'"
+    ini '[]'
+    refused '1: the section has no name'
+    ini '[session]' $'template = so\033[31mlo'
+    refused '2: control character'
+    printf '[session]\r\ntemplate = solo\r\n' >"$ROOT/mas.ini"
+    refused '1: carriage return; a line ends in a newline alone'
+    printf '[session]\ntemplate = so\0lo\n' >"$ROOT/mas.ini"
+    refused '2: NUL byte'
+    head -c 2000000 /dev/zero | tr '\0' '\n' >"$ROOT/mas.ini"
+    mas list
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: $ROOT/mas.ini: the file is larger than "* ]]
+}
+
+@test "the user's mas.ini is checked alike" {
+    mkdir -p "$XDG_CONFIG_HOME/mas"
+    printf '[tmux]\nsiez = 1\n' >"$XDG_CONFIG_HOME/mas/mas.ini"
+    mas list
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: $XDG_CONFIG_HOME/mas/mas.ini:2: [tmux] siez: there is no such setting" ]
+}
+
+@test "an empty mas.ini and one without a last newline are fine" {
+    : >"$ROOT/mas.ini"
+    mas config
+    [ "$status" -eq 0 ]
+    printf '[tmux]\nsize = 80x24' >"$ROOT/mas.ini"
+    [ "$(setting tmux.size)" = "80x24 from $ROOT/mas.ini:2" ]
+}
+
+@test "a semicolon inside a value is part of it" {
+    # shellcheck disable=SC2016
+    ini '[preset p]' 'command = sh -c "echo a; echo b ; exec sleep 1000 #x"'
+    MAS_TMUX_SOCKET=$SOCK new_session -t solo --agent p
+    pid=$(MAS_TMUX_SOCKET=$SOCK field "$ID" '.agents[0].pid')
+    # shellcheck disable=SC2329
+    said() { [[ $(tm capture-pane -p -t "=mas-${ID:0:8}:") == $'a\nb'* ]]; }
+    eventually said
+    [ -n "$pid" ]
+}
+
+@test "a socket that is a name is a server in TMUX_TMPDIR, one that is a path is there" {
+    ini '[tmux]' 'socket = other'
+    new_session -t solo
+    [ "$(meta "$ID" TMUX_SOCKET)" = "$T/tmux-$(id -u)/other" ]
+    tmux -L other has-session -t "=mas-${ID:0:8}"
+    ini '[tmux]' "socket = $T/by path"
+    new_session -t solo
+    [ "$(meta "$ID" TMUX_SOCKET)" = "$T/by path" ]
+    tmux -S "$T/by path" has-session -t "=mas-${ID:0:8}"
+    [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
+}
+
+@test "a socket that is not set is the user's default one, whatever TMUX says" {
+    TMUX=/tmp/elsewhere,1,0 new_session -t solo
+    [ "$(meta "$ID" TMUX_SOCKET)" = "$T/tmux-$(id -u)/default" ]
+    tmux has-session -t "=mas-${ID:0:8}"
+}
+
+@test "size is the size of the team's windows" {
+    ini '[tmux]' 'size = 133x37'
+    MAS_TMUX_SOCKET=$SOCK new_session -t solo
+    [ "$(tm display-message -p -t "=mas-${ID:0:8}:" '#{window_width}x#{window_height}')" = 133x37 ]
+}
+
+@test "config takes no operand" {
+    mas config tmux.size
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'config': 'tmux.size' is one operand too many"* ]]
+}

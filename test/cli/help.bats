@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+load ../helper
+
+# The commands that the overview lists.
+commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
+
+@test "help lists every command with a word on each" {
+    mas help
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    for name in init new list show attach stop start rm env doctor config completion version help; do
+        grep -qE "^  $name +[a-z].*[^.]\$" <<<"$output"
+    done
+    [ "$(commands | wc -l)" -ge 14 ]
+    [[ $output != *" host "* ]]
+}
+
+@test "help, -h and --help are the same" {
+    [ "$("$MAS" -h)" = "$("$MAS" help)" ]
+    [ "$("$MAS" --help)" = "$("$MAS" help)" ]
+}
+
+@test "each command has help of its own, the same by help, -h and --help" {
+    for name in $(commands); do
+        mas help "$name"
+        [ "$status" -eq 0 ]
+        [ -z "$stderr" ]
+        [[ ${lines[0]} == "usage: mas $name "* ]]
+        [[ $output == *--help* ]]
+        [ "$("$MAS" "$name" -h)" = "$output" ]
+        [ "$("$MAS" "$name" --help)" = "$output" ]
+        [[ $output != *$'\033'* ]]
+    done
+}
+
+# "OPTION" or "OPTION VALUE" for each option of a command, in its letter ($2 = -) or in full ($2 = --).
+options() {
+    local long='--[a-z-]*' short='-[a-zA-Z]'
+    if [ "$2" = -- ]; then
+        "$MAS" help "$1" | sed -n "s/^  .*\($long\)\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p"
+    else
+        "$MAS" help "$1" | sed -n "s/^  \($short\), $long\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p"
+    fi
+}
+
+@test "every option that help tells is taken, and no other" {
+    count=0
+    for name in $(commands); do
+        for kind in -- -; do
+            while read -r option value; do
+                mas "$name" "$option" ${value:+x} --help
+                [ "$status" -eq 0 ]
+                [[ $output == "usage: mas $name "* ]]
+                count=$((count + 1))
+            done < <(options "$name" $kind)
+        done
+        mas "$name" --no-such-option
+        [ "$status" -eq 2 ]
+        [[ $stderr == "mas: cannot run '$name': "*"--no-such-option"*$'\n'"usage: mas $name"* ]]
+    done
+    [ "$count" -gt 60 ]
+}
+
+@test "an option that needs a value says so" {
+    for name in $(commands); do
+        while read -r option value; do
+            [ -n "$value" ] || continue
+            mas "$name" "$option"
+            [ "$status" -eq 2 ]
+            [[ $stderr == "mas: cannot run '$name': option '$option' needs a value"$'\n'"usage: "* ]]
+        done < <(options "$name" --)
+    done
+}
+
+@test "help of an alias is that of its command" {
+    [ "$("$MAS" help ls)" = "$("$MAS" help list)" ]
+    [ "$("$MAS" help info)" = "$("$MAS" help show)" ]
+    [[ $("$MAS" help list) == *"also called: ls"* ]]
+}
+
+@test "help needs no root and reads no settings" {
+    echo broken >"$ROOT/mas.ini"
+    mas help new
+    [ "$status" -eq 0 ]
+    MAS_ROOT=/nowhere mas help
+    [ "$status" -eq 0 ]
+    mas version
+    [ "$status" -eq 0 ]
+    mas completion bash
+    [ "$status" -eq 0 ]
+    mas new --help
+    [ "$status" -eq 0 ]
+}
+
+@test "help of a command that is not there is a usage error" {
+    mas help nope
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot help with 'nope': there is no such command"* ]]
+    [ -z "$output" ]
+    mas help new list
+    [ "$status" -eq 2 ]
+}
+
+@test "a command that is not there is a usage error" {
+    mas nope
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot run 'nope': there is no such command"$'\n'"see: mas help" ]
+    [ -z "$output" ]
+    mas ''
+    [ "$status" -eq 2 ]
+    mas --nope list
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot run '--nope': there is no such option"$'\n'"see: mas help" ]
+    mas --root
+    [ "$status" -eq 2 ]
+}
+
+@test "a command name cannot move the terminal" {
+    mas $'x\033[31m\n\xff'
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot run 'x\\x1b[31m\\x0a\\xff': there is no such command"$'\n'"see: mas help" ]
+}
+
+@test "long options may be shortened where that is clear" {
+    mas list --jso
+    [ "$status" -eq 0 ]
+    [ "$output" = '{"sessions":[],"total":0}' ]
+    mas list --a
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'list': "*"--a"* ]]
+    mas list --json=yes
+    [ "$status" -eq 2 ]
+}
+
+@test "a full disk behind the help is an error" {
+    # shellcheck disable=SC2016
+    run --separate-stderr bash -c '"$1" help >/dev/full' - "$MAS"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot write to standard output: No space left on device" ]
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+load ../helper
+
+# The names of the templates that the project ships.
+shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' | sort); }
+
+@test "init makes mas.ini, templates and sessions and says where" {
+    mas init "$T/new root"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$T/new root: root made" ]
+    [ -z "$stderr" ]
+    [ -f "$T/new root/mas.ini" ]
+    [ -d "$T/new root/templates/default" ]
+    [ "$(stat -c %a "$T/new root/sessions")" = 755 ]
+    [ -z "$(ls -A "$T/new root/sessions")" ]
+}
+
+@test "init copies the shipped templates whole, links kept" {
+    [ "$(shipped | wc -l)" -gt 30 ]
+    [ "$(cd "$ROOT/templates" && find . -mindepth 1 -printf '%P %y %l\n' | sort)" = "$(shipped)" ]
+    diff -r --no-dereference "$PROJECT/templates" "$ROOT/templates"
+}
+
+@test "init makes the directories above" {
+    mas init "$T/a/b/c"
+    [ "$status" -eq 0 ]
+    [ -f "$T/a/b/c/mas.ini" ]
+}
+
+@test "init without DIR makes MAS_ROOT, and --root goes before it" {
+    MAS_ROOT=$T/one mas init
+    [ "$status" -eq 0 ]
+    [ -f "$T/one/mas.ini" ]
+    MAS_ROOT=$T/two mas init --root "$T/three"
+    [ "$status" -eq 0 ]
+    [ -f "$T/three/mas.ini" ]
+    [ ! -e "$T/two" ]
+}
+
+@test "init a second time changes nothing" {
+    echo '; mine' >>"$ROOT/mas.ini"
+    echo mine >"$ROOT/templates/solo/unit/solo/AGENTS.md"
+    new_session -t solo --no-start
+    before=$(snapshot)
+    mas init
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ROOT: is a root already, nothing to do" ]
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "init brings back a shipped template that is missing, and leaves the user's own" {
+    rm -rf "$ROOT/templates/solo"
+    mkdir -p "$ROOT/templates/mine"
+    echo x >"$ROOT/templates/mine/file"
+    mas init
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ROOT: root made" ]
+    diff -r --no-dereference "$PROJECT/templates/solo" "$ROOT/templates/solo"
+    [ "$(cat "$ROOT/templates/mine/file")" = x ]
+}
+
+@test "init puts nothing else into a directory that holds other files" {
+    mkdir "$T/full"
+    echo keep >"$T/full/file"
+    mas init "$T/full"
+    [ "$status" -eq 0 ]
+    [ "$(cat "$T/full/file")" = keep ]
+    [ "$(find "$T/full" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | xargs)" = "file mas.ini sessions templates" ]
+}
+
+@test "init -q prints nothing" {
+    mas init -q "$T/quiet"
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    [ -f "$T/quiet/mas.ini" ]
+}
+
+@test "init refuses an empty name and more than one directory" {
+    mas init ''
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot make a root: "*empty* ]]
+    mas init "$T/a" "$T/b"
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'init': '$T/b' is one operand too many"* ]]
+    [ ! -e "$T/a" ]
+}
+
+@test "init refuses a place that is a file" {
+    echo x >"$T/file"
+    mas init "$T/file"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot make root '$T/file': "* ]]
+    mas init "$T/file/below"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot make directory '$T/file/below': "* ]]
+    [ "$(cat "$T/file")" = x ]
+}
+
+@test "init refuses another user's directory and leaves it as it is" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
+    mkdir "$T/theirs"
+    chown nobody "$T/theirs"
+    mas init "$T/theirs"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot use root '$T/theirs': it belongs to user "* ]]
+    [ -z "$(ls -A "$T/theirs")" ]
+}
+
+@test "init refuses a path with control characters" {
+    mas init "$T/a"$'\n'"b"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot make root '$T/a\\x0ab': its path holds control characters" ]
+    [ ! -e "$T/a"$'\n'"b" ]
+    mas init "$T/"$'\033[31m'
+    [ "$status" -eq 1 ]
+    [[ $stderr != *$'\033'* ]]
+}
+
+@test "a root lets nobody else write to it, whatever the umask" {
+    for mask in 000 022 027 077; do
+        (umask "$mask" && "$MAS" init -q "$T/root$mask")
+        run find "$T/root$mask" ! -type l -perm /022
+        [ "$status" -eq 0 ]
+        [ -z "$output" ]
+        [ "$(stat -c %a "$T/root$mask/sessions")" = 755 ]
+    done
+}
+
+@test "the mas.ini that init writes is valid, and all of it is comment" {
+    run grep -vE '^([;#]|\[|$)' "$ROOT/mas.ini"
+    [ -z "$output" ]
+    mas config --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '[.settings[].origin] | unique | join(" ")' <<<"$output")" = "MAS_TMUX_SOCKET built in" ]
+}
+
+@test "each setting in the mas.ini that init writes may be taken out of its comment" {
+    sed -i '/preset mine/,$!s/^;\([a-z]* = .*\)/\1/' "$ROOT/mas.ini"
+    [ "$(grep -c '^[a-z]* =' "$ROOT/mas.ini")" -ge 8 ]
+    mas config
+    [ "$status" -eq 0 ]
+    [[ $output == *"$ROOT/mas.ini:"* ]]
+}
+
+@test "a directory that init was killed in becomes a root by the next init" {
+    rm "$ROOT/mas.ini"
+    mkdir -p "$ROOT/templates/.new-solo/unit"
+    echo half >"$ROOT/templates/.new-solo/unit/file"
+    rm -rf "$ROOT/templates/solo"
+    mas init
+    [ "$status" -eq 0 ]
+    [ ! -e "$ROOT/templates/.new-solo" ]
+    diff -r --no-dereference "$PROJECT/templates" "$ROOT/templates"
+    new_session -t solo --no-start
+}

@@ -1,0 +1,253 @@
+#!/usr/bin/env bats
+load ../helper
+
+# One session in each state: $RUNNING, $STOPPED, $CRASHED (its tmux session was killed), $BROKEN.
+four_states() {
+    new_session -t solo -n running
+    RUNNING=$ID
+    new_session -t solo -n stopped --no-start
+    STOPPED=$ID
+    new_session -t solo -n crashed
+    CRASHED=$ID
+    tm kill-session -t "=mas-${ID:0:8}"
+    new_session -t solo -n broken
+    BROKEN=$ID
+    echo 'not a line of metadata' >>"$ROOT/sessions/$ID/.session"
+}
+
+# The ids that a list prints, sorted, on one line.
+ids() { "$MAS" list -q "$@" | sort | xargs; }
+sorted() { printf '%s\n' "$@" | sort | xargs; }
+
+@test "list without sessions prints no row and says how to begin" {
+    mas list
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ "$stderr" = "no sessions; begin with: mas new" ]
+    mas list -q
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    mas list --json
+    [ "$status" -eq 0 ]
+    [ "$output" = '{"sessions":[],"total":0}' ]
+}
+
+@test "mas alone and ls are list" {
+    new_session -t solo -n one --no-start
+    [ "$("$MAS")" = "$("$MAS" list)" ]
+    [ "$("$MAS" ls -q)" = "$ID" ]
+    [ "$("$MAS" --root "$ROOT")" = "$("$MAS" list)" ]
+}
+
+@test "list prints a row a session under a head" {
+    new_session -t solo -n one
+    mas list
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[0]} =~ ^SESSION\ +NAME\ +TEMPLATE\ +AGE\ +ACTIVE\ +AGENTS\ +STATUS$ ]]
+    [[ ${lines[1]} =~ ^mas-${ID:0:8}\ +one\ +solo\ +[0-9]+s\ +[0-9]+s\ +1/1\ +active$ ]]
+}
+
+@test "list counts the agents that run" {
+    printf '[preset true]\ncommand = true\n' >>"$ROOT/mas.ini"
+    new_session -t pair
+    new_session -t pair --agent true
+    # shellcheck disable=SC2329
+    all_ended() { [ "$(field "$ID" .agentsEnded)" = 2 ]; }
+    eventually all_ended
+    mas list
+    [[ $output == *" 2/2 "*active* ]]
+    [[ $output == *" 0/2 "*active* ]]
+}
+
+@test "list tells active, stopped, crashed and error apart" {
+    four_states
+    mas list
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 5 ]
+    [[ $output =~ mas-${RUNNING:0:8}\ +running\ [^$'\n']*\ active($'\n'|$) ]]
+    [[ $output =~ mas-${STOPPED:0:8}\ +stopped\ [^$'\n']*\ stopped($'\n'|$) ]]
+    [[ $output =~ mas-${CRASHED:0:8}\ +crashed\ [^$'\n']*\ stopped\ \(crashed\)($'\n'|$) ]]
+    [[ $output =~ mas-${BROKEN:0:8}\ +broken\ [^$'\n']*\ error:\ [^$'\n']*KEY=value ]]
+}
+
+@test "the filters pick by what is so now, and add up" {
+    four_states
+    [ "$(ids)" = "$(sorted "$RUNNING" "$STOPPED" "$CRASHED" "$BROKEN")" ]
+    [ "$(ids --active)" = "$RUNNING" ]
+    [ "$(ids --stopped)" = "$(sorted "$STOPPED" "$CRASHED")" ]
+    [ "$(ids --error)" = "$BROKEN" ]
+    [ "$(ids --active --error)" = "$(sorted "$RUNNING" "$BROKEN")" ]
+    [ "$(ids --active --stopped --error)" = "$(ids)" ]
+    mas list --active
+    [ "${#lines[@]}" -eq 2 ]
+    mas list --error --json
+    [ "$(jq -r '.total, .sessions[].sessionId' <<<"$output" | xargs)" = "1 $BROKEN" ]
+}
+
+@test "a filter that picks nothing prints no row and does not say that there are no sessions" {
+    new_session -t solo --no-start
+    mas list --active
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+}
+
+@test "list --json has exactly the keys of the contract" {
+    new_session -t solo -n one
+    mas list --json
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")" = "sessions total" ]
+    [ "$(jq -r .total <<<"$output")" = 1 ]
+    for key in sessionId tmuxSession status createdAt lastActivity workingDir mode name template; do
+        [ "$(jq -r ".sessions[0].$key | type" <<<"$output")" = string ]
+    done
+    [ "$(jq -r '.sessions[0] | .crashed | type' <<<"$output")" = boolean ]
+    [ "$(jq -r '.sessions[0] | .reason' <<<"$output")" = null ]
+    [ "$(jq -r '.sessions[0] | [.sessionId, .tmuxSession, .status, .workingDir, .mode, .name, .template] | join(" ")' <<<"$output")" = \
+        "$ID mas-${ID:0:8} active $ROOT/sessions/$ID isolated one solo" ]
+    [ "$(jq -r .sessions[0].createdAt <<<"$output")" = "$(meta "$ID" CREATED_AT)" ]
+}
+
+@test "list --json tells a crash and the reason of an error" {
+    four_states
+    mas list --json
+    [ "$status" -eq 0 ]
+    # shellcheck disable=SC2329
+    of() { jq -r --arg id "$1" '.sessions[] | select(.sessionId == $id) | '"$2" <<<"$output"; }
+    [ "$(of "$CRASHED" '[.status, .crashed] | join(" ")')" = "stopped true" ]
+    [ "$(of "$STOPPED" '[.status, .crashed] | join(" ")')" = "stopped false" ]
+    [ "$(of "$RUNNING" '[.status, .crashed] | join(" ")')" = "active false" ]
+    [ "$(of "$BROKEN" .status)" = error ]
+    [[ $(of "$BROKEN" .reason) == "its .session is damaged: line "*" is not KEY=value" ]]
+}
+
+@test "list says crashed at once when the tmux server is gone" {
+    new_session -t pair
+    tm kill-server
+    mas list --json
+    [ "$(jq -r '.sessions[0] | [.status, .crashed] | join(" ")' <<<"$output")" = "stopped true" ]
+    [ "$(meta "$ID" STATUS)" = active ]
+}
+
+@test "list writes nothing" {
+    four_states
+    for id in "$RUNNING" "$BROKEN"; do
+        eventually [ ! -e "$ROOT/sessions/$id/run/env" ] # its agent has taken its environment
+    done
+    before=$(snapshot)
+    index=$(stat -c '%i %Y %s' "$ROOT/sessions/.sessions.index")
+    for option in '' --active --all --json -q; do
+        # shellcheck disable=SC2086
+        "$MAS" list $option >/dev/null
+    done
+    [ "$(snapshot)" = "$before" ]
+    [ "$(stat -c '%i %Y %s' "$ROOT/sessions/.sessions.index")" = "$index" ]
+}
+
+@test "list sorts by age, the oldest first" {
+    made=()
+    for second in 07 03 05 01 06 02 04; do
+        new_session -t solo --no-start
+        sed -i "s/^CREATED_AT=.*/CREATED_AT=2024-01-01T00:00:$second""Z/" "$ROOT/sessions/$ID/.session"
+        made[10#$second]=$ID
+    done
+    rm "$ROOT/sessions/.sessions.index"
+    mas list -q
+    [ "$(xargs <<<"$output")" = "${made[*]}" ]
+    mas list --json
+    [ "$(jq -r '[.sessions[].sessionId] | join(" ")' <<<"$output")" = "${made[*]}" ]
+    [ "$(jq -r '[.sessions[].createdAt] | . == sort' <<<"$output")" = true ]
+    mas list
+    for i in 1 2 3 4 5 6 7; do
+        [[ ${lines[i]} == mas-${made[i]:0:8}* ]]
+    done
+}
+
+@test "list of 50 sessions" {
+    for _ in {1..50}; do
+        "$MAS" new -q -t solo --no-start
+    done >"$T/ids"
+    [ "$(sort -u "$T/ids" | wc -l)" -eq 50 ]
+    [ "$(ids)" = "$(sort "$T/ids" | xargs)" ]
+    [ "$("$MAS" list | wc -l)" -eq 51 ]
+    [ "$("$MAS" list --json | jq '.total, (.sessions | length)' | xargs)" = "50 50" ]
+    [ "$("$MAS" list --stopped -q | wc -l)" -eq 50 ]
+    [ -z "$("$MAS" list --active -q)" ]
+    [ "$(jq '.sessions | length' "$ROOT/sessions/.sessions.index")" -eq 50 ]
+}
+
+@test "list prints ids or JSON, never both" {
+    new_session -t solo --no-start
+    mas list -q --json
+    if [ "$status" -eq 0 ]; then
+        [ "$output" = "$ID" ] || jq -e '.total == 1' <<<"$output"
+    else
+        [ "$status" -eq 2 ]
+    fi
+}
+
+@test "a full disk behind stdout is an error" {
+    new_session -t solo --no-start
+    for option in '' -q --json; do
+        # shellcheck disable=SC2016
+        run --separate-stderr bash -c '"$1" list $2 >/dev/full' - "$MAS" "$option"
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "mas: cannot write to standard output: No space left on device" ]
+    done
+}
+
+@test "a reader that goes away is no reason to hang" {
+    for _ in {1..5}; do "$MAS" new -q -t solo --no-start; done
+    # shellcheck disable=SC2016
+    run timeout 5 bash -c '"$1" list --json | head -c 1' - "$MAS"
+    [ "$output" = "{" ]
+}
+
+@test "list has colours only on a terminal, and never with NO_COLOR" {
+    new_session -t solo
+    mas list
+    [[ $output != *$'\033'* ]]
+    run script -qec "'$MAS' list" /dev/null
+    [[ $output == *$'\033[32mactive\033[0m'* ]]
+    NO_COLOR=1 run script -qec "'$MAS' list" /dev/null
+    [[ $output != *$'\033'* ]]
+    TERM=dumb run script -qec "'$MAS' list" /dev/null
+    [[ $output != *$'\033'* ]]
+}
+
+@test "list takes no operand" {
+    mas list one
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'list': 'one' is one operand too many"$'\n'"usage: mas list"* ]]
+}
+
+@test "another environment sees the same sessions" {
+    new_session -t solo -n one
+    run env -i "$MAS" --root "$ROOT" list --active -q
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID" ]
+    run env -i HOME=/nonexistent TMUX_TMPDIR=/nonexistent PATH=/usr/bin:/bin "$MAS" --root "$ROOT" list --json
+    [ "$(jq -r .sessions[0].status <<<"$output")" = active ]
+}
+
+@test "a session that was renamed in tmux is still known" {
+    new_session -t solo -n one
+    tm rename-session -t "=mas-${ID:0:8}" 'other name'
+    mas list --json
+    [ "$(jq -r '.sessions[0] | [.sessionId, .status, .tmuxSession] | join(" ")' <<<"$output")" = "$ID active other name" ]
+    mas show 'other name'
+    [ "$status" -eq 0 ]
+}
+
+@test "what a tmux session was renamed to cannot move the terminal" {
+    new_session -t solo
+    tm rename-session -t "=mas-${ID:0:8}" $'x\033[31mred$(touch ran)#(touch ran)'
+    cd "$T"
+    mas list
+    [ "$status" -eq 0 ]
+    [[ $output != *$'\033'* ]]
+    [[ $output == *" active" ]]
+    [ ! -e ran ]
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# The manual pages say neither less nor more than the program and its files.
+load ../helper
+
+setup_more() {
+    MAN=$PROJECT/man
+    SRC=$PROJECT/src
+}
+
+# The verbs that `mas help` lists.
+verbs() { "$MAS" help | awk '/^commands:/ { on = 1; next } on && NF == 0 { exit } on { print $1 }'; }
+
+# The long options in the help of a verb, without their dashes.
+help_options() { "$MAS" help "$1" | grep -oE '^ +(-[a-zA-Z],|   ) --[a-z-]+' | grep -oE '[a-z-]+$' | sed 's/^--//'; }
+
+# part PAGE KIND TITLE: the source of a section (Sh) or subsection (Ss) of a page.
+part() {
+    awk -v macro=".$2" -v title="$3" '
+        $1 == ".Sh" || $1 == macro { on = $1 == macro && substr($0, length(macro) + 2) == title; next }
+        on' "$MAN/$1"
+}
+
+# The long options in mdoc source on stdin.
+man_options() { grep -oE '(^\.(It|Op) Fl| Fl|[,|]) ([a-zA-Z] , )?-[a-z][a-z-]+' | grep -oE -- '-[a-z][a-z-]+$' | cut -c 2- | sort -u; }
+
+# words PAGE: each word of a page, as a reader sees it, on a line of its own.
+words() { mandoc -T ascii "$MAN/$1" | col -bx | tr -s ' \t(),;:.' '\n'; }
+
+# has_word WORD FILE-OF-WORDS
+has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 1; }; }
+
+@test "mandoc finds nothing to warn of in the manual pages" {
+    run mandoc -T lint -W warning "$MAN"/*.[15]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "mas(1) has every verb, and no other" {
+    run diff <(verbs | sort) <(part mas.1 Sh COMMANDS | sed -n 's/^\.Ss //p' | sort)
+    [ "$status" -eq 0 ]
+    [ "$(verbs | wc -l)" -ge 14 ]
+}
+
+@test "mas(1) has each verb's aliases" {
+    local verb alias
+    for verb in $(verbs); do
+        alias=$("$MAS" help "$verb" | sed -n 's/^also called: //p')
+        [ -z "$alias" ] || part mas.1 Ss "$verb" | grep -qE "^\.Cm $alias( |$)"
+    done
+    part mas.1 Ss list | grep -q '^\.Cm ls'
+}
+
+@test "mas(1) has every long option of every verb at that verb, and no other" {
+    local verb count=0
+    part mas.1 Sh OPTIONS >"$T/shared"
+    for verb in $(verbs); do
+        help_options "$verb" | grep -vxE 'root|help' | sort -u >"$T/help" || true
+        part mas.1 Ss "$verb" >"$T/section"
+        # -s and -q stand in a synopsis by their letters
+        { man_options <"$T/section"
+            grep -qE '^\.Op Fl [a-z]*s( |$)' "$T/section" && echo session
+            grep -qE '^\.Op Fl [a-z]*q[a-z]*$' "$T/section" && echo quiet; } | sort -u >"$T/man"
+        diff "$T/help" "$T/man" || { echo "that was: mas $verb" >&2; false; }
+        count=$((count + $(wc -l <"$T/help")))
+    done
+    [ "$count" -ge 25 ]
+    for option in root session json quiet help; do grep -q -- "-$option" "$T/shared"; done
+}
+
+@test "mas(1) has the letter of every option" {
+    local verb letter option page
+    for verb in $(verbs); do
+        while read -r letter option; do
+            page=$(part mas.1 Ss "$verb"; part mas.1 Sh OPTIONS)
+            grep -qE "^\.It Fl $letter , -$option( |$)" <<<"$page" || { echo "mas $verb: -$letter" >&2; false; }
+        done < <("$MAS" help "$verb" | sed -nE 's/^ +-([a-zA-Z]), --([a-z-]+).*/\1 \2/p')
+    done
+}
+
+@test "mas(1) has every exit code" {
+    local codes
+    codes=$(sed -n '/MAS_OK = 0/,/};/s/.* = \([0-9]*\),.*/\1/p' "$SRC/base/err.h")
+    [ "$(wc -l <<<"$codes")" -eq 8 ]
+    run diff <(echo "$codes") <(part mas.1 Sh 'EXIT STATUS' | sed -n 's/^\.It \([0-9]*\)$/\1/p')
+    [ "$status" -eq 0 ]
+}
+
+@test "mas(1) has every variable that agents get, and every one that mas reads" {
+    local name
+    new_session -t solo
+    part mas.1 Sh ENVIRONMENT | grep -oE '\b[A-Z][A-Z_]+\b' | sort -u >"$T/page"
+    for name in $("$MAS" env "$ID" | cut -d= -f1) MAS_AGENT_ID MAS_AGENT_ROLE; do
+        part mas.1 Ss 'Set for every agent' | grep -q "^\.It Ev $name$"
+    done
+    while read -r name; do
+        has_word "$name" "$T/page"
+    done < <(grep -ohE 'getenv\("[A-Z_]+"|"MAS_[A-Z_]+", "' "$SRC"/*.c "$SRC"/*/*.c | grep -oE '[A-Z_]{3,}' | sort -u)
+}
+
+@test "mas(1) has every member of the JSON that commands print" {
+    local key
+    new_session -t solo
+    words mas.1 >"$T/words"
+    for key in $("$MAS" list --json | jq -r '[paths | .[-1] | strings] | unique[]') \
+        $("$MAS" show "$ID" --json | jq -r '[paths | .[-1] | strings] | unique[]') \
+        $("$MAS" config --json | jq -r '[paths | .[-1] | strings] | unique[]') exitStatus reason; do
+        has_word "$key" "$T/words"
+    done
+    while read -r key; do
+        has_word "$key" "$T/words"
+    done < <(grep -ohE 'json_(put|open)[a-z_]*\(&?out, "[a-zA-Z]+"' "$SRC"/cmd/*.c "$SRC"/core/survey.c | sed 's/.*"\(.*\)"/\1/')
+}
+
+@test "mas.ini(5) has every setting with its default, and no other" {
+    local key value section name
+    unset MAS_TMUX_SOCKET
+    "$MAS" config --json | jq -r '.settings[] | .key + " " + .value' >"$T/settings"
+    [ "$(wc -l <"$T/settings")" -ge 8 ]
+    part mas.ini.5 Sh SETTINGS | awk '
+        $1 == ".Ss" { section = substr($2, 2, length($2) - 2) }
+        $1 == ".It" { key = section "." $3 }
+        $1 == "Default:" || after { value = $1 == ".Cm" ? $2 : ""; after = $0 == "Default:"; if (!after) print key " " value }
+    ' >"$T/page"
+    run diff <(sort "$T/settings") <(sort "$T/page")
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
+}
+
+@test "each variable in mas.ini(5) sets the setting at which it stands" {
+    local key name value count=0
+    while read -r key name; do
+        case $key in
+            tmux.socket) value=/tmp/other ;;
+            tmux.server) value=per-session ;;
+            tmux.size) value=90x30 ;;
+            session.mode) value=legacy ;;
+            *) value=other ;;
+        esac
+        run env -u MAS_TMUX_SOCKET "$name=$value" "$MAS" config --json
+        [ "$(jq -r --arg k "$key" '.settings[] | select(.key == $k) | .value + " " + .origin' <<<"$output")" = "$value $name" ]
+        count=$((count + 1))
+    done < <(part mas.ini.5 Sh SETTINGS | awk '
+        $1 == ".Ss" { section = substr($2, 2, length($2) - 2) }
+        $1 == ".It" { key = section "." $3 }
+        $1 == ".Ev" && $2 ~ /^MAS_/ { print key, $2 }')
+    [ "$count" -eq "$(grep -coE '"MAS_[A-Z_]+", "' "$SRC/core/config.c")" ]
+}
+
+@test "mas.ini(5) has every key of a preset, and mas knows each" {
+    local key
+    part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
+    for key in protocol $(grep -oE '\{"[a-z_]+", &preset->' "$SRC/core/config.c" | grep -oE '[a-z_]{3,}' | grep -v preset); do
+        grep -qxF "$key" "$T/page"
+    done
+    grep -q '^env\. ' "$T/page"
+    {
+        echo '[preset all]'
+        sed 's/^env\..*/env.KEY/; s/$/ = tty/' "$T/page"
+    } >>"$ROOT/mas.ini"
+    mas list
+    [ "$status" -eq 0 ]
+    echo 'other = 1' >>"$ROOT/mas.ini"
+    mas list
+    [ "$status" -eq 1 ]
+}
+
+@test "mas.ini(5) has every shipped preset" {
+    words mas.ini.5 >"$T/words"
+    while read -r name; do
+        has_word "$name" "$T/words"
+    done < <(sed -n 's/^\[preset \(.*\)]$/\1/p' "$PROJECT/templates/agents.ini")
+}
+
+@test "the mas.ini in mas.ini(5)'s example is a good one" {
+    part mas.ini.5 Sh EXAMPLES | grep -v '^\.' >"$ROOT/mas.ini"
+    unset MAS_TMUX_SOCKET
+    mas config --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.settings[] | select(.key == "tmux.server") | .value' <<<"$output")" = per-session ]
+}
+
+@test "mas-template(5) has every section and key of template.ini, and every word they take" {
+    local word
+    part mas-template.5 Ss template.ini >"$T/page"
+    diff <(grep -oE 'line->key, "[a-z]+"' "$SRC/core/team_ini.c" | cut -d'"' -f2 | sort -u) \
+        <(sed -n 's/^\.It Cm //p' "$T/page" | sort -u)
+    diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/core/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
+        <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)
+    words mas-template.5 >"$T/words"
+    for word in $(sed -n '/rank_names\[/,/;/p; /^} reaches/,/;/p; /known\[\] =/,/;/p' "$SRC/core/team.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
+        has_word "$word" "$T/words"
+    done
+    has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/core/team.h")" "$T/words"
+    has_word "$(sed -n 's/.*TEAM_WINDOWS_MAX = \([0-9]*\).*/\1/p' "$SRC/core/team.h")" "$T/words"
+    for word in "$PROJECT"/templates/*/; do has_word "templates/$(basename "$word")" "$T/words"; done
+}
+
+@test "the template in mas-template(5)'s example makes a team" {
+    mkdir -p "$ROOT/templates/desk/unit/writer" "$ROOT/templates/desk/unit/shell"
+    part mas-template.5 Sh EXAMPLES | grep -v '^\.' | sed -n '/^\[template]/,/^With/p' | grep -v '^With' \
+        >"$ROOT/templates/desk/template.ini"
+    mas new -q -t desk --no-start
+    [ "$status" -eq 0 ]
+    [ "$(field "$output" '.agents[] | select(.id == "writer") | .preset + " " + .model')" = 'claude opus' ]
+}
+
+@test "mas-session(5) has every key of .session, and no other" {
+    local key
+    part mas-session.5 Ss .session | sed -n 's/^\.It Li //p' | sed 's/ , /\n/g' | sort >"$T/page"
+    grep -ohE '(kv_add|add_time)\(to, "[A-Z_]+"' "$SRC/core/session.c" | grep -oE '[A-Z_]{4,}' | sort >"$T/source"
+    run diff "$T/source" "$T/page"
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    run ! grep -vxFf "$T/page" <(cut -d= -f1 "$ROOT/sessions/$ID/.session")
+}
+
+@test "mas-session(5) has every member of the index and of config.json" {
+    local key
+    new_session -t solo
+    words mas-session.5 >"$T/words"
+    for key in $(jq -r '[paths | .[-1] | strings] | unique[]' "$ROOT/sessions/.sessions.index") \
+        $(jq -r '[paths | .[-1] | strings] | unique[]' "$ROOT/sessions/$ID/config.json"); do
+        # ranks are those of mas-template(5)
+        case $key in meta | manager | worker) continue ;; esac
+        has_word "$key" "$T/words"
+    done
+}
+
+@test "mas-session(5) has every file of a workspace with its mode, and a workspace has them" {
+    local file mode count=0
+    new_session -t solo
+    while read -r file mode; do
+        case $file in run/env | .new-* | .trash-*) continue ;; esac
+        case $file in
+            .sessions.*) path=$ROOT/sessions/$file ;;
+            uuid) path=$ROOT/sessions/$ID ;;
+            unit/*) path=$ROOT/sessions/$ID/unit/solo ;;
+            *) path=$ROOT/sessions/$ID/$file ;;
+        esac
+        [ "$(stat -c %a "$path")" = "$mode" ] || { echo "$file" >&2; false; }
+        echo "${file%/}" >>"$T/page"
+        count=$((count + 1))
+    done < <(sed -nE 's/^\.It (Pa|Ar) (.*) Ta ([0-7]{3}) Ta .*/\2 \3/p' "$MAN/mas-session.5" | sed 's/ Ns Ar /</; s/<agent/agent/; s/<uuid/uuid/')
+    [ "$count" -eq 11 ]
+    # and nothing else is there
+    run ! grep -vxFf <(echo unit; cat "$T/page") < <(cd "$ROOT/sessions/$ID" && find . -mindepth 1 -maxdepth 1 -printf '%P\n')
+}
+
+@test "the .session in mas-session(5)'s example is one that mas can read" {
+    local id=550e8400-e29b-41d4-a716-446655440000
+    mas new -q --id "$id" -t solo --no-start
+    part mas-session.5 Sh EXAMPLES | grep -v '^\.' | sed 's/^STATUS=.*/STATUS=stopped/' >"$ROOT/sessions/$id/.session"
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [[ $output == *"its paths are those of another place"* ]]
+    [[ $output != *damaged* ]]
+    [ "$(field "$id" '.name + " " + .status')" = 'fix-login stopped' ]
+}

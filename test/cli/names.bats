@@ -1,0 +1,277 @@
+#!/usr/bin/env bats
+load ../helper
+
+# Values that must come to nothing wherever a name is asked for. A ` marks the place of a command.
+# shellcheck disable=SC2016
+hostile=(
+    '#(touch ran)' '##(touch ran)' '#{pane_id}' '$(touch ran)' '`touch ran`' '${HOME}' 'x;touch ran' 'x;' ';' 'x\;'
+    'x & touch ran' '| touch ran' '> ran' "'; touch ran; '" '"; touch ran; "' $'x\ntouch ran' $'x\r' $'x\tb'
+    $'\033[31mred' $'\033]0;title\a' $'\x9b31m' $'\xc2\x9b31m' $'\xff\xfe' $'x\x7f' 'two words' ' ' '../../x' '../x' '/etc' '.' '..'
+    'a/b' '~' '*' '?' '[a]' '=x' '%1' '@1' '@last' ':x' 'x.y' 'x:y' 'é' '-' '--' '-x' '--help' 'NUL%00' '%s%n%d'
+)
+
+setup_more() {
+    cd "$T" || return
+    mkdir work && cd work || return
+    before=$(snapshot)
+}
+
+# As `mas`, without what bats does around a command: some tests call it hundreds of times.
+try() {
+    status=0
+    "$MAS" "$@" >"$T/out" 2>"$T/err" || status=$?
+    output=$(<"$T/out") stderr=$(<"$T/err")
+}
+
+# The value was refused with one of these exit codes, told on two lines at most that move no terminal.
+is_refused() {
+    local value=$1 wanted=$2
+    if [[ " $wanted " != *" $status "* ]] || [ -n "$output" ]; then
+        printf 'for %q: exit %s, not one of %s: %s\n' "$value" "$status" "$wanted" "$output$stderr"
+        return 1
+    fi
+    if [[ $stderr != "mas: cannot "* ]] || [[ $stderr == *$'\n'*$'\n'* ]] || LC_ALL=C grep -q $'[[:cntrl:]\x80-\x9f]' "$T/err"; then
+        printf 'for %q: told badly: %q\n' "$value" "$stderr"
+        return 1
+    fi
+}
+
+# Nothing was run, made or left since setup.
+nothing_left() {
+    if [ "$(snapshot)" != "$before" ] || [ -n "$(ls -A .)" ] || [ -n "$(find "$T" -name 'ran*')" ]; then
+        echo "something was left"
+        return 1
+    fi
+    run tm list-sessions
+    [ "$status" -ne 0 ]
+}
+
+@test "a hostile --name is refused" {
+    for value in "${hostile[@]}" '' '1x' '_x' '-x'; do
+        try new -t solo --name="$value"
+        is_refused "$value" 2
+    done
+    nothing_left
+}
+
+@test "a hostile --template is refused" {
+    for value in "${hostile[@]}" '' .new-solo agents.ini ../templates/solo solo/ ./solo; do
+        try new --template="$value"
+        is_refused "$value" '2 3'
+    done
+    nothing_left
+}
+
+@test "a hostile --agent is refused" {
+    for value in "${hostile[@]}" ''; do
+        try new -t solo --agent="$value"
+        is_refused "$value" '2 3'
+    done
+    nothing_left
+}
+
+@test "a hostile --id is refused" {
+    for value in "${hostile[@]}" '' x 550e8400 ../550e8400-e29b-41d4-a716-446655440000 550e8400-e29b-41d4-a716-446655440000/x \
+        ' 550e8400-e29b-41d4-a716-446655440000' $'550e8400-e29b-41d4-a716-446655440000\n' 550e8400e29b41d4a716446655440000 \
+        '{550e8400-e29b-41d4-a716-446655440000}' 550e8400-e29b-41d4-a716-44665544000g 550e8400-e29b-41d4-a716-4466554400000; do
+        try new -t solo --id="$value"
+        is_refused "$value" 2
+    done
+    nothing_left
+}
+
+@test "a hostile --mode is refused" {
+    for value in "${hostile[@]}" '' Isolated; do
+        try new -t solo --mode="$value"
+        is_refused "$value" 2
+    done
+    nothing_left
+}
+
+@test "a hostile SESSION is none" {
+    for value in "${hostile[@]}"; do
+        case $value in @last) continue ;; esac
+        for verb in show stop rm; do
+            try $verb -- "$value"
+            is_refused "$value" 3
+        done
+    done
+    nothing_left
+}
+
+@test "a hostile SESSION is none where there are sessions, too" {
+    new_session -t solo -n one
+    for value in "${hostile[@]}" '' 'mas-*' "=mas-${ID:0:8}" "mas-${ID:0:8}:" "mas-${ID:0:8}:0" "mas-${ID:0:8}.0" "mas-${ID:0:7}" 'one ' 'on'; do
+        case $value in @last) continue ;; esac
+        for verb in show stop 'rm -f'; do
+            # shellcheck disable=SC2086
+            try $verb -- "$value"
+            is_refused "$value" 3
+            [[ $stderr == "mas: cannot find session '"* ]]
+        done
+    done
+    [ "$("$MAS" list --active -q)" = "$ID" ]
+    run find "$T" -name 'ran*'
+    [ -z "$output" ]
+}
+
+@test "values of 10 kB are refused with the reason" {
+    long=x$(printf '%010239d' 0)
+    while IFS=: read -r option reason; do
+        try new -t solo "$option=$long"
+        is_refused "$option" '2 3'
+        [[ ${stderr%%$'\n'*} == *": $reason"* ]] || {
+            echo "$option: no reason told"
+            return 1
+        }
+    done <<'EOF'
+--name:a name is a letter and at most 63 more letters, digits, _ or -
+--template:a name is 1 to 32 letters, digits, _ or -
+--agent:there is none of that name
+--id:it is not a version 4 UUID
+--mode:it is not isolated or legacy
+EOF
+    try show "$long"
+    is_refused SESSION 3
+    [[ ${stderr%%$'\n'*} == *": there is none" ]]
+    nothing_left
+}
+
+@test "an id in upper case is refused with the same in lower case" {
+    try new -t solo --id 550E8400-E29B-41D4-A716-446655440000
+    [ "$stderr" = "mas: cannot use id '550E8400-E29B-41D4-A716-446655440000': it is not a version 4 UUID
+in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
+    is_refused upper 2
+    nothing_left
+}
+
+@test "a UUID of another version or variant is refused" {
+    for digit in 0 1 2 3 5 6 7 8 f; do
+        try new -t solo --id "550e8400-e29b-${digit}1d4-a716-446655440000"
+        [[ $stderr == "mas: cannot use id '550e8400-e29b-${digit}1d4-a716-446655440000': it is not a version 4 UUID"* ]]
+        is_refused "version $digit" 2
+    done
+    for digit in 0 7 c d e f; do
+        try new -t solo --id "550e8400-e29b-41d4-${digit}716-446655440000"
+        is_refused "variant $digit" 2
+    done
+    try new -t solo --id 00000000-0000-0000-0000-000000000000
+    is_refused nil 2
+    nothing_left
+}
+
+@test "an id that exists is a conflict, running or stopped, and its session stays as it is" {
+    id=550e8400-e29b-41d4-a716-446655440000
+    new_session -t solo --id $id -n one
+    echo mine >"$ROOT/sessions/$id/unit/solo/mine"
+    eventually [ ! -e "$ROOT/sessions/$ID/run/env" ] # its agents have taken their environment
+    before=$(snapshot)
+    mas new -t solo --id $id
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot make session '$id': it exists" ]
+    [ "$(snapshot)" = "$before" ]
+    [ "$(field one .status)" = active ]
+    "$MAS" stop -q one
+    mas new -t pair --id $id
+    [ "$status" -eq 4 ]
+    [ "$(cat "$ROOT/sessions/$id/unit/solo/mine")" = mine ]
+    "$MAS" rm -q one
+    mas new -t pair --id $id
+    [ "$status" -eq 0 ]
+}
+
+@test "what stands in the place of an id is never overwritten" {
+    id=550e8400-e29b-41d4-a716-446655440000
+    place=$ROOT/sessions/$id
+    mkdir "$T/outside"
+    echo keep >"$T/outside/file"
+    # shellcheck disable=SC2016
+    for make in 'mkdir "$place"' 'mkdir "$place"; echo keep >"$place/file"' 'echo keep >"$place"' 'ln -s "$T/outside" "$place"' \
+        'ln -s nowhere "$place"' 'mkfifo "$place"'; do
+        eval "$make"
+        kept=$(ls -lR --time-style=+ "$place" "$T/outside")
+        run --separate-stderr timeout 5 "$MAS" new -t solo --id $id
+        [ "$status" -eq 4 ]
+        [ "$stderr" = "mas: cannot make session '$id': it exists" ]
+        [ "$(ls -lR --time-style=+ "$place" "$T/outside")" = "$kept" ]
+        [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" = "$place" ]
+        rm -r "$place"
+    done
+    run tm list-sessions
+    [ "$status" -ne 0 ]
+}
+
+@test "what a killed new or rm of the same id left is no hindrance" {
+    id=550e8400-e29b-41d4-a716-446655440000
+    mkdir -p "$ROOT/sessions/.new-$id/unit/solo" "$ROOT/sessions/.trash-$id/unit"
+    echo x >"$ROOT/sessions/.new-$id/unit/solo/old"
+    mas new -q -t solo --id $id
+    [ "$status" -eq 0 ]
+    [ "$output" = $id ]
+    [ ! -e "$ROOT/sessions/$id/unit/solo/old" ]
+    mkdir -p "$ROOT/sessions/.trash-$id/unit"
+    mas rm -f $id
+    [ "$status" -eq 0 ]
+    [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" = "" ]
+}
+
+@test "ids with the same first 8 digits both work and have different tmux names" {
+    one=550e8400-e29b-41d4-a716-446655440000
+    two=550e8400-1111-4111-8111-111111111111
+    three=550e8400-1111-4222-8111-111111111111
+    for id in $one $two $three; do
+        mas new -q -t solo --id "$id"
+        [ "$status" -eq 0 ]
+    done
+    [ "$("$MAS" list --active -q | sort | xargs)" = "$(printf '%s\n' $one $two $three | sort | xargs)" ]
+    names=$("$MAS" list --json | jq -r '.sessions[].tmuxSession' | sort)
+    [ "$(uniq <<<"$names" | wc -l)" -eq 3 ]
+    [ "$(tm list-sessions -F '#{session_name}' | sort)" = "$names" ]
+    [ "$(field $one .tmuxSession)" = mas-550e8400 ]
+    [ "$(field $two .tmuxSession)" = mas-550e8400-1111 ]
+    [ "$(meta $two TMUX_SESSION)" = mas-550e8400-1111 ]
+    for id in $one $two $three; do
+        [ "$(field "$(field "$id" .tmuxSession)" .sessionId)" = "$id" ]
+    done
+    mas show 550e8400
+    [ "$status" -eq 4 ]
+    "$MAS" stop -q $one
+    [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
+    "$MAS" start -q $one
+    "$MAS" rm -q -f $two
+    [ "$("$MAS" list --active -q | sort | xargs)" = "$(printf '%s\n' $one $three | sort | xargs)" ]
+    tm has-session -t =mas-550e8400
+}
+
+@test "a tmux name that a stranger's session has is not taken over" {
+    tm new-session -d -s mas-550e8400 -x 80 -y 24 'sleep 1000'
+    mas new -q -t solo --id 550e8400-e29b-41d4-a716-446655440000
+    [ "$status" -eq 0 ]
+    [ "$(field "$output" .tmuxSession)" != mas-550e8400 ]
+    [ "$(field "$output" .status)" = active ]
+    "$MAS" rm -q -f 550e8400-e29b-41d4-a716-446655440000
+    tm has-session -t =mas-550e8400
+}
+
+@test "an agent id, window or role of the template cannot be hostile either" {
+    # shellcheck disable=SC2016
+    for name in '#(touch ran)' '$(touch ran)' '../x' 'a;b'; do
+        sed "s|^\[agent solo\]|[agent $name]|" "$PROJECT/templates/solo/template.ini" >"$ROOT/templates/solo/template.ini"
+        before=$(snapshot)
+        try new -t solo
+        is_refused "$name" 1
+    done
+    nothing_left
+}
+
+@test "a hostile environment is passed on to the agent and run nowhere" {
+    printf '[preset p]\ncommand = sh -c "env -0 >env.new; mv env.new env.bin; exec sleep 1000"\n' >>"$ROOT/mas.ini"
+    # shellcheck disable=SC2016
+    EVIL=$'#(touch ran)$(touch ran)`touch ran`;\n\033[31m\xff' new_session -t solo --agent p
+    file=$ROOT/sessions/$ID/unit/solo/env.bin
+    eventually [ -f "$file" ]
+    # shellcheck disable=SC2016
+    LC_ALL=C grep -qzF 'EVIL=#(touch ran)$(touch ran)`touch ran`;' "$file"
+    run find "$T" -name 'ran*'
+    [ -z "$output" ]
+}

@@ -1,0 +1,209 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016 # back quotes of Markdown
+# Every command in README.md is run, in the order in which it stands there.
+#
+# The blocks marked ```sh become one POSIX shell script, which runs in a directory that stands for a
+# fresh clone, without any variable of mas set. Nothing in them is left out. Three rules:
+#
+# - A line that begins with `mas attach` is run in a terminal (a pane of another tmux). When the
+#   team is on its screen the keys that README names for it are pressed, and it has to end with 0.
+# - Stand-ins for these programs are first on PATH: `make` does not compile, but puts the program
+#   under test in build/mas, runs a true `make install` with a DESTDIR of its own, and notes that it
+#   was called; `sudo` runs its operands; `apt-get` fails, because the tests' needs are there; `claude`
+#   is an agent that waits.
+# - All other lines are run as they are, and each has to succeed.
+load ../helper
+
+setup_more() {
+    unset MAS_ROOT MAS_TMUX_SOCKET
+    CLONE=$T/clone
+    mkdir -p "$CLONE/sessions" "$T/bin"
+    cp -R "$PROJECT/scripts" "$PROJECT/templates" "$CLONE"
+    stand_in sudo 'exec "$@"'
+    stand_in apt-get 'echo "apt-get: nothing should be installed here: $*" >&2; exit 1'
+    stand_in claude 'trap "exit 0" HUP TERM; while :; do read -r line || sleep 1; done'
+    stand_in make "
+        printf '%s\n' \"\$*\" >>'$T/made'
+        case \" \$* \" in
+        *' install '*)
+            exec '$(command -v make)' -s -C '$PROJECT' -o '$T/built/mas' BUILD='$T/built' \\
+                DESTDIR='$T/dest' \"\$@\" ;;
+        esac
+        mkdir -p build '$T/built'
+        cp '$MAS' build/mas
+        cp '$MAS' '$T/built/mas'"
+    PATH=$T/bin:$PATH
+}
+
+stand_in() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$T/bin/$1"
+    chmod +x "$T/bin/$1"
+}
+
+# The text of README's ```sh blocks as "line number, tab, line".
+commands() {
+    awk '/^```/ { inside = $0 == "```sh"; next } inside { print NR "\t" $0 }' "$PROJECT/README.md"
+}
+
+# The script that runs them: notes before each line where it is, unless a construct of many lines
+# is open, which ends with a line that begins at the margin.
+script() {
+    cat <<END
+set -eu
+at=0
+trap 'rc=\$?; [ \$rc -eq 0 ] || echo "README.md:\$at: failed with \$rc" >&2' EXIT
+in_terminal() {
+    tmux -u -S '$T/terminal' -f /dev/null new-session -d -x 100 -y 30 \\
+        "env -u TMUX -u TMUX_PANE sh -c '\$1; echo \\\$? >$T/attached' 2>$T/said"
+    '$T/press'
+}
+END
+    commands | awk -F '\t' '
+        $2 !~ /^[ )]/ { print "at=" $1 }
+        $2 ~ /^mas attach/ { print "in_terminal '\''" $2 "'\''"; next }
+        { print substr($0, length($1) + 2) }'
+}
+
+# What the person at the terminal does: waits for the team, detaches, sees the end.
+# shellcheck disable=SC2317 # called by name
+press() {
+    screen() { tmux -u -S "$T/terminal" capture-pane -p; }
+    sees_team() { [ -s "$T/attached" ] || screen | tr '\n' ' ' | grep -q '10 design manager .* 13 visual and'; }
+    eventually sees_team
+    tmux -S "$T/terminal" send-keys C-b d
+    eventually test -s "$T/attached"
+    [ "$(cat "$T/attached")" -eq 0 ] || { cat "$T/said" >&2; false; }
+}
+
+run_readme() {
+    script >"$T/script"
+    { declare -f press eventually; echo "set -eu; T='$T'; press"; } >"$T/press.bash"
+    printf '#!/bin/sh\nexec bash %s\n' "'$T/press.bash'" >"$T/press"
+    chmod +x "$T/press"
+    cd "$CLONE" || return 1
+    run --separate-stderr sh "$T/script" 3>&-
+    if [ "$status" -ne 0 ]; then printf '%s\n' "$output" "$stderr" >&2; fi
+}
+
+@test "every command in README.md does what it says, in order" {
+    run_readme
+    [ "$status" -eq 0 ]
+    # quickstart: a running team of 13, its workspace, the line to attach
+    [[ $output =~ mas-[0-9a-f]{8}\ +quickstart\ +default\ .*\ 13/13\ +active ]]
+    [[ $output == *"workspace: $CLONE/sessions/"* ]]
+    [[ $output == *"./build/mas attach quickstart"* ]]
+    # test.sh: the program is built, then the tests are run
+    grep -q ' all$' "$T/made"
+    grep -q ' test$' "$T/made"
+    # the tour: a person attached, the crash was seen and undone, everything was removed
+    [ "$(cat "$T/attached")" -eq 0 ]
+    [[ $output =~ shop\ +default\ .*stopped\ \(crashed\) ]]
+    [[ $output =~ fix\ +solo\ .*stopped\ \(crashed\) ]]
+    [ "$(grep -c ' started$' <<<"$output")" -eq 4 ]
+    [[ $output == *'everything is in order'* ]]
+    [ "$(cd "$CLONE" && "$MAS" list --all -q | wc -l)" -eq 0 ]
+    # the installation
+    [ "$("$T/dest/usr/local/bin/mas" version)" = "$("$MAS" version)" ]
+    [ -f "$T/dest/usr/local/share/man/man1/mas.1" ]
+    [ -f "$T/dest/usr/local/share/mas/templates/default/template.ini" ]
+    [ -s "$T/dest/usr/local/share/bash-completion/completions/mas" ]
+    [ -s "$T/dest/usr/local/share/zsh/site-functions/_mas" ]
+    [ -s "$T/dest/usr/local/share/fish/vendor_completions.d/mas.fish" ]
+}
+
+@test "the first two commands in README.md are the quickstart and the tests" {
+    run cut -f 2 < <(commands)
+    [ "${lines[0]}" = 'sh scripts/quickstart.sh' ]
+    [ "${lines[1]}" = 'sh scripts/test.sh' ]
+    [ "${#lines[@]}" -gt 20 ]
+}
+
+@test "no command in README.md stands in a block that is not run" {
+    run grep '^ *```' "$PROJECT/README.md"
+    [ "$status" -eq 0 ]
+    [ $((${#lines[@]} % 2)) -eq 0 ]
+    for ((i = 0; i < ${#lines[@]}; i += 2)); do
+        [ "${lines[i]}" = '```sh' ]
+        [ "${lines[i + 1]}" = '```' ]
+    done
+    # nor in one that is made by indenting
+    run ! awk '/^```/ { on = !on } !on && /^(    |\t)/ { print; bad = 1 } END { exit !bad }' "$PROJECT/README.md"
+}
+
+@test "every verb and option that the documents name in code is one of mas" {
+    local file line verb option count=0
+    for file in README.md HACKING.md SECURITY.md; do
+        while read -r line; do
+            read -r _ verb _ <<<"$line"
+            case $verb in send | host) continue ;; esac # not there yet, as README says; for mas itself
+            mas help "$verb"
+            [ "$status" -eq 0 ] || { echo "$file: $line" >&2; false; }
+            while read -r option; do
+                [[ $output == *" $option"* ]] || { echo "$file: $line" >&2; false; }
+            done < <(grep -oE -- '--[a-z-]+' <<<"$line")
+            count=$((count + 1))
+        done < <(awk -F '`' '{ for (i = 2; i <= NF; i += 2) if ($i ~ /^mas [a-z]/) print $i }' "$PROJECT/$file")
+    done
+    [ "$count" -ge 20 ]
+}
+
+@test "every file that the documents link to is there" {
+    local file link count=0
+    for file in README.md HACKING.md SECURITY.md; do
+        while read -r link; do
+            case $link in http*) continue ;; esac
+            [ -e "$PROJECT/${link%%#*}" ] || { echo "$file: $link" >&2; false; }
+            count=$((count + 1))
+        done < <(grep -oE '\]\([^)]+\)' "$PROJECT/$file" | sed 's/^](//; s/)$//')
+    done
+    [ "$count" -ge 10 ]
+}
+
+@test "the picture in README.md is small, and its script makes one like it" {
+    local picture
+    picture=$(sed -n 's/^!\[.*\](\(.*\))$/\1/p' "$PROJECT/README.md")
+    [ "$(stat -c %s "$PROJECT/$picture")" -lt 150000 ]
+    run "$PROJECT/docs/picture.sh" "$T/picture.svg"
+    [ "$status" -eq 0 ]
+    for file in "$PROJECT/$picture" "$T/picture.svg"; do
+        for text in 'mas new --name shop' 'mas list' '13/13' 'mas attach shop 10' \
+            '10 design manager' '13 visual and content designer' '1:design\*'; do
+            grep -q ">[^<]*$text" "$file" || { echo "$file lacks: $text" >&2; false; }
+        done
+    done
+    [ "$(head -c 4 "$T/picture.svg")" = '<svg' ]
+    [ "$(tail -n 1 "$T/picture.svg")" = '</svg>' ]
+}
+
+@test "the limits in SECURITY.md are those of the sources" {
+    local value name source count=0
+    while IFS='|' read -r value name; do
+        source=$(grep -ohE "\b$name = [^,}]+" "$PROJECT"/src/*/*.h | sed 's/.* = //')
+        [ $((source)) -eq $((value)) ] || { echo "$name is $source" >&2; false; }
+        count=$((count + 1))
+    done < <(sed -nE 's/^\|.*\| ([0-9]+)( [KM]iB| ms)? \| `([A-Z_]+)` \|$/\1\2|\3/p' "$PROJECT/SECURITY.md" |
+        sed 's/ KiB/ * 1024/; s/ MiB/ * 1048576/; s/ ms//')
+    [ "$count" -eq "$(grep -cE '^\| .*\| `[A-Z_]+` \|$' "$PROJECT/SECURITY.md")" ]
+    [ "$count" -ge 15 ]
+}
+
+@test "commands start as many processes of tmux as HACKING.md says" {
+    local line wanted id tmux
+    tmux=$(command -v tmux)
+    stand_in tmux "echo x >>'$T/calls'; exec '$tmux' \"\$@\""
+    export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK
+    "$MAS" new -q -t solo -n other
+    "$MAS" new -q -t solo -n named
+    id=$("$MAS" show named --json | jq -r .sessionId)
+    while IFS='|' read -r line wanted; do
+        line=${line/ ID/ $id}
+        case $line in rm\ *) "$MAS" stop -q "$id" ;; esac
+        : >"$T/calls"
+        # shellcheck disable=SC2086 # words of a command
+        mas ${line/ NAME/ named}
+        [ "$status" -eq 0 ] || { echo "$line: $stderr" >&2; false; }
+        [ "$(wc -l <"$T/calls")" -eq "$wanted" ] || { echo "$line: $(wc -l <"$T/calls")" >&2; false; }
+        count=$((${count:-0} + 1))
+    done < <(sed -nE 's/^\| `mas (.*)` \| ([0-9]+) \|$/\1|\2/p' "$PROJECT/HACKING.md")
+    [ "$count" -ge 10 ]
+}

@@ -1,0 +1,283 @@
+#!/usr/bin/env bats
+# Removing: the whole session goes, and nothing but that session.
+load ../helper
+
+is_tmux_session() { tm has-session -t "=mas-${1:0:8}:" 2>/dev/null; }
+
+processes() { grep -lsxzF "MAS_SESSION_ID=$1" /proc/[0-9]*/environ | cut -d/ -f3 | sort; }
+
+is_gone() { [ -z "$(processes "$1")" ]; }
+
+# Nothing on disk, in the index or in tmux speaks of session $1.
+left_nothing() {
+    [ -z "$(find "$ROOT/sessions" -name "*$1*")" ]
+    run ! grep -q "$1" "$ROOT/sessions/.sessions.index"
+    run ! is_tmux_session "$1"
+    is_gone "$1"
+}
+
+teardown_more() {
+    grep -lsz "^MAS_SESSION_DIR=$ROOT/" /proc/[0-9]*/environ | cut -d/ -f3 |
+        xargs -r kill -KILL 2>/dev/null || true
+}
+
+@test "rm removes a stopped session with all its files" {
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID removed" ]
+    [ -z "$stderr" ]
+    left_nothing "$ID"
+    mas list -q
+    [ -z "$output" ]
+}
+
+@test "rm of a running session is refused and touches nothing" {
+    new_session -t solo -n busy
+    eventually test ! -e "$ROOT/sessions/$ID/run/env"
+    local disk pids
+    disk=$(snapshot)
+    pids=$(processes "$ID")
+    mas rm busy
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot remove session '$ID': it is running
+stop it first, or remove it with: mas rm -f $ID" ]
+    [ "$(snapshot)" = "$disk" ]
+    [ "$(processes "$ID")" = "$pids" ]
+    [ "$(field "$ID" .status)" = active ]
+}
+
+@test "rm -f stops it first" {
+    new_session -t pair
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID removed" ]
+    left_nothing "$ID"
+}
+
+@test "rm of a crashed session needs no -f" {
+    new_session -t solo
+    tm kill-server
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "rm -f ends what a killed tmux server left running" {
+    printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
+    cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
+    printf '%s\n' 'trap "" HUP TERM' ': >ready' 'while :; do sleep 1000; done' \
+        >"$ROOT/templates/made/unit/solo/agent.sh"
+    sed -i '/^\[agent solo\]/a command = sh agent.sh' "$ROOT/templates/made/template.ini"
+    new_session -t made
+    eventually test -e "$ROOT/sessions/$ID/unit/solo/ready"
+    tm kill-server
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "an unknown session is exit 3, with -f too" {
+    mas rm nothing
+    [ "$status" -eq 3 ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none" ]
+    mas rm -f nothing
+    [ "$status" -eq 3 ]
+}
+
+@test "what is removed is unknown" {
+    new_session -t solo --no-start
+    "$MAS" rm -q "$ID"
+    mas rm "$ID"
+    [ "$status" -eq 3 ]
+    mas show "$ID"
+    [ "$status" -eq 3 ]
+}
+
+@test "rm never takes the session from the environment" {
+    new_session -t solo --no-start
+    MAS_SESSION_ID=$ID mas rm
+    [ "$status" -eq 2 ]
+    MAS_SESSION_ID=$ID mas rm -f
+    [ "$status" -eq 2 ]
+    [[ $stderr == *'needs a SESSION'* ]]
+    [ -d "$ROOT/sessions/$ID" ]
+}
+
+@test "several are removed, the exit code is that of the first failure" {
+    new_session -t solo --no-start
+    local first=$ID
+    new_session -t solo
+    local running=$ID
+    new_session -t solo --no-start
+    mas rm "$first" "$running" nothing "$ID"
+    [ "$status" -eq 4 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ $stderr == *"cannot remove session '$running'"* ]]
+    [[ $stderr == *"cannot find session 'nothing'"* ]]
+    left_nothing "$first"
+    left_nothing "$ID"
+    [ "$("$MAS" list -q)" = "$running" ]
+}
+
+@test "no other session is touched" {
+    new_session -t solo
+    local other=$ID pids
+    eventually test ! -e "$ROOT/sessions/$ID/run/env"
+    pids=$(processes "$ID")
+    local disk
+    disk=$(snapshot)
+    new_session -t solo
+    "$MAS" rm -q -f "$ID"
+    [ "$(snapshot)" = "$disk" ]
+    [ "$(processes "$other")" = "$pids" ]
+    [ "$(field "$other" .status)" = active ]
+}
+
+@test "a damaged session is removed only with -f" {
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    echo nonsense >"$ROOT/sessions/$ID/.session"
+    local disk
+    disk=$(snapshot)
+    mas rm "$ID"
+    [ "$status" -eq 5 ]
+    [[ $stderr == "mas: cannot remove session '$ID': its .session is damaged"*"mas rm -f $ID" ]]
+    [ "$(snapshot)" = "$disk" ]
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "rm -f of a damaged session that runs ends its team" {
+    new_session -t solo
+    echo nonsense >"$ROOT/sessions/$ID/.session"
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "rm -f of a damaged session that runs on a server of its own ends its team" {
+    export MAS_TMUX_SERVER=per-session
+    new_session -t solo
+    local socket
+    socket=$(meta "$ID" TMUX_SOCKET)
+    eventually eval "[ -n \"\$(processes $ID)\" ]"
+    echo nonsense >"$ROOT/sessions/$ID/.session"
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+    run ! tmux -S "$socket" has-session
+}
+
+@test "a row whose workspace was deleted by hand goes" {
+    new_session -t solo -n ghost
+    "$MAS" stop -q "$ID"
+    rm -r "$ROOT/sessions/$ID"
+    mas rm ghost
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "a tmux session whose workspace was deleted by hand goes only with -f" {
+    new_session -t solo -n ghost
+    rm -r "$ROOT/sessions/$ID"
+    mas rm ghost
+    [ "$status" -eq 4 ]
+    is_tmux_session "$ID"
+    mas rm -f ghost
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "what a link in the workspace points to stays" {
+    new_session -t solo --no-start
+    mkdir "$T/precious"
+    echo treasure >"$T/precious/file"
+    ln -s "$T/precious" "$ROOT/sessions/$ID/unit/solo/link"
+    ln -s "$T/precious/file" "$ROOT/sessions/$ID/unit/solo/file"
+    ln "$T/precious/file" "$ROOT/sessions/$ID/unit/solo/hard"
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+    [ "$(cat "$T/precious/file")" = treasure ]
+}
+
+@test "a link in the place of a workspace is not followed" {
+    new_session -t solo --no-start
+    mv "$ROOT/sessions/$ID" "$T/elsewhere"
+    ln -s "$T/elsewhere" "$ROOT/sessions/$ID"
+    mas rm -f "$ID"
+    [ "$(find "$T/elsewhere" -type f | wc -l)" -ge 4 ]
+    [ -e "$T/elsewhere/.session" ]
+}
+
+@test "odd files in a workspace are no hindrance" {
+    new_session -t solo --no-start
+    local unit=$ROOT/sessions/$ID/unit/solo
+    mkdir -p "$unit/locked/inner" "$unit/-rf" "$unit"/$'new\nline'
+    : >"$unit/locked/inner/file"
+    : >"$unit/-rf/"$'\xff\xfe'
+    mkfifo "$unit/fifo"
+    chmod 000 "$unit/locked/inner" "$unit/locked"
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "a deep tree is removed" {
+    new_session -t solo --no-start
+    (
+        cd "$ROOT/sessions/$ID/unit/solo"
+        for _ in {1..40}; do
+            mkdir -p dddddddddddddddddddddddddddddddddddddddddddddddddddddddd/dddddddddddddddddddddddddddddddddd
+            cd dddddddddddddddddddddddddddddddddddddddddddddddddddddddd/dddddddddddddddddddddddddddddddddd
+        done
+    )
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "a session that is being worked on is not removed" {
+    new_session -t solo --no-start
+    printf 'pid 4711 (archive)\n' >"$ROOT/sessions/$ID/.session.lock"
+    exec 8<"$ROOT/sessions/$ID/.session.lock"
+    flock 8
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"session '$ID'"*'pid 4711 (archive)'* ]]
+    mas rm -f "$ID"
+    [ "$status" -eq 4 ]
+    exec 8<&-
+    [ "$(field "$ID" .status)" = stopped ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "rm -q prints nothing" {
+    new_session -t solo --no-start
+    mas rm -q "$ID"
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+}
+
+@test "rm of a team from within its own pane works" {
+    new_session -t solo
+    local pane
+    pane=$(field "$ID" '.agents[0].pane')
+    tm send-keys -t "$pane" -l "'$MAS' rm -f $ID" \; send-keys -t "$pane" Enter
+    eventually eval "[ -z \"\$(find '$ROOT/sessions' -name '*$ID*')\" ]"
+    eventually is_gone "$ID"
+    left_nothing "$ID"
+}
+
+@test "the id of a removed session can be used again" {
+    local id=0a0a0a0a-1111-4222-8333-444444444444
+    "$MAS" new -q -t solo --no-start --id "$id"
+    "$MAS" rm -q "$id"
+    mas new -q -t pair --no-start --id "$id"
+    [ "$status" -eq 0 ]
+    [ "$(field "$id" .template)" = pair ]
+}

@@ -1,0 +1,333 @@
+#!/usr/bin/env bats
+load ../helper
+
+# The root that mas uses, as `mas config` tells it.
+root_used() { "$MAS" "$@" config --json | jq -r .root; }
+
+# A root at $1 without further words.
+make_root() { "$MAS" init -q "$1"; }
+
+no_root_env() { unset MAS_ROOT; }
+
+@test "--root goes before MAS_ROOT, in front of the verb and behind it" {
+    make_root "$T/other"
+    [ "$(root_used)" = "$ROOT" ]
+    [ "$(root_used --root "$T/other")" = "$T/other" ]
+    [ "$(root_used --root="$T/other")" = "$T/other" ]
+    [ "$("$MAS" config --json --root "$T/other" | jq -r .root)" = "$T/other" ]
+    [ "$("$MAS" config --json --root="$T/other" | jq -r .root)" = "$T/other" ]
+}
+
+@test "MAS_ROOT goes before a mas.ini in the current directory" {
+    make_root "$T/other"
+    cd "$T/other"
+    [ "$(root_used)" = "$ROOT" ]
+}
+
+@test "without MAS_ROOT the nearest mas.ini at or above the current directory is the root" {
+    no_root_env
+    make_root "$T/outer"
+    make_root "$T/outer/in/ner"
+    mkdir -p "$T/outer/in/ner/x/y" "$T/outer/elsewhere"
+    cd "$T/outer"
+    [ "$(root_used)" = "$T/outer" ]
+    cd "$T/outer/elsewhere"
+    [ "$(root_used)" = "$T/outer" ]
+    cd "$T/outer/in/ner/x/y"
+    [ "$(root_used)" = "$T/outer/in/ner" ]
+    cd "$T/outer/in"
+    [ "$(root_used)" = "$T/outer" ]
+}
+
+@test "an empty MAS_ROOT is as good as none" {
+    make_root "$T/here"
+    cd "$T/here"
+    [ "$(MAS_ROOT='' root_used)" = "$T/here" ]
+}
+
+@test "a nearest mas.ini goes before the default data directory" {
+    no_root_env
+    make_root "$XDG_DATA_HOME/mas"
+    make_root "$T/here"
+    cd "$T/here"
+    [ "$(root_used)" = "$T/here" ]
+    cd "$T"
+    [ "$(root_used)" = "$XDG_DATA_HOME/mas" ]
+}
+
+@test "the first new sets up the default data directory" {
+    no_root_env
+    cd "$T"
+    new_session -t solo --no-start
+    [ -f "$XDG_DATA_HOME/mas/mas.ini" ]
+    [ -d "$XDG_DATA_HOME/mas/templates/default" ]
+    [ -f "$XDG_DATA_HOME/mas/sessions/$ID/.session" ]
+    [ "$(root_used)" = "$XDG_DATA_HOME/mas" ]
+}
+
+@test "without XDG_DATA_HOME the default is .local/share/mas in HOME" {
+    no_root_env
+    unset XDG_DATA_HOME
+    cd "$T"
+    new_session -t solo --no-start
+    [ -f "$HOME/.local/share/mas/sessions/$ID/.session" ]
+    export XDG_DATA_HOME=relative/path
+    [ "$(root_used)" = "$HOME/.local/share/mas" ]
+    [ ! -e relative ]
+}
+
+@test "no other command than new sets up a root" {
+    no_root_env
+    cd "$T"
+    for verb in list show stop start rm env config doctor; do
+        run "$MAS" "$verb"
+        [ ! -e "$XDG_DATA_HOME/mas" ]
+    done
+    mas list
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ "$stderr" = "no sessions; begin with: mas new" ]
+    mas show mas-12345678
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot find session 'mas-12345678': there is none"$'\n'"begin with: mas new" ]
+}
+
+@test "new does not set up a root that was named" {
+    MAS_ROOT=$T/nowhere mas new -t solo
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use root '$T/nowhere': there is no such directory
+make one with: mas init '$T/nowhere'" ]
+    [ ! -e "$T/nowhere" ]
+    mkdir "$T/empty"
+    mas --root "$T/empty" new -t solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot use root '$T/empty': it holds no mas.ini"* ]]
+    [ -z "$(ls -A "$T/empty")" ]
+}
+
+@test "an empty --root is refused" {
+    mas --root '' list
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot use root '': it is empty"* ]]
+}
+
+@test "a relative root and a root reached through a link are told by their real path" {
+    cd "$T"
+    [ "$(root_used --root root)" = "$ROOT" ]
+    ln -s root link
+    [ "$(root_used --root link)" = "$ROOT" ]
+    MAS_ROOT=$T/link new_session -t solo --no-start
+    [ "$(meta "$ID" SESSION_DIR)" = "$ROOT/sessions/$ID" ]
+}
+
+@test "another user's root is refused" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
+    chown nobody "$ROOT"
+    for verb in list new config doctor; do
+        mas "$verb"
+        [ "$status" -eq 1 ]
+        [[ $stderr == "mas: cannot use root '$ROOT': it belongs to user $(id -u nobody), and mas runs as user 0"* ]]
+        [ -z "$output" ]
+    done
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+}
+
+@test "another user's sessions directory is refused" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
+    chown nobody "$ROOT/sessions"
+    for verb in list new; do
+        mas "$verb"
+        [ "$status" -eq 1 ]
+        [[ $stderr == "mas: cannot use root '$ROOT': sessions belongs to user "* ]]
+    done
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+}
+
+@test "another user's mas.ini is refused: its presets are not run" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a file away"
+    printf '[session]\npreset = evil\n[preset evil]\ncommand = touch %s/ran\n' "$T" >"$ROOT/mas.ini"
+    chown nobody "$ROOT/mas.ini"
+    for verb in list new config; do
+        mas "$verb"
+        [ "$status" -eq 1 ]
+        [[ $stderr == "mas: cannot use '$ROOT/mas.ini': it belongs to user "* ]]
+    done
+    [ ! -e "$T/ran" ]
+    [ -z "$(find "$ROOT/sessions" -mindepth 1 -type d)" ]
+}
+
+@test "another user's mas.ini that is found above the current directory is refused" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a directory away"
+    no_root_env
+    make_root "$T/trap"
+    mkdir "$T/trap/work"
+    chown -R nobody "$T/trap"
+    chown 0 "$T/trap/work"
+    cd "$T/trap/work"
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot use root '$T/trap': it belongs to user "* ]]
+    [ -z "$(ls -A "$T/trap/sessions")" ]
+}
+
+@test "another user's agents.ini is refused by new" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a file away"
+    chown nobody "$ROOT/templates/agents.ini"
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot use '$ROOT/templates/agents.ini': it belongs to user "* ]]
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+}
+
+@test "a mas.ini or agents.ini that everybody may write to is refused" {
+    chmod 666 "$ROOT/mas.ini"
+    mas list
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use '$ROOT/mas.ini': everybody may write to it" ]
+    chmod 644 "$ROOT/mas.ini"
+    chmod 646 "$ROOT/templates/agents.ini"
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use '$ROOT/templates/agents.ini': everybody may write to it" ]
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+}
+
+@test "a mas.ini that is no file is refused and hangs nothing" {
+    for kind in mkdir mkfifo; do
+        rm -rf "$ROOT/mas.ini"
+        "$kind" "$ROOT/mas.ini"
+        run --separate-stderr timeout 5 "$MAS" list
+        [ "$status" -eq 1 ]
+        [[ $stderr == "mas: cannot read '$ROOT/mas.ini': it is a "* ]]
+    done
+}
+
+@test "sessions that is a link is refused, and nothing is written behind it" {
+    rmdir "$ROOT/sessions"
+    mkdir "$T/target"
+    ln -s "$T/target" "$ROOT/sessions"
+    for verb in list new doctor; do
+        mas "$verb"
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "mas: cannot use root '$ROOT': sessions is not a directory" ]
+    done
+    [ -z "$(ls -A "$T/target")" ]
+}
+
+@test "sessions that is a file is refused" {
+    rmdir "$ROOT/sessions"
+    echo x >"$ROOT/sessions"
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use root '$ROOT': sessions is not a directory" ]
+    [ "$(cat "$ROOT/sessions")" = x ]
+}
+
+@test "sessions that is missing is made again" {
+    rmdir "$ROOT/sessions"
+    mas list
+    [ "$status" -eq 0 ]
+    (umask 077 && "$MAS" new -q -t solo --no-start)
+    [ "$(stat -c %a "$ROOT/sessions")" = 755 ]
+}
+
+@test "a session that is a link is no session" {
+    new_session -t solo --no-start
+    mv "$ROOT/sessions/$ID" "$T/moved"
+    ln -s "$T/moved" "$ROOT/sessions/$ID"
+    for verb in start stop rm 'rm -f'; do
+        # shellcheck disable=SC2086
+        run --separate-stderr "$MAS" $verb "$ID"
+        [ "$status" -ne 0 ]
+        [[ $stderr == "mas: cannot "* ]]
+        [ -f "$T/moved/.session" ]
+    done
+    mas list --all --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.sessions[] | select(.status != "error") | .sessionId' <<<"$output")" = "" ]
+}
+
+@test "a root with control characters in its path is refused" {
+    bad=$T/$'a\nb'
+    mkdir "$bad"
+    cp -a "$ROOT/." "$bad"
+    for verb in list new config; do
+        MAS_ROOT=$bad mas "$verb"
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "mas: cannot use root '$T/a\\x0ab': its path holds control characters" ]
+    done
+    [ -z "$(ls -A "$bad/sessions")" ]
+    bad=$T/$'esc\033]0;x\a'
+    mv "$T/"$'a\nb' "$bad"
+    MAS_ROOT=$bad mas list
+    [ "$status" -eq 1 ]
+    [[ $stderr != *$'\033'* && $stderr != *$'\a'* ]]
+    cd "$bad"
+    MAS_ROOT='' mas new -t solo
+    [ "$status" -eq 1 ]
+    [ -z "$(ls -A "$bad/sessions")" ]
+}
+
+# A whole life in a root of this name: every command that is given the path, and the agent itself,
+# sees it as it is, and nothing in it is run.
+live_in() {
+    local dir=$T/$1 before
+    export MAS_ROOT=$dir
+    cd "$T" || return
+    make_root "$dir"
+    cd "$dir/templates" || return
+    new_session -t solo -n here
+    [ "$("$MAS" list --json | jq -r '.sessions[0].status')" = active ]
+    [ "$("$MAS" list --json | jq -r '.sessions[0].workingDir')" = "$dir/sessions/$ID" ]
+    [ "$(field here .unitDir)" = "$dir/sessions/$ID/unit" ]
+    [ "$(tm show-options -v -t "=mas-${ID:0:8}:" @mas_root)" = "$dir" ]
+    pid=$(field here '.agents[0].pid')
+    eventually [ "$(readlink "/proc/$pid/cwd")" = "$dir/sessions/$ID/unit/solo" ]
+    for shell in dash bash 'busybox sh'; do
+        # shellcheck disable=SC2016,SC2086
+        [ "$($shell -c 'eval "$1" && printf %s "$UNIT_DIR"' - "$("$MAS" env here)")" = "$dir/sessions/$ID/unit" ]
+        # shellcheck disable=SC2016,SC2086
+        [ "$($shell -c '. "$1" && printf %s "$UNIT_DIR"' - "$dir/sessions/$ID/.session")" = "$dir/sessions/$ID/unit" ]
+    done
+    "$MAS" stop here
+    "$MAS" start here
+    [ "$(field here .status)" = active ]
+    "$MAS" list >/dev/null
+    "$MAS" doctor
+    "$MAS" rm -f here
+    [ -z "$("$MAS" list -q)" ]
+    [ "$(find "$dir/sessions" -mindepth 1 -maxdepth 1 -type d)" = "" ]
+    run find "$T" "$PROJECT" -name 'ran*' -newer "$dir/mas.ini"
+    [ -z "$output" ]
+}
+
+@test "a root whose path holds spaces" { live_in 'two  spaces here '; }
+
+@test "a root whose path holds quotes" { live_in "it's \"quoted\" \\ back"; }
+
+@test "a root whose path holds a tmux format" { live_in '#(touch ran1)#{session_name}##'; }
+
+# shellcheck disable=SC2016
+@test "a root whose path holds shell substitutions" { live_in '$(touch ran2)`touch ran3`$HOME'; }
+
+@test "a root whose path ends in a semicolon" { live_in 'end;'; }
+
+@test "a root whose path holds semicolons and other commands of tmux" { live_in 'a ; kill-server ; b \;'; }
+
+@test "a root whose path is Unicode" { live_in 'Größe 中文 é😀'; }
+
+@test "a root whose path begins with a dash and holds percent signs and colons" { live_in '-x %s%n %d:y=z'; }
+
+@test "two roots on one tmux server do not see each other's sessions" {
+    new_session -t solo -n one
+    one=$ID
+    make_root "$T/other"
+    two=$("$MAS" --root "$T/other" new -q -t solo -n two)
+    [ "$("$MAS" list -q)" = "$one" ]
+    [ "$("$MAS" --root "$T/other" list -q)" = "$two" ]
+    mas show two
+    [ "$status" -eq 3 ]
+    mas stop --all
+    [ "$status" -eq 0 ]
+    [ "$("$MAS" --root "$T/other" list --active -q)" = "$two" ]
+}

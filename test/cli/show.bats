@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+load ../helper
+
+@test "show tells all there is about a session" {
+    new_session -t pair -n one
+    mas show one
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    # shellcheck disable=SC2329
+    says() { grep -qE "^$1  +$2\$" <<<"$output"; }
+    says session "$ID"
+    says name one
+    says status active
+    says 'tmux session' "mas-${ID:0:8}"
+    says 'tmux socket' "$SOCK"
+    says template pair
+    says mode isolated
+    says created "$(meta "$ID" CREATED_AT)"
+    says workspace "$ROOT/sessions/$ID"
+    says 'disk use' '[0-9.]+[KM]'
+    says 'kept apart by' '.+'
+    says lead 'lead +pair +running +[0-9]+ +%[0-9]+'
+    says reviewer 'reviewer +pair +running +[0-9]+ +%[0-9]+'
+}
+
+@test "show --json is the object of list --json with more" {
+    new_session -t pair -n one
+    listed=$("$MAS" list --json | jq -cS .sessions[0])
+    mas show one --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -cS --argjson l "$listed" 'with_entries(select(.key | in($l)))' <<<"$output")" = "$listed" ]
+    [ "$(jq -r '[.tmuxSocket, .unitDir, .workflowsDir] | join(" ")' <<<"$output")" = \
+        "$SOCK $ROOT/sessions/$ID/unit $ROOT/sessions/$ID/workflows" ]
+    [ "$(jq -r '[.agents[].id] | join(" ")' <<<"$output")" = "lead reviewer" ]
+    [ "$(jq -r '.agents[1] | [.role, .rank, .group, .state] | join(" ")' <<<"$output")" = "reviewer worker pair running" ]
+    [ "$(jq -r '.disk.files > 5 and .disk.apparentBytes > 1000' <<<"$output")" = true ]
+}
+
+@test "show tells the pid and the pane of each agent as tmux does" {
+    new_session
+    mas show "$ID" --json
+    [ "$(jq '.agents | length' <<<"$output")" -eq 13 ]
+    [ "$(jq -r '.agents[] | "\(.pane) \(.pid)"' <<<"$output" | sort)" = \
+        "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_id} #{pane_pid}' | sort)" ]
+}
+
+@test "show tells how an agent ended" {
+    printf '[preset seven]\ncommand = sh -c "exit 7"\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent seven
+    # shellcheck disable=SC2329
+    ended() { [ "$(field "$ID" '.agents[0].state')" = exited ]; }
+    eventually ended
+    [ "$(field "$ID" '.agents[0].exitStatus')" = 7 ]
+    [ "$(field "$ID" '.agents[0].pid')" = null ]
+    mas show "$ID"
+    [[ $output =~ solo\ +generalist\ +solo\ +exited\ 7\ +-\ +%[0-9]+ ]]
+}
+
+@test "show of a stopped session still lists its agents" {
+    new_session -t pair --no-start
+    mas show "$ID" --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.status, (.agents[] | .state)' <<<"$output" | xargs)" = "stopped stopped stopped" ]
+}
+
+@test "show of a damaged session says what is wrong" {
+    new_session -t solo -n one
+    sed -i 's/^STATUS=.*/STATUS=wild/' "$ROOT/sessions/$ID/.session"
+    mas show "$ID"
+    [[ $output =~ status\ +error:\ its\ .session\ is\ damaged:\ STATUS\ is\ not ]]
+    mas show "$ID" --json
+    [ "$(jq -r .status <<<"$output")" = error ]
+    [ "$(jq -r .reason <<<"$output")" = "its .session is damaged: STATUS is not active, stopped or error" ]
+}
+
+@test "show of a session whose workspace was deleted by hand says so" {
+    new_session -t solo -n one --no-start
+    rm -rf "${ROOT:?}/sessions/$ID"
+    mas show one
+    [[ $output =~ status\ +error:\ its\ workspace\ is\ missing ]]
+}
+
+@test "info is show" {
+    new_session -t solo --no-start
+    [ "$("$MAS" info "$ID")" = "$("$MAS" show "$ID")" ]
+}
+
+@test "a session is named by id, tmux name, name, prefix or @last" {
+    new_session -t solo -n one --id 550e8400-e29b-41d4-a716-446655440000 --no-start
+    for text in "$ID" "${ID^^}" mas-550e8400 one 550e 550e8400 550E8400-e 550e8400-e29b-41d4-a716-44665544000 @last; do
+        [ "$(field "$text" .sessionId)" = "$ID" ]
+    done
+}
+
+@test "less than 4 digits, a wrong prefix and a name of another case are no session" {
+    new_session -t solo -n one --id 550e8400-e29b-41d4-a716-446655440000 --no-start
+    for text in 550 550f One on mas-550e840 550e8400-e29b-41d4-a716-446655440001 '' '*' 550e8400-e29b-41d4-a716-4466554400000; do
+        mas show "$text"
+        [ "$status" -eq 3 ]
+        [ "$stderr" = "mas: cannot find session '$text': there is none"$'\n'"list them with: mas list" ]
+        [ -z "$output" ]
+    done
+}
+
+@test "an ambiguous prefix is a conflict that lists the candidates" {
+    "$MAS" new -q -t solo --no-start -n one --id 550e8400-e29b-41d4-a716-446655440000
+    "$MAS" new -q -t solo --no-start --id 550e84ff-e29b-41d4-a716-446655440000
+    "$MAS" new -q -t solo --no-start --id 550effff-e29b-41d4-a716-446655440000
+    mas show 550e84
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot tell which session '550e84' is: 2 match
+candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-446655440000" ]
+    [ "$(field 550e840 .name)" = one ]
+}
+
+@test "a name goes before a prefix that is spelt alike, a tmux name before a name" {
+    "$MAS" new -q -t solo --no-start --id beeff00d-e29b-41d4-a716-446655440000
+    "$MAS" new -q -t solo --no-start -n mas-beeff00d
+    [ "$(field mas-beeff00d .sessionId)" = beeff00d-e29b-41d4-a716-446655440000 ]
+}
+
+@test "@last is the newest" {
+    for i in 1 2 3 4 5 6; do
+        new_session -t solo --no-start -n "s$i"
+        sed -i "s/^CREATED_AT=.*/CREATED_AT=2024-01-01T00:00:0$((7 - i))Z/" "$ROOT/sessions/$ID/.session"
+    done
+    rm "$ROOT/sessions/.sessions.index"
+    [ "$(field @last .name)" = s1 ]
+    new_session -t solo --no-start
+    [ "$(field @last .sessionId)" = "$ID" ]
+}
+
+@test "@last is the newest also of several made in the same second" {
+    for _ in {1..8}; do
+        new_session -t solo --no-start
+        [ "$(field @last .sessionId)" = "$ID" ]
+    done
+}
+
+@test "@last without a session is an error" {
+    mas show @last
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find session '@last': there is none"* ]]
+}
+
+@test "show without a SESSION is an error outside a team, and its own team inside" {
+    mas show
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'show': it needs a SESSION"$'\n'"usage: mas show"* ]]
+    new_session -t solo
+    other=$("$MAS" new -q -t solo --no-start)
+    [ "$(MAS_SESSION_ID=$ID "$MAS" show --json | jq -r .sessionId)" = "$ID" ]
+    [ "$(MAS_SESSION_ID=$ID "$MAS" show "$other" --json | jq -r .sessionId)" = "$other" ]
+    [ "$(MAS_SESSION_ID=$ID "$MAS" show -s "$other" --json | jq -r .sessionId)" = "$other" ]
+}
+
+@test "-s names the session" {
+    new_session -t solo -n one --no-start
+    [ "$("$MAS" show -s one --json | jq -r .sessionId)" = "$ID" ]
+    [ "$("$MAS" show --session=one --json | jq -r .sessionId)" = "$ID" ]
+    mas show -s one two
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"'two' is one operand too many"* ]]
+}
+
+@test "-- ends the options" {
+    new_session -t solo -n one --no-start
+    mas show -- one
+    [ "$status" -eq 0 ]
+    mas show -- --json
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find session '--json': there is none"* ]]
+}
+
+@test "show writes nothing" {
+    new_session -t solo
+    eventually [ ! -e "$ROOT/sessions/$ID/run/env" ] # its agents have taken their environment
+    before=$(snapshot)
+    "$MAS" show "$ID" >/dev/null
+    "$MAS" show "$ID" --json >/dev/null
+    [ "$(snapshot)" = "$before" ]
+}

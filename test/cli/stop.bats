@@ -1,0 +1,395 @@
+#!/usr/bin/env bats
+# Stopping: the whole team ends, whatever its processes think of it; the workspace stays.
+load ../helper
+
+# A template `made`: one agent that runs the shell script on stdin.
+make_template() {
+    cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
+    cat >"$ROOT/templates/made/unit/solo/agent.sh"
+    sed -i '/^\[agent solo\]/a command = sh agent.sh' "$ROOT/templates/made/template.ini"
+}
+
+# Short waits between hang-up, SIGTERM and SIGKILL
+be_impatient() { printf '[stop]\nhangup = 0\nterminate = 1\n' >>"$ROOT/mas.ini"; }
+
+# Pids of the processes whose environment names session $1
+processes() { grep -lsxzF "MAS_SESSION_ID=$1" /proc/[0-9]*/environ | cut -d/ -f3 | sort; }
+
+# Session $1 has $2 processes
+has_processes() { [ "$(processes "$1" | wc -l)" -eq "$2" ]; }
+
+is_gone() { [ -z "$(processes "$1")" ]; }
+
+unit() { echo "$ROOT/sessions/$1/unit/solo"; }
+
+pane_of() { field "$1" '.agents[0].pane'; }
+
+type_line() { tm send-keys -t "$1" -l "$2" \; send-keys -t "$1" Enter; }
+
+is_tmux_session() { tm has-session -t "=mas-${1:0:8}:" 2>/dev/null; }
+is_no_tmux_session() { ! is_tmux_session "$1"; }
+
+# What a test that failed may have left
+teardown_more() {
+    grep -lsz "^MAS_SESSION_DIR=$ROOT/" /proc/[0-9]*/environ | cut -d/ -f3 |
+        xargs -r kill -KILL 2>/dev/null || true
+}
+
+@test "stop ends the team and its tmux session, the workspace stays" {
+    new_session -t pair
+    echo kept >"$ROOT/sessions/$ID/unit/lead/work.txt"
+    eventually has_processes "$ID" 2
+    local before
+    before=$(find "$ROOT/sessions/$ID" -printf '%P %m\n' | sort)
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID stopped" ]
+    [ -z "$stderr" ]
+    is_gone "$ID"
+    run ! is_tmux_session "$ID"
+    [ "$(find "$ROOT/sessions/$ID" -printf '%P %m\n' | sort)" = "$before" ]
+    [ "$(cat "$ROOT/sessions/$ID/unit/lead/work.txt")" = kept ]
+}
+
+@test "stop ends all 13 agents of the default team" {
+    new_session
+    eventually has_processes "$ID" 13
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+}
+
+@test "the metadata and the row say since when it is stopped" {
+    new_session -t solo
+    [ "$(meta "$ID" STATUS)" = active ]
+    [ -z "$(meta "$ID" STOPPED_AT)" ]
+    "$MAS" stop -q "$ID"
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    [[ $(meta "$ID" STOPPED_AT) =~ ^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$ ]]
+    [[ ! $(meta "$ID" STOPPED_AT) < $(meta "$ID" CREATED_AT) ]]
+    [ "$(stat -c %a "$ROOT/sessions/$ID/.session")" = 600 ]
+    [ "$(jq -r '.sessions[0].status' "$ROOT/sessions/.sessions.index")" = stopped ]
+    [ "$(field "$ID" .status)" = stopped ]
+    [ "$(field "$ID" .crashed)" = false ]
+    grep -q ' stop ' "$ROOT/sessions/$ID/logs/session.log"
+    [ -z "$(ls -A "$ROOT/sessions/$ID/run")" ]
+}
+
+@test "a key in the metadata that mas does not know is kept" {
+    new_session -t solo
+    echo "COLOUR='dark blue'" >>"$ROOT/sessions/$ID/.session"
+    "$MAS" stop -q "$ID"
+    [ "$(meta "$ID" COLOUR)" = 'dark blue' ]
+}
+
+@test "stopping what is stopped is no error and changes nothing" {
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    local before
+    before=$(snapshot)
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID was stopped already" ]
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "stop -q prints nothing" {
+    new_session -t solo
+    mas stop -q "$ID"
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+}
+
+@test "an unknown session is exit 3" {
+    mas stop nothing
+    [ "$status" -eq 3 ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none" ]
+}
+
+@test "several sessions are stopped by one command" {
+    new_session -t solo -n one
+    local one=$ID
+    new_session -t solo -n two
+    mas stop one two
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    is_gone "$one"
+    is_gone "$ID"
+}
+
+@test "all are tried, and the exit code is that of the first failure" {
+    new_session -t solo -n good
+    local good=$ID
+    new_session -t solo -n broken
+    echo 'what is this' >"$ROOT/sessions/$ID/.session"
+    mas stop nothing good broken
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"cannot find session 'nothing'"* ]]
+    [[ $stderr == *"cannot stop session '$ID'"* ]]
+    is_gone "$good"
+    [ "$(meta "$good" STATUS)" = stopped ]
+    "$MAS" start -q good
+    mas stop broken nothing good
+    # in the order of the operands, not in the order in which they were looked up
+    [ "$status" -eq 5 ]
+    is_gone "$good"
+}
+
+@test "the same session twice is no error" {
+    new_session -t solo -n twice
+    mas stop twice "$ID"
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+}
+
+@test "--all stops every session that runs" {
+    new_session -t solo
+    local ids=("$ID")
+    new_session -t pair
+    ids+=("$ID")
+    new_session -t solo --no-start
+    mas stop --all
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ $output != *"$ID"* ]]
+    is_gone "${ids[0]}"
+    is_gone "${ids[1]}"
+    [ -z "$("$MAS" list --active -q)" ]
+    mas stop --all
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "--all beside a session is a usage error and stops nothing" {
+    new_session -t solo
+    mas stop --all "$ID"
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'stop'"* ]]
+    [ "$(field "$ID" .status)" = active ]
+}
+
+@test "stop never takes the session from the environment" {
+    new_session -t solo
+    MAS_SESSION_ID=$ID mas stop
+    [ "$status" -eq 2 ]
+    [[ $stderr == *'needs a SESSION'* ]]
+    [ "$(field "$ID" .status)" = active ]
+}
+
+@test "an ambiguous prefix stops nothing and lists the candidates" {
+    "$MAS" new -q -t solo --id 11112222-0000-4000-8000-000000000001
+    "$MAS" new -q -t solo --id 11112222-0000-4000-8000-000000000002
+    mas stop 1111
+    [ "$status" -eq 4 ]
+    [[ $stderr == *11112222-0000-4000-8000-000000000001* ]]
+    [[ $stderr == *11112222-0000-4000-8000-000000000002* ]]
+    [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
+}
+
+@test "processes that left the pane's session end too" {
+    make_template <<'EOS'
+setsid sh -c 'echo $$ >away.pid; exec sleep 1000' </dev/null >/dev/null 2>&1 &
+(setsid setsid sleep 1000 &) </dev/null >/dev/null 2>&1
+nohup sleep 1000 >/dev/null 2>&1 &
+exec sleep 1000
+EOS
+    new_session -t made
+    eventually test -s "$(unit "$ID")/away.pid"
+    eventually has_processes "$ID" 4
+    be_impatient
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+    [[ $output == "$ID stopped, "*"had to be terminated" ]]
+}
+
+@test "processes that ignore the hang-up and SIGTERM are killed" {
+    be_impatient
+    make_template <<'EOS'
+trap '' HUP TERM INT
+setsid sh -c 'trap "" HUP TERM; : >away.ready; while :; do sleep 1000; done' </dev/null >/dev/null 2>&1 &
+: >ready
+while :; do sleep 1000; done
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    eventually test -e "$(unit "$ID")/away.ready"
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^$ID\ stopped,\ [0-9]+\ processes\ had\ to\ be\ terminated,\ [0-9]+\ killed$ ]]
+    is_gone "$ID"
+    [ "$(meta "$ID" STATUS)" = stopped ]
+}
+
+@test "an agent that ends by itself on the hang-up has the time for it" {
+    make_template <<'EOS'
+trap 'sleep 0.3; echo saved >saved.txt; exit' HUP
+: >ready
+while :; do sleep 0.05; done
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID stopped" ]
+    [ "$(cat "$(unit "$ID")/saved.txt")" = saved ]
+}
+
+@test "no process of another session is touched" {
+    new_session -t pair
+    local other=$ID pids
+    eventually has_processes "$other" 2
+    pids=$(processes "$other")
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    [ "$(processes "$other")" = "$pids" ]
+    [ "$(field "$other" .agentsRunning)" = 2 ]
+}
+
+@test "a session whose id only begins alike is not touched" {
+    "$MAS" new -q -t solo --id aaaaaaaa-0000-4000-8000-000000000001
+    "$MAS" new -q -t solo --id aaaaaaaa-0000-4000-8000-000000000002
+    "$MAS" stop -q aaaaaaaa-0000-4000-8000-000000000001
+    [ "$("$MAS" list --active -q)" = aaaaaaaa-0000-4000-8000-000000000002 ]
+    [ "$(field aaaaaaaa-0000-4000-8000-000000000002 .agentsRunning)" = 1 ]
+}
+
+@test "a tmux server that was started inside a team outlives it, with what runs in it" {
+    make_template <<EOS
+env -u TMUX tmux -S '$T/inner' -f /dev/null new-session -d -s work 'exec sleep 1000'
+: >ready
+exec sleep 1000
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    local inside
+    inside=$(tmux -S "$T/inner" display-message -p '#{pid} #{pane_pid}')
+    be_impatient
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(tmux -S "$T/inner" display-message -p -t =work: '#{pid} #{pane_pid}')" = "$inside" ]
+}
+
+@test "the shared tmux server and the user's own sessions on it stay" {
+    tm -f /dev/null new-session -d -s own 'exec sleep 1000'
+    new_session -t solo
+    local pid
+    pid=$(tm display-message -p -t =own: '#{pid} #{pane_pid}')
+    "$MAS" stop -q "$ID"
+    [ "$(tm display-message -p -t =own: '#{pid} #{pane_pid}')" = "$pid" ]
+}
+
+@test "stop works from within the team's own pane" {
+    new_session -t solo
+    local pane
+    pane=$(pane_of "$ID")
+    type_line "$pane" "'$MAS' stop $ID"
+    eventually is_no_tmux_session "$ID"
+    eventually is_gone "$ID"
+    eventually grep -q ' stop ' "$ROOT/sessions/$ID/logs/session.log"
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    [ "$(field "$ID" .status)" = stopped ]
+    [ "$(field "$ID" .crashed)" = false ]
+    [ -z "$(ls -A "$ROOT/sessions/$ID/run")" ]
+}
+
+@test "an agent that ignores the hang-up can stop its own team and ends with it" {
+    be_impatient
+    make_template <<EOS
+trap '' HUP TERM
+: >ready
+while [ ! -e go ]; do sleep 0.05; done
+'$MAS' stop \$MAS_SESSION_ID
+while :; do sleep 1000; done
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    touch "$(unit "$ID")/go"
+    eventually is_gone "$ID"
+    [ "$(field "$ID" .status)" = stopped ]
+}
+
+@test "a shell outside of the team that has its variables is not ended" {
+    new_session -t solo
+    run --separate-stderr env MAS_SESSION_ID="$ID" bash -c "'$MAS' stop $ID; echo alive"
+    [ "$status" -eq 0 ]
+    [ "${lines[1]}" = alive ]
+    is_gone "$ID"
+}
+
+@test "what a killed tmux server left running is ended by stop" {
+    be_impatient
+    make_template <<'EOS'
+trap '' HUP TERM
+: >ready
+while :; do sleep 1000; done
+EOS
+    new_session -t made
+    eventually test -e "$(unit "$ID")/ready"
+    tm kill-server
+    eventually is_no_tmux_session "$ID"
+    [ -n "$(processes "$ID")" ]
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    [ "$(field "$ID" .crashed)" = false ]
+}
+
+@test "stop of a session that crashed makes it a stopped one" {
+    new_session -t solo
+    tm kill-server
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(field "$ID" .status)" = stopped ]
+    [ "$(field "$ID" .crashed)" = false ]
+    [ -n "$(meta "$ID" STOPPED_AT)" ]
+}
+
+@test "stop finds a session that its user has renamed in tmux" {
+    new_session -t solo -n mine
+    tm rename-session -t "=mas-${ID:0:8}:" holiday
+    mas stop mine
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+    run ! tm has-session -t =holiday:
+}
+
+@test "a session with broken metadata is stopped all the same, and the damage told" {
+    new_session -t solo
+    echo 'what is this' >"$ROOT/sessions/$ID/.session"
+    mas stop "$ID"
+    [ "$status" -eq 5 ]
+    [[ $stderr == "mas: cannot stop session '$ID': its .session is damaged"* ]]
+    [[ $stderr == *'mas doctor'* ]]
+    is_gone "$ID"
+    run ! is_tmux_session "$ID"
+    [ "$(cat "$ROOT/sessions/$ID/.session")" = 'what is this' ]
+}
+
+@test "panes that the user added to the team end with it" {
+    new_session -t solo
+    tm split-window -t "=mas-${ID:0:8}:" 'exec sleep 1000'
+    eventually has_processes "$ID" 2
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+}
+
+@test "a session of the user that has taken the tmux name is left alone" {
+    new_session -t solo
+    tm kill-server
+    eventually is_no_tmux_session "$ID"
+    tm -f /dev/null new-session -d -s "mas-${ID:0:8}" 'exec sleep 1000'
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    is_tmux_session "$ID"
+}
+
+@test "stop finds its server in the metadata, whatever the environment says now" {
+    new_session -t solo
+    MAS_TMUX_SOCKET=$T/elsewhere TMUX_TMPDIR=/tmp mas stop "$ID"
+    [ "$status" -eq 0 ]
+    is_gone "$ID"
+    run ! is_tmux_session "$ID"
+}

@@ -1,0 +1,213 @@
+# Each system call that can fail is made to fail, one by one, with the errors of errors_of().
+# shellcheck shell=bash
+#
+# mas then says so in one line, exits with 1 to 6, and leaves everything as it was: files, index,
+# tmux sessions, processes. The exceptions are in this table; what they promise is in lib.bash.
+
+load ../helper
+# shellcheck source=test/fault/lib.bash
+. "$BATS_TEST_DIRNAME/lib.bash"
+
+# shellcheck disable=SC2089
+EXCEPTIONS='
+The holder in a lock file is only told, never trusted; its mode is only put right.
+may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
+
+The log of a session is a convenience.
+may  all    any      ^(openat|write)\(.*logs/session\.log
+
+The C library reads the time zone; without it the times in files, which are in UTC, are the same.
+may  all    any      ^[a-z0-9]+\(.*(/etc/localtime|/zoneinfo/)
+
+How many terminals and descriptors are left is looked up only to give a better message.
+may  all    any      ^[a-z0-9]+\(.*</proc/(sys/kernel/pty|[0-9]+/fd)
+may  new    any      ^(socket|connect)\(
+may  start  any      ^(socket|connect)\(
+
+The first try to lock is made again.
+may  all    ENOLCK   ^flock\(
+
+The index is a cache: where it cannot be read it is made anew from the workspaces.
+may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
+
+Before a new session what killed commands have left is swept away, which can wait.
+may  new    any      ^(openat|getdents64)\([0-9]+<[^>]*/sessions>?, ("\."|0x)
+may  new    any      ^openat\(.*\.sessions\.lock
+
+The quick way to a session by its id; there is a longer one.
+may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
+
+Processes are looked at when tmux has ended the session. If one cannot be seen, mas tries harder,
+or says so; what is left ends with the next stop, rm or doctor --fix.
+may  all    any      ^[a-z0-9_]+\(.*(<|")/proc[/">]
+said stop,rm-f any   ^[a-z0-9_]+\(.*(<|")/proc[/">]
+may  all    EMFILE   ^pidfd_open\(
+
+These two only look. What they cannot see they leave alone, and list shows it as an error.
+may  doctor,list any .
+
+Whether a process is still there is asked again after the wait for it.
+may  all    ENOMEM   ^poll\(\[\{fd=[0-9]+<anon_inode:\[pidfd\]>, events=POLLIN\}\], 1,
+
+A pipe gives no such error; what counts is that no cut answer is believed.
+may  all    EIO      ^read\([0-9]+<pipe:
+
+Where mas cannot wait for tmux any more, it may have done what it was told.
+said stop,rm-f any   ^(pidfd_open|poll|read)\(.*(pipe:|anon_inode|[0-9]+, 0\))
+
+A session that was renamed to .trash- is removed; the rest of it goes with the next sweep. A
+directory that refuses is opened up.
+said rm,rm-f any     \.trash-
+may  rm,rm-f EACCES  \.trash-
+
+The workspace is gone, but not known to be so on the disk.
+said rm,rm-f any     ^fsync\([0-9]+<[^>]*/sessions>
+
+There is nothing to remove; where there is, the new file cannot be made.
+may  all    any      ^unlinkat\(.*run/env
+
+The result cannot be told where standard output cannot be written, but is there.
+said all    any      ^write\(1<
+'
+# shellcheck disable=SC2090
+export EXCEPTIONS
+
+# each VERB...: the verbs behind `full` only in the full run.
+each() {
+    local verb rc=0
+    for verb in "$@"; do
+        if [[ $verb == full ]]; then
+            [[ ${TEST_FAULT-} == full ]] || break
+        else
+            side_by_side enumerate_errors "$verb" || rc=1
+        fi
+    done
+    return "$rc"
+}
+
+@test "new with any failing system call says so and leaves nothing" {
+    each new full new-own
+}
+
+@test "stop with any failing system call says so and leaves the session as it was" {
+    each stop full stop-own
+}
+
+@test "start with any failing system call says so and leaves the session as it was" {
+    each start full start-own
+}
+
+@test "rm with any failing system call says so and leaves the session as it was" {
+    each rm full rm-f
+}
+
+@test "rm never removes a session that runs, whatever fails" {
+    each rm-running
+}
+
+@test "doctor --fix and list with any failing system call change nothing and show nothing false" {
+    each doctor list
+}
+
+# openat2() is missing before Linux 5.6 and in some sandboxes.
+without_openat2() {
+    local verb
+    POINT='without openat2'
+    for verb in new stop start rm-f; do
+        prepare "$verb"
+        under_strace -f -o "$T/trace" -e trace=openat2 -e inject=openat2:error=ENOSYS -- "$verb" ||
+            bad "$verb exits with $?: $(<"$T/err")"
+        [[ $verb != new ]] || grep -q INJECTED "$T/trace" || bad 'openat2 was not called'
+        wait_quiet
+        check_done "$verb"
+        check_promises
+    done
+}
+
+@test "everything works where the kernel has no openat2" {
+    in_box without_openat2
+}
+
+# A command that is stopped in the middle of its work, and others that fail to see that.
+held_staging() {
+    local pid staging point name n call i
+
+    POINT='a staging directory that is in use'
+    { strace -o /dev/null -e trace=syncfs -e inject=syncfs:signal=SIGSTOP "$MAS" new -q \
+        -t "$TEMPLATE" >"$T/held" 2>&1 & } 2>/dev/null
+    for ((i = 0; i < 500; i++)); do
+        staging=$(echo "$SESSIONS"/.new-*/.session)
+        pid=$(pgrep -x mas) && [[ -s $staging && $(ps -o stat= -p "$pid") == [Tt]* ]] && break
+        read -rt 0.02 <> <(:) || :
+    done
+    [[ -s $staging ]] || bad 'no staging directory was made'
+    strace -o "$T/trace" -s 64 -y "$MAS" doctor --fix >/dev/null 2>&1
+    [[ -s $staging ]] || bad 'doctor --fix removed it'
+    awk '/^[a-z_0-9]+\(/ { name = substr($0, 1, index($0, "(") - 1); print name, ++n[name], $0 }' \
+        "$T/trace" | grep -E '^(openat|flock|getdents64) ' | grep -F "\"$T
+$SESSIONS" >"$T/points"
+    while read -r name n call; do
+        POINT="a staging directory that is in use, EMFILE at $name $n $call"
+        strace -o /dev/null -e trace="$name" -e inject="$name:error=EMFILE:when=$n" \
+            "$MAS" doctor --fix >/dev/null 2>&1
+        [[ -s $staging ]] || {
+            bad 'doctor --fix removed it'
+            break
+        }
+    done <"$T/points"
+    kill -CONT "$pid"
+    wait
+    [[ -d $SESSIONS/$(<"$T/held") ]] || bad "new failed afterwards: $(<"$T/held")"
+    check_promises
+}
+
+@test "a failing system call never makes doctor take what another command holds" {
+    in_box held_staging
+}
+
+# A disk of 1 MB, really full.
+full_disk() {
+    local ids verb
+
+    POINT='on a full disk'
+    mkdir "$T/small"
+    mount -t tmpfs -o size=1m none "$T/small" || return
+    export MAS_ROOT=$T/small/root
+    ROOT=$MAS_ROOT SESSIONS=$MAS_ROOT/sessions
+    make_root
+    RUNS=$("$MAS" new -q -t three)
+    RESTS=$("$MAS" new -q -t three --no-start)
+    wait_quiet
+    for verb in new stop start; do
+        TARGET=$RUNS
+        [[ $verb != start ]] || TARGET=$RESTS
+        POINT="$verb on a full disk"
+        cat /dev/zero >"$T/small/fill" 2>/dev/null
+        BEFORE=$(look_at_all)
+        # shellcheck disable=SC2046 # words without blanks
+        "$MAS" $(arguments "$verb") >/dev/null 2>"$T/err"
+        check_exit "$?" ''
+        grep -q 'No space left on device' "$T/err" || bad "it said: $(<"$T/err")"
+        [[ $(look_at_all) == "$BEFORE" ]] || bad "something changed: $(diff <(echo "$BEFORE") \
+            <(look_at_all) | grep '^[<>]' | tr '\n' ' ')"
+        rm "$T/small/fill"
+    done
+    POINT='with space again'
+    expect stop "$RUNS"
+    expect start "$RESTS"
+    expect new -t three
+    ids=$("$MAS" list --json | grep -o '"status":"[a-z]*"' | sort | uniq -c | tr -s ' \n' ' ')
+    [[ $ids == ' 2 "status":"active" 1 "status":"stopped" ' ]] || bad "list shows: $ids"
+    expect doctor
+}
+
+# shellcheck disable=SC2317 # called by name, in a box
+can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
+
+@test "on a full disk nothing is changed, and all works once there is space" {
+    in_box can_mount || skip 'a tmpfs cannot be mounted here (no root, no user namespaces)'
+    in_box full_disk
+}
+
+# The functions above that run in a box.
+export -f without_openat2 held_staging full_disk can_mount

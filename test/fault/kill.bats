@@ -1,0 +1,41 @@
+# kill -9 at every system call of the verbs that change something: enumerated, not sampled.
+# shellcheck shell=bash
+#
+# After each kill: `mas list` works and shows nothing that is not there; `mas doctor --fix` mends
+# all; every session is whole and in the index, tmux has no other; no staging, trash or half-written
+# file is left, and no process of a session that does not run; the sessions beside are untouched;
+# and what was asked for can be had by asking again. The team of the quick run has one agent and
+# three files, that of the full run is the default one.
+
+load ../helper
+# shellcheck source=test/fault/lib.bash
+. "$BATS_TEST_DIRNAME/lib.bash"
+
+# each VERB...: the verbs behind `full` only in the full run.
+each() {
+    local verb rc=0
+    for verb in "$@"; do
+        if [[ $verb == full ]]; then
+            [[ ${TEST_FAULT-} == full ]] || break
+        else
+            side_by_side enumerate_kills "$verb" || rc=1
+        fi
+    done
+    return "$rc"
+}
+
+@test "new killed at any system call leaves a whole session or nothing" {
+    each new full new-own
+}
+
+@test "stop killed at any system call leaves a session that can be stopped" {
+    each stop full stop-own
+}
+
+@test "start killed at any system call leaves a session that can be started" {
+    each start full start-own
+}
+
+@test "rm killed at any system call leaves a whole session or nothing" {
+    each rm full rm-f rm-f-own
+}

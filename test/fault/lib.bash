@@ -1,0 +1,551 @@
+# Faults put into single system calls of mas, and the promises that must hold after each.
+# shellcheck shell=bash
+#
+# A "point" is one system call of a clean run: its name and that it is the Nth of this name. strace
+# counts each name by itself, so a list of these pairs is every call of the run, each once.
+#
+#   in_box FUNCTION ARGUMENT...         runs a function of this file in a bash, process and mount
+#                                       namespace of its own, in a fresh root with a tmux server
+#   side_by_side FUNCTION ARGUMENT...   the same in several boxes, each with a share of the points
+#   enumerate_kills VERB                kills mas before each call of VERB, and checks
+#   enumerate_errors VERB               makes the calls of VERB fail, one by one, and checks
+#
+# A VERB is one of mas, or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a session
+# that runs, and `-own` behind it gives the session a tmux server of its own. To put another under
+# test, say in prepare() what it starts from, in arguments() how it is called, in check_done() what
+# it does, and in follow() what must work after it was killed.
+#
+# In the box there are two sessions beside, one that runs and one that is stopped, and for all verbs
+# but `new` the one that the verb is about ($TARGET). What is found wrong goes to the file $BAD, a
+# line each, so that one run shows all of it.
+
+FAULT_LIB=${BASH_SOURCE[0]}
+FAULT_DIR=${FAULT_LIB%/*}
+
+# ---- the box
+
+# in_box FUNCTION ARGUMENT...: prints what is wrong; fails if anything is. Processes are counted by
+# what /proc shows, so a namespace of its own makes runs alike, and ends everything with itself.
+in_box() {
+    local enter=(unshare --fork --pid --mount --mount-proc --kill-child)
+
+    ((EUID == 0)) || enter+=(--user --map-root-user)
+    "${enter[@]}" true 2>/dev/null || enter=()
+    # shellcheck disable=SC2016 # for the other bash
+    MAS=$MAS "${enter[@]}" bash -c '. "$0"; box "$@"' "$FAULT_LIB" "$@" 3>&- </dev/null
+}
+
+# side_by_side FUNCTION ARGUMENT...: FUNCTION gets "SHARD OF" behind its arguments.
+side_by_side() {
+    local of shard pids=() pid rc=0
+
+    of=$(nproc)
+    ((of <= 4)) || of=4
+    for ((shard = 0; shard < of; shard++)); do
+        in_box "$@" "$shard" "$of" &
+        pids+=("$!")
+    done
+    for pid in "${pids[@]}"; do
+        wait "$pid" || rc=1
+    done
+    return "$rc"
+}
+
+box() {
+    set -u
+    trap 'leave_box' EXIT
+    make_box
+    "$@"
+    [[ -s $BAD ]] || return 0
+    echo "$(wc -l <"$BAD") things are wrong; the first:"
+    cut -c 1-500 "$BAD" | head -n 40
+    return 1
+}
+
+# What the library works with: T, ROOT, SOCK as in helper.bash; SIZE is the number of agents.
+make_box() {
+    T=$(mktemp -d /tmp/mas-fault-XXXXXX)
+    ROOT=$T/root SOCK=$T/tmux BAD=$T/bad SESSIONS=$T/root/sessions
+    TEMPLATE=three SIZE=1 TARGET=c0ffee00-0000-4000-8000-000000000000
+    if [[ ${TEST_FAULT-} == full ]]; then TEMPLATE=default SIZE=13; fi
+    export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share
+    export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$T
+    export SHELL=/bin/sh TERM=screen LC_ALL=C.UTF-8
+    unset TMUX TMUX_PANE MAS_SESSION_ID MAS_AGENT_ID MAS_TMUX_SERVER SESSION_NAME XDG_RUNTIME_DIR
+    mkdir -p "$HOME"
+    : >"$BAD"
+    WRONG=0
+    # no longer than needed: each directory is a system call for each program looked for
+    PATH=$(dirname "$(command -v tmux)"):/usr/bin:/bin
+    make_root
+    RUNS=$("$MAS" new -q -t "$TEMPLATE")
+    RESTS=$("$MAS" new -q -t "$TEMPLATE" --no-start)
+    wait_quiet
+    WHOLE=$(cd "$SESSIONS/$RESTS" && find . -mindepth 1 -printf '%P %m %s %l\n' | kept_of_tree)
+    BESIDE=$(look_beside)
+}
+
+# Nobody waits for the hang-up, which the agents of the template ignore: SIGTERM has to end them.
+make_root() {
+    "$MAS" init -q
+    printf '\n[stop]\nhangup = 0s\n' >>"$ROOT/mas.ini"
+    cp -R "$FAULT_DIR/three" "$ROOT/templates/three"
+}
+
+leave_box() {
+    local socket process
+    for socket in "$SOCK" "$T"/tmux-*/*; do
+        [[ ! -S $socket ]] || tmux -S "$socket" kill-server 2>/dev/null
+    done
+    # without a namespace nothing else ends the agents
+    for process in $(grep -lsazxF "HOME=$HOME" /proc/[0-9]*/environ | cut -d/ -f3); do
+        kill -KILL "$process" 2>/dev/null
+    done
+    umount -l "$T/small" 2>/dev/null # a server may still be in it
+    rm -rf --one-file-system "$T"
+}
+
+# bad TEXT...: something is wrong at $POINT.
+bad() { printf '%s: %s\n' "${POINT-}" "$*" >>"$BAD"; }
+
+# ---- looking
+
+# panes FORMAT: the panes of all tmux servers of the box.
+panes() {
+    local socket
+    for socket in "$SOCK" "$T"/tmux-*/*; do
+        [[ ! -S $socket ]] || tmux -S "$socket" list-panes -a -F "$1" 2>/dev/null
+    done
+}
+
+# Entries that come and go in a whole workspace, and sizes that say nothing, are left out.
+kept_of_tree() {
+    awk '$1 !~ /^(\.session\.lock|logs\/session\.log|run\/.*)$/ {
+        if ($1 == ".session" || $2 ~ /^(755|700)$/) $3 = "-"
+        sub(/ +$/, "")
+        print
+    }' | sort
+}
+
+# The two sessions beside, to the time of each file, with the processes of the one that runs.
+look_beside() {
+    (cd "$SESSIONS" && find "$RUNS" "$RESTS" ! -name .session.lock -type f -printf '%p %m %s %T@\n' |
+        sort && cat "$RUNS/.session" "$RESTS/.session")
+    panes '#{@mas_id} #{pane_pid} #{pane_dead}' | grep "^$RUNS"
+}
+
+# Everything: names, modes and contents below sessions/, tmux sessions and their processes. Lock
+# files are left out, whose text is only told, and so are the time and the order in the index.
+look_at_all() {
+    (cd "$SESSIONS" && find . -mindepth 1 ! -name '*.lock' -printf '%P %m %l\n' | sort &&
+        find . -type f ! -name '*.lock' ! -name .sessions.index -print0 | sort -z |
+        xargs -0 -r cat | tr -d '\0')
+    sed '/^],$/d; /^"lastUpdated":/d; s/,$//' "$SESSIONS/.sessions.index" | sort
+    panes '#{session_name} #{@mas_id} #{pane_pid} #{pane_dead}' | sort
+    ids_of_processes
+}
+
+# The sessions that have processes, by what these have in their environment.
+ids_of_processes() {
+    grep -sazho "^MAS_SESSION_DIR=$SESSIONS/.*" /proc/[0-9]*/environ | tr '\0' '\n' |
+        sed 's|.*/||' | sort -u
+}
+
+# Waits until what a killed mas had started has come to its end: its child, a tmux client, and the
+# hosts that are becoming agents.
+wait_quiet() {
+    local process name end=$((SECONDS + 15))
+
+    while ((SECONDS < end)); do
+        for process in /proc/[0-9]*; do
+            { read -r name <"$process/comm"; } 2>/dev/null || continue
+            case $name in
+                mas | tmux | 'tmux: client')
+                    grep -qsazxF "HOME=$HOME" "$process/environ" && continue 2
+                    ;;
+            esac
+        done
+        return
+    done
+    bad "a process still runs 15 s later: $name"
+}
+
+# What was found wrong at one point must not be found again at all that follow.
+start_anew() {
+    (($(wc -l <"$BAD") > WRONG)) || return 0
+    WRONG=$(wc -l <"$BAD")
+    "$MAS" stop "$RUNS" "$RESTS" >/dev/null 2>&1
+    "$MAS" start "$RUNS" >/dev/null 2>&1
+    rm -f "$SESSIONS"/*/.*.broken-* "$SESSIONS"/*/*.broken-*
+    wait_quiet
+    BESIDE=$(look_beside)
+}
+
+# ---- the promises
+
+# Sets LISTED, FOUND (directories), TREE (a listing of each) and LIVE (panes of each).
+check_promises() {
+    local text line id name status
+
+    text=$("$MAS" list --json 2>&1) || bad "list exits with $?: $text"
+    [[ $text != *'"status":"error"'* ]] || bad "list shows an error: $text"
+    LISTED=$(grep -o '"sessionId":"[^"]*"' <<<"$text" | cut -d'"' -f4)
+    for id in $LISTED; do
+        [[ -d $SESSIONS/$id ]] || bad "list shows $id, which has no workspace"
+    done
+    wait_quiet
+    text=$("$MAS" doctor --fix 2>&1) || bad "doctor --fix exits with $?: $text"
+    text=$("$MAS" doctor 2>&1) || bad "doctor after --fix exits with $?: $text"
+
+    declare -gA FOUND=() TREE=() LIVE=()
+    while read -r name line; do
+        id=${name%%/*}
+        case $name in
+            .sessions.index | .sessions.lock) ;;
+            */*)
+                TREE[$id]+="${name#*/} $line"$'\n'
+                ;;
+            *)
+                FOUND[$id]=1
+                [[ $name == *-*-4*-*-* && $name != .* ]] || bad "left in sessions/: $name"
+                ;;
+        esac
+    done < <(cd "$SESSIONS" && find . -mindepth 1 -printf '%P %m %s %l\n' | sort)
+    while read -r id line; do
+        LIVE[$id]=$((${LIVE[$id]-0} + 1))
+        [[ $line == *' 0' ]] || bad "a pane of $id is dead"
+    done < <(panes '#{@mas_id} #{pane_pid} #{pane_dead}')
+    check_index
+    check_sessions
+    [[ $(look_beside) == "$BESIDE" ]] || bad 'the sessions beside it were touched'
+}
+
+# The index has a row for each workspace, no other, and what is in it is so.
+check_index() {
+    local line id status
+    local -A rows=()
+
+    while read -r line; do
+        [[ $line == '{"sessionId":"'* ]] || continue
+        id=${line:14:36}
+        rows[$id]=1
+        status=${line#*'"status":"'}
+        [[ -v FOUND[$id] ]] || bad "the index has a row for $id, which has no workspace"
+        grep -qsx "STATUS=${status%%\"*}" "$SESSIONS/$id/.session" ||
+            bad "the index has another status for $id: ${status%%\"*}"
+    done <"$SESSIONS/.sessions.index"
+    for id in "${!FOUND[@]}"; do
+        [[ -v rows[$id] ]] || bad "the index has no row for $id"
+    done
+}
+
+# Each workspace is complete, each tmux session and each process belongs to one, once.
+check_sessions() {
+    local id
+
+    for id in "${!FOUND[@]}"; do
+        [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}") == "$WHOLE" ]] ||
+            bad "the workspace $id is not complete: ${TREE[$id]//$'\n'/, }"
+        [[ ${TREE[$id]} != *run/env* ]] || bad "run/env of $id is left over"
+    done
+    for id in "${!LIVE[@]}"; do
+        [[ -v FOUND[$id] ]] || bad "tmux has $id, which has no workspace"
+        ((LIVE[$id] == SIZE)) || bad "tmux has ${LIVE[$id]} instead of $SIZE panes of $id"
+    done
+    for id in $(ids_of_processes); do
+        [[ -v LIVE[$id] ]] || bad "processes of $id are left, which does not run"
+    done
+}
+
+# ---- the verbs
+
+# The words behind `mas` for a verb.
+arguments() {
+    case $1 in
+        new*) echo "new -q -t $TEMPLATE" ;;
+        rm-f*) echo "rm -f $TARGET" ;;
+        doctor) echo doctor --fix ;;
+        list) echo list --all --json ;;
+        *) echo "${1%%-*} $TARGET" ;;
+    esac
+}
+
+# expect WORD...: a mas that must succeed.
+expect() {
+    local text
+    text=$("$MAS" "$@" 2>&1) || bad "mas $* exits with $?: $text"
+}
+
+# Brings the box to the state that a verb starts from, whatever it is in.
+prepare() {
+    local id path
+
+    if [[ $1 == *-own ]]; then export MAS_TMUX_SERVER=per-session; fi
+    for path in "$SESSIONS"/*-*-4*; do
+        id=${path##*/}
+        [[ $id == "$RUNS" || $id == "$RESTS" || ($id == "$TARGET" && $1 != new*) ]] ||
+            expect rm -f "$id"
+    done
+    [[ $1 == new* || -d $SESSIONS/$TARGET ]] ||
+        expect new -q -t "$TEMPLATE" --no-start --id "$TARGET"
+    case $1 in
+        stop* | rm-f* | rm-running*) expect start "$TARGET" ;;
+        start* | rm*) expect stop "$TARGET" ;;
+    esac
+    wait_quiet
+}
+
+# What must work with a session that a killed verb has left: it can be brought up, or taken down,
+# or removed, by asking once more.
+follow() {
+    local id text
+
+    for id in "${!FOUND[@]}"; do
+        [[ $id != "$RUNS" && $id != "$RESTS" ]] || continue
+        case $1 in
+            new* | start*)
+                expect start "$id"
+                wait_quiet
+                text=$(panes '#{@mas_id} #{pane_dead}' | grep -c "^$id 0")
+                ((text == SIZE)) || bad "$text of $SIZE agents run after start"
+                ;;
+            stop*)
+                expect stop "$id"
+                ids_of_processes | grep -q "$id" && bad 'processes are left after stop'
+                ;;
+            rm*)
+                expect rm -f "$id"
+                [[ ! -e $SESSIONS/$id ]] || bad 'it is still there after rm -f'
+                ids_of_processes | grep -q "$id" && bad 'processes are left after rm -f'
+                ;;
+        esac
+    done
+}
+
+# ---- system calls
+
+# under_strace OPTION... -- VERB: runs mas; its standard error is in $T/err. Only its own process
+# is traced, not what it starts. (The braces: the shell itself says "Killed".)
+under_strace() {
+    local options=()
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    # shellcheck disable=SC2046 # words without blanks
+    { strace "${options[@]}" "$MAS" $(arguments "$2") >"$T/out" 2>"$T/err"; } 2>/dev/null
+}
+
+# find_points VERB: one clean run; sets POINTS to lines "<name> <N> <call as strace shows it>".
+find_points() {
+    under_strace -o "$T/trace" -s 64 -y -- "$1" || [[ $1 == rm-running* ]] ||
+        bad "$1 exits with $? under strace: $(<"$T/err")"
+    wait_quiet
+    awk '/^[a-z_0-9]+\(/ { name = substr($0, 1, index($0, "(") - 1); print name, ++n[name], $0 }' \
+        "$T/trace" >"$T/points"
+    mapfile -t POINTS < <(without_startup "$1" <"$T/points")
+    ((${#POINTS[@]} > 50)) || bad "only ${#POINTS[@]} system calls were seen"
+}
+
+# What stands before the first call that is about the root is the loader's and changes nothing. It
+# is enumerated whole for `new` and in the full run; elsewhere the first call stands for all, and
+# under a sanitizer too, where it is thousands of calls.
+without_startup() {
+    if [[ ${TEST_FAULT-} == full || $1 == new ]] && [[ -z ${TEST_SAN-} ]]; then
+        cat
+    else
+        awk -v root="$T" 'NR == 1 { print; next } go || index($0, "\"" root) { go = 1; print }'
+    fi
+}
+
+# enumerate_kills VERB [SHARD OF]: kill -9 before each call. With SHARD and OF only each OFth
+# point is taken, so that several boxes do the work side by side.
+enumerate_kills() {
+    local verb=$1 shard=${2-0} of=${3-1} point name n number=0 killed=0 missed=0
+    local -A last=()
+
+    POINT="$verb"
+    prepare "$verb"
+    find_points "$verb"
+    for point in "${POINTS[@]}"; do
+        read -r name n _ <<<"$point"
+        last[$name]=$n
+        if ((number++ % of == shard)); then
+            prepare "$verb"
+            kill_at "$verb" "$name" "$n" "$point" && killed=$((killed + 1)) || missed=$((missed + 1))
+        fi
+    done
+    # How often it reads what tmux says, and how many processes it sees, depends on the moment: go
+    # on until there is no such call.
+    for name in read poll openat newfstatat geteuid close; do
+        n=$((${last[$name]-0} + 1))
+        while ((shard == 0)) && prepare "$verb" && kill_at "$verb" "$name" "$n" "$name $n"; do
+            n=$((n + 1))
+        done
+    done
+    POINT="$verb"
+    ((missed <= killed)) || bad "$missed of $((killed + missed)) calls were never reached"
+    echo "$verb: $killed kills, $missed calls not reached"
+}
+
+# kill_at VERB NAME N TEXT: one kill and all checks; fails where there was no such call.
+kill_at() {
+    local rc=0
+
+    POINT="$1 killed at: $4"
+    under_strace -o /dev/null -e trace="$2" -e inject="$2:signal=SIGKILL:when=$3" -- "$1" || rc=$?
+    ((rc == 137 || rc == 0)) || bad "$1 exits with $rc: $(<"$T/err")"
+    check_promises
+    follow "$1"
+    start_anew
+    ((rc == 137))
+}
+
+# errors_of "NAME N CALL": the errors that this call is made to fail with.
+errors_of() {
+    case $1 in
+        write*' write(2<'*) ;; # then it cannot be told
+        write\ * | pwrite64\ * | copy_file_range\ *) echo ENOSPC EIO ;;
+        fsync\ * | syncfs\ *) echo EIO ENOSPC ;;
+        rename*) echo EIO EACCES ENOSPC ;;
+        mkdir*) echo ENOSPC EACCES EMFILE ;;
+        openat\ *O_CREAT*) echo ENOSPC EACCES EMFILE ;;
+        openat\ * | openat2\ *) echo EMFILE EIO ;;
+        fchmod* | utimensat\ * | ftruncate\ * | unlinkat\ * | symlinkat\ *) echo EIO EACCES ;;
+        read\ * | pread64\ * | getdents64\ * | lseek\ *) echo EIO ;;
+        socket\ * | pipe2\ * | memfd_create\ * | pidfd_open\ *) echo EMFILE ;;
+        connect\ *) echo EACCES ;;
+        clone\ * | clone3\ *) echo EAGAIN ;;
+        flock\ *) echo ENOLCK ;;
+        getrandom\ *) echo ENOSYS ;;
+        poll\ *) echo ENOMEM ;;
+    esac
+}
+
+# exceptions_for VERB ERROR CALL: prints what the table $EXCEPTIONS promises instead of "fails and
+# changes nothing". Its lines are "<promise> <verb,...> <error,...> <regexp of the call>":
+#   may    mas can do without this call: it may succeed, and then all is done
+#   said   it fails and says so, but the work is done, or what is left of it mends itself
+exceptions_for() {
+    local promise verbs errors pattern
+    while read -r promise verbs errors pattern; do
+        [[ $promise == may || $promise == said ]] || continue
+        [[ $verbs == all || ,$verbs, == *",${1%-own},"* ]] || continue
+        [[ $errors == any || ,$errors, == *",$2,"* ]] || continue
+        if [[ $3 =~ $pattern ]]; then echo "$promise"; fi
+    done <<<"${EXCEPTIONS-}"
+}
+
+# enumerate_errors VERB [SHARD OF]: makes each call of the run fail that has errors_of(), once with
+# each error; in the quick run only once where mas can do without the call.
+enumerate_errors() {
+    local verb=$1 shard=${2-0} of=${3-1} point error number=0 failed=0 missed=0 seen='' call
+
+    POINT="$verb"
+    prepare "$verb"
+    find_points "$verb"
+    CLEAN=$(<"$T/out")
+    prepare "$verb"
+    BEFORE=$(look_at_all)
+    for point in "${POINTS[@]}"; do
+        if [[ $point == *"\"$T"* ]]; then seen=1; fi
+        [[ -n $seen ]] || continue
+        read -r _ _ call <<<"$point"
+        for error in $(errors_of "$point"); do
+            if ((number++ % of == shard)); then
+                fail_at "$verb" "$error" "$point"
+                failed=$((failed + 1))
+            fi
+            if [[ ${TEST_FAULT-} != full && $(exceptions_for "$verb" "$error" "$call") == *may* ]]; then
+                break
+            fi
+        done
+    done
+    echo "$verb: $failed errors, $missed calls not reached"
+}
+
+# fail_at VERB ERROR "NAME N CALL": one error and all checks.
+fail_at() {
+    local verb=$1 error=$2 name n call how rc=0 promise after
+    read -r name n call <<<"$3"
+    how=error=$error:when=$n
+    # by then the child that this is about has done its work
+    if [[ $name == pidfd_open || $name == poll ]]; then how+=:delay_enter=60000; fi
+
+    under_strace -o "$T/trace" -y -s 64 -e trace="$name" -e inject="$name:$how" -- "$verb" || rc=$?
+    wait_quiet
+    call=$(grep -m 1 -F '(INJECTED)' "$T/trace")
+    POINT="$verb with $error at: $name $n $call"
+    promise=$(exceptions_for "$verb" "$error" "$call")
+    after=$(look_at_all)
+    if [[ $call == '' ]]; then
+        missed=$((missed + 1))
+        promise=may
+    fi
+    check_exit "$rc" "$promise"
+    if ((rc == 0)); then
+        check_done "$verb"
+        [[ $after != "$BEFORE" ]] || return 0
+    elif [[ $after == "$BEFORE" ]]; then
+        return
+    elif [[ $promise != *said* ]]; then
+        bad "exit $rc, $(<"$T/err"), but this changed: $(diff <(echo "$BEFORE") \
+            <(echo "$after") | grep '^[<>]' | cut -c1-160 | head -n 6 | tr '\n' ' ')"
+    fi
+    check_promises
+    follow "$verb"
+    start_anew
+    prepare "$verb"
+    BEFORE=$(look_at_all)
+}
+
+# check_list TEXT: the list of a run with an error shows what it cannot see as an error with a
+# reason, and the rest as it is.
+check_list() {
+    local id status
+    while read -r id status; do
+        grep -qE "\"$id\"[^}]*\"status\":\"($status|error\"[^}]*\"reason\":\".)" <<<"$1" ||
+            bad "exit 0, but it shows $id, which is $status, as: $1"
+    done < <(grep -oE '"sessionId":"[^"]*"|"status":"[^"]*"' <<<"$CLEAN" | cut -d'"' -f4 | paste - -)
+    [[ $(grep -o sessionId <<<"$1" | wc -l) == "$(grep -o sessionId <<<"$CLEAN" | wc -l)" ]] ||
+        bad "exit 0, but it shows: $1"
+}
+
+# What a verb was to do is done.
+check_done() {
+    local panes id=$TARGET
+
+    if [[ $1 == doctor || $1 == list ]]; then
+        [[ $(look_at_all) == "$BEFORE" ]] || bad 'exit 0, but something changed'
+        [[ $1 == doctor ]] || check_list "$(<"$T/out")"
+        return
+    fi
+    [[ $1 != new* ]] || id=$(<"$T/out")
+    panes=$(panes '#{@mas_id} #{pane_dead}' | grep -c "^$id 0")
+    case $1 in
+        new* | start*) ((panes == SIZE)) || bad "exit 0, but $panes of $SIZE agents run" ;;
+        rm-running*) bad 'exit 0, but it was running' ;;
+        *) ((panes == 0)) || bad "exit 0, but $panes agents run" ;;
+    esac
+    if [[ $1 == stop* || $1 == rm* ]] && ids_of_processes | grep -q "$id"; then
+        bad 'exit 0, but processes are left'
+    fi
+    case $1 in
+        rm*) [[ ! -e $SESSIONS/$id ]] || bad 'exit 0, but it is still there' ;;
+        *) [[ -d $SESSIONS/$id ]] || bad "exit 0, but '$id' is not there" ;;
+    esac
+}
+
+# check_exit CODE PROMISE: an error is told in one line; nothing crashes.
+check_exit() {
+    local lines
+
+    lines=$(grep -c '^mas: ' "$T/err")
+    if (($1 == 0)); then
+        [[ $2 == *may* ]] || bad 'exit 0 although a call failed'
+    elif (($1 > 6)); then
+        bad "exit $1: $(<"$T/err")"
+    elif [[ $(head -n 1 "$T/err") != 'mas: cannot '* ]] || ((lines != 1)); then
+        bad "exit $1, but not one line 'mas: cannot ...': $(<"$T/err")"
+    fi
+}
