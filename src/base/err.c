@@ -9,22 +9,32 @@
 #include <string.h>
 #include <unistd.h>
 
+/* true inside a character of UTF-8. */
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
 /* Text that is too long loses its middle: what was done stands at its start, why it failed at its
  * end, and what is long is the subject between them. */
 static void put(char *to, size_t max, const char *text)
 {
     static const char gap[] = "...";
     size_t len = strlen(text);
-    size_t tail = max / 2;
 
     if (len < max) {
         memcpy(to, text, len + 1);
         return;
     }
-    size_t start = max - tail - strlen(gap);
-    memcpy(to, text, start);
-    memcpy(to + start, gap, strlen(gap));
-    memcpy(to + max - tail, text + len + 1 - tail, tail);
+    size_t head = max / 2 - sizeof gap;
+    const char *tail = text + len - max / 2;
+    while (head > 0 && is_continuation(text[head]))
+        head--;
+    while (is_continuation(*tail))
+        tail++;
+    memcpy(to, text, head);
+    memcpy(to + head, gap, strlen(gap));
+    memcpy(to + head + strlen(gap), tail, strlen(tail) + 1);
 }
 
 PRINTF_LIKE(3, 0)

@@ -121,6 +121,10 @@ int file_append(int dir, const char *name, const char *line, struct err *err)
     return 0;
 }
 
+/* Bytes of the line that names a lock's holder, filled up with blanks so that one write replaces
+ * it. */
+enum { HOLDER_LINE = 48 };
+
 static void on_alarm(int sig)
 {
     (void)sig; /* only there to end flock() with EINTR */
@@ -186,12 +190,12 @@ int file_lock(int dir, const char *name, int wait_ms, const char *what, const ch
         return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT,
                        "cannot lock %s: %s has it", what, holder);
     }
-    char line[64];
-    int len = snprintf(line, sizeof line, "pid %ld (%.20s)\n", (long)getpid(), who);
-    if (who[0] != '\0') { /* only told, never trusted: a failure changes nothing */
-        (void)!ftruncate(fd, 0);
-        (void)!pwrite(fd, line, (size_t)len, 0);
-    }
+    char line[HOLDER_LINE];
+    memset(line, ' ', sizeof line);
+    int len = snprintf(line, sizeof line, "pid %ld (%.16s)\n", (long)getpid(), who);
+    line[len] = ' '; /* not the NUL */
+    if (who[0] != '\0') /* only told, never trusted: */
+        (void)!pwrite(fd, line, sizeof line, 0); /* a failure changes nothing */
     *ret_fd = fd;
     fd = -1;
     return 0;

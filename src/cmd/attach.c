@@ -25,7 +25,7 @@ static int attach(const struct view *view, const char *agent, struct err *err)
 
     if (agent == NULL)
         return tmux_attach(view->live_socket, view->live->target, NULL, err);
-    if (tmux_panes(view->live_socket, view->row.id, &panes, &count, err) == -1)
+    if (tmux_panes(view->live_socket, view->live->target, view->row.id, &panes, &count, err) == -1)
         return -1;
     while (i < count && strcmp(panes[i].agent, agent) != 0)
         i++;

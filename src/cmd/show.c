@@ -38,7 +38,8 @@ static void look(const struct call *call, const struct view *view, struct sight 
         (void)close(dir);
     }
     if (view->live != NULL)
-        (void)tmux_panes(view->live_socket, view->row.id, &ret->panes, &ret->pane_count, &ignored);
+        (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
+                         &ret->pane_count, &ignored);
 }
 
 static const struct tmux_pane *find_pane(const struct sight *sight, const char *agent)

@@ -1,5 +1,6 @@
 /* The part of core/life.h that ends sessions, and what both parts share. */
 #include "base/file.h"
+#include "base/time.h"
 #include "core/index.h"
 #include "core/launch.h"
 #include "core/life_parts.h"
@@ -101,44 +102,52 @@ bool life_has_leftovers(const struct life *life, const char *id)
     return count > 0;
 }
 
-/* Ends what is left of the team's processes after the hang-up. `inside`: this process is one. */
-static int sweep_processes(const struct life *life, const char *id, bool inside,
+static int hangup_ms(const struct life *life)
+{
+    return config_seconds(life->config, SETTING_HANGUP) * 1000;
+}
+
+/* Ends what is left of the team's processes; the hang-up has so much time left. `inside`: this
+ * process is one of them. */
+static int sweep_processes(const struct life *life, const char *id, bool inside, int hangup_ms,
                            struct life_end *end, struct err *err)
 {
     const struct {
         int sig; /* 0: only wait */
         int wait_ms;
-    } steps[] = {{0, config_seconds(life->config, SETTING_HANGUP) * 1000},
+    } steps[] = {{0, hangup_ms},
                  {SIGTERM, config_seconds(life->config, SETTING_TERMINATE) * 1000},
+                 {SIGKILL, KILL_WAIT_MS},
+                 {SIGKILL, KILL_WAIT_MS}, /* what was forked while the others were killed */
                  {SIGKILL, KILL_WAIT_MS}};
-    size_t left = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+    for (size_t i = 0;; i++) {
         struct proc_id *ids = NULL;
         size_t count = 0;
         if (find_processes(life, id, inside, &ids, &count, err) == -1)
             return -1;
-        for (size_t j = 0; steps[i].sig != 0 && j < count; j++)
+        bool last = i == ARRAY_LEN(steps);
+        for (size_t j = 0; !last && steps[i].sig != 0 && j < count; j++)
             proc_signal(&ids[j], steps[i].sig);
-        if (steps[i].sig == SIGTERM)
-            end->terminated = count;
-        if (steps[i].sig == SIGKILL)
-            end->killed = count;
-        left = count > 0 ? proc_wait_gone(ids, count, steps[i].wait_ms) : 0;
+        if (!last && count > 0)
+            (void)proc_wait_gone(ids, count, steps[i].wait_ms);
         free(ids);
         if (count == 0)
             return 0;
+        if (last)
+            return err_set(err, MAS_FAILED,
+                           "cannot end session '%s': %zu of its processes do not end", id, count);
+        if (steps[i].sig == SIGTERM)
+            end->terminated = count;
+        if (steps[i].sig == SIGKILL)
+            end->killed += count;
     }
-    if (left == 0)
-        return 0;
-    return err_set(err, MAS_FAILED, "cannot end session '%s': %zu of its processes do not end", id,
-                   left);
 }
 
 int life_sweep(const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
-    return sweep_processes(life, id, false, &end, err);
+    return sweep_processes(life, id, false, 0, &end, err);
 }
 
 /* Ends tmux session and processes. */
@@ -148,7 +157,7 @@ static int bring_down(const struct life *life, const char *socket, const struct 
     struct tmux_pane *panes = NULL;
     size_t count = 0;
 
-    if (tmux_panes(socket, live->id, &panes, &count, err) == -1)
+    if (tmux_panes(socket, live->target, live->id, &panes, &count, err) == -1)
         return -1;
     struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
     size_t alive = 0;
@@ -162,11 +171,13 @@ static int bring_down(const struct life *life, const char *socket, const struct 
             alive += proc_identify(panes[i].pid, &ids[alive]);
     }
     free(panes);
+    int64_t start = time_monotonic_ms();
     int rc = tmux_kill(socket, live->target, live->id, err);
     if (rc == 0) {
         end->down = true;
-        (void)proc_wait_gone(ids, alive, config_seconds(life->config, SETTING_HANGUP) * 1000);
-        rc = sweep_processes(life, live->id, inside, end, err);
+        (void)proc_wait_gone(ids, alive, hangup_ms(life));
+        int left = hangup_ms(life) - (int)(time_monotonic_ms() - start);
+        rc = sweep_processes(life, live->id, inside, left > 0 ? left : 0, end, err);
         const char *base = strrchr(socket, '/');
         if (base != NULL && strcmp(base + 1, live->name) == 0) { /* a server of its own */
             tmux_wait_exit(socket, SERVER_EXIT_MS);
@@ -187,7 +198,7 @@ static int stop_held(const struct life *life, int dir, struct session *session,
         return -1;
     end->was = live == NULL && session->status != STATUS_ACTIVE;
     if (end->was) /* but perhaps by a stop that was killed half way */
-        return sweep_processes(life, session->id, false, end, err);
+        return sweep_processes(life, session->id, false, hangup_ms(life), end, err);
     _cleanup_str_ struct str before = STR_INIT;
     session_format(life->root, session, &before);
     session->status = STATUS_STOPPED;
@@ -198,7 +209,8 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (rc == 0 && live != NULL)
         rc = bring_down(life, session->tmux_socket, live, end, err);
     else if (rc == 0)
-        rc = sweep_processes(life, session->id, false, end, err); /* its agents may be there */
+        rc = sweep_processes(life, session->id, false, hangup_ms(life), end,
+                             err); /* its agents may be there */
     if (rc == 0) {
         launch_drop_env(dir);
         workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
@@ -283,7 +295,7 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
         return is_running(id, err);
-    return sweep_processes(life, id, false, &end, err); /* none may outlive its workspace */
+    return sweep_processes(life, id, false, 0, &end, err); /* none may outlive its workspace */
 }
 
 /* What can be left of a session without a workspace: a row, a tmux session. */

@@ -393,15 +393,15 @@ static bool read_pane(char *line, const char *id, struct tmux_pane *ret)
     return true;
 }
 
-int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, size_t *ret_count,
-               struct err *err)
+int tmux_panes(const char *socket_path, const char *target, const char *id, struct tmux_pane **ret,
+               size_t *ret_count, struct err *err)
 {
-    char filter[80];
+    char session[32];
     pid_t pid;
     const char *args[] = {"list-panes",
-                          "-a",
-                          "-f",
-                          filter,
+                          "-s",
+                          "-t",
+                          session,
                           "-F",
                           "#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:"
                           "#{pane_dead_status}:#{pane_dead_signal}:#{pane_start_command}",
@@ -412,7 +412,7 @@ int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, 
     size_t count = 0;
     int rc = 0;
 
-    (void)snprintf(filter, sizeof filter, "#{==:#{@mas_id},%s}", id);
+    (void)snprintf(session, sizeof session, "%s:", target);
     int alive = tmux_is_alive(socket_path, &pid);
     if (alive == -1) {
         (void)err_errno(err, "cannot ask tmux on '%s'", socket_path);
@@ -421,7 +421,8 @@ int tmux_panes(const char *socket_path, const char *id, struct tmux_pane **ret, 
     }
     if (alive == 1)
         rc = tmux_call(&call, &result, err);
-    if (rc == 0 && result.status > 0 && !tmux_said_gone(&result))
+    if (rc == 0 && result.status > 0 && !tmux_said_gone(&result) &&
+        strstr(str_text(&result.err), "can't find session") == NULL)
         rc = tmux_fail(&result, "list panes", err);
     char *save = NULL;
     char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;

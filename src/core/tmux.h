@@ -98,9 +98,10 @@ struct tmux_pane {
     int exit_status; /* of a dead pane: code, or 128 + signal; -1: tmux does not know it yet */
 };
 
-/* The agents' panes of session `id` on the server; none where it is not there. */
-int tmux_panes(const char *socket, const char *id, struct tmux_pane **ret, size_t *ret_count,
-               struct err *err);
+/* The agents' panes of the tmux session `target`, which carries `id`; none where it is not there.
+ */
+int tmux_panes(const char *socket, const char *target, const char *id, struct tmux_pane **ret,
+               size_t *ret_count, struct err *err);
 
 /* Waits, at most timeout_ms, until the server on the socket has ended. */
 void tmux_wait_exit(const char *socket, int timeout_ms);

@@ -28,10 +28,9 @@ bool workspace_is_ours(const struct root *root, const char *id, const char *clai
 
     if (strcmp(claimed, root->path) == 0)
         return true;
-    if (claimed[0] != '/' || fstatat(root->sessions, id, &st, 0) == -1)
-        return false;
-    _cleanup_free_ char *there = mem_printf("%s/%s/%s", claimed, ROOT_SESSIONS, id);
-    return lstat(there, &st) == -1 && errno == ENOENT;
+    /* a root that was moved is no longer where it was, and has its sessions with it */
+    return claimed[0] == '/' && !root_exists(claimed) &&
+           fstatat(root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int workspace_open(const struct root *root, const char *id)

@@ -637,6 +637,47 @@ breaks_and_mends() {
     [ "$(field "$ID" .status)" = active ]
 }
 
+# A team whose agent ignores the hang-up, and whose tmux server was killed
+an_agent_without_tmux() {
+    printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
+    cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
+    printf '%s\n' 'trap "" HUP TERM' ': >ready' 'while :; do sleep 1000; done' \
+        >"$ROOT/templates/made/unit/solo/agent.sh"
+    sed -i '/^\[agent solo\]/a command = sh agent.sh' "$ROOT/templates/made/template.ini"
+    new_session -t made
+    eventually test -e "$(ws "$ID")/unit/solo/ready"
+    PID=$(pane_pid "$ID")
+    tm kill-server
+}
+
+@test "agents that outlived their tmux server are found and ended" {
+    an_agent_without_tmux
+    [ "$(field "$ID" .crashed)" = true ]
+    finds "$ID" 'it does not run, but processes of its agents do'
+    [ -e "/proc/$PID" ]
+    mas doctor --fix --json
+    [ "$status" -eq 0 ]
+    jq -e --arg id "$ID" 'any(.findings[]; .subject == $id and .state == "mended" and (.what | contains("processes of its agents")))' <<<"$output"
+    eventually test ! -e "/proc/$PID"
+    [ "$(field "$ID" .crashed)" = true ]
+    mas doctor
+    [ "$status" -eq 0 ]
+}
+
+@test "processes of other sessions are not ended with them" {
+    a_running_session
+    local other=$ID pid
+    pid=$(pane_pid "$ID")
+    tm kill-session -t "=$(tmux_name "$other"):"
+    an_agent_without_tmux
+    new_session -t solo
+    pid=$(pane_pid "$ID")
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ -e "/proc/$pid" ]
+}
+
 # ---- a root in another place
 
 @test "a root that was moved while a team runs is put right" {

@@ -64,7 +64,8 @@ stop it first, or remove it with: mas rm -f $ID" ]
     left_nothing "$ID"
 }
 
-@test "rm -f ends what a killed tmux server left running" {
+# A crashed session whose agent ignored the end of its terminal and runs on
+crash_with_an_agent_left() {
     printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
     cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
     printf '%s\n' 'trap "" HUP TERM' ': >ready' 'while :; do sleep 1000; done' \
@@ -73,7 +74,20 @@ stop it first, or remove it with: mas rm -f $ID" ]
     new_session -t made
     eventually test -e "$ROOT/sessions/$ID/unit/solo/ready"
     tm kill-server
+    eventually eval "! tm list-sessions"
+    [ -n "$(processes "$ID")" ]
+}
+
+@test "rm -f ends what a killed tmux server left running" {
+    crash_with_an_agent_left
     mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    left_nothing "$ID"
+}
+
+@test "rm of a crashed session ends what is left of its team, too" {
+    crash_with_an_agent_left
+    mas rm "$ID"
     [ "$status" -eq 0 ]
     left_nothing "$ID"
 }

@@ -48,8 +48,9 @@ load ../helper
     printf '[preset seven]\ncommand = sh -c "exit 7"\n' >>"$ROOT/mas.ini"
     new_session -t solo --agent seven
     # shellcheck disable=SC2329
-    ended() { [ "$(field "$ID" '.agents[0].state')" = exited ]; }
+    ended() { [ "$(field "$ID" '.agents[0].exitStatus')" != null ]; }
     eventually ended
+    [ "$(field "$ID" '.agents[0].state')" = exited ]
     [ "$(field "$ID" '.agents[0].exitStatus')" = 7 ]
     [ "$(field "$ID" '.agents[0].pid')" = null ]
     mas show "$ID"

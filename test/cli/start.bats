@@ -19,6 +19,11 @@ is_no_tmux_session() { ! is_tmux_session "$1"; }
 # What `list` says, but for the times
 rows() { "$MAS" list --all --json | jq -S '[.sessions[] | del(.lastActivity)]'; }
 
+teardown_more() {
+    grep -lsz "^MAS_SESSION_DIR=$T/" /proc/[0-9]*/environ | cut -d/ -f3 |
+        xargs -r kill -KILL 2>/dev/null || true
+}
+
 # A start that fails leaves disk and list as they were, and nothing in tmux.
 fails_to_start() {
     local disk rows
@@ -350,6 +355,26 @@ EOS
     [ "$status" -eq 0 ]
     eventually test ! -e "$ROOT/sessions/$ID/run/env"
     [ "$(field "$ID" .agentsRunning)" = 1 ]
+}
+
+@test "agents that outlived their tmux server end before new ones start" {
+    printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
+    make_template <<'EOS'
+trap '' HUP TERM
+: >"ready.$$"
+while :; do sleep 1000; done
+EOS
+    new_session -t made
+    local pid
+    pid=$(pane_pid "$ID")
+    eventually test -e "$(unit "$ID")/ready.$pid"
+    tm kill-server
+    [ -e "/proc/$pid" ]
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    eventually test ! -e "/proc/$pid"
+    [ "$(field "$ID" .agentsRunning)" = 1 ]
+    "$MAS" stop -q "$ID"
 }
 
 @test "a session that was moved with its root is started in the new place" {

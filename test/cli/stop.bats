@@ -268,6 +268,12 @@ EOS
     mas stop "$ID"
     [ "$status" -eq 0 ]
     [ "$(tmux -S "$T/inner" display-message -p -t =work: '#{pid} #{pane_pid}')" = "$inside" ]
+    # nor is it taken for something that was left
+    mas doctor --fix
+    [ "$output" = 'everything is in order' ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(tmux -S "$T/inner" display-message -p -t =work: '#{pid} #{pane_pid}')" = "$inside" ]
 }
 
 @test "the shared tmux server and the user's own sessions on it stay" {

@@ -300,8 +300,12 @@ make_template() {
     sed -i "/^\[agent solo\]/a command = $1" "$ROOT/templates/made/template.ini"
 }
 
-# tmux knows that a pane is dead a moment before it knows the status.
-has_exited_with() { [ "$(field "$1" '.agents[0].exitStatus')" = "$2" ]; }
+# tmux knows that a pane is dead before it knows the status, and where libutempter had SIGCHLD for
+# itself just then, not until another child of its ends.
+has_exited_with() {
+    tm run-shell -b true
+    [ "$(field "$1" '.agents[0].exitStatus')" = "$2" ]
+}
 
 has_exited() { [ "$(field "$1" '[.agents[].state] | unique | join(" ")')" = exited ]; }
 

@@ -98,9 +98,9 @@ leave_box() {
         [[ ! -S $socket ]] || tmux -S "$socket" kill-server 2>/dev/null
     done
     # without a namespace nothing else ends the agents
-    for process in $(grep -lsazxF "HOME=$HOME" /proc/[0-9]*/environ | cut -d/ -f3); do
+    while read -r process; do
         kill -KILL "$process" 2>/dev/null
-    done
+    done < <(grep -lsazxF "HOME=$HOME" /proc/[0-9]*/environ | cut -d/ -f3)
     umount -l "$T/small" 2>/dev/null # a server may still be in it
     rm -rf --one-file-system "$T"
 }
@@ -152,17 +152,20 @@ ids_of_processes() {
 }
 
 # Waits until what a killed mas had started has come to its end: its child, a tmux client, and the
-# hosts that are becoming agents.
+# hosts that are becoming agents, from when the tmux server forks them.
 wait_quiet() {
-    local process name end=$((SECONDS + 15))
+    local process name parent end=$((SECONDS + 15))
 
     while ((SECONDS < end)); do
         for process in /proc/[0-9]*; do
             { read -r name <"$process/comm"; } 2>/dev/null || continue
+            if [[ $name == 'tmux: server' ]]; then
+                { read -r _ _ _ _ parent _ <"$process/stat"; } 2>/dev/null || continue 2
+                { read -r name <"/proc/$parent/comm"; } 2>/dev/null
+                [[ $name == 'tmux: server' ]] || continue
+            fi
             case $name in
-                mas | tmux | 'tmux: client')
-                    grep -qsazxF "HOME=$HOME" "$process/environ" && continue 2
-                    ;;
+                mas | tmux*) grep -qsazxF "HOME=$HOME" "$process/environ" && continue 2 ;;
             esac
         done
         return

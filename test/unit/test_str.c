@@ -43,25 +43,28 @@ static void err_wrap_keeps_code_and_hint(void)
     CHECK_STR(err.hint, "try this");
 }
 
-static void err_cuts_with_dots(void)
+static void err_cuts_the_middle(void)
 {
     _cleanup_str_ struct str s = STR_INIT;
     struct err err = ERR_INIT;
 
+    str_add(&s, "front ");
     for (int i = 0; i < 5000; i++)
         str_addc(&s, 'a');
+    str_add(&s, " back");
     (void)err_set(&err, MAS_FAILED, "%s", str_text(&s));
-    CHECK_INT(strlen(err.text), ERR_TEXT_MAX - 1);
-    CHECK_STR(err.text + ERR_TEXT_MAX - 5, "a...");
-    (void)err_wrap(&err, "front");
-    CHECK_INT(strlen(err.text), ERR_TEXT_MAX - 1);
-    CHECK(str_starts(err.text, "front: aaa"));
-    CHECK_STR(err.text + ERR_TEXT_MAX - 5, "a...");
+    CHECK(strlen(err.text) < ERR_TEXT_MAX && strlen(err.text) > ERR_TEXT_MAX - 16);
+    CHECK(str_starts(err.text, "front a"));
+    CHECK(strstr(err.text, "a...a") != NULL);
+    CHECK_STR(err.text + strlen(err.text) - 6, "a back");
+    (void)err_wrap(&err, "before");
+    CHECK(strlen(err.text) < ERR_TEXT_MAX);
+    CHECK(str_starts(err.text, "before: front aaa"));
+    CHECK_STR(err.text + strlen(err.text) - 6, "a back");
     (void)err_wrap(&err, "%s", str_text(&s));
-    CHECK_INT(strlen(err.text), ERR_TEXT_MAX - 1);
+    CHECK(strlen(err.text) < ERR_TEXT_MAX);
     (void)err_hint(&err, "%s", str_text(&s));
-    CHECK_INT(strlen(err.hint), ERR_HINT_MAX - 1);
-    CHECK_STR(err.hint + ERR_HINT_MAX - 5, "a...");
+    CHECK(strlen(err.hint) < ERR_HINT_MAX && strstr(err.hint, "...") != NULL);
 }
 
 static void err_cuts_between_characters(void)
@@ -77,8 +80,8 @@ static void err_cuts_between_characters(void)
             str_add(&s, "\xF0\x9F\x90\xA7");
         (void)err_set(&err, MAS_FAILED, "%s", str_text(&s));
         CHECK(str_is_utf8(err.text, strlen(err.text)));
-        CHECK(strlen(err.text) > ERR_TEXT_MAX - 8);
-        CHECK_STR(err.text + strlen(err.text) - 3, "...");
+        CHECK(strlen(err.text) > ERR_TEXT_MAX - 24);
+        CHECK(strstr(err.text, "...") != NULL);
     }
 }
 
@@ -95,8 +98,8 @@ static void err_errno_names_the_reason(void)
     for (int i = 0; i < 5000; i++)
         str_addc(&s, 'a');
     (void)err_errno(&err, "%s", str_text(&s));
-    CHECK_INT(strlen(err.text), ERR_TEXT_MAX - 1);
-    CHECK_STR(strstr(err.text, "..."), "...: No such file or directory");
+    CHECK(strlen(err.text) < ERR_TEXT_MAX);
+    CHECK_STR(strrchr(err.text, ':'), ": No such file or directory");
     errno = 99999;
     (void)err_errno(&err, "x");
     CHECK_STR(err.text, "x: error 99999");
@@ -465,7 +468,7 @@ static const struct unit_test tests[] = {
     TEST(err_set_formats_and_drops_hint),
     TEST(err_set_takes_its_own_text),
     TEST(err_wrap_keeps_code_and_hint),
-    TEST(err_cuts_with_dots),
+    TEST(err_cuts_the_middle),
     TEST(err_cuts_between_characters),
     TEST(err_errno_names_the_reason),
     TEST(err_print_is_visible),
