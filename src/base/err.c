@@ -19,22 +19,19 @@ static bool is_continuation(char c)
  * end, and what is long is the subject between them. */
 static void put(char *to, size_t max, const char *text)
 {
-    static const char gap[] = "...";
     size_t len = strlen(text);
 
     if (len < max) {
         memcpy(to, text, len + 1);
         return;
     }
-    size_t head = max / 2 - sizeof gap;
+    size_t head = max / 2 - sizeof("...");
     const char *tail = text + len - max / 2;
     while (head > 0 && is_continuation(text[head]))
         head--;
     while (is_continuation(*tail))
         tail++;
-    memcpy(to, text, head);
-    memcpy(to + head, gap, strlen(gap));
-    memcpy(to + head + strlen(gap), tail, strlen(tail) + 1);
+    (void)snprintf(to, max, "%.*s...%s", (int)head, text, tail);
 }
 
 PRINTF_LIKE(3, 0)

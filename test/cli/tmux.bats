@@ -235,13 +235,20 @@ set-hook -g after-list-panes 'kill-pane'
 EOC
 }
 
-@test "hooks on events are no matter" {
-    comes_up_right <<'EOC'
+# These run once the team stands, for the user's own reasons: what they do to names and layouts is
+# the user's wish. Every agent is known all the same.
+@test "hooks on events leave every agent known" {
+    conf <<'EOC'
 set-hook -g session-created 'rename-window hooked'
 set-hook -g window-linked 'select-layout even-horizontal'
 set-hook -g window-pane-changed 'select-layout even-vertical'
 set-hook -g window-layout-changed 'rename-window hooked'
 EOC
+    new_session
+    [ "$(field "$ID" .agentsRunning)" = 13 ]
+    [ "$(field "$ID" '[.agents[] | select(.state == "running") | .pane] | unique | length')" = 13 ]
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
 }
 
 @test "the user's hooks are there again once the team stands" {
