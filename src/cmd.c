@@ -91,8 +91,8 @@ static size_t find_place(const struct cmd *cmd, const struct parser *parser, int
 
 static int usage(const struct cmd *cmd, struct err *err)
 {
-    return err_hint(err, "usage: mas %s%s%s  (more: mas help %s)", cmd->name,
-                    cmd->opts != NULL ? " [OPTION...]" : "", cmd->operands, cmd->name);
+    return err_hint(err, "usage: mas %s [OPTION...]%s  (more: mas help %s)", cmd->name,
+                    cmd->operands, cmd->name);
 }
 
 static int bad_option(const struct cmd *cmd, int c, char **argv, struct err *err)
@@ -231,7 +231,8 @@ const char *call_opt(const struct call *call, const char *name)
 int call_select(const struct call *call, const char *text, char ret[37], struct err *err)
 {
     if (text == NULL) {
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION", call->cmd->name);
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION%s", call->cmd->name,
+                      (call->cmd->flags & CMD_SESSION) != 0 ? " outside of a team's pane" : "");
         return usage(call->cmd, err);
     }
     if (!call->has_root) {

@@ -25,15 +25,17 @@ static int take_globals(int argc, char **argv, const char **root, const char **v
 {
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
-        if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--root") == 0) {
+            if (i + 1 == argc)
+                return err_set(err, MAS_USAGE, "cannot run 'mas': option '--root' needs a value");
             *root = argv[++i];
-        else if (str_starts(argv[i], "--root="))
+        } else if (str_starts(argv[i], "--root=")) {
             *root = argv[i] + strlen("--root=");
-        else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)
+        } else if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             *verb = "help";
-        else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0)
+        } else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
             *verb = "version";
-        else {
+        } else {
             (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such option", argv[i]);
             return err_hint(err, "see: mas help");
         }

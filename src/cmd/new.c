@@ -11,7 +11,7 @@ static const struct opt opts[] = {
     {'t', "template", "TEMPLATE", "the team to make", OFFER_TEMPLATE},
     {0, "agent", "PRESET", "how all agents of the team run", OFFER_PRESET},
     {0, "id", "UUID", "the session's id, instead of a random one", OFFER_NONE},
-    {0, "mode", "MODE", "isolated or legacy", OFFER_NONE},
+    {0, "mode", "MODE", "isolated, the only one that this version knows", OFFER_NONE},
     {0, "private", NULL, "share no memory with other sessions", OFFER_NONE},
     {0, "no-start", NULL, "only make the workspace", OFFER_NONE},
     {'a', "attach", NULL, "attach to it", OFFER_NONE},

@@ -301,6 +301,7 @@ static void check_session(struct doctor *doctor, const struct view *view)
     _cleanup_session_ struct session session = SESSION_INIT;
     struct err why = ERR_INIT;
     _cleanup_close_ int lock = -1;
+    struct stat st;
     const char *id = view->row.id;
     _cleanup_close_ int dir = workspace_open(doctor->root, id);
 
@@ -311,6 +312,11 @@ static void check_session(struct doctor *doctor, const struct view *view)
             add(doctor, FINDING_NOTE, id, "busy, not looked at: %s", why.text);
         else
             add(doctor, FINDING_HAND, id, "%s", why.text);
+        return;
+    }
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        st.st_ino != view->metadata) {
+        add(doctor, FINDING_NOTE, id, "changed while it was looked at, left alone");
         return;
     }
     check_modes(doctor, dir, id);
@@ -384,7 +390,7 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
             view->unknown || !life_has_leftovers(&life, view->row.id))
             continue;
         struct err why = ERR_INIT;
-        int rc = doctor->fix ? life_sweep(&life, view->row.id, &why) : 0;
+        int rc = doctor->fix ? life_end_leftovers(&life, view->row.id, &why) : 0;
         add_mended(doctor, view->row.id, "it does not run, but processes of its agents do", rc,
                    &why);
     }

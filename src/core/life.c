@@ -219,31 +219,36 @@ static int settle(const struct life *life, struct session *session, struct stage
     return workspace_place(life->root, stage, err);
 }
 
-/* Takes back what a failed `new` has done. */
-static void undo_new(const struct life *life, struct stage *stage, int metadata_lock)
+/* Takes back what a failed `new` has done. The lock on run/env is still held: hosts that wait for
+ * it find the file gone and give up. */
+static void undo_new(const struct life *life, struct stage *stage, int *metadata_lock)
 {
     struct err ignored = ERR_INIT;
-    int lock = metadata_lock;
 
-    launch_drop_env(stage->dir); /* hosts that wait for it give up */
-    if (lock == -1)
-        (void)root_lock(life->root, &lock, &ignored);
-    bool placed = stage->placed;
-    workspace_discard(life->root, stage);
-    if (placed)
+    launch_drop_env(stage->dir);
+    if (!stage->placed) {
+        fd_closep(metadata_lock); /* deleting takes long, and needs no lock */
+        *metadata_lock = -1;
+        workspace_discard(life->root, stage);
+        return;
+    }
+    (void)life_sweep(life, stage->id, &ignored);
+    if (*metadata_lock != -1 || root_lock(life->root, metadata_lock, &ignored) == 0)
         (void)index_update(life->root, stage->id, NULL, &ignored);
-    if (lock != metadata_lock)
-        fd_closep(&lock);
+    int rc = workspace_trash(life->root, stage->id, &ignored);
+    fd_closep(metadata_lock);
+    *metadata_lock = -1;
+    if (rc != -1)
+        (void)workspace_empty_trash(life->root, stage->id, &ignored);
 }
 
 /* From the staged workspace to the running team. */
 static int finish_new(const struct life *life, struct session *session, const struct team *team,
-                      struct stage *stage, int *lock, struct err *err)
+                      struct stage *stage, int *lock, int *env, struct err *err)
 {
-    _cleanup_close_ int env = -1;
     bool start = session->status == STATUS_ACTIVE;
 
-    if (start && launch_write_env(stage->dir, team, &env, err) == -1)
+    if (start && launch_write_env(stage->dir, team, env, err) == -1)
         return -1;
     if (root_lock(life->root, lock, err) == -1 || settle(life, session, stage, err) == -1)
         return -1;
@@ -256,7 +261,7 @@ static int finish_new(const struct life *life, struct session *session, const st
         return 0;
     struct tmux_session *live = NULL;
     struct err ignored = ERR_INIT;
-    launch_drop_env(stage->dir);
+    launch_drop_env(stage->dir); /* no agent starts any more */
     if (survey_find_live(life->root, session->tmux_socket, session->id, &live, &ignored) == 0 &&
         live != NULL)
         (void)tmux_kill(session->tmux_socket, live->target, session->id, &ignored);
@@ -289,6 +294,7 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     _cleanup_stage_ struct stage stage = STAGE_INIT;
     _cleanup_free_ char *program = NULL;
     _cleanup_close_ int lock = -1;
+    _cleanup_close_ int env = -1;
     const char *name =
         wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
 
@@ -311,10 +317,12 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
 
     if (workspace_stage(life->root, &session, &tmpl, life->tick, life->tick_arg, &stage, err) == -1)
         return -1;
-    if (finish_new(life, &session, &tmpl.team, &stage, &lock, err) == -1) {
-        undo_new(life, &stage, lock);
+    if (finish_new(life, &session, &tmpl.team, &stage, &lock, &env, err) == -1) {
+        undo_new(life, &stage, &lock);
         return -1;
     }
+    fd_closep(&env); /* the team stands: its hosts may go on */
+    env = -1;
     fd_closep(&lock); /* the sweep takes it itself */
     lock = -1;
     if (stage.others)

@@ -49,6 +49,8 @@ struct life_end {
 /* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes. */
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
 
+/* Ends the processes that a session has left, unless it runs by now or a command works on it. */
+int life_end_leftovers(const struct life *life, const char *id, struct err *err);
 /* true if processes of a session are there; for one that does not run. */
 bool life_has_leftovers(const struct life *life, const char *id);
 /* Ends the processes that a session which does not run has left. */

@@ -221,6 +221,22 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     return rc;
 }
 
+int life_end_leftovers(const struct life *life, const char *id, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct tmux_session *live = NULL;
+
+    if (life_hold(life, id, LOCK_TRY, "doctor", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "check", &session, err) == -1 ||
+        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    bool runs = live != NULL;
+    tmux_sessions_free(live, runs);
+    return runs ? 0 : life_sweep(life, id, err);
+}
+
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
 {
     struct tmux_session *live = NULL;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -250,7 +251,12 @@ int root_init(const char *path, bool *ret_made, struct err *err)
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd == -1)
         return err_errno(err, "cannot make root '%s'", path);
-    if (check_owner(fd, "it", path, err) == -1 || copy_templates(fd, &made, err) == -1)
+    if (check_owner(fd, "it", path, err) == -1)
+        return -1;
+    while (flock(fd, LOCK_EX) == -1) /* of those that make it at the same time one does */
+        if (errno != EINTR)
+            return err_errno(err, "cannot lock root '%s'", path);
+    if (copy_templates(fd, &made, err) == -1)
         return -1;
     if (mkdirat(fd, ROOT_SESSIONS, 0755) == 0) {
         made = true;

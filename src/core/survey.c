@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SERVERS_AT_ONCE = 32 };
@@ -111,12 +112,15 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct err err = ERR_INIT;
+    struct stat st;
     _cleanup_close_ int dir = workspace_open(root, view->row.id);
 
     if (dir == -1) {
         set_error(view, "its workspace is missing");
         return;
     }
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        view->metadata = st.st_ino;
     if (session_load(root, dir, view->row.id, &session, &err) == -1) {
         set_error(view, err.text);
         add_own_server(survey, view->row.tmux_name);

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <time.h>
 
 struct view {
@@ -31,6 +32,7 @@ struct view {
     const struct tmux_session *live; /* NULL where no tmux session is there */
     const char *live_socket; /* the server it is on */
     size_t place; /* in the index */
+    ino_t metadata; /* of the .session that was read: another file is another state */
 };
 
 struct server; /* in survey.c */

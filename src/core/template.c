@@ -10,6 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
 char **template_list(const struct root *root)
 {
     _cleanup_close_ int dir = openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -24,6 +29,8 @@ char **template_list(const struct root *root)
         if (str_is_word(*name, 32) && faccessat(dir, ini, F_OK, 0) == 0)
             strv_push(&found, *name);
     }
+    if (found != NULL)
+        qsort(found, strv_len(found), sizeof *found, compare_text);
     return found;
 }
 

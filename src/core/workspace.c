@@ -206,6 +206,21 @@ static bool is_stale(const struct root *root, const char *name)
     return !workspace_is_locked(dir);
 }
 
+/* Gives something stale a trash name of its own, for a sweep to delete: deleting takes long, and
+ * the metadata lock is held. */
+static int move_aside(const struct root *root, const char *name, struct err *err)
+{
+    char fresh[ENTRY_NAME];
+    char id[ID_TEXT];
+
+    if (id_make(id, err) == -1)
+        return -1;
+    (void)snprintf(fresh, sizeof fresh, TRASH_PREFIX "%s", id);
+    if (renameat(root->sessions, name, root->sessions, fresh) == -1)
+        return err_errno(err, "cannot move '%s' aside", name);
+    return 0;
+}
+
 /* Makes and locks the staging directory; under the metadata lock, so that a sweep never sees one
  * that is not locked yet. */
 static int open_stage(const struct root *root, const char *name, struct stage *stage,
@@ -219,7 +234,7 @@ static int open_stage(const struct root *root, const char *name, struct stage *s
         if (!is_stale(root, name))
             return err_set(err, MAS_CONFLICT,
                            "cannot make session '%s': another 'mas new' makes it", stage->id);
-        if (tree_remove(root->sessions, name, err) == -1)
+        if (move_aside(root, name, err) == -1)
             return -1;
         stage->dir = make_dir(root->sessions, name, 0700);
     }
@@ -267,11 +282,6 @@ void workspace_discard(const struct root *root, struct stage *stage)
     struct err ignored = ERR_INIT;
     char name[ENTRY_NAME];
 
-    if (stage->placed) {
-        if (workspace_trash(root, stage->id, &ignored) != -1)
-            (void)workspace_empty_trash(root, stage->id, &ignored);
-        return;
-    }
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     (void)tree_remove(root->sessions, name, &ignored);
 }
@@ -292,7 +302,7 @@ int workspace_trash(const struct root *root, const char *id, struct err *err)
         if (errno != EEXIST)
             return err_errno(err, "cannot remove session '%s'", id);
         /* the rest of an earlier removal of the same id */
-        if (tree_remove(root->sessions, name, err) == -1)
+        if (move_aside(root, name, err) == -1)
             return -1;
         if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
             return err_errno(err, "cannot remove session '%s'", id);

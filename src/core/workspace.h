@@ -81,7 +81,7 @@ int workspace_stage(const struct root *root, const struct session *session,
 /* Renames it into place; the caller holds the metadata lock. MAS_CONFLICT where the name is taken:
  * nothing is ever overwritten. */
 int workspace_place(const struct root *root, struct stage *stage, struct err *err);
-/* Removes what was staged or placed. */
+/* Removes what was staged, but has no place yet. */
 void workspace_discard(const struct root *root, struct stage *stage);
 void workspace_release(struct stage *stage);
 #define _cleanup_stage_ __attribute__((cleanup(workspace_release)))

@@ -245,18 +245,21 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
 
 # ---- interrupted
 
-# A template of many files, so that a copy takes long enough to be caught in the middle.
+# A template of many directories; each takes its time under slowly(), so that a copy can be caught in
+# the middle.
 make_big_template() {
+    local dir=$ROOT/templates/big/unit/solo/many i
     cp -R "$ROOT/templates/solo" "$ROOT/templates/big"
-    local unit=$ROOT/templates/big/unit/solo i
-    mkdir "$unit/many"
-    (
-        cd "$unit/many" || exit
-        for ((i = 0; i < 40; i++)); do
-            mkdir "$i"
-            (cd "$i" && touch {1..250})
-        done
-    )
+    for ((i = 0; i < 60; i++)); do
+        mkdir -p "$dir/$i"
+        : >"$dir/$i/file"
+    done
+}
+
+# Becomes mas with these words, each mkdir of which takes 50 ms longer. -D: the process is mas itself.
+slowly() {
+    exec strace -D -f -qq -o /dev/null -e trace=mkdirat -e inject=mkdirat:delay_enter=50000 \
+        env --default-signal=INT,TERM,HUP "$MAS" "$@"
 }
 
 is_copying() {
@@ -269,8 +272,7 @@ interrupted_in_copy() {
     make_index
     local before
     before=$(snapshot)
-    # the shell ignores SIGINT in what it starts in the background
-    env --default-signal=INT,TERM,HUP "$MAS" new -q -t big >"$T/out" 2>"$T/err" 3>&- &
+    slowly new -q -t big >"$T/out" 2>"$T/err" 3>&- &
     local pid=$! rc=0
     eventually is_copying
     kill -"$1" "$pid"
@@ -295,7 +297,7 @@ interrupted_in_copy() {
 @test "SIGKILL in the middle of a copy leaves what doctor or the next new cleans up" {
     make_big_template
     make_index
-    "$MAS" new -q -t big 3>&- &
+    slowly new -q -t big 3>&- &
     local pid=$!
     eventually is_copying
     kill -KILL "$pid"
@@ -332,6 +334,7 @@ interrupted_in_tmux() {
     make_index
     local before
     before=$(snapshot)
+    # the shell ignores SIGINT in what it starts in the background
     PATH=$T/bin:$PATH env --default-signal=INT,TERM,HUP "$MAS" new -q -t solo >"$T/out" 2>"$T/err" 3>&- &
     local pid=$! rc=0
     eventually test -e "$T/in-tmux"

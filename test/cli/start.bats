@@ -13,6 +13,9 @@ unit() { echo "$ROOT/sessions/$1/unit/solo"; }
 
 pane_pid() { field "$1" '.agents[0].pid'; }
 
+# The agent of session $1 is in directory $2.
+works_in() { [ "$(tm display-message -p -t "=mas-${1:0:8}:" '#{pane_current_path}')" = "$2" ]; }
+
 is_tmux_session() { tm has-session -t "=mas-${1:0:8}:" 2>/dev/null; }
 is_no_tmux_session() { ! is_tmux_session "$1"; }
 
@@ -383,6 +386,6 @@ EOS
     mv "$ROOT" "$T/moved"
     mas --root "$T/moved" start "$ID"
     [ "$status" -eq 0 ]
-    [ "$(tm display-message -p -t "=mas-${ID:0:8}:" '#{pane_current_path}')" = "$T/moved/sessions/$ID/unit/solo" ]
+    eventually works_in "$ID" "$T/moved/sessions/$ID/unit/solo"
     grep -qx "SESSION_DIR=$T/moved/sessions/$ID" "$T/moved/sessions/$ID/.session"
 }
