@@ -125,6 +125,9 @@ int file_append(int dir, const char *name, const char *line, struct err *err)
  * it. */
 enum { HOLDER_LINE = 48 };
 
+/* file_is_locked() has the lock for an instant; a try must not fail of a look. */
+enum { LOOK_MS = 20 };
+
 static void on_alarm(int sig)
 {
     (void)sig; /* only there to end flock() with EINTR */
@@ -133,8 +136,10 @@ static void on_alarm(int sig)
 /* flock(LOCK_EX) with a time limit, as flock(1) -w does it: a timer that interrupts the call. */
 static int lock_within(int fd, int wait_ms)
 {
-    if (wait_ms == LOCK_TRY || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return flock(fd, LOCK_EX | LOCK_NB);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (wait_ms == LOCK_TRY)
+        wait_ms = LOOK_MS;
     if (wait_ms == LOCK_FOREVER) {
         while (flock(fd, LOCK_EX) == -1)
             if (errno != EINTR)

@@ -221,7 +221,8 @@ static int settle(const struct life *life, struct session *session, struct stage
 
 /* Takes back what a failed `new` has done. The lock on run/env is still held: hosts that wait for
  * it find the file gone and give up. */
-static void undo_new(const struct life *life, struct stage *stage, int *metadata_lock)
+static void undo_new(const struct life *life, const struct session *session, struct stage *stage,
+                     int *metadata_lock)
 {
     struct err ignored = ERR_INIT;
 
@@ -233,6 +234,7 @@ static void undo_new(const struct life *life, struct stage *stage, int *metadata
         return;
     }
     (void)life_sweep(life, stage->id, &ignored);
+    tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (*metadata_lock != -1 || root_lock(life->root, metadata_lock, &ignored) == 0)
         (void)index_update(life->root, stage->id, NULL, &ignored);
     int rc = workspace_trash(life->root, stage->id, &ignored);
@@ -318,7 +320,7 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     if (workspace_stage(life->root, &session, &tmpl, life->tick, life->tick_arg, &stage, err) == -1)
         return -1;
     if (finish_new(life, &session, &tmpl.team, &stage, &lock, &env, err) == -1) {
-        undo_new(life, &stage, &lock);
+        undo_new(life, &session, &stage, &lock);
         return -1;
     }
     fd_closep(&env); /* the team stands: its hosts may go on */
@@ -371,6 +373,7 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
         return 0;
     }
     launch_drop_env(dir);
+    tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_take_back(life, dir, session->id, &before);
     return -1;
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KILL_WAIT_MS = 5000, SERVER_EXIT_MS = 1000 };
+enum { KILL_WAIT_MS = 5000 };
 
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
               int *ret_lock, struct err *err)
@@ -178,11 +178,7 @@ static int bring_down(const struct life *life, const char *socket, const struct 
         (void)proc_wait_gone(ids, alive, hangup_ms(life));
         int left = hangup_ms(life) - (int)(time_monotonic_ms() - start);
         rc = sweep_processes(life, live->id, inside, left > 0 ? left : 0, end, err);
-        const char *base = strrchr(socket, '/');
-        if (base != NULL && strcmp(base + 1, live->name) == 0) { /* a server of its own */
-            tmux_wait_exit(socket, SERVER_EXIT_MS);
-            tmux_drop_own_socket(socket, live->name);
-        }
+        tmux_drop_own_server(socket, live->name);
     }
     free(ids);
     return rc;
@@ -213,6 +209,7 @@ static int stop_held(const struct life *life, int dir, struct session *session,
                              err); /* its agents may be there */
     if (rc == 0) {
         launch_drop_env(dir);
+        tmux_drop_own_server(session->tmux_socket, session->tmux_name);
         workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
     } else if (!end->down) {
         life_take_back(life, dir, session->id, &before);

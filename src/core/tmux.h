@@ -105,8 +105,9 @@ int tmux_panes(const char *socket, const char *target, const char *id, struct tm
 
 /* Waits, at most timeout_ms, until the server on the socket has ended. */
 void tmux_wait_exit(const char *socket, int timeout_ms);
-/* Removes the socket of a server that was a session's own and is gone. */
-void tmux_drop_own_socket(const char *socket, const char *tmux_name);
+/* Where the server on the socket is (or was) a session's own, by the name: waits for its end and
+ * removes its socket, which tmux leaves behind. */
+void tmux_drop_own_server(const char *socket, const char *tmux_name);
 
 /* Ends the tmux session `target`, if it still carries this id. */
 int tmux_kill(const char *socket, const char *target, const char *id, struct err *err);

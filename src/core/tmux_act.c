@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ATTACH_ARGS_MAX = 24 };
+enum { ATTACH_ARGS_MAX = 24, SERVER_EXIT_MS = 1000 };
 
 /* Runs a script on a server; what it prints goes to *out, where that is wanted. */
 static int run_script(const char *socket_path, const struct str *script, const char *what,
@@ -35,14 +35,17 @@ void tmux_wait_exit(const char *socket_path, int timeout_ms)
         (void)proc_wait_gone(&server, 1, timeout_ms);
 }
 
-void tmux_drop_own_socket(const char *socket_path, const char *tmux_name)
+void tmux_drop_own_server(const char *socket_path, const char *tmux_name)
 {
     const char *base = strrchr(socket_path, '/');
     struct stat st;
     pid_t pid;
 
-    if (base != NULL && strcmp(base + 1, tmux_name) == 0 && lstat(socket_path, &st) == 0 &&
-        S_ISSOCK(st.st_mode) && st.st_uid == geteuid() && tmux_is_alive(socket_path, &pid) == 0)
+    if (base == NULL || strcmp(base + 1, tmux_name) != 0)
+        return;
+    tmux_wait_exit(socket_path, SERVER_EXIT_MS);
+    if (lstat(socket_path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid() &&
+        tmux_is_alive(socket_path, &pid) == 0)
         (void)unlink(socket_path);
 }
 
