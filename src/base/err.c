@@ -70,7 +70,8 @@ int err_errno(struct err *err, const char *fmt, ...)
     int saved = errno;
     char words[128];
     char text[ERR_TEXT_MAX];
-    const char *known = strerrordesc_np(saved);
+    /* all that is opened refuses links, and what the C library says of that confuses */
+    const char *known = saved == ELOOP ? "it is a symbolic link" : strerrordesc_np(saved);
     va_list args;
 
     if (known != NULL)

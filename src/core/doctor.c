@@ -59,7 +59,7 @@ static void add_mended(struct doctor *doctor, const char *subject, const char *w
         add(doctor, FINDING_HAND, subject, "%s (cannot mend it: %s)", what, why->text);
 }
 
-/* Checks one mode, and sets it. */
+/* Checks one entry's type, and its mode, which it sets. */
 static void check_mode(struct doctor *doctor, const char *subject, int dir, const char *name,
                        mode_t want)
 {
@@ -67,13 +67,18 @@ static void check_mode(struct doctor *doctor, const char *subject, int dir, cons
     struct err why = ERR_INIT;
     char what[128];
 
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISLNK(st.st_mode) ||
-        (st.st_mode & 07777) == want)
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    if ((st.st_mode & S_IFMT) != (want & S_IFMT)) {
+        add(doctor, FINDING_HAND, subject, "%s is %s", name, path_type_name(st.st_mode));
+        return;
+    }
+    if ((st.st_mode & 07777) == (want & 07777))
         return;
     (void)snprintf(what, sizeof what, "%s has mode %03o instead of %03o", name,
-                   (unsigned)(st.st_mode & 07777), (unsigned)want);
+                   (unsigned)(st.st_mode & 07777), (unsigned)(want & 07777));
     int rc = 0;
-    if (doctor->fix && fchmodat(dir, name, want, 0) == -1)
+    if (doctor->fix && fchmodat(dir, name, want & 07777, 0) == -1)
         rc = err_errno(&why, "chmod");
     add_mended(doctor, subject, what, rc, &why);
 }
@@ -120,9 +125,9 @@ static int check_sessions_dir(struct doctor *doctor, struct err *err)
     for (char **name = names; *name != NULL; name++)
         if (!is_known(*name))
             add(doctor, FINDING_NOTE, *name, "not made by mas, left alone");
-    check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS, 0755);
-    check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, 0600);
-    check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, 0600);
+    check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS, S_IFDIR | 0755);
+    check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, S_IFREG | 0600);
+    check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, S_IFREG | 0600);
     if (root_lock(doctor->root, &lock, &ignored) == 0)
         check_left_file(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE ".new");
     return 0;
@@ -270,18 +275,19 @@ static void check_modes(struct doctor *doctor, int dir, const char *id)
         const char *name;
         mode_t mode;
         bool needed;
-    } parts[] = {{WORKSPACE_SESSION, 0600, false}, {WORKSPACE_LOCK, 0600, false},
-                 {WORKSPACE_CONFIG, 0600, false},  {WORKSPACE_UNIT, 0755, true},
-                 {WORKSPACE_WORKFLOWS, 0, true},   {WORKSPACE_RUN, 0700, true},
-                 {WORKSPACE_LOGS, 0700, true}};
+    } parts[] = {
+        {WORKSPACE_SESSION, S_IFREG | 0600, false},  {WORKSPACE_LOCK, S_IFREG | 0600, false},
+        {WORKSPACE_CONFIG, S_IFREG | 0600, false},   {WORKSPACE_UNIT, S_IFDIR | 0755, true},
+        {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true}, {WORKSPACE_RUN, S_IFDIR | 0700, true},
+        {WORKSPACE_LOGS, S_IFDIR | 0700, true}};
 
-    check_mode(doctor, id, dir, ".", 0700);
+    check_mode(doctor, id, dir, ".", S_IFDIR | 0700);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         struct err why = ERR_INIT;
         struct stat st;
         char what[64];
         if (fstatat(dir, parts[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-            if (parts[i].mode != 0)
+            if (!parts[i].rebuilt || ((st.st_mode ^ parts[i].mode) & S_IFMT) == 0)
                 check_mode(doctor, id, dir, parts[i].name, parts[i].mode);
             continue;
         }
@@ -290,7 +296,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id)
         (void)snprintf(what, sizeof what, "its %s is missing", parts[i].name);
         int rc = 0;
         if (doctor->fix && (mkdirat(dir, parts[i].name, 0700) == -1 ||
-                            (parts[i].mode != 0700 && fchmodat(dir, parts[i].name, 0755, 0) == -1)))
+                            fchmodat(dir, parts[i].name, parts[i].mode & 07777, 0) == -1))
             rc = err_errno(&why, "mkdir");
         add_mended(doctor, id, what, rc, &why);
     }
@@ -305,8 +311,12 @@ static void check_session(struct doctor *doctor, const struct view *view)
     const char *id = view->row.id;
     _cleanup_close_ int dir = workspace_open(doctor->root, id);
 
-    if (dir == -1)
+    if (dir == -1) {
+        (void)err_errno(&why, "its workspace cannot be opened");
+        if (errno != ENOENT)
+            add(doctor, FINDING_HAND, id, "%s", why.text);
         return;
+    }
     if (workspace_lock(dir, id, LOCK_TRY, "doctor", &lock, &why) == -1) {
         if (why.code == MAS_CONFLICT)
             add(doctor, FINDING_NOTE, id, "busy, not looked at: %s", why.text);

@@ -15,6 +15,9 @@
 
 static const char magic[] = "MASENV1\n";
 
+/* In run/, which is opened by itself so that no link leads out. */
+#define ENV_FILE "env"
+
 static const char *choose_preset(const struct config *config, const struct team *team,
                                  const struct agent *agent)
 {
@@ -99,11 +102,14 @@ int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *
     if (text.len > ENV_FILE_MAX)
         return err_set(err, MAS_FAILED, "cannot start the team: its environment is too large");
     launch_drop_env(dir);
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run == -1)
+        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
     _cleanup_close_ int fd =
-        openat(dir, WORKSPACE_ENV, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(run, ENV_FILE, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd == -1 || fchmod(fd, 0600) == -1 || flock(fd, LOCK_EX) == -1 ||
         file_write_all(fd, text.data, text.len) == -1) {
-        (void)err_errno(err, "cannot write '%s'", WORKSPACE_ENV);
+        (void)err_errno(err, "cannot write '%s/%s'", WORKSPACE_RUN, ENV_FILE);
         launch_drop_env(dir);
         return -1;
     }
@@ -114,15 +120,17 @@ int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *
 
 void launch_drop_env(int dir)
 {
-    (void)unlinkat(dir, WORKSPACE_ENV, 0);
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run != -1)
+        (void)unlinkat(run, ENV_FILE, 0);
 }
 
 /* Opens and locks the file; -1 with errno ENOENT where there is none, ESTALE where it was removed
  * while this waited for the lock. */
-static int open_locked(int dir)
+static int open_locked(int run)
 {
     struct stat st;
-    int fd = path_open_beneath(dir, WORKSPACE_ENV, O_RDWR | O_NONBLOCK);
+    int fd = openat(run, ENV_FILE, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd == -1)
         return -1;
     while (flock(fd, LOCK_EX) == -1 && errno == EINTR)
@@ -154,19 +162,23 @@ int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err)
     size_t len = 0;
     size_t start = strlen(magic);
 
-    _cleanup_close_ int fd = open_locked(dir);
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run == -1)
+        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
+    _cleanup_close_ int fd = open_locked(run);
     if (fd == -1 && errno == ENOENT) {
         *ret_env = NULL;
         return 0;
     }
     if (fd == -1)
         return err_set(err, MAS_CONFLICT, "cannot start: the team was given up");
-    if (file_read(dir, WORKSPACE_ENV, ENV_FILE_MAX, &text, &len, err) == -1)
+    if (file_read(run, ENV_FILE, ENV_FILE_MAX, &text, &len, err) == -1)
         return -1;
     char *marks_end = len > start ? memchr(text + start, '\n', len - start) : NULL;
     if (marks_end == NULL || !str_starts(text, magic) ||
         index >= (size_t)(marks_end - text) - start)
-        return err_set(err, MAS_DAMAGED, "cannot start: its %s is damaged", WORKSPACE_ENV);
+        return err_set(err, MAS_DAMAGED, "cannot start: its %s/%s is damaged", WORKSPACE_RUN,
+                       ENV_FILE);
     char **env = split_entries(marks_end + 1, text + len);
     text[start + index] = 'x';
     if (memchr(text + start, '.', (size_t)(marks_end - text) - start) == NULL)

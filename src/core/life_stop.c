@@ -337,12 +337,17 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
 
     if (dir == -1 && errno == ENOENT)
         return remove_rest(life, id, force, err);
-    if (dir == -1)
-        return err_errno(err, "cannot open session '%s'", id);
+    bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link, a file */
+    if (dir == -1 && !(is_other && force)) {
+        (void)err_errno(err, "cannot open session '%s'", id);
+        return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
+                        : -1;
+    }
     /* the row first: a workspace without one is listed as it was, a row without one is an error */
-    if (workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err) == -1 ||
-        clear_way(life, id, dir, force, err) == -1 || root_lock(life->root, &lock, err) == -1 ||
-        index_update(life->root, id, NULL, err) == -1)
+    if ((is_other ? stop_unknown(life, id, err)
+                  : workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
+        (!is_other && clear_way(life, id, dir, force, err) == -1) ||
+        root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
     if (rc == -1)

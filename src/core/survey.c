@@ -116,7 +116,9 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     _cleanup_close_ int dir = workspace_open(root, view->row.id);
 
     if (dir == -1) {
-        set_error(view, "its workspace is missing");
+        if (errno != ENOENT)
+            (void)err_errno(&err, "its workspace cannot be opened");
+        set_error(view, errno == ENOENT ? "its workspace is missing" : err.text);
         return;
     }
     if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0)

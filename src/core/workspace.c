@@ -127,7 +127,9 @@ void workspace_log(int dir, const char *fmt, ...)
     str_add_visible(&line, text, strlen(text));
     str_addc(&line, '\n');
     struct err ignored = ERR_INIT;
-    (void)file_append(dir, WORKSPACE_LOG, line.data, &ignored);
+    _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
+    if (logs != -1)
+        (void)file_append(logs, "session.log", line.data, &ignored);
 }
 
 /* mkdir with exactly this mode; the descriptor or -1 with errno. */
@@ -302,7 +304,7 @@ int workspace_trash(const struct root *root, const char *id, struct err *err)
         if (errno != EEXIST)
             return err_errno(err, "cannot remove session '%s'", id);
         /* the rest of an earlier removal of the same id */
-        if (move_aside(root, name, err) == -1)
+        if (tree_remove(root->sessions, name, err) == -1)
             return -1;
         if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
             return err_errno(err, "cannot remove session '%s'", id);

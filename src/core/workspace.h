@@ -24,9 +24,7 @@
 #define WORKSPACE_UNIT "unit"
 #define WORKSPACE_WORKFLOWS "workflows"
 #define WORKSPACE_RUN "run"
-#define WORKSPACE_ENV "run/env"
 #define WORKSPACE_LOGS "logs"
-#define WORKSPACE_LOG "logs/session.log"
 
 /* Names in sessions/ that are no sessions: these and a whole id. */
 #define STAGING_PREFIX ".new-"

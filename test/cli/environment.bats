@@ -155,7 +155,7 @@ lower=case" ]
     # how it is made, on a server that runs already
     umask 000
     strace -qq -e trace=openat -o "$T/trace" "$MAS" new -q -t solo
-    grep -q 'openat(.*"run/env".*O_EXCL.*0600' "$T/trace"
+    grep -q 'openat(.*"env".*O_EXCL.*0600' "$T/trace"
 }
 
 @test "it is gone after a stop in the middle of a start, too" {

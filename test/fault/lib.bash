@@ -387,7 +387,8 @@ enumerate_kills() {
     # on until there is no such call.
     for name in read poll openat newfstatat geteuid close; do
         n=$((${last[$name]-0} + 1))
-        while [[ $shard == 0 && -z ${TEST_SAN-} ]] && prepare "$verb" && kill_at "$verb" "$name" "$n" "$name $n"; do
+        [[ $shard == 0 && -z ${TEST_SAN-} ]] || continue
+        while prepare "$verb" && kill_at "$verb" "$name" "$n" "$name $n"; do
             n=$((n + 1))
         done
     done
