@@ -275,11 +275,14 @@ static void check_modes(struct doctor *doctor, int dir, const char *id)
         const char *name;
         mode_t mode;
         bool needed;
-    } parts[] = {
-        {WORKSPACE_SESSION, S_IFREG | 0600, false},  {WORKSPACE_LOCK, S_IFREG | 0600, false},
-        {WORKSPACE_CONFIG, S_IFREG | 0600, false},   {WORKSPACE_UNIT, S_IFDIR | 0755, true},
-        {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true}, {WORKSPACE_RUN, S_IFDIR | 0700, true},
-        {WORKSPACE_LOGS, S_IFDIR | 0700, true}};
+        bool rebuilt; /* of another type it is damaged, which is checked elsewhere */
+    } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true},
+                 {WORKSPACE_LOCK, S_IFREG | 0600, false, false},
+                 {WORKSPACE_CONFIG, S_IFREG | 0600, false, true},
+                 {WORKSPACE_UNIT, S_IFDIR | 0755, true, false},
+                 {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true, false},
+                 {WORKSPACE_RUN, S_IFDIR | 0700, true, false},
+                 {WORKSPACE_LOGS, S_IFDIR | 0700, true, false}};
 
     check_mode(doctor, id, dir, ".", S_IFDIR | 0700);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
