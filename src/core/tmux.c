@@ -13,10 +13,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { OUTPUT_MAX = 64 << 20, ARGS_MAX = 32 };
+enum { OUTPUT_MAX = 64 << 20, ARGS_MAX = 32, CONNECT_S = 2 };
 
 int tmux_program(char **ret, struct err *err)
 {
@@ -96,6 +97,9 @@ int tmux_is_alive(const char *socket_path, pid_t *ret_pid)
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd == -1)
         return -1;
+    /* a server that hangs takes no more connections some day; connect() would wait for ever */
+    const struct timeval limit = {.tv_sec = CONNECT_S};
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&addr, sizeof addr) == -1)
         return errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED ? 0 : -1;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
