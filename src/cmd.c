@@ -228,7 +228,7 @@ const char *call_opt(const struct call *call, const char *name)
     return NULL;
 }
 
-int call_select(const struct call *call, const char *text, char ret[37], struct err *err)
+int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)
 {
     if (text == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION%s", call->cmd->name,

@@ -9,6 +9,7 @@
 #define MAS_CMD_H
 
 #include "base/err.h"
+#include "base/id.h"
 #include "core/config.h"
 #include "core/root.h"
 
@@ -93,8 +94,8 @@ void cmd_print_help(const struct cmd *cmd); /* NULL: the overview */
 
 /* The value of an option of this call: NULL where it was not given. */
 const char *call_opt(const struct call *call, const char *name);
-/* The id of call->session, or with none named `fallback` (may be NULL: then it is an error). */
-int call_select(const struct call *call, const char *text, char ret[37], struct err *err);
+/* The id of the session that `text` means; NULL is a usage error. */
+int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 
 extern const struct cmd cmd_attach, cmd_complete, cmd_completion, cmd_config, cmd_doctor, cmd_env,
     cmd_help, cmd_host, cmd_init, cmd_list, cmd_new, cmd_rm, cmd_show, cmd_start, cmd_stop,

@@ -82,8 +82,7 @@ static int read_names(DIR *dir, char ***ret)
     for (errno = 0; (d = readdir(dir)) != NULL; errno = 0) {
         if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
             continue;
-        if ((count & (count + 1)) == 0) /* doubles at 0, 1, 3, 7, ... */
-            names = mem_grow(names, 2 * count + 2, sizeof *names);
+        names = mem_room(names, count + 1, sizeof *names);
         names[count++] = mem_dup(d->d_name);
         names[count] = NULL;
     }

@@ -52,6 +52,13 @@ char *mem_dupn(const char *text, size_t len)
     return copy;
 }
 
+void *mem_room(void *array, size_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0)
+        return array;
+    return mem_grow(array, count == 0 ? 1 : 2 * count, size);
+}
+
 char *mem_dup(const char *text)
 {
     return text == NULL ? NULL : mem_dupn(text, strlen(text));

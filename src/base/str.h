@@ -69,6 +69,8 @@ bool str_starts(const char *text, const char *prefix);
 /* Allocation that does not return NULL. */
 void *mem_alloc(size_t size); /* zeroed */
 void *mem_grow(void *old, size_t count, size_t size); /* checks count * size */
+/* Room in an array of `count` elements for one more; it doubles at 0, 1, 2, 4, ... */
+void *mem_room(void *array, size_t count, size_t size);
 char *mem_dup(const char *text); /* NULL stays NULL */
 char *mem_dupn(const char *text, size_t len);
 char *mem_printf(const char *fmt, ...) PRINTF_LIKE(1, 2);

@@ -6,14 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The session to attach to: the one named, else the newest that runs. */
-static const struct view *choose(const struct survey *survey, const char *id)
+/* The newest session that runs, or NULL. */
+static const struct view *newest_active(const struct survey *survey)
 {
-    for (size_t i = survey->count; i-- > 0;) {
-        const struct view *view = &survey->views[i];
-        if (id != NULL ? strcmp(view->row.id, id) == 0 : view->status == STATUS_ACTIVE)
-            return view;
-    }
+    for (size_t i = survey->count; i-- > 0;)
+        if (survey->views[i].status == STATUS_ACTIVE)
+            return &survey->views[i];
     return NULL;
 }
 
@@ -43,6 +41,9 @@ static int run_attach(struct call *call, struct err *err)
     const char *name = call_opt(call, "session");
     const char *agent = call->operand_count > 0 ? call->operands[0] : NULL;
 
+    if (name != NULL && call->operand_count > 1)
+        return err_set(err, MAS_USAGE, "cannot run 'attach': '%s' is one operand too many",
+                       call->operands[1]);
     if (name == NULL && call->operand_count > 0) {
         name = call->operands[0];
         agent = call->operand_count > 1 ? call->operands[1] : NULL;
@@ -51,11 +52,15 @@ static int run_attach(struct call *call, struct err *err)
         return -1;
     if (call->has_root && survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
-    const struct view *view = choose(&survey, name != NULL ? id : NULL);
+    const struct view *view =
+        name != NULL ? survey_look(&call->root, &survey, id) : newest_active(&survey);
     if (view == NULL) {
         (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running");
         return err_hint(err, "begin with: mas new");
     }
+    if (view->live == NULL && view->reason != NULL)
+        return err_set(err, view->unknown ? MAS_TMUX : MAS_DAMAGED,
+                       "cannot attach to session '%s': %s", view->row.id, view->reason);
     if (view->live == NULL) {
         (void)err_set(err, MAS_CONFLICT, "cannot attach to session '%s': it is stopped", name);
         return err_hint(err, "start it with: mas start %s", name);

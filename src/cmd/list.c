@@ -46,8 +46,9 @@ static void add_row(struct table *table, const struct view *view, time_t now)
     table_add(table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);
     table_add(table, view_name(view)[0] != '\0' ? view_name(view) : "-", NULL);
     table_add(table, view->row.template[0] != '\0' ? view->row.template : "-", NULL);
-    table_add(table, age, NULL);
-    table_add(table, active, NULL);
+    table_add(table, created != 0 ? age : "-",
+              NULL); /* of one without a workspace nothing is known */
+    table_add(table, created != 0 ? active : "-", NULL);
     table_add(table, view->live != NULL ? agents : "-", NULL);
     table_add(table, status.data, colour);
 }

@@ -14,11 +14,8 @@ void table_add(struct table *table, const char *cell, const char *colour)
 {
     _cleanup_str_ struct str safe = STR_INIT;
 
-    if ((table->count & (table->count - 1)) == 0) { /* doubles at 0, 1, 2, 4, ... */
-        size_t room = table->count == 0 ? 1 : 2 * table->count;
-        table->cells = mem_grow(table->cells, room, sizeof *table->cells);
-        table->colours = mem_grow(table->colours, room, sizeof *table->colours);
-    }
+    table->cells = mem_room(table->cells, table->count, sizeof *table->cells);
+    table->colours = mem_room(table->colours, table->count, sizeof *table->colours);
     str_add_visible(&safe, cell, strlen(cell));
     table->colours[table->count] = colour;
     table->cells[table->count++] = str_steal(&safe);

@@ -21,7 +21,7 @@ static int start_one(struct call *call, const struct life *life, const char *id,
 
 static bool is_crashed(const struct view *view)
 {
-    return view->crashed;
+    return view->crashed || (view->unknown && view->row.status == STATUS_ACTIVE);
 }
 
 static int run_start(struct call *call, struct err *err)

@@ -28,7 +28,7 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
 
 static bool is_running(const struct view *view)
 {
-    return view->status == STATUS_ACTIVE;
+    return view->live != NULL || view->unknown; /* unknown: its stop will say why */
 }
 
 static int run_stop(struct call *call, struct err *err)

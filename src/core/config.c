@@ -142,8 +142,13 @@ static int set_preset_env(struct preset *preset, const struct ini_line *line, st
     const char *name = line->key + strlen("env.");
     if (!is_env_name(name))
         return ini_fail(line, err, "'%s' is no name of an environment variable", name);
-    if (str_starts(name, "MAS_"))
-        return ini_fail(line, err, "variables that begin with MAS_ are set by mas");
+    static const char *const own[] = {"SESSION_NAME", "UNIT_DIR", "WORKFLOWS_DIR",
+                                      "PWD",          "TMUX",     "TMUX_PANE"};
+    bool is_own = str_starts(name, "MAS_");
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        is_own = is_own || strcmp(name, own[i]) == 0;
+    if (is_own)
+        return ini_fail(line, err, "'%s' is set by mas itself", name);
     kv_put(&preset->env, name, line->value);
     return 0;
 }

@@ -156,6 +156,8 @@ static int rebuild_session(const struct doctor *doctor, int dir, const struct vi
     session.name = mem_dup(named ? view->row.name : "");
     session.template = mem_dup(template != NULL ? template : "");
     session.error = mem_dup("");
+    session.mode = view->row.mode;
+    session.private = true; /* not known any more: the careful side */
     session.status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
     (void)time_parse(view->row.created, &session.created);
     session.activity = time(NULL);

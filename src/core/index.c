@@ -123,17 +123,9 @@ static bool set_row(struct row *row, const char *const values[M_N])
            time_parse(row->activity, &t);
 }
 
-/* Room for one more element; doubles at 0, 1, 2, 4, ... */
-static void *make_room(void *array, size_t count, size_t size)
-{
-    if ((count & (count - 1)) != 0)
-        return array;
-    return mem_grow(array, count == 0 ? 1 : 2 * count, size);
-}
-
 static char *keep(struct index *index, const char *text)
 {
-    index->copies = make_room(index->copies, index->copy_count, sizeof *index->copies);
+    index->copies = mem_room(index->copies, index->copy_count, sizeof *index->copies);
     return index->copies[index->copy_count++] = mem_dup(text);
 }
 
@@ -180,7 +172,7 @@ static bool read_row(struct index *index, char *line, size_t len)
 
     if (plain ? !cut_row(line, &row) : !parse_row(index, line, len, &row))
         return false;
-    index->rows = make_room(index->rows, index->count, sizeof row);
+    index->rows = mem_room(index->rows, index->count, sizeof row);
     index->rows[index->count++] = row;
     return true;
 }
@@ -436,8 +428,8 @@ static bool is_whole(const struct root *root)
 }
 
 /* The file's text, made anew where it is no good. ret_others: see struct index_facts. */
-static int read_whole(const struct root *root, char **ret, size_t *ret_len, bool *ret_others,
-                      struct err *err)
+static int read_whole(const struct root *root, size_t staged, char **ret, size_t *ret_len,
+                      bool *ret_others, struct err *err)
 {
     enum { AROUND = 4 }; /* lines of head and tail */
     bool tried = false;
@@ -451,7 +443,8 @@ static int read_whole(const struct root *root, char **ret, size_t *ret_len, bool
         for (const char *p = text; good && (p = memchr(p, '\n', len - (size_t)(p - text))) != NULL;
              p++)
             lines++;
-        bool others = good && looks_stale(root, lines - AROUND + 1);
+        good = good && lines >= AROUND;
+        bool others = good && looks_stale(root, lines - AROUND + staged);
         if (good && (tried || !others || is_whole(root))) {
             *ret = text;
             text = NULL;
@@ -465,14 +458,14 @@ static int read_whole(const struct root *root, char **ret, size_t *ret_len, bool
     }
 }
 
-int index_ask(const struct root *root, const char *tmux_name, const char *name,
+int index_ask(const struct root *root, const char *tmux_name, const char *name, size_t staged,
               struct index_facts *ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 
     *ret = (struct index_facts){.others = false};
-    if (read_whole(root, &text, &len, &ret->others, err) == -1)
+    if (read_whole(root, staged, &text, &len, &ret->others, err) == -1)
         return -1;
     ret->tmux_name_taken = holds(text, len, M_TMUX, tmux_name);
     ret->name_taken = holds(text, len, M_NAME, name);

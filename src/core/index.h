@@ -61,14 +61,15 @@ bool index_add_unlisted(const struct root *root, struct index *index, const char
 #define _cleanup_index_ __attribute__((cleanup(index_free)))
 
 /* Says whether a row has this tmux name or session name (NULL: not asked), and whether sessions/
- * holds other directories than those of the rows and one in the making. An index that is missing,
- * broken or lacks a workspace is made anew first. The caller holds the metadata lock. */
+ * holds other directories than those of the rows and the `staged` ones that the caller makes. An
+ * index that is missing, broken or lacks a workspace is made anew first. The caller holds the
+ * metadata lock. */
 struct index_facts {
     bool tmux_name_taken;
     bool name_taken;
     bool others;
 };
-int index_ask(const struct root *root, const char *tmux_name, const char *name,
+int index_ask(const struct root *root, const char *tmux_name, const char *name, size_t staged,
               struct index_facts *ret, struct err *err);
 
 /* Puts in or replaces a session's row, or takes it out (session NULL). The caller holds the

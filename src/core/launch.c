@@ -170,8 +170,10 @@ int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err)
         *ret_env = NULL;
         return 0;
     }
-    if (fd == -1)
+    if (fd == -1 && errno == ESTALE)
         return err_set(err, MAS_CONFLICT, "cannot start: the team was given up");
+    if (fd == -1)
+        return err_errno(err, "cannot read '%s/%s'", WORKSPACE_RUN, ENV_FILE);
     if (file_read(run, ENV_FILE, ENV_FILE_MAX, &text, &len, err) == -1)
         return -1;
     char *marks_end = len > start ? memchr(text + start, '\n', len - start) : NULL;

@@ -42,13 +42,13 @@ static int set_tmux_name(const struct life *life, struct session *session, size_
 
 /* Gives the session the first tmux name, from the `from`th length on, that no row has. */
 static int choose_tmux_name(const struct life *life, struct session *session, size_t from,
-                            struct index_facts *facts, struct err *err)
+                            size_t staged, struct index_facts *facts, struct err *err)
 {
     const char *name = session->name[0] != '\0' ? session->name : NULL;
 
     for (size_t i = from; i < NAME_LENGTHS; i++) {
         if (set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
-            index_ask(life->root, session->tmux_name, name, facts, err) == -1)
+            index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1)
             return -1;
         if (!facts->tmux_name_taken)
             return 0;
@@ -114,7 +114,7 @@ static int rename_in_tmux(const struct life *life, struct rise *rise, size_t fro
     _cleanup_close_ int lock = -1;
 
     if (root_lock(life->root, &lock, err) == -1 ||
-        choose_tmux_name(life, rise->session, from, &facts, err) == -1)
+        choose_tmux_name(life, rise->session, from, 0, &facts, err) == -1)
         return -1;
     fd_closep(&lock);
     lock = -1;
@@ -208,7 +208,7 @@ static int settle(const struct life *life, struct session *session, struct stage
     struct index_facts facts;
     _cleanup_free_ char *was = mem_dup(session->tmux_name);
 
-    if (choose_tmux_name(life, session, 0, &facts, err) == -1)
+    if (choose_tmux_name(life, session, 0, 1, &facts, err) == -1)
         return -1;
     if (facts.name_taken)
         return name_conflict(session->name, err);
@@ -277,13 +277,15 @@ static int check_free(const struct life *life, const struct session *session, st
     struct index_facts facts;
     _cleanup_close_ int there = workspace_open(life->root, session->id);
 
-    if (there != -1 || errno != ENOENT)
+    if (there != -1)
         return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
+    if (errno != ENOENT)
+        return err_errno(err, "cannot make session '%s'", session->id);
     if (session->name[0] == '\0')
         return 0;
     _cleanup_close_ int lock = -1;
     if (root_lock(life->root, &lock, err) == -1 ||
-        index_ask(life->root, NULL, session->name, &facts, err) == -1)
+        index_ask(life->root, NULL, session->name, 0, &facts, err) == -1)
         return -1;
     return facts.name_taken ? name_conflict(session->name, err) : 0;
 }

@@ -251,13 +251,13 @@ static int stop_unknown(const struct life *life, const char *id, struct err *err
 {
     _cleanup_free_ char *socket = NULL;
     struct tmux_session *live = NULL;
-    struct life_end end = {.was = false};
 
     if (survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1)
         return -1;
-    int rc = live != NULL ? bring_down(life, socket, live, &end, err) : 0;
     tmux_sessions_free(live, live != NULL);
-    return rc == 0 ? life_sweep(life, id, err) : rc;
+    if (socket != NULL && life_end_orphan(life, socket, id, err) == -1)
+        return -1;
+    return life_sweep(life, id, err);
 }
 
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err)

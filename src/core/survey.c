@@ -318,6 +318,19 @@ int survey_take(const struct root *root, const struct config *config, enum surve
     return 0;
 }
 
+/* Gives a view that was checked late the tmux session on its own server. */
+static void find_live(const struct survey *survey, struct view *view)
+{
+    for (size_t i = 0; i < survey->server_count && view->socket != NULL; i++) {
+        const struct server *server = &survey->servers[i];
+        for (size_t j = 0; strcmp(server->socket, view->socket) == 0 && j < server->count; j++)
+            if (strcmp(server->sessions[j].id, view->row.id) == 0) {
+                view->live = &server->sessions[j];
+                view->live_socket = server->socket;
+            }
+    }
+}
+
 const struct view *survey_look(const struct root *root, struct survey *survey, const char *id)
 {
     for (size_t i = 0; i < survey->count; i++) {
@@ -326,6 +339,8 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
             continue;
         if (view->socket == NULL && view->reason == NULL) {
             check_workspace(root, survey, view);
+            ask_all(root, survey->servers, survey->server_count); /* those not asked yet */
+            find_live(survey, view);
             compute(root, survey, view);
         }
         return view;

@@ -3,7 +3,8 @@
  *
  * Status is computed, never believed: `active` if and only if the tmux session is there; intent
  * `active` without one is `stopped` and crashed; what cannot be read or does not fit is `error`
- * with a reason. Each live server is asked once, all of them at the same time. Nothing is written.
+ * with a reason. Each live server is asked once, all of them at the same time. Nothing is written
+ * but an index that had to be made anew.
  */
 #ifndef MAS_CORE_SURVEY_H
 #define MAS_CORE_SURVEY_H

@@ -1,5 +1,5 @@
 /*
- * tmux: the only file that builds tmux arguments. Plain fork and exec, one client process a call.
+ * tmux: only core/tmux*.c build tmux arguments. Plain fork and exec, one client process a call.
  *
  * Commands that change something travel on the client's standard input (`source-file -`), where
  * they run as one sequence that stops at the first error and have no limit of length; text in them

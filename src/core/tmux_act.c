@@ -74,6 +74,8 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
     char *save = NULL;
 
     int rc = tmux_call(&call, &result, err);
+    if (rc == 0 && result.status != 0)
+        rc = tmux_fail(&result, "list panes", err);
     char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;
     for (; line != NULL; line = strtok_r(NULL, "\n", &save))
         if (tmux_is_target(line, '%'))

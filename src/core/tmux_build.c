@@ -299,7 +299,7 @@ enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *pro
         (void)explain(team, &result, err);
     }
     proc_result_free(&result);
-    if (built == TMUX_BUILD_FAILED)
+    if (built != TMUX_BUILT && built != TMUX_NAME_TAKEN)
         kill_half(team);
     return built;
 }

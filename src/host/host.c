@@ -156,7 +156,6 @@ static int prepare(struct host *host, size_t index, struct err *err)
     kv_free(&own);
     set_variable(&host->env, "MAS_AGENT_ID", agent->id);
     set_variable(&host->env, "MAS_AGENT_ROLE", agent->role);
-    put_on_path(&host->env);
 
     _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, agent->id);
     _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, part);
@@ -203,6 +202,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
         return -1;
     for (size_t i = 0; i < preset->env.count; i++)
         set_variable(&host.env, preset->env.pairs[i].key, preset->env.pairs[i].value);
+    put_on_path(&host.env); /* behind the preset's variables, which may set PATH */
     _cleanup_free_ char *program =
         path_find_program(argv[0], get_variable(host.env, "PATH"), AT_FDCWD);
     if (program == NULL)

@@ -235,9 +235,8 @@ make one with: mas init '$T/nowhere'" ]
     new_session -t solo --no-start
     mv "$ROOT/sessions/$ID" "$T/moved"
     ln -s "$T/moved" "$ROOT/sessions/$ID"
-    for verb in start stop rm 'rm -f'; do
-        # shellcheck disable=SC2086
-        run --separate-stderr "$MAS" $verb "$ID"
+    for verb in start stop rm; do
+        run --separate-stderr "$MAS" "$verb" "$ID"
         [ "$status" -ne 0 ]
         [[ $stderr == "mas: cannot "* ]]
         [ -f "$T/moved/.session" ]

@@ -147,7 +147,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
 @test "show without a SESSION is an error outside a team, and its own team inside" {
     mas show
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'show': it needs a SESSION"$'\n'"usage: mas show"* ]]
+    [[ $stderr == "mas: cannot run 'show': it needs a SESSION outside of a team's pane"$'\n'"usage: mas show"* ]]
     new_session -t solo
     other=$("$MAS" new -q -t solo --no-start)
     [ "$(MAS_SESSION_ID=$ID "$MAS" show --json | jq -r .sessionId)" = "$ID" ]

@@ -14,7 +14,8 @@ The holder in a lock file is only told, never trusted; its mode is only put righ
 may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
 
 The log of a session is a convenience.
-may  all    any      ^(openat|write)\(.*logs/session\.log
+may  all    any      ^openat\(.*>, "logs", O_RDONLY
+may  all    any      ^(openat|write)\(.*session\.log
 
 The C library reads the time zone; without it the times in files, which are in UTC, are the same.
 may  all    any      ^[a-z0-9]+\(.*(/etc/localtime|/zoneinfo/)
@@ -64,7 +65,8 @@ The workspace is gone, but not known to be so on the disk.
 said rm,rm-f any     ^fsync\([0-9]+<[^>]*/sessions>
 
 There is nothing to remove; where there is, the new file cannot be made.
-may  all    any      ^unlinkat\(.*run/env
+may  all    any      ^unlinkat\(.*/run>, "env"
+may  all    any      ^openat\(.*>, "run", O_RDONLY
 
 The result cannot be told where standard output cannot be written, but is there.
 said all    any      ^write\(1<
