@@ -12,7 +12,8 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq dash:command:d
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
-    fish:command:fish procps:command:ps util-linux:command:flock'
+    fish:command:fish procps:command:ps util-linux:command:flock
+    python3:command:python3'
 
 say() {
     printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2

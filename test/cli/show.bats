@@ -47,8 +47,9 @@ load ../helper
 @test "show tells how an agent ended" {
     printf '[preset seven]\ncommand = sh -c "exit 7"\n' >>"$ROOT/mas.ini"
     new_session -t solo --agent seven
+    # tmux learns how a process ended with its next child at the latest
     # shellcheck disable=SC2329
-    ended() { [ "$(field "$ID" '.agents[0].exitStatus')" != null ]; }
+    ended() { tm run-shell -b true && [ "$(field "$ID" '.agents[0].exitStatus')" != null ]; }
     eventually ended
     [ "$(field "$ID" '.agents[0].state')" = exited ]
     [ "$(field "$ID" '.agents[0].exitStatus')" = 7 ]
