@@ -277,7 +277,7 @@ static int check_free(const struct life *life, const struct session *session, st
     struct index_facts facts;
     _cleanup_close_ int there = workspace_open(life->root, session->id);
 
-    if (there != -1)
+    if (there != -1 || errno == ENOTDIR || errno == ELOOP)
         return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
     if (errno != ENOENT)
         return err_errno(err, "cannot make session '%s'", session->id);

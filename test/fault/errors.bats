@@ -56,6 +56,12 @@ may  all    EIO      ^read\([0-9]+<pipe:
 Where mas cannot wait for tmux any more, it may have done what it was told.
 said stop,rm-f any   ^(pidfd_open|poll|read)\(.*(pipe:|anon_inode|[0-9]+, 0\))
 
+A server of its own ends with its session; that it cannot be asked any more does no harm.
+may  stop-own any    ^(poll|socket)\(
+
+This is stop and then rm: where rm fails, the session is stopped, and whole.
+said rm-f   any      .
+
 A session that was renamed to .trash- is removed; the rest of it goes with the next sweep. A
 directory that refuses is opened up.
 said rm,rm-f any     \.trash-
