@@ -12,9 +12,29 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KILL_WAIT_MS = 5000 };
+
+/* Takes the lock of a session's open directory; fails if somebody removed the session before. */
+static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
+                        const char *who, int *ret_lock, struct err *err)
+{
+    struct stat open_one;
+    struct stat named;
+    int rc = workspace_lock(dir, id, wait_ms, who, ret_lock, err);
+
+    if ((rc == -1 && err->code != MAS_FAILED) ||
+        (fstat(dir, &open_one) == 0 && fstatat(life->root->sessions, id, &named, 0) == 0 &&
+         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev))
+        return rc;
+    if (rc == 0) {
+        fd_closep(ret_lock);
+        *ret_lock = -1;
+    }
+    return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who, id);
+}
 
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
               int *ret_lock, struct err *err)
@@ -27,7 +47,7 @@ int life_hold(const struct life *life, const char *id, int wait_ms, const char *
                       id);
         return err_hint(err, "see what is wrong with: mas doctor");
     }
-    if (workspace_lock(dir, id, wait_ms, who, ret_lock, err) == -1) {
+    if (lock_session(life, dir, id, wait_ms, who, ret_lock, err) == -1) {
         (void)close(dir);
         return -1;
     }
@@ -345,7 +365,7 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
     }
     /* the row first: a workspace without one is listed as it was, a row without one is an error */
     if ((is_other ? stop_unknown(life, id, err)
-                  : workspace_lock(dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
+                  : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
         (!is_other && clear_way(life, id, dir, force, err) == -1) ||
         root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
         return -1;

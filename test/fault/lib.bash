@@ -64,7 +64,10 @@ box() {
 
 # What the library works with: T, ROOT, SOCK as in helper.bash; SIZE is the number of agents.
 make_box() {
-    T=$(mktemp -d /tmp/mas-fault-XXXXXX)
+    # short: a socket's path ends at 107 bytes
+    T=${TMPDIR:-/tmp}
+    ((${#T} < 40)) || T=/tmp
+    T=$(mktemp -d "$T/mas-fault-XXXXXX")
     ROOT=$T/root SOCK=$T/tmux BAD=$T/bad SESSIONS=$T/root/sessions
     TEMPLATE=three SIZE=1 TARGET=c0ffee00-0000-4000-8000-000000000000
     if [[ ${TEST_FAULT-} == full ]]; then TEMPLATE=default SIZE=13; fi
