@@ -296,7 +296,7 @@ EOF
     presets '[preset a]' 'env. = y'
     presets_refused ":2: [preset a] env.: '' is no name of an environment variable"
     presets '[preset a]' 'env.MAS_SESSION_ID = y'
-    presets_refused ':2: [preset a] env.MAS_SESSION_ID: variables that begin with MAS_ are set by mas'
+    presets_refused ':2: [preset a] env.MAS_SESSION_ID: '"'"'MAS_SESSION_ID'"'"' is set by mas itself'
     presets '[preset a]' 'command = x' 'command = y'
     presets_refused ':3: [preset a] command: the key stands in line 2 already'
 }
