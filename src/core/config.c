@@ -348,11 +348,6 @@ const char *setting_name(enum setting setting, char buf[64])
     return buf;
 }
 
-const char *setting_help(enum setting setting)
-{
-    return infos[setting].help;
-}
-
 void config_write_defaults(struct str *to)
 {
     str_add(to, "; Settings of this root. 'mas config' shows each value and where it came from.\n"

@@ -71,9 +71,8 @@ int config_override(struct config *config, enum setting setting, const char *val
 /* NULL where there is none of that name. */
 const struct preset *config_preset(const struct config *config, const char *name);
 
-/* "section.key" of a setting, and its line of help. */
+/* "section.key" of a setting. */
 const char *setting_name(enum setting setting, char buf[64]);
-const char *setting_help(enum setting setting);
 
 /* The text of a new mas.ini: every setting, commented out, with its help. */
 void config_write_defaults(struct str *to);

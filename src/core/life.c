@@ -57,6 +57,18 @@ static int choose_tmux_name(const struct life *life, struct session *session, si
                    session->id);
 }
 
+/* Ends the tmux session of a team that is given up, as well as that can be done. */
+static void end_in_tmux(const struct life *life, const struct session *session)
+{
+    struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, &ignored) == 0 &&
+        live != NULL)
+        (void)tmux_kill(session->tmux_socket, live->target, live->id, &ignored);
+    tmux_sessions_free(live, live != NULL);
+}
+
 /* What bring_up() works with. */
 struct rise {
     struct session *session;
@@ -94,13 +106,7 @@ static enum tmux_built build_once(const struct life *life, struct rise *rise, st
     }
     enum tmux_built built = tmux_build_finish(&wish, &proc, err);
     if (built == TMUX_BUILT && recorded == -1) {
-        struct err ignored = ERR_INIT;
-        struct tmux_session *live = NULL;
-        if (survey_find_live(life->root, rise->session->tmux_socket, rise->session->id, &live,
-                             &ignored) == 0 &&
-            live != NULL)
-            (void)tmux_kill(rise->session->tmux_socket, live->target, live->id, &ignored);
-        tmux_sessions_free(live, live != NULL);
+        end_in_tmux(life, rise->session);
         *err = why;
         return TMUX_BUILD_FAILED;
     }
@@ -261,13 +267,8 @@ static int finish_new(const struct life *life, struct session *session, const st
         return -1;
     if (!interrupted(life))
         return 0;
-    struct tmux_session *live = NULL;
-    struct err ignored = ERR_INIT;
     launch_drop_env(stage->dir); /* no agent starts any more */
-    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, &ignored) == 0 &&
-        live != NULL)
-        (void)tmux_kill(session->tmux_socket, live->target, session->id, &ignored);
-    tmux_sessions_free(live, live != NULL);
+    end_in_tmux(life, session);
     return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
 }
 
