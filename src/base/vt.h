@@ -1,0 +1,45 @@
+/*
+ * A parser for what programs print on a terminal: ECMA-48 control sequences, by the state machine
+ * of the DEC VT500 (https://vt100.net/emu/dec_ansi_parser). It changes nothing and keeps no screen;
+ * it cuts a stream of bytes into events, wherever the chunks are cut, and no input makes it grow.
+ */
+#ifndef MAS_BASE_VT_H
+#define MAS_BASE_VT_H
+
+#include <stddef.h>
+
+enum { VT_PARAMS_MAX = 16, VT_STRING_MAX = 1024 };
+
+enum vt_kind {
+    VT_TEXT, /* printable bytes, UTF-8 or not: text, len */
+    VT_CONTROL, /* one C0 control character or DEL: final */
+    VT_ESC, /* ESC, intermediate, final */
+    VT_CSI, /* prefix, params, intermediate, final */
+    VT_OSC, /* text, len: at most VT_STRING_MAX bytes, the rest is dropped */
+    VT_STRING, /* a DCS, SOS, PM or APC has ended; its text is not kept */
+};
+
+struct vt_event {
+    enum vt_kind kind;
+    const char *text; /* valid during the call */
+    size_t len;
+    int params[VT_PARAMS_MAX]; /* -1 where one was left out */
+    size_t param_count;
+    char prefix; /* of a CSI: one of <=>? or 0 */
+    char intermediate; /* the last one, or 0 */
+    char final;
+};
+
+/* Zero-initialised. */
+struct vt {
+    int state;
+    struct vt_event event; /* in the making */
+    char string[VT_STRING_MAX];
+    size_t string_len;
+};
+
+typedef void vt_each(const struct vt_event *event, void *arg);
+
+void vt_feed(struct vt *vt, const char *bytes, size_t len, vt_each *each, void *arg);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Talking to hosts: one request to any number of them, all at the same time.
+ *
+ *     struct host_call calls[] = {{.run = run, .agent = "10"}, {.run = run, .agent = "11"}};
+ *     hosts_start(calls, 2, &head, NULL, 0);
+ *     ... other work ...
+ *     hosts_finish(calls, 2, HOSTS_ANSWER_MS, on_reply, arg);
+ *
+ * A host that does not answer in time delays nobody.
+ */
+#ifndef MAS_CORE_HOSTS_H
+#define MAS_CORE_HOSTS_H
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/json.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { HOSTS_ANSWER_MS = 200 };
+
+enum host_answer {
+    HOST_PENDING,
+    HOST_ANSWERED, /* and on_reply() had enough */
+    HOST_ABSENT, /* nobody listens: no host, or one that was killed */
+    HOST_LATE, /* no (last) answer in time */
+    HOST_BROKEN, /* it hung up, or said what is no frame; err says more */
+};
+
+struct host_call {
+    int run; /* the session's run/, not owned */
+    const char *agent; /* not owned */
+    void *arg; /* the caller's own */
+    enum host_answer answer;
+    struct err err; /* of HOST_BROKEN */
+    int fd; /* these belong to hosts.c */
+    struct str out;
+    size_t sent;
+    struct frames frames;
+};
+
+/* One frame has come: true if the call is done, false if more are to come. */
+typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void *arg);
+
+/* Connects and sends the request as far as that does not block. */
+void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,
+                 size_t body_len);
+/* Takes the answers until each call is done or timeout_ms have passed (-1: no limit); closes. */
+void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
+                  void *arg);
+
+/* {"ok":false,"code":..,"why":..,"hint":..} as an error; 0 where the reply says ok. */
+int hosts_reply_error(const struct json *reply, struct err *err);
+
+#endif
