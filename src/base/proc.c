@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -18,28 +19,71 @@
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 
-/* In the child: nothing of this process but what the spec says reaches the program. */
-__attribute__((noreturn)) static void become(const struct proc_spec *spec, const int fds[3])
+/* In the child: gives the program these as 0, 1 and 2, nothing above, and signals as they are by
+ * default. Returns only on failure, with errno. */
+static void exec_clean(const int fds[3], const char *file, char *const *argv, char *const *envp)
 {
     sigset_t none;
 
     for (int i = 0; i < 3; i++)
         if (dup2(fds[i], i) == -1)
-            _exit(127);
+            return;
     (void)syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-    if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
-        _exit(127);
-    struct rlimit limit;
-    if (spec->raise_nofile && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
     for (int sig = 1; sig < NSIG; sig++)
         (void)signal(sig, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)execve(spec->file, spec->argv, spec->envp != NULL ? spec->envp : environ);
+    (void)execve(file, argv, envp != NULL ? envp : environ);
+}
+
+/* In the child: nothing of this process but what the spec says reaches the program. */
+__attribute__((noreturn)) static void become(const struct proc_spec *spec, const int fds[3])
+{
+    struct rlimit limit;
+
+    if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
+        _exit(127);
+    if (spec->raise_nofile && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    exec_clean(fds, spec->file, spec->argv, spec->envp);
     _exit(errno == ENOENT ? 127 : 126);
+}
+
+pid_t proc_fork(void)
+{
+    return fork();
+}
+
+pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp)
+{
+    int report[2]; /* errno of a failure; closed by a successful exec */
+    int error = 0;
+
+    if (pipe2(report, O_CLOEXEC) == -1)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setsid() != -1 && ioctl(tty, TIOCSCTTY, 0) != -1)
+            exec_clean((int[]){tty, tty, tty}, file, argv, envp);
+        error = errno;
+        (void)!write(report[1], &error, sizeof error);
+        _exit(127);
+    }
+    int saved = errno;
+    close(report[1]);
+    ssize_t n = 0;
+    while (pid != -1 && (n = read(report[0], &error, sizeof error)) == -1 && errno == EINTR)
+        ;
+    close(report[0]);
+    if (pid == -1 || n <= 0) {
+        errno = saved;
+        return pid;
+    }
+    (void)waitpid(pid, NULL, 0);
+    errno = error;
+    return -1;
 }
 
 /* Standard input for a child: a memory file, so that no write to it can block or raise SIGPIPE. */

@@ -56,6 +56,14 @@ void proc_result_free(struct proc_result *result);
 /* Replaces this process; returns only on failure. */
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err);
 
+/* fork(), for a child that goes on in this program. */
+pid_t proc_fork(void);
+
+/* Starts a program as the leader of a session of its own whose terminal is `tty`, with no other
+ * descriptor of this process. Returns its pid once it runs; -1 with errno, that of exec included.
+ */
+pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp);
+
 /* A process in /proc that another may not be: a pid that is reused has another start time. */
 struct proc_id {
     pid_t pid;
@@ -81,6 +89,12 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
 /* The distinct values that `key` has in environments of this user's processes, as far as they can
  * be read. The caller frees with strv_free(). */
 char **proc_env_values(const char *key);
+/* Lists what descends from this process and lives, without tmux servers, what runs in them, and
+ * `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER that is all that was ever started from it. The
+ * caller frees *ret. */
+size_t proc_descendants(pid_t spare, struct proc_id **ret);
+/* Name of a process as the kernel has it, "?" where it is gone. */
+const char *proc_name(pid_t pid, char buf[20]);
 /* true for this process, its parent, and so on. */
 bool proc_is_ancestor(pid_t pid);
 /* true while it exists and is no zombie. */

@@ -251,6 +251,78 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
     return 0;
 }
 
+/* A process and its parent. */
+struct kin {
+    pid_t pid, parent;
+    uint64_t start;
+    bool below; /* it descends from us */
+    bool out; /* it is to be left out, with all below it */
+};
+
+static struct kin *list_kin(size_t *ret_count)
+{
+    struct kin *kin = NULL;
+    const struct dirent *d;
+    size_t count = 0;
+    DIR *dir = opendir("/proc");
+
+    while (dir != NULL && (d = readdir(dir)) != NULL) {
+        struct stat_line line;
+        pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+        if (pid <= 0 || read_stat(pid, &line) != 1 || line.state == 'Z' || line.state == 'X')
+            continue;
+        kin = mem_room(kin, count, sizeof *kin);
+        kin[count++] = (struct kin){.pid = pid,
+                                    .parent = line.parent,
+                                    .start = line.start,
+                                    .out = str_starts(line.comm, "tmux: server")};
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    *ret_count = count;
+    return kin;
+}
+
+/* Marks the children of those that are marked; true if there were any new ones. */
+static bool spread(struct kin *kin, size_t count)
+{
+    bool more = false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; kin[i].below && j < count; j++)
+            if (kin[j].parent == kin[i].pid && !kin[j].below) {
+                kin[j].below = true;
+                kin[j].out = kin[j].out || kin[i].out;
+                more = true;
+            }
+    return more;
+}
+
+size_t proc_descendants(pid_t spare, struct proc_id **ret)
+{
+    size_t count = 0;
+    size_t found = 0;
+    struct kin *kin = list_kin(&count);
+    struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
+
+    for (size_t i = 0; i < count; i++)
+        kin[i].below = kin[i].parent == getpid();
+    while (spread(kin, count))
+        ;
+    for (size_t i = 0; i < count; i++)
+        if (kin[i].below && !kin[i].out && kin[i].pid != spare)
+            ids[found++] = (struct proc_id){.pid = kin[i].pid, .start = kin[i].start};
+    free(kin);
+    *ret = ids;
+    return found;
+}
+
+const char *proc_name(pid_t pid, char buf[20])
+{
+    struct stat_line line;
+    (void)snprintf(buf, 20, "%s", read_stat(pid, &line) == 1 ? line.comm : "?");
+    return buf;
+}
+
 static bool is_listed(char *const *list, const char *text)
 {
     for (; list != NULL && *list != NULL; list++)
