@@ -1,5 +1,8 @@
 #include "base/time.h"
 
+#include "base/number.h"
+#include "base/str.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +69,17 @@ void time_age(time_t since, time_t now, char buf[24])
         (void)snprintf(buf, 24, "%ldh", s / 3600);
     else
         (void)snprintf(buf, 24, "%ldd", s / 86400);
+}
+
+bool time_parse_duration(const char *text, int *ret_ms)
+{
+    static const struct unit units[] = {
+        {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}};
+    uint64_t ms;
+    if (!number_parse(text, units, ARRAY_LEN(units), TIME_DURATION_MAX_MS, &ms))
+        return false;
+    *ret_ms = (int)ms;
+    return true;
 }
 
 int64_t time_monotonic_ms(void)

@@ -15,6 +15,10 @@ void time_format(time_t t, char buf[TIME_TEXT]);
 bool time_parse(const char *text, time_t *ret);
 /* "12s", "5m", "3h", "2d"; "0s" for the future. */
 void time_age(time_t since, time_t now, char buf[24]);
+/* "200ms", "2s", "1m", "3h"; a number by itself is seconds. false for anything else and for more
+ * than TIME_DURATION_MAX_MS. */
+enum { TIME_DURATION_MAX_MS = 24 * 3600 * 1000 };
+bool time_parse_duration(const char *text, int *ret_ms);
 /* Milliseconds of the monotonic clock. */
 int64_t time_monotonic_ms(void);
 

@@ -119,70 +119,17 @@ static struct preset *add_preset(struct config *config, const char *name)
             return &config->presets[i];
     config->presets = mem_grow(config->presets, config->preset_count + 1, sizeof *config->presets);
     struct preset *preset = &config->presets[config->preset_count++];
-    *preset = (struct preset){.name = mem_dup(name),
-                              .description = mem_dup(""),
-                              .command = mem_dup(""),
-                              .model_option = mem_dup(""),
-                              .install = mem_dup("")};
+    preset_make(preset, name);
     return preset;
-}
-
-static bool is_env_name(const char *name)
-{
-    if (name[0] == '\0' || (name[0] >= '0' && name[0] <= '9'))
-        return false;
-    for (const char *p = name; *p != '\0'; p++)
-        if (*p == '-' || !str_is_word((char[]){*p, '\0'}, 1))
-            return false;
-    return true;
-}
-
-static int set_preset_env(struct preset *preset, const struct ini_line *line, struct err *err)
-{
-    const char *name = line->key + strlen("env.");
-    if (!is_env_name(name))
-        return ini_fail(line, err, "'%s' is no name of an environment variable", name);
-    static const char *const own[] = {"SESSION_NAME", "UNIT_DIR", "WORKFLOWS_DIR",
-                                      "PWD",          "TMUX",     "TMUX_PANE"};
-    bool is_own = str_starts(name, "MAS_");
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        is_own = is_own || strcmp(name, own[i]) == 0;
-    if (is_own)
-        return ini_fail(line, err, "'%s' is set by mas itself", name);
-    kv_put(&preset->env, name, line->value);
-    return 0;
 }
 
 static int read_preset(struct config *config, const struct ini_line *line, struct err *err)
 {
     const char *name = line->section + strlen("preset ");
-    if (!str_is_word(name, 32))
+    if (!str_is_word(name, PRESET_NAME_MAX))
         return ini_fail(line, err, "a preset's name is 1 to 32 letters, digits, _ or -");
     struct preset *preset = add_preset(config, name);
-    if (line->key == NULL)
-        return 0;
-    if (str_starts(line->key, "env."))
-        return set_preset_env(preset, line, err);
-    if (strcmp(line->key, "protocol") == 0) {
-        if (strcmp(line->value, "tty") != 0)
-            return ini_fail(line, err, "the protocol must be tty");
-        return 0;
-    }
-    const struct {
-        const char *key;
-        char **to;
-    } texts[] = {{"description", &preset->description},
-                 {"command", &preset->command},
-                 {"model_option", &preset->model_option},
-                 {"install", &preset->install}};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        if (strcmp(line->key, texts[i].key) != 0)
-            continue;
-        free(*texts[i].to);
-        *texts[i].to = mem_dup(line->value);
-        return 0;
-    }
-    return ini_fail(line, err, "there is no such key in a preset");
+    return line->key == NULL ? 0 : preset_read(preset, line, err);
 }
 
 struct reader {
@@ -301,15 +248,8 @@ void config_free(struct config *config)
         free(config->settings[i].text);
         free(config->settings[i].origin);
     }
-    for (size_t i = 0; i < config->preset_count; i++) {
-        struct preset *preset = &config->presets[i];
-        free(preset->name);
-        free(preset->description);
-        free(preset->command);
-        free(preset->model_option);
-        free(preset->install);
-        kv_free(&preset->env);
-    }
+    for (size_t i = 0; i < config->preset_count; i++)
+        preset_free(&config->presets[i]);
     free(config->presets);
     *config = (struct config)CONFIG_INIT;
 }

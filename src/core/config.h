@@ -9,8 +9,8 @@
 #define MAS_CORE_CONFIG_H
 
 #include "base/err.h"
-#include "base/kv.h"
 #include "base/str.h"
+#include "core/preset.h"
 #include "core/root.h"
 
 #include <stdbool.h>
@@ -26,16 +26,6 @@ enum setting {
     SETTING_HANGUP, /* seconds that `stop` gives processes after the hang-up */
     SETTING_TERMINATE, /* seconds after SIGTERM, before SIGKILL */
     SETTING_COUNT
-};
-
-/* How to run an agent. */
-struct preset {
-    char *name;
-    char *description; /* "" where it has none, like the next ones */
-    char *command; /* words by the shell's quoting rules; "" is the user's shell */
-    char *model_option; /* put in front of a model's name on the command line */
-    char *install; /* how to get the program, for the error that says it is missing */
-    struct kv env; /* added to the agent's environment */
 };
 
 struct config {

@@ -28,6 +28,16 @@ static const char *choose_preset(const struct config *config, const struct team 
     return config_text(config, SETTING_PRESET);
 }
 
+enum start launch_start(const struct config *config, const struct team *team,
+                        const struct agent *agent)
+{
+    const struct preset *preset = config_preset(config, choose_preset(config, team, agent));
+
+    if (agent->start != START_UNSET)
+        return agent->start;
+    return preset != NULL ? preset->start : START_NOW;
+}
+
 static const char *user_shell(const char *shell)
 {
     if (shell != NULL && shell[0] == '/')

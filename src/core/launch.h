@@ -27,6 +27,10 @@ int launch_command(const struct config *config, const struct team *team, const s
                    const char *shell, char ***ret_argv, const struct preset **ret_preset,
                    struct err *err);
 
+/* When an agent starts: as it says itself, else as its preset does. */
+enum start launch_start(const struct config *config, const struct team *team,
+                        const struct agent *agent);
+
 /* Fails where an agent's preset does not exist (MAS_NOT_FOUND) or its program is not in PATH
  * (MAS_FAILED, with the program named and how to install it). */
 int launch_check(const struct config *config, const struct team *team, struct err *err);

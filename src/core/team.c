@@ -1,5 +1,6 @@
 #include "core/team.h"
 
+#include "core/message.h"
 #include "core/team_build.h"
 
 #include "base/str.h"
@@ -130,6 +131,7 @@ int team_finish(struct team *team, struct err *err)
         fill(&agent->model);
         fill(&agent->command);
         fill(&agent->system);
+        fill(&agent->prompt);
     }
     for (size_t i = 0; i < team->window_count; i++) {
         if (team->windows[i].count == 0)
@@ -151,6 +153,7 @@ void team_free(struct team *team)
         free(agent->model);
         free(agent->command);
         free(agent->system);
+        free(agent->prompt);
     }
     for (size_t i = 0; i < team->window_count; i++) {
         free(team->windows[i].name);
@@ -201,6 +204,10 @@ void team_put_json(const struct team *team, struct json_out *out)
         json_put(out, "model", agent->model);
         json_put(out, "command", agent->command);
         json_put(out, "system", agent->system);
+        if (agent->start != START_UNSET)
+            json_put(out, "start", start_name(agent->start));
+        if (agent->prompt[0] != '\0')
+            json_put(out, "prompt", agent->prompt);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -232,6 +239,7 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
 {
     const char *id = json_get_text(node, "id");
     const char *rank = json_get_text(node, "rank");
+    _cleanup_free_ char *start = NULL;
 
     if (id == NULL || !str_is_word(id, TEAM_WORD_MAX) || team_agent(team, id) != NULL)
         return err_set(err, MAS_DAMAGED, "an agent's id is missing, bad or there twice");
@@ -245,7 +253,11 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
         take_text(node, "preset", TEAM_WORD_MAX, &agent->preset) == -1 ||
         take_text(node, "model", 256, &agent->model) == -1 ||
         take_text(node, "command", 8192, &agent->command) == -1 ||
-        take_text(node, "system", 65536, &agent->system) == -1)
+        take_text(node, "system", 65536, &agent->system) == -1 ||
+        take_text(node, "prompt", MESSAGE_MAX, &agent->prompt) == -1 ||
+        (agent->prompt != NULL && message_check(agent->prompt, strlen(agent->prompt)) != NULL) ||
+        take_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||
+        (start != NULL && !start_parse(start, &agent->start)))
         return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "core/preset.h"
 
 #include <stddef.h>
 
@@ -34,6 +35,8 @@ struct agent {
     char *model;
     char *command;
     char *system; /* first words of every fresh context */
+    char *prompt; /* its first message; "" where it has none */
+    enum start start; /* START_UNSET: as its preset says */
     enum rank rank;
     size_t window; /* index into team.windows */
 };

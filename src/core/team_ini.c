@@ -110,6 +110,10 @@ static int read_agent(struct reader *reader, const struct ini_line *line, struct
         return set_text(&agent->command, line, err);
     if (strcmp(line->key, "system") == 0)
         return set_text(&agent->system, line, err);
+    if (strcmp(line->key, "start") == 0)
+        return start_parse(line->value, &agent->start)
+                   ? 0
+                   : ini_fail(line, err, "'%s' is not now or demand", line->value);
     return ini_fail(line, err, "there is no such key in an agent, or it is empty");
 }
 

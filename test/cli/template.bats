@@ -69,14 +69,14 @@ presets() { printf '%s\n' "$@" >"$ROOT/templates/agents.ini"; }
     template '[template]' 'description = Größe; with a "quote" # and all' 'preset = shell' \
         '[window one]' 'agents = b, a' 'layout = even-vertical' \
         '[agent a]' 'role = the ä role' 'rank = meta' 'group = g1' 'model = m/1 x' 'command = sh -c "echo a; sleep 1"' 'system = be nice' \
-        '[agent b]' 'role = r' 'rank = worker' 'group = g2' 'preset = claude' \
+        '[agent b]' 'role = r' 'rank = worker' 'group = g2' 'preset = claude' 'start = demand' \
         '[rules]' 'worker = manager, unit' 'meta = all'
     new_session -t mine --no-start
     [ "$(jq -cS . "$ROOT/sessions/$ID/config.json")" = "$(jq -cS . <<'EOF'
 {"version":"1.0","template":"mine","description":"Größe; with a \"quote\" # and all","preset":"shell",
  "windows":[{"name":"one","layout":"even-vertical","agents":["b","a"]}],
  "team":[{"id":"a","role":"the ä role","rank":"meta","group":"g1","preset":"","model":"m/1 x","command":"sh -c \"echo a; sleep 1\"","system":"be nice"},
-         {"id":"b","role":"r","rank":"worker","group":"g2","preset":"claude","model":"","command":"","system":""}],
+         {"id":"b","role":"r","rank":"worker","group":"g2","preset":"claude","model":"","command":"","system":"","start":"demand"}],
  "rules":{"meta":["all"],"manager":[],"worker":["manager","unit"]}}
 EOF
 )" ]
@@ -102,6 +102,8 @@ EOF
     refused ':7: [agent a] rol: there is no such key in an agent, or it is empty'
     template "${window_a[@]}" 'layout = round' "${agent_a[@]}"
     refused ':3: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal or main-vertical'
+    template "${window_a[@]}" "${agent_a[@]}" 'start = later'
+    refused ":7: [agent a] start: 'later' is not now or demand"
     template "${window_a[@]}" '[agent a]' 'role = x' 'rank = boss'
     refused ':5: [agent a] rank: a rank is meta, manager or worker'
     template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'boss = all'
@@ -287,8 +289,8 @@ EOF
     presets_refused ':1: [tmux]: there is no such section'
     presets '[preset a b]'
     presets_refused ":1: [preset a b]: a preset's name is 1 to 32 letters, digits, _ or -"
-    presets '[preset a]' 'protocol = carrier pigeon'
-    presets_refused ':2: [preset a] protocol: the protocol must be tty'
+    presets '[preset a]' 'protocol = acp'
+    presets_refused ':2: [preset a] protocol: '"'"'acp'"'"' is not tty, the only protocol of this version'
     presets '[preset a]' 'env.1X = y'
     presets_refused ":2: [preset a] env.1X: '1X' is no name of an environment variable"
     presets '[preset a]' 'env.A-B = y'

@@ -1,0 +1,198 @@
+#include "core/preset.h"
+
+#include "base/number.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/env.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESTART_LIMIT_MAX = 1000, MEMORY_SHIFT_MAX = 50 };
+
+const char *start_name(enum start start)
+{
+    return start == START_NOW ? "now" : start == START_DEMAND ? "demand" : "";
+}
+
+bool start_parse(const char *text, enum start *ret)
+{
+    for (enum start s = START_UNSET; s <= START_DEMAND; s++) {
+        if (strcmp(text, start_name(s)) != 0)
+            continue;
+        *ret = s;
+        return true;
+    }
+    return false;
+}
+
+/* Each of these reads a value into a member; NULL, or what a good value is. */
+typedef const char *take_fn(const char *value, void *to);
+
+static const char *take_text(const char *value, void *to)
+{
+    char **text = to;
+    free(*text);
+    *text = mem_dup(value);
+    return NULL;
+}
+
+static const char *take_protocol(const char *value, void *to)
+{
+    (void)to;
+    return strcmp(value, "tty") == 0 ? NULL : "tty, the only protocol of this version";
+}
+
+static const char *take_regex(const char *value, void *to)
+{
+    regex_t regex;
+    if (strlen(value) > PRESET_REGEX_MAX)
+        return "at most 512 bytes";
+    if (value[0] != '\0') {
+        if (regcomp(&regex, value, REG_EXTENDED | REG_NOSUB) != 0)
+            return "an extended regular expression";
+        regfree(&regex);
+    }
+    return take_text(value, to);
+}
+
+static const char *take_duration(const char *value, void *to)
+{
+    return time_parse_duration(value, to) ? NULL : "a time such as 200ms, 2s or 1m, up to 24h";
+}
+
+static const char *take_start(const char *value, void *to)
+{
+    enum start start = START_UNSET;
+    if (!start_parse(value, &start) || start == START_UNSET)
+        return "now or demand";
+    *(enum start *)to = start;
+    return NULL;
+}
+
+static const char *take_restart(const char *value, void *to)
+{
+    bool on_crash = strcmp(value, "on-crash") == 0;
+    if (!on_crash && strcmp(value, "never") != 0)
+        return "never or on-crash";
+    *(bool *)to = on_crash;
+    return NULL;
+}
+
+static const char *take_limit(const char *value, void *to)
+{
+    static const struct unit units[] = {{"", 1}};
+    uint64_t n;
+    if (!number_parse(value, units, 1, RESTART_LIMIT_MAX, &n))
+        return "a number from 0 to 1000";
+    *(int *)to = (int)n;
+    return NULL;
+}
+
+static const char *take_size(const char *value, void *to)
+{
+    return number_parse_size(value, UINT64_C(1) << MEMORY_SHIFT_MAX, to)
+               ? NULL
+               : "a size such as 400M or 2G, up to 1024T";
+}
+
+static const char *take_names(const char *value, void *to)
+{
+    char ***names = to;
+    _cleanup_strv_ char **found = NULL;
+    _cleanup_free_ char *copy = mem_dup(value);
+    char *save = NULL;
+
+    for (char *name = strtok_r(copy, ", \t", &save); name != NULL;
+         name = strtok_r(NULL, ", \t", &save)) {
+        if (!env_is_name(name) || strv_len(found) == PRESET_NEEDS_MAX)
+            return "a list of at most 32 names of environment variables";
+        strv_push(&found, name);
+    }
+    strv_free(*names);
+    *names = found;
+    found = NULL;
+    return NULL;
+}
+
+static const struct key {
+    const char *name;
+    take_fn *take;
+    size_t member;
+} keys[] = {
+    {"description", take_text, offsetof(struct preset, description)},
+    {"protocol", take_protocol, 0},
+    {"command", take_text, offsetof(struct preset, command)},
+    {"model_option", take_text, offsetof(struct preset, model_option)},
+    {"install", take_text, offsetof(struct preset, install)},
+    {"needs_env", take_names, offsetof(struct preset, needs_env)},
+    {"start", take_start, offsetof(struct preset, start)},
+    {"restart", take_restart, offsetof(struct preset, restart_on_crash)},
+    {"restart_limit", take_limit, offsetof(struct preset, restart_limit)},
+    {"restart_delay", take_duration, offsetof(struct preset, restart_delay_ms)},
+    {"memory", take_size, offsetof(struct preset, memory)},
+    {"idle", take_duration, offsetof(struct preset, idle_ms)},
+    {"ready", take_regex, offsetof(struct preset, ready)},
+    {"ready_after", take_duration, offsetof(struct preset, ready_ms)},
+    {"ready_timeout", take_duration, offsetof(struct preset, ready_timeout_ms)},
+    {"enter_delay", take_duration, offsetof(struct preset, enter_ms)},
+    {"waiting", take_regex, offsetof(struct preset, waiting)},
+    {"title_working", take_regex, offsetof(struct preset, title_working)},
+    {"title_idle", take_regex, offsetof(struct preset, title_idle)},
+    {"title_waiting", take_regex, offsetof(struct preset, title_waiting)},
+};
+
+static bool is_text(const struct key *key)
+{
+    return key->take == take_text || key->take == take_regex;
+}
+
+/* The text member that a key sets. */
+static char **text_of(struct preset *preset, const struct key *key)
+{
+    return (char **)(void *)((char *)preset + key->member);
+}
+
+void preset_make(struct preset *preset, const char *name)
+{
+    *preset = (struct preset){.name = mem_dup(name),
+                              .start = START_NOW,
+                              .restart_limit = 5,
+                              .restart_delay_ms = 1000,
+                              .idle_ms = 2000,
+                              .ready_ms = 100,
+                              .ready_timeout_ms = 1000};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (is_text(&keys[i]))
+            *text_of(preset, &keys[i]) = mem_dup("");
+}
+
+int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    if (str_starts(line->key, "env.")) {
+        const char *name = line->key + strlen("env.");
+        const char *wrong = env_check_name(name);
+        if (wrong != NULL)
+            return ini_fail(line, err, "'%s' %s", name, wrong);
+        kv_put(&preset->env, name, line->value);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (strcmp(line->key, keys[i].name) != 0)
+            continue;
+        const char *want = keys[i].take(line->value, (char *)preset + keys[i].member);
+        return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
+    }
+    return ini_fail(line, err, "there is no such key in a preset");
+}
+
+void preset_free(struct preset *preset)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (is_text(&keys[i]))
+            free(*text_of(preset, &keys[i]));
+    free(preset->name);
+    kv_free(&preset->env);
+    strv_free(preset->needs_env);
+}

@@ -1,0 +1,56 @@
+/*
+ * Presets: named ways to run an agent, as data. `[preset NAME]` in templates/agents.ini and
+ * mas.ini; mas.ini(5) says what each key means.
+ *
+ * A key is a row of the table in preset.c: its name, the member that it sets, and a function that
+ * reads it.
+ */
+#ifndef MAS_CORE_PRESET_H
+#define MAS_CORE_PRESET_H
+
+#include "base/err.h"
+#include "base/ini.h"
+#include "base/kv.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PRESET_NAME_MAX = 32, PRESET_REGEX_MAX = 512, PRESET_NEEDS_MAX = 32 };
+
+/* When an agent's process starts: with the team, or with its first message or key press. */
+enum start { START_UNSET, START_NOW, START_DEMAND };
+
+/* "now", "demand", and "" for START_UNSET. */
+const char *start_name(enum start start);
+bool start_parse(const char *text, enum start *ret);
+
+struct preset {
+    char *name;
+    char *description; /* "" where it has none, like the next ones */
+    char *command; /* words by the shell's quoting rules; "" is the user's shell */
+    char *model_option; /* put in front of a model's name on the command line */
+    char *install; /* how to get the program, for the error that says it is missing */
+    struct kv env; /* added to the agent's environment */
+    char **needs_env; /* variables that must be there and not empty; may be NULL */
+    enum start start; /* never START_UNSET */
+    bool restart_on_crash;
+    int restart_limit; /* how often in a row; 0: never */
+    int restart_delay_ms; /* before the first time; doubles each time */
+    uint64_t memory; /* bytes that it is likely to take; 0: not known */
+    int idle_ms; /* no output for so long means idle */
+    int ready_ms; /* silence after its first output that means ready to read */
+    int ready_timeout_ms; /* ready after so long, whatever it shows */
+    int enter_ms; /* between a message and its Enter */
+    /* POSIX extended regular expressions, known to compile; "" none */
+    char *ready, *waiting; /* on the last text that it printed */
+    char *title_working, *title_idle, *title_waiting; /* on the title that it set */
+};
+
+/* An empty one with the values that a preset has without being told. */
+void preset_make(struct preset *preset, const char *name);
+/* Takes one key of its section, with an error that names file and line. */
+int preset_read(struct preset *preset, const struct ini_line *line, struct err *err);
+void preset_free(struct preset *preset);
+
+#endif
