@@ -23,7 +23,8 @@ enum {
 
 /* What has come in of one connection. Zero-initialised; released with frames_free(). */
 struct frames {
-    struct str in; /* not taken yet */
+    struct str in;
+    size_t at; /* bytes of it that are taken */
     struct json *head; /* read, while its body is incomplete */
     size_t body; /* bytes that the head promises */
 };
@@ -37,7 +38,8 @@ struct frame {
 /* Appends what a socket gave. */
 void frames_feed(struct frames *frames, const char *bytes, size_t len);
 /* 1: *ret is the next frame, released with frame_free(); 0: it is not all there; -1: what is there
- * can be no frame (MAS_DAMAGED), the connection is of no more use. */
+ * can be no frame (MAS_DAMAGED), the connection is of no more use. Called until it says 0 after
+ * each frames_feed(), it keeps what waits within a frame and what was fed last. */
 int frames_take(struct frames *frames, struct frame *ret, struct err *err);
 void frames_free(struct frames *frames);
 void frame_free(struct frame *frame);

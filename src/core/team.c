@@ -51,6 +51,17 @@ int team_reach_parse(const char *text, unsigned *ret)
     return 0;
 }
 
+void team_add_reach(struct str *to, unsigned set)
+{
+    const char *separator = "";
+    for (size_t i = 0; i < ARRAY_LEN(reaches); i++) {
+        if ((set & (unsigned)reaches[i].bit) == 0)
+            continue;
+        str_addf(to, "%s%s", separator, reaches[i].name);
+        separator = ", ";
+    }
+}
+
 const char *team_check_role(const char *text)
 {
     size_t len = strlen(text);

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "core/preset.h"
 
 #include <stddef.h>
@@ -77,5 +78,7 @@ void team_free(struct team *team);
 /* NULL where there is none of that id. */
 const struct agent *team_agent(const struct team *team, const char *id);
 const char *rank_name(enum rank rank);
+/* Appends the words of a set of enum reach, "manager, unit"; nothing where it is empty. */
+void team_add_reach(struct str *to, unsigned set);
 
 #endif

@@ -1,0 +1,74 @@
+#include "base/sock.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 128 };
+
+static int open_socket(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+int sock_listen(int dir, const char *name, struct err *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int n = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", dir, name);
+
+    if (n < 0 || (size_t)n >= sizeof address.sun_path)
+        return err_set(err, MAS_FAILED, "cannot listen at '%s': its name is too long", name);
+    _cleanup_close_ int fd = open_socket();
+    /* the mode before the name: nobody else can ever connect */
+    if (fd == -1 || fchmod(fd, 0600) == -1 || (unlinkat(dir, name, 0) == -1 && errno != ENOENT) ||
+        bind(fd, (const struct sockaddr *)&address, sizeof address) == -1 ||
+        fchmodat(dir, name, 0600, 0) == -1 || listen(fd, BACKLOG) == -1)
+        return err_errno(err, "cannot listen at '%s'", name);
+    int ret = fd;
+    fd = -1;
+    return ret;
+}
+
+int sock_connect(int dir, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    /* by descriptor: a link in its place leads nowhere */
+    _cleanup_close_ int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (at == -1)
+        return -1;
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", at);
+    _cleanup_close_ int fd = open_socket();
+    if (fd == -1 || connect(fd, (const struct sockaddr *)&address, sizeof address) == -1)
+        return -1;
+    int ret = fd;
+    fd = -1;
+    return ret;
+}
+
+int sock_accept(int listener, pid_t *ret_peer)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    _cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (fd == -1)
+        return -1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
+        return -1;
+    if (peer.uid != geteuid()) {
+        errno = EPERM;
+        return -1;
+    }
+    *ret_peer = peer.pid;
+    int ret = fd;
+    fd = -1;
+    return ret;
+}

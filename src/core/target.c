@@ -1,0 +1,111 @@
+#include "core/target.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether one word of a TARGET means an agent, by this way of meaning. */
+enum way { BY_ID, BY_UNIT, BY_WORD, WAY_COUNT };
+
+static bool means(const struct agent *agent, const char *word, enum way way)
+{
+    switch (way) {
+    case BY_ID:
+        return strcmp(agent->id, word) == 0;
+    case BY_UNIT:
+        return strcmp(agent->group, word) == 0;
+    case BY_WORD:
+        return strcmp(word, "all") == 0 ||
+               (strcmp(word, "managers") == 0 && agent->rank == RANK_MANAGER) ||
+               (strcmp(word, "workers") == 0 && agent->rank == RANK_WORKER);
+    case WAY_COUNT:
+    default:
+        return false;
+    }
+}
+
+/* Marks the agents that a word means, in the first way that means any. */
+static bool mark(const struct team *team, const char *word, bool *marks)
+{
+    bool any = false;
+    for (enum way way = BY_ID; way < WAY_COUNT && !any; way++)
+        for (size_t i = 0; i < team->agent_count; i++)
+            if (means(&team->agents[i], word, way))
+                marks[i] = any = true;
+    return any;
+}
+
+static int no_target(const struct team *team, const char *word, struct err *err)
+{
+    _cleanup_str_ struct str ids = STR_INIT;
+    _cleanup_str_ struct str units = STR_INIT;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        size_t first = 0;
+        while (strcmp(team->agents[first].group, agent->group) != 0)
+            first++;
+        str_addf(&ids, "%s%s", i > 0 ? ", " : "", agent->id);
+        if (first == i)
+            str_addf(&units, ", %s", agent->group);
+    }
+    (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has none", word);
+    return err_hint(err, "there are: %s%s, managers, workers, all", str_text(&ids),
+                    str_text(&units));
+}
+
+int target_resolve(const struct team *team, const char *text, size_t **ret, size_t *ret_count,
+                   struct err *err)
+{
+    _cleanup_free_ bool *marks = mem_alloc(team->agent_count * sizeof *marks);
+    size_t count = 0;
+
+    for (const char *at = text;; at++) {
+        size_t len = strcspn(at, ",");
+        _cleanup_free_ char *word = mem_dupn(at, len);
+        if (!mark(team, word, marks))
+            return no_target(team, word, err);
+        at += len;
+        if (*at == '\0')
+            break;
+    }
+    size_t *found = mem_alloc(team->agent_count * sizeof *found);
+    for (size_t i = 0; i < team->agent_count; i++)
+        if (marks[i])
+            found[count++] = i;
+    *ret = found;
+    *ret_count = count;
+    return 0;
+}
+
+int target_check_rule(const struct team *team, const struct agent *from, const struct agent *to,
+                      struct err *err)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (from == NULL)
+        return 0;
+    unsigned rules = team->rules[from->rank];
+    bool same = strcmp(from->group, to->group) == 0;
+    const struct {
+        enum reach bit;
+        bool fits;
+    } reaches[] = {
+        {REACH_MANAGER, same && to->rank == RANK_MANAGER},
+        {REACH_UNIT, same},
+        {REACH_WORKERS, same && to->rank == RANK_WORKER},
+        {REACH_MANAGERS, to->rank == RANK_MANAGER},
+        {REACH_META, to->rank == RANK_META},
+        {REACH_ALL, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(reaches); i++)
+        if ((rules & (unsigned)reaches[i].bit) != 0 && reaches[i].fits)
+            return 0;
+    team_add_reach(&words, rules);
+    (void)err_set(err, MAS_FAILED,
+                  "cannot send to agent '%s': the rule for a %s, '%s', does not let agent '%s' "
+                  "write to it",
+                  to->id, rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
+    return err_hint(err, "who may write to whom is in the template's [rules]");
+}

@@ -1,0 +1,150 @@
+#include "unit.h"
+
+#include "core/target.h"
+
+#include <stdlib.h>
+
+static const char made_of[] =
+    "{\"windows\":[{\"name\":\"w\",\"agents\":[\"00\",\"10\",\"11\",\"12\",\"20\",\"21\"]}],"
+    "\"team\":["
+    "{\"id\":\"00\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"meta\"},"
+    "{\"id\":\"10\",\"role\":\"r\",\"rank\":\"manager\",\"group\":\"design\"},"
+    "{\"id\":\"11\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"design\"},"
+    "{\"id\":\"12\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"design\"},"
+    "{\"id\":\"20\",\"role\":\"r\",\"rank\":\"manager\",\"group\":\"build\"},"
+    "{\"id\":\"21\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"build\"}],"
+    "\"rules\":{\"meta\":[\"managers\"],\"manager\":[\"workers\",\"managers\",\"meta\"],"
+    "\"worker\":[\"manager\",\"unit\"]}}";
+
+static bool make_team(const char *text, struct team *ret)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err err = ERR_INIT;
+    return CHECK(json_parse(text, strlen(text), 65536, &json, &err) == 0) &&
+           CHECK(team_from_json(json, ret, &err) == 0);
+}
+
+static void finds_whom_is_meant(void)
+{
+    static const struct {
+        const char *target, *ids;
+    } cases[] = {
+        {"11", "11"},
+        {"11,10", "10 11"},
+        {"11,11", "11"},
+        {"design", "10 11 12"},
+        {"managers", "10 20"},
+        {"workers", "11 12 21"},
+        {"all", "00 10 11 12 20 21"},
+        {"meta", "00"},
+        {"build,11,managers", "10 11 20 21"},
+    };
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    REQUIRE(make_team(made_of, &team));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str got = STR_INIT;
+        size_t *found = NULL;
+        size_t count = 0;
+        struct err err = ERR_INIT;
+        CHECK_INT(target_resolve(&team, cases[i].target, &found, &count, &err), 0);
+        for (size_t j = 0; j < count; j++)
+            str_addf(&got, "%s%s", j > 0 ? " " : "", team.agents[found[j]].id);
+        CHECK_STR(str_text(&got), cases[i].ids);
+        free(found);
+    }
+}
+
+static void an_id_counts_more_than_a_word(void)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    size_t *found = NULL;
+    size_t count = 0;
+    struct err err = ERR_INIT;
+
+    REQUIRE(make_team("{\"windows\":[{\"name\":\"w\",\"agents\":[\"all\",\"b\"]}],\"team\":["
+                      "{\"id\":\"all\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"b\"},"
+                      "{\"id\":\"b\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"workers\"}]}",
+                      &team));
+    REQUIRE(target_resolve(&team, "all", &found, &count, &err) == 0);
+    CHECK_INT(count, 1);
+    CHECK_INT(found[0], 0);
+    free(found);
+    REQUIRE(target_resolve(&team, "b", &found, &count, &err) == 0);
+    CHECK_INT(count, 1);
+    CHECK_INT(found[0], 1);
+    free(found);
+}
+
+static void says_what_there_is(void)
+{
+    static const char *const bad[] = {"", "99", "11,", ",", "11,,12", "Design", "1", " 11"};
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    REQUIRE(make_team(made_of, &team));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        size_t *found = NULL;
+        size_t count = 0;
+        struct err err = ERR_INIT;
+        CHECK_INT(target_resolve(&team, bad[i], &found, &count, &err), -1);
+        CHECK_INT(err.code, MAS_NOT_FOUND);
+        CHECK_STR(err.hint, "there are: 00, 10, 11, 12, 20, 21, meta, design, build, managers, "
+                            "workers, all");
+    }
+}
+
+static void rules_say_who_may_write(void)
+{
+    static const struct {
+        const char *from, *to;
+        bool may;
+    } cases[] = {
+        {"00", "10", true},  {"00", "20", true},  {"00", "11", false}, {"00", "00", false},
+        {"10", "11", true},  {"10", "21", false}, {"10", "20", true},  {"10", "00", true},
+        {"11", "10", true},  {"11", "12", true},  {"11", "20", false}, {"11", "21", false},
+        {"11", "00", false}, {"21", "20", true},  {"21", "11", false},
+    };
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(make_team(made_of, &team));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        err = (struct err)ERR_INIT;
+        int rc = target_check_rule(&team, team_agent(&team, cases[i].from),
+                                   team_agent(&team, cases[i].to), &err);
+        if (!CHECK_INT(rc, cases[i].may ? 0 : -1))
+            printf("# %s to %s\n", cases[i].from, cases[i].to);
+        if (rc == -1)
+            CHECK_INT(err.code, MAS_FAILED);
+        CHECK_INT(target_check_rule(&team, NULL, team_agent(&team, cases[i].to), &err), 0);
+    }
+    CHECK(target_check_rule(&team, team_agent(&team, "21"), team_agent(&team, "11"), &err) == -1);
+    CHECK_STR(err.text, "cannot send to agent '11': the rule for a worker, 'manager, unit', does "
+                        "not let agent '21' write to it");
+}
+
+static void all_means_everybody_and_no_rule_nobody(void)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(make_team(made_of, &team));
+    team.rules[RANK_WORKER] = REACH_ALL;
+    team.rules[RANK_META] = 0;
+    CHECK_INT(target_check_rule(&team, &team.agents[2], &team.agents[0], &err), 0);
+    CHECK_INT(target_check_rule(&team, &team.agents[0], &team.agents[1], &err), -1);
+    CHECK(strstr(err.text, "'nobody'") != NULL);
+}
+
+static const struct unit_test tests[] = {
+    TEST(finds_whom_is_meant),
+    TEST(an_id_counts_more_than_a_word),
+    TEST(says_what_there_is),
+    TEST(rules_say_who_may_write),
+    TEST(all_means_everybody_and_no_rule_nobody),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
