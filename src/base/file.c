@@ -52,19 +52,23 @@ bool file_is_wrong(int error)
     return error == ENOENT || error == ELOOP || error == EINVAL || error == EFBIG;
 }
 
-int file_write_all(int fd, const void *bytes, size_t len)
+size_t file_write_most(int fd, const void *bytes, size_t len)
 {
-    const char *p = bytes;
-    while (len > 0) {
-        ssize_t n = write(fd, p, len);
+    size_t done = 0;
+    while (done < len) {
+        ssize_t n = write(fd, (const char *)bytes + done, len - done);
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return -1;
-        p += n;
-        len -= (size_t)n;
+            break;
+        done += (size_t)n;
     }
-    return 0;
+    return done;
+}
+
+int file_write_all(int fd, const void *bytes, size_t len)
+{
+    return file_write_most(fd, bytes, len) == len ? 0 : -1;
 }
 
 /* Opens a new file with exactly `mode`; `flags` adds O_EXCL or O_TRUNC. */
@@ -110,15 +114,6 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
         return -1;
     }
     return file_sync_dir(dir, err);
-}
-
-int file_append(int dir, const char *name, const char *line, struct err *err)
-{
-    _cleanup_close_ int fd = openat(
-        dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (fd == -1 || file_write_all(fd, line, strlen(line)) == -1)
-        return err_errno(err, "cannot write '%s'", name);
-    return 0;
 }
 
 /* Bytes of the line that names a lock's holder, filled up with blanks so that one write replaces

@@ -1,5 +1,5 @@
 /*
- * Files that survive: read whole with a limit, replaced whole, appended to, locked.
+ * Files that survive: read whole with a limit, replaced whole, locked.
  *
  * file_replace() writes "<name>.new", syncs it, renames it over <name> and syncs the directory, so
  * a reader sees the old bytes or the new ones. Callers hold a lock that keeps them the only writer;
@@ -24,6 +24,8 @@ bool file_is_wrong(int error);
 
 /* All bytes, or -1 with errno. */
 int file_write_all(int fd, const void *bytes, size_t len);
+/* How many bytes could be written; errno says why it is less than len. */
+size_t file_write_most(int fd, const void *bytes, size_t len);
 
 /* Makes a new file with exactly this mode whatever the umask; EEXIST fails. Not synced. */
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
@@ -34,9 +36,6 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
 
 /* Makes the entries of a directory durable. Its error says: written, not known to be durable. */
 int file_sync_dir(int dir, struct err *err);
-
-/* Appends one line with one write; makes the file with 0600 where it is missing. */
-int file_append(int dir, const char *name, const char *line, struct err *err);
 
 /*
  * Locks (flock on a file that is never renamed or removed while in use; the kernel drops the lock

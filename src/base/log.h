@@ -2,10 +2,11 @@
  * Logs that do not grow without a limit: appended to, and renamed to <name>.1, .2, ... when they
  * reach a size. Several processes may append to one log; whoever finds it too large renames it
  * under a lock on the log itself. A log that cannot be written stops nobody: what is lost is
- * counted.
+ * counted. Who writes logs ignores SIGXFSZ.
  *
- * A log that is not lines but bytes can keep times beside it, in <name>.times: lines "<epoch ms>
- * <offset>\n", at most one a second, that say how long the log was then. They rotate together.
+ * A log that is not lines but bytes can keep times beside it, in <name>.times (<name>.1.times,
+ * ...): lines "<epoch ms> <offset>\n", at most one a second, that say how long the log was then.
+ * They rotate together.
  */
 #ifndef MAS_BASE_LOG_H
 #define MAS_BASE_LOG_H
@@ -16,14 +17,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define LOG_TIMES ".times" /* what stands behind a log's name for its times */
+
+enum { LOG_NAME_MAX = 80, LOG_TIMES_EVERY_MS = 1000 };
+
 struct log_limits {
-    off_t size; /* bytes; rotated before it grows beyond */
+    off_t size; /* bytes, not 0; rotated before it grows beyond */
     int keep; /* how many old ones */
 };
 
 struct log {
     int dir; /* not owned */
-    char name[80];
+    char name[LOG_NAME_MAX];
     struct log_limits limits;
     bool with_times;
     int fd, times; /* -1: closed, or could not be opened */

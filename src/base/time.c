@@ -82,9 +82,19 @@ bool time_parse_duration(const char *text, int *ret_ms)
     return true;
 }
 
-int64_t time_monotonic_ms(void)
+static int64_t clock_ms(clockid_t clock)
 {
     struct timespec ts;
-    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    (void)clock_gettime(clock, &ts);
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t time_monotonic_ms(void)
+{
+    return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t time_epoch_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
 }

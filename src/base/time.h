@@ -21,5 +21,7 @@ enum { TIME_DURATION_MAX_MS = 24 * 3600 * 1000 };
 bool time_parse_duration(const char *text, int *ret_ms);
 /* Milliseconds of the monotonic clock. */
 int64_t time_monotonic_ms(void);
+/* Milliseconds since 1970. */
+int64_t time_epoch_ms(void);
 
 #endif

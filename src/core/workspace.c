@@ -112,6 +112,8 @@ int workspace_save_config(int dir, const struct template *tmpl, struct err *err)
     return file_replace(dir, WORKSPACE_CONFIG, text.data, text.len, 0600, err);
 }
 
+const struct log_limits workspace_log_limits = {.size = 10 << 20, .keep = 3};
+
 void workspace_log(int dir, const char *fmt, ...)
 {
     _cleanup_str_ struct str line = STR_INIT;
@@ -126,10 +128,9 @@ void workspace_log(int dir, const char *fmt, ...)
     str_addf(&line, "%s ", now);
     str_add_visible(&line, text, strlen(text));
     str_addc(&line, '\n');
-    struct err ignored = ERR_INIT;
     _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
     if (logs != -1)
-        (void)file_append(logs, "session.log", line.data, &ignored);
+        log_line(logs, WORKSPACE_LOG, workspace_log_limits, line.data);
 }
 
 /* mkdir with exactly this mode; the descriptor or -1 with errno. */

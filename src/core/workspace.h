@@ -9,6 +9,7 @@
 #define MAS_CORE_WORKSPACE_H
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/tree.h"
 #include "core/root.h"
 #include "core/session.h"
@@ -25,6 +26,7 @@
 #define WORKSPACE_WORKFLOWS "workflows"
 #define WORKSPACE_RUN "run"
 #define WORKSPACE_LOGS "logs"
+#define WORKSPACE_LOG "session.log" /* in logs/ */
 
 /* Names in sessions/ that are no sessions: these and a whole id. */
 #define STAGING_PREFIX ".new-"
@@ -55,6 +57,8 @@ char *workspace_template_name(int dir);
 /* Replaces config.json by what a template says now. */
 int workspace_save_config(int dir, const struct template *tmpl, struct err *err);
 
+/* Of logs/session.log. */
+extern const struct log_limits workspace_log_limits;
 /* Appends "<time> <words>" to the session's log; a log that cannot be written stops nothing. */
 void workspace_log(int dir, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

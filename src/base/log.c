@@ -1,0 +1,192 @@
+#include "base/log.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A log's name, ".<number>" and LOG_TIMES. */
+enum { PART_NAME = LOG_NAME_MAX + 24 };
+
+/* The name of the log (n 0) or of an old one. */
+static void part_name(const struct log *log, int n, const char *suffix, char buf[PART_NAME])
+{
+    if (n == 0)
+        (void)snprintf(buf, PART_NAME, "%s%s", log->name, suffix);
+    else
+        (void)snprintf(buf, PART_NAME, "%s.%d%s", log->name, n, suffix);
+}
+
+/* Whether `fd` is what stands at the name; if it is, *ret_size is its size. */
+static bool is_current(const struct log *log, int fd, const char *suffix, off_t *ret_size)
+{
+    char name[PART_NAME];
+    struct stat here;
+    struct stat open;
+
+    part_name(log, 0, suffix, name);
+    if (fd == -1 || fstatat(log->dir, name, &here, AT_SYMLINK_NOFOLLOW) == -1 ||
+        fstat(fd, &open) == -1 || here.st_ino != open.st_ino || here.st_dev != open.st_dev)
+        return false;
+    *ret_size = open.st_size;
+    return true;
+}
+
+/* Makes *fd what stands at the name now: another process may have rotated, and the directory is
+ * open to the agent. Only a regular file will do. */
+static bool keep_open(const struct log *log, const char *suffix, int *fd, off_t *size)
+{
+    char name[PART_NAME];
+    struct stat st;
+
+    if (is_current(log, *fd, suffix, size))
+        return true;
+    fd_closep(fd);
+    part_name(log, 0, suffix, name);
+    *fd = openat(log->dir, name,
+                 O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (*fd == -1)
+        return false;
+    if (fstat(*fd, &st) == -1 || !S_ISREG(st.st_mode)) {
+        fd_closep(fd);
+        *fd = -1;
+        return false;
+    }
+    *size = st.st_size;
+    return true;
+}
+
+int log_open(struct log *log, int dir, const char *name, struct log_limits limits, bool with_times,
+             struct err *err)
+{
+    if (strlen(name) >= LOG_NAME_MAX)
+        return err_set(err, MAS_FAILED, "cannot open log '%s': its name is too long", name);
+    *log = (struct log)LOG_INIT;
+    log->dir = dir;
+    (void)snprintf(log->name, sizeof log->name, "%s", name);
+    log->limits = limits;
+    log->with_times = with_times;
+    (void)keep_open(log, "", &log->fd, &log->size);
+    return 0;
+}
+
+/* Renames each part to the next number and drops those beyond the limit. */
+static bool shift(const struct log *log, const char *suffix)
+{
+    char from[PART_NAME];
+    char to[PART_NAME];
+    int keep = log->limits.keep;
+    bool done = true;
+
+    for (int n = keep;; n++) { /* more may be there from when more were kept */
+        part_name(log, n, suffix, from);
+        if (unlinkat(log->dir, from, 0) == -1 && n > keep)
+            break;
+    }
+    for (int n = keep - 1; n >= 0; n--) {
+        part_name(log, n, suffix, from);
+        part_name(log, n + 1, suffix, to);
+        if (renameat(log->dir, from, log->dir, to) == -1 && n == 0)
+            done = false;
+    }
+    return done;
+}
+
+/* Never waits for the lock: somebody else rotates, or whoever may read the log holds it. */
+static bool rotate(struct log *log)
+{
+    off_t ignored;
+
+    if (flock(log->fd, LOCK_EX | LOCK_NB) == -1)
+        return false;
+    /* the lock is worth something on the file that has the name only */
+    bool done = is_current(log, log->fd, "", &ignored) && shift(log, "");
+    if (done && log->with_times)
+        (void)shift(log, LOG_TIMES);
+    (void)flock(log->fd, LOCK_UN);
+    return done;
+}
+
+/* Opens, and rotates where `more` bytes would not fit. */
+static bool prepare(struct log *log, off_t more)
+{
+    off_t size = log->limits.size;
+
+    if (!keep_open(log, "", &log->fd, &log->size))
+        return false;
+    bool full = log->size > 0 && (log->size > size - more || log->times_size > size / 2);
+    if (!full)
+        return true;
+    if (rotate(log))
+        return keep_open(log, "", &log->fd, &log->size);
+    /* somebody may have done it first; else there is some patience */
+    return keep_open(log, "", &log->fd, &log->size) && log->size < 2 * size;
+}
+
+/* Notes how long the log is, before more is written. */
+static void note_time(struct log *log)
+{
+    char line[64];
+    int64_t now = time_epoch_ms();
+    bool again = log->size == 0; /* times of bytes that are gone are no times */
+
+    if (!again && now >= log->last_ms && now - log->last_ms < LOG_TIMES_EVERY_MS)
+        return;
+    if (!keep_open(log, LOG_TIMES, &log->times, &log->times_size))
+        return;
+    if (again && log->times_size > 0 && ftruncate(log->times, 0) == 0)
+        log->times_size = 0;
+    int len = snprintf(line, sizeof line, "%lld %lld\n", (long long)now, (long long)log->size);
+    if (file_write_all(log->times, line, (size_t)len) == -1)
+        return;
+    log->times_size += len;
+    log->last_ms = now;
+}
+
+bool log_write(struct log *log, const char *bytes, size_t len)
+{
+    size_t most = (size_t)log->limits.size;
+
+    while (len > 0) {
+        size_t n = len < most ? len : most;
+        size_t done = 0;
+        if (prepare(log, (off_t)n)) {
+            if (log->with_times)
+                note_time(log);
+            done = file_write_most(log->fd, bytes, n);
+            log->size += (off_t)done;
+        }
+        bytes += done;
+        len -= done;
+        if (done < n) {
+            log->lost += len;
+            return false;
+        }
+    }
+    return true;
+}
+
+void log_close(struct log *log)
+{
+    fd_closep(&log->fd);
+    fd_closep(&log->times);
+    log->fd = -1;
+    log->times = -1;
+}
+
+void log_line(int dir, const char *name, struct log_limits limits, const char *line)
+{
+    struct log log = LOG_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (log_open(&log, dir, name, limits, false, &ignored) == 0)
+        (void)log_write(&log, line, strlen(line));
+    log_close(&log);
+}
