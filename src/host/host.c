@@ -1,170 +1,29 @@
 #include "host/host.h"
 
 #include "base/file.h"
-#include "base/id.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "base/str.h"
-#include "core/config.h"
+#include "base/time.h"
 #include "core/launch.h"
-#include "core/root.h"
-#include "core/session.h"
 #include "core/workspace.h"
+#include "host/parts.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
-/* These say something about the terminal that the agent is in, not about who started it. */
-static bool belongs_to_pane(const char *entry)
-{
-    static const char *const names[] = {
-        "TERM=", "TMUX=",         "TMUX_PANE=", "COLUMNS=",       "LINES=", "PWD=",
-        "MAS_",  "SESSION_NAME=", "UNIT_DIR=",  "WORKFLOWS_DIR=", "OLDPWD="};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_starts(entry, names[i]))
-            return true;
-    return false;
-}
-
-/* Replaces or adds one variable of a NULL-terminated environment. */
-static void set_variable(char ***env, const char *key, const char *value)
-{
-    _cleanup_free_ char *entry = mem_printf("%s=%s", key, value);
-    size_t len = strlen(key) + 1;
-
-    for (char **e = *env; e != NULL && *e != NULL; e++) {
-        if (strncmp(*e, entry, len) != 0)
-            continue;
-        free(*e);
-        *e = mem_dup(entry);
-        return;
-    }
-    strv_push(env, entry);
-}
-
-static const char *get_variable(char *const *env, const char *key)
-{
-    size_t len = strlen(key);
-    for (; env != NULL && *env != NULL; env++)
-        if (strncmp(*env, key, len) == 0 && (*env)[len] == '=')
-            return *env + len + 1;
-    return NULL;
-}
-
-/* The caller's variables, over them the pane's own. */
-static char **merge(char *const *callers)
-{
-    char **env = NULL;
-
-    for (char *const *e = callers; e != NULL && *e != NULL; e++)
-        if (!belongs_to_pane(*e))
-            strv_push(&env, *e);
-    for (char **e = environ; *e != NULL; e++)
-        if (callers == NULL || belongs_to_pane(*e))
-            strv_push(&env, *e);
-    return env;
-}
-
-/* `mas` can be called from inside by name, also when it was started by path. */
-static void put_on_path(char ***env)
-{
-    const char *path = get_variable(*env, "PATH");
-    _cleanup_free_ char *dir = path_exe_dir();
-    _cleanup_free_ char *exe = path_exe();
-    _cleanup_free_ char *found = path_find_program("mas", path, AT_FDCWD);
-    _cleanup_free_ char *real = found != NULL ? path_canonical(found) : NULL;
-
-    if (dir == NULL || (real != NULL && exe != NULL && strcmp(real, exe) == 0))
-        return;
-    _cleanup_free_ char *longer = mem_printf("%s:%s", dir, path != NULL ? path : "/usr/bin:/bin");
-    set_variable(env, "PATH", longer);
-}
-
-/* The pane's title, by the escape sequence that every program uses for it (OSC 2). */
-static void set_title(const struct agent *agent)
-{
-    _cleanup_free_ char *title = mem_printf("\033]2;%s %s\033\\", agent->id, agent->role);
-    (void)file_write_all(STDOUT_FILENO, title, strlen(title));
-}
-
-static int find_index(const struct team *team, const char *id, size_t *ret, struct err *err)
-{
-    const struct agent *agent = team_agent(team, id);
-    if (agent == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot start agent '%s': the team has none", id);
-    *ret = (size_t)(agent - team->agents);
-    return 0;
-}
-
-/* Everything a host works with; released as a whole. */
-struct host {
-    struct root root;
-    struct config config;
-    struct session session;
-    struct team team;
-    int dir;
-    char **env;
-};
-
-static void host_free(struct host *host)
-{
-    if (host->dir != -1)
-        (void)close(host->dir);
-    root_close(&host->root);
-    config_free(&host->config);
-    session_free(&host->session);
-    team_free(&host->team);
-    strv_free(host->env);
-}
-#define _cleanup_host_ __attribute__((cleanup(host_free)))
-
-static int load(struct host *host, const char *id, struct err *err)
-{
-    const char *root = getenv("MAS_ROOT");
-
-    if (root == NULL || !id_is_valid(id))
-        return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' is for mas itself");
-    if (root_open(root, &host->root, err) == -1 ||
-        config_load(&host->root, true, &host->config, err) == -1)
-        return -1;
-    host->dir = workspace_open(&host->root, id);
-    if (host->dir == -1)
-        return err_errno(err, "cannot open session '%s'", id);
-    return session_load(&host->root, host->dir, id, &host->session, err) == -1 ||
-                   workspace_load_team(host->dir, &host->team, err) == -1
-               ? -1
-               : 0;
-}
-
-static int prepare(struct host *host, size_t index, struct err *err)
-{
-    const struct agent *agent = &host->team.agents[index];
-    _cleanup_strv_ char **callers = NULL;
-    struct kv own = {.count = 0};
-
-    if (launch_take_env(host->dir, index, &callers, err) == -1)
-        return -1;
-    host->env = merge(callers);
-    session_env(&host->root, &host->session, &own);
-    for (size_t i = 0; i < own.count; i++)
-        set_variable(&host->env, own.pairs[i].key, own.pairs[i].value);
-    kv_free(&own);
-    set_variable(&host->env, "MAS_AGENT_ID", agent->id);
-    set_variable(&host->env, "MAS_AGENT_ROLE", agent->role);
-
-    _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, agent->id);
-    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, part);
-    _cleanup_close_ int unit = path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY);
-    if (unit == -1 || fchdir(unit) == -1)
-        return err_errno(err, "cannot enter '%s'", path);
-    set_variable(&host->env, "PWD", path);
-    return 0;
-}
+/* What the loop waits for, in the order of the poll set; clients follow. */
+enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_KEEPER, POLL_DOOR };
+enum { POLL_COUNT = POLL_DOOR + 1 + DOOR_CLIENTS_MAX };
 
 void host_flush_terminal(void)
 {
@@ -186,28 +45,284 @@ void host_flush_terminal(void)
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
 }
 
+void host_log(const struct host *host, const char *words)
+{
+    workspace_log(host->dir, "agent=%s %s", host->agent->id, words);
+}
+
+enum agent_state host_state(const struct host *host)
+{
+    return host->child.phase == CHILD_RUNS ? host->watcher.state : host->child.rest;
+}
+
+void host_fill_status(const struct host *host, struct agent_status *ret)
+{
+    const struct child *child = &host->child;
+    bool runs = child->phase == CHILD_RUNS;
+    int64_t until = child->restart_at - time_monotonic_ms();
+
+    *ret = (struct agent_status){
+        .state = host_state(host),
+        .since_ms = host->told.since_ms,
+        .output_ms = host->output_ms,
+        .restart_ms = child->restart_at != -1 ? time_epoch_ms() + until : 0,
+        .pid = runs ? child->pid : 0,
+        .host_pid = getpid(),
+        .exit_code = runs ? -1 : child->exit_code,
+        .signal = runs ? 0 : child->signal,
+        .restarts = child->restarts,
+        .queued = (int)host->delivery.count,
+        .log_lost = (int64_t)host->log.lost,
+        .title = (char *)(uintptr_t)host->watcher.title,
+        .note = (char *)(uintptr_t)(runs ? host->watcher.notice : child->note),
+    };
+    (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane);
+}
+
+void host_update(struct host *host)
+{
+    struct agent_status now;
+
+    host_fill_status(host, &now);
+    if (now.state != host->told.state || host->told.since_ms == 0)
+        host->told.since_ms = time_epoch_ms();
+    else if (now.pid == host->told.pid && now.queued == host->told.queued &&
+             now.restarts == host->told.restarts &&
+             (now.restart_ms != 0) == (host->told.restart_ms != 0))
+        return;
+    int64_t since = host->told.since_ms;
+    host->told = now;
+    host->told.since_ms = since;
+    for (size_t i = 0; i < host->door.count; i++)
+        host->door.clients[i].dirty = true;
+}
+
+/* Keeps a copy of the output, and says when that fails and how much was lost. */
+static void keep_log(struct host *host, const char *bytes, size_t len)
+{
+    bool kept = log_write(&host->log, bytes, len);
+
+    if (kept == !host->log_failed)
+        return;
+    host->log_failed = !kept;
+    _cleanup_free_ char *words =
+        kept ? mem_printf("its log lost %ju bytes of output", (uintmax_t)host->log.lost)
+             : mem_dup("its log cannot be written; the agent goes on");
+    host_log(host, words);
+}
+
+bool host_drain(struct host *host)
+{
+    const char *bytes = NULL;
+    size_t len = 0;
+    bool printed = false;
+
+    if (host->terminal.master == -1)
+        return true;
+    for (;;) {
+        if (!terminal_has_room(&host->terminal.to_pane))
+            terminal_write_pane(&host->terminal);
+        if (!terminal_has_room(&host->terminal.to_pane))
+            break;
+        len = terminal_read_agent(&host->terminal, &bytes);
+        if (len == 0)
+            break;
+        printed = true;
+        keep_log(host, bytes, len);
+        watcher_output(&host->watcher, bytes, len, time_monotonic_ms());
+        terminal_write_pane(&host->terminal);
+    }
+    if (printed)
+        host->output_ms = time_epoch_ms();
+    return terminal_has_room(&host->terminal.to_pane);
+}
+
+/* The pane or the whole team goes: the agent is ended, then this process. */
+static void leave(struct host *host, struct keeper_times times)
+{
+    bool first = !host->leaving;
+
+    host->leaving = true;
+    if (first || times.hangup_ms == 0)
+        child_end(host, times, 0, false);
+}
+
+static void take_signals(struct host *host)
+{
+    struct signalfd_siginfo info;
+    struct keeper_times times = child_times(host);
+
+    while (read(host->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGWINCH && host->terminal.master != -1)
+            terminal_resize(&host->terminal);
+        if (info.ssi_signo == SIGHUP)
+            leave(host, times);
+        if (info.ssi_signo == SIGTERM)
+            leave(host, (struct keeper_times){.terminate_ms = times.terminate_ms});
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0) /* keepers that have gone */
+        ;
+}
+
+/* Keys go to the agent; where none runs, they start it. */
+static void take_keys(struct host *host, int64_t now)
+{
+    const char *bytes = NULL;
+    size_t len = terminal_read_pane(&host->terminal, &bytes);
+
+    if (host->terminal.gone)
+        leave(host, child_times(host));
+    if (len == 0)
+        return;
+    if (host->child.phase == CHILD_RUNS) {
+        watcher_keys(&host->watcher, now);
+        return;
+    }
+    bool wanted = host->child.rest == AGENT_ASLEEP || memchr(bytes, '\r', len) != NULL;
+    terminal_drop_keys(&host->terminal);
+    if (wanted && host->child.phase == CHILD_NONE) {
+        host->child.failures = 0;
+        host->child.restarts += host->child.rest != AGENT_ASLEEP;
+        child_start(host, now);
+    }
+}
+
+static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now)
+{
+    const struct terminal *terminal = &host->terminal;
+    bool holds = delivery_holds_keys(host, now);
+    bool wants_keys = !terminal->gone && !holds && terminal_has_room(&terminal->to_agent);
+    bool to_agent = host->delivery.blocked || (!holds && !terminal_is_empty(&terminal->to_agent));
+    bool from_agent = !terminal->hung && terminal_has_room(&terminal->to_pane);
+
+    fds[POLL_SIGNALS] = (struct pollfd){.fd = host->signals, .events = POLLIN};
+    fds[POLL_PANE_IN] = (struct pollfd){.fd = wants_keys ? STDIN_FILENO : -1, .events = POLLIN};
+    fds[POLL_PANE_OUT] = (struct pollfd){
+        .fd = terminal_is_empty(&terminal->to_pane) ? -1 : STDOUT_FILENO, .events = POLLOUT};
+    fds[POLL_AGENT] =
+        (struct pollfd){.fd = from_agent || to_agent ? terminal->master : -1,
+                        .events = (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0))};
+    fds[POLL_KEEPER] =
+        (struct pollfd){.fd = host->child.gone ? -1 : host->child.keeper.fd, .events = POLLIN};
+    return POLL_DOOR + door_poll(host, &fds[POLL_DOOR]);
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a == -1 || (b != -1 && b < a) ? b : a;
+}
+
+/* Draws the conclusions of what has happened and of time. Returns when to do so again. */
+static int64_t settle(struct host *host, int64_t now)
+{
+    int64_t next = child_tick(host, now);
+
+    if (host->child.phase == CHILD_RUNS)
+        next = sooner(next, watcher_tick(&host->watcher, now));
+    next = sooner(next, delivery_run(host, now));
+    if (!delivery_holds_keys(host, now))
+        terminal_write_agent(&host->terminal);
+    host_update(host);
+    door_flush(host);
+    return next;
+}
+
+static int run_loop(struct host *host, struct err *err)
+{
+    struct pollfd fds[POLL_COUNT];
+
+    for (;;) {
+        int64_t now = time_monotonic_ms();
+        int64_t next = settle(host, now);
+        if (host->leaving && host->child.phase == CHILD_NONE)
+            return 0;
+        size_t count = fill_poll(host, fds, now);
+        int64_t wait = next == -1 ? -1 : next > now ? next - now : 0;
+        int n = poll(fds, count, (int)(wait > INT_MAX ? INT_MAX : wait));
+        if (n == -1 && errno != EINTR)
+            return err_errno(err, "cannot wait for agent '%s'", host->agent->id);
+        if (n <= 0)
+            continue;
+        now = time_monotonic_ms();
+        if (fds[POLL_AGENT].revents != 0)
+            (void)host_drain(host);
+        if (fds[POLL_PANE_OUT].revents != 0)
+            terminal_write_pane(&host->terminal);
+        if (fds[POLL_SIGNALS].revents != 0)
+            take_signals(host);
+        if (fds[POLL_KEEPER].revents != 0)
+            child_news(host, now);
+        if (fds[POLL_PANE_IN].revents != 0)
+            take_keys(host, now);
+        door_serve(host, &fds[POLL_DOOR], count - POLL_DOOR);
+    }
+}
+
+/* All signals that mean something come through a descriptor from here on. */
+static int take_over_signals(struct host *host, struct err *err)
+{
+    static const int wanted[] = {SIGHUP, SIGTERM, SIGCHLD, SIGWINCH};
+    sigset_t mask;
+
+    (void)sigemptyset(&mask);
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+        (void)sigaddset(&mask, wanted[i]);
+    (void)sigprocmask(SIG_BLOCK, &mask, NULL);
+    host->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    return host->signals == -1 ? err_errno(err, "cannot take signals") : 0;
+}
+
+static int open_log(struct host *host, struct err *err)
+{
+    char name[TEAM_WORD_MAX + 16];
+    int logs = path_open_dir(host->dir, WORKSPACE_LOGS);
+
+    (void)snprintf(name, sizeof name, "agent-%s.log", host->agent->id);
+    return log_open(&host->log, logs, name, workspace_log_limits, true, err);
+}
+
+/* What can be done only once the team stands. */
+static int begin(struct host *host, struct err *err)
+{
+    const char *pane = getenv("TMUX_PANE");
+
+    if (terminal_open(&host->terminal, err) == -1 || take_over_signals(host, err) == -1 ||
+        open_log(host, err) == -1)
+        return -1;
+    /* an agent whose keeper is killed becomes a child of this process */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)snprintf(host->pane, sizeof host->pane, "%s", pane != NULL ? pane : "");
+    host->child.rest = AGENT_ASLEEP;
+    if (launch_start(&host->config, &host->team, host->agent) == START_NOW ||
+        host->delivery.count > 0)
+        child_start(host, time_monotonic_ms());
+    else
+        terminal_print(&host->terminal, "the agent starts with its first message or key press");
+    return 0;
+}
+
 int host_run(const char *id, const char *agent_id, struct err *err)
 {
-    _cleanup_host_ struct host host = {.root = ROOT_INIT, .dir = -1};
-    _cleanup_strv_ char **argv = NULL;
-    const struct preset *preset = NULL;
-    size_t index = 0;
+    struct host *host = mem_alloc(sizeof *host);
 
-    if (load(&host, id, err) == -1 || find_index(&host.team, agent_id, &index, err) == -1 ||
-        prepare(&host, index, err) == -1)
-        return -1;
-    const struct agent *agent = &host.team.agents[index];
-    if (launch_command(&host.config, &host.team, agent, get_variable(host.env, "SHELL"), &argv,
-                       &preset, err) == -1)
-        return -1;
-    for (size_t i = 0; i < preset->env.count; i++)
-        set_variable(&host.env, preset->env.pairs[i].key, preset->env.pairs[i].value);
-    put_on_path(&host.env); /* behind the preset's variables, which may set PATH */
-    _cleanup_free_ char *program =
-        path_find_program(argv[0], get_variable(host.env, "PATH"), AT_FDCWD);
-    if (program == NULL)
-        return err_set(err, MAS_FAILED, "cannot start agent '%s': there is no program '%s'",
-                       agent->id, argv[0]);
-    set_title(agent);
-    return proc_exec(program, argv, host.env, err);
+    host->root = (struct root)ROOT_INIT;
+    host->dir = host->run = host->lock = host->signals = host->door.listener = -1;
+    host->terminal.master = host->terminal.slave = host->child.keeper.fd = -1;
+    host->child.restart_at = -1;
+    host->child.exit_code = -1;
+    host->log = (struct log)LOG_INIT;
+    int rc = start_prepare(host, id, agent_id, err);
+    if (rc == 0)
+        rc = begin(host, err);
+    if (rc == 0)
+        rc = run_loop(host, err);
+    door_close(host);
+    terminal_close(&host->terminal);
+    log_close(&host->log);
+    watcher_free(&host->watcher);
+    delivery_free(&host->delivery);
+    fd_closep(&host->signals);
+    start_release(host);
+    free(host);
+    return rc;
 }

@@ -1,0 +1,276 @@
+#include "host/parts.h"
+
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum {
+    STEADY_MS = 60000, /* a run so long forgives the failures before it */
+    AT_ONCE_MS = 5000, /* an end so soon is told with its last lines */
+    RESTART_MAX_MS = 60000,
+};
+
+struct keeper_times child_times(const struct host *host)
+{
+    return (struct keeper_times){.hangup_ms = config_seconds(&host->config, SETTING_HANGUP) * 1000,
+                                 .terminate_ms =
+                                     config_seconds(&host->config, SETTING_TERMINATE) * 1000};
+}
+
+void child_describe_end(const struct child *child, char *buf, size_t size)
+{
+    if (child->signal != 0)
+        (void)snprintf(buf, size, "%s by signal %d (%s)",
+                       child->rest == AGENT_CRASHED ? "was killed" : "ended", child->signal,
+                       strsignal(child->signal));
+    else if (child->exit_code >= 0)
+        (void)snprintf(buf, size, "exited with code %d", child->exit_code);
+    else
+        (void)snprintf(buf, size, "could not be started");
+}
+
+static void fail_start(struct host *host, const char *why)
+{
+    struct child *child = &host->child;
+    _cleanup_free_ char *words =
+        mem_printf("agent %s could not be started: %s; Enter tries again", host->agent->id, why);
+
+    fd_closep(&child->keeper.fd);
+    child->keeper.fd = -1;
+    child->phase = CHILD_NONE;
+    child->rest = AGENT_EXITED;
+    child->exit_code = -1;
+    child->signal = 0;
+    (void)snprintf(child->note, sizeof child->note, "%s", why);
+    terminal_disconnect(&host->terminal);
+    terminal_print(&host->terminal, words);
+    delivery_fail(host, why);
+    request_started(host, why);
+}
+
+/* The pane's title, until the agent sets its own. */
+static void set_title(struct host *host)
+{
+    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
+    terminal_title(&host->terminal, title);
+}
+
+void child_start(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    struct err err = ERR_INIT;
+    int slave = -1;
+
+    child->restart_at = -1;
+    child->stopped = false;
+    if (child->phase != CHILD_NONE) {
+        child->again = child->phase == CHILD_ENDS;
+        return;
+    }
+    child->again = false;
+    _cleanup_free_ char *program =
+        path_find_program(host->argv[0], start_variable(host->env, "PATH"), AT_FDCWD);
+    if (program == NULL) {
+        _cleanup_free_ char *why = mem_printf("there is no program '%s'", host->argv[0]);
+        fail_start(host, why);
+        return;
+    }
+    struct keeper_spec spec = {
+        .program = program, .argv = host->argv, .env = host->env, .times = child_times(host)};
+    if (terminal_connect(&host->terminal, &slave, &err) == -1 ||
+        keeper_start(&spec, slave, &child->keeper, &err) == -1) {
+        fail_start(host, err.text);
+        return;
+    }
+    set_title(host);
+    watcher_free(&host->watcher);
+    watcher_start(&host->watcher, host->preset, now);
+    child->phase = CHILD_RUNS;
+    child->pid = 0;
+    child->started = now;
+    child->asked = false;
+    child->delivered = false;
+    child->note[0] = '\0';
+}
+
+void child_end(struct host *host, struct keeper_times times, pid_t spare, bool again)
+{
+    struct child *child = &host->child;
+
+    child->restart_at = -1;
+    child->again = again;
+    if (child->phase == CHILD_NONE)
+        return;
+    child->asked = true;
+    child->phase = CHILD_ENDS;
+    keeper_end(&child->keeper, times, spare);
+}
+
+/* Says that an agent came to its end, and why, where that is not what somebody asked for. */
+static void note_end(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (!child->asked &&
+        (child->signal != 0 || child->exit_code != 0 || now - child->started < AT_ONCE_MS))
+        watcher_last_lines(&host->watcher, sizeof child->note - 1, &words);
+    (void)snprintf(child->note, sizeof child->note, "%s", str_text(&words));
+}
+
+/* Whether, and when, it is to come back by itself. */
+static void plan_restart(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    const struct preset *preset = host->preset;
+
+    if (now - child->started >= STEADY_MS || child->delivered)
+        child->failures = 0;
+    bool crashed = child->rest == AGENT_CRASHED && preset->restart_on_crash;
+    bool wanted = host->delivery.count > 0; /* somebody has written to it */
+    if (child->asked || host->leaving || (!crashed && !wanted))
+        return;
+    if (wanted && child->delivered) {
+        child->restart_at = now; /* it took one message and ended; the next one starts it */
+        return;
+    }
+    if (child->failures >= preset->restart_limit) {
+        delivery_fail(host, "the agent ends each time before it takes a message");
+        return;
+    }
+    int64_t delay = preset->restart_delay_ms;
+    for (int i = 0; i < child->failures && delay < RESTART_MAX_MS; i++)
+        delay *= 2;
+    child->failures++;
+    child->restart_at = now + (delay < RESTART_MAX_MS ? delay : RESTART_MAX_MS);
+}
+
+/* The agent itself has ended; its tree may not have. */
+static void take_end(struct host *host, int status, int64_t now)
+{
+    struct child *child = &host->child;
+    char how[96];
+
+    child->phase = CHILD_ENDS;
+    child->pid = 0;
+    child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    bool crashed = !child->asked && (child->signal != 0 ||
+                                     (child->exit_code != 0 && host->preset->restart_on_crash));
+    child->rest = crashed ? AGENT_CRASHED : AGENT_EXITED;
+    note_end(host, now);
+    child_describe_end(child, how, sizeof how);
+    host_log(host, how);
+    plan_restart(host, now);
+}
+
+/* Prints how it ended and what comes next. */
+static void print_end(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    _cleanup_str_ struct str words = STR_INIT;
+    char how[96];
+
+    child_describe_end(child, how, sizeof how);
+    str_addf(&words, "agent %s %s", host->agent->id, how);
+    if (child->restart_at != -1)
+        str_addf(&words, "; it starts again in %lld s, or with Enter",
+                 (long long)(child->restart_at - now + 999) / 1000);
+    else
+        str_add(&words, "; Enter starts it again");
+    terminal_print(&host->terminal, words.data);
+}
+
+/* Nothing of it is left: its last output is taken, and the pane is itself again. */
+static void finish(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+
+    child->phase = CHILD_NONE;
+    child->pid = 0;
+    delivery_interrupt(host);
+    terminal_disconnect(&host->terminal);
+    terminal_reset(&host->terminal);
+    set_title(host);
+    if (!child->again && !host->leaving)
+        print_end(host, now);
+    if (child->stopped)
+        delivery_fail(host, "the agent was stopped");
+    request_ended(host);
+    if (child->again && !host->leaving) {
+        child->restarts++;
+        child_start(host, now);
+    }
+}
+
+void child_news(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    struct keeper_report report;
+
+    for (;;) {
+        keeper_read(&child->keeper, &report);
+        switch (report.news) {
+        case KEEPER_NOTHING:
+            return;
+        case KEEPER_RUNS:
+            child->pid = report.pid;
+            request_started(host, NULL);
+            break;
+        case KEEPER_FAILED:
+            fail_start(host, strerror(report.status));
+            break;
+        case KEEPER_ENDED:
+            (void)host_drain(host); /* its last words, for the note */
+            take_end(host, report.status, now);
+            break;
+        case KEEPER_CLEAR:
+            child->clear = report;
+            break;
+        case KEEPER_GONE:
+        default:
+            child->gone = true;
+            return;
+        }
+    }
+}
+
+/* The keeper has gone: finishes once the pane has taken all that the agent printed. */
+static void tick_gone(struct host *host, int64_t now)
+{
+    enum { KILLED = SIGKILL }; /* a wait status: ended by this signal */
+    struct child *child = &host->child;
+
+    if (child->pid != 0) { /* it was killed, and what it kept is ours now */
+        keeper_sweep();
+        take_end(host, KILLED, now);
+    }
+    if (!host_drain(host))
+        return;
+    child->gone = false;
+    finish(host, now);
+}
+
+int64_t child_tick(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+
+    if (child->gone)
+        tick_gone(host, now);
+    if (child->restart_at == -1 || child->phase != CHILD_NONE)
+        return -1;
+    if (now < child->restart_at)
+        return child->restart_at;
+    child->restarts++;
+    child_start(host, now);
+    return -1;
+}

@@ -1,0 +1,192 @@
+#include "host/parts.h"
+
+#include "base/sock.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_CHUNK = 64 * 1024 };
+
+int door_open(struct host *host, struct err *err)
+{
+    char name[TEAM_WORD_MAX + 8];
+    (void)snprintf(name, sizeof name, "%s.sock", host->agent->id);
+    host->door.listener = sock_listen(host->run, name, err);
+    return host->door.listener == -1 ? -1 : 0;
+}
+
+static void client_free(struct client *client)
+{
+    (void)close(client->fd);
+    frames_free(&client->frames);
+    str_free(&client->out);
+}
+
+static void drop(struct door *door, size_t index)
+{
+    client_free(&door->clients[index]);
+    door->clients[index] = door->clients[--door->count];
+}
+
+void door_close(struct host *host)
+{
+    while (host->door.count > 0)
+        drop(&host->door, 0);
+    fd_closep(&host->door.listener);
+    host->door.listener = -1;
+}
+
+size_t door_poll(const struct host *host, struct pollfd *fds)
+{
+    const struct door *door = &host->door;
+    size_t n = 0;
+
+    fds[n++] = (struct pollfd){.fd = door->listener, .events = POLLIN};
+    for (size_t i = 0; i < door->count; i++) {
+        const struct client *client = &door->clients[i];
+        short events = client->sent < client->out.len ? POLLOUT : 0;
+        fds[n++] = (struct pollfd){.fd = client->fd, .events = (short)(events | POLLIN)};
+    }
+    return n;
+}
+
+void door_answer(struct client *client, const struct str *head)
+{
+    frame_add(&client->out, head, NULL, 0);
+}
+
+/* Makes room for one more by turning away the one that has waited longest without asking. */
+static bool make_room(struct door *door)
+{
+    if (door->count < DOOR_CLIENTS_MAX)
+        return true;
+    for (size_t i = 0; i < door->count; i++)
+        if (door->clients[i].kind == CLIENT_NEW) {
+            drop(door, i);
+            return true;
+        }
+    return false;
+}
+
+static void accept_all(struct door *door)
+{
+    pid_t peer = 0;
+    int fd;
+
+    while ((fd = sock_accept(door->listener, &peer)) != -1 || errno == EPERM) {
+        if (fd == -1)
+            continue;
+        if (!make_room(door)) {
+            (void)close(fd);
+            continue;
+        }
+        door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
+    }
+}
+
+/* Writes what it is to get. false: it has hung up. */
+static bool write_out(struct client *client)
+{
+    while (client->sent < client->out.len) {
+        ssize_t n = send(client->fd, client->out.data + client->sent,
+                         client->out.len - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return errno == EAGAIN;
+        client->sent += (size_t)n;
+    }
+    str_clear(&client->out);
+    client->sent = 0;
+    return client->kind != CLIENT_LEAVES;
+}
+
+void door_refuse(struct client *client, const struct err *err)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    json_open(&out, NULL, '{');
+    json_put_bool(&out, "ok", false);
+    json_put_int(&out, "code", err->code);
+    json_put(&out, "why", err->text);
+    if (err->hint[0] != '\0')
+        json_put(&out, "hint", err->hint);
+    json_close(&out, '}');
+    door_answer(client, &head);
+    client->kind = CLIENT_LEAVES;
+}
+
+/* Takes the one request of a connection; what comes behind it is not read. */
+static void take_frame(struct host *host, struct client *client)
+{
+    struct frame frame = {.head = NULL};
+    struct err err = ERR_INIT;
+
+    int got = frames_take(&client->frames, &frame, &err);
+    if (got == -1)
+        door_refuse(client, &err);
+    if (got != 1)
+        return;
+    request_take(host, client, &frame);
+    frame_free(&frame);
+    frames_free(&client->frames);
+}
+
+/* Reads what a client says. false: it has hung up. */
+static bool read_in(struct host *host, struct client *client)
+{
+    static char chunk[READ_CHUNK];
+
+    for (;;) {
+        ssize_t n = recv(client->fd, chunk, sizeof chunk, MSG_DONTWAIT);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return errno == EAGAIN;
+        if (n == 0)
+            return false;
+        if (client->kind != CLIENT_NEW)
+            return true; /* it has asked, and is to listen now */
+        frames_feed(&client->frames, chunk, (size_t)n);
+        take_frame(host, client);
+    }
+}
+
+void door_serve(struct host *host, const struct pollfd *fds, size_t count)
+{
+    struct door *door = &host->door;
+
+    for (size_t i = count; i-- > 1;) { /* from the end: dropping moves the last one */
+        struct client *client = &door->clients[i - 1];
+        short events = fds[i].revents;
+        if (events != 0 && (events & POLLOUT) == 0 && !read_in(host, client))
+            drop(door, i - 1);
+        else if ((events & POLLOUT) != 0 && !write_out(client))
+            drop(door, i - 1);
+    }
+    if (fds[0].revents != 0)
+        accept_all(door);
+}
+
+void door_flush(struct host *host)
+{
+    struct door *door = &host->door;
+
+    for (size_t i = door->count; i-- > 0;) {
+        struct client *client = &door->clients[i];
+        if (client->kind == CLIENT_WATCHES && client->dirty && client->out.len == 0) {
+            _cleanup_str_ struct str head = STR_INIT;
+            request_put_status(host, &head);
+            door_answer(client, &head);
+            client->dirty = false;
+        }
+        if (client->out.len > 0 && !write_out(client))
+            drop(door, i);
+    }
+}

@@ -1,0 +1,207 @@
+/*
+ * One host, whole; for src/host/ only. host.c owns it and runs the loop; the other files each keep
+ * one member and act on it when the loop says that something has happened:
+ *
+ *     start.c     what the agent is started with, read before the loop
+ *     child.c     the agent's process: its start, its end, and what comes after that
+ *     delivery.c  messages that wait to be typed
+ *     door.c      the socket: connections and their bytes
+ *     request.c   what they ask, and the answers
+ *
+ * There are no threads and nothing waits but the loop: each of them says when time alone is to wake
+ * it. Times are monotonic milliseconds unless a name says otherwise; -1 means never.
+ */
+#ifndef MAS_HOST_PARTS_H
+#define MAS_HOST_PARTS_H
+
+#include "base/frame.h"
+#include "base/log.h"
+#include "core/agent_status.h"
+#include "core/config.h"
+#include "core/preset.h"
+#include "core/root.h"
+#include "core/session.h"
+#include "core/team.h"
+#include "host/keeper.h"
+#include "host/terminal.h"
+#include "host/watcher.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum child_phase {
+    CHILD_NONE, /* nothing runs */
+    CHILD_RUNS,
+    CHILD_ENDS, /* the agent has ended or was told to; its tree is not clear yet */
+};
+
+struct child {
+    enum child_phase phase;
+    struct keeper keeper;
+    pid_t pid; /* of the agent, 0: none, or not told yet */
+    int64_t started;
+    bool gone; /* the keeper has ended, the pane has not taken all output */
+    bool asked; /* mas itself ends it */
+    bool again; /* start a new one as soon as this one's tree is clear */
+    bool stopped; /* by `mas stop`: nothing but a person starts it again */
+    bool delivered; /* this run took a message */
+    enum agent_state rest; /* its state while nothing runs */
+    int exit_code, signal; /* of the last run; -1, 0: not so */
+    int failures; /* ends in a row that count as such */
+    int restarts;
+    int64_t restart_at; /* -1: not by itself */
+    struct keeper_report clear; /* what the last end took */
+    char note[AGENT_NOTE_MAX];
+};
+
+struct message {
+    char *text;
+    size_t len;
+    bool enter;
+    char from[TEAM_WORD_MAX + 1]; /* "-": a person */
+};
+
+enum delivery_phase {
+    DELIVERY_NONE,
+    DELIVERY_TEXT, /* being written */
+    DELIVERY_SETTLE, /* until the agent has read it, so that Enter comes by itself */
+    DELIVERY_ENTER,
+};
+
+struct delivery {
+    struct message *queue; /* the first one is at work unless phase is NONE */
+    size_t count, bytes;
+    enum delivery_phase phase;
+    struct str out; /* the first one as it is written */
+    size_t sent;
+    int64_t settle_from, settle_until;
+    int64_t progress; /* when bytes were last taken */
+    bool blocked; /* the terminal takes nothing now */
+};
+
+enum { DOOR_CLIENTS_MAX = 64 };
+
+enum client_kind {
+    CLIENT_NEW, /* has not asked yet */
+    CLIENT_WATCHES,
+    CLIENT_RESTARTS, /* waits for the new process */
+    CLIENT_STOPS, /* waits for the end */
+    CLIENT_LEAVES, /* once its answer is written */
+};
+
+struct client {
+    int fd;
+    pid_t peer;
+    enum client_kind kind;
+    bool dirty; /* a watcher that is to be told, when it has read what it was told before */
+    struct frames frames;
+    struct str out;
+    size_t sent;
+};
+
+struct door {
+    int listener;
+    struct client clients[DOOR_CLIENTS_MAX];
+    size_t count;
+};
+
+struct host {
+    struct root root;
+    struct config config;
+    struct session session;
+    struct team team;
+    const struct agent *agent; /* of the team */
+    const struct preset *preset; /* of the config */
+    int dir, run, lock;
+    char **env, **argv;
+    char pane[24];
+    int signals;
+    bool leaving; /* the pane or the team ends: go when the child is clear */
+    struct terminal terminal;
+    struct child child;
+    struct watcher watcher;
+    struct delivery delivery;
+    struct door door;
+    struct log log;
+    bool log_failed;
+    int64_t output_ms; /* epoch, of the newest output */
+    struct agent_status told; /* what watchers know: state, pid, ... */
+};
+
+/* ---- start.c */
+/* Reads session, team, settings and preset, takes lock and socket, and the environment, for which
+ * it waits until the team stands. */
+int start_prepare(struct host *host, const char *id, const char *agent_id, struct err *err);
+/* Releases all that and what is in run/. */
+void start_release(struct host *host);
+/* A variable of an environment, or NULL. */
+const char *start_variable(char *const *env, const char *key);
+
+/* ---- host.c */
+/* Takes what the agent has printed by now. false: the pane has no room for the rest. */
+bool host_drain(struct host *host);
+/* The state as it is now, from child and watcher. */
+enum agent_state host_state(const struct host *host);
+/* Looks whether the state is another than watchers know, and tells them. */
+void host_update(struct host *host);
+void host_fill_status(const struct host *host, struct agent_status *ret);
+/* A line of the session's log about this agent. */
+void host_log(const struct host *host, const char *words);
+
+/* ---- child.c */
+/* Starts the agent, or has it started once the one before is clear. Says in the pane and in
+ * child.note why it could not. */
+void child_start(struct host *host, int64_t now);
+/* Ends it. `again`: to start it anew. */
+void child_end(struct host *host, struct keeper_times times, pid_t spare, bool again);
+/* The keeper has something to say. */
+void child_news(struct host *host, int64_t now);
+/* A restart that is due. Returns when to look again. */
+int64_t child_tick(struct host *host, int64_t now);
+/* How an end that nobody gave times for is done. */
+struct keeper_times child_times(const struct host *host);
+/* "exited with code 3" */
+void child_describe_end(const struct child *child, char *buf, size_t size);
+
+/* ---- delivery.c */
+enum { DELIVERY_COUNT_MAX = 256, DELIVERY_BYTES_MAX = 16 << 20 };
+/* Takes a message that was checked; false where the queue is full. */
+bool delivery_add(struct host *host, const char *text, size_t len, bool enter, const char *from);
+/* Why a message cannot be typed at the terminal as it is now, or NULL. */
+const char *delivery_refusal(const struct host *host, const char *text, size_t len);
+/* Types what can be typed. Returns when to go on without news from the terminal. */
+int64_t delivery_run(struct host *host, int64_t now);
+/* The agent has ended: what was half typed begins anew with the next one. */
+void delivery_interrupt(struct host *host);
+/* Gives up all that waits. */
+void delivery_fail(struct host *host, const char *why);
+/* true while keys of the pane are to wait, so that they do not fall into a message. */
+bool delivery_holds_keys(const struct host *host, int64_t now);
+void delivery_free(struct delivery *delivery);
+
+/* ---- door.c */
+int door_open(struct host *host, struct err *err);
+void door_close(struct host *host);
+/* Fills the poll set behind fds; returns how many there are now. */
+size_t door_poll(const struct host *host, struct pollfd *fds);
+/* Does what poll found for those entries. */
+void door_serve(struct host *host, const struct pollfd *fds, size_t count);
+/* Appends a frame to what a client is to get. */
+void door_answer(struct client *client, const struct str *head);
+/* Answers with an error, after which the connection ends. */
+void door_refuse(struct client *client, const struct err *err);
+/* Writes what clients are to get, as far as they read; tells watchers that are due. */
+void door_flush(struct host *host);
+
+/* ---- request.c */
+/* Answers one request. */
+void request_take(struct host *host, struct client *client, const struct frame *frame);
+void request_put_status(const struct host *host, struct str *head);
+/* Answer those who wait for a start (error NULL: it runs) or for an end. */
+void request_started(struct host *host, const char *error);
+void request_ended(struct host *host);
+
+#endif

@@ -1,0 +1,228 @@
+#include "host/parts.h"
+
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/message.h"
+#include "core/target.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+void request_put_status(const struct host *host, struct str *head)
+{
+    struct json_out out = {.to = head};
+    struct agent_status status;
+
+    host_fill_status(host, &status);
+    json_open(&out, NULL, '{');
+    json_put_bool(&out, "ok", true);
+    json_put(&out, "agent", host->agent->id);
+    agent_status_put(&status, &out);
+    json_close(&out, '}');
+}
+
+static void do_status(struct host *host, struct client *client, const struct frame *frame)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    (void)frame;
+    request_put_status(host, &head);
+    door_answer(client, &head);
+    client->kind = CLIENT_LEAVES;
+}
+
+static void do_watch(struct host *host, struct client *client, const struct frame *frame)
+{
+    (void)host;
+    (void)frame;
+    client->kind = CLIENT_WATCHES;
+    client->dirty = true;
+}
+
+/* Whether this agent may be sent this text by whoever says to be `from`. */
+static int check_message(const struct host *host, const char *from, const struct frame *frame,
+                         struct err *err)
+{
+    const char *id = host->agent->id;
+    const struct agent *sender = from != NULL ? team_agent(&host->team, from) : NULL;
+
+    if (from != NULL && sender == NULL)
+        return err_set(err, MAS_NOT_FOUND, "cannot send to agent '%s': the team has no agent '%s'",
+                       id, from);
+    if (target_check_rule(&host->team, sender, host->agent, err) == -1)
+        return -1;
+    const char *text = frame->body != NULL ? frame->body : "";
+    const char *why = message_check(text, frame->body_len);
+    if (why == NULL)
+        why = delivery_refusal(host, text, frame->body_len);
+    if (why != NULL)
+        return err_set(err, MAS_FAILED, "cannot send to agent '%s': it %s", id, why);
+    if (host->child.stopped || host->leaving) {
+        (void)err_set(err, MAS_CONFLICT, "cannot send to agent '%s': it was stopped", id);
+        return err_hint(err, "start it again with: mas restart SESSION %s", id);
+    }
+    return 0;
+}
+
+static void answer_send(struct host *host, struct client *client, bool delivered, bool wait)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    json_open(&out, NULL, '{');
+    json_put_bool(&out, "ok", true);
+    json_put(&out, "agent", host->agent->id);
+    json_put(&out, "outcome", delivered ? "delivered" : "queued");
+    json_close(&out, '}');
+    door_answer(client, &head);
+    client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
+    client->dirty = wait;
+}
+
+static void do_send(struct host *host, struct client *client, const struct frame *frame)
+{
+    const char *from = json_get_text(frame->head, "from");
+    bool enter = json_bool(json_get(frame->head, "enter"), true);
+    bool wait = json_bool(json_get(frame->head, "wait"), false);
+    struct err err = ERR_INIT;
+    int64_t now = time_monotonic_ms();
+
+    int rc = check_message(host, from, frame, &err);
+    if (rc == 0 && !delivery_add(host, frame->body != NULL ? frame->body : "", frame->body_len,
+                                 enter, from != NULL ? from : "-"))
+        rc = err_set(&err, MAS_CONFLICT, "cannot send to agent '%s': too many messages wait for it",
+                     host->agent->id);
+    if (rc == -1) {
+        _cleanup_free_ char *words =
+            mem_printf("send from=%s bytes=%zu outcome=refused: %s", from != NULL ? from : "-",
+                       frame->body_len, err.text);
+        host_log(host, words);
+        door_refuse(client, &err);
+        return;
+    }
+    if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
+        child_start(host, now);
+    size_t before = host->delivery.count;
+    (void)delivery_run(host, now);
+    if (before == 0) { /* it could not be started, and gave up what waits */
+        (void)err_set(&err, MAS_FAILED, "cannot send to agent '%s': %s", host->agent->id,
+                      host->child.note);
+        door_refuse(client, &err);
+        return;
+    }
+    bool typed = host->delivery.count == 0 || host->delivery.phase == DELIVERY_SETTLE;
+    answer_send(host, client, typed, wait);
+}
+
+static void do_restart(struct host *host, struct client *client, const struct frame *frame)
+{
+    (void)frame;
+    client->kind = CLIENT_RESTARTS;
+    host->child.failures = 0;
+    if (host->child.phase == CHILD_NONE) {
+        host->child.restarts += host->child.rest != AGENT_ASLEEP;
+        child_start(host, time_monotonic_ms());
+    } else {
+        child_end(host, child_times(host), 0, true);
+    }
+}
+
+/* A duration in a request, within what settings allow. */
+static int ask_ms(const struct frame *frame, const char *key, int fallback)
+{
+    enum { MOST_MS = 600 * 1000 };
+    int64_t ms = json_int(json_get(frame->head, key), fallback);
+    return ms < 0 || ms > MOST_MS ? fallback : (int)ms;
+}
+
+/* true if the process is of this host's agent: it stops the team that it is in. */
+static bool is_inside(pid_t pid)
+{
+    struct proc_id *ids = NULL;
+    size_t count = proc_descendants(0, &ids);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++)
+        found = found || ids[i].pid == pid;
+    free(ids);
+    return found;
+}
+
+static void do_stop(struct host *host, struct client *client, const struct frame *frame)
+{
+    struct keeper_times times = child_times(host);
+
+    times.hangup_ms = ask_ms(frame, "hangup", times.hangup_ms);
+    times.terminate_ms = ask_ms(frame, "terminate", times.terminate_ms);
+    client->kind = CLIENT_STOPS;
+    host->child.stopped = true;
+    host->child.clear = (struct keeper_report){.killed = 0};
+    bool runs = host->child.phase != CHILD_NONE;
+    child_end(host, times, runs && is_inside(client->peer) ? client->peer : 0, false);
+    if (!runs) {
+        delivery_fail(host, "the agent was stopped");
+        request_ended(host);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct host *host, struct client *client, const struct frame *frame);
+} requests[] = {
+    {"status", do_status},   {"watch", do_watch}, {"send", do_send},
+    {"restart", do_restart}, {"stop", do_stop},
+};
+
+void request_take(struct host *host, struct client *client, const struct frame *frame)
+{
+    const char *name = json_get_text(frame->head, "do");
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; name != NULL && i < ARRAY_LEN(requests); i++)
+        if (strcmp(name, requests[i].name) == 0) {
+            requests[i].run(host, client, frame);
+            return;
+        }
+    (void)err_set(&err, MAS_USAGE, "cannot answer '%s': there is no such request",
+                  name != NULL ? name : "");
+    door_refuse(client, &err);
+}
+
+void request_started(struct host *host, const char *error)
+{
+    for (size_t i = 0; i < host->door.count; i++) {
+        struct client *client = &host->door.clients[i];
+        struct err err = ERR_INIT;
+        if (client->kind != CLIENT_RESTARTS)
+            continue;
+        if (error == NULL) {
+            do_status(host, client, NULL);
+            continue;
+        }
+        (void)err_set(&err, MAS_FAILED, "cannot start agent '%s': %s", host->agent->id, error);
+        door_refuse(client, &err);
+    }
+}
+
+void request_ended(struct host *host)
+{
+    const struct keeper_report *clear = &host->child.clear;
+
+    for (size_t i = 0; i < host->door.count; i++) {
+        struct client *client = &host->door.clients[i];
+        _cleanup_str_ struct str head = STR_INIT;
+        struct json_out out = {.to = &head};
+        if (client->kind != CLIENT_STOPS)
+            continue;
+        json_open(&out, NULL, '{');
+        json_put_bool(&out, "ok", true);
+        json_put(&out, "agent", host->agent->id);
+        json_put_int(&out, "terminated", clear->terminated);
+        json_put_int(&out, "killed", clear->killed);
+        json_put(&out, "names", clear->names);
+        json_close(&out, '}');
+        door_answer(client, &head);
+        client->kind = CLIENT_LEAVES;
+    }
+}

@@ -1,0 +1,187 @@
+#include "host/parts.h"
+
+#include "base/file.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/launch.h"
+#include "core/workspace.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOCK_HOST_MS = 5000 }; /* for the host before, which is about to go */
+
+/* These say something about the terminal that the agent is in, not about who started it. */
+static bool belongs_to_pane(const char *entry)
+{
+    static const char *const names[] = {
+        "TERM=", "TMUX=",         "TMUX_PANE=", "COLUMNS=",       "LINES=", "PWD=",
+        "MAS_",  "SESSION_NAME=", "UNIT_DIR=",  "WORKFLOWS_DIR=", "OLDPWD="};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_starts(entry, names[i]))
+            return true;
+    return false;
+}
+
+/* Replaces or adds one variable of a NULL-terminated environment. */
+static void set_variable(char ***env, const char *key, const char *value)
+{
+    _cleanup_free_ char *entry = mem_printf("%s=%s", key, value);
+    size_t len = strlen(key) + 1;
+
+    for (char **e = *env; e != NULL && *e != NULL; e++) {
+        if (strncmp(*e, entry, len) != 0)
+            continue;
+        free(*e);
+        *e = mem_dup(entry);
+        return;
+    }
+    strv_push(env, entry);
+}
+
+const char *start_variable(char *const *env, const char *key)
+{
+    size_t len = strlen(key);
+    for (; env != NULL && *env != NULL; env++)
+        if (strncmp(*env, key, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
+    return NULL;
+}
+
+/* The caller's variables, over them the pane's own. */
+static char **merge(char *const *callers)
+{
+    char **env = NULL;
+
+    for (char *const *e = callers; e != NULL && *e != NULL; e++)
+        if (!belongs_to_pane(*e))
+            strv_push(&env, *e);
+    for (char **e = environ; *e != NULL; e++)
+        if (callers == NULL || belongs_to_pane(*e))
+            strv_push(&env, *e);
+    return env;
+}
+
+/* `mas` can be called from inside by name, also when it was started by path. */
+static void put_on_path(char ***env)
+{
+    const char *path = start_variable(*env, "PATH");
+    _cleanup_free_ char *dir = path_exe_dir();
+    _cleanup_free_ char *exe = path_exe();
+    _cleanup_free_ char *found = path_find_program("mas", path, AT_FDCWD);
+    _cleanup_free_ char *real = found != NULL ? path_canonical(found) : NULL;
+
+    if (dir == NULL || (real != NULL && exe != NULL && strcmp(real, exe) == 0))
+        return;
+    _cleanup_free_ char *longer = mem_printf("%s:%s", dir, path != NULL ? path : "/usr/bin:/bin");
+    set_variable(env, "PATH", longer);
+}
+
+static int load(struct host *host, const char *id, const char *agent_id, struct err *err)
+{
+    const char *root = getenv("MAS_ROOT");
+
+    if (root == NULL || !id_is_valid(id))
+        return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' is for mas itself");
+    if (root_open(root, &host->root, err) == -1 ||
+        config_load(&host->root, true, &host->config, err) == -1)
+        return -1;
+    host->dir = workspace_open(&host->root, id);
+    if (host->dir == -1)
+        return err_errno(err, "cannot open session '%s'", id);
+    if (session_load(&host->root, host->dir, id, &host->session, err) == -1 ||
+        workspace_load_team(host->dir, &host->team, err) == -1)
+        return -1;
+    host->agent = team_agent(&host->team, agent_id);
+    return host->agent != NULL ? 0
+                               : err_set(err, MAS_NOT_FOUND,
+                                         "cannot start agent '%s': the team has none", agent_id);
+}
+
+/* Lock and socket come before the environment is taken: once run/env is gone, every host of the
+ * team can be spoken to. */
+static int take_place(struct host *host, struct err *err)
+{
+    const char *id = host->agent->id;
+    _cleanup_free_ char *what = mem_printf("agent '%s'", id);
+    _cleanup_free_ char *name = mem_printf("%s.lock", id);
+
+    host->run = path_open_dir(host->dir, WORKSPACE_RUN);
+    if (host->run == -1)
+        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
+    if (file_lock(host->run, name, LOCK_HOST_MS, what, "host", &host->lock, err) == -1)
+        return -1;
+    return door_open(host, err);
+}
+
+static int take_environment(struct host *host, bool *ret_prompts, struct err *err)
+{
+    _cleanup_strv_ char **callers = NULL;
+    struct kv own = {.count = 0};
+    size_t index = (size_t)(host->agent - host->team.agents);
+
+    if (launch_take_env(host->dir, index, &callers, err) == -1)
+        return -1;
+    *ret_prompts = false;
+    host->env = merge(callers);
+    session_env(&host->root, &host->session, &own);
+    for (size_t i = 0; i < own.count; i++)
+        set_variable(&host->env, own.pairs[i].key, own.pairs[i].value);
+    kv_free(&own);
+    set_variable(&host->env, "MAS_AGENT_ID", host->agent->id);
+    set_variable(&host->env, "MAS_AGENT_ROLE", host->agent->role);
+    return 0;
+}
+
+/* Makes the agent's directory the present one: where its process starts, and what tmux shows. */
+static int enter_unit(struct host *host, struct err *err)
+{
+    _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, host->agent->id);
+    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, part);
+    _cleanup_close_ int unit = path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY);
+
+    if (unit == -1 || fchdir(unit) == -1)
+        return err_errno(err, "cannot enter '%s'", path);
+    set_variable(&host->env, "PWD", path);
+    return 0;
+}
+
+int start_prepare(struct host *host, const char *id, const char *agent_id, struct err *err)
+{
+    bool prompts = false;
+
+    if (load(host, id, agent_id, err) == -1 || take_place(host, err) == -1 ||
+        take_environment(host, &prompts, err) == -1 || enter_unit(host, err) == -1 ||
+        launch_command(&host->config, &host->team, host->agent, start_variable(host->env, "SHELL"),
+                       &host->argv, &host->preset, err) == -1)
+        return -1;
+    for (size_t i = 0; i < host->preset->env.count; i++)
+        set_variable(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
+    put_on_path(&host->env); /* behind the preset's variables, which may set PATH */
+    if (prompts && host->agent->prompt[0] != '\0')
+        (void)delivery_add(host, host->agent->prompt, strlen(host->agent->prompt), true, "-");
+    return 0;
+}
+
+void start_release(struct host *host)
+{
+    if (host->run != -1 && host->agent != NULL && host->lock != -1) {
+        _cleanup_free_ char *sock = mem_printf("%s.sock", host->agent->id);
+        _cleanup_free_ char *lock = mem_printf("%s.lock", host->agent->id);
+        (void)unlinkat(host->run, sock, 0);
+        (void)unlinkat(host->run, lock, 0);
+    }
+    fd_closep(&host->lock);
+    fd_closep(&host->run);
+    fd_closep(&host->dir);
+    root_close(&host->root);
+    config_free(&host->config);
+    session_free(&host->session);
+    team_free(&host->team);
+    strv_free(host->env);
+    strv_free(host->argv);
+}

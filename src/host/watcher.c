@@ -1,0 +1,305 @@
+#include "host/watcher.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_ECHO_MS = 1000, /* a bell so soon after a key answers that key */
+    LOOK_MS = 300, /* silence before the text is matched and a bell is believed */
+};
+
+/* Which pattern of the preset stands where in watcher.patterns. */
+enum {
+    PATTERN_READY,
+    PATTERN_WAITING,
+    PATTERN_TITLE_WORKING,
+    PATTERN_TITLE_IDLE,
+    PATTERN_TITLE_WAITING
+};
+
+static bool matches(const struct watcher *watcher, size_t which, const char *text)
+{
+    const struct pattern *pattern = &watcher->patterns[which];
+    return pattern->there && regexec(&pattern->regex, text, 0, NULL, 0) == 0;
+}
+
+void watcher_start(struct watcher *watcher, const struct preset *preset, int64_t now)
+{
+    const char *const texts[ARRAY_LEN(watcher->patterns)] = {
+        [PATTERN_READY] = preset->ready,
+        [PATTERN_WAITING] = preset->waiting,
+        [PATTERN_TITLE_WORKING] = preset->title_working,
+        [PATTERN_TITLE_IDLE] = preset->title_idle,
+        [PATTERN_TITLE_WAITING] = preset->title_waiting,
+    };
+
+    *watcher = (struct watcher){.preset = preset, .state = AGENT_STARTING, .started = now};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i][0] != '\0')
+            watcher->patterns[i].there =
+                regcomp(&watcher->patterns[i].regex, texts[i], REG_EXTENDED | REG_NOSUB) == 0;
+}
+
+void watcher_free(struct watcher *watcher)
+{
+    for (size_t i = 0; i < ARRAY_LEN(watcher->patterns); i++)
+        if (watcher->patterns[i].there)
+            regfree(&watcher->patterns[i].regex);
+    memset(watcher->patterns, 0, sizeof watcher->patterns);
+}
+
+/* Keeps the newest text. */
+static void add_text(struct watcher *watcher, const char *bytes, size_t len)
+{
+    if (len > WATCHER_TEXT_MAX / 2) {
+        bytes += len - WATCHER_TEXT_MAX / 2;
+        len = WATCHER_TEXT_MAX / 2;
+    }
+    if (watcher->text_len + len >= WATCHER_TEXT_MAX) { /* half of it goes, not a byte each time */
+        size_t keep = WATCHER_TEXT_MAX - 1 - WATCHER_TEXT_MAX / 2;
+        memmove(watcher->text, watcher->text + watcher->text_len - keep, keep);
+        watcher->text_len = keep;
+    }
+    memcpy(watcher->text + watcher->text_len, bytes, len);
+    watcher->text_len += len;
+    watcher->text[watcher->text_len] = '\0';
+}
+
+static void end_line(struct watcher *watcher)
+{
+    if (watcher->text_len > 0 && watcher->text[watcher->text_len - 1] != '\n')
+        add_text(watcher, "\n", 1);
+}
+
+static void set_ready(struct watcher *watcher)
+{
+    if (!watcher->ready && !watcher->patterns[PATTERN_READY].there)
+        watcher->ready = true;
+}
+
+/* The agent wants somebody's eye, unless this is how it answers a key. */
+static void ring(struct watcher *watcher, int64_t now)
+{
+    if (watcher->ready && (watcher->last_input == 0 || now - watcher->last_input > KEY_ECHO_MS))
+        watcher->attention = now;
+}
+
+static void copy_words(char *to, size_t size, const char *text, size_t len)
+{
+    size_t n = len < size ? len : size - 1;
+    memcpy(to, text, n);
+    to[n] = '\0';
+}
+
+static void set_title(struct watcher *watcher, const char *text, size_t len)
+{
+    copy_words(watcher->title, sizeof watcher->title, text, len);
+    if (matches(watcher, PATTERN_TITLE_WAITING, watcher->title))
+        watcher->claim = CLAIM_WAITING;
+    else if (matches(watcher, PATTERN_TITLE_WORKING, watcher->title))
+        watcher->claim = CLAIM_WORKING;
+    else if (matches(watcher, PATTERN_TITLE_IDLE, watcher->title))
+        watcher->claim = CLAIM_IDLE;
+    else if (watcher->claim == CLAIM_WAITING)
+        watcher->claim = CLAIM_NONE;
+}
+
+/* OSC 133: shell integration, https://gitlab.freedesktop.org/Per_Bothner/specifications */
+static void mark(struct watcher *watcher, char what)
+{
+    if (what == 'C')
+        watcher->claim = CLAIM_WORKING;
+    else if (what == 'A' || what == 'B' || what == 'D')
+        watcher->claim = CLAIM_IDLE;
+    if (what == 'B')
+        set_ready(watcher);
+}
+
+/* OSC 9;4;<state>: progress, of ConEmu; OSC 9;<text> and OSC 777;notify;<title>;<text>:
+ * notifications, of iTerm2 and urxvt. */
+static void take_osc(struct watcher *watcher, const char *text, size_t len, int64_t now)
+{
+    _cleanup_free_ char *osc = mem_dupn(text, len);
+
+    if (str_starts(osc, "0;") || str_starts(osc, "2;")) {
+        set_title(watcher, text + 2, len - 2);
+    } else if (str_starts(osc, "133;")) {
+        mark(watcher, osc[4]);
+    } else if (str_starts(osc, "9;4;")) {
+        watcher->claim = osc[4] == '1' || osc[4] == '3' ? CLAIM_WORKING : CLAIM_IDLE;
+    } else if (str_starts(osc, "9;")) {
+        copy_words(watcher->notice, sizeof watcher->notice, text + 2, len - 2);
+        ring(watcher, now);
+    } else if (str_starts(osc, "777;notify;")) {
+        copy_words(watcher->notice, sizeof watcher->notice, text + 11, len - 11);
+        ring(watcher, now);
+    }
+}
+
+static void take_csi(struct watcher *watcher, const struct vt_event *event)
+{
+    enum { BRACKETED_PASTE = 2004 };
+    static const char line_breaks[] = "ABEFHJdf"; /* they leave the line */
+
+    if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
+        for (size_t i = 0; i < event->param_count; i++)
+            if (event->params[i] == BRACKETED_PASTE) {
+                watcher->pastes = event->final == 'h';
+                set_ready(watcher);
+            }
+    } else if (event->prefix == 0 && strchr(line_breaks, event->final) != NULL) {
+        end_line(watcher);
+    } else if (event->prefix == 0 && event->final == 'C') {
+        add_text(watcher, " ", 1);
+    }
+}
+
+struct feeding {
+    struct watcher *watcher;
+    int64_t now;
+};
+
+static void take_event(const struct vt_event *event, void *arg)
+{
+    const struct feeding *feeding = arg;
+    struct watcher *watcher = feeding->watcher;
+
+    switch (event->kind) {
+    case VT_TEXT:
+        add_text(watcher, event->text, event->len);
+        break;
+    case VT_CONTROL:
+        if (event->final == '\a')
+            ring(watcher, feeding->now);
+        else if (event->final == '\n' || event->final == '\r')
+            end_line(watcher);
+        else if (event->final == '\t')
+            add_text(watcher, " ", 1);
+        break;
+    case VT_OSC:
+        take_osc(watcher, event->text, event->len, feeding->now);
+        break;
+    case VT_CSI:
+        take_csi(watcher, event);
+        break;
+    case VT_ESC:
+        if (event->final == 'c') /* reset */
+            watcher->pastes = false;
+        break;
+    case VT_STRING:
+    default:
+        break;
+    }
+}
+
+void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now)
+{
+    struct feeding feeding = {.watcher = watcher, .now = now};
+
+    watcher->printed = true;
+    watcher->last_output = now;
+    watcher->looked = false;
+    vt_feed(&watcher->vt, bytes, len, take_event, &feeding);
+    if (watcher->attention != 0 && now - watcher->attention > watcher->preset->idle_ms)
+        watcher->attention = 0; /* it went on by itself */
+}
+
+void watcher_keys(struct watcher *watcher, int64_t now)
+{
+    watcher->last_input = now;
+    watcher->attention = 0;
+    watcher->notice[0] = '\0';
+}
+
+void watcher_task(struct watcher *watcher, int64_t now)
+{
+    watcher->last_task = now;
+    watcher->attention = 0;
+    watcher->notice[0] = '\0';
+    watcher->looked = true; /* what it showed before is answered */
+    if (watcher->claim != CLAIM_WORKING)
+        watcher->claim = CLAIM_NONE;
+    watcher->state = AGENT_WORKING;
+}
+
+static int64_t newest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Whether it reads by now. Returns when that can change by time alone, -1: not. */
+static int64_t tick_ready(struct watcher *watcher, int64_t now)
+{
+    const struct preset *preset = watcher->preset;
+    bool has_pattern = watcher->patterns[PATTERN_READY].there;
+    int64_t limit = watcher->started + preset->ready_timeout_ms;
+    int64_t quiet = watcher->last_output + preset->ready_ms;
+
+    if (has_pattern && !watcher->looked) {
+        watcher->looked = true;
+        watcher->ready = matches(watcher, PATTERN_READY, watcher->text);
+    }
+    if (now >= limit || (!has_pattern && watcher->printed && now >= quiet))
+        watcher->ready = true;
+    if (watcher->ready) {
+        watcher->state = AGENT_WORKING; /* tick_state() knows better */
+        watcher->looked = false;
+        return -1;
+    }
+    return has_pattern || !watcher->printed || limit < quiet ? limit : quiet;
+}
+
+static int64_t tick_state(struct watcher *watcher, int64_t now)
+{
+    static const enum agent_state said[] = {[CLAIM_WORKING] = AGENT_WORKING,
+                                            [CLAIM_IDLE] = AGENT_IDLE,
+                                            [CLAIM_WAITING] = AGENT_WAITING};
+    int64_t last = newest(watcher->last_output, watcher->last_task);
+    int64_t look = last + (LOOK_MS < watcher->preset->idle_ms ? LOOK_MS : watcher->preset->idle_ms);
+    int64_t idle = last + watcher->preset->idle_ms;
+
+    if (now < look) {
+        if (watcher->claim != CLAIM_NONE)
+            watcher->state = said[watcher->claim];
+        else if (watcher->last_output > 0 && watcher->state != AGENT_WORKING &&
+                 watcher->attention == 0)
+            watcher->state = AGENT_WORKING;
+        return look;
+    }
+    if (!watcher->looked && watcher->attention == 0 &&
+        matches(watcher, PATTERN_WAITING, watcher->text))
+        watcher->attention = now;
+    watcher->looked = true;
+    if (watcher->attention != 0)
+        watcher->state = AGENT_WAITING;
+    else if (watcher->claim != CLAIM_NONE)
+        watcher->state = said[watcher->claim];
+    else if (now >= idle)
+        watcher->state = AGENT_IDLE;
+    else
+        return idle;
+    return -1;
+}
+
+int64_t watcher_tick(struct watcher *watcher, int64_t now)
+{
+    if (!watcher->ready) {
+        int64_t at = tick_ready(watcher, now);
+        if (!watcher->ready)
+            return at;
+    }
+    return tick_state(watcher, now);
+}
+
+void watcher_last_lines(const struct watcher *watcher, size_t max, struct str *to)
+{
+    const char *end = watcher->text + watcher->text_len;
+    const char *at = watcher->text_len > max ? end - max : watcher->text;
+
+    while (end > at && isspace((unsigned char)end[-1]))
+        end--;
+    while (at < end && at > watcher->text && at[-1] != '\n')
+        at++; /* whole lines */
+    str_addn(to, at, (size_t)(end - at));
+}
