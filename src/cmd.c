@@ -138,10 +138,13 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
         if (c == '?' || c == ':')
             return bad_option(call->cmd, c, argv, err);
         size_t place = find_place(call->cmd, &parser, c);
-        if (place >= parser.own)
+        if (place >= parser.own) {
             take_common(call, opt_at(call->cmd, &parser, place), ret_help);
-        else
-            call->values[place] = optarg != NULL ? optarg : "";
+            continue;
+        }
+        call->given = mem_room(call->given, call->given_count, sizeof *call->given);
+        call->given[call->given_count++] =
+            (struct given){.opt = &call->cmd->opts[place], .value = optarg != NULL ? optarg : ""};
     }
     call->operands = argv + optind;
     call->operand_count = argc - optind;
@@ -198,23 +201,26 @@ static int open_root(struct call *call, struct err *err)
     return config_load(&call->root, (flags & CMD_PRESETS) != 0, &call->config, err);
 }
 
+static int run(struct call *call, struct err *err)
+{
+    take_session(call);
+    if (check_operands(call, err) == -1 ||
+        ((call->cmd->flags & CMD_ROOT) != 0 && open_root(call, err) == -1))
+        return -1;
+    return call->cmd->run(call, err);
+}
+
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
 {
     struct call call = {.cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
     bool help = false;
 
-    if (parse(&call, argc, argv, &help, err) == -1)
-        return -1;
-    if (help) {
+    int rc = parse(&call, argc, argv, &help, err);
+    if (rc == 0 && help)
         cmd_print_help(cmd);
-        return 0;
-    }
-    take_session(&call);
-    int rc = check_operands(&call, err);
-    if (rc == 0 && (cmd->flags & CMD_ROOT) != 0)
-        rc = open_root(&call, err);
-    if (rc == 0)
-        rc = cmd->run(&call, err);
+    else if (rc == 0)
+        rc = run(&call, err);
+    free(call.given);
     config_free(&call.config);
     root_close(&call.root);
     return rc;
@@ -222,10 +228,19 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
 
 const char *call_opt(const struct call *call, const char *name)
 {
-    for (size_t i = 0; call->cmd->opts[i].name != NULL; i++)
-        if (strcmp(call->cmd->opts[i].name, name) == 0)
-            return call->values[i];
+    for (size_t i = call->given_count; i > 0; i--)
+        if (strcmp(call->given[i - 1].opt->name, name) == 0)
+            return call->given[i - 1].value;
     return NULL;
+}
+
+char **call_opts(const struct call *call, const char *name)
+{
+    char **values = NULL;
+    for (size_t i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i].opt->name, name) == 0)
+            strv_push(&values, call->given[i].value);
+    return values;
 }
 
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)

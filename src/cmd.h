@@ -68,7 +68,11 @@ enum { OPTS_MAX = 24 };
 
 struct call {
     const struct cmd *cmd;
-    const char *values[OPTS_MAX]; /* by place in cmd->opts; "" for one that takes nothing */
+    struct given { /* the command's own options, as they were given */
+        const struct opt *opt;
+        const char *value; /* "" for one that takes nothing */
+    } * given;
+    size_t given_count;
     char **operands; /* NULL-terminated, belongs to main */
     int operand_count;
     bool json;
@@ -92,8 +96,10 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
 void cmd_print_help(const struct cmd *cmd); /* NULL: the overview */
 
-/* The value of an option of this call: NULL where it was not given. */
+/* The value of an option of this call, the last one: NULL where it was not given. */
 const char *call_opt(const struct call *call, const char *name);
+/* All values of an option, in order; NULL where it was not given. Released with strv_free(). */
+char **call_opts(const struct call *call, const char *name);
 /* The id of the session that `text` means; NULL is a usage error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 

@@ -47,6 +47,32 @@ int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len
     return 0;
 }
 
+int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
+                     struct err *err)
+{
+    enum { STEP = 65536 };
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (;;) {
+        str_reserve(&text, STEP);
+        ssize_t n = read(fd, text.data + text.len, STEP);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return err_errno(err, "cannot read '%s'", name);
+        if (n == 0)
+            break;
+        text.len += (size_t)n;
+        text.data[text.len] = '\0';
+        if (text.len > max)
+            return err_set(err, MAS_FAILED, "cannot read '%s': it is larger than %zu bytes", name,
+                           max);
+    }
+    *ret_len = text.len;
+    *ret = str_steal(&text);
+    return 0;
+}
+
 bool file_is_wrong(int error)
 {
     return error == ENOENT || error == ELOOP || error == EINVAL || error == EFBIG;

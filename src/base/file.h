@@ -18,6 +18,11 @@
  * NUL-terminated and the caller's. -1 with errno kept as it was (ENOENT where it is missing). */
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err);
 
+/* Reads a descriptor (a pipe, a file that was opened by path) to its end, at most `max` bytes;
+ * `name` is for messages. NUL-terminated and the caller's. */
+int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
+                     struct err *err);
+
 /* true for an errno of file_read() that says that what is there is wrong (missing, a link, no
  * regular file, too large); any other may pass. */
 bool file_is_wrong(int error);

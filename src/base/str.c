@@ -430,6 +430,18 @@ int str_split_words(const char *text, char ***ret_words, struct err *err)
     return 0;
 }
 
+char **str_split_list(const char *text)
+{
+    _cleanup_free_ char *copy = mem_dup(text);
+    char **words = NULL;
+    char *save = NULL;
+
+    for (char *word = strtok_r(copy, ", \t", &save); word != NULL;
+         word = strtok_r(NULL, ", \t", &save))
+        strv_push(&words, word);
+    return words;
+}
+
 /* Vectors. */
 
 size_t strv_len(char *const *v)

@@ -53,6 +53,10 @@ void str_add_shell(struct str *s, const char *text, bool always);
  * unclosed quote is an error. ret_words is NULL-terminated; release it with strv_free(). */
 int str_split_words(const char *text, char ***ret_words, struct err *err);
 
+/* The words of a list, between commas and blanks; NULL where there are none. Released with
+ * strv_free(). */
+char **str_split_list(const char *text);
+
 /* NULL-terminated vectors of strings, all of them owned. */
 size_t strv_len(char *const *v);
 void strv_push(char ***v, const char *text); /* copies text; *v may be NULL */

@@ -2,11 +2,46 @@
 #include "cmd.h"
 #include "cmd/print.h"
 
+/* Called for each setting, and each variable that [env] sets. */
+typedef void each_fn(const char *key, const char *value, const char *origin, void *arg);
+
+static void each_setting(const struct config *config, each_fn *each, void *arg)
+{
+    char name[64];
+
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        each(setting_name((enum setting)i, name), config->settings[i].text,
+             config->settings[i].origin, arg);
+    for (size_t i = 0; i < config->env_count; i++) {
+        _cleanup_free_ char *key = mem_printf("env.set.%s", config->env[i].name);
+        each(key, config->env[i].value, config->env[i].origin, arg);
+    }
+}
+
+static void put_json(const char *key, const char *value, const char *origin, void *arg)
+{
+    struct json_out *out = arg;
+
+    json_open(out, NULL, '{');
+    json_put(out, "key", key);
+    json_put(out, "value", value);
+    json_put(out, "origin", origin);
+    json_close(out, '}');
+}
+
+static void put_row(const char *key, const char *value, const char *origin, void *arg)
+{
+    struct table *table = arg;
+
+    table_add(table, key, NULL);
+    table_add(table, value[0] != '\0' ? value : "-", NULL);
+    table_add(table, origin, NULL);
+}
+
 static void print_json(const struct call *call)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
-    char name[64];
 
     json_open(&out, NULL, '{');
     if (call->has_root) {
@@ -14,13 +49,7 @@ static void print_json(const struct call *call)
         json_put(&out, "rootOrigin", root_origin_name(call->origin));
     }
     json_open(&out, "settings", '[');
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "key", setting_name((enum setting)i, name));
-        json_put(&out, "value", call->config.settings[i].text);
-        json_put(&out, "origin", call->config.settings[i].origin);
-        json_close(&out, '}');
-    }
+    each_setting(&call->config, put_json, &out);
     json_close(&out, ']');
     json_close(&out, '}');
     print_line(&text);
@@ -30,7 +59,6 @@ static int run_config(struct call *call, struct err *err)
 {
     static const char *const heads[] = {"SETTING", "VALUE", "FROM"};
     struct table table = {.columns = ARRAY_LEN(heads)};
-    char name[64];
 
     (void)err;
     if (call->json) {
@@ -44,12 +72,7 @@ static int run_config(struct call *call, struct err *err)
         table_add(&table, call->root.path, NULL);
         table_add(&table, root_origin_name(call->origin), NULL);
     }
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
-        const char *value = call->config.settings[i].text;
-        table_add(&table, setting_name((enum setting)i, name), NULL);
-        table_add(&table, value[0] != '\0' ? value : "-", NULL);
-        table_add(&table, call->config.settings[i].origin, NULL);
-    }
+    each_setting(&call->config, put_row, &table);
     table_print(&table);
     table_free(&table);
     return 0;

@@ -10,6 +10,8 @@ static const struct opt opts[] = {
     {'n', "name", "NAME", "a name to call it by", OFFER_NONE},
     {'t', "template", "TEMPLATE", "the team to make", OFFER_TEMPLATE},
     {0, "agent", "PRESET", "how all agents of the team run", OFFER_PRESET},
+    {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},
+    {'p', "prompt", "AGENT=TEXT", "an agent's first message; may be repeated", OFFER_NONE},
     {0, "id", "UUID", "the session's id, instead of a random one", OFFER_NONE},
     {0, "mode", "MODE", "isolated, the only one that this version knows", OFFER_NONE},
     {0, "private", NULL, "share no memory with other sessions", OFFER_NONE},
@@ -60,12 +62,16 @@ static int run_new(struct call *call, struct err *err)
     _cleanup_session_ struct session session = SESSION_INIT;
     bool wants_attach = call_opt(call, "attach") != NULL;
     const char *mode = call_opt(call, "mode");
-    struct life life = {.root = &call->root, .config = &call->config};
+    _cleanup_strv_ char **prompts = call_opts(call, "prompt");
+    struct life_memory memory = {.needed = 0};
+    struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
     struct life_wish wish = {
         .name = call_opt(call, "name"),
         .template = call_opt(call, "template"),
         .preset = call_opt(call, "agent"),
         .id = call_opt(call, "id"),
+        .config = call_opt(call, "config"),
+        .prompts = prompts,
         .private = call_opt(call, "private") != NULL,
         .start = call_opt(call, "no-start") == NULL,
     };
@@ -81,6 +87,7 @@ static int run_new(struct call *call, struct err *err)
     progress_end();
     if (rc == -1)
         return -1;
+    warn_memory(&memory);
     return wants_attach ? attach(call, &session, err)
                         : print_session(call, &session, wish.start, err);
 }

@@ -107,6 +107,20 @@ void print_size(uint64_t bytes, char buf[16])
     (void)snprintf(buf, 16, unit == 0 || n >= 10 ? "%.0f%c" : "%.1f%c", n, units[unit]);
 }
 
+void warn_memory(const struct life_memory *memory)
+{
+    char needed[16];
+    char available[16];
+
+    if (memory->needed == 0 || memory->needed <= memory->available)
+        return;
+    print_size(memory->needed, needed);
+    print_size(memory->available, available);
+    err_warn("the agents are likely to take %s of memory, and %s is free; with start = demand "
+             "they start when they are spoken to",
+             needed, available);
+}
+
 void print_line(const struct str *s)
 {
     (void)fwrite(str_text(s), 1, s->len, stdout);

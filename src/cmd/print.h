@@ -30,6 +30,9 @@ const char *colour_dim(void);
 /* "1.5M" */
 void print_size(uint64_t bytes, char buf[16]);
 
+/* Says so where the agents that were started are likely to take more memory than there was. */
+void warn_memory(const struct life_memory *memory);
+
 struct call;
 struct survey;
 /* Prints one session of a survey whole, as `mas show` does; JSON where the call wants it. */

@@ -1,6 +1,7 @@
 #include "cmd/several.h"
 
 #include "base/str.h"
+#include "cmd/print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,8 @@ static size_t find_named(struct call *call, struct target **ret)
 
 int several_run(struct call *call, several_do *act, several_want *want, struct err *err)
 {
-    struct life life = {.root = &call->root, .config = &call->config};
+    struct life_memory memory = {.needed = 0};
+    struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
     struct target *targets = NULL;
     size_t count = 0;
     int rc = 0;
@@ -75,5 +77,6 @@ int several_run(struct call *call, several_do *act, several_want *want, struct e
         rc = -1;
     }
     free(targets);
+    warn_memory(&memory);
     return rc;
 }

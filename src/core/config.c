@@ -1,7 +1,10 @@
 #include "core/config.h"
 
 #include "base/ini.h"
+#include "base/number.h"
 #include "base/path.h"
+#include "base/time.h"
+#include "core/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SOCKET_PATH_MAX = 107, SECONDS_MAX = 600 };
+enum { SOCKET_PATH_MAX = 107, STOP_MAX_MS = 600 * 1000, LOG_KEEP_MAX = 1000 };
+
+#define LOG_SIZE_MIN UINT64_C(4096)
+#define LOG_SIZE_MAX (UINT64_C(1) << 40)
+
+/* In [env]: what goes before the name of a variable. */
+#define ENV_SET "set."
 
 /* A check returns NULL for a good value, else what a good one looks like. */
 typedef const char *check_fn(const char *value);
@@ -49,19 +58,40 @@ static const char *check_size(const char *v)
     return config_parse_size(v, &columns, &rows) ? NULL : "COLUMNSxROWS, from 10x3 to 1000x1000";
 }
 
-static long parse_seconds(const char *v)
+static const char *check_stop_time(const char *v)
 {
-    char *end = NULL;
-    errno = 0;
-    long n = v[0] >= '0' && v[0] <= '9' ? strtol(v, &end, 10) : -1;
-    if (n < 0 || errno != 0 || n > SECONDS_MAX)
-        return -1;
-    return *end == '\0' || strcmp(end, "s") == 0 ? n : -1;
+    static const struct unit units[] = {{"", 1000}, {"s", 1000}};
+    uint64_t ms;
+    return number_parse(v, units, ARRAY_LEN(units), STOP_MAX_MS, &ms)
+               ? NULL
+               : "a number of seconds from 0 to 600, such as 2s";
 }
 
-static const char *check_seconds(const char *v)
+static const char *check_log_size(const char *v)
 {
-    return parse_seconds(v) >= 0 ? NULL : "a number of seconds from 0 to 600, such as 2s";
+    uint64_t size;
+    return number_parse_size(v, LOG_SIZE_MAX, &size) && size >= LOG_SIZE_MIN
+               ? NULL
+               : "a size from 4K to 1T, such as 10M";
+}
+
+static bool parse_count(const char *v, uint64_t max, uint64_t *ret)
+{
+    return number_parse(v, (const struct unit[]){{"", 1}}, 1, max, ret);
+}
+
+static const char *check_log_keep(const char *v)
+{
+    uint64_t n;
+    return parse_count(v, LOG_KEEP_MAX, &n) ? NULL : "a number from 0 to 1000";
+}
+
+static const char *check_patterns(const char *v)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  "_*?[]!-, \t";
+    return strspn(v, allowed) == strlen(v) ? NULL
+                                           : "a list of patterns of names, such as AWS_* *_TOKEN";
 }
 
 static const struct setting_info {
@@ -82,10 +112,18 @@ static const struct setting_info {
                         "shared: all teams on one server; per-session: a server for each"},
     [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", check_size,
                       "columns x rows of a team's windows until somebody attaches"},
-    [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_seconds,
+    [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_stop_time,
                         "how long 'mas stop' waits after the hang-up before SIGTERM"},
-    [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_seconds,
+    [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_stop_time,
                            "how long 'mas stop' waits after SIGTERM before SIGKILL"},
+    [SETTING_LOG_SIZE] = {"log", "size", NULL, "10M", check_log_size,
+                          "a log of a session that would grow beyond this begins anew"},
+    [SETTING_LOG_KEEP] = {"log", "keep", NULL, "3", check_log_keep,
+                          "how many older ones of each log are kept"},
+    [SETTING_ENV_PASS] = {"env", "pass", NULL, "*", check_patterns,
+                          "which variables of whoever starts a team its agents get"},
+    [SETTING_ENV_REMOVE] = {"env", "remove", NULL, "", check_patterns,
+                            "which of these they do not get"},
 };
 
 bool config_parse_size(const char *text, int *ret_columns, int *ret_rows)
@@ -132,6 +170,31 @@ static int read_preset(struct config *config, const struct ini_line *line, struc
     return line->key == NULL ? 0 : preset_read(preset, line, err);
 }
 
+/* set.NAME of [env]; a later file replaces what an earlier one says. */
+static int read_env(struct config *config, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen(ENV_SET);
+    const char *wrong = env_check_name(name);
+    _cleanup_free_ char *entry = mem_printf("%s=", name);
+    size_t i = 0;
+
+    if (wrong == NULL && env_belongs_to_pane(entry))
+        wrong = "says something about the agent's own terminal";
+    if (wrong != NULL)
+        return ini_fail(line, err, "'%s' %s", name, wrong);
+    while (i < config->env_count && strcmp(config->env[i].name, name) != 0)
+        i++;
+    if (i == config->env_count) {
+        config->env = mem_grow(config->env, config->env_count + 1, sizeof *config->env);
+        config->env[config->env_count++] = (struct config_env){.name = mem_dup(name)};
+    }
+    free(config->env[i].value);
+    free(config->env[i].origin);
+    config->env[i].value = mem_dup(line->value);
+    config->env[i].origin = mem_printf("%s:%d", line->file, line->line);
+    return 0;
+}
+
 struct reader {
     struct config *config;
     bool only_presets; /* agents.ini */
@@ -143,6 +206,9 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
 
     if (str_starts(line->section, "preset "))
         return read_preset(reader->config, line, err);
+    if (!reader->only_presets && line->key != NULL && strcmp(line->section, "env") == 0 &&
+        str_starts(line->key, ENV_SET))
+        return read_env(reader->config, line, err);
     bool known = false;
     for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++) {
         if (strcmp(line->section, infos[i].section) != 0)
@@ -248,6 +314,12 @@ void config_free(struct config *config)
         free(config->settings[i].text);
         free(config->settings[i].origin);
     }
+    for (size_t i = 0; i < config->env_count; i++) {
+        free(config->env[i].name);
+        free(config->env[i].value);
+        free(config->env[i].origin);
+    }
+    free(config->env);
     for (size_t i = 0; i < config->preset_count; i++)
         preset_free(&config->presets[i]);
     free(config->presets);
@@ -259,9 +331,31 @@ const char *config_text(const struct config *config, enum setting setting)
     return config->settings[setting].text;
 }
 
-int config_seconds(const struct config *config, enum setting setting)
+int config_ms(const struct config *config, enum setting setting)
 {
-    return (int)parse_seconds(config->settings[setting].text);
+    int ms = 0;
+    (void)time_parse_duration(config->settings[setting].text, &ms);
+    return ms;
+}
+
+uint64_t config_bytes(const struct config *config, enum setting setting)
+{
+    uint64_t size = 0;
+    (void)number_parse_size(config->settings[setting].text, UINT64_MAX, &size);
+    return size;
+}
+
+int config_number(const struct config *config, enum setting setting)
+{
+    uint64_t n = 0;
+    (void)parse_count(config->settings[setting].text, INT_MAX, &n);
+    return (int)n;
+}
+
+struct log_limits config_log_limits(const struct config *config)
+{
+    return (struct log_limits){.size = (off_t)config_bytes(config, SETTING_LOG_SIZE),
+                               .keep = config_number(config, SETTING_LOG_KEEP)};
 }
 
 int config_override(struct config *config, enum setting setting, const char *value,
@@ -297,6 +391,7 @@ void config_write_defaults(struct str *to)
             str_addf(to, "\n[%s]\n", infos[i].section);
         str_addf(to, "; %s\n;%s = %s\n", infos[i].help, infos[i].key, infos[i].fallback);
     }
+    str_add(to, "; a variable that they get in any case\n;set.EDITOR = true\n");
     str_add(to,
             "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
             ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");

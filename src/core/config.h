@@ -9,12 +9,14 @@
 #define MAS_CORE_CONFIG_H
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "core/preset.h"
 #include "core/root.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum setting {
     SETTING_MODE, /* isolated or legacy */
@@ -23,8 +25,12 @@ enum setting {
     SETTING_SOCKET, /* "" (the user's own), a name, or an absolute path */
     SETTING_SERVER, /* shared or per-session */
     SETTING_SIZE, /* columns x rows of a new team's windows */
-    SETTING_HANGUP, /* seconds that `stop` gives processes after the hang-up */
-    SETTING_TERMINATE, /* seconds after SIGTERM, before SIGKILL */
+    SETTING_HANGUP, /* how long `stop` gives processes after the hang-up */
+    SETTING_TERMINATE, /* after SIGTERM, before SIGKILL */
+    SETTING_LOG_SIZE, /* bytes at which a log is rotated */
+    SETTING_LOG_KEEP, /* how many rotated ones are kept */
+    SETTING_ENV_PASS, /* patterns of variables that agents are handed */
+    SETTING_ENV_REMOVE, /* and of those among them that they are not */
     SETTING_COUNT
 };
 
@@ -33,6 +39,10 @@ struct config {
         char *text;
         char *origin; /* "built in", "MAS_TMUX_SOCKET", "/root/mas.ini:12", "--agent" */
     } settings[SETTING_COUNT];
+    struct config_env { /* set.NAME of [env] */
+        char *name, *value, *origin;
+    } * env;
+    size_t env_count;
     struct preset *presets;
     size_t preset_count;
 };
@@ -52,8 +62,12 @@ void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 
 const char *config_text(const struct config *config, enum setting setting);
-/* Seconds of a setting that is a time. */
-int config_seconds(const struct config *config, enum setting setting);
+/* Of a setting that is a time, in milliseconds; a size, in bytes; a number. */
+int config_ms(const struct config *config, enum setting setting);
+uint64_t config_bytes(const struct config *config, enum setting setting);
+int config_number(const struct config *config, enum setting setting);
+/* [log] size and keep. */
+struct log_limits config_log_limits(const struct config *config);
 /* Sets a value from the command line, checked like any other (MAS_USAGE). */
 int config_override(struct config *config, enum setting setting, const char *value,
                     const char *origin, struct err *err);

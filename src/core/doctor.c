@@ -158,6 +158,7 @@ static int rebuild_session(const struct doctor *doctor, int dir, const struct vi
     session.error = mem_dup("");
     session.mode = view->row.mode;
     session.private = true; /* not known any more: the careful side */
+    session.prompted = true; /* likewise: nobody is told twice */
     session.status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
     (void)time_parse(view->row.created, &session.created);
     session.activity = time(NULL);

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "core/env.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -13,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[] = "MASENV1\n";
+static const char magic[] = "MASENV2\n";
+static const char with_prompts[] = "prompts\n";
+static const char without_prompts[] = "-\n";
 
 /* In run/, which is opened by itself so that no link leads out. */
 #define ENV_FILE "env"
@@ -74,40 +77,84 @@ int launch_command(const struct config *config, const struct team *team, const s
     return 0;
 }
 
-int launch_check(const struct config *config, const struct team *team, struct err *err)
+static int check_program(const struct agent *agent, const struct preset *preset,
+                         const char *program, char *const *env, struct err *err)
 {
-    for (size_t i = 0; i < team->agent_count; i++) {
-        const struct agent *agent = &team->agents[i];
-        const struct preset *preset = NULL;
-        _cleanup_strv_ char **argv = NULL;
-        if (launch_command(config, team, agent, getenv("SHELL"), &argv, &preset, err) == -1)
-            return -1;
-        const char *search = kv_get(&preset->env, "PATH");
-        _cleanup_free_ char *path =
-            path_find_program(argv[0], search != NULL ? search : getenv("PATH"), AT_FDCWD);
-        /* a path without a leading slash is one in the agent's own directory: known only there */
-        if (path != NULL || (argv[0][0] != '/' && strchr(argv[0], '/') != NULL))
+    const char *search = kv_get(&preset->env, "PATH");
+    _cleanup_free_ char *path =
+        path_find_program(program, search != NULL ? search : env_get(env, "PATH"), AT_FDCWD);
+
+    /* a path without a leading slash is one in the agent's own directory: known only there */
+    if (path != NULL || (program[0] != '/' && strchr(program, '/') != NULL))
+        return 0;
+    (void)err_set(err, MAS_FAILED,
+                  "cannot start agent '%s': preset '%s' needs the program '%s', which is not "
+                  "there",
+                  agent->id, preset->name, program);
+    if (preset->install[0] != '\0')
+        return err_hint(err, "install it with: %s", preset->install);
+    return err_hint(err, "install it, or choose another preset with --agent");
+}
+
+static int check_variables(const struct agent *agent, const struct preset *preset, char *const *env,
+                           struct err *err)
+{
+    for (char **name = preset->needs_env; name != NULL && *name != NULL; name++) {
+        const char *value = kv_get(&preset->env, *name);
+        if (value == NULL)
+            value = env_get(env, *name);
+        if (value != NULL && value[0] != '\0')
             continue;
-        (void)err_set(err, MAS_FAILED,
-                      "cannot start agent '%s': preset '%s' needs the program '%s', which is not "
-                      "there",
-                      agent->id, preset->name, argv[0]);
-        if (preset->install[0] != '\0')
-            return err_hint(err, "install it with: %s", preset->install);
-        return err_hint(err, "install it, or choose another preset with --agent");
+        (void)err_set(
+            err, MAS_FAILED,
+            "cannot start agent '%s': preset '%s' needs the variable %s, which is not set",
+            agent->id, preset->name, *name);
+        return err_hint(err, "set it where mas is called, or in mas.ini: [env] set.%s = ...",
+                        *name);
     }
     return 0;
 }
 
-int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *err)
+int launch_check(const struct config *config, const struct team *team, struct err *err)
 {
+    _cleanup_strv_ char **env = env_handed_on(config);
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        const struct preset *preset = NULL;
+        _cleanup_strv_ char **argv = NULL;
+        if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
+            check_program(agent, preset, argv[0], env, err) == -1 ||
+            check_variables(agent, preset, env, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+uint64_t launch_memory(const struct config *config, const struct team *team, bool prompts)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        const struct preset *preset = config_preset(config, choose_preset(config, team, agent));
+        if (preset != NULL && (launch_start(config, team, agent) == START_NOW ||
+                               (prompts && agent->prompt[0] != '\0')))
+            sum += preset->memory;
+    }
+    return sum;
+}
+
+int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(wish->config);
     _cleanup_str_ struct str text = STR_INIT;
 
-    str_add(&text, magic);
-    for (size_t i = 0; i < team->agent_count; i++)
-        str_addc(&text, '.');
+    str_addf(&text, "%s%s", magic, wish->prompts ? with_prompts : without_prompts);
+    for (size_t i = 0; i < wish->team->agent_count; i++)
+        str_addc(&text, wish->wanted == NULL || wish->wanted[i] ? '.' : 'x');
     str_addc(&text, '\n');
-    for (char **e = environ; *e != NULL; e++)
+    for (char **e = env; *e != NULL; e++)
         str_addn(&text, *e, strlen(*e) + 1);
     if (text.len > ENV_FILE_MAX)
         return err_set(err, MAS_FAILED, "cannot start the team: its environment is too large");
@@ -166,11 +213,30 @@ static char **split_entries(const char *at, const char *end)
     return env;
 }
 
-int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err)
+/* Finds the marks and the flag in front of them; NULL where the text is no such file. */
+static char *find_marks(char *text, size_t len, size_t *ret_count, bool *ret_prompts)
+{
+    if (len < strlen(magic) || memcmp(text, magic, strlen(magic)) != 0)
+        return NULL;
+    char *flag = text + strlen(magic); /* file_read() puts a NUL at the end */
+    bool prompts = str_starts(flag, with_prompts);
+    if (!prompts && !str_starts(flag, without_prompts))
+        return NULL;
+    char *marks = flag + strlen(prompts ? with_prompts : without_prompts);
+    size_t count = strspn(marks, ".x");
+    if (marks[count] != '\n')
+        return NULL;
+    *ret_count = count;
+    *ret_prompts = prompts;
+    return marks;
+}
+
+int launch_take_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
-    size_t start = strlen(magic);
+    size_t count = 0;
+    bool prompts = false;
 
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     if (run == -1)
@@ -178,6 +244,7 @@ int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err)
     _cleanup_close_ int fd = open_locked(run);
     if (fd == -1 && errno == ENOENT) {
         *ret_env = NULL;
+        *ret_prompts = false;
         return 0;
     }
     if (fd == -1 && errno == ESTALE)
@@ -186,17 +253,16 @@ int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err)
         return err_errno(err, "cannot read '%s/%s'", WORKSPACE_RUN, ENV_FILE);
     if (file_read(run, ENV_FILE, ENV_FILE_MAX, &text, &len, err) == -1)
         return -1;
-    char *marks_end = len > start ? memchr(text + start, '\n', len - start) : NULL;
-    if (marks_end == NULL || !str_starts(text, magic) ||
-        index >= (size_t)(marks_end - text) - start)
+    char *marks = find_marks(text, len, &count, &prompts);
+    if (marks == NULL || index >= count)
         return err_set(err, MAS_DAMAGED, "cannot start: its %s/%s is damaged", WORKSPACE_RUN,
                        ENV_FILE);
-    char **env = split_entries(marks_end + 1, text + len);
-    text[start + index] = 'x';
-    if (memchr(text + start, '.', (size_t)(marks_end - text) - start) == NULL)
+    *ret_env = split_entries(marks + count + 1, text + len);
+    *ret_prompts = prompts && marks[index] == '.';
+    marks[index] = 'x';
+    if (memchr(marks, '.', count) == NULL)
         launch_drop_env(dir);
     else
-        (void)!pwrite(fd, "x", 1, (off_t)(start + index));
-    *ret_env = env;
+        (void)!pwrite(fd, "x", 1, marks + index - text);
     return 0;
 }

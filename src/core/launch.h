@@ -7,7 +7,8 @@
  * and marks that it has it; the last one removes the file. Where the team could not be built the
  * file is gone when the lock is, and no agent starts.
  *
- *     MASENV1\n  <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0 ...
+ *     MASENV2\n  prompts or -  \n  <count> marks, one byte an agent: '.' or 'x'  \n  KEY=value\0
+ * ...
  */
 #ifndef MAS_CORE_LAUNCH_H
 #define MAS_CORE_LAUNCH_H
@@ -17,7 +18,9 @@
 #include "core/root.h"
 #include "core/team.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { ENV_FILE_MAX = 8 << 20 };
 
@@ -31,19 +34,32 @@ int launch_command(const struct config *config, const struct team *team, const s
 enum start launch_start(const struct config *config, const struct team *team,
                         const struct agent *agent);
 
-/* Fails where an agent's preset does not exist (MAS_NOT_FOUND) or its program is not in PATH
- * (MAS_FAILED, with the program named and how to install it). */
+/* Fails where an agent's preset does not exist (MAS_NOT_FOUND), or its program is not in PATH or a
+ * variable that it needs is not set (MAS_FAILED, with what is missing and how to get it). Looks at
+ * the environment that the agents would be handed. */
 int launch_check(const struct config *config, const struct team *team, struct err *err);
+
+/* What the agents that would start now are likely to take, by their presets. Those of start =
+ * demand count only where `prompts` says that first messages are handed out and they have one. */
+uint64_t launch_memory(const struct config *config, const struct team *team, bool prompts);
+
+struct launch_env {
+    const struct config *config;
+    const struct team *team;
+    const bool *wanted; /* by the place in team->agents: who is to take it; NULL: all */
+    bool prompts; /* each agent is also given its first message */
+};
 
 /* Writes run/env in the workspace `dir` from this process's environment, locked; ret_fd holds the
  * lock, to be closed once the team stands. */
-int launch_write_env(int dir, const struct team *team, int *ret_fd, struct err *err);
+int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err);
 /* Removes it; for a team that could not be built. */
 void launch_drop_env(int dir);
 
 /* A host's share: waits for the lock, reads, marks agent number `index`. *ret_env is NULL where
- * there is no file: the host starts with the environment it has. MAS_CONFLICT where the team was
- * given up while the host waited. */
-int launch_take_env(int dir, size_t index, char ***ret_env, struct err *err);
+ * there is no file: the host starts with the environment it has. *ret_prompts says whether its
+ * agent is to be given its prompt now; never twice. MAS_CONFLICT where the team was given up while
+ * the host waited. */
+int launch_take_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err);
 
 #endif

@@ -1,10 +1,12 @@
 #include "core/life.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/path.h"
 #include "core/index.h"
 #include "core/launch.h"
 #include "core/life_parts.h"
+#include "core/prompts.h"
 #include "core/survey.h"
 #include "core/template.h"
 #include "core/tmux.h"
@@ -201,6 +203,23 @@ static void fill_session(const struct life_wish *wish, const char *template,
     session->stopped = wish->start ? 0 : session->created;
 }
 
+/* Finds out what is in the way of starting the team's agents. */
+static int check_start(const struct life *life, const struct team *team, bool prompts,
+                       struct err *err)
+{
+    _cleanup_free_ char *program = NULL;
+
+    if (launch_check(life->config, team, err) == -1 || tmux_program(&program, err) == -1)
+        return -1;
+    if (life->memory == NULL)
+        return 0;
+    uint64_t needed = launch_memory(life->config, team, prompts);
+    if (life->memory->needed == 0 && needed > 0)
+        life->memory->available = memory_available();
+    life->memory->needed += needed;
+    return 0;
+}
+
 static int name_conflict(const char *name, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another has that name", name);
@@ -255,8 +274,9 @@ static int finish_new(const struct life *life, struct session *session, const st
                       struct stage *stage, int *lock, int *env, struct err *err)
 {
     bool start = session->status == STATUS_ACTIVE;
+    struct launch_env wish = {.config = life->config, .team = team, .prompts = session->prompted};
 
-    if (start && launch_write_env(stage->dir, team, env, err) == -1)
+    if (start && launch_write_env(stage->dir, &wish, env, err) == -1)
         return -1;
     if (root_lock(life->root, lock, err) == -1 || settle(life, session, stage, err) == -1)
         return -1;
@@ -297,7 +317,6 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_stage_ struct stage stage = STAGE_INIT;
-    _cleanup_free_ char *program = NULL;
     _cleanup_close_ int lock = -1;
     _cleanup_close_ int env = -1;
     const char *name =
@@ -306,8 +325,12 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     if (check_wish(life, wish, err) == -1 || template_open(life->root, name, &tmpl, err) == -1)
         return -1;
     apply_preset(&tmpl.team, wish->preset);
-    if (wish->start &&
-        (launch_check(life->config, &tmpl.team, err) == -1 || tmux_program(&program, err) == -1))
+    if ((wish->config != NULL &&
+         prompts_from_file(wish->config, life->config, &tmpl.team, err) == -1) ||
+        prompts_from_words(wish->prompts, &tmpl.team, err) == -1)
+        return -1;
+    session.prompted = wish->start && team_has_prompts(&tmpl.team);
+    if (wish->start && check_start(life, &tmpl.team, session.prompted, err) == -1)
         return -1;
     if (wish->id != NULL)
         memcpy(session.id, wish->id, ID_TEXT);
@@ -332,8 +355,8 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     lock = -1;
     if (stage.others)
         (void)workspace_sweep(life->root, false, NULL, NULL);
-    workspace_log(stage.dir, "new template=%s agents=%zu%s", name, tmpl.team.agent_count,
-                  wish->start ? " started" : "");
+    workspace_log(stage.dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
+                  tmpl.team.agent_count, wish->start ? " started" : "");
     *ret = session;
     session = (struct session)SESSION_INIT;
     return 0;
@@ -353,14 +376,17 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_str_ struct str before = STR_INIT;
     _cleanup_close_ int env = -1;
-    _cleanup_free_ char *program = NULL;
 
     if (workspace_load_team(dir, &team, err) == -1) {
         (void)err_wrap(err, "cannot start session '%s'", session->id);
         return err_hint(err, "see what can be mended with: mas doctor");
     }
-    if (launch_check(life->config, &team, err) == -1 || tmux_program(&program, err) == -1 ||
-        tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
+    struct launch_env wish = {.config = life->config,
+                              .team = &team,
+                              .prompts = !session->prompted && team_has_prompts(&team)};
+    if (check_start(life, &team, wish.prompts, err) == -1)
+        return err_wrap(err, "cannot start session '%s'", session->id);
+    if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
     if (life_sweep(life, session->id, err) == -1) /* no agent runs twice */
         return -1;
@@ -369,10 +395,11 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     session->status = STATUS_ACTIVE;
     session->activity = time(NULL);
     session->stopped = 0;
+    session->prompted = session->prompted || wish.prompts;
     struct rise rise = {.session = session, .team = &team, .dir = dir};
-    if (launch_write_env(dir, &team, &env, err) == 0 && life_record(life, dir, session, err) == 0 &&
+    if (launch_write_env(dir, &wish, &env, err) == 0 && life_record(life, dir, session, err) == 0 &&
         bring_up(life, &rise, err) == 0) {
-        workspace_log(dir, "start agents=%zu", team.agent_count);
+        workspace_log(dir, config_log_limits(life->config), "start agents=%zu", team.agent_count);
         return 0;
     }
     launch_drop_env(dir);

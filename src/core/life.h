@@ -15,12 +15,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* What agents that are started now are likely to take, and what there was before; bytes. */
+struct life_memory {
+    uint64_t needed; /* sum over all sessions that were started */
+    uint64_t available; /* UINT64_MAX: not known */
+};
 
 struct life {
     const struct root *root;
     const struct config *config;
     tree_tick *tick; /* progress of a copy, and whether to give up; may be NULL */
     void *tick_arg;
+    struct life_memory *memory; /* told by new and start; may be NULL */
 };
 
 struct life_wish {
@@ -28,6 +36,8 @@ struct life_wish {
     const char *template; /* NULL: the setting's */
     const char *preset; /* for the whole team; NULL: each agent's own */
     const char *id; /* NULL: a random one */
+    const char *config; /* path of a file for prompts_from_file(); NULL: none */
+    char *const *prompts; /* words for prompts_from_words(); NULL: none */
     bool private;
     bool start;
 };

@@ -124,7 +124,7 @@ bool life_has_leftovers(const struct life *life, const char *id)
 
 static int hangup_ms(const struct life *life)
 {
-    return config_seconds(life->config, SETTING_HANGUP) * 1000;
+    return config_ms(life->config, SETTING_HANGUP);
 }
 
 /* Ends what is left of the team's processes; the hang-up has so much time left. `inside`: this
@@ -136,7 +136,7 @@ static int sweep_processes(const struct life *life, const char *id, bool inside,
         int sig; /* 0: only wait */
         int wait_ms;
     } steps[] = {{0, hangup_ms},
-                 {SIGTERM, config_seconds(life->config, SETTING_TERMINATE) * 1000},
+                 {SIGTERM, config_ms(life->config, SETTING_TERMINATE)},
                  {SIGKILL, KILL_WAIT_MS},
                  {SIGKILL, KILL_WAIT_MS}, /* what was forked while the others were killed */
                  {SIGKILL, KILL_WAIT_MS}};
@@ -230,7 +230,8 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (rc == 0) {
         launch_drop_env(dir);
         tmux_drop_own_server(session->tmux_socket, session->tmux_name);
-        workspace_log(dir, "stop terminated=%zu killed=%zu", end->terminated, end->killed);
+        workspace_log(dir, config_log_limits(life->config), "stop terminated=%zu killed=%zu",
+                      end->terminated, end->killed);
     } else if (!end->down) {
         life_take_back(life, dir, session->id, &before);
     }

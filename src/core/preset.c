@@ -100,16 +100,13 @@ static const char *take_size(const char *value, void *to)
 static const char *take_names(const char *value, void *to)
 {
     char ***names = to;
-    _cleanup_strv_ char **found = NULL;
-    _cleanup_free_ char *copy = mem_dup(value);
-    char *save = NULL;
+    _cleanup_strv_ char **found = str_split_list(value);
 
-    for (char *name = strtok_r(copy, ", \t", &save); name != NULL;
-         name = strtok_r(NULL, ", \t", &save)) {
-        if (!env_is_name(name) || strv_len(found) == PRESET_NEEDS_MAX)
+    if (strv_len(found) > PRESET_NEEDS_MAX)
+        return "a list of at most 32 names of environment variables";
+    for (char **name = found; name != NULL && *name != NULL; name++)
+        if (!env_is_name(*name))
             return "a list of at most 32 names of environment variables";
-        strv_push(&found, name);
-    }
     strv_free(*names);
     *names = found;
     found = NULL;

@@ -106,6 +106,8 @@ void session_format(const struct root *root, const struct session *session, stru
     kv_add(to, "MODE", mode_names[session->mode]);
     kv_add(to, "TEMPLATE", session->template);
     kv_add(to, "PRIVATE", session->private ? "yes" : "no");
+    if (session->prompted)
+        kv_add(to, "PROMPTED", "yes");
     kv_add(to, "SESSION_DIR", dir);
     kv_add(to, "UNIT_DIR", unit);
     kv_add(to, "WORKFLOWS_DIR", workflows);
@@ -140,23 +142,34 @@ static int take_time(struct kv *kv, const char *key, bool required, time_t *ret,
     return 0;
 }
 
+/* yes or no; no where it is missing. */
+static int take_bool(struct kv *kv, const char *key, bool *ret, struct err *err)
+{
+    _cleanup_free_ char *value = NULL;
+    if (take(kv, key, false, &value, err) == -1)
+        return -1;
+    bool yes = strcmp(value, "yes") == 0;
+    if (!yes && value[0] != '\0' && strcmp(value, "no") != 0)
+        return err_set(err, MAS_DAMAGED, "%s is not yes or no", key);
+    *ret = yes;
+    return 0;
+}
+
 static int take_status(struct kv *kv, struct session *session, struct err *err)
 {
     _cleanup_free_ char *status = NULL;
     _cleanup_free_ char *mode = NULL;
-    _cleanup_free_ char *private = NULL;
 
-    if (take(kv, "STATUS", true, &status, err) == -1 || take(kv, "MODE", false, &mode, err) == -1 ||
-        take(kv, "PRIVATE", false, &private, err) == -1)
+    if (take(kv, "STATUS", true, &status, err) == -1 || take(kv, "MODE", false, &mode, err) == -1)
         return -1;
     if (!status_parse(status, &session->status))
         return err_set(err, MAS_DAMAGED, "STATUS is not active, stopped or error");
     if (mode[0] != '\0' && !mode_parse(mode, &session->mode))
         return err_set(err, MAS_DAMAGED, "MODE is not isolated or legacy");
-    if (private[0] != '\0' && strcmp(private, "yes") != 0 && strcmp(private, "no") != 0)
-        return err_set(err, MAS_DAMAGED, "PRIVATE is not yes or no");
-    session->private = strcmp(private, "yes") == 0;
-    return 0;
+    return take_bool(kv, "PRIVATE", &session->private, err) == -1 ||
+                   take_bool(kv, "PROMPTED", &session->prompted, err) == -1
+               ? -1
+               : 0;
 }
 
 /* Takes the paths out; they are only compared with what they must be. */

@@ -29,6 +29,7 @@ struct session {
     enum mode mode;
     enum status status;
     bool private;
+    bool prompted; /* its agents have been handed their first messages */
     time_t created;
     time_t activity;
     time_t stopped; /* 0: never */

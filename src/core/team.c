@@ -35,13 +35,11 @@ int team_rank_parse(const char *text, enum rank *ret)
 int team_reach_parse(const char *text, unsigned *ret)
 {
     unsigned set = 0;
-    _cleanup_free_ char *copy = mem_dup(text);
-    char *save = NULL;
+    _cleanup_strv_ char **words = str_split_list(text);
 
-    for (char *word = strtok_r(copy, ", \t", &save); word != NULL;
-         word = strtok_r(NULL, ", \t", &save)) {
+    for (char **word = words; word != NULL && *word != NULL; word++) {
         size_t i = 0;
-        while (i < ARRAY_LEN(reaches) && strcmp(word, reaches[i].name) != 0)
+        while (i < ARRAY_LEN(reaches) && strcmp(*word, reaches[i].name) != 0)
             i++;
         if (i == ARRAY_LEN(reaches))
             return -1;
@@ -186,6 +184,14 @@ const struct agent *team_agent(const struct team *team, const char *id)
     return NULL;
 }
 
+bool team_has_prompts(const struct team *team)
+{
+    for (size_t i = 0; i < team->agent_count; i++)
+        if (team->agents[i].prompt[0] != '\0')
+            return true;
+    return false;
+}
+
 void team_put_json(const struct team *team, struct json_out *out)
 {
     json_put(out, "description", team->description);
@@ -262,9 +268,9 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
         (agent->role != NULL && team_check_role(agent->role) != NULL) ||
         take_text(node, "group", TEAM_WORD_MAX, &agent->group) == -1 ||
         take_text(node, "preset", TEAM_WORD_MAX, &agent->preset) == -1 ||
-        take_text(node, "model", 256, &agent->model) == -1 ||
-        take_text(node, "command", 8192, &agent->command) == -1 ||
-        take_text(node, "system", 65536, &agent->system) == -1 ||
+        take_text(node, "model", TEAM_MODEL_MAX, &agent->model) == -1 ||
+        take_text(node, "command", TEAM_COMMAND_MAX, &agent->command) == -1 ||
+        take_text(node, "system", TEAM_SYSTEM_MAX, &agent->system) == -1 ||
         take_text(node, "prompt", MESSAGE_MAX, &agent->prompt) == -1 ||
         (agent->prompt != NULL && message_check(agent->prompt, strlen(agent->prompt)) != NULL) ||
         take_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||

@@ -12,9 +12,17 @@
 #include "base/str.h"
 #include "core/preset.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { TEAM_AGENTS_MAX = 256, TEAM_WINDOWS_MAX = 64, TEAM_WORD_MAX = 32, TEAM_ROLE_MAX = 64 };
+enum { TEAM_AGENTS_MAX = 256, TEAM_WINDOWS_MAX = 64 };
+enum { /* bytes */
+       TEAM_WORD_MAX = 32,
+       TEAM_ROLE_MAX = 64,
+       TEAM_MODEL_MAX = 256,
+       TEAM_COMMAND_MAX = 8192,
+       TEAM_SYSTEM_MAX = 65536
+};
 
 enum rank { RANK_META, RANK_MANAGER, RANK_WORKER, RANK_COUNT };
 
@@ -77,6 +85,8 @@ void team_free(struct team *team);
 
 /* NULL where there is none of that id. */
 const struct agent *team_agent(const struct team *team, const char *id);
+/* true if an agent has a first message. */
+bool team_has_prompts(const struct team *team);
 const char *rank_name(enum rank rank);
 /* Appends the words of a set of enum reach, "manager, unit"; nothing where it is empty. */
 void team_add_reach(struct str *to, unsigned set);

@@ -66,12 +66,11 @@ static int read_window(struct reader *reader, const struct ini_line *line, struc
     }
     if (strcmp(line->key, "agents") != 0)
         return ini_fail(line, err, "there is no such key in a window");
-    _cleanup_free_ char *copy = mem_dup(line->value);
-    char *save = NULL;
-    for (char *id = strtok_r(copy, ", \t", &save); id != NULL; id = strtok_r(NULL, ", \t", &save)) {
+    _cleanup_strv_ char **ids = str_split_list(line->value);
+    for (char **id = ids; id != NULL && *id != NULL; id++) {
         reader->places = mem_grow(reader->places, reader->place_count + 1, sizeof *reader->places);
-        reader->places[reader->place_count++] =
-            (struct place){.window = team->window_count - 1, .id = mem_dup(id), .line = line->line};
+        reader->places[reader->place_count++] = (struct place){
+            .window = team->window_count - 1, .id = mem_dup(*id), .line = line->line};
     }
     return 0;
 }
@@ -104,8 +103,9 @@ static int read_agent(struct reader *reader, const struct ini_line *line, struct
     if (strcmp(line->key, "preset") == 0)
         return set_word(&agent->preset, line, err);
     if (strcmp(line->key, "model") == 0)
-        return strlen(line->value) <= 256 ? set_text(&agent->model, line, err)
-                                          : ini_fail(line, err, "it is longer than 256 bytes");
+        return strlen(line->value) <= TEAM_MODEL_MAX
+                   ? set_text(&agent->model, line, err)
+                   : ini_fail(line, err, "it is longer than 256 bytes");
     if (strcmp(line->key, "command") == 0)
         return set_text(&agent->command, line, err);
     if (strcmp(line->key, "system") == 0)

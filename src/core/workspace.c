@@ -86,7 +86,8 @@ char *workspace_template_name(int dir)
     return mem_dup(json_get_text(json, "template"));
 }
 
-static void format_config(const struct template *tmpl, struct str *to)
+/* Fails where it would be more than a reader takes. */
+static int format_config(const struct template *tmpl, struct str *to, struct err *err)
 {
     struct json_out out = {.to = to};
 
@@ -96,25 +97,23 @@ static void format_config(const struct template *tmpl, struct str *to)
     team_put_json(&tmpl->team, &out);
     json_close(&out, '}');
     str_addc(to, '\n');
-}
-
-static int create_config(int dir, const struct template *tmpl, struct err *err)
-{
-    _cleanup_str_ struct str text = STR_INIT;
-    format_config(tmpl, &text);
-    return file_create(dir, WORKSPACE_CONFIG, text.data, text.len, 0600, err);
+    if (to->len > CONFIG_FILE_MAX)
+        return err_set(err, MAS_FAILED,
+                       "cannot write '%s': what the template and the prompts say is more than %d "
+                       "bytes",
+                       WORKSPACE_CONFIG, CONFIG_FILE_MAX);
+    return 0;
 }
 
 int workspace_save_config(int dir, const struct template *tmpl, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    format_config(tmpl, &text);
+    if (format_config(tmpl, &text, err) == -1)
+        return -1;
     return file_replace(dir, WORKSPACE_CONFIG, text.data, text.len, 0600, err);
 }
 
-const struct log_limits workspace_log_limits = {.size = 10 << 20, .keep = 3};
-
-void workspace_log(int dir, const char *fmt, ...)
+void workspace_log(int dir, struct log_limits limits, const char *fmt, ...)
 {
     _cleanup_str_ struct str line = STR_INIT;
     char now[TIME_TEXT];
@@ -130,7 +129,7 @@ void workspace_log(int dir, const char *fmt, ...)
     str_addc(&line, '\n');
     _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
     if (logs != -1)
-        log_line(logs, WORKSPACE_LOG, workspace_log_limits, line.data);
+        log_line(logs, WORKSPACE_LOG, limits, line.data);
 }
 
 /* mkdir with exactly this mode; the descriptor or -1 with errno. */
@@ -166,7 +165,7 @@ static int copy_part(const struct template *tmpl, int stage, const char *part, b
 }
 
 static int fill(const struct root *root, const struct session *session, const struct template *tmpl,
-                int dir, tree_tick *tick, void *arg, struct err *err)
+                const struct str *config, int dir, tree_tick *tick, void *arg, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_close_ int run = -1;
@@ -184,7 +183,7 @@ static int fill(const struct root *root, const struct session *session, const st
     logs = make_dir(dir, WORKSPACE_LOGS, 0700);
     if (run == -1 || logs == -1)
         return err_errno(err, "cannot make '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
-    if (create_config(dir, tmpl, err) == -1)
+    if (file_create(dir, WORKSPACE_CONFIG, config->data, config->len, 0600, err) == -1)
         return -1;
     session_format(root, session, &text);
     if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
@@ -251,12 +250,16 @@ int workspace_stage(const struct root *root, const struct session *session,
                     struct err *err)
 {
     _cleanup_stage_ struct stage stage = STAGE_INIT;
+    _cleanup_str_ struct str config = STR_INIT;
     char name[ENTRY_NAME];
+
+    if (format_config(tmpl, &config, err) == -1)
+        return -1;
 
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
     if (open_stage(root, name, &stage, err) == -1 ||
-        fill(root, session, tmpl, stage.dir, tick, arg, err) == -1) {
+        fill(root, session, tmpl, &config, stage.dir, tick, arg, err) == -1) {
         if (stage.dir != -1)
             workspace_discard(root, &stage);
         return -1;

@@ -57,10 +57,8 @@ char *workspace_template_name(int dir);
 /* Replaces config.json by what a template says now. */
 int workspace_save_config(int dir, const struct template *tmpl, struct err *err);
 
-/* Of logs/session.log. */
-extern const struct log_limits workspace_log_limits;
 /* Appends "<time> <words>" to the session's log; a log that cannot be written stops nothing. */
-void workspace_log(int dir, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void workspace_log(int dir, struct log_limits limits, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* A workspace in the making; holds its lock until workspace_release(). */
 struct stage {

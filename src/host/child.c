@@ -21,9 +21,8 @@ enum {
 
 struct keeper_times child_times(const struct host *host)
 {
-    return (struct keeper_times){.hangup_ms = config_seconds(&host->config, SETTING_HANGUP) * 1000,
-                                 .terminate_ms =
-                                     config_seconds(&host->config, SETTING_TERMINATE) * 1000};
+    return (struct keeper_times){.hangup_ms = config_ms(&host->config, SETTING_HANGUP),
+                                 .terminate_ms = config_ms(&host->config, SETTING_TERMINATE)};
 }
 
 void child_describe_end(const struct child *child, char *buf, size_t size)

@@ -47,7 +47,8 @@ void host_flush_terminal(void)
 
 void host_log(const struct host *host, const char *words)
 {
-    workspace_log(host->dir, "agent=%s %s", host->agent->id, words);
+    workspace_log(host->dir, config_log_limits(&host->config), "agent=%s %s", host->agent->id,
+                  words);
 }
 
 enum agent_state host_state(const struct host *host)
@@ -278,7 +279,7 @@ static int open_log(struct host *host, struct err *err)
     int logs = path_open_dir(host->dir, WORKSPACE_LOGS);
 
     (void)snprintf(name, sizeof name, "agent-%s.log", host->agent->id);
-    return log_open(&host->log, logs, name, workspace_log_limits, true, err);
+    return log_open(&host->log, logs, name, config_log_limits(&host->config), true, err);
 }
 
 /* What can be done only once the team stands. */

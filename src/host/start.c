@@ -124,9 +124,8 @@ static int take_environment(struct host *host, bool *ret_prompts, struct err *er
     struct kv own = {.count = 0};
     size_t index = (size_t)(host->agent - host->team.agents);
 
-    if (launch_take_env(host->dir, index, &callers, err) == -1)
+    if (launch_take_env(host->dir, index, &callers, ret_prompts, err) == -1)
         return -1;
-    *ret_prompts = false;
     host->env = merge(callers);
     session_env(&host->root, &host->session, &own);
     for (size_t i = 0; i < own.count; i++)
