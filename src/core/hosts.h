@@ -27,7 +27,8 @@ enum host_answer {
     HOST_ANSWERED, /* and on_reply() had enough */
     HOST_ABSENT, /* nobody listens: no host, or one that was killed */
     HOST_LATE, /* no (last) answer in time */
-    HOST_BROKEN, /* it hung up, or said what is no frame; err says more */
+    HOST_BROKEN, /* it hung up, or said what is no frame; err says more, to be put behind
+                    "cannot ... '<agent>': " */
 };
 
 struct host_call {
@@ -36,9 +37,10 @@ struct host_call {
     void *arg; /* the caller's own */
     enum host_answer answer;
     struct err err; /* of HOST_BROKEN */
-    int fd; /* these belong to hosts.c */
-    struct str out;
-    size_t sent;
+    int fd; /* these belong to hosts.c; -1 and pending: it waits for a place */
+    const char *out; /* the request, the same for all */
+    size_t out_len, sent;
+    char *owned; /* in one of them: what `out` points into */
     struct frames frames;
 };
 
@@ -48,9 +50,17 @@ typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void
 /* Connects and sends the request as far as that does not block. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,
                  size_t body_len);
-/* Takes the answers until each call is done or timeout_ms have passed (-1: no limit); closes. */
+/* Takes the answers until each call is done or timeout_ms have passed (-1: no limit); closes.
+ * on_reply NULL: the first frame is enough. */
 void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
                   void *arg);
+
+/* For those who do something in between: waits once, at most timeout_ms, and takes what has come.
+ * Returns how many calls are pending. */
+size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
+                  void *arg);
+/* Closes; calls that are pending become HOST_LATE. */
+void hosts_end(struct host_call *calls, size_t count);
 
 /* {"ok":false,"code":..,"why":..,"hint":..} as an error; 0 where the reply says ok. */
 int hosts_reply_error(const struct json *reply, struct err *err);
