@@ -18,18 +18,29 @@ static int open_socket(void)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-int sock_listen(int dir, const char *name, struct err *err)
+/* Binds a socket to a name; -1 with errno. */
+static int bind_name(int fd, int dir, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int n = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", dir, name);
 
-    if (n < 0 || (size_t)n >= sizeof address.sun_path)
-        return err_set(err, MAS_FAILED, "cannot listen at '%s': its name is too long", name);
+    if (n < 0 || (size_t)n >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return bind(fd, (const struct sockaddr *)&address, sizeof address);
+}
+
+int sock_listen(int dir, const char *name, struct err *err)
+{
+    _cleanup_free_ char *fresh = mem_printf(".%s", name);
     _cleanup_close_ int fd = open_socket();
-    /* the mode before the name: nobody else can ever connect */
-    if (fd == -1 || fchmod(fd, 0600) == -1 || (unlinkat(dir, name, 0) == -1 && errno != ENOENT) ||
-        bind(fd, (const struct sockaddr *)&address, sizeof address) == -1 ||
-        fchmodat(dir, name, 0600, 0) == -1 || listen(fd, BACKLOG) == -1)
+
+    /* its mode before its name, and that before it listens: nobody else can ever connect, and
+     * whoever sees the name can */
+    if (fd == -1 || fchmod(fd, 0600) == -1 || (unlinkat(dir, fresh, 0) == -1 && errno != ENOENT) ||
+        bind_name(fd, dir, fresh) == -1 || fchmodat(dir, fresh, 0600, 0) == -1 ||
+        listen(fd, BACKLOG) == -1 || renameat(dir, fresh, dir, name) == -1)
         return err_errno(err, "cannot listen at '%s'", name);
     int ret = fd;
     fd = -1;

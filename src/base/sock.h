@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 /* Listens at `name`, which only the owner can connect to; replaces what is there: the caller holds
- * the lock that says that nobody listens. Non-blocking. Returns the descriptor or -1. */
+ * the lock that says that nobody listens. The name is moved into place once it can be connected to
+ * (inotify: IN_MOVED_TO). Non-blocking. Returns the descriptor or -1. */
 int sock_listen(int dir, const char *name, struct err *err);
 
 /* Connects without blocking. Returns the descriptor, or -1 with errno (ENOENT, ECONNREFUSED: nobody
