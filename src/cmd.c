@@ -26,7 +26,7 @@ const struct cmd *cmd_find(const char *name)
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
 {
     size_t n = 0;
-    if ((cmd->flags & (CMD_SESSION | CMD_SESSIONS)) != 0)
+    if ((cmd->flags & (CMD_SESSION | CMD_SESSIONS | CMD_TARGET)) != 0)
         buf[n++] = (struct opt){'s', "session", "SESSION", "the session", OFFER_SESSION};
     if ((cmd->flags & CMD_JSON) != 0)
         buf[n++] = (struct opt){0, "json", NULL, "print JSON", OFFER_NONE};
@@ -243,11 +243,18 @@ char **call_opts(const struct call *call, const char *name)
     return values;
 }
 
+int call_usage(const struct call *call, struct err *err)
+{
+    return usage(call->cmd, err);
+}
+
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)
 {
     if (text == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION%s", call->cmd->name,
-                      (call->cmd->flags & CMD_SESSION) != 0 ? " outside of a team's pane" : "");
+                      (call->cmd->flags & (CMD_SESSION | CMD_TARGET)) != 0
+                          ? " outside of a team's pane"
+                          : "");
         return usage(call->cmd, err);
     }
     if (!call->has_root) {

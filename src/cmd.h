@@ -46,6 +46,7 @@ enum cmd_flags {
     CMD_SESSION = 64, /* first operand is a SESSION, or -s, or $MAS_SESSION_ID */
     CMD_SESSIONS = 128, /* operands are SESSIONs, and so is -s */
     CMD_HIDDEN = 256, /* for mas itself */
+    CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cmd/targets.h; takes -s */
 };
 
 struct call;
@@ -100,6 +101,8 @@ void cmd_print_help(const struct cmd *cmd); /* NULL: the overview */
 const char *call_opt(const struct call *call, const char *name);
 /* All values of an option, in order; NULL where it was not given. Released with strv_free(). */
 char **call_opts(const struct call *call, const char *name);
+/* Adds the usage line to an error; returns -1. */
+int call_usage(const struct call *call, struct err *err);
 /* The id of the session that `text` means; NULL is a usage error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 

@@ -58,6 +58,11 @@ static void push(struct host_call *call)
 static void try_connect(struct host_call *call)
 {
     char name[TEAM_WORD_MAX + sizeof ".sock"];
+    call->fd = -1;
+    if (call->run == -1) {
+        done(call, HOST_ABSENT);
+        return;
+    }
     (void)snprintf(name, sizeof name, "%s.sock", call->agent);
     call->fd = sock_connect(call->run, name);
     if (call->fd != -1) {

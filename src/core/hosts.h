@@ -32,7 +32,7 @@ enum host_answer {
 };
 
 struct host_call {
-    int run; /* the session's run/, not owned */
+    int run; /* the session's run/, not owned; -1: there is none, the host is absent */
     const char *agent; /* not owned */
     void *arg; /* the caller's own */
     enum host_answer answer;

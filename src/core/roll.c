@@ -92,6 +92,21 @@ void roll_ask(struct roll *roll, const char *head, const char *body, size_t body
     roll->asked = roll->count;
 }
 
+void roll_ask_again(struct roll *roll, const char *head, const char *body, size_t body_len)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    str_add(&text, head);
+    for (size_t i = 0; i < roll->asked; i++) {
+        struct host_call *call = &roll->calls[i];
+        if (call->answer != HOST_ABSENT)
+            continue;
+        free(call->owned);
+        call->owned = NULL;
+        hosts_start(call, 1, &text, body, body_len);
+    }
+}
+
 bool roll_keep_status(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct roll *roll = arg;

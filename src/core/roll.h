@@ -62,6 +62,8 @@ void roll_free(struct roll *roll);
 
 /* Sends a request, the text of an object, to those that were added since the last time. */
 void roll_ask(struct roll *roll, const char *head, const char *body, size_t body_len);
+/* The same to those whose host was absent. */
+void roll_ask_again(struct roll *roll, const char *head, const char *body, size_t body_len);
 
 /* Keeps the status in a reply: a hosts_reply() for one of roll->calls, arg is the roll. */
 bool roll_keep_status(struct host_call *call, const struct frame *reply, void *arg);

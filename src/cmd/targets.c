@@ -1,0 +1,202 @@
+#include "cmd/targets.h"
+
+#include "core/session.h"
+#include "core/survey.h"
+#include "core/target.h"
+#include "core/tmux.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMING_MS = 5000 }; /* how long a host that was just started may take to listen */
+
+static void shift(struct call *call)
+{
+    call->operands++;
+    call->operand_count--;
+}
+
+/* Opens the team of the pane that this process is in; false where it is in none. */
+static bool open_own(const struct call *call, struct roll_team *ret)
+{
+    const char *id = getenv("MAS_SESSION_ID");
+    char normal[ID_TEXT];
+    struct err ignored = ERR_INIT;
+
+    return id != NULL && call->has_root && id_normalise(id, normal) &&
+           roll_open(&call->root, normal, ret, &ignored) == 0;
+}
+
+/* true if all agents that a text names are in the team. */
+static bool is_target(const struct roll_team *team, const char *text, struct err *err)
+{
+    _cleanup_free_ size_t *agents = NULL;
+    size_t count = 0;
+    return target_resolve(&team->team, text, &agents, &count, err) == 0;
+}
+
+static int open_named(struct call *call, const char *text, struct roll_team *ret, struct err *err)
+{
+    char id[ID_TEXT];
+    return call_select(call, text, id, err) == -1 ? -1 : roll_open(&call->root, id, ret, err);
+}
+
+/* The session where -s does not name it; takes its operand, if there is one. */
+static int open_session(struct call *call, enum targets_form form, struct roll_team *ret,
+                        struct err *err)
+{
+    struct roll_team own;
+    struct err no_agent = ERR_INIT;
+    const char *text = call->operand_count > 0 ? call->operands[0] : NULL;
+
+    if (!open_own(call, &own)) {
+        if (text != NULL)
+            shift(call);
+        return open_named(call, text, ret, err);
+    }
+    if (text == NULL ? form == TARGETS_OPTIONAL : is_target(&own, text, &no_agent)) {
+        *ret = own;
+        return 0;
+    }
+    roll_close(&own);
+    if (text == NULL)
+        return 0; /* the TARGET is missing, and *ret not used */
+    shift(call);
+    if (open_named(call, text, ret, err) == 0)
+        return 0;
+    if (err->code == MAS_NOT_FOUND)
+        *err = no_agent; /* that is what a user in a team is likely to have meant */
+    return -1;
+}
+
+/* The TARGET of the operands: one, or all with commas between. The caller frees; NULL: none. */
+static char *take_target(struct call *call, enum targets_form form)
+{
+    struct str text = STR_INIT;
+
+    if (call->operand_count == 0)
+        return NULL;
+    do {
+        str_addf(&text, "%s%s", text.len > 0 ? "," : "", call->operands[0]);
+        shift(call);
+    } while (form == TARGETS_MANY && call->operand_count > 0);
+    return str_steal(&text);
+}
+
+static int need_target(const struct call *call, struct err *err)
+{
+    (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a TARGET", call->cmd->name);
+    return call_usage(call, err);
+}
+
+int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err)
+{
+    struct roll_team team = {.dir = -1};
+    int rc = call->session != NULL ? open_named(call, call->session, &team, err)
+                                   : open_session(call, form, &team, err);
+
+    if (rc == -1)
+        return -1;
+    _cleanup_free_ char *target = take_target(call, form);
+    if (target == NULL && form != TARGETS_OPTIONAL) {
+        if (team.dir != -1)
+            roll_close(&team);
+        return need_target(call, err);
+    }
+    return roll_add(roll, &team, target, err);
+}
+
+static int is_stopped(const char *id, const char *what, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, id);
+    return err_hint(err, "start it with: mas start %s", id);
+}
+
+/* The panes of a session that runs; MAS_CONFLICT where it does not. */
+static int find_panes(const struct call *call, const struct roll_team *team, const char *what,
+                      struct tmux_pane **ret, size_t *ret_count, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct tmux_session *live = NULL;
+
+    if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
+        return err_wrap(err, "cannot %s session '%s'", what, team->id);
+    if (survey_find_live(&call->root, session.tmux_socket, team->id, &live, err) == -1)
+        return -1;
+    if (live == NULL)
+        return is_stopped(team->id, what, err);
+    int rc = tmux_panes(session.tmux_socket, live->target, team->id, ret, ret_count, err);
+    tmux_sessions_free(live, 1);
+    return rc;
+}
+
+static bool is_alive(const struct tmux_pane *panes, size_t count, const char *agent)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(panes[i].agent, agent) == 0)
+            return !panes[i].dead;
+    return false;
+}
+
+/* How many hosts are absent. */
+static size_t count_absent(const struct roll *roll)
+{
+    size_t absent = 0;
+    for (size_t i = 0; i < roll->asked; i++)
+        absent += roll->calls[i].answer == HOST_ABSENT;
+    return absent;
+}
+
+int targets_await(struct call *call, struct roll *roll, const char *what, struct err *err)
+{
+    _cleanup_free_ struct tmux_pane *panes = NULL;
+    size_t count = 0;
+
+    if (count_absent(roll) == 0)
+        return 0;
+    if (find_panes(call, &roll->teams[0], what, &panes, &count, err) == -1)
+        return -1;
+    for (size_t i = 0; i < roll->asked; i++) {
+        struct host_call *one = &roll->calls[i];
+        if (one->answer != HOST_ABSENT || is_alive(panes, count, one->agent))
+            continue;
+        one->answer = HOST_BROKEN;
+        (void)err_set(&one->err, MAS_FAILED, "its host has ended");
+        (void)err_hint(&one->err, "bring it back with: mas restart %s %s", roll->teams[0].id,
+                       one->agent);
+    }
+    if (count_absent(roll) == 0)
+        return 0;
+    roll_await(roll, COMING_MS);
+    return 1;
+}
+
+int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
+                struct err *err)
+{
+    roll_ask(roll, request->head, request->body, request->body_len);
+    hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
+    int rc = targets_await(call, roll, request->what, err);
+    if (rc != 1)
+        return rc;
+    roll_ask_again(roll, request->head, request->body, request->body_len);
+    hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
+    return 0;
+}
+
+int targets_failure(const struct roll *roll, size_t i, const char *what, struct err *err)
+{
+    const struct host_call *one = &roll->calls[i];
+
+    if (one->answer == HOST_ANSWERED && one->err.code == MAS_OK)
+        return 0;
+    if (one->answer == HOST_ANSWERED || one->answer == HOST_BROKEN)
+        *err = one->err;
+    else
+        (void)err_set(err, one->answer == HOST_ABSENT ? MAS_FAILED : MAS_TIMEOUT, "%s",
+                      one->answer == HOST_ABSENT ? "its host is not there"
+                                                 : "its host does not answer");
+    if (!str_starts(err->text, "cannot "))
+        (void)err_wrap(err, "cannot %s agent '%s'", what, one->agent);
+    return -1;
+}

@@ -1,0 +1,49 @@
+/*
+ * Commands on agents of one session: [SESSION] TARGET, and how their hosts are asked.
+ *
+ * -s names the session. In a team (MAS_SESSION_ID) the first operand is a TARGET where it means
+ * agents of that team, else a SESSION; elsewhere it is the SESSION.
+ */
+#ifndef MAS_CMD_TARGETS_H
+#define MAS_CMD_TARGETS_H
+
+#include "cmd.h"
+#include "core/roll.h"
+
+#include <stdbool.h>
+
+enum targets_form {
+    TARGETS_ONE, /* TARGET, then operands of the command's own */
+    TARGETS_MANY, /* TARGET...: all operands that are left */
+    TARGETS_OPTIONAL, /* [TARGET]: all agents where it is left out */
+};
+
+/* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roll. */
+int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err);
+
+/*
+ * For hosts that were absent when they were asked: fails (MAS_CONFLICT) where the session does not
+ * run, else waits for those that are just coming up. Those that will not come become HOST_BROKEN.
+ * Returns 1 if some listen now and are worth another roll_ask_again(), 0 if not. `what` is the
+ * verb of the error.
+ */
+int targets_await(struct call *call, struct roll *roll, const char *what, struct err *err);
+
+/* Sends a request to all of the roll and takes the answers, those of hosts that are just coming up
+ * too. */
+struct targets_request {
+    const char *what; /* the verb of the error */
+    const char *head, *body;
+    size_t body_len;
+    int timeout_ms;
+    hosts_reply *on_reply;
+    void *arg;
+};
+int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
+                struct err *err);
+
+/* Why an agent did not do as it was asked: MAS_OK where it was answered without an error in
+ * call->err, else "cannot <what> agent '<id>': <why>". */
+int targets_failure(const struct roll *roll, size_t i, const char *what, struct err *err);
+
+#endif
