@@ -144,6 +144,7 @@ static void leave(struct host *host, struct keeper_times times)
     bool first = !host->leaving;
 
     host->leaving = true;
+    host->terminal.gone = true; /* a pane that takes nothing any more is not to hold the end up */
     if (first || times.hangup_ms == 0)
         child_end(host, times, 0, false);
 }
