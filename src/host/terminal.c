@@ -16,7 +16,8 @@ static const char reset_modes[] =
     "\033[<u\033[>4m" /* key encodings: kitty, xterm */
     "\033[?1l\033>" /* cursor keys, keypad */
     "\033[?1049l" /* alternate screen */
-    "\033[r\033[?6l\033[4l\033[?7h" /* scroll region, origin, insert, wrap */
+    "\0337\033[r\0338" /* scroll region, which moves the cursor */
+    "\033[4l\033[?7h" /* insert, wrap */
     "\033(B\017\033[0m\033[?25h\033[0 q"; /* character set, colours, cursor */
 
 int terminal_open(struct terminal *terminal, struct err *err)
