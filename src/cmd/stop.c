@@ -1,7 +1,10 @@
 #include "cmd/several.h"
 
+#include "base/str.h"
+
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct opt opts[] = {
     {0, "all", NULL, "every session that runs", OFFER_NONE},
@@ -22,6 +25,11 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
                end.terminated == 1 ? "" : "es");
     if (end.killed > 0)
         printf(", %zu killed", end.killed);
+    if (end.names[0] != '\0') {
+        _cleanup_str_ struct str names = STR_INIT;
+        str_add_visible(&names, end.names, strlen(end.names));
+        printf(": %s", names.data);
+    }
     (void)putchar('\n');
     return 0;
 }

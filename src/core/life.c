@@ -388,8 +388,10 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
         return err_wrap(err, "cannot start session '%s'", session->id);
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
-    if (life_sweep(life, session->id, err) == -1) /* no agent runs twice */
+    if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
+        life_sweep(life, session->id, err) == -1) /* no agent runs twice */
         return -1;
+    life_clean_run(dir);
     session_format(life->root, session, &before);
     normalise_tmux_name(session);
     session->status = STATUS_ACTIVE;

@@ -12,6 +12,7 @@
 #include "core/config.h"
 #include "core/root.h"
 #include "core/session.h"
+#include "core/team.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,15 +50,28 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
 /* Starts a stopped session; *ret_was says that it ran already. */
 int life_start(const struct life *life, const char *id, bool *ret_was, struct err *err);
 
+enum { LIFE_NAMES_MAX = 1024 };
+
 struct life_end {
     bool was; /* it was stopped already */
     bool down; /* its tmux session has been ended */
     size_t terminated; /* processes that did not follow the hang-up */
     size_t killed; /* nor SIGTERM */
+    char names[LIFE_NAMES_MAX]; /* those, as far as their hosts told: "sleep(123)" */
 };
 
 /* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes. */
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
+
+/* Whose hosts are to be brought back. */
+struct life_respawn {
+    const struct team *team;
+    const struct agent *const *agents; /* of the team */
+    size_t count;
+};
+/* Ends what agents without a host have left, and starts hosts in their panes. */
+int life_respawn(const struct life *life, const char *id, const struct life_respawn *wish,
+                 struct err *err);
 
 /* Ends the processes that a session has left, unless it runs by now or a command works on it. */
 int life_end_leftovers(const struct life *life, const char *id, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * What the beginning and the end of a session's life share; for life.c and life_stop.c only.
+ * What the beginning and the end of a session's life share; for life*.c only.
  */
 #ifndef MAS_CORE_LIFE_PARTS_H
 #define MAS_CORE_LIFE_PARTS_H
@@ -19,5 +19,29 @@ int life_record(const struct life *life, int dir, const struct session *session,
 
 /* Puts back the metadata `before` (session_format()) and its row, as well as that can be done. */
 void life_take_back(const struct life *life, int dir, const char *id, const struct str *before);
+
+/* Which processes of a session are to end, as their environment tells. */
+struct life_hunt {
+    const char *id;
+    const char *agent; /* only those of one agent; NULL: of the whole team */
+    bool inside; /* also those above this process: it is one of the team */
+};
+
+/* Ends them: waits hangup_ms, for somebody hung up on them before, then SIGTERM, SIGKILL. Adds to
+ * *end what that took. */
+int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int hangup_ms,
+                   struct life_end *end, struct err *err);
+
+/* Asks the hosts to end their agents, all at the same time, and adds to *end what that took. Those
+ * that do not answer are left to life_hunt_down(). */
+void life_stop_hosts(const struct life *life, const char *id, struct life_end *end);
+/* Waits for hosts that are just ending; MAS_CONFLICT where one goes on. */
+int life_await_hosts(const struct life *life, int dir, const char *id, const char *what,
+                     struct err *err);
+/* Removes what dead hosts have left in run/. */
+void life_clean_run(int dir);
+
+/* Ends what one agent has left. */
+int life_end_agent(const struct life *life, const char *id, const char *agent, struct err *err);
 
 #endif

@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KILL_WAIT_MS = 5000 };
-
 /* Takes the lock of a session's open directory; fails if somebody removed the session before. */
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)
@@ -85,92 +83,21 @@ void life_take_back(const struct life *life, int dir, const char *id, const stru
         (void)index_update(life->root, id, &old, &ignored);
 }
 
-/* MAS_ROOT of a process that has a session's id: another root may have a session of that id. */
-struct claim {
-    const struct root *root;
-    const char *id;
-};
-
-static bool is_ours(const char *claimed, void *arg)
-{
-    const struct claim *claim = arg;
-    return workspace_is_ours(claim->root, claim->id, claimed);
-}
-
-/* Lists the processes of a team; `inside`: this process is one of them. */
-static int find_processes(const struct life *life, const char *id, bool inside,
-                          struct proc_id **ret, size_t *ret_count, struct err *err)
-{
-    _cleanup_free_ char *entry = mem_printf("MAS_SESSION_ID=%s", id);
-    struct claim claim = {.root = life->root, .id = id};
-    struct proc_query query = {.entry = entry,
-                               .with_ancestors = inside,
-                               .key = "MAS_ROOT",
-                               .accepts = is_ours,
-                               .arg = &claim};
-    return proc_find_by_env(&query, ret, ret_count, err);
-}
-
-bool life_has_leftovers(const struct life *life, const char *id)
-{
-    struct proc_id *ids = NULL;
-    size_t count = 0;
-    struct err ignored = ERR_INIT;
-
-    (void)find_processes(life, id, false, &ids, &count, &ignored);
-    free(ids);
-    return count > 0;
-}
-
 static int hangup_ms(const struct life *life)
 {
     return config_ms(life->config, SETTING_HANGUP);
 }
 
-/* Ends what is left of the team's processes; the hang-up has so much time left. `inside`: this
- * process is one of them. */
-static int sweep_processes(const struct life *life, const char *id, bool inside, int hangup_ms,
-                           struct life_end *end, struct err *err)
+/* Ends what runs of a session that is in no tmux. */
+static int end_rest(const struct life *life, const char *id, int hangup, struct life_end *end,
+                    struct err *err)
 {
-    const struct {
-        int sig; /* 0: only wait */
-        int wait_ms;
-    } steps[] = {{0, hangup_ms},
-                 {SIGTERM, config_ms(life->config, SETTING_TERMINATE)},
-                 {SIGKILL, KILL_WAIT_MS},
-                 {SIGKILL, KILL_WAIT_MS}, /* what was forked while the others were killed */
-                 {SIGKILL, KILL_WAIT_MS}};
-
-    for (size_t i = 0;; i++) {
-        struct proc_id *ids = NULL;
-        size_t count = 0;
-        if (find_processes(life, id, inside, &ids, &count, err) == -1)
-            return -1;
-        bool last = i == ARRAY_LEN(steps);
-        for (size_t j = 0; !last && steps[i].sig != 0 && j < count; j++)
-            proc_signal(&ids[j], steps[i].sig);
-        if (!last && count > 0)
-            (void)proc_wait_gone(ids, count, steps[i].wait_ms);
-        free(ids);
-        if (count == 0)
-            return 0;
-        if (last)
-            return err_set(err, MAS_FAILED,
-                           "cannot end session '%s': %zu of its processes do not end", id, count);
-        if (steps[i].sig == SIGTERM)
-            end->terminated = count;
-        if (steps[i].sig == SIGKILL)
-            end->killed += count;
-    }
+    const struct life_hunt hunt = {.id = id};
+    life_stop_hosts(life, id, end);
+    return life_hunt_down(life, &hunt, hangup, end, err);
 }
 
-int life_sweep(const struct life *life, const char *id, struct err *err)
-{
-    struct life_end end = {.was = false};
-    return sweep_processes(life, id, false, 0, &end, err);
-}
-
-/* Ends tmux session and processes. */
+/* Ends agents, tmux session and what is left. */
 static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
                       struct life_end *end, struct err *err)
 {
@@ -181,23 +108,24 @@ static int bring_down(const struct life *life, const char *socket, const struct 
         return -1;
     struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
     size_t alive = 0;
-    bool inside = false; /* an agent may stop its own team */
+    struct life_hunt hunt = {.id = live->id};
     for (size_t i = 0; i < count; i++) {
         if (panes[i].dead)
             continue;
         if (proc_is_ancestor(panes[i].pid))
-            inside = true; /* it may be waiting for this process */
+            hunt.inside = true; /* an agent stops its own team; it may wait for this process */
         else
             alive += proc_identify(panes[i].pid, &ids[alive]);
     }
     free(panes);
+    life_stop_hosts(life, live->id, end);
     int64_t start = time_monotonic_ms();
     int rc = tmux_kill(socket, live->target, live->id, err);
     if (rc == 0) {
         end->down = true;
         (void)proc_wait_gone(ids, alive, hangup_ms(life));
         int left = hangup_ms(life) - (int)(time_monotonic_ms() - start);
-        rc = sweep_processes(life, live->id, inside, left > 0 ? left : 0, end, err);
+        rc = life_hunt_down(life, &hunt, left > 0 ? left : 0, end, err);
         tmux_drop_own_server(socket, live->name);
     }
     free(ids);
@@ -213,8 +141,13 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
         return -1;
     end->was = live == NULL && session->status != STATUS_ACTIVE;
-    if (end->was) /* but perhaps by a stop that was killed half way */
-        return sweep_processes(life, session->id, false, hangup_ms(life), end, err);
+    if (end->was) { /* but perhaps by a stop that was killed half way */
+        int rc = end_rest(life, session->id, hangup_ms(life), end, err);
+        if (rc == 0)
+            life_clean_run(dir);
+        tmux_sessions_free(live, live != NULL);
+        return rc;
+    }
     _cleanup_str_ struct str before = STR_INIT;
     session_format(life->root, session, &before);
     session->status = STATUS_STOPPED;
@@ -225,10 +158,10 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     if (rc == 0 && live != NULL)
         rc = bring_down(life, session->tmux_socket, live, end, err);
     else if (rc == 0)
-        rc = sweep_processes(life, session->id, false, hangup_ms(life), end,
-                             err); /* its agents may be there */
+        rc = end_rest(life, session->id, hangup_ms(life), end, err); /* its agents may be there */
     if (rc == 0) {
         launch_drop_env(dir);
+        life_clean_run(dir);
         tmux_drop_own_server(session->tmux_socket, session->tmux_name);
         workspace_log(dir, config_log_limits(life->config), "stop terminated=%zu killed=%zu",
                       end->terminated, end->killed);
@@ -329,7 +262,9 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
         return is_running(id, err);
-    return sweep_processes(life, id, false, 0, &end, err); /* none may outlive its workspace */
+    if (life_await_hosts(life, dir, id, "remove", err) == -1)
+        return -1;
+    return life_sweep(life, id, err); /* none may outlive its workspace */
 }
 
 /* What can be left of a session without a workspace: a row, a tmux session. */

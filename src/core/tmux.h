@@ -115,6 +115,21 @@ int tmux_kill(const char *socket, const char *target, const char *id, struct err
 /* Writes what the panes of `target` show, with their history, into *to. */
 int tmux_capture(const char *socket, const char *target, struct str *to, struct err *err);
 
+/* What a pane shows. */
+enum { TMUX_HISTORY_MAX = 1000000 }; /* lines above the screen */
+struct tmux_screen {
+    char pane[24]; /* "%12"; "": not known */
+    char *text; /* the caller's; NULL where the pane is not there (any more) */
+};
+/* Reads the screens of panes of the session with this id, with `history` lines above them, in one
+ * call. Empty lines at their ends are dropped. */
+int tmux_capture_panes(const char *socket, const char *id, int history, struct tmux_screen *screens,
+                       size_t count, struct err *err);
+
+/* Runs the commands of panes anew, in one call. */
+int tmux_respawn(const char *socket, const struct tmux_pane *const *panes, size_t count,
+                 struct err *err);
+
 /* Sets @mas_root and the environment's paths of a session after its root has moved. */
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);

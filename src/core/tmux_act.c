@@ -89,6 +89,56 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
     return rc;
 }
 
+/* The text between a pane's mark and the next, less the empty lines at its end. */
+static char *cut_screen(const char *start, const char *end)
+{
+    while (end > start && end[-1] == '\n')
+        end--;
+    return end > start ? mem_printf("%.*s\n", (int)(end - start), start) : mem_dup("");
+}
+
+int tmux_capture_panes(const char *socket_path, const char *id, int history,
+                       struct tmux_screen *screens, size_t count, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+    _cleanup_str_ struct str out = STR_INIT;
+    char nonce[ID_TEXT]; /* no screen can show what nobody could know */
+
+    if (id_make(nonce, err) == -1)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (tmux_is_target(screens[i].pane, '%'))
+            str_addf(&script,
+                     "if-shell -F -t '%s' '#{&&:#{==:#{pane_id},%s},#{==:#{@mas_id},%s}}' "
+                     "\"display-message -p '%s %zu.' ; capture-pane -p -S -%d -t '%s'\"\n",
+                     screens[i].pane, screens[i].pane, id, nonce, i, history, screens[i].pane);
+    if (script.len == 0)
+        return 0;
+    str_addf(&script, "display-message -p '%s %zu.'\n", nonce, count);
+    if (run_script(socket_path, &script, "read what the panes show", &out, err) == -1)
+        return -1;
+    const char *at = strstr(str_text(&out), nonce);
+    while (at != NULL) {
+        const char *line = strchr(at, '\n');
+        const char *next = line != NULL ? strstr(line, nonce) : NULL;
+        size_t i = strtoul(at + strlen(nonce), NULL, 10);
+        if (next != NULL && i < count && screens[i].text == NULL)
+            screens[i].text = cut_screen(line + 1, next);
+        at = next;
+    }
+    return 0;
+}
+
+int tmux_respawn(const char *socket_path, const struct tmux_pane *const *panes, size_t count,
+                 struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+
+    for (size_t i = 0; i < count; i++)
+        str_addf(&script, "respawn-pane -k -t '%s'\n", panes[i]->pane);
+    return run_script(socket_path, &script, "start the hosts anew", NULL, err);
+}
+
 int tmux_set_root(const char *socket_path, const char *target, const struct root *root,
                   const struct session *session, struct err *err)
 {

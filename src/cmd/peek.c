@@ -1,0 +1,147 @@
+#include "cmd/print.h"
+#include "cmd/targets.h"
+#include "core/session.h"
+#include "core/survey.h"
+#include "core/tmux.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opt opts[] = {
+    {0, "history", "LINES", "and so many lines that have scrolled off", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* Whose hosts have not said which pane they are in: tmux knows that too. */
+static int ask_tmux(const char *socket, struct roll *roll, struct tmux_screen *screens,
+                    const struct call *call, struct err *err)
+{
+    const char *id = roll->teams[0].id;
+    _cleanup_free_ struct tmux_pane *panes = NULL;
+    struct tmux_session *live = NULL;
+    size_t count = 0;
+
+    if (survey_find_live(&call->root, socket, id, &live, err) == -1)
+        return -1;
+    if (live == NULL) {
+        (void)err_set(err, MAS_CONFLICT, "cannot look at session '%s': it is not running", id);
+        return err_hint(err, "start it with: mas start %s", id);
+    }
+    int rc = tmux_panes(socket, live->target, id, &panes, &count, err);
+    tmux_sessions_free(live, 1);
+    for (size_t i = 0; rc == 0 && i < roll->count; i++)
+        for (size_t j = 0; j < count; j++)
+            if (strcmp(panes[j].agent, roll->agents[i].agent->id) == 0)
+                (void)snprintf(screens[i].pane, sizeof screens[i].pane, "%s", panes[j].pane);
+    return rc;
+}
+
+/* Finds the panes and reads what they show. */
+static int look(struct call *call, struct roll *roll, int history, struct tmux_screen *screens,
+                struct err *err)
+{
+    struct roll_team *team = &roll->teams[0];
+    _cleanup_session_ struct session session = SESSION_INIT;
+    bool all = true;
+
+    roll_ask(roll, "{\"do\":\"status\"}", NULL, 0);
+    if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
+        return err_wrap(err, "cannot look at session '%s'", team->id);
+    roll_finish(roll, HOSTS_ANSWER_MS);
+    for (size_t i = 0; i < roll->count; i++) {
+        const struct roll_agent *agent = &roll->agents[i];
+        (void)snprintf(screens[i].pane, sizeof screens[i].pane, "%s",
+                       agent->told ? agent->status.pane : "");
+        all = all && screens[i].pane[0] != '\0';
+    }
+    if (!all && ask_tmux(session.tmux_socket, roll, screens, call, err) == -1)
+        return -1;
+    return tmux_capture_panes(session.tmux_socket, team->id, history, screens, roll->count, err);
+}
+
+static void print_json(const struct roll *roll, const struct tmux_screen *screens)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", roll->teams[0].id);
+    json_open(&out, "agents", '[');
+    for (size_t i = 0; i < roll->count; i++) {
+        json_open(&out, NULL, '{');
+        json_put(&out, "id", roll->agents[i].agent->id);
+        json_put(&out, "pane", screens[i].text != NULL ? screens[i].pane : NULL);
+        json_put(&out, "text", screens[i].text);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static void print_screen(const struct roll *roll, size_t i, const struct tmux_screen *screen)
+{
+    const struct agent *agent = roll->agents[i].agent;
+    const char *dim = colour_dim();
+
+    if (roll->count > 1) {
+        _cleanup_str_ struct str head = STR_INIT;
+        str_addf(&head, "%s%s=== %s ", i > 0 ? "\n" : "", dim != NULL ? dim : "", agent->id);
+        str_add_visible(&head, agent->role, strlen(agent->role));
+        str_addf(&head, " ===%s", dim != NULL ? "\033[0m" : "");
+        print_line(&head);
+    }
+    if (screen->text != NULL)
+        (void)fputs(screen->text, stdout);
+}
+
+static int parse_history(const struct call *call, int *ret, struct err *err)
+{
+    const char *text = call_opt(call, "history");
+    char *end = NULL;
+    long n = text != NULL ? strtol(text, &end, 10) : 0;
+
+    if (text != NULL && (end == text || *end != '\0' || n < 0 || n > TMUX_HISTORY_MAX))
+        return err_set(err, MAS_USAGE, "cannot look at '%s' lines: a number up to %d is meant",
+                       text, TMUX_HISTORY_MAX);
+    *ret = (int)n;
+    return 0;
+}
+
+static int run_peek(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    int history = 0;
+    int rc;
+
+    if (parse_history(call, &history, err) == -1 ||
+        targets_take(call, TARGETS_MANY, &roll, err) == -1)
+        return -1;
+    struct tmux_screen *screens = mem_alloc(roll.count * sizeof *screens);
+    rc = look(call, &roll, history, screens, err);
+    if (rc == 0 && call->json)
+        print_json(&roll, screens);
+    for (size_t i = 0; rc == 0 && !call->json && i < roll.count; i++)
+        print_screen(&roll, i, &screens[i]);
+    for (size_t i = 0; i < roll.count; i++) {
+        if (rc == 0 && screens[i].text == NULL)
+            rc = err_set(err, MAS_NOT_FOUND, "cannot look at agent '%s': its pane is gone",
+                         roll.agents[i].agent->id);
+        free(screens[i].text);
+    }
+    free(screens);
+    return rc;
+}
+
+const struct cmd cmd_peek = {
+    .name = "peek",
+    .operands = " [SESSION] TARGET...",
+    .summary = "print what the screens of agents show now",
+    .details = "One call of tmux for any number of agents. In a team's pane SESSION is left out.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_peek,
+};

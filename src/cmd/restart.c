@@ -1,0 +1,85 @@
+#include "cmd/targets.h"
+#include "core/life.h"
+#include "core/workspace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RESTART_MS = 60000, COMING_MS = 10000 };
+
+static const char restart[] = "{\"do\":\"restart\"}";
+
+static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
+{
+    (void)arg;
+    (void)hosts_reply_error(reply->head, &call->err);
+    return true;
+}
+
+/* Starts hosts where they are absent; each starts its agent itself. */
+static int bring_back(struct call *call, struct roll *roll, struct err *err)
+{
+    struct life life = {.root = &call->root, .config = &call->config};
+    const struct agent **absent = mem_alloc(roll->count * sizeof *absent);
+    size_t count = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < roll->count; i++)
+        if (roll->calls[i].answer == HOST_ABSENT)
+            absent[count++] = roll->agents[i].agent;
+    if (count > 0) {
+        const struct life_respawn wish = {
+            .team = &roll->teams[0].team, .agents = absent, .count = count};
+        rc = life_respawn(&life, roll->teams[0].id, &wish, err);
+        if (rc == 0) {
+            roll_await(roll, COMING_MS);
+            roll_ask_again(roll, "{\"do\":\"status\"}", NULL, 0);
+            hosts_finish(roll->calls, roll->count, COMING_MS, on_reply, NULL);
+        }
+    }
+    free(absent);
+    return rc;
+}
+
+static int run_restart(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    int rc = 0;
+
+    if (targets_take(call, TARGETS_MANY, &roll, err) == -1)
+        return -1;
+    roll_ask(&roll, restart, NULL, 0);
+    hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
+    if (bring_back(call, &roll, err) == -1)
+        return -1;
+    for (size_t i = 0; i < roll.count; i++) {
+        const char *id = roll.agents[i].agent->id;
+        struct err why = ERR_INIT;
+        if (targets_failure(&roll, i, "restart", &why) == 0) {
+            workspace_log(roll.teams[0].dir, config_log_limits(&call->config), "restart agent=%s",
+                          id);
+            if (!call->quiet)
+                printf("%s restarted\n", id);
+            continue;
+        }
+        if (rc == -1)
+            err_print(&why);
+        else
+            *err = why; /* the first one is left to main */
+        rc = -1;
+    }
+    return rc;
+}
+
+const struct cmd cmd_restart = {
+    .name = "restart",
+    .operands = " [SESSION] TARGET...",
+    .summary = "start agents anew in their panes",
+    .details = "Ends each agent with all that it has started, and starts its command again; "
+               "messages that\n"
+               "wait for it stay. A host that was killed is brought back too.",
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_PRESETS | CMD_QUIET,
+    .run = run_restart,
+};

@@ -1,0 +1,263 @@
+#include "base/file.h"
+#include "base/time.h"
+#include "cmd/print.h"
+#include "cmd/targets.h"
+#include "core/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAKE_MS = 10000 }; /* how long a host may take to take a message */
+
+static const struct opt opts[] = {
+    {0, "file", "FILE", "send what is in this file", OFFER_FILE},
+    {0, "no-enter", NULL, "type the text, but do not press Enter", OFFER_NONE},
+    {0, "from", "AGENT", "who sends it; in a team's pane that is known", OFFER_NONE},
+    {0, "wait", NULL, "come back when the agents have worked it off", OFFER_NONE},
+    {0, "timeout", "TIME", "wait no longer than that", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* What is sent, and what came of it; arg of the replies. */
+struct sending {
+    struct roll roll;
+    char *text;
+    size_t len;
+    bool enter, wait;
+    int timeout_ms; /* of the wait; -1: none */
+    const char *from; /* NULL: a person */
+    char **outcomes; /* one an agent; NULL: none yet */
+};
+
+static void sending_free(struct sending *sending)
+{
+    for (size_t i = 0; sending->outcomes != NULL && i < sending->roll.count; i++)
+        free(sending->outcomes[i]);
+    free(sending->outcomes);
+    free(sending->text);
+    roll_free(&sending->roll);
+}
+#define _cleanup_sending_ __attribute__((cleanup(sending_free)))
+
+/* The words behind TARGET, with single spaces between them. */
+static char *join(struct call *call)
+{
+    struct str text = STR_INIT;
+    for (int i = 0; i < call->operand_count; i++)
+        str_addf(&text, "%s%s", i > 0 ? " " : "", call->operands[i]);
+    return str_steal(&text);
+}
+
+static int read_file(const char *path, char **ret, size_t *ret_len, struct err *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    _cleanup_close_ int fd = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+
+    if (!is_stdin && fd == -1)
+        return err_errno(err, "cannot read '%s'", path);
+    return file_read_stream(is_stdin ? STDIN_FILENO : fd, is_stdin ? "standard input" : path,
+                            MESSAGE_MAX, ret, ret_len, err);
+}
+
+/* What is to be sent: the words, a file, or standard input. */
+static int take_text(struct call *call, struct sending *sending, struct err *err)
+{
+    const char *file = call_opt(call, "file");
+    bool words = call->operand_count > 0;
+
+    if (words == (file != NULL)) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'send': %s",
+                      words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
+        return call_usage(call, err);
+    }
+    if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
+        file = "-";
+    if (file == NULL) {
+        sending->text = join(call);
+        sending->len = strlen(sending->text);
+    } else if (read_file(file, &sending->text, &sending->len, err) == -1) {
+        return -1;
+    }
+    if (file != NULL && sending->enter && sending->len > 0 &&
+        sending->text[sending->len - 1] == '\n')
+        sending->len--;
+    if (sending->len == 0 && (file != NULL || !sending->enter)) {
+        (void)err_set(err, MAS_USAGE, "cannot send an empty text");
+        return err_hint(err, "Enter alone is sent with: mas send SESSION TARGET ''");
+    }
+    return 0;
+}
+
+/* Who sends: an agent speaks for itself, and only in its own session. */
+static int take_sender(const struct call *call, struct sending *sending, struct err *err)
+{
+    const struct roll_team *team = &sending->roll.teams[0];
+    const char *agent = getenv("MAS_AGENT_ID");
+    const char *session = getenv("MAS_SESSION_ID");
+    bool is_agent = agent != NULL && agent[0] != '\0' && session != NULL && session[0] != '\0';
+    const char *from = call_opt(call, "from");
+
+    if (is_agent && strcmp(session, team->id) != 0) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot send to session '%s': the rule is that an agent writes to its own "
+                      "team only",
+                      team->id);
+        return err_hint(err, "this is agent '%s' of session '%s'", agent, session);
+    }
+    if (from == NULL && is_agent)
+        from = agent;
+    if (from != NULL && team_agent(&team->team, from) == NULL)
+        return err_set(err, MAS_NOT_FOUND, "cannot send from agent '%s': the team has none", from);
+    sending->from = from;
+    return 0;
+}
+
+/* true once an agent has nothing more to do. */
+static bool is_at_rest(const struct agent_status *status)
+{
+    return status->queued == 0 && status->restart_ms == 0 && status->state != AGENT_STARTING &&
+           status->state != AGENT_WORKING;
+}
+
+static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
+{
+    struct sending *sending = arg;
+    size_t i = (size_t)(call - sending->roll.calls);
+    const char *outcome = json_get_text(reply->head, "outcome");
+
+    if (sending->outcomes[i] != NULL) { /* a status, behind the outcome */
+        (void)roll_keep_status(call, reply, &sending->roll);
+        return call->err.code != MAS_OK || is_at_rest(&sending->roll.agents[i].status);
+    }
+    if (hosts_reply_error(reply->head, &call->err) == -1)
+        return true;
+    sending->outcomes[i] = mem_dup(outcome != NULL ? outcome : "queued");
+    return !sending->wait;
+}
+
+static void format_head(const struct sending *sending, struct str *to)
+{
+    struct json_out out = {.to = to};
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "send");
+    if (sending->from != NULL)
+        json_put(&out, "from", sending->from);
+    json_put_bool(&out, "enter", sending->enter);
+    json_put_bool(&out, "wait", sending->wait);
+    json_close(&out, '}');
+}
+
+/* Why an agent has not taken the message or, with --wait, not worked it off. */
+static int find_failure(const struct sending *sending, size_t i, struct err *err)
+{
+    const struct roll_agent *agent = &sending->roll.agents[i];
+
+    if (sending->wait && sending->outcomes[i] != NULL && sending->roll.calls[i].answer == HOST_LATE)
+        return err_set(err, MAS_TIMEOUT, "cannot wait for agent '%s': it is still %s",
+                       agent->agent->id,
+                       agent->told ? agent_state_name(agent->status.state) : "silent");
+    if (targets_failure(&sending->roll, i, sending->outcomes[i] != NULL ? "wait for" : "send to",
+                        err) == -1)
+        return -1;
+    if (sending->wait && agent->told && agent->status.state == AGENT_CRASHED)
+        return err_set(err, MAS_FAILED, "cannot wait for agent '%s': it has crashed",
+                       agent->agent->id);
+    return 0;
+}
+
+static void put_outcome(const struct sending *sending, size_t i, const struct err *why,
+                        struct json_out *out)
+{
+    json_open(out, NULL, '{');
+    json_put(out, "id", sending->roll.agents[i].agent->id);
+    json_put(out, "outcome", sending->outcomes[i] != NULL ? sending->outcomes[i] : "failed");
+    if (sending->wait && sending->roll.agents[i].told)
+        json_put(out, "state", agent_state_name(sending->roll.agents[i].status.state));
+    if (why->code != MAS_OK) {
+        json_put_int(out, "code", why->code);
+        json_put(out, "error", why->text);
+    }
+    json_close(out, '}');
+}
+
+/* Tells what came of it: a line for each failure, the first one left to main. */
+static int report(const struct call *call, const struct sending *sending, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    int rc = 0;
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", sending->roll.teams[0].id);
+    json_open(&out, "agents", '[');
+    for (size_t i = 0; i < sending->roll.count; i++) {
+        struct err why = ERR_INIT;
+        (void)find_failure(sending, i, &why);
+        put_outcome(sending, i, &why, &out);
+        if (why.code == MAS_OK)
+            continue;
+        if (rc == -1)
+            err_print(&why);
+        else
+            *err = why;
+        rc = -1;
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    if (call->json)
+        print_line(&text);
+    return rc;
+}
+
+static int run_send(struct call *call, struct err *err)
+{
+    _cleanup_sending_ struct sending sending = {.roll = ROLL_INIT, .timeout_ms = -1};
+    _cleanup_str_ struct str head = STR_INIT;
+    const char *timeout = call_opt(call, "timeout");
+
+    sending.enter = call_opt(call, "no-enter") == NULL;
+    sending.wait = call_opt(call, "wait") != NULL;
+    if (timeout != NULL && !sending.wait)
+        return err_set(err, MAS_USAGE, "cannot run 'send': --timeout is for --wait");
+    if (timeout != NULL && !time_parse_duration(timeout, &sending.timeout_ms))
+        return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
+                       timeout);
+    if (targets_take(call, TARGETS_ONE, &sending.roll, err) == -1 ||
+        take_sender(call, &sending, err) == -1 || take_text(call, &sending, err) == -1)
+        return -1;
+    sending.outcomes = mem_alloc(sending.roll.count * sizeof *sending.outcomes);
+    format_head(&sending, &head);
+    const struct targets_request request = {
+        .what = "send to",
+        .head = head.data,
+        .body = sending.text,
+        .body_len = sending.len,
+        .timeout_ms = sending.wait ? sending.timeout_ms : TAKE_MS,
+        .on_reply = on_reply,
+        .arg = &sending,
+    };
+    if (targets_ask(call, &sending.roll, &request, err) == -1)
+        return -1;
+    return report(call, &sending, err);
+}
+
+const struct cmd cmd_send = {
+    .name = "send",
+    .operands = " [SESSION] TARGET TEXT...",
+    .summary = "type a text and Enter to agents",
+    .details = "TARGET is an agent, several with commas between, a unit, managers, workers or all. "
+               "The words of\n"
+               "TEXT are joined by spaces; - is standard input, '' is Enter alone. In a team's "
+               "pane SESSION is left\n"
+               "out. An agent that does not run is started. Exit 0: every agent's host has taken "
+               "it.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_send,
+};

@@ -1,0 +1,184 @@
+#include "base/time.h"
+#include "cmd/targets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct opt opts[] = {
+    {0, "for", "STATE", "idle, exit or waiting", OFFER_NONE},
+    {0, "timeout", "TIME", "give up after so long, such as 500ms, 30s or 5m", OFFER_NONE},
+    {.name = NULL},
+};
+
+enum goal { GOAL_IDLE, GOAL_EXIT, GOAL_WAITING, GOAL_COUNT };
+
+/* Words for the option and for errors. */
+static const char *const goals[GOAL_COUNT] = {"idle", "exit", "waiting"};
+static const char *const wishes[GOAL_COUNT] = {"to be idle", "to exit", "to wait for an answer"};
+
+enum verdict { NOT_YET, REACHED, NEVER };
+
+/* true where the agent has ended and nobody starts it again. */
+static bool has_ended(const struct agent_status *status)
+{
+    return (status->state == AGENT_EXITED || status->state == AGENT_CRASHED) &&
+           status->restart_ms == 0 && status->queued == 0;
+}
+
+static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
+{
+    const struct roll_agent *agent = &roll->agents[i];
+    enum host_answer answer = roll->calls[i].answer;
+    bool asleep = agent->told && agent->status.state == AGENT_ASLEEP && agent->status.queued == 0;
+
+    if (answer == HOST_ABSENT || answer == HOST_BROKEN)
+        return goal == GOAL_EXIT ? REACHED : NEVER;
+    if (!agent->told)
+        return NOT_YET;
+    if (has_ended(&agent->status))
+        return goal == GOAL_EXIT ? REACHED : NEVER;
+    if (goal == GOAL_WAITING)
+        return agent->status.state == AGENT_WAITING ? REACHED : NOT_YET;
+    if (asleep)
+        return REACHED;
+    return goal == GOAL_IDLE && agent->status.state == AGENT_IDLE && agent->status.queued == 0
+               ? REACHED
+               : NOT_YET;
+}
+
+/* Of all agents together: NEVER as soon as one of them never can. *ret_which is that one. */
+static enum verdict judge_all(const struct roll *roll, enum goal goal, size_t *ret_which)
+{
+    enum verdict all = REACHED;
+    for (size_t i = 0; i < roll->count; i++) {
+        enum verdict one = judge(roll, i, goal);
+        if (one == NEVER) {
+            *ret_which = i;
+            return NEVER;
+        }
+        if (one == NOT_YET)
+            all = NOT_YET;
+    }
+    return all;
+}
+
+static int never(const struct roll *roll, size_t i, enum goal goal, struct err *err)
+{
+    const struct roll_agent *agent = &roll->agents[i];
+    const char *id = agent->agent->id;
+
+    if (roll->calls[i].answer == HOST_ABSENT || roll->calls[i].answer == HOST_BROKEN)
+        (void)err_set(err, MAS_FAILED, "cannot wait for agent '%s' %s: %s", id, wishes[goal],
+                      roll_problem(roll, i));
+    else
+        (void)err_set(err, MAS_FAILED,
+                      "cannot wait for agent '%s' %s: it has %s, and is not started again", id,
+                      wishes[goal], agent_state_name(agent->status.state));
+    return err_hint(err, "start it with: mas restart %s %s", roll->teams[0].id, id);
+}
+
+static int timed_out(const struct roll *roll, enum goal goal, const char *timeout, struct err *err)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+
+    for (size_t i = 0; i < roll->count; i++) {
+        const struct roll_agent *agent = &roll->agents[i];
+        if (judge(roll, i, goal) != NOT_YET)
+            continue;
+        str_addf(&names, "%s%s is %s", names.len > 0 ? ", " : "", agent->agent->id,
+                 agent->told ? agent_state_name(agent->status.state) : "silent");
+        if (agent->told && agent->status.queued > 0)
+            str_addf(&names, " with %d message%s queued", agent->status.queued,
+                     agent->status.queued == 1 ? "" : "s");
+    }
+    return err_set(err, MAS_TIMEOUT, "cannot wait for agents %s: after %s %s", wishes[goal],
+                   timeout, str_text(&names));
+}
+
+/* Keeps what is told for as long as the host tells. */
+static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
+{
+    (void)roll_keep_status(call, reply, arg);
+    return false;
+}
+
+static int parse_goal(struct call *call, enum goal *ret, struct err *err)
+{
+    const char *text = call_opt(call, "for");
+    size_t i = 0;
+
+    while (i < GOAL_COUNT && (text == NULL || strcmp(text, goals[i]) != 0))
+        i++;
+    if (i == GOAL_COUNT) {
+        (void)err_set(err, MAS_USAGE, "cannot wait for '%s': --for takes idle, exit or waiting",
+                      text != NULL ? text : "");
+        return call_usage(call, err);
+    }
+    *ret = (enum goal)i;
+    return 0;
+}
+
+/* Sends "watch" to all, and once more to those that are just coming up. */
+static int ask(struct call *call, struct roll *roll, enum goal goal, struct err *err)
+{
+    static const char watch[] = "{\"do\":\"watch\"}";
+
+    roll_ask(roll, watch, NULL, 0);
+    int rc = targets_await(call, roll, "wait for", err);
+    if (rc == 1)
+        roll_ask_again(roll, watch, NULL, 0);
+    if (rc == -1 && goal == GOAL_EXIT && err->code == MAS_CONFLICT) {
+        *err = (struct err)ERR_INIT; /* a session that does not run has no agents that do */
+        return 0;
+    }
+    return rc == -1 ? -1 : 0;
+}
+
+static int run_wait(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    const char *timeout = call_opt(call, "timeout");
+    enum goal goal = GOAL_IDLE;
+    enum verdict verdict;
+    size_t which = 0;
+    int timeout_ms = -1;
+
+    if (parse_goal(call, &goal, err) == -1)
+        return -1;
+    if (timeout != NULL && !time_parse_duration(timeout, &timeout_ms))
+        return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
+                       timeout);
+    if (targets_take(call, TARGETS_OPTIONAL, &roll, err) == -1)
+        return -1;
+    if (call->operand_count > 0) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'wait': '%s' is one operand too many",
+                      call->operands[0]);
+        return call_usage(call, err);
+    }
+    int64_t end = time_monotonic_ms() + timeout_ms;
+    if (ask(call, &roll, goal, err) == -1)
+        return -1;
+    while ((verdict = judge_all(&roll, goal, &which)) == NOT_YET) {
+        int64_t left = timeout_ms < 0 ? -1 : end - time_monotonic_ms();
+        if (timeout_ms >= 0 && left <= 0)
+            return timed_out(&roll, goal, timeout, err);
+        (void)hosts_step(roll.calls, roll.count, (int)left, on_reply, &roll);
+    }
+    return verdict == REACHED ? 0 : never(&roll, which, goal, err);
+}
+
+const struct cmd cmd_wait = {
+    .name = "wait",
+    .operands = " [SESSION] [TARGET]",
+    .summary = "wait until agents are idle, have exited, or wait for an answer",
+    .details = "Without TARGET: all agents of the session; all of them at the same time. Exit 7: "
+               "not in time.\n"
+               "Exit 1: it cannot come, because an agent has ended. An agent that sleeps until its "
+               "first message\n"
+               "is idle, and has exited.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET,
+    .run = run_wait,
+};

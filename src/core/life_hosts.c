@@ -1,0 +1,132 @@
+/* The part of core/life.h that speaks with a session's hosts, by what is in run/: the team may be
+ * damaged. */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "core/hosts.h"
+#include "core/life_parts.h"
+#include "core/workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MARGIN_MS = 7000, /* for the last signal, and for the answer */
+    GONE_MS = 2000, /* what a host that ends by itself may take longer than its agent */
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+    return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
+}
+
+/* Keeps the names with this ending, without it where `cut`. */
+static void keep_ending(char **names, const char *ending, bool cut)
+{
+    size_t kept = 0;
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        if (ends_with(names[i], ending)) {
+            if (cut)
+                names[i][strlen(names[i]) - strlen(ending)] = '\0';
+            names[kept++] = names[i];
+        } else {
+            free(names[i]);
+        }
+    }
+    if (names != NULL)
+        names[kept] = NULL;
+}
+
+/* The names in run/ with an ending; NULL where there are none. */
+static char **list_run(int run, const char *ending, bool cut)
+{
+    char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (run != -1 && path_list(run, &names, &ignored) == 0)
+        keep_ending(names, ending, cut);
+    return names;
+}
+
+/* How an agent's tree has ended. */
+static bool on_end(struct host_call *call, const struct frame *reply, void *arg)
+{
+    struct life_end *end = arg;
+    const char *names = json_get_text(reply->head, "names");
+    int64_t terminated = json_int(json_get(reply->head, "terminated"), 0);
+    int64_t killed = json_int(json_get(reply->head, "killed"), 0);
+    size_t len = strlen(end->names);
+
+    (void)call;
+    end->terminated += terminated > 0 ? (size_t)terminated : 0;
+    end->killed += killed > 0 ? (size_t)killed : 0;
+    if (names != NULL && names[0] != '\0')
+        (void)snprintf(end->names + len, sizeof end->names - len, "%s%s", len > 0 ? " " : "",
+                       names);
+    return true;
+}
+
+void life_stop_hosts(const struct life *life, const char *id, struct life_end *end)
+{
+    _cleanup_close_ int dir = workspace_open(life->root, id);
+    _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
+    _cleanup_strv_ char **names = list_run(run, ".sock", true);
+    _cleanup_str_ struct str head = STR_INIT;
+    int hangup = config_ms(life->config, SETTING_HANGUP);
+    int terminate = config_ms(life->config, SETTING_TERMINATE);
+    size_t count = strv_len(names);
+    struct host_call *calls = mem_alloc((count + 1) * sizeof *calls);
+
+    for (size_t i = 0; i < count; i++)
+        calls[i] = (struct host_call){.run = run, .agent = names[i]};
+    /* one that does not answer now would cost the time of all */
+    str_add(&head, "{\"do\":\"status\"}");
+    hosts_start(calls, count, &head, NULL, 0);
+    hosts_finish(calls, count, HOSTS_ANSWER_MS, NULL, NULL);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (calls[i].answer == HOST_ANSWERED)
+            calls[kept++] = (struct host_call){.run = run, .agent = calls[i].agent};
+    str_clear(&head);
+    str_addf(&head, "{\"do\":\"stop\",\"hangup\":%d,\"terminate\":%d}", hangup, terminate);
+    hosts_start(calls, kept, &head, NULL, 0);
+    hosts_finish(calls, kept, hangup + terminate + MARGIN_MS, on_end, end);
+    free(calls);
+}
+
+void life_clean_run(int dir)
+{
+    static const char *const endings[] = {".sock", ".lock"};
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+
+    for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
+        _cleanup_strv_ char **names = list_run(run, endings[i], false);
+        for (char **name = names; name != NULL && *name != NULL; name++)
+            (void)unlinkat(run, *name, 0);
+    }
+}
+
+int life_await_hosts(const struct life *life, int dir, const char *id, const char *what,
+                     struct err *err)
+{
+    int64_t end = time_monotonic_ms() + GONE_MS + config_ms(life->config, SETTING_HANGUP) +
+                  config_ms(life->config, SETTING_TERMINATE);
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    _cleanup_strv_ char **names = list_run(run, ".lock", false);
+
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        struct err why = ERR_INIT;
+        _cleanup_close_ int lock = -1;
+        int64_t left = end - time_monotonic_ms();
+        if (file_lock(run, *name, left > 0 ? (int)left : LOCK_TRY, "it", "", &lock, &why) == 0 ||
+            (why.code != MAS_CONFLICT && why.code != MAS_TIMEOUT))
+            continue;
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot %s session '%s': the host of its agent '%.*s' still lives", what, id,
+                      (int)(strlen(*name) - strlen(".lock")), *name);
+        return err_hint(err, "end it with: mas stop %s", id);
+    }
+    return 0;
+}
