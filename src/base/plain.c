@@ -1,0 +1,347 @@
+#include "base/plain.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TAB_COLUMNS = 8,
+    SMALL = 512, /* columns; memory for more is given back at the end of a line */
+};
+
+/* What one call of plain_feed() has at hand. */
+struct feed {
+    struct plain *plain;
+    plain_line *on_line;
+    void *arg;
+};
+
+/* Makes plain->text of the cells. Cells that nothing was written to are blanks, but not at the end.
+ */
+static void make_text(struct plain *plain)
+{
+    _cleanup_str_ struct str raw = STR_INIT;
+    size_t columns = plain->columns;
+
+    while (columns > 0 && plain->cells[columns - 1] == 0)
+        columns--;
+    str_clear(&plain->text);
+    for (size_t i = 0; i < columns; i++) {
+        uint32_t cell = plain->cells[i];
+        if (cell == '\t') {
+            str_add_visible(&plain->text, str_text(&raw), raw.len);
+            str_addc(&plain->text, '\t');
+            str_clear(&raw);
+            continue;
+        }
+        for (cell = cell != 0 ? cell : ' '; cell != 0; cell >>= 8)
+            str_addc(&raw, (char)(cell & 0xff));
+    }
+    str_add_visible(&plain->text, str_text(&raw), raw.len);
+}
+
+static void end_line(const struct feed *feed)
+{
+    struct plain *plain = feed->plain;
+
+    make_text(plain);
+    feed->on_line(str_text(&plain->text), plain->text.len, feed->arg);
+    plain->columns = 0;
+    plain->missing = 0;
+    if (plain->room > SMALL) {
+        free(plain->cells);
+        plain->cells = NULL;
+        plain->room = 0;
+        str_free(&plain->text);
+        plain->text = (struct str)STR_INIT;
+    }
+}
+
+/* The cursor leaves the line: an empty one was none. */
+static void leave_line(const struct feed *feed)
+{
+    if (feed->plain->columns > 0)
+        end_line(feed);
+}
+
+static void move_to(struct plain *plain, size_t column)
+{
+    plain->cursor = column < PLAIN_COLUMNS_MAX ? column : PLAIN_COLUMNS_MAX - 1;
+}
+
+/* Makes room for `columns` and fills up to there with empty cells. */
+static void widen(struct plain *plain, size_t columns)
+{
+    if (columns > plain->room) {
+        size_t room = plain->room > 0 ? plain->room : SMALL / 4;
+        while (room < columns)
+            room *= 2;
+        plain->cells = mem_grow(plain->cells, room, sizeof *plain->cells);
+        plain->room = room;
+    }
+    if (columns > plain->columns) {
+        memset(plain->cells + plain->columns, 0, (columns - plain->columns) * sizeof *plain->cells);
+        plain->columns = columns;
+    }
+}
+
+static void put(const struct feed *feed, unsigned char c)
+{
+    struct plain *plain = feed->plain;
+
+    if (plain->cursor == PLAIN_COLUMNS_MAX) {
+        end_line(feed);
+        plain->cursor = 0;
+    }
+    widen(plain, plain->cursor + 1);
+    plain->cells[plain->cursor++] = c;
+}
+
+/* Whether these are good characters is seen when the line is made text; here it only counts which
+ * bytes belong together. */
+static void put_high(const struct feed *feed, unsigned char c)
+{
+    struct plain *plain = feed->plain;
+
+    if ((c & 0xc0) == 0x80 && plain->missing > 0) {
+        uint32_t *cell = &plain->cells[plain->cursor - 1];
+        int have = *cell > 0xffff ? 3 : *cell > 0xff ? 2 : 1;
+        *cell |= (uint32_t)c << (8 * have);
+        plain->missing--;
+        return;
+    }
+    put(feed, c);
+    plain->missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
+}
+
+static void put_text(const struct feed *feed, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x80) {
+            put_high(feed, c);
+            continue;
+        }
+        feed->plain->missing = 0;
+        put(feed, c);
+    }
+}
+
+static void tab(const struct feed *feed)
+{
+    struct plain *plain = feed->plain;
+
+    if (plain->cursor >= plain->columns)
+        put(feed, '\t');
+    else
+        move_to(plain, (plain->cursor / TAB_COLUMNS + 1) * TAB_COLUMNS);
+}
+
+static void control(const struct feed *feed, char c)
+{
+    struct plain *plain = feed->plain;
+
+    plain->missing = 0;
+    switch (c) {
+    case '\n':
+    case '\v':
+    case '\f':
+        end_line(feed);
+        plain->cursor = 0;
+        break;
+    case '\r':
+        plain->cursor = 0;
+        break;
+    case '\b':
+        plain->cursor -= plain->cursor > 0;
+        break;
+    case '\t':
+        tab(feed);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Cells [from, to) become empty. */
+static void erase(struct plain *plain, size_t from, size_t to)
+{
+    if (to > plain->columns)
+        to = plain->columns;
+    if (from < to)
+        memset(plain->cells + from, 0, (to - from) * sizeof *plain->cells);
+    while (plain->columns > 0 && plain->cells[plain->columns - 1] == 0)
+        plain->columns--;
+}
+
+/* Takes n cells at the cursor out; what is behind them moves there. */
+static void take_out(struct plain *plain, size_t n)
+{
+    size_t at = plain->cursor;
+
+    if (at >= plain->columns)
+        return;
+    if (n > plain->columns - at)
+        n = plain->columns - at;
+    memmove(plain->cells + at, plain->cells + at + n,
+            (plain->columns - at - n) * sizeof *plain->cells);
+    plain->columns -= n;
+}
+
+/* Puts n empty cells in at the cursor; what passes the end is lost. */
+static void put_in(struct plain *plain, size_t n)
+{
+    size_t at = plain->cursor;
+    size_t old = plain->columns;
+
+    if (at >= old)
+        return;
+    if (n > PLAIN_COLUMNS_MAX - at)
+        n = PLAIN_COLUMNS_MAX - at;
+    widen(plain, old + n < PLAIN_COLUMNS_MAX ? old + n : PLAIN_COLUMNS_MAX);
+    memmove(plain->cells + at + n, plain->cells + at,
+            (plain->columns - at - n) * sizeof *plain->cells);
+    memset(plain->cells + at, 0, n * sizeof *plain->cells);
+}
+
+static void erase_in_line(struct plain *plain, const struct vt_event *event)
+{
+    int how = event->param_count > 0 && event->params[0] > 0 ? event->params[0] : 0;
+
+    if (how == 0)
+        erase(plain, plain->cursor, plain->columns);
+    else if (how == 1)
+        erase(plain, 0, plain->cursor + 1);
+    else if (how == 2)
+        erase(plain, 0, plain->columns);
+}
+
+/* A parameter that counts: left out and 0 mean 1. */
+static size_t count_of(const struct vt_event *event, size_t i)
+{
+    return i < event->param_count && event->params[i] > 0 ? (size_t)event->params[i] : 1;
+}
+
+/* Control sequences that stay in the line. */
+static bool edit(struct plain *plain, const struct vt_event *event)
+{
+    size_t n = count_of(event, 0);
+    size_t cursor = plain->cursor;
+
+    switch (event->final) {
+    case 'C':
+        move_to(plain, cursor + n);
+        return true;
+    case 'D':
+        move_to(plain, cursor > n ? cursor - n : 0);
+        return true;
+    case 'G':
+    case '`':
+        move_to(plain, n - 1);
+        return true;
+    case 'J': /* zsh does it behind each prompt, for the lines below */
+        if (event->param_count > 0 && event->params[0] > 1)
+            return false;
+        erase_in_line(plain, event);
+        return true;
+    case 'K':
+        erase_in_line(plain, event);
+        return true;
+    case 'P':
+        take_out(plain, n);
+        return true;
+    case 'X':
+        erase(plain, cursor, cursor + n);
+        return true;
+    case '@':
+        put_in(plain, n);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void control_sequence(const struct feed *feed, const struct vt_event *event)
+{
+    struct plain *plain = feed->plain;
+
+    plain->missing = 0;
+    if (event->intermediate != 0)
+        return;
+    if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
+        for (size_t i = 0; i < event->param_count; i++) /* to another screen and back */
+            if (event->params[i] == 47 || event->params[i] == 1047 || event->params[i] == 1049)
+                leave_line(feed);
+        return;
+    }
+    if (event->prefix != 0 || edit(plain, event))
+        return;
+    if (strchr("ABEFHJLMSTdfru", event->final) == NULL)
+        return;
+    leave_line(feed);
+    if (event->final == 'E' || event->final == 'F')
+        plain->cursor = 0;
+    else if (event->final == 'H' || event->final == 'f')
+        move_to(plain, count_of(event, 1) - 1);
+}
+
+static void escape(const struct feed *feed, const struct vt_event *event)
+{
+    feed->plain->missing = 0;
+    if (event->intermediate != 0 || strchr("8DEMc", event->final) == NULL)
+        return;
+    leave_line(feed);
+    if (event->final == 'E' || event->final == 'c')
+        feed->plain->cursor = 0;
+}
+
+static void on_event(const struct vt_event *event, void *arg)
+{
+    const struct feed *feed = arg;
+
+    switch (event->kind) {
+    case VT_TEXT:
+        put_text(feed, event->text, event->len);
+        break;
+    case VT_CONTROL:
+        control(feed, event->final);
+        break;
+    case VT_ESC:
+        escape(feed, event);
+        break;
+    case VT_CSI:
+        control_sequence(feed, event);
+        break;
+    case VT_OSC:
+    case VT_STRING:
+        break;
+    }
+}
+
+void plain_feed(struct plain *plain, const char *bytes, size_t len, plain_line *on_line, void *arg)
+{
+    struct feed feed = {.plain = plain, .on_line = on_line, .arg = arg};
+    vt_feed(&plain->vt, bytes, len, on_event, &feed);
+}
+
+void plain_end(struct plain *plain, plain_line *on_line, void *arg)
+{
+    struct feed feed = {.plain = plain, .on_line = on_line, .arg = arg};
+    leave_line(&feed);
+    plain->cursor = 0;
+    plain->missing = 0;
+    plain->vt = (struct vt){.state = 0};
+}
+
+const char *plain_current(struct plain *plain)
+{
+    make_text(plain);
+    return str_text(&plain->text);
+}
+
+void plain_free(struct plain *plain)
+{
+    free(plain->cells);
+    str_free(&plain->text);
+    *plain = (struct plain){.columns = 0};
+}

@@ -1,0 +1,48 @@
+/*
+ * The text of what a program printed on a terminal, as lines: what stood in each line when the
+ * program left it. Carriage returns, backspaces and what moves, inserts or erases within a line do
+ * their work; what leaves the line in another way than a newline (up, home, another screen) ends
+ * it. Colours, titles and the like are gone.
+ *
+ * A line is safe to print whatever went in: UTF-8 without control characters but tabs; bytes that
+ * are not UTF-8 become \xNN. A line that is too long goes on in the next one.
+ *
+ *     struct plain plain = {.columns = 0};
+ *     plain_feed(&plain, bytes, len, on_line, arg);   as often as there is something
+ *     plain_end(&plain, on_line, arg);                the last line, if it has no end
+ *     plain_free(&plain);
+ */
+#ifndef MAS_BASE_PLAIN_H
+#define MAS_BASE_PLAIN_H
+
+#include "base/str.h"
+#include "base/vt.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PLAIN_COLUMNS_MAX = 8192 };
+
+/* Zero-initialised. Small while lines are. */
+struct plain {
+    struct vt vt;
+    uint32_t *cells; /* the line: the bytes of a character each, the first one lowest; 0: empty */
+    size_t columns; /* how many of them are in use */
+    size_t room;
+    size_t cursor; /* may be behind the last one */
+    int missing; /* bytes that the character before the cursor still needs */
+    struct str text; /* of the line that was asked for last */
+};
+
+/* One line, NUL-terminated, without its newline; valid during the call. */
+typedef void plain_line(const char *line, size_t len, void *arg);
+
+void plain_feed(struct plain *plain, const char *bytes, size_t len, plain_line *on_line, void *arg);
+/* Ends the line that has not been ended, where anything is in it, and forgets a sequence that is
+ * not complete. */
+void plain_end(struct plain *plain, plain_line *on_line, void *arg);
+/* What stands in that line now; valid until the next call. */
+const char *plain_current(struct plain *plain);
+void plain_free(struct plain *plain);
+
+#endif

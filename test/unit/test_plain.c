@@ -1,0 +1,209 @@
+#include "unit.h"
+
+#include "base/plain.h"
+
+#include <stdlib.h>
+
+/* Each line with a bar behind it. */
+static void note_line(const char *line, size_t len, void *arg)
+{
+    struct str *to = arg;
+
+    CHECK_INT(strlen(line), len);
+    str_addn(to, line, len);
+    str_addc(to, '|');
+}
+
+/* The lines of bytes that come in chunks of `step`; behind a tilde the one without an end. */
+static char *lines(const char *bytes, size_t len, size_t step)
+{
+    struct plain plain = {.columns = 0};
+    struct str to = STR_INIT;
+
+    for (size_t i = 0; i < len; i += step)
+        plain_feed(&plain, bytes + i, len - i < step ? len - i : step, note_line, &to);
+    if (plain_current(&plain)[0] != '\0')
+        str_addc(&to, '~');
+    plain_end(&plain, note_line, &to);
+    plain_free(&plain);
+    return str_steal(&to);
+}
+
+static void check(const char *bytes, size_t len, const char *want)
+{
+    static const size_t steps[] = {1, 2, 3, 4096};
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        _cleanup_free_ char *got = lines(bytes, len, steps[i]);
+        CHECK_STR(got, want);
+    }
+}
+
+#define CHECK_LINES(bytes, want) check(bytes, sizeof(bytes) - 1, want)
+
+static void lines_end_with_newlines(void)
+{
+    CHECK_LINES("", "");
+    CHECK_LINES("one\ntwo\n", "one|two|");
+    CHECK_LINES("one\r\n\r\ntwo", "one||~two|");
+    CHECK_LINES("\n", "|");
+    CHECK_LINES("blanks stay  \n", "blanks stay  |");
+}
+
+static void carriage_returns_and_backspaces_write_over(void)
+{
+    CHECK_LINES(" 10%\r 50%\r100%\n", "100%|");
+    CHECK_LINES("longer\rshort\n", "shortr|");
+    CHECK_LINES("teh\b\bhe\n", "the|");
+    CHECK_LINES("x\b\b\by\n", "y|");
+    CHECK_LINES("abc\b \b\n", "ab |");
+}
+
+static void tabs_stay_where_nothing_is_written_over(void)
+{
+    CHECK_LINES("a\tb\t\n", "a\tb\t|");
+    CHECK_LINES("\033[31m\t\033[0mx\n", "\tx|");
+    CHECK_LINES("0123456789\r\tX\n", "01234567X9|");
+}
+
+static void colours_titles_and_strings_are_gone(void)
+{
+    CHECK_LINES("\033[1;31mred\033[0m \033]0;title\atext\033P1$q\033\\!\n", "red text!|");
+    CHECK_LINES("\033[?2004h$ \033[?25l\033=\033(B\a\016\017\x7f"
+                "ls\n",
+                "$ ls|");
+}
+
+static void moves_within_the_line_are_made(void)
+{
+    CHECK_LINES("a\033[3Cb\n", "a   b|");
+    CHECK_LINES("abc\033[2DX\n", "aXc|");
+    CHECK_LINES("abc\033[99DX\n", "Xbc|");
+    CHECK_LINES("abc\033[2GX\033[5`Y\n", "aXc Y|");
+    CHECK_LINES("\033[4C\n", "|");
+}
+
+static void what_is_erased_is_gone(void)
+{
+    CHECK_LINES("working...\r\033[Kdone\n", "done|");
+    CHECK_LINES("working...\033[2K\rdone\n", "done|");
+    CHECK_LINES("working...\033[2Kdone\n", "          done|");
+    CHECK_LINES("abcdef\033[3D\033[1KX\n", "   Xef|");
+    CHECK_LINES("abcdef\033[4D\033[2X\n", "ab  ef|");
+    CHECK_LINES("abcdef\033[4D\033[99X\n", "ab|");
+    CHECK_LINES("$ \033[Jls\n", "$ ls|");
+}
+
+static void characters_are_put_in_and_taken_out(void)
+{
+    CHECK_LINES("abcd\033[3D\033[2P\n", "ad|");
+    CHECK_LINES("abcd\033[3D\033[99P\n", "a|");
+    CHECK_LINES("ad\033[D\033[2@bc\n", "abcd|");
+    CHECK_LINES("ad\033[99@\n", "ad|");
+}
+
+static void what_leaves_the_line_ends_it(void)
+{
+    CHECK_LINES("one\033[Atwo\033[10;1Hthree\033[2J\033[Hfour", "one|   two|three|~four|");
+    CHECK_LINES("\033[H\033[2J\033[H", "");
+    CHECK_LINES("one\033[Etwo\033Dthree\033Efour\n", "one|two|   three|four|");
+    CHECK_LINES("shell\033[?1049hvim\033[?1049l$ \n", "shell|     vim|        $ |");
+    CHECK_LINES("text\0337\033[24;1Hstatus\0338\rmore\n", "text|status|more|");
+}
+
+static void utf_8_stays_whole(void)
+{
+    CHECK_LINES("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80\n",
+                "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80|");
+    CHECK_LINES("\xc3\xbc\xc3\xb6\b\xe2\x82\xac\rx\n", "x\xe2\x82\xac|");
+    CHECK_LINES("\xc3\033[m \xbc\n", "\\xc3 \\xbc|");
+}
+
+static void what_could_move_a_terminal_becomes_visible(void)
+{
+    CHECK_LINES("a\xff"
+                "b\xc3 \xe2\x82\n",
+                "a\\xffb\\xc3 \\xe2\\x82|");
+    CHECK_LINES("\xc2\x9b"
+                "31m \x9b"
+                "31m\n",
+                "\\xc2\\x9b31m \\x9b31m|");
+    CHECK_LINES("\xe2\x80\xaetxt.exe\n", "\\xe2\\x80\\xaetxt.exe|");
+    CHECK_LINES("\xc0\x9b \xed\xa0\x80 \xf8\x88\x80\x80\x80\n",
+                "\\xc0\\x9b \\xed\\xa0\\x80 \\xf8\\x88\\x80\\x80\\x80|");
+    CHECK_LINES("a\0b\n", "ab|");
+}
+
+static void lines_have_a_limit(void)
+{
+    _cleanup_str_ struct str in = STR_INIT;
+    _cleanup_str_ struct str want = STR_INIT;
+
+    for (int i = 0; i < PLAIN_COLUMNS_MAX + 3; i++) {
+        if (i == PLAIN_COLUMNS_MAX)
+            str_addc(&want, '|');
+        str_addc(&in, 'x');
+        str_addc(&want, 'x');
+    }
+    str_addc(&in, '\n');
+    str_addc(&want, '|');
+    check(in.data, in.len, want.data);
+    CHECK_LINES("\033[99999C\033[99999C\033[D\033[1K\n", "|");
+    CHECK_LINES("ab\033[D\033[99999@\033[99999@\033[99999Cx\r\033[Kc\n", "c|");
+}
+
+static void memory_for_long_lines_is_given_back(void)
+{
+    struct plain plain = {.columns = 0};
+    struct str to = STR_INIT;
+    char bytes[4000];
+
+    memset(bytes, 'x', sizeof bytes);
+    plain_feed(&plain, bytes, sizeof bytes, note_line, &to);
+    CHECK(plain.room >= sizeof bytes);
+    plain_feed(&plain, "\nshort\n", 7, note_line, &to);
+    CHECK(plain.room <= 512 && plain.text.cap <= 4096);
+    plain_free(&plain);
+    str_free(&to);
+}
+
+static void the_current_line_can_be_looked_at(void)
+{
+    struct plain plain = {.columns = 0};
+    struct str to = STR_INIT;
+
+    CHECK_STR(plain_current(&plain), "");
+    const char *text = "done\n\033[1mContinue? \033[0m[y/n] ";
+    plain_feed(&plain, text, strlen(text), note_line, &to);
+    CHECK_STR(plain_current(&plain), "Continue? [y/n] ");
+    plain_feed(&plain, "y", 1, note_line, &to);
+    CHECK_STR(plain_current(&plain), "Continue? [y/n] y");
+    CHECK_STR(to.data, "done|");
+    plain_end(&plain, note_line, &to);
+    CHECK_STR(plain_current(&plain), "");
+    plain_end(&plain, note_line, &to);
+    CHECK_STR(to.data, "done|Continue? [y/n] y|");
+    plain_free(&plain);
+    str_free(&to);
+}
+
+static const struct unit_test tests[] = {
+    TEST(lines_end_with_newlines),
+    TEST(carriage_returns_and_backspaces_write_over),
+    TEST(tabs_stay_where_nothing_is_written_over),
+    TEST(colours_titles_and_strings_are_gone),
+    TEST(moves_within_the_line_are_made),
+    TEST(what_is_erased_is_gone),
+    TEST(characters_are_put_in_and_taken_out),
+    TEST(what_leaves_the_line_ends_it),
+    TEST(utf_8_stays_whole),
+    TEST(what_could_move_a_terminal_becomes_visible),
+    TEST(lines_have_a_limit),
+    TEST(memory_for_long_lines_is_given_back),
+    TEST(the_current_line_can_be_looked_at),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
