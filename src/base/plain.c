@@ -16,28 +16,50 @@ struct feed {
     void *arg;
 };
 
-/* Makes plain->text of the cells. Cells that nothing was written to are blanks, but not at the end.
+static bool is_high(uint32_t cell)
+{
+    return (cell & 0x80) != 0;
+}
+
+/* Appends cells that are ASCII or empty, and as they are good to print. Returns how many. */
+static size_t add_ascii(struct str *to, const uint32_t *cells, size_t count)
+{
+    size_t n = 0;
+
+    str_reserve(to, count);
+    for (; n < count && !is_high(cells[n]); n++)
+        to->data[to->len + n] = cells[n] != 0 ? (char)cells[n] : ' ';
+    to->len += n;
+    to->data[to->len] = '\0';
+    return n;
+}
+
+/* Appends other cells, as what they are found to be now. */
+static size_t add_high(struct str *to, const uint32_t *cells, size_t count)
+{
+    _cleanup_str_ struct str raw = STR_INIT;
+    size_t n = 0;
+
+    for (; n < count && is_high(cells[n]); n++)
+        for (uint32_t cell = cells[n]; cell != 0; cell >>= 8)
+            str_addc(&raw, (char)(cell & 0xff));
+    str_add_visible(to, str_text(&raw), raw.len);
+    return n;
+}
+
+/* Makes plain->text of the cells. Those that nothing was written to are blanks, but not at the end.
  */
 static void make_text(struct plain *plain)
 {
-    _cleanup_str_ struct str raw = STR_INIT;
-    size_t columns = plain->columns;
+    size_t count = plain->columns;
 
-    while (columns > 0 && plain->cells[columns - 1] == 0)
-        columns--;
+    while (count > 0 && plain->cells[count - 1] == 0)
+        count--;
     str_clear(&plain->text);
-    for (size_t i = 0; i < columns; i++) {
-        uint32_t cell = plain->cells[i];
-        if (cell == '\t') {
-            str_add_visible(&plain->text, str_text(&raw), raw.len);
-            str_addc(&plain->text, '\t');
-            str_clear(&raw);
-            continue;
-        }
-        for (cell = cell != 0 ? cell : ' '; cell != 0; cell >>= 8)
-            str_addc(&raw, (char)(cell & 0xff));
+    for (size_t i = 0; i < count;) {
+        i += add_ascii(&plain->text, plain->cells + i, count - i);
+        i += add_high(&plain->text, plain->cells + i, count - i);
     }
-    str_add_visible(&plain->text, str_text(&raw), raw.len);
 }
 
 static void end_line(const struct feed *feed)
@@ -85,7 +107,8 @@ static void widen(struct plain *plain, size_t columns)
     }
 }
 
-static void put(const struct feed *feed, unsigned char c)
+/* Writes bytes, each a character, as far as the line has room; returns how many. */
+static size_t put(const struct feed *feed, const char *bytes, size_t len)
 {
     struct plain *plain = feed->plain;
 
@@ -93,15 +116,23 @@ static void put(const struct feed *feed, unsigned char c)
         end_line(feed);
         plain->cursor = 0;
     }
-    widen(plain, plain->cursor + 1);
-    plain->cells[plain->cursor++] = c;
+    size_t n = PLAIN_COLUMNS_MAX - plain->cursor;
+    if (n > len)
+        n = len;
+    widen(plain, plain->cursor + n);
+    for (size_t i = 0; i < n; i++)
+        plain->cells[plain->cursor + i] = (unsigned char)bytes[i];
+    plain->cursor += n;
+    plain->missing = 0;
+    return n;
 }
 
 /* Whether these are good characters is seen when the line is made text; here it only counts which
  * bytes belong together. */
-static void put_high(const struct feed *feed, unsigned char c)
+static void put_high(const struct feed *feed, char byte)
 {
     struct plain *plain = feed->plain;
+    unsigned char c = (unsigned char)byte;
 
     if ((c & 0xc0) == 0x80 && plain->missing > 0) {
         uint32_t *cell = &plain->cells[plain->cursor - 1];
@@ -110,20 +141,20 @@ static void put_high(const struct feed *feed, unsigned char c)
         plain->missing--;
         return;
     }
-    put(feed, c);
+    (void)put(feed, &byte, 1);
     plain->missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
 }
 
 static void put_text(const struct feed *feed, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c >= 0x80) {
-            put_high(feed, c);
-            continue;
-        }
-        feed->plain->missing = 0;
-        put(feed, c);
+    for (size_t i = 0; i < len;) {
+        size_t n = 0;
+        while (i + n < len && (text[i + n] & 0x80) == 0)
+            n++;
+        if (n > 0)
+            i += put(feed, text + i, n);
+        else
+            put_high(feed, text[i++]);
     }
 }
 
@@ -132,7 +163,7 @@ static void tab(const struct feed *feed)
     struct plain *plain = feed->plain;
 
     if (plain->cursor >= plain->columns)
-        put(feed, '\t');
+        (void)put(feed, "\t", 1);
     else
         move_to(plain, (plain->cursor / TAB_COLUMNS + 1) * TAB_COLUMNS);
 }
