@@ -12,26 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A log's name, ".<number>" and LOG_TIMES. */
-enum { PART_NAME = LOG_NAME_MAX + 24 };
-
-/* The name of the log (n 0) or of an old one. */
-static void part_name(const struct log *log, int n, const char *suffix, char buf[PART_NAME])
+void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PART_NAME])
 {
     if (n == 0)
-        (void)snprintf(buf, PART_NAME, "%s%s", log->name, suffix);
+        (void)snprintf(buf, LOG_PART_NAME, "%s%s", name, suffix);
     else
-        (void)snprintf(buf, PART_NAME, "%s.%d%s", log->name, n, suffix);
+        (void)snprintf(buf, LOG_PART_NAME, "%s.%d%s", name, n, suffix);
 }
 
 /* Whether `fd` is what stands at the name; if it is, *ret_size is its size. */
 static bool is_current(const struct log *log, int fd, const char *suffix, off_t *ret_size)
 {
-    char name[PART_NAME];
+    char name[LOG_PART_NAME];
     struct stat here;
     struct stat open;
 
-    part_name(log, 0, suffix, name);
+    log_part_name(log->name, 0, suffix, name);
     if (fd == -1 || fstatat(log->dir, name, &here, AT_SYMLINK_NOFOLLOW) == -1 ||
         fstat(fd, &open) == -1 || here.st_ino != open.st_ino || here.st_dev != open.st_dev)
         return false;
@@ -43,13 +39,13 @@ static bool is_current(const struct log *log, int fd, const char *suffix, off_t 
  * open to the agent. Only a regular file will do. */
 static bool keep_open(const struct log *log, const char *suffix, int *fd, off_t *size)
 {
-    char name[PART_NAME];
+    char name[LOG_PART_NAME];
     struct stat st;
 
     if (is_current(log, *fd, suffix, size))
         return true;
     fd_closep(fd);
-    part_name(log, 0, suffix, name);
+    log_part_name(log->name, 0, suffix, name);
     *fd = openat(log->dir, name,
                  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (*fd == -1)
@@ -80,19 +76,19 @@ int log_open(struct log *log, int dir, const char *name, struct log_limits limit
 /* Renames each part to the next number and drops those beyond the limit. */
 static bool shift(const struct log *log, const char *suffix)
 {
-    char from[PART_NAME];
-    char to[PART_NAME];
+    char from[LOG_PART_NAME];
+    char to[LOG_PART_NAME];
     int keep = log->limits.keep;
     bool done = true;
 
     for (int n = keep;; n++) { /* more may be there from when more were kept */
-        part_name(log, n, suffix, from);
+        log_part_name(log->name, n, suffix, from);
         if (unlinkat(log->dir, from, 0) == -1 && n > keep)
             break;
     }
     for (int n = keep - 1; n >= 0; n--) {
-        part_name(log, n, suffix, from);
-        part_name(log, n + 1, suffix, to);
+        log_part_name(log->name, n, suffix, from);
+        log_part_name(log->name, n + 1, suffix, to);
         if (renameat(log->dir, from, log->dir, to) == -1 && n == 0)
             done = false;
     }

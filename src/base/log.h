@@ -19,7 +19,7 @@
 
 #define LOG_TIMES ".times" /* what stands behind a log's name for its times */
 
-enum { LOG_NAME_MAX = 80, LOG_TIMES_EVERY_MS = 1000 };
+enum { LOG_NAME_MAX = 80, LOG_TIMES_EVERY_MS = 1000, LOG_PART_NAME = LOG_NAME_MAX + 24 };
 
 struct log_limits {
     off_t size; /* bytes, not 0; rotated before it grows beyond */
@@ -49,6 +49,9 @@ int log_open(struct log *log, int dir, const char *name, struct log_limits limit
 /* Appends all bytes, or counts what was lost. false: some were lost just now. */
 bool log_write(struct log *log, const char *bytes, size_t len);
 void log_close(struct log *log);
+
+/* The name of a log (n 0), or of the old one of that number, and the suffix, such as LOG_TIMES. */
+void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PART_NAME]);
 
 /* Opens, appends one line, closes: for logs that many write to. `line` ends with a newline. */
 void log_line(int dir, const char *name, struct log_limits limits, const char *line);
