@@ -136,8 +136,9 @@ static const char *check_command(const struct config *config, const char *text)
 
 static const char *check_preset(const struct config *config, const char *text)
 {
-    return text[0] == '\0' || config_preset(config, text) != NULL ? NULL
-                                                                  : "is a preset that is not there";
+    return text[0] == '\0' || config_preset(config, text) != NULL
+               ? NULL
+               : "names a preset that is not there";
 }
 
 /* One text member of an agent: where it goes in struct agent. */

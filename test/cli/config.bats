@@ -29,7 +29,8 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ -z "$stderr" ]
     [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +FROM$ ]]
     for line in 'session.mode isolated' 'session.template default' 'session.preset shell' 'tmux.socket -' \
-        'tmux.server shared' 'tmux.size 200x50' 'stop.hangup 2s' 'stop.terminate 3s'; do
+        'tmux.server shared' 'tmux.size 200x50' 'stop.hangup 2s' 'stop.terminate 3s' 'log.size 10M' 'log.keep 3' \
+        'env.remove -'; do
         grep -qE "^${line/ / +} +built in\$" <<<"$output"
     done
     [[ $output == *"$ROOT"* ]]
@@ -273,4 +274,52 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     mas config tmux.size
     [ "$status" -eq 2 ]
     [[ $stderr == "mas: cannot run 'config': 'tmux.size' is one operand too many"* ]]
+}
+
+@test "sizes and numbers of logs out of range or of the wrong kind are refused" {
+    for value in 4095 4095B 1K 2T 1.5M '' M -1M '10 M' 10m 99999999999999999999; do
+        ini '[log]' "size = $value"
+        refused "2: [log] size: '$value' is not a size from 4K to 1T, such as 10M"
+    done
+    for value in 4096 4K 10M 2G 1T; do
+        ini '[log]' "size = $value"
+        [ "$(setting log.size)" = "$value from $ROOT/mas.ini:2" ]
+    done
+    for value in 1001 -1 '' three 1K; do
+        ini '[log]' "keep = $value"
+        refused "2: [log] keep: '$value' is not a number from 0 to 1000"
+    done
+    ini '[log]' 'keep = 0'
+    [ "$(setting log.keep)" = "0 from $ROOT/mas.ini:2" ]
+}
+
+@test "config shows what [env] says, with the variables that it sets" {
+    mkdir -p "$XDG_CONFIG_HOME/mas"
+    printf '[env]\npass = *\nset.EDITOR = vi\nset.PAGER = less\n' >"$XDG_CONFIG_HOME/mas/mas.ini"
+    ini '[env]' 'remove = AWS_*, *_TOKEN [A-C]?' 'set.EDITOR = ed = not # cut'
+    [ "$(setting env.pass)" = "* from $XDG_CONFIG_HOME/mas/mas.ini:2" ]
+    [ "$(setting env.remove)" = "AWS_*, *_TOKEN [A-C]? from $ROOT/mas.ini:2" ]
+    [ "$(setting env.set.EDITOR)" = "ed = not # cut from $ROOT/mas.ini:3" ]
+    [ "$(setting env.set.PAGER)" = "less from $XDG_CONFIG_HOME/mas/mas.ini:4" ]
+    mas config
+    [[ $output == *"env.set.PAGER "* ]]
+}
+
+@test "[env] refuses what is no pattern, no name, or mas's own" {
+    ini '[env]' 'pass = A=B'
+    refused "2: [env] pass: 'A=B' is not a list of patterns of names, such as AWS_* *_TOKEN"
+    ini '[env]' 'set.1X = y'
+    refused "2: [env] set.1X: '1X' is no name of an environment variable"
+    ini '[env]' 'set. = y'
+    refused "2: [env] set.: '' is no name of an environment variable"
+    for name in MAS_AGENT_ID TMUX TMUX_PANE PWD SESSION_NAME UNIT_DIR WORKFLOWS_DIR; do
+        ini '[env]' "set.$name = y"
+        refused "2: [env] set.$name: '$name' is set by mas itself"
+    done
+    for name in TERM COLUMNS LINES OLDPWD; do
+        ini '[env]' "set.$name = y"
+        refused "2: [env] set.$name: '$name' says something about the agent's own terminal"
+    done
+    ini '[env]' 'EDITOR = vi'
+    refused '2: [env] EDITOR: there is no such setting'
 }

@@ -162,7 +162,7 @@ lower=case" ]
     # an agent that never comes to take it: its host is not there
     cp "$MAS" "$T/mas"
     ID=$("$T/mas" new -q -t solo --no-start)
-    printf 'MASENV1\n.\nSECRET=hunter2' >"$ROOT/sessions/$ID/run/env"
+    printf 'MASENV2\n-\n.\nSECRET=hunter2' >"$ROOT/sessions/$ID/run/env"
     sed -i 's/^STATUS=.*/STATUS=active/' "$ROOT/sessions/$ID/.session"
     rm "$ROOT/sessions/.sessions.index"
     mas stop "$ID"
@@ -341,4 +341,78 @@ lower=case" ]
     [ $((0x$ignored & 0x5007)) -eq 0 ]
     ignored=$(awk '/^SigIgn/ { print $2 }' "/proc/$(server_pid)/status")
     [ $((0x$ignored & 0x4000)) -eq 0 ]
+}
+
+@test "[env] says which variables of the caller an agent gets, and gives others" {
+    printf '%s\n' '[env]' 'pass = PATH, HOME SHELL KEEP_* ONE' 'remove = *_SECRET' \
+        'set.ADDED = new = value' 'set.KEEP_THIS = changed' 'set.X_SECRET = set' >"$ROOT/mas.ini"
+    KEEP_THIS=old KEEP_IT=yes KEEP_SECRET=no ONE=1 ONES=no OTHER=no start_made
+    [ "$(agent_has KEEP_IT)" = yes ]
+    [ "$(agent_has ONE)" = 1 ]
+    [ "$(agent_has ADDED)" = 'new = value' ]
+    [ "$(agent_has KEEP_THIS)" = changed ]
+    [ "$(agent_has X_SECRET)" = set ]
+    [ "$(agent_has HOME)" = "$HOME" ]
+    agent_lacks KEEP_SECRET
+    agent_lacks ONES
+    agent_lacks OTHER
+    # what mas sets and what belongs to the terminal is not touched
+    [ "$(agent_has MAS_SESSION_ID)" = "$ID" ]
+    [ "$(agent_has TERM)" = "$(tm show-options -gv default-terminal)" ]
+}
+
+@test "a preset's variable goes over that of [env]" {
+    printf '%s\n' '[env]' 'set.WHO = env' '[preset shell]' 'env.WHO = preset' >"$ROOT/mas.ini"
+    WHO=caller start_made
+    [ "$(agent_has WHO)" = preset ]
+}
+
+@test "programs are looked for in the PATH that the agents are handed" {
+    printf '%s\n' '[env]' 'remove = PATH' 'set.PATH = /nowhere' '[preset p]' 'command = sleep 1000' >"$ROOT/mas.ini"
+    mas new -t solo --agent p
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot start agent 'solo': preset 'p' needs the program 'sleep', which is not there"* ]]
+}
+
+@test "a variable that a preset needs must be there before anything starts" {
+    printf '%s\n' '[preset p]' 'command = sleep 1000' 'needs_env = API_KEY, OTHER_KEY' 'env.OTHER_KEY = given' >"$ROOT/mas.ini"
+    before=$(snapshot)
+    for value in unset empty; do
+        unset API_KEY
+        [ $value = unset ] || export API_KEY=''
+        mas new -t solo --agent p
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "mas: cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set
+set it where mas is called, or in mas.ini: [env] set.API_KEY = ..." ]
+    done
+    [ "$(snapshot)" = "$before" ]
+    API_KEY=k new_session -t solo --agent p
+    # what [env] takes away is not there, what it gives is
+    printf '%s\n' '[env]' 'remove = API_*' >>"$ROOT/mas.ini"
+    API_KEY=k mas new -t solo --agent p
+    [ "$status" -eq 1 ]
+    printf '%s\n' 'set.API_KEY = k' >>"$ROOT/mas.ini"
+    mas new -t solo --agent p
+    [ "$status" -eq 0 ]
+}
+
+@test "start --crashed says of each session which variable its preset misses" {
+    printf '%s\n' '[preset p]' 'command = sleep 1000' 'needs_env = API_KEY' >"$ROOT/mas.ini"
+    a=$(API_KEY=k "$MAS" new -q -t solo --agent p)
+    b=$(API_KEY=k "$MAS" new -q -t solo --agent p)
+    c=$("$MAS" new -q -t solo)
+    tm kill-server
+    eventually [ "$("$MAS" list --json | jq '[.sessions[] | select(.crashed)] | length')" = 3 ]
+    mas start --crashed
+    [ "$status" -eq 1 ]
+    [ "$output" = "$c started" ]
+    for id in "$a" "$b"; do
+        grep -qxF "mas: cannot start session '$id': cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set" <<<"$stderr"
+    done
+    API_KEY=k mas start --crashed
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <<<"$output")" -eq 2 ]
+    mas start --crashed
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
 }

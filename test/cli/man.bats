@@ -148,13 +148,24 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    for key in protocol $(grep -oE '\{"[a-z_]+", &preset->' "$SRC/core/config.c" | grep -oE '[a-z_]{3,}' | grep -v preset); do
-        grep -qxF "$key" "$T/page"
-    done
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|env\.|' | sort >"$T/keys"
+    run diff <(grep -oE '\{"[a-z_]+", take_' "$SRC/core/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
     {
         echo '[preset all]'
-        sed 's/^env\..*/env.KEY/; s/$/ = tty/' "$T/page"
+        echo 'env.KEY = value'
+        while read -r key; do
+            case $key in
+                protocol) echo "$key = tty" ;;
+                start) echo "$key = demand" ;;
+                restart) echo "$key = on-crash" ;;
+                *_limit) echo "$key = 7" ;;
+                memory) echo "$key = 1G" ;;
+                idle | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
+                *) echo "$key = word" ;;
+            esac
+        done <"$T/keys"
     } >>"$ROOT/mas.ini"
     mas list
     [ "$status" -eq 0 ]

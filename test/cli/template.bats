@@ -303,6 +303,36 @@ EOF
     presets_refused ':3: [preset a] command: the key stands in line 2 already'
 }
 
+@test "every key of a preset is checked" {
+    while IFS='|' read -r key value want; do
+        presets '[preset a]' "$key = $value"
+        presets_refused ":2: [preset a] $key: '$value' is not $want"
+    done <<'EOF'
+start|later|now or demand
+start||now or demand
+restart|always|never or on-crash
+restart_limit|1001|a number from 0 to 1000
+restart_limit|-1|a number from 0 to 1000
+restart_delay|soon|a time such as 200ms, 2s or 1m, up to 24h
+restart_delay|25h|a time such as 200ms, 2s or 1m, up to 24h
+idle|2 s|a time such as 200ms, 2s or 1m, up to 24h
+ready_after||a time such as 200ms, 2s or 1m, up to 24h
+ready_timeout|1.5s|a time such as 200ms, 2s or 1m, up to 24h
+enter_delay|-1ms|a time such as 200ms, 2s or 1m, up to 24h
+memory|lots|a size such as 400M or 2G, up to 1024T
+memory|1025T|a size such as 400M or 2G, up to 1024T
+ready|a(b|an extended regular expression
+waiting|[a|an extended regular expression
+title_working|*(|an extended regular expression
+title_idle|a{2,1}|an extended regular expression
+title_waiting|(|an extended regular expression
+needs_env|A-B|a list of at most 32 names of environment variables
+needs_env|A, 1B|a list of at most 32 names of environment variables
+EOF
+    presets '[preset a]' "waiting = $(printf '%0513d' 0)"
+    presets_refused ":2: [preset a] waiting: '$(printf '%0513d' 0)' is not at most 512 bytes"
+}
+
 @test "a preset's command is split by the shell's quoting rules and nothing in it is expanded" {
     cat >"$T/args" <<'EOF'
 #!/bin/sh

@@ -92,9 +92,35 @@ static void ids_of_other_forms_are_none(void)
     CHECK_STR(lower, "550e8400-e29b-41d4-a716-446655440000");
 }
 
+static void durations_have_a_unit(void)
+{
+    static const struct {
+        const char *text;
+        int ms;
+    } good[] = {{"0", 0},         {"2", 2000},       {"007", 7000},
+                {"200ms", 200},   {"2s", 2000},      {"1m", 60000},
+                {"3h", 10800000}, {"24h", 86400000}, {"86400000ms", 86400000}};
+    static const char *const bad[] = {"",     "s",   "ms",  "-1s",        "+1s",
+                                      "1.5s", "1 s", " 1s", "1s ",        "1S",
+                                      "1d",   "1sm", "25h", "86400001ms", "99999999999999999999s",
+                                      "0x10"};
+    int ms;
+
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        ms = -1;
+        CHECK(time_parse_duration(good[i].text, &ms));
+        CHECK_INT(ms, good[i].ms);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ms = -1;
+        CHECK(!time_parse_duration(bad[i], &ms));
+        CHECK_INT(ms, -1);
+    }
+}
+
 static const struct unit_test tests[] = {
     TEST(agrees_with_timegm),       TEST(refuses_other_forms),         TEST(ages_read_well),
-    TEST(ids_are_random_version_4), TEST(ids_of_other_forms_are_none),
+    TEST(ids_are_random_version_4), TEST(ids_of_other_forms_are_none), TEST(durations_have_a_unit),
 };
 
 int main(void)
