@@ -170,32 +170,35 @@ static void add_ids(const struct team *team, struct err *err)
     (void)err_hint(err, "its agents: %s", str_text(&ids));
 }
 
-/* The agent that an object is about. */
-static int find_agent(struct reader *reader, const struct json *node, enum rank rank,
-                      struct agent **ret)
+/* The agent that an object is about; NULL is a failure. */
+static struct agent *find_agent(struct reader *reader, const struct json *node, enum rank rank)
 {
     size_t was = enter(reader, "id");
-    const char *id = json_get_text(node, "id");
+    const struct json *member = json_get(node, "id");
+    const char *id = json_text(member);
 
-    if (id == NULL)
-        return fail(reader, MAS_FAILED,
-                    json_get(node, "id") == NULL ? "it is missing" : "it is no text");
+    if (id == NULL) {
+        (void)fail(reader, MAS_FAILED, member == NULL ? "it is missing" : "it is no text");
+        return NULL;
+    }
     const struct agent *agent = team_agent(reader->team, id);
     if (agent == NULL) {
         (void)fail(reader, MAS_NOT_FOUND, "the template has no agent '%s'", id);
         add_ids(reader->team, reader->err);
-        return -1;
+        return NULL;
     }
-    if (agent->rank != rank)
-        return fail(reader, MAS_FAILED, "agent '%s' has the rank %s in the template", id,
-                    rank_name(agent->rank));
     size_t place = (size_t)(agent - reader->team->agents);
-    if (reader->seen[place])
-        return fail(reader, MAS_FAILED, "agent '%s' stands there twice", id);
+    if (agent->rank != rank || reader->seen[place]) {
+        if (reader->seen[place])
+            (void)fail(reader, MAS_FAILED, "agent '%s' stands there twice", id);
+        else
+            (void)fail(reader, MAS_FAILED, "agent '%s' has the rank %s in the template", id,
+                       rank_name(agent->rank));
+        return NULL;
+    }
     reader->seen[place] = true;
-    *ret = &reader->team->agents[place];
     leave(reader, was);
-    return 0;
+    return &reader->team->agents[place];
 }
 
 static int read_field(struct reader *reader, const struct json *node, struct agent *agent)
@@ -219,11 +222,10 @@ static int read_field(struct reader *reader, const struct json *node, struct age
 
 static int read_agent(struct reader *reader, const struct json *node, enum rank rank)
 {
-    struct agent *agent = NULL;
-
     if (!json_is_object(node))
         return fail(reader, MAS_FAILED, "it is no object");
-    if (find_agent(reader, node, rank, &agent) == -1)
+    struct agent *agent = find_agent(reader, node, rank);
+    if (agent == NULL)
         return -1;
     if (json_get(node, "preset") != NULL) /* the template's command is not that preset's */
         set_text(&agent->command, "");

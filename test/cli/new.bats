@@ -293,3 +293,188 @@ EOF
         nothing_made
     fi
 }
+
+# The first messages that a session's config.json holds, "id=text" a line.
+prompts() { jq -r '.team[] | select(.prompt) | .id + "=" + .prompt' "$ROOT/sessions/$1/config.json"; }
+
+@test "new -c takes the first messages and presets of single agents from a file" {
+    cat >"$T/c.json" <<'EOF'
+{"agents":{"metaManager":{"id":"00","prompt":"Plan it.\n\tThen \"tell\" ü."},
+ "units":[{"unitId":1,"manager":{"id":"10","prompt":"Design.","preset":"shell"},"workers":[{"id":"11","prompt":"Read."},{"id":"12"}]},
+          {"unitId":2,"manager":{"id":"20","command":"sleep 1000","system":"be nice"},"workers":[{"id":"21","model":"m1","prompt":""}]}]}}
+EOF
+    mas new -q -c "$T/c.json" --no-start
+    [ "$status" -eq 0 ]
+    [ "$(prompts "$output")" = $'00=Plan it.\n\tThen "tell" ü.\n10=Design.\n11=Read.' ]
+    config=$ROOT/sessions/$output/config.json
+    [ "$(jq -r '.team[] | select(.preset != "") | .id + " " + .preset' "$config")" = '10 shell' ]
+    [ "$(jq -r '.team[] | select(.command != "") | .id + " " + .command + " " + .system' "$config")" = '20 sleep 1000 be nice' ]
+    [ "$(jq -r '.team[] | select(.model != "") | .id + " " + .model' "$config")" = '21 m1' ]
+    mas new -q -c - --no-start <"$T/c.json"
+    [ "$status" -eq 0 ]
+    ln -s c.json "$T/link"
+    mas new -q --config "$T/link" --no-start
+    [ "$status" -eq 0 ]
+}
+
+@test "an agent's preset in -c goes over --agent, and over the command of the template" {
+    sed -i '/^\[agent solo\]/a command = sleep 1' "$ROOT/templates/solo/template.ini"
+    mas new -q -t solo --no-start -c - --agent claude <<<'{"agents":{"units":[{"manager":{"id":"solo","preset":"shell"}}]}}'
+    [ "$(jq -r '.team[] | .preset + "," + .command' "$ROOT/sessions/$output/config.json")" = 'shell,' ]
+}
+
+@test "new -p gives single agents a first message, and goes over -c" {
+    echo '{"agents":{"units":[{"manager":{"id":"lead","prompt":"old"},"workers":[{"id":"reviewer","prompt":"kept"}]}]}}' >"$T/c.json"
+    mas new -q -t pair --no-start -c "$T/c.json" -p 'lead=new = text
+and more'
+    [ "$status" -eq 0 ]
+    [ "$(prompts "$output")" = $'lead=new = text\nand more\nreviewer=kept' ]
+    mas new -q -t pair --no-start -p lead=one --prompt reviewer=two
+    [ "$(prompts "$output")" = $'lead=one\nreviewer=two' ]
+}
+
+@test "what is wrong with -p is told before anything is made" {
+    while IFS='|' read -r code value why; do
+        mas new -t pair -p "$value"
+        [ "$status" -eq "$code" ]
+        [ "${stderr%%$'\n'*}" = "mas: $why" ] || { echo "$stderr" >&2; false; }
+        nothing_made
+    done <<'EOF'
+2|lead|cannot use prompt 'lead': it is not AGENT=TEXT
+2|=text|cannot use prompt '=text': it is not AGENT=TEXT
+2|lead=|cannot use a prompt for agent 'lead': it is empty
+3|99=x|cannot use a prompt for agent '99': the template has none
+3|lead =x|cannot use a prompt for agent 'lead ': the template has none
+EOF
+    mas new -t pair -p lead=a -p lead=b
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': there is one already" ]
+    mas new -t pair -p $'lead=\e[31m'
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it holds a control character other than tab and newline" ]
+    mas new -t pair -p $'lead=\xff'
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it is not UTF-8" ]
+    nothing_made
+}
+
+@test "what is wrong with -c is told with its place, before anything is made" {
+    while IFS='|' read -r code json why; do
+        echo "$json" >"$T/c.json"
+        mas new -c "$T/c.json"
+        [ "$status" -eq "$code" ] && [ "${stderr%%$'\n'*}" = "mas: cannot use '$T/c.json': $why" ] ||
+            { echo "$json: $status $stderr" >&2; false; }
+        nothing_made
+    done <<'EOF'
+1|[]|it is no object
+1|{"agents":[]}|agents: it is no object
+1|{"agent":{}}|agent: there is no such member
+1|{"agents":{"unit":[]}}|agents.unit: there is no such member
+1|{"agents":{"units":{}}}|agents.units: it is no list
+1|{"agents":{"units":[{},[]]}}|agents.units[1]: it is no object
+1|{"agents":{"units":[{"unitId":"1"}]}}|agents.units[0].unitId: it is no number of a unit
+1|{"agents":{"units":[{"unitId":-1}]}}|agents.units[0].unitId: it is no number of a unit
+1|{"agents":{"units":[{"workers":{"id":"11"}}]}}|agents.units[0].workers: it is no list
+1|{"agents":{"units":[{"workers":["11"]}]}}|agents.units[0].workers[0]: it is no object
+1|{"agents":{"units":[{"boss":{"id":"10"}}]}}|agents.units[0].boss: there is no such member
+1|{"agents":{"metaManager":{"prompt":"x"}}}|agents.metaManager.id: it is missing
+1|{"agents":{"metaManager":{"id":0}}}|agents.metaManager.id: it is no text
+3|{"agents":{"units":[{"workers":[{"id":"11"},{"id":"99"}]}]}}|agents.units[0].workers[1].id: the template has no agent '99'
+1|{"agents":{"units":[{"manager":{"id":"11"}}]}}|agents.units[0].manager.id: agent '11' has the rank worker in the template
+1|{"agents":{"units":[{"manager":{"id":"10"}},{"manager":{"id":"10"}}]}}|agents.units[1].manager.id: agent '10' stands there twice
+1|{"agents":{"metaManager":{"id":"00","prompt":7}}}|agents.metaManager.prompt: it is no text
+1|{"agents":{"metaManager":{"id":"00","prompt":"a\u001bb"}}}|agents.metaManager.prompt: it holds a control character other than tab and newline
+1|{"agents":{"metaManager":{"id":"00","prompt":"a\u009bb"}}}|agents.metaManager.prompt: it holds a control character other than tab and newline
+1|{"agents":{"metaManager":{"id":"00","promt":"x"}}}|agents.metaManager.promt: there is no such member
+3|{"agents":{"metaManager":{"id":"00","preset":"nope"}}}|agents.metaManager.preset: it names a preset that is not there
+1|{"agents":{"metaManager":{"id":"00","command":"a 'b"}}}|agents.metaManager.command: it has a quote or a backslash too many
+1|{"agents":{"metaManager":{"id":"00","model":"a\nb"}}}|agents.metaManager.model: it holds a control character
+1|{"agents":{"metaManager":{"id":"00","id":"10"}}}|line 1, column 37: key 'id' stands twice in one object
+1|{"agents":{}} x|line 1, column 15: something stands behind the value
+EOF
+    mas new -c "$T/c.json"
+    mas new -c "$T/nope"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot read '$T/nope': No such file or directory" ]
+    head -c 5000000 /dev/zero | tr '\0' ' ' >"$T/c.json"
+    mas new -c "$T/c.json"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot read '$T/c.json': it is larger than 4194304 bytes" ]
+    mas new -c /dev/zero
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"it is larger than"* ]]
+    mas new -c "$T"
+    [ "$status" -eq 1 ]
+    nothing_made
+}
+
+@test "first messages that config.json has no room for are refused before anything is made" {
+    { printf '{"agents":{"units":[{"manager":{"id":"solo","prompt":"' && head -c 4194000 /dev/zero | tr '\0' x && printf '"}}]}}'; } >"$T/c.json"
+    mas new -t solo -c "$T/c.json"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot write 'config.json': what the template and the prompts say is more than 4194304 bytes" ]
+    nothing_made
+    { printf '{"agents":{"units":[{"manager":{"id":"solo","prompt":"' && head -c 4190000 /dev/zero | tr '\0' x && printf '"}}]}}'; } >"$T/c.json"
+    mas new -q -t solo -c "$T/c.json" --no-start
+    [ "$status" -eq 0 ]
+    [ "$(prompts "$output" | wc -c)" -eq 4190006 ]
+}
+
+@test "that first messages were handed out is noted at the first start" {
+    mas new -q -t solo -p solo=hello
+    [ "$(meta "$output" PROMPTED)" = yes ]
+    mas new -q -t solo -p solo=hello --no-start
+    id=$output
+    [ -z "$(meta "$id" PROMPTED)" ]
+    "$MAS" start -q "$id"
+    [ "$(meta "$id" PROMPTED)" = yes ]
+    "$MAS" stop -q "$id"
+    [ "$(meta "$id" PROMPTED)" = yes ]
+    # nothing to hand out
+    new_session -t solo
+    [ -z "$(meta "$ID" PROMPTED)" ]
+}
+
+@test "a first start that fails leaves the first messages to the next one" {
+    MAS_TMUX_SIZE=20x4 new_session --no-start -p 00=hello
+    MAS_TMUX_SIZE=20x4 mas start "$ID"
+    [ "$status" -eq 6 ]
+    [ -z "$(meta "$ID" PROMPTED)" ]
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(meta "$ID" PROMPTED)" = yes ]
+}
+
+@test "new and start warn where the agents are likely to take more memory than is free" {
+    printf '%s\n' '[preset shell]' 'memory = 9T' >"$ROOT/mas.ini"
+    mas new -q -t pair
+    [ "$status" -eq 0 ]
+    [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, and "*" is free; with start = demand they start when they are spoken to" ]]
+    "$MAS" stop -q "$output"
+    mas start -q "$output"
+    [ "$status" -eq 0 ]
+    [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, and "* ]]
+    mas new -q -t pair --no-start
+    [ -z "$stderr" ]
+    # only what starts now counts, which an agent with a first message does
+    printf '%s\n' '[preset shell]' 'memory = 9T' 'start = demand' >"$ROOT/mas.ini"
+    mas new -q -t pair
+    [ -z "$stderr" ]
+    mas new -q -t pair -p lead=hello
+    [[ $stderr == "mas: warning: the agents are likely to take 9.0T of memory, "* ]]
+    sed -i '/^\[agent reviewer\]/a start = now' "$ROOT/templates/pair/template.ini"
+    mas new -q -t pair
+    [[ $stderr == "mas: warning: the agents are likely to take 9.0T of memory, "* ]]
+    printf '%s\n' '[preset shell]' 'memory = 1K' >"$ROOT/mas.ini"
+    mas new -q -t pair
+    [ -z "$stderr" ]
+}
+
+@test "start counts the memory of all sessions that it starts" {
+    a=$("$MAS" new -q -t solo --no-start)
+    b=$("$MAS" new -q -t solo --no-start)
+    printf '%s\n' '[preset shell]' 'memory = 9T' >"$ROOT/mas.ini"
+    mas start -q "$a" "$b"
+    [ "$status" -eq 0 ]
+    [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, "* ]]
+}
