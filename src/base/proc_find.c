@@ -316,6 +316,23 @@ size_t proc_descendants(pid_t spare, struct proc_id **ret)
     return found;
 }
 
+bool proc_is_reading(pid_t pid)
+{
+    char path[40];
+    char text[64] = "";
+    unsigned long fd = 0;
+
+    /* "<number of the call> <arguments in hex> ...", or "running" */
+    (void)snprintf(path, sizeof path, "/proc/%ld/syscall", (long)pid);
+    _cleanup_close_ int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file == -1 || read(file, text, sizeof text - 1) <= 0)
+        return false;
+    char *end = NULL;
+    long call = strtol(text, &end, 10);
+    fd = end != text ? strtoul(end, NULL, 16) : 1;
+    return end != text && call == SYS_read && fd == STDIN_FILENO;
+}
+
 const char *proc_name(pid_t pid, char buf[20])
 {
     struct stat_line line;

@@ -159,7 +159,7 @@ void preset_make(struct preset *preset, const char *name)
                               .restart_delay_ms = 1000,
                               .idle_ms = 2000,
                               .ready_ms = 100,
-                              .ready_timeout_ms = 1000};
+                              .ready_timeout_ms = 3000};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (is_text(&keys[i]))
             *text_of(preset, &keys[i]) = mem_dup("");

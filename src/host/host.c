@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/launch.h"
@@ -219,6 +220,9 @@ static int64_t settle(struct host *host, int64_t now)
 {
     int64_t next = child_tick(host, now);
 
+    if (host->child.phase == CHILD_RUNS && !host->watcher.ready && !host->watcher.printed &&
+        host->child.pid != 0 && proc_is_reading(host->child.pid))
+        watcher_reads(&host->watcher); /* a program may have nothing to say before it reads */
     if (host->child.phase == CHILD_RUNS)
         next = sooner(next, watcher_tick(&host->watcher, now));
     next = sooner(next, delivery_run(host, now));

@@ -6,6 +6,7 @@
 
 enum {
     KEY_ECHO_MS = 1000, /* a bell so soon after a key answers that key */
+    READ_STEP_MS = 50,
     LOOK_MS = 300, /* silence before the text is matched and a bell is believed */
 };
 
@@ -72,7 +73,7 @@ static void end_line(struct watcher *watcher)
         add_text(watcher, "\n", 1);
 }
 
-static void set_ready(struct watcher *watcher)
+void watcher_reads(struct watcher *watcher)
 {
     if (!watcher->ready && !watcher->patterns[PATTERN_READY].there)
         watcher->ready = true;
@@ -95,14 +96,21 @@ static void copy_words(char *to, size_t size, const char *text, size_t len)
 static void set_title(struct watcher *watcher, const char *text, size_t len)
 {
     copy_words(watcher->title, sizeof watcher->title, text, len);
-    if (matches(watcher, PATTERN_TITLE_WAITING, watcher->title))
-        watcher->claim = CLAIM_WAITING;
-    else if (matches(watcher, PATTERN_TITLE_WORKING, watcher->title))
-        watcher->claim = CLAIM_WORKING;
-    else if (matches(watcher, PATTERN_TITLE_IDLE, watcher->title))
-        watcher->claim = CLAIM_IDLE;
-    else if (watcher->claim == CLAIM_WAITING)
-        watcher->claim = CLAIM_NONE;
+    static const struct {
+        int pattern;
+        enum claim claim;
+    } claims[] = {{PATTERN_TITLE_WAITING, CLAIM_WAITING},
+                  {PATTERN_TITLE_WORKING, CLAIM_WORKING},
+                  {PATTERN_TITLE_IDLE, CLAIM_IDLE}};
+    for (size_t i = 0; i < ARRAY_LEN(claims); i++)
+        if (matches(watcher, (size_t)claims[i].pattern, watcher->title)) {
+            watcher->claim = claims[i].claim;
+            watcher->claim_by_title = true;
+            return;
+        }
+    if (watcher->claim_by_title)
+        watcher->claim = CLAIM_NONE; /* what its last title said is over */
+    watcher->claim_by_title = false;
 }
 
 /* OSC 133: shell integration, https://gitlab.freedesktop.org/Per_Bothner/specifications */
@@ -113,7 +121,7 @@ static void mark(struct watcher *watcher, char what)
     else if (what == 'A' || what == 'B' || what == 'D')
         watcher->claim = CLAIM_IDLE;
     if (what == 'B')
-        set_ready(watcher);
+        watcher_reads(watcher);
 }
 
 /* OSC 9;4;<state>: progress, of ConEmu; OSC 9;<text> and OSC 777;notify;<title>;<text>:
@@ -146,7 +154,7 @@ static void take_csi(struct watcher *watcher, const struct vt_event *event)
         for (size_t i = 0; i < event->param_count; i++)
             if (event->params[i] == BRACKETED_PASTE) {
                 watcher->pastes = event->final == 'h';
-                set_ready(watcher);
+                watcher_reads(watcher);
             }
     } else if (event->prefix == 0 && strchr(line_breaks, event->final) != NULL) {
         end_line(watcher);
@@ -247,7 +255,11 @@ static int64_t tick_ready(struct watcher *watcher, int64_t now)
         watcher->looked = false;
         return -1;
     }
-    return has_pattern || !watcher->printed || limit < quiet ? limit : quiet;
+    if (has_pattern)
+        return limit;
+    if (!watcher->printed) /* look again whether it reads, see host.c */
+        return now + READ_STEP_MS < limit ? now + READ_STEP_MS : limit;
+    return limit < quiet ? limit : quiet;
 }
 
 static int64_t tick_state(struct watcher *watcher, int64_t now)

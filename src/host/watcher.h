@@ -31,6 +31,7 @@ struct watcher {
     bool pastes; /* it asked for bracketed paste */
     bool printed;
     enum claim claim;
+    bool claim_by_title;
     enum agent_state state; /* STARTING, WORKING, IDLE or WAITING */
     int64_t started, last_output, last_input, last_task; /* monotonic ms; 0: never */
     int64_t attention; /* when it rang; 0: it did not, or was heard */
@@ -50,6 +51,8 @@ void watcher_start(struct watcher *watcher, const struct preset *preset, int64_t
 void watcher_free(struct watcher *watcher);
 
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now);
+/* It was seen to read, which says that it is ready where no pattern is to. */
+void watcher_reads(struct watcher *watcher);
 /* Somebody pressed keys in the pane. */
 void watcher_keys(struct watcher *watcher, int64_t now);
 /* A message was handed to it. */
