@@ -50,7 +50,9 @@ size_t door_poll(const struct host *host, struct pollfd *fds)
     for (size_t i = 0; i < door->count; i++) {
         const struct client *client = &door->clients[i];
         short events = client->sent < client->out.len ? POLLOUT : 0;
-        fds[n++] = (struct pollfd){.fd = client->fd, .events = (short)(events | POLLIN)};
+        if (!client->done)
+            events |= POLLIN;
+        fds[n++] = (struct pollfd){.fd = client->fd, .events = events};
     }
     return n;
 }
@@ -149,8 +151,10 @@ static bool read_in(struct host *host, struct client *client)
             continue;
         if (n == -1)
             return errno == EAGAIN;
-        if (n == 0)
-            return false;
+        if (n == 0) {
+            client->done = true;
+            return client->kind != CLIENT_NEW;
+        }
         if (client->kind != CLIENT_NEW)
             return true; /* it has asked, and is to listen now */
         frames_feed(&client->frames, chunk, (size_t)n);
@@ -165,9 +169,14 @@ void door_serve(struct host *host, const struct pollfd *fds, size_t count)
     for (size_t i = count; i-- > 1;) { /* from the end: dropping moves the last one */
         struct client *client = &door->clients[i - 1];
         short events = fds[i].revents;
-        if (events != 0 && (events & POLLOUT) == 0 && !read_in(host, client))
-            drop(door, i - 1);
-        else if ((events & POLLOUT) != 0 && !write_out(client))
+        bool stays = true;
+        if ((events & POLLIN) != 0)
+            stays = read_in(host, client);
+        else if ((events & (POLLHUP | POLLERR)) != 0)
+            stays = false;
+        else if ((events & POLLOUT) != 0)
+            stays = write_out(client);
+        if (!stays)
             drop(door, i - 1);
     }
     if (fds[0].revents != 0)

@@ -24,6 +24,7 @@
 
 /* What the loop waits for, in the order of the poll set; clients follow. */
 enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_KEEPER, POLL_DOOR };
+enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
 enum { POLL_COUNT = POLL_DOOR + 1 + DOOR_CLIENTS_MAX };
 
 void host_flush_terminal(void)
@@ -113,30 +114,39 @@ static void keep_log(struct host *host, const char *bytes, size_t len)
     host_log(host, words);
 }
 
+/* Reads until the buffer is full or nothing more is there: one write of log and pane for many reads
+ * of a terminal, which gives 4 KiB at most. */
+static size_t read_batch(struct host *host, const char **ret)
+{
+    size_t len = 0;
+    size_t n;
+
+    *ret = host->terminal.to_pane.data + host->terminal.to_pane.end;
+    while ((n = terminal_read_agent(&host->terminal)) > 0)
+        len += n;
+    return len;
+}
+
 bool host_drain(struct host *host)
 {
+    struct terminal *terminal = &host->terminal;
     const char *bytes = NULL;
     size_t len = 0;
-    bool printed = false;
 
-    if (host->terminal.master == -1)
+    if (terminal->master == -1)
         return true;
-    for (;;) {
-        if (!terminal_has_room(&host->terminal.to_pane))
-            terminal_write_pane(&host->terminal);
-        if (!terminal_has_room(&host->terminal.to_pane))
-            break;
-        len = terminal_read_agent(&host->terminal, &bytes);
+    do {
+        if (!terminal_has_room(&terminal->to_pane))
+            terminal_write_pane(terminal);
+        len = read_batch(host, &bytes);
         if (len == 0)
             break;
-        printed = true;
+        host->output_ms = time_epoch_ms();
         keep_log(host, bytes, len);
         watcher_output(&host->watcher, bytes, len, time_monotonic_ms());
-        terminal_write_pane(&host->terminal);
-    }
-    if (printed)
-        host->output_ms = time_epoch_ms();
-    return terminal_has_room(&host->terminal.to_pane);
+        terminal_write_pane(terminal);
+    } while (len >= TERMINAL_BATCH);
+    return terminal_has_room(&terminal->to_pane);
 }
 
 /* The pane or the whole team goes: the agent is ended, then this process. */
@@ -170,8 +180,9 @@ static void take_signals(struct host *host)
 /* Keys go to the agent; where none runs, they start it. */
 static void take_keys(struct host *host, int64_t now)
 {
-    const char *bytes = NULL;
-    size_t len = terminal_read_pane(&host->terminal, &bytes);
+    const struct terminal_buffer *keys = &host->terminal.to_agent;
+    size_t before = keys->end;
+    size_t len = terminal_read_pane(&host->terminal);
 
     if (host->terminal.gone)
         leave(host, child_times(host));
@@ -181,7 +192,8 @@ static void take_keys(struct host *host, int64_t now)
         watcher_keys(&host->watcher, now);
         return;
     }
-    bool wanted = host->child.rest == AGENT_ASLEEP || memchr(bytes, '\r', len) != NULL;
+    bool wanted =
+        host->child.rest == AGENT_ASLEEP || memchr(keys->data + before, '\r', len) != NULL;
     terminal_drop_keys(&host->terminal);
     if (wanted && host->child.phase == CHILD_NONE) {
         host->child.failures = 0;

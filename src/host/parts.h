@@ -96,6 +96,7 @@ struct client {
     int fd;
     pid_t peer;
     enum client_kind kind;
+    bool done; /* it says nothing more, but may still listen */
     bool dirty; /* a watcher that is to be told, when it has read what it was told before */
     struct frames frames;
     struct str out;

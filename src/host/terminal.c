@@ -108,12 +108,11 @@ static void write_out(int fd, struct terminal_buffer *buffer, bool *ret_gone)
 }
 
 /* Reads as much as there is room for, once. */
-static size_t read_in(int fd, struct terminal_buffer *buffer, const char **ret, bool *ret_gone)
+static size_t read_in(int fd, struct terminal_buffer *buffer, bool *ret_gone)
 {
     if (!terminal_has_room(buffer))
         return 0;
-    char *at = buffer->data + buffer->end;
-    ssize_t n = read(fd, at, TERMINAL_BUFFER - buffer->end);
+    ssize_t n = read(fd, buffer->data + buffer->end, TERMINAL_BUFFER - buffer->end);
     if (n == -1 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0) {
@@ -121,18 +120,17 @@ static size_t read_in(int fd, struct terminal_buffer *buffer, const char **ret, 
         return 0;
     }
     buffer->end += (size_t)n;
-    *ret = at;
     return (size_t)n;
 }
 
-size_t terminal_read_agent(struct terminal *terminal, const char **ret)
+size_t terminal_read_agent(struct terminal *terminal)
 {
-    return terminal->hung ? 0 : read_in(terminal->master, &terminal->to_pane, ret, &terminal->hung);
+    return terminal->hung ? 0 : read_in(terminal->master, &terminal->to_pane, &terminal->hung);
 }
 
-size_t terminal_read_pane(struct terminal *terminal, const char **ret)
+size_t terminal_read_pane(struct terminal *terminal)
 {
-    return read_in(STDIN_FILENO, &terminal->to_agent, ret, &terminal->gone);
+    return read_in(STDIN_FILENO, &terminal->to_agent, &terminal->gone);
 }
 
 void terminal_drop_keys(struct terminal *terminal)

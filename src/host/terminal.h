@@ -51,10 +51,10 @@ void terminal_print(struct terminal *terminal, const char *text);
 /* Sets the pane's title (OSC 2). */
 void terminal_title(struct terminal *terminal, const char *text);
 
-/* Reads what the agent prints into the buffer; *ret points to what came. 0: nothing (more). */
-size_t terminal_read_agent(struct terminal *terminal, const char **ret);
+/* Reads what the agent prints, once, behind what is in the buffer for the pane. 0: nothing. */
+size_t terminal_read_agent(struct terminal *terminal);
 /* The same for the keys of the pane. */
-size_t terminal_read_pane(struct terminal *terminal, const char **ret);
+size_t terminal_read_pane(struct terminal *terminal);
 /* Forgets keys that are not to reach an agent. */
 void terminal_drop_keys(struct terminal *terminal);
 /* Write as much as is taken. */
