@@ -70,7 +70,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .output_ms = host->output_ms,
         .restart_ms = child->restart_at != -1 ? time_epoch_ms() + until : 0,
         .pid = runs ? child->pid : 0,
-        .host_pid = getpid(),
+        .host_pid = host->pid,
         .exit_code = runs ? -1 : child->exit_code,
         .signal = runs ? 0 : child->signal,
         .restarts = child->restarts,
@@ -208,7 +208,9 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
     bool holds = delivery_holds_keys(host, now);
     bool wants_keys = !terminal->gone && !holds && terminal_has_room(&terminal->to_agent);
     bool to_agent = host->delivery.blocked || (!holds && !terminal_is_empty(&terminal->to_agent));
-    bool from_agent = !terminal->hung && terminal_has_room(&terminal->to_pane);
+    /* a pane that lags behind gets more at once rather than often */
+    bool from_agent =
+        !terminal->hung && terminal->to_pane.end - terminal->to_pane.start < TERMINAL_BATCH;
 
     fds[POLL_SIGNALS] = (struct pollfd){.fd = host->signals, .events = POLLIN};
     fds[POLL_PANE_IN] = (struct pollfd){.fd = wants_keys ? STDIN_FILENO : -1, .events = POLLIN};
@@ -324,6 +326,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     struct host *host = mem_alloc(sizeof *host);
 
     host->root = (struct root)ROOT_INIT;
+    host->pid = getpid();
     host->dir = host->run = host->lock = host->signals = host->door.listener = -1;
     host->terminal.master = host->terminal.slave = host->child.keeper.fd = -1;
     host->child.restart_at = -1;

@@ -119,6 +119,7 @@ struct host {
     int dir, run, lock;
     char **env, **argv;
     char pane[24];
+    pid_t pid;
     int signals;
     bool leaving; /* the pane or the team ends: go when the child is clear */
     struct terminal terminal;

@@ -93,16 +93,18 @@ static void compact(struct terminal_buffer *buffer)
 static void write_out(int fd, struct terminal_buffer *buffer, bool *ret_gone)
 {
     while (buffer->start < buffer->end) {
-        ssize_t n = write(fd, buffer->data + buffer->start, buffer->end - buffer->start);
+        ssize_t wanted = (ssize_t)(buffer->end - buffer->start);
+        ssize_t n = write(fd, buffer->data + buffer->start, (size_t)wanted);
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1 && errno != EAGAIN) {
             *ret_gone = true;
             buffer->start = buffer->end;
         }
-        if (n <= 0)
-            break;
-        buffer->start += (size_t)n;
+        if (n > 0)
+            buffer->start += (size_t)n;
+        if (n < wanted)
+            break; /* part of it, or nothing: it is full */
     }
     compact(buffer);
 }
