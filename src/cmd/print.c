@@ -47,6 +47,8 @@ void table_print(const struct table *table)
         str_add(&out, table->cells[i]);
         str_add(&out, colour != NULL ? "\033[0m" : "");
         if (column + 1 == table->columns) {
+            while (out.data[out.len - 1] == ' ') /* in front of an empty last cell */
+                out.data[--out.len] = '\0';
             str_addc(&out, '\n');
             continue;
         }
@@ -79,20 +81,26 @@ static bool has_colour(void)
     return known == 1;
 }
 
+const char *colour(enum colour which)
+{
+    static const char *const sequences[] = {
+        [COLOUR_NONE] = NULL,         [COLOUR_RED] = "\033[31m",  [COLOUR_GREEN] = "\033[32m",
+        [COLOUR_YELLOW] = "\033[33m", [COLOUR_BLUE] = "\033[34m", [COLOUR_DIM] = "\033[2m",
+    };
+    return has_colour() ? sequences[which] : NULL;
+}
+
 const char *colour_of(enum status status, bool crashed)
 {
-    if (!has_colour())
-        return NULL;
-    if (status == STATUS_ERROR)
-        return "\033[31m";
-    if (status == STATUS_ACTIVE)
-        return "\033[32m";
-    return crashed ? "\033[33m" : NULL;
+    static const enum colour colours[STATUS_COUNT] = {[STATUS_ACTIVE] = COLOUR_GREEN,
+                                                      [STATUS_ERROR] = COLOUR_RED,
+                                                      [STATUS_STOPPED] = COLOUR_NONE};
+    return colour(crashed && status == STATUS_STOPPED ? COLOUR_YELLOW : colours[status]);
 }
 
 const char *colour_dim(void)
 {
-    return has_colour() ? "\033[2m" : NULL;
+    return colour(COLOUR_DIM);
 }
 
 void print_size(uint64_t bytes, char buf[16])

@@ -24,6 +24,8 @@ void table_print(const struct table *table);
 void table_free(struct table *table);
 
 /* Escape sequences, or NULL where stdout is no terminal or NO_COLOR is set. */
+enum colour { COLOUR_NONE, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW, COLOUR_BLUE, COLOUR_DIM };
+const char *colour(enum colour which);
 const char *colour_of(enum status status, bool crashed);
 const char *colour_dim(void);
 

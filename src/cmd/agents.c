@@ -1,0 +1,116 @@
+#include "cmd/agents.h"
+
+#include "base/time.h"
+#include "cmd/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NOTE_SHOWN = 100 }; /* bytes of what an agent says */
+
+const char *agent_word(const struct roll *roll, size_t i)
+{
+    const struct roll_agent *agent = &roll->agents[i];
+    return agent->told ? agent_state_name(agent->status.state) : roll_problem(roll, i);
+}
+
+const char *agent_colour(const struct roll *roll, size_t i)
+{
+    static const enum colour colours[AGENT_STATE_COUNT] = {
+        [AGENT_ASLEEP] = COLOUR_DIM,     [AGENT_STARTING] = COLOUR_BLUE,
+        [AGENT_WORKING] = COLOUR_GREEN,  [AGENT_IDLE] = COLOUR_NONE,
+        [AGENT_WAITING] = COLOUR_YELLOW, [AGENT_EXITED] = COLOUR_DIM,
+        [AGENT_CRASHED] = COLOUR_RED,
+    };
+    const struct roll_agent *agent = &roll->agents[i];
+    return colour(agent->told ? colours[agent->status.state] : COLOUR_RED);
+}
+
+void agent_age(const struct roll *roll, size_t i, int64_t now_ms, char buf[24])
+{
+    const struct roll_agent *agent = &roll->agents[i];
+
+    if (agent->told && agent->status.since_ms != 0)
+        time_age((time_t)(agent->status.since_ms / 1000), (time_t)(now_ms / 1000), buf);
+    else
+        (void)snprintf(buf, 24, "-");
+}
+
+static void separate(struct str *to, size_t start)
+{
+    if (to->len > start)
+        str_add(to, ", ");
+}
+
+/* One line of what an agent says, lines joined; of last lines the end counts. */
+static void add_words(struct str *to, const char *text, bool last)
+{
+    size_t len = strlen(text);
+
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+        len--;
+    size_t from = last && len > NOTE_SHOWN ? len - NOTE_SHOWN : 0;
+    size_t end = len - from > NOTE_SHOWN ? from + NOTE_SHOWN : len;
+    while (from > 0 && from < end && ((unsigned char)text[from] & 0xc0) == 0x80)
+        from++; /* not in the middle of a character */
+    while (end < len && end > from && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    str_add(to, from > 0 ? "..." : "");
+    for (size_t i = from; i < end; i++) {
+        if (text[i] == '\n')
+            str_add(to, " | ");
+        else
+            str_addc(to, text[i]);
+    }
+    str_add(to, end < len ? "..." : "");
+}
+
+void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct str *to)
+{
+    const struct agent_status *status = &roll->agents[i].status;
+    size_t start = to->len;
+    char size[16];
+
+    if (!roll->agents[i].told)
+        return;
+    bool ended = status->state == AGENT_EXITED || status->state == AGENT_CRASHED;
+    if (ended && status->signal != 0)
+        str_addf(to, "signal %d (%s)", status->signal, strsignal(status->signal));
+    else if (ended && status->exit_code != -1)
+        str_addf(to, "code %d", status->exit_code);
+    if (status->restart_ms > 0) {
+        int64_t left = status->restart_ms - now_ms;
+        separate(to, start);
+        str_addf(to, "starts again in %llds", left > 0 ? (long long)(left + 999) / 1000 : 0);
+    }
+    if (status->queued > 0) {
+        separate(to, start);
+        str_addf(to, "%d queued", status->queued);
+    }
+    if (status->log_lost > 0) {
+        separate(to, start);
+        print_size((uint64_t)status->log_lost, size);
+        str_addf(to, "%s not logged", size);
+    }
+    const char *words = status->note[0] != '\0' ? status->note : status->title;
+    if (words[0] != '\0') {
+        separate(to, start);
+        add_words(to, words, ended);
+    }
+}
+
+void agent_put_json(const struct roll *roll, size_t i, struct json_out *out)
+{
+    const struct roll_agent *one = &roll->agents[i];
+
+    json_put(out, "id", one->agent->id);
+    json_put(out, "role", one->agent->role);
+    json_put(out, "rank", rank_name(one->agent->rank));
+    json_put(out, "group", one->agent->group);
+    if (one->told) {
+        agent_status_put(&one->status, out);
+    } else {
+        json_put(out, "state", NULL);
+        json_put(out, "problem", roll_problem(roll, i));
+    }
+}

@@ -1,0 +1,316 @@
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/agents.h"
+#include "cmd/print.h"
+#include "core/index.h"
+#include "core/roll.h"
+#include "core/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    TICK_MS = 1000, /* how often ages are drawn anew */
+    TOGETHER_MS = 20,
+};
+
+static const struct opt opts[] = {
+    {0, "watch", NULL, "go on, and show each change", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* The sessions that are looked at, and what is known of each besides its agents. */
+struct look {
+    struct roll roll;
+    struct session *sessions; /* one a team of the roll */
+    bool watch, json;
+    bool *gone; /* one an agent: its end was shown */
+    bool changed;
+};
+
+static void look_free(struct look *look)
+{
+    for (size_t i = 0; i < look->roll.team_count; i++)
+        session_free(&look->sessions[i]);
+    free(look->sessions);
+    free(look->gone);
+    roll_free(&look->roll);
+}
+#define _cleanup_look_ __attribute__((cleanup(look_free)))
+
+/* Begins to ask the agents of a session. */
+static int add_session(const struct call *call, struct look *look, const char *id, struct err *err)
+{
+    struct roll_team team;
+    struct session session = SESSION_INIT;
+
+    if (roll_open(&call->root, id, &team, err) == -1)
+        return -1;
+    if (session_load(&call->root, team.dir, id, &session, err) == -1) {
+        roll_close(&team);
+        return err_wrap(err, "cannot read session '%s'", id);
+    }
+    look->sessions = mem_room(look->sessions, look->roll.team_count, sizeof *look->sessions);
+    look->sessions[look->roll.team_count] = session;
+    (void)roll_add(&look->roll, &team, NULL, err);
+    roll_ask(&look->roll, look->watch ? "{\"do\":\"watch\"}" : "{\"do\":\"status\"}", NULL, 0);
+    return 0;
+}
+
+/* All that are meant to run. One that is damaged is told and left out. */
+static int add_running(const struct call *call, struct look *look, struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+
+    if (!call->has_root)
+        return 0;
+    if (index_read(&call->root, false, &index, err) == -1)
+        return -1;
+    for (size_t i = 0; i < index.count; i++) {
+        struct err why = ERR_INIT;
+        if (index.rows[i].status == STATUS_ACTIVE && !index.rows[i].missing &&
+            add_session(call, look, index.rows[i].id, &why) == -1)
+            err_warn("%s", why.text);
+    }
+    return 0;
+}
+
+/* Those that are named, or the one that this process is in, or all. The first failure decides, but
+ * all are tried. */
+static int add_sessions(const struct call *call, struct look *look, struct err *err)
+{
+    bool named = call->operand_count > 0 || call->session != NULL;
+    const char *own = getenv("MAS_SESSION_ID");
+    int rc = 0;
+
+    if (!named && (own == NULL || own[0] == '\0'))
+        return add_running(call, look, err);
+    for (int i = -1; i < call->operand_count; i++) {
+        const char *text = i >= 0 ? call->operands[i] : named ? call->session : own;
+        struct err why = ERR_INIT;
+        char id[ID_TEXT];
+        if (text == NULL ||
+            (call_select(call, text, id, &why) == 0 && add_session(call, look, id, &why) == 0))
+            continue;
+        if (rc == -1)
+            err_print(&why);
+        else
+            *err = why;
+        rc = -1;
+    }
+    return rc;
+}
+
+static const char *label(const struct session *session)
+{
+    return session->name[0] != '\0' ? session->name : session->tmux_name;
+}
+
+/* The word for an agent's state: without a host it may just be that its session is stopped. */
+static const char *state_word(const struct look *look, size_t i)
+{
+    const struct session *session = &look->sessions[look->roll.agents[i].team];
+    bool stopped = look->roll.calls[i].answer == HOST_ABSENT && session->status == STATUS_STOPPED;
+    return stopped ? "stopped" : agent_word(&look->roll, i);
+}
+
+static void add_row(const struct look *look, struct table *table, size_t i, int64_t now)
+{
+    const struct roll_agent *one = &look->roll.agents[i];
+    _cleanup_str_ struct str note = STR_INIT;
+    char age[24];
+    char pid[24] = "-";
+    char restarts[24] = "-";
+
+    agent_age(&look->roll, i, now, age);
+    agent_add_note(&look->roll, i, now, &note);
+    if (one->told && one->status.pid != 0)
+        (void)snprintf(pid, sizeof pid, "%ld", (long)one->status.pid);
+    if (one->told)
+        (void)snprintf(restarts, sizeof restarts, "%d", one->status.restarts);
+    if (look->roll.team_count > 1)
+        table_add(table, label(&look->sessions[one->team]), NULL);
+    table_add(table, one->agent->id, NULL);
+    table_add(table, one->agent->role, NULL);
+    table_add(table, state_word(look, i), agent_colour(&look->roll, i));
+    table_add(table, age, NULL);
+    table_add(table, pid, NULL);
+    table_add(table, restarts, NULL);
+    table_add(table, str_text(&note), NULL);
+}
+
+/* A table of as many agents as `rows` lines hold. */
+static void print_table(const struct look *look, size_t rows)
+{
+    static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE",
+                                        "SINCE",   "PID",   "RESTARTS", "NOTE"};
+    size_t from = look->roll.team_count > 1 ? 0 : 1;
+    struct table table = {.columns = ARRAY_LEN(heads) - from};
+    int64_t now = time_epoch_ms();
+
+    for (size_t i = from; i < ARRAY_LEN(heads); i++)
+        table_add(&table, heads[i], colour_dim());
+    for (size_t i = 0; i < look->roll.count && i + 1 < rows; i++)
+        add_row(look, &table, i, now);
+    if (look->roll.count > 0)
+        table_print(&table);
+    table_free(&table);
+}
+
+static void print_json(const struct look *look)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "sessions", '[');
+    for (size_t i = 0; i < look->roll.team_count; i++) {
+        const struct roll_team *team = &look->roll.teams[i];
+        json_open(&out, NULL, '{');
+        json_put(&out, "sessionId", team->id);
+        json_put(&out, "tmuxSession", look->sessions[i].tmux_name);
+        json_put(&out, "name", look->sessions[i].name);
+        json_open(&out, "agents", '[');
+        for (size_t j = team->first; j < team->first + team->count; j++) {
+            json_open(&out, NULL, '{');
+            agent_put_json(&look->roll, j, &out);
+            json_close(&out, '}');
+        }
+        json_close(&out, ']');
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+/* One agent on one line, as it is now. */
+static void print_change(const struct look *look, size_t i)
+{
+    const struct roll_agent *one = &look->roll.agents[i];
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (look->json) {
+        struct json_out out = {.to = &text};
+        json_open(&out, NULL, '{');
+        json_put(&out, "sessionId", look->roll.teams[one->team].id);
+        agent_put_json(&look->roll, i, &out);
+        json_close(&out, '}');
+    } else {
+        _cleanup_str_ struct str note = STR_INIT;
+        char now[TIME_TEXT];
+        time_format(time(NULL), now);
+        agent_add_note(&look->roll, i, time_epoch_ms(), &note);
+        str_addf(&text, "%s  %s  %s  %s", now, label(&look->sessions[one->team]), one->agent->id,
+                 state_word(look, i));
+        if (note.len > 0) {
+            str_add(&text, "  ");
+            str_add_visible(&text, note.data, note.len);
+        }
+    }
+    print_line(&text);
+    (void)fflush(stdout);
+}
+
+static void draw(const struct look *look)
+{
+    struct winsize size = {.ws_row = 0};
+
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    /* from the top, lines cut at the edge */
+    (void)fputs("\033[H\033[J\033[?7l", stdout);
+    print_table(look, size.ws_row > 2 ? size.ws_row - 1U : SIZE_MAX);
+    (void)fputs("\033[?7h", stdout);
+    (void)fflush(stdout);
+}
+
+static bool on_change(struct host_call *call, const struct frame *reply, void *arg)
+{
+    struct look *look = arg;
+    (void)roll_keep_status(call, reply, &look->roll);
+    look->changed = true;
+    if (look->json || isatty(STDOUT_FILENO) == 0)
+        print_change(look, (size_t)(call - look->roll.calls));
+    return false;
+}
+
+/* Forgets what a host told that is gone; on a pipe that is a line. */
+static void note_gone(struct look *look, bool lines)
+{
+    for (size_t i = 0; i < look->roll.count; i++) {
+        if (look->gone[i] || look->roll.calls[i].answer == HOST_PENDING)
+            continue;
+        look->gone[i] = true;
+        look->roll.agents[i].told = false;
+        look->changed = true;
+        if (lines)
+            print_change(look, i);
+    }
+}
+
+/* Shows changes until all hosts are gone. */
+static void watch(struct look *look)
+{
+    struct roll *roll = &look->roll;
+    bool lines = look->json || isatty(STDOUT_FILENO) == 0;
+    int64_t drawn = time_monotonic_ms();
+    size_t pending = roll->count;
+
+    look->gone = mem_alloc((roll->count + 1) * sizeof *look->gone);
+    while (pending > 0) {
+        int64_t now = time_monotonic_ms();
+        look->changed = false;
+        note_gone(look, lines);
+        pending = hosts_step(roll->calls, roll->count, lines ? -1 : TICK_MS, on_change, look);
+        if (!lines && look->changed) /* what comes at once is one picture */
+            pending = hosts_step(roll->calls, roll->count, TOGETHER_MS, on_change, look);
+        if (!lines && (look->changed || now - drawn >= TICK_MS)) {
+            draw(look);
+            drawn = now;
+        }
+    }
+    note_gone(look, lines);
+    if (!lines)
+        draw(look);
+}
+
+static int run_status(struct call *call, struct err *err)
+{
+    _cleanup_look_ struct look look = {.roll = ROLL_INIT, .json = call->json};
+
+    look.watch = call_opt(call, "watch") != NULL;
+    int rc = add_sessions(call, &look, err);
+    if (look.roll.team_count == 0 && rc == -1)
+        return -1;
+    if (look.watch) {
+        watch(&look);
+        return rc;
+    }
+    roll_finish(&look.roll, HOSTS_ANSWER_MS);
+    if (call->json)
+        print_json(&look);
+    else if (look.roll.count > 0)
+        print_table(&look, SIZE_MAX);
+    else
+        (void)fputs("no session is running; begin with: mas new\n", stderr);
+    return rc;
+}
+
+const struct cmd cmd_status = {
+    .name = "status",
+    .operands = " [SESSION...]",
+    .summary = "show what each agent is doing now",
+    .details = "Asks the agents' hosts, all at the same time; one that does not answer in 200 ms "
+               "delays nobody.\n"
+               "Without SESSION: in a team's pane that team, else every session that runs. --watch "
+               "ends when all\n"
+               "hosts are gone; on a pipe it prints a line a change.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON,
+    .run = run_status,
+};
