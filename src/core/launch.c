@@ -115,7 +115,8 @@ static int check_variables(const struct agent *agent, const struct preset *prese
     return 0;
 }
 
-int launch_check(const struct config *config, const struct team *team, struct err *err)
+int launch_check(const struct config *config, const struct team *team, const bool *wanted,
+                 struct err *err)
 {
     _cleanup_strv_ char **env = env_handed_on(config);
 
@@ -123,6 +124,8 @@ int launch_check(const struct config *config, const struct team *team, struct er
         const struct agent *agent = &team->agents[i];
         const struct preset *preset = NULL;
         _cleanup_strv_ char **argv = NULL;
+        if (wanted != NULL && !wanted[i])
+            continue;
         if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
             check_program(agent, preset, argv[0], env, err) == -1 ||
             check_variables(agent, preset, env, err) == -1)

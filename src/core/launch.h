@@ -36,8 +36,9 @@ enum start launch_start(const struct config *config, const struct team *team,
 
 /* Fails where an agent's preset does not exist (MAS_NOT_FOUND), or its program is not in PATH or a
  * variable that it needs is not set (MAS_FAILED, with what is missing and how to get it). Looks at
- * the environment that the agents would be handed. */
-int launch_check(const struct config *config, const struct team *team, struct err *err);
+ * the environment that the agents would be handed; `wanted` is that of struct launch_env. */
+int launch_check(const struct config *config, const struct team *team, const bool *wanted,
+                 struct err *err);
 
 /* What the agents that would start now are likely to take, by their presets. Those of start =
  * demand count only where `prompts` says that first messages are handed out and they have one. */

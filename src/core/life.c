@@ -209,7 +209,7 @@ static int check_start(const struct life *life, const struct team *team, bool pr
 {
     _cleanup_free_ char *program = NULL;
 
-    if (launch_check(life->config, team, err) == -1 || tmux_program(&program, err) == -1)
+    if (launch_check(life->config, team, NULL, err) == -1 || tmux_program(&program, err) == -1)
         return -1;
     if (life->memory == NULL)
         return 0;
