@@ -82,6 +82,17 @@ bool time_parse_duration(const char *text, int *ret_ms)
     return true;
 }
 
+bool time_parse_age(const char *text, time_t *ret)
+{
+    static const struct unit units[] = {
+        {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 24 * 3600}, {"w", 7 * 24 * 3600}};
+    uint64_t seconds;
+    if (!number_parse(text, units, ARRAY_LEN(units), UINT64_C(100) * 366 * 24 * 3600, &seconds))
+        return false;
+    *ret = (time_t)seconds;
+    return true;
+}
+
 static int64_t clock_ms(clockid_t clock)
 {
     struct timespec ts;

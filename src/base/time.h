@@ -19,6 +19,9 @@ void time_age(time_t since, time_t now, char buf[24]);
  * than TIME_DURATION_MAX_MS. */
 enum { TIME_DURATION_MAX_MS = 24 * 3600 * 1000 };
 bool time_parse_duration(const char *text, int *ret_ms);
+/* Seconds of "30s", "10m", "3h", "2d", "1w"; false for anything else and for what is older than a
+ * century. */
+bool time_parse_age(const char *text, time_t *ret);
 /* Milliseconds of the monotonic clock. */
 int64_t time_monotonic_ms(void);
 /* Milliseconds since 1970. */

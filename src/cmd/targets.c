@@ -41,6 +41,11 @@ static int open_named(struct call *call, const char *text, struct roll_team *ret
     return call_select(call, text, id, err) == -1 ? -1 : roll_open(&call->root, id, ret, err);
 }
 
+static bool may_leave_out(enum targets_form form)
+{
+    return form == TARGETS_OPTIONAL || form == TARGETS_NONE;
+}
+
 /* The session where -s does not name it; takes its operand, if there is one. */
 static int open_session(struct call *call, enum targets_form form, struct roll_team *ret,
                         struct err *err)
@@ -54,7 +59,7 @@ static int open_session(struct call *call, enum targets_form form, struct roll_t
             shift(call);
         return open_named(call, text, ret, err);
     }
-    if (text == NULL ? form == TARGETS_OPTIONAL : is_target(&own, text, &no_agent)) {
+    if (text == NULL ? may_leave_out(form) : is_target(&own, text, &no_agent)) {
         *ret = own;
         return 0;
     }
@@ -79,7 +84,7 @@ static char *take_target(struct call *call, enum targets_form form)
     do {
         str_addf(&text, "%s%s", text.len > 0 ? "," : "", call->operands[0]);
         shift(call);
-    } while (form == TARGETS_MANY && call->operand_count > 0);
+    } while ((form == TARGETS_MANY || form == TARGETS_NONE) && call->operand_count > 0);
     return str_steal(&text);
 }
 
@@ -98,10 +103,14 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
     if (rc == -1)
         return -1;
     _cleanup_free_ char *target = take_target(call, form);
-    if (target == NULL && form != TARGETS_OPTIONAL) {
+    if (target == NULL && !may_leave_out(form)) {
         if (team.dir != -1)
             roll_close(&team);
         return need_target(call, err);
+    }
+    if (target == NULL && form == TARGETS_NONE) {
+        roll_add_none(roll, &team);
+        return 0;
     }
     return roll_add(roll, &team, target, err);
 }

@@ -16,6 +16,7 @@ enum targets_form {
     TARGETS_ONE, /* TARGET, then operands of the command's own */
     TARGETS_MANY, /* TARGET...: all operands that are left */
     TARGETS_OPTIONAL, /* [TARGET]: all agents where it is left out */
+    TARGETS_NONE, /* [TARGET...]: none where it is left out */
 };
 
 /* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roll. */

@@ -53,17 +53,23 @@ static void add_agent(struct roll *roll, const struct agent *agent)
     roll->calls[roll->count++] = (struct host_call){.run = team->run, .agent = agent->id, .fd = -1};
 }
 
+void roll_add_none(struct roll *roll, struct roll_team *team)
+{
+    roll->teams = mem_room(roll->teams, roll->team_count, sizeof *roll->teams);
+    team->first = roll->count;
+    team->count = 0;
+    roll->teams[roll->team_count++] = *team;
+}
+
 int roll_add(struct roll *roll, struct roll_team *team, const char *target, struct err *err)
 {
     _cleanup_free_ size_t *chosen = NULL;
     size_t count = team->team.agent_count;
 
-    roll->teams = mem_room(roll->teams, roll->team_count, sizeof *roll->teams);
-    roll->teams[roll->team_count++] = *team;
+    roll_add_none(roll, team);
     if (target != NULL && target_resolve(&team->team, target, &chosen, &count, err) == -1)
         return -1;
     team = &roll->teams[roll->team_count - 1];
-    team->first = roll->count;
     team->count = count;
     for (size_t i = 0; i < count; i++)
         add_agent(roll, &team->team.agents[chosen != NULL ? chosen[i] : i]);

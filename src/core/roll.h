@@ -57,6 +57,8 @@ void roll_close(struct roll_team *team);
 
 /* Adds the agents that `target` means (NULL: all); takes *team over, also on failure. */
 int roll_add(struct roll *roll, struct roll_team *team, const char *target, struct err *err);
+/* Adds a team without any of its agents; takes *team over. */
+void roll_add_none(struct roll *roll, struct roll_team *team);
 void roll_free(struct roll *roll);
 #define _cleanup_roll_ __attribute__((cleanup(roll_free)))
 

@@ -26,7 +26,8 @@
 #define WORKSPACE_WORKFLOWS "workflows"
 #define WORKSPACE_RUN "run"
 #define WORKSPACE_LOGS "logs"
-#define WORKSPACE_LOG "session.log" /* in logs/ */
+#define WORKSPACE_LOG "session.log" /* in logs/, as is the next one */
+#define WORKSPACE_AGENT_LOG "agent-%s.log" /* a format */
 
 /* Names in sessions/ that are no sessions: these and a whole id. */
 #define STAGING_PREFIX ".new-"

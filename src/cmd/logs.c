@@ -1,0 +1,416 @@
+#include "base/log_read.h"
+#include "base/number.h"
+#include "base/path.h"
+#include "base/plain.h"
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "cmd/targets.h"
+#include "core/workspace.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BLOCK = 64 * 1024,
+    WINDOW_GROWS = 4, /* so many times as much is looked at where the last lines need more */
+    FOLLOW_LINES = 10,
+    LINES_MAX = 1000000000,
+};
+
+/* What was asked for. */
+struct wish {
+    bool follow, raw, json, several;
+    bool all;
+    size_t lines; /* the last so many, unless all */
+    int64_t since_ms; /* 0: from the beginning */
+};
+
+/* One log that is shown. */
+struct source {
+    const struct wish *wish;
+    const char *agent; /* NULL: the session's own log */
+    int width; /* of the widest agent */
+    struct log_reader reader;
+    struct plain plain;
+    off_t at;
+    size_t skip; /* lines that are not shown */
+    bool is_past; /* the session's log: behind the time that was asked for */
+    bool failed;
+};
+
+struct sources {
+    struct source *list;
+    size_t count;
+};
+
+static void sources_free(struct sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        log_reader_close(&sources->list[i].reader);
+        plain_free(&sources->list[i].plain);
+    }
+    free(sources->list);
+}
+
+/* The time that a line of the session's log begins with. */
+static bool line_time(const char *line, char buf[TIME_TEXT], time_t *ret)
+{
+    (void)snprintf(buf, TIME_TEXT, "%s", line);
+    return strlen(line) >= TIME_TEXT && line[TIME_TEXT - 1] == ' ' && time_parse(buf, ret);
+}
+
+static void print_json(const struct source *source, const char *line)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    char stamp[TIME_TEXT];
+    time_t when;
+
+    json_open(&out, NULL, '{');
+    if (source->agent != NULL) {
+        json_put(&out, "agent", source->agent);
+    } else if (line_time(line, stamp, &when)) {
+        json_put(&out, "time", stamp);
+        line += TIME_TEXT;
+    }
+    json_put(&out, "text", line);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static void on_line(const char *line, size_t len, void *arg)
+{
+    struct source *source = arg;
+    char stamp[TIME_TEXT];
+    time_t when = 0;
+
+    if (source->skip > 0) {
+        source->skip--;
+        return;
+    }
+    /* an agent's log is cut by its times, this one has them in its lines */
+    if (source->agent == NULL && !source->is_past) {
+        if (!line_time(line, stamp, &when) || (int64_t)when * 1000 < source->wish->since_ms)
+            return;
+        source->is_past = true;
+    }
+    if (source->wish->json) {
+        print_json(source, line);
+        return;
+    }
+    if (source->wish->several)
+        printf("%-*s | ", source->width, source->agent);
+    (void)fwrite(line, 1, len, stdout);
+    (void)putchar('\n');
+}
+
+static void show_raw(struct source *source, const char *bytes, size_t len)
+{
+    while (source->skip > 0 && len > 0) {
+        const char *newline = memchr(bytes, '\n', len);
+        if (newline == NULL)
+            return;
+        len -= (size_t)(newline + 1 - bytes);
+        bytes = newline + 1;
+        source->skip--;
+    }
+    (void)fwrite(bytes, 1, len, stdout);
+}
+
+/* Prints what is there behind source->at. */
+static int show(struct source *source, struct err *err)
+{
+    char block[BLOCK];
+    ssize_t n;
+
+    while ((n = log_read(&source->reader, &source->at, block, sizeof block, err)) > 0) {
+        if (source->wish->raw)
+            show_raw(source, block, (size_t)n);
+        else
+            plain_feed(&source->plain, block, (size_t)n, on_line, source);
+    }
+    return n == 0 ? 0 : -1;
+}
+
+static void count_line(const char *line, size_t len, void *arg)
+{
+    size_t *count = arg;
+
+    (void)line;
+    (void)len;
+    ++*count;
+}
+
+static size_t count_newlines(const char *bytes, size_t len)
+{
+    const char *end = bytes + len;
+    size_t count = 0;
+
+    while ((bytes = memchr(bytes, '\n', (size_t)(end - bytes))) != NULL) {
+        bytes++;
+        count++;
+    }
+    return count;
+}
+
+/* How many lines there are from an offset on, with the one that has no end yet. */
+static int count_lines(struct source *source, off_t at, size_t *ret, struct err *err)
+{
+    struct plain plain = {.columns = 0};
+    char block[BLOCK];
+    size_t count = 0;
+    char last = '\n';
+    ssize_t n;
+
+    while ((n = log_read(&source->reader, &at, block, sizeof block, err)) > 0) {
+        if (!source->wish->raw)
+            plain_feed(&plain, block, (size_t)n, count_line, &count);
+        else
+            count += count_newlines(block, (size_t)n);
+        last = block[n - 1];
+    }
+    if (source->wish->raw)
+        count += last != '\n';
+    plain_end(&plain, count_line, &count);
+    plain_free(&plain);
+    *ret = count;
+    return n == 0 ? 0 : -1;
+}
+
+/* Moves source->at towards the end, so that little more than the last lines is read. */
+static int seek_last(struct source *source, struct err *err)
+{
+    size_t lines = source->wish->lines;
+    off_t start = source->at;
+    off_t end = log_reader_end(&source->reader);
+
+    if (lines == 0) {
+        source->at = end;
+        return 0;
+    }
+    for (off_t window = BLOCK;; window *= WINDOW_GROWS) {
+        off_t at = end - start > window ? end - window : start;
+        size_t count = 0;
+        if (count_lines(source, at, &count, err) == -1)
+            return -1;
+        if (at > start && count <= lines) /* the first one may be but the end of a line */
+            continue;
+        source->at = at;
+        source->skip = count > lines ? count - lines : 0;
+        return 0;
+    }
+}
+
+static int open_source(struct source *source, int dir, struct err *err)
+{
+    _cleanup_free_ char *name = source->agent != NULL
+                                    ? mem_printf(WORKSPACE_AGENT_LOG, source->agent)
+                                    : mem_dup(WORKSPACE_LOG);
+    const struct wish *wish = source->wish;
+
+    source->is_past = wish->since_ms == 0;
+    if (log_reader_open(&source->reader, dir, name, err) == -1)
+        return -1;
+    source->at = wish->since_ms != 0 ? log_reader_since(&source->reader, wish->since_ms)
+                                     : log_reader_start(&source->reader);
+    return wish->all ? 0 : seek_last(source, err);
+}
+
+/* All that is there now. */
+static int show_all(struct sources *sources, int dir, struct err *err)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = &sources->list[i];
+        if (open_source(source, dir, err) == -1 || show(source, err) == -1)
+            return -1;
+        if (!source->wish->follow)
+            plain_end(&source->plain, on_line, source);
+    }
+    return 0;
+}
+
+/* Prints what has come. A log that cannot be read any more is told once and left alone. */
+static void show_new(struct sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source *source = &sources->list[i];
+        struct err err = ERR_INIT;
+        if (!source->failed &&
+            (log_reader_refresh(&source->reader, &err) == -1 || show(source, &err) == -1)) {
+            source->failed = true;
+            err_warn("%s", err.text);
+        }
+    }
+}
+
+/* What changes in logs/, and whether the session is still there: a directory that is held open says
+ * nothing of its own removal. */
+struct watches {
+    int fd;
+    int session; /* inotify's number of the workspace */
+    int dir; /* logs/, not owned */
+};
+
+/* Reads events; false where the session is being removed. */
+static bool take_events(const struct watches *watches)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    ssize_t n = read(watches->fd, events, sizeof events);
+    struct inotify_event event;
+    struct stat st;
+
+    for (ssize_t i = 0; i + (ssize_t)sizeof event <= n; i += (ssize_t)(sizeof event + event.len)) {
+        memcpy(&event, events + i, sizeof event);
+        if (event.wd == watches->session && (event.mask & IN_MOVE_SELF) != 0)
+            return false;
+    }
+    return fstat(watches->dir, &st) == 0 && st.st_nlink > 0;
+}
+
+/* Until the session is removed, or nobody reads what is printed. */
+static void follow(struct sources *sources, const struct watches *watches)
+{
+    struct pollfd fds[] = {{.fd = watches->fd, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+
+    for (;;) {
+        show_new(sources);
+        if (fflush(stdout) == EOF)
+            return; /* main() says so */
+        if (poll(fds, ARRAY_LEN(fds), -1) == -1 && errno != EINTR)
+            return;
+        if (fds[1].revents != 0 || (fds[0].revents != 0 && !take_events(watches)))
+            return;
+    }
+}
+
+static int watch_dir(const struct watches *watches, int dir, unsigned events)
+{
+    char path[32];
+
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
+    return inotify_add_watch(watches->fd, path, events | IN_ONLYDIR);
+}
+
+/* watches->fd is the caller's to close. */
+static int watch_logs(const struct roll_team *team, struct watches *watches, struct err *err)
+{
+    watches->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    watches->session = watch_dir(watches, team->dir, IN_MOVE_SELF | IN_DELETE);
+    if (watches->session == -1 ||
+        watch_dir(watches, watches->dir, IN_MODIFY | IN_CREATE | IN_MOVED_TO) == -1)
+        return err_errno(err, "cannot follow the logs of session '%s'", team->id);
+    return 0;
+}
+
+static int bad_value(const struct call *call, const char *option, const char *what, struct err *err)
+{
+    return err_set(err, MAS_USAGE, "cannot run 'logs': '%s' of --%s is not %s",
+                   call_opt(call, option), option, what);
+}
+
+static int read_wish(const struct call *call, struct wish *ret, struct err *err)
+{
+    static const struct unit plain[] = {{"", 1}};
+    const char *lines = call_opt(call, "lines");
+    const char *since = call_opt(call, "since");
+    uint64_t count = FOLLOW_LINES;
+    time_t when = 0;
+
+    ret->follow = call_opt(call, "follow") != NULL;
+    ret->raw = call_opt(call, "raw") != NULL;
+    ret->json = call->json;
+    ret->all = lines != NULL ? strcmp(lines, "all") == 0 : !ret->follow || since != NULL;
+    if (lines != NULL && !ret->all && !number_parse(lines, plain, 1, LINES_MAX, &count))
+        return bad_value(call, "lines", "a number of lines, or all", err);
+    ret->lines = (size_t)count;
+    if (since != NULL && time_parse_age(since, &when))
+        when = time(NULL) - when;
+    else if (since != NULL && !time_parse(since, &when))
+        return bad_value(call, "since", "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
+                         err);
+    ret->since_ms = (int64_t)when * 1000;
+    if (ret->raw && ret->json)
+        return err_set(err, MAS_USAGE, "cannot run 'logs': --raw is not --json");
+    return 0;
+}
+
+/* The session's own log, or those of the agents. */
+static void make_sources(const struct roll *roll, const struct wish *wish, struct sources *ret)
+{
+    int width = 0;
+
+    ret->count = roll->count > 0 ? roll->count : 1;
+    ret->list = mem_alloc(ret->count * sizeof *ret->list);
+    for (size_t i = 0; i < roll->count; i++) {
+        const char *id = roll->agents[i].agent->id;
+        width = (int)strlen(id) > width ? (int)strlen(id) : width;
+        ret->list[i].agent = id;
+    }
+    for (size_t i = 0; i < ret->count; i++) {
+        ret->list[i].wish = wish;
+        ret->list[i].width = width;
+        ret->list[i].reader = (struct log_reader)LOG_READER_INIT;
+    }
+}
+
+static int show_logs(const struct roll *roll, const struct wish *wish, int dir, struct err *err)
+{
+    struct sources sources = {.count = 0};
+    struct watches watches = {.fd = -1, .dir = dir};
+
+    /* before anything is read, so that nothing is missed */
+    int rc = wish->follow ? watch_logs(&roll->teams[0], &watches, err) : 0;
+    make_sources(roll, wish, &sources);
+    if (rc == 0)
+        rc = show_all(&sources, dir, err);
+    if (rc == 0 && wish->follow)
+        follow(&sources, &watches);
+    sources_free(&sources);
+    fd_closep(&watches.fd);
+    return rc;
+}
+
+static int run_logs(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    struct wish wish = {.all = true};
+
+    if (read_wish(call, &wish, err) == -1 || targets_take(call, TARGETS_NONE, &roll, err) == -1)
+        return -1;
+    wish.several = roll.count > 1;
+    if (wish.raw && wish.several)
+        return err_set(err, MAS_USAGE, "cannot run 'logs': --raw takes one agent");
+    const struct roll_team *team = &roll.teams[0];
+    _cleanup_close_ int dir = path_open_dir(team->dir, WORKSPACE_LOGS);
+    if (dir == -1)
+        return err_errno(err, "cannot read the logs of session '%s'", team->id);
+    return show_logs(&roll, &wish, dir, err);
+}
+
+static const struct opt opts[] = {
+    {'f', "follow", NULL, "print what comes, until it is interrupted", OFFER_NONE},
+    {'n', "lines", "N", "only the last N lines of each log; all (with -f: 10)", OFFER_NONE},
+    {0, "since", "AGE", "only what is not older: 10m, 2h, 2025-12-18T08:00:00Z", OFFER_NONE},
+    {0, "raw", NULL, "the bytes that one agent printed, as they are", OFFER_NONE},
+    {.name = NULL},
+};
+
+const struct cmd cmd_logs = {
+    .name = "logs",
+    .operands = " [SESSION] [TARGET...]",
+    .summary = "print what agents printed, or what was done to a session",
+    .details = "A TARGET is an agent id, a comma list, a unit, managers, workers, or all. Without "
+               "one: the session's own log.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_logs,
+};
