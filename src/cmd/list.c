@@ -23,11 +23,22 @@ static bool is_wanted(const struct call *call, const struct view *view)
     return !any || call_opt(call, names[view->status]) != NULL;
 }
 
+/* "13/13", and what somebody may have to see to. */
+static void count_agents(const struct view *view, struct str *to)
+{
+    static const enum agent_state worth[] = {AGENT_WAITING, AGENT_CRASHED, AGENT_ASLEEP};
+
+    str_addf(to, "%zu/%zu", view_running(view), view->live->running + view->live->ended);
+    for (size_t i = 0; i < ARRAY_LEN(worth); i++)
+        if (view->tally.states[worth[i]] > 0)
+            str_addf(to, ", %zu %s", view->tally.states[worth[i]], agent_state_name(worth[i]));
+}
+
 static void add_row(struct table *table, const struct view *view, time_t now)
 {
     char age[24];
     char active[24];
-    char agents[32];
+    _cleanup_str_ struct str agents = STR_INIT;
     _cleanup_str_ struct str status = STR_INIT;
     const char *colour = colour_of(view->status, view->crashed);
     time_t created = 0;
@@ -35,9 +46,8 @@ static void add_row(struct table *table, const struct view *view, time_t now)
     (void)time_parse(view->row.created, &created);
     time_age(created, now, age);
     time_age(view_activity(view), now, active);
-    size_t running = view->live != NULL ? view->live->running : 0;
-    size_t ended = view->live != NULL ? view->live->ended : 0;
-    (void)snprintf(agents, sizeof agents, "%zu/%zu", running, running + ended);
+    if (view->live != NULL)
+        count_agents(view, &agents);
     str_add(&status, status_name(view->status));
     if (view->crashed)
         str_add(&status, " (crashed)");
@@ -49,7 +59,7 @@ static void add_row(struct table *table, const struct view *view, time_t now)
     table_add(table, created != 0 ? age : "-",
               NULL); /* of one without a workspace nothing is known */
     table_add(table, created != 0 ? active : "-", NULL);
-    table_add(table, view->live != NULL ? agents : "-", NULL);
+    table_add(table, view->live != NULL ? agents.data : "-", NULL);
     table_add(table, status.data, colour);
 }
 
@@ -97,7 +107,8 @@ static void print_json(const struct call *call, const struct survey *survey)
 static int run_list(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    enum survey_depth depth = call_opt(call, "all") != NULL ? SURVEY_ALL : SURVEY_LIVE;
+    unsigned depth = (call_opt(call, "all") != NULL ? SURVEY_ALL : SURVEY_LIVE) |
+                     (call->quiet ? 0U : SURVEY_HOSTS);
 
     if (call->has_root && survey_take(&call->root, &call->config, depth, &survey, err) == -1)
         return -1;
@@ -122,7 +133,9 @@ const struct cmd cmd_list = {
     .summary = "list sessions with their status, age and running agents",
     .details = "Asks each tmux server once. Sessions that are stopped in the index are believed; "
                "--all checks\n"
-               "every workspace. AGENTS counts those that run, of those that were started.",
+               "every workspace. AGENTS counts those that run, of those that were started, and "
+               "tells how many\n"
+               "wait for an answer, have crashed, or sleep until they are needed.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
     .run = run_list,

@@ -1,6 +1,7 @@
 #include "base/time.h"
 #include "base/tree.h"
 #include "cmd.h"
+#include "cmd/agents.h"
 #include "cmd/print.h"
 #include "core/survey.h"
 #include "core/workspace.h"
@@ -12,8 +13,8 @@
 
 /* All that is known of one session. */
 struct sight {
-    const struct view *view;
-    struct team team;
+    struct view view; /* a copy, with what the hosts said */
+    struct roll roll; /* empty where the team cannot be read */
     struct tmux_pane *panes;
     size_t pane_count;
     struct tree_size size;
@@ -21,7 +22,7 @@ struct sight {
 
 static void sight_free(struct sight *sight)
 {
-    team_free(&sight->team);
+    roll_free(&sight->roll);
     free(sight->panes);
 }
 
@@ -29,17 +30,27 @@ static void sight_free(struct sight *sight)
 static void look(const struct call *call, const struct view *view, struct sight *ret)
 {
     struct err ignored = ERR_INIT;
+    struct roll_team team;
     int dir = workspace_open(&call->root, view->row.id);
 
-    ret->view = view;
+    ret->view = *view;
+    if (roll_open(&call->root, view->row.id, &team, &ignored) == 0) {
+        (void)roll_add(&ret->roll, &team, NULL, &ignored);
+        roll_ask(&ret->roll, "{\"do\":\"status\"}", NULL, 0);
+    }
     if (dir != -1) {
-        (void)workspace_load_team(dir, &ret->team, &ignored);
         tree_measure(dir, &ret->size);
         (void)close(dir);
     }
     if (view->live != NULL)
         (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
                          &ret->pane_count, &ignored);
+    roll_finish(&ret->roll, HOSTS_ANSWER_MS);
+    for (size_t i = 0; i < ret->roll.count; i++)
+        if (ret->roll.agents[i].told) {
+            ret->view.tally.told++;
+            ret->view.tally.states[ret->roll.agents[i].status.state]++;
+        }
 }
 
 static const struct tmux_pane *find_pane(const struct sight *sight, const char *agent)
@@ -50,40 +61,72 @@ static const struct tmux_pane *find_pane(const struct sight *sight, const char *
     return NULL;
 }
 
+/* What tmux sees of an agent whose host says nothing. */
 static const char *state_of(const struct tmux_pane *pane)
 {
     return pane == NULL ? "stopped" : pane->dead ? "exited" : "running";
 }
 
+/* The code that an agent ended with, 128 + signal; -1 where it did not. */
+static int exit_status(const struct roll_agent *agent, const struct tmux_pane *pane)
+{
+    if (!agent->told)
+        return pane != NULL && pane->dead ? pane->exit_status : -1;
+    if (agent->status.state != AGENT_EXITED && agent->status.state != AGENT_CRASHED)
+        return -1;
+    return agent->status.signal != 0 ? 128 + agent->status.signal : agent->status.exit_code;
+}
+
+/* "idle", "exited 3", "running (no host)" */
+static void describe(const struct sight *sight, size_t i, const struct tmux_pane *pane,
+                     struct str *to)
+{
+    const struct roll_agent *agent = &sight->roll.agents[i];
+    int code = exit_status(agent, pane);
+
+    str_add(to, agent->told ? agent_state_name(agent->status.state) : state_of(pane));
+    if (code != -1)
+        str_addf(to, " %d", code);
+    if (!agent->told && pane != NULL)
+        str_addf(to, " (%s)", roll_problem(&sight->roll, i));
+}
+
 static void add_agents(const struct sight *sight, struct table *table)
 {
-    static const char *const heads[] = {"AGENT", "ROLE", "UNIT", "STATE", "PID", "PANE"};
+    static const char *const heads[] = {"AGENT", "ROLE", "UNIT",     "STATE",
+                                        "SINCE", "PID",  "RESTARTS", "PANE"};
+    int64_t now = time_epoch_ms();
 
     table->columns = ARRAY_LEN(heads);
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         table_add(table, heads[i], colour_dim());
-    for (size_t i = 0; i < sight->team.agent_count; i++) {
-        const struct agent *agent = &sight->team.agents[i];
-        const struct tmux_pane *pane = find_pane(sight, agent->id);
-        char state[32];
+    for (size_t i = 0; i < sight->roll.count; i++) {
+        const struct roll_agent *one = &sight->roll.agents[i];
+        const struct tmux_pane *pane = find_pane(sight, one->agent->id);
+        _cleanup_str_ struct str state = STR_INIT;
+        char age[24];
         char pid[24] = "-";
-        (void)snprintf(state, sizeof state, "%s", state_of(pane));
-        if (pane != NULL && pane->dead && pane->exit_status != -1)
-            (void)snprintf(state, sizeof state, "exited %d", pane->exit_status);
-        else if (pane != NULL && !pane->dead)
-            (void)snprintf(pid, sizeof pid, "%ld", (long)pane->pid);
-        table_add(table, agent->id, NULL);
-        table_add(table, agent->role, NULL);
-        table_add(table, agent->group, NULL);
-        table_add(table, state, NULL);
+        char restarts[24] = "-";
+        describe(sight, i, pane, &state);
+        agent_age(&sight->roll, i, now, age);
+        if (one->told && one->status.pid != 0)
+            (void)snprintf(pid, sizeof pid, "%ld", (long)one->status.pid);
+        if (one->told)
+            (void)snprintf(restarts, sizeof restarts, "%d", one->status.restarts);
+        table_add(table, one->agent->id, NULL);
+        table_add(table, one->agent->role, NULL);
+        table_add(table, one->agent->group, NULL);
+        table_add(table, state.data, pane != NULL ? agent_colour(&sight->roll, i) : NULL);
+        table_add(table, age, NULL);
         table_add(table, pid, NULL);
+        table_add(table, restarts, NULL);
         table_add(table, pane != NULL ? pane->pane : "-", NULL);
     }
 }
 
 static void print_fields(const struct call *call, const struct sight *sight)
 {
-    const struct view *view = sight->view;
+    const struct view *view = &sight->view;
     struct table table = {.columns = 2};
     char activity[TIME_TEXT];
     char size[16];
@@ -110,6 +153,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
         {"workspace", dir},
         {"disk use", size},
         {"kept apart by", "convention only"},
+        {"ended by", "process group, subreaper and sweep"},
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         if (fields[i].value == NULL || fields[i].value[0] == '\0')
@@ -126,7 +170,7 @@ static void print_sight(const struct call *call, const struct sight *sight)
     struct table agents = {.columns = 1};
 
     print_fields(call, sight);
-    if (sight->team.agent_count == 0)
+    if (sight->roll.count == 0)
         return;
     (void)putchar('\n');
     add_agents(sight, &agents);
@@ -134,34 +178,36 @@ static void print_sight(const struct call *call, const struct sight *sight)
     table_free(&agents);
 }
 
-static void put_agents(const struct sight *sight, struct json_out *out)
+static void put_agent(const struct sight *sight, size_t i, struct json_out *out)
 {
-    json_open(out, "agents", '[');
-    for (size_t i = 0; i < sight->team.agent_count; i++) {
-        const struct agent *agent = &sight->team.agents[i];
-        const struct tmux_pane *pane = find_pane(sight, agent->id);
-        json_open(out, NULL, '{');
-        json_put(out, "id", agent->id);
-        json_put(out, "role", agent->role);
-        json_put(out, "rank", rank_name(agent->rank));
-        json_put(out, "group", agent->group);
-        json_put(out, "preset", agent->preset);
-        json_put(out, "model", agent->model);
+    const struct roll_agent *one = &sight->roll.agents[i];
+    const struct tmux_pane *pane = find_pane(sight, one->agent->id);
+    int code = exit_status(one, pane);
+
+    json_open(out, NULL, '{');
+    json_put(out, "id", one->agent->id);
+    json_put(out, "role", one->agent->role);
+    json_put(out, "rank", rank_name(one->agent->rank));
+    json_put(out, "group", one->agent->group);
+    json_put(out, "preset", one->agent->preset);
+    json_put(out, "model", one->agent->model);
+    if (one->told) {
+        agent_status_put(&one->status, out);
+    } else {
         json_put(out, "state", state_of(pane));
-        if (pane != NULL && pane->dead && pane->exit_status != -1)
-            json_put_int(out, "exitStatus", pane->exit_status);
-        else if (pane != NULL && !pane->dead)
-            json_put_int(out, "pid", pane->pid);
-        if (pane != NULL)
+        if (pane != NULL) {
+            json_put(out, "problem", roll_problem(&sight->roll, i));
             json_put(out, "pane", pane->pane);
-        json_close(out, '}');
+        }
     }
-    json_close(out, ']');
+    if (code != -1)
+        json_put_int(out, "exitStatus", code);
+    json_close(out, '}');
 }
 
 static void put_sight(const struct call *call, const struct sight *sight, struct json_out *out)
 {
-    const struct view *view = sight->view;
+    const struct view *view = &sight->view;
     _cleanup_free_ char *unit = workspace_path(&call->root, view->row.id, WORKSPACE_UNIT);
     _cleanup_free_ char *workflows = workspace_path(&call->root, view->row.id, WORKSPACE_WORKFLOWS);
 
@@ -171,18 +217,22 @@ static void put_sight(const struct call *call, const struct sight *sight, struct
     json_put(out, "unitDir", unit);
     json_put(out, "workflowsDir", workflows);
     json_put(out, "protection", "none");
+    json_put(out, "endedBy", "sweep");
     json_open(out, "disk", '{');
     json_put_int(out, "files", (int64_t)sight->size.files);
     json_put_int(out, "apparentBytes", (int64_t)sight->size.apparent);
     json_put_int(out, "realBytes", (int64_t)sight->size.real);
     json_close(out, '}');
-    put_agents(sight, out);
+    json_open(out, "agents", '[');
+    for (size_t i = 0; i < sight->roll.count; i++)
+        put_agent(sight, i, out);
+    json_close(out, ']');
     json_close(out, '}');
 }
 
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err)
 {
-    struct sight sight = {.team = TEAM_INIT};
+    struct sight sight = {.roll = ROLL_INIT};
     const struct view *view = survey_look(&call->root, survey, id);
 
     if (view == NULL)

@@ -1,5 +1,6 @@
 #include "core/hosts.h"
 
+#include "base/path.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "core/team.h"
@@ -15,16 +16,41 @@
 
 enum {
     CHUNK = 64 * 1024, /* taken from a host at once */
-    SPARE_FDS = 64, /* descriptors for everything else */
+    PLENTY_FDS = 16384, /* descriptors that no limit need be raised for */
     RETRY_MS = 10, /* for a place in the queue of a host, which no event tells of */
 };
 
-/* Makes room for so many connections, as far as that is allowed; those that find none wait. */
-static void raise_limit(size_t count)
+char **hosts_list(int run)
+{
+    static const char ending[] = ".sock";
+    struct err ignored = ERR_INIT;
+    char **names = NULL;
+    size_t kept = 0;
+
+    if (run == -1 || path_list(run, &names, &ignored) == -1)
+        return NULL;
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        size_t len = strlen(names[i]);
+        size_t stem = len > strlen(ending) ? len - strlen(ending) : 0;
+        if (stem > 0 && names[i][0] != '.' && strcmp(names[i] + stem, ending) == 0) {
+            names[i][stem] = '\0';
+            names[kept++] = names[i];
+        } else {
+            free(names[i]);
+        }
+    }
+    if (names != NULL)
+        names[kept] = NULL;
+    return names;
+}
+
+/* Makes room for connections, as far as that is allowed; those that find none wait. */
+static void raise_limit(void)
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= count + SPARE_FDS)
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= PLENTY_FDS ||
+        limit.rlim_cur == limit.rlim_max)
         return;
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
@@ -82,7 +108,7 @@ void hosts_start(struct host_call *calls, size_t count, const struct str *head, 
 
     if (count == 0)
         return;
-    raise_limit(count);
+    raise_limit();
     frame_add(&text, head, body, body_len);
     size_t len = text.len;
     calls[0].owned = str_steal(&text);

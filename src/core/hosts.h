@@ -47,6 +47,11 @@ struct host_call {
 /* One frame has come: true if the call is done, false if more are to come. */
 typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void *arg);
 
+/* The agents whose hosts have a socket in run/, alive or not; NULL: none. Released with
+ * strv_free().
+ */
+char **hosts_list(int run);
+
 /* Connects and sends the request as far as that does not block. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,
                  size_t body_len);

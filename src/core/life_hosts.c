@@ -22,31 +22,22 @@ static bool ends_with(const char *text, const char *end)
     return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
 }
 
-/* Keeps the names with this ending, without it where `cut`. */
-static void keep_ending(char **names, const char *ending, bool cut)
-{
-    size_t kept = 0;
-    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
-        if (ends_with(names[i], ending)) {
-            if (cut)
-                names[i][strlen(names[i]) - strlen(ending)] = '\0';
-            names[kept++] = names[i];
-        } else {
-            free(names[i]);
-        }
-    }
-    if (names != NULL)
-        names[kept] = NULL;
-}
-
-/* The names in run/ with an ending; NULL where there are none. */
-static char **list_run(int run, const char *ending, bool cut)
+/* The names in run/ that end so; NULL where there are none. */
+static char **list_run(int run, const char *ending)
 {
     char **names = NULL;
     struct err ignored = ERR_INIT;
+    size_t kept = 0;
 
-    if (run != -1 && path_list(run, &names, &ignored) == 0)
-        keep_ending(names, ending, cut);
+    if (run == -1 || path_list(run, &names, &ignored) == -1 || names == NULL)
+        return NULL;
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (ends_with(names[i], ending))
+            names[kept++] = names[i];
+        else
+            free(names[i]);
+    }
+    names[kept] = NULL;
     return names;
 }
 
@@ -72,7 +63,7 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
 {
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
-    _cleanup_strv_ char **names = list_run(run, ".sock", true);
+    _cleanup_strv_ char **names = hosts_list(run);
     _cleanup_str_ struct str head = STR_INIT;
     int hangup = config_ms(life->config, SETTING_HANGUP);
     int terminate = config_ms(life->config, SETTING_TERMINATE);
@@ -102,7 +93,7 @@ void life_clean_run(int dir)
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
 
     for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
-        _cleanup_strv_ char **names = list_run(run, endings[i], false);
+        _cleanup_strv_ char **names = list_run(run, endings[i]);
         for (char **name = names; name != NULL && *name != NULL; name++)
             (void)unlinkat(run, *name, 0);
     }
@@ -114,7 +105,7 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
     int64_t end = time_monotonic_ms() + GONE_MS + config_ms(life->config, SETTING_HANGUP) +
                   config_ms(life->config, SETTING_TERMINATE);
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    _cleanup_strv_ char **names = list_run(run, ".lock", false);
+    _cleanup_strv_ char **names = list_run(run, ".lock");
 
     for (char **name = names; name != NULL && *name != NULL; name++) {
         struct err why = ERR_INIT;

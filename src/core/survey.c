@@ -135,6 +135,8 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;
     view->row.status = session.status;
     view->status = session.status;
+    if (survey->asks_hosts && session.status == STATUS_ACTIVE)
+        tallies_ask(&survey->tallies, dir, (size_t)(view - survey->views));
     if (session.status == STATUS_ERROR)
         set_error(view, session.error[0] != '\0' ? session.error : "marked as broken");
     add_server(survey, session.tmux_socket);
@@ -245,13 +247,13 @@ static int compare_id(const void *id, const void *found)
 }
 
 /* Gives a view its tmux session: the one on the server that its metadata names. */
-static void match_view(const struct root *root, struct survey *survey, enum survey_depth depth,
+static void match_view(const struct root *root, struct survey *survey, unsigned depth,
                        struct view *view, struct found *table, size_t live)
 {
     struct found *at = bsearch(view->row.id, table, live, sizeof *table, compare_id);
     if (at == NULL)
         return;
-    if (view->socket == NULL && depth == SURVEY_LIVE && !view->row.missing)
+    if (view->socket == NULL && (depth & SURVEY_ALL) == 0 && !view->row.missing)
         check_workspace(root, survey, view);
     while (at > table && strcmp(at[-1].session->id, view->row.id) == 0)
         at--;
@@ -264,7 +266,7 @@ static void match_view(const struct root *root, struct survey *survey, enum surv
     }
 }
 
-static void match_live(const struct root *root, struct survey *survey, enum survey_depth depth)
+static void match_live(const struct root *root, struct survey *survey, unsigned depth)
 {
     size_t rows = survey->count;
     size_t live = 0;
@@ -289,7 +291,19 @@ static void match_live(const struct root *root, struct survey *survey, enum surv
     free(table);
 }
 
-int survey_take(const struct root *root, const struct config *config, enum survey_depth depth,
+/* What the hosts have said by now, or say in time. */
+static void take_tallies(struct survey *survey)
+{
+    struct tally *totals = mem_alloc((survey->count + 1) * sizeof *totals);
+
+    tallies_finish(&survey->tallies, HOSTS_ANSWER_MS, totals);
+    survey->asks_hosts = false;
+    for (size_t i = 0; i < survey->count; i++)
+        survey->views[i].tally = totals[i];
+    free(totals);
+}
+
+int survey_take(const struct root *root, const struct config *config, unsigned depth,
                 struct survey *ret, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
@@ -298,18 +312,20 @@ int survey_take(const struct root *root, const struct config *config, enum surve
     if (tmux_shared_socket(config, &socket, err) == -1)
         return -1;
     add_server(&survey, socket);
+    survey.asks_hosts = (depth & SURVEY_HOSTS) != 0;
     begin(&survey.servers[0]); /* tmux works while the index is read */
-    if (index_read(root, depth == SURVEY_ALL, &survey.index, err) == -1)
+    if (index_read(root, (depth & SURVEY_ALL) != 0, &survey.index, err) == -1)
         return -1;
     survey.views = mem_alloc((survey.index.count + 1) * sizeof *survey.views);
     for (size_t i = 0; i < survey.index.count; i++) {
         const struct row *row = &survey.index.rows[i];
         struct view *view = add_view(&survey, row);
-        if (!row->missing && (depth == SURVEY_ALL || row->status != STATUS_STOPPED))
+        if (!row->missing && ((depth & SURVEY_ALL) != 0 || row->status != STATUS_STOPPED))
             check_workspace(root, &survey, view);
     }
     ask_all(root, survey.servers, survey.server_count);
     match_live(root, &survey, depth);
+    take_tallies(&survey);
     for (size_t i = 0; i < survey.count; i++)
         compute(root, &survey, &survey.views[i]);
     sort_views(&survey);
@@ -350,6 +366,7 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
 
 void survey_free(struct survey *survey)
 {
+    tallies_finish(&survey->tallies, 0, NULL); /* where it was given up half way */
     for (size_t i = 0; i < survey->count; i++) {
         free(survey->views[i].reason);
         free(survey->views[i].socket);
@@ -379,6 +396,18 @@ time_t view_activity(const struct view *view)
     return view->live != NULL && view->live->activity > t ? view->live->activity : t;
 }
 
+size_t view_running(const struct view *view)
+{
+    const struct tally *tally = &view->tally;
+    size_t panes = view->live != NULL ? view->live->running : 0;
+    return tally_live(tally) + (panes > tally->told ? panes - tally->told : 0);
+}
+
+size_t view_ended(const struct view *view)
+{
+    return tally_ended(&view->tally) + (view->live != NULL ? view->live->ended : 0);
+}
+
 void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
 {
     _cleanup_free_ char *dir = workspace_path(root, view->row.id, NULL);
@@ -395,8 +424,14 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     json_put(out, "name", view_name(view));
     json_put(out, "template", view->row.template);
     json_put_bool(out, "crashed", view->crashed);
-    json_put_int(out, "agentsRunning", view->live != NULL ? (int64_t)view->live->running : 0);
-    json_put_int(out, "agentsEnded", view->live != NULL ? (int64_t)view->live->ended : 0);
+    json_put_int(out, "agentsRunning", (int64_t)view_running(view));
+    json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
+    json_open(out, "agentStates", '{');
+    for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
+        if (view->tally.states[i] > 0)
+            json_put_int(out, agent_state_name((enum agent_state)i),
+                         (int64_t)view->tally.states[i]);
+    json_close(out, '}');
     json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
     if (view->reason != NULL)
         json_put(out, "reason", view->reason);

@@ -14,6 +14,7 @@
 #include "core/config.h"
 #include "core/index.h"
 #include "core/root.h"
+#include "core/tally.h"
 #include "core/tmux.h"
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct view {
     char *name; /* its name by the metadata, where that was read, else NULL */
     const struct tmux_session *live; /* NULL where no tmux session is there */
     const char *live_socket; /* the server it is on */
+    struct tally tally; /* what its hosts said, with SURVEY_HOSTS */
     size_t place; /* in the index */
     ino_t metadata; /* of the .session that was read: another file is another state */
 };
@@ -44,6 +46,8 @@ struct survey {
     size_t server_count;
     struct view *views; /* oldest first */
     size_t count;
+    bool asks_hosts;
+    struct tallies tallies; /* while it is taken */
 };
 
 #define SURVEY_INIT                                                                                \
@@ -51,12 +55,14 @@ struct survey {
         .views = NULL                                                                              \
     }
 
+/* A set of these. */
 enum survey_depth {
-    SURVEY_LIVE, /* checks the workspaces of rows that are active or live, trusts the others */
-    SURVEY_ALL, /* checks every workspace */
+    SURVEY_LIVE = 0, /* checks the workspaces of rows that are active or live, trusts the others */
+    SURVEY_ALL = 1, /* checks every workspace */
+    SURVEY_HOSTS = 2, /* asks the hosts too, while tmux works */
 };
 
-int survey_take(const struct root *root, const struct config *config, enum survey_depth depth,
+int survey_take(const struct root *root, const struct config *config, unsigned depth,
                 struct survey *ret, struct err *err);
 void survey_free(struct survey *survey);
 #define _cleanup_survey_ __attribute__((cleanup(survey_free)))
@@ -68,6 +74,9 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
 const char *view_name(const struct view *view);
 /* Writes a view's members into an open object, spelled as in the index, with what is so now. */
 void view_put_json(const struct root *root, const struct view *view, struct json_out *out);
+/* Agents whose processes run, and those that have ended; where hosts did not say, tmux does. */
+size_t view_running(const struct view *view);
+size_t view_ended(const struct view *view);
 /* Newest activity, live or recorded. */
 time_t view_activity(const struct view *view);
 
