@@ -62,8 +62,31 @@ meta() { (. "$ROOT/sessions/$1/.session" && eval "printf '%s' \"\${$2-}\""); }
 field() { "$MAS" show "$1" --json | jq -r "$2"; }
 
 # The whole state of the root on disk, names, modes and contents, to be compared before and after.
+# What agents print is left out, which they do whenever they like.
 snapshot() {
-    (cd "$ROOT" && find . -mindepth 1 ! -name .sessions.lock ! -name .session.lock -printf '%P %m %l\n' | sort &&
-        find . -type f ! -name .sessions.lock ! -name .session.lock ! -name .sessions.index -print0 |
+    local known=(! -name .sessions.lock ! -name .session.lock ! -path '*/logs/agent-*')
+    (cd "$ROOT" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
+        find . -type f "${known[@]}" ! -name .sessions.index -print0 |
         sort -z | xargs -0 -r sha256sum)
+}
+
+# The process of agent $2, or else of the first one, of session $1, once it has one.
+agent_pid() {
+    # shellcheck disable=SC2317 # called by eventually
+    agent_runs() {
+        pid=$("$MAS" status "$1" --json | jq -r --arg agent "${2-}" \
+            'first(.sessions[0].agents[] | select($agent == "" or .id == $agent)).pid // empty')
+        [ -n "$pid" ]
+    }
+    local pid
+    eventually agent_runs "$@" && echo "$pid"
+}
+
+# Kills the hosts and keepers of session $1 in a way that leaves its agents alone: none of them can
+# act on the end of another.
+orphan_agents() {
+    local processes
+    processes=$(pgrep -f "mas host $1 ") || return
+    # shellcheck disable=SC2086 # numbers
+    kill -STOP $processes && kill -KILL $processes
 }

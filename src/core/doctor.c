@@ -194,6 +194,17 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
         add_mended(doctor, session->id, what, rc, &why);
 }
 
+/* true while a process has it; a host's socket is held by the lock beside it. */
+static bool is_held(int run, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    if (dot == NULL || strcmp(dot, ".sock") != 0)
+        return file_is_locked(run, name);
+    _cleanup_free_ char *lock = mem_printf("%.*s.lock", (int)(dot - name), name);
+    return file_is_locked(run, lock);
+}
+
 /* What a session that is down has left in run/, or a running one too long. */
 static void check_run(struct doctor *doctor, int dir, const struct view *view)
 {
@@ -206,7 +217,7 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
         return;
     for (char **name = names; *name != NULL; name++) {
         if (fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            file_is_locked(run, *name) ||
+            is_held(run, *name) ||
             (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
             continue;
         _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);

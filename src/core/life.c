@@ -404,7 +404,10 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
         workspace_log(dir, config_log_limits(life->config), "start agents=%zu", team.agent_count);
         return 0;
     }
+    struct err ignored = ERR_INIT;
     launch_drop_env(dir);
+    (void)life_sweep(life, session->id, &ignored); /* hosts that wait for it */
+    life_clean_run(dir);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_take_back(life, dir, session->id, &before);
     return -1;

@@ -239,11 +239,10 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     # shellcheck disable=SC2016
     ini '[preset p]' 'command = sh -c "echo a; echo b ; exec sleep 1000 #x"'
     MAS_TMUX_SOCKET=$SOCK new_session -t solo --agent p
-    pid=$(MAS_TMUX_SOCKET=$SOCK field "$ID" '.agents[0].pid')
     # shellcheck disable=SC2329
     said() { [[ $(tm capture-pane -p -t "=mas-${ID:0:8}:") == $'a\nb'* ]]; }
     eventually said
-    [ -n "$pid" ]
+    [ -n "$(agent_pid "$ID")" ]
 }
 
 @test "a socket that is a name is a server in TMUX_TMPDIR, one that is a path is there" {

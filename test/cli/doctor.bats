@@ -46,7 +46,6 @@ notes() {
 ws() { echo "$ROOT/sessions/$1"; }
 tmux_name() { echo "mas-${1:0:8}"; }
 is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
-pane_pid() { field "$1" '.agents[0].pid'; }
 # A field of session $1 in `mas list --all`
 listed() { "$MAS" list --all --json | jq -r --arg id "$1" ".sessions[] | select(.sessionId == \$id) | $2"; }
 mode() { stat -c %a "$1"; }
@@ -347,19 +346,19 @@ breaks_and_mends() {
 @test "a team that runs goes on while its metadata is mended" {
     a_running_session
     local pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     breaks_and_mends <<<'this is not metadata'
     [ "$(meta "$ID" STATUS)" = active ]
     [ "$(meta "$ID" TMUX_SESSION)" = "$(tmux_name "$ID")" ]
     [ "$(field "$ID" .status)" = active ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
 }
 
 @test "a team on a server of its own goes on while its metadata is mended" {
     export MAS_TMUX_SERVER=per-session
     a_running_session
     local pid socket
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     socket=$(meta "$ID" TMUX_SOCKET)
     echo 'this is not metadata' >"$(ws "$ID")/.session"
     finds "$ID" 'its .session is damaged'
@@ -367,7 +366,7 @@ breaks_and_mends() {
     [ "$(meta "$ID" TMUX_SOCKET)" = "$socket" ]
     [ "$(field "$ID" .status)" = active ]
     [ "$("$MAS" list --active -q)" = "$ID" ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
 }
 
 @test "show says error and why of a session whose metadata is broken, also of a stopped one" {
@@ -394,7 +393,7 @@ breaks_and_mends() {
 @test "a workspace that was copied by hand becomes a session of its own" {
     a_running_session
     local copy=0c0c0c0c-1111-4222-8333-444444444444 pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     cp -a "$(ws "$ID")" "$(ws "$copy")"
     finds "$copy" 'SESSION_ID is that of another session'
     mends "$copy" 'SESSION_ID is that of another session'
@@ -402,7 +401,7 @@ breaks_and_mends() {
     [ "$(meta "$copy" TMUX_SESSION)" = mas-0c0c0c0c ]
     [ "$(field "$copy" .status)" = stopped ]
     [ "$(field "$ID" .status)" = active ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
 }
 
 # ---- config.json
@@ -464,6 +463,18 @@ breaks_and_mends() {
     exec 8>&-
 }
 
+@test "what a host that lives has in run/ stays, what a killed one has left goes" {
+    a_running_session
+    touch -d '5 minutes ago' "$(ws "$ID")/run/solo."*
+    is_in_order
+    "$MAS" doctor --fix
+    [ "$(ls "$(ws "$ID")/run")" = $'solo.lock\nsolo.sock' ]
+    orphan_agents "$ID"
+    finds "$ID" 'run/solo.lock is left over'
+    mends "$ID" 'run/solo.sock is left over'
+    [ -z "$(ls -A "$(ws "$ID")/run")" ]
+}
+
 @test "a team that is just starting keeps its environment file, an old one goes" {
     a_running_session
     : >"$(ws "$ID")/run/env"
@@ -498,7 +509,7 @@ breaks_and_mends() {
     a_running_session
     local pane pid
     pane=$(field "$ID" '.agents[0].pane')
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     tm send-keys -t "$pane" -l 'echo the-last-wo''rds' \; send-keys -t "$pane" Enter
     eventually eval "tm capture-pane -p -t '$pane' | grep -qx the-last-words"
     rm -r "$(ws "$ID")"
@@ -532,7 +543,7 @@ breaks_and_mends() {
     export MAS_TMUX_SERVER=per-session
     a_running_session
     local pid socket
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     socket=$(meta "$ID" TMUX_SOCKET)
     rm -r "$(ws "$ID")"
     finds "$ID" 'runs without a workspace'
@@ -571,7 +582,7 @@ breaks_and_mends() {
 @test "a session that its user renamed in tmux keeps that name" {
     a_running_session
     local pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     tm rename-session -t "=$(tmux_name "$ID"):" 'my work'
     [ "$(field "$ID" .status)" = active ]
     [ "$(field "$ID" .tmuxSession)" = 'my work' ]
@@ -579,7 +590,7 @@ breaks_and_mends() {
     mends "$ID" "its tmux session is now called 'my work'"
     [ "$(meta "$ID" TMUX_SESSION)" = 'my work' ]
     is_tmux_session 'my work'
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
     mas stop 'my work'
     [ "$status" -eq 0 ]
 }
@@ -601,7 +612,7 @@ breaks_and_mends() {
 @test "a team that runs although it was to be stopped is active again" {
     a_running_session
     local pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     sed -i 's/^STATUS=.*/STATUS=stopped/' "$(ws "$ID")/.session"
     echo 'STOPPED_AT=2025-01-01T00:00:00Z' >>"$(ws "$ID")/.session"
     [ "$("$MAS" list --all --json | jq -r '.sessions[0].status')" = active ]
@@ -609,7 +620,7 @@ breaks_and_mends() {
     mends "$ID" 'it runs although it was to be stopped'
     [ "$(meta "$ID" STATUS)" = active ]
     [ -z "$(meta "$ID" STOPPED_AT)" ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
 }
 
 @test "sessions of the user on the same server are left alone, whatever they are called" {
@@ -637,7 +648,7 @@ breaks_and_mends() {
     [ "$(field "$ID" .status)" = active ]
 }
 
-# A team whose agent ignores the hang-up, and whose tmux server was killed
+# A team whose agent ignores the hang-up, and whose hosts and tmux server were killed
 an_agent_without_tmux() {
     printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
     cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
@@ -646,7 +657,8 @@ an_agent_without_tmux() {
     sed -i '/^\[agent solo\]/a command = sh agent.sh' "$ROOT/templates/made/template.ini"
     new_session -t made
     eventually test -e "$(ws "$ID")/unit/solo/ready"
-    PID=$(pane_pid "$ID")
+    PID=$(agent_pid "$ID")
+    orphan_agents "$ID"
     tm kill-server
 }
 
@@ -667,14 +679,14 @@ an_agent_without_tmux() {
 @test "processes of other sessions are not ended with them" {
     a_running_session
     local other=$ID pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     tm kill-session -t "=$(tmux_name "$other"):"
     an_agent_without_tmux
     new_session -t solo
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     mas doctor --fix
     [ "$status" -eq 0 ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
     [ -e "/proc/$pid" ]
 }
 
@@ -683,7 +695,7 @@ an_agent_without_tmux() {
 @test "a root that was moved while a team runs is put right" {
     a_running_session
     local pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     mv "$ROOT" "$T/moved"
     ROOT=$T/moved
     export MAS_ROOT=$ROOT
@@ -696,7 +708,7 @@ an_agent_without_tmux() {
     [ "$(meta "$ID" WORKFLOWS_DIR)" = "$ROOT/sessions/$ID/workflows" ]
     [ "$(tm show-options -v -t "=$(tmux_name "$ID"):" @mas_root)" = "$ROOT" ]
     [ "$(tm show-environment -t "=$(tmux_name "$ID"):" MAS_SESSION_DIR)" = "MAS_SESSION_DIR=$ROOT/sessions/$ID" ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
     mas stop "$ID"
     [ "$status" -eq 0 ]
     eventually test ! -e "/proc/$pid"
@@ -730,11 +742,11 @@ an_agent_without_tmux() {
 @test "a copy of a root takes nothing of the first one's teams" {
     a_running_session
     local pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     cp -a "$ROOT" "$T/copy"
     "$MAS" --root "$T/copy" doctor --fix || true
     [ "$(tm show-options -v -t "=$(tmux_name "$ID"):" @mas_root)" = "$ROOT" ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
     [ "$("$MAS" --root "$T/copy" list --all --json | jq -r '.sessions[0].status')" = stopped ]
     is_in_order
 }

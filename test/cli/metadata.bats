@@ -407,7 +407,7 @@ EOF
     [ "$(field broken .unitDir)" = "$ROOT/sessions/$ID/unit" ]
     mas start broken
     [ "$status" -eq 0 ]
-    pid=$(field broken '.agents[0].pid')
+    pid=$(agent_pid broken)
     eventually [ "$(readlink "/proc/$pid/cwd")" = "$ROOT/sessions/$ID/unit/solo" ]
     [ "$(meta "$ID" SESSION_DIR) $(meta "$ID" UNIT_DIR) $(meta "$ID" WORKFLOWS_DIR)" = \
         "$ROOT/sessions/$ID $ROOT/sessions/$ID/unit $ROOT/sessions/$ID/workflows" ]

@@ -110,8 +110,8 @@ see it with: mas show one" ]
 @test "new --agent runs the whole team by that preset" {
     printf '[preset nap]\ncommand = sleep 4321\n' >>"$ROOT/mas.ini"
     new_session -t pair --agent nap
-    for pid in $(field "$ID" '.agents[].pid'); do
-        eventually grep -qaz 4321 "/proc/$pid/cmdline"
+    for agent in lead reviewer; do
+        eventually grep -qaz 4321 "/proc/$(agent_pid "$ID" "$agent")/cmdline"
     done
     [ "$(jq -r '[.team[].preset] | unique | join(" ")' "$ROOT/sessions/$ID/config.json")" = nap ]
 }

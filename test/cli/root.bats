@@ -280,7 +280,7 @@ live_in() {
     [ "$("$MAS" list --json | jq -r '.sessions[0].workingDir')" = "$dir/sessions/$ID" ]
     [ "$(field here .unitDir)" = "$dir/sessions/$ID/unit" ]
     [ "$(tm show-options -v -t "=mas-${ID:0:8}:" @mas_root)" = "$dir" ]
-    pid=$(field here '.agents[0].pid')
+    pid=$(agent_pid here)
     eventually [ "$(readlink "/proc/$pid/cwd")" = "$dir/sessions/$ID/unit/solo" ]
     for shell in dash bash 'busybox sh'; do
         # shellcheck disable=SC2016,SC2086

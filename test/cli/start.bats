@@ -11,8 +11,6 @@ make_template() {
 
 unit() { echo "$ROOT/sessions/$1/unit/solo"; }
 
-pane_pid() { field "$1" '.agents[0].pid'; }
-
 # The agent of session $1 is in directory $2.
 works_in() { [ "$(tm display-message -p -t "=mas-${1:0:8}:" '#{pane_current_path}')" = "$2" ]; }
 
@@ -74,7 +72,7 @@ fails_to_start() {
     [ -z "$(meta "$ID" STOPPED_AT)" ]
     [ "$(jq -r '.sessions[0].status' "$ROOT/sessions/.sessions.index")" = active ]
     grep -q ' start ' "$ROOT/sessions/$ID/logs/session.log"
-    eventually eval "[ -z \"\$(ls -A '$ROOT/sessions/$ID/run')\" ]"
+    eventually test ! -e "$ROOT/sessions/$ID/run/env"
 }
 
 @test "start starts what was made with --no-start" {
@@ -87,14 +85,14 @@ fails_to_start() {
 
 @test "starting what runs is no error and touches nothing" {
     new_session -t solo
-    eventually eval "[ -z \"\$(ls -A '$ROOT/sessions/$ID/run')\" ]"
+    eventually test ! -e "$ROOT/sessions/$ID/run/env"
     local pid disk
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     disk=$(snapshot)
     mas start "$ID"
     [ "$status" -eq 0 ]
     [ "$output" = "$ID runs already" ]
-    [ "$(pane_pid "$ID")" = "$pid" ]
+    [ "$(agent_pid "$ID")" = "$pid" ]
     [ "$(snapshot)" = "$disk" ]
 }
 
@@ -360,7 +358,7 @@ EOS
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
 
-@test "agents that outlived their tmux server end before new ones start" {
+@test "agents that outlived their hosts and their tmux server end before new ones start" {
     printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
     make_template <<'EOS'
 trap '' HUP TERM
@@ -369,8 +367,9 @@ while :; do sleep 1000; done
 EOS
     new_session -t made
     local pid
-    pid=$(pane_pid "$ID")
+    pid=$(agent_pid "$ID")
     eventually test -e "$(unit "$ID")/ready.$pid"
+    orphan_agents "$ID"
     tm kill-server
     [ -e "/proc/$pid" ]
     mas start "$ID"

@@ -87,7 +87,7 @@ EOF
     template "${window_a[@]}" "${agent_a[@]}" "system = $long" "command = sh -c 'sleep 1000' $long"
     new_session -t mine
     [ "$(jq -r .team[0].system "$ROOT/sessions/$ID/config.json")" = "$long" ]
-    pid=$(field "$ID" '.agents[0].pid')
+    pid=$(agent_pid "$ID")
     eventually grep -qaz "$long" "/proc/$pid/cmdline"
 }
 
@@ -394,7 +394,7 @@ EOF
     presets '[preset p]' "command = sh -c 'sleep 1000; exit' x" 'model_option = --model'
     template "${window_a[@]}" "${agent_a[@]}" 'preset = p' 'model = big one'
     new_session -t mine
-    pid=$(field "$ID" '.agents[0].pid')
+    pid=$(agent_pid "$ID")
     eventually grep -qaz 'big one' "/proc/$pid/cmdline"
     [ "$(tr '\0' '|' <"/proc/$pid/cmdline")" = "sh|-c|sleep 1000; exit|x|--model|big one|" ]
 }
@@ -403,7 +403,7 @@ EOF
     presets '[preset p]' 'command = sleep 1111' 'env.ONE = 1'
     printf '[preset p]\ncommand = sleep 2222\n' >>"$ROOT/mas.ini"
     new_session -t solo --agent p
-    pid=$(field "$ID" '.agents[0].pid')
+    pid=$(agent_pid "$ID")
     eventually grep -qaz 2222 "/proc/$pid/cmdline"
     grep -qaz ONE=1 "/proc/$pid/environ"
 }

@@ -328,7 +328,7 @@ has_exited() { [ "$(field "$1" '[.agents[].state] | unique | join(" ")')" = exit
 
 @test "an agent that was killed shows the signal" {
     new_session -t solo
-    kill -KILL "$(field "$ID" '.agents[0].pid')"
+    kill -KILL "$(agent_pid "$ID")"
     eventually has_exited_with "$ID" 137
     [ "$(field "$ID" '.agents[0].state')" = exited ]
 }
