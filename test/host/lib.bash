@@ -108,4 +108,5 @@ agent_log() { cat "$DIR/logs/agent-${1-solo}.log"; }
 # session_log WORDS: a line of the session's log holds them.
 session_log() { grep -qF -- "$1" "$DIR/logs/session.log"; }
 
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
+# Process $1 has ended, whether anybody has looked at that or not.
+is_gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; }
