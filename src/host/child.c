@@ -76,6 +76,7 @@ void child_start(struct host *host, int64_t now)
         return;
     }
     child->again = false;
+    child->restarts += child->rest != AGENT_ASLEEP;
     _cleanup_free_ char *program =
         path_find_program(host->argv[0], start_variable(host->env, "PATH"), AT_FDCWD);
     if (program == NULL) {
@@ -205,10 +206,8 @@ static void finish(struct host *host, int64_t now)
     if (child->stopped)
         delivery_fail(host, "the agent was stopped");
     request_ended(host);
-    if (child->again && !host->leaving) {
-        child->restarts++;
+    if (child->again && !host->leaving)
         child_start(host, now);
-    }
 }
 
 void child_news(struct host *host, int64_t now)
@@ -269,7 +268,6 @@ int64_t child_tick(struct host *host, int64_t now)
         return -1;
     if (now < child->restart_at)
         return child->restart_at;
-    child->restarts++;
     child_start(host, now);
     return -1;
 }

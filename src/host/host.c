@@ -197,7 +197,6 @@ static void take_keys(struct host *host, int64_t now)
     terminal_drop_keys(&host->terminal);
     if (wanted && host->child.phase == CHILD_NONE) {
         host->child.failures = 0;
-        host->child.restarts += host->child.rest != AGENT_ASLEEP;
         child_start(host, now);
     }
 }

@@ -120,12 +120,10 @@ static void do_restart(struct host *host, struct client *client, const struct fr
     (void)frame;
     client->kind = CLIENT_RESTARTS;
     host->child.failures = 0;
-    if (host->child.phase == CHILD_NONE) {
-        host->child.restarts += host->child.rest != AGENT_ASLEEP;
+    if (host->child.phase == CHILD_NONE)
         child_start(host, time_monotonic_ms());
-    } else {
+    else
         child_end(host, child_times(host), 0, true);
-    }
 }
 
 /* A duration in a request, within what settings allow. */
