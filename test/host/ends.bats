@@ -1,0 +1,316 @@
+#!/usr/bin/env bats
+# However a host ends, nothing of its agent is left; nothing else is touched. What is counted are
+# processes `sleep $MARK`, whatever their parents, groups, sessions and environments.
+load ../helper
+load lib
+
+setup_more() { printf '[stop]\nhangup = 1\nterminate = 1\n' >>"$ROOT/mas.ini"; }
+
+# An agent with a tree of 7: in its group, in groups and sessions of their own, orphaned, without
+# an environment, deaf to HUP and TERM, stopped.
+busy_agent() {
+    script agent <<S
+trap '' HUP TERM
+sleep $MARK &
+setsid sleep $MARK &
+(sleep $MARK &) &
+(env -i setsid sleep $MARK </dev/null >/dev/null 2>&1 &)
+env -i setsid sh -c 'cd /; (exec 0<&- 1>&- 2>&-; sleep $MARK &)'
+env -i sh -c 'trap "" HUP TERM INT; exec sleep $MARK' &
+sh -c 'kill -STOP \$\$; :' &
+sleep $MARK
+wait
+S
+    run_agent "sh $T/agent" "$@"
+    eventually marked_are 7
+    hosts_there
+    HOST=$(of solo .hostPid)
+    AGENT=$(of solo .pid)
+    KEEPER=$(ps -o ppid= -p "$AGENT" | tr -d ' ')
+    [ "$(cat "/proc/$KEEPER/comm")" = mas-keeper ]
+}
+
+# Nothing is left of it: no marked process, no host, no keeper, nothing in run/.
+all_gone() {
+    eventually marked_are 0
+    eventually is_gone "$AGENT"
+    eventually is_gone "$KEEPER"
+    eventually is_gone "$HOST"
+}
+
+run_is_empty() { [ -z "$(ls -A "$DIR/run")" ]; }
+
+@test "mas stop leaves nothing of the team, and nothing in run/" {
+    busy_agent
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    marked_are 0
+    is_gone "$AGENT"
+    eventually is_gone "$KEEPER"
+    is_gone "$HOST"
+    run_is_empty
+}
+
+@test "mas stop ends the default team whole, daemons and all" {
+    script agent <<S
+setsid sleep $MARK &
+(env -i setsid sleep $MARK &)
+sleep $MARK
+S
+    run_team default "sh $T/agent"
+    eventually marked_are 39
+    "$MAS" stop -q "$ID"
+    marked_are 0
+    run_is_empty
+}
+
+@test "a stop by the socket says what it had to kill" {
+    busy_agent
+    local answer
+    answer=$(ask solo '{"do":"stop","hangup":100,"terminate":200}')
+    marked_are 0
+    is_gone "$AGENT"
+    is_gone "$KEEPER"
+    # deaf: the agent, one of its sleeps, what the trap of the shell gave to its children
+    jq -e '.ok and .terminated >= 2 and .killed >= 2 and (.names | contains("sleep("))' <<<"$answer"
+    state_is solo exited
+    is solo .pid null
+    shows 'Enter starts it again'
+}
+
+@test "a stop is as quick as the agent: one that listens is not waited for" {
+    run_agent "sleep $MARK"
+    eventually marked_are 1
+    hosts_there
+    local start answer
+    start=$(date +%s%3N)
+    answer=$(ask solo '{"do":"stop","hangup":5000,"terminate":5000}')
+    (($(date +%s%3N) - start < 2000))
+    jq -e '.ok and .terminated == 0 and .killed == 0 and .names == ""' <<<"$answer"
+}
+
+@test "the agent ends by itself: its daemons end too, the host stays" {
+    busy_agent
+    pkill -KILL -f "^sh $T/agent"
+    eventually marked_are 0
+    eventually is_gone "$KEEPER"
+    eventually shows 'Enter starts it again'
+    state_is solo crashed
+    ! is_gone "$HOST"
+}
+
+@test "an agent that exits leaves no daemon behind, and its exit is told at once" {
+    script agent <<S
+(env -i setsid sh -c 'trap "" HUP TERM; sleep $MARK' &)
+until pgrep -fx "sleep $MARK"; do :; done
+exit 5
+S
+    run_agent "sh $T/agent"
+    hosts_there
+    eventually state_is solo exited
+    is solo .exitCode 5
+    eventually marked_are 0
+}
+
+@test "the pane is killed: nothing is left" {
+    busy_agent
+    tm kill-pane -t "$PANE"
+    all_gone
+    eventually run_is_empty
+}
+
+@test "the tmux session is killed: nothing is left" {
+    busy_agent
+    tm kill-session -t "=mas-${ID:0:8}"
+    all_gone
+    eventually run_is_empty
+}
+
+@test "the tmux server is ended: nothing is left" {
+    busy_agent
+    tm kill-server
+    all_gone
+    eventually run_is_empty
+}
+
+@test "the tmux server is killed: nothing is left" {
+    busy_agent
+    kill -KILL "$(tm display -p '#{pid}')"
+    all_gone
+    eventually run_is_empty
+}
+
+@test "the host is killed: nothing is left, and the team can be stopped and started" {
+    busy_agent
+    kill -KILL "$HOST"
+    all_gone
+    "$MAS" stop -q "$ID"
+    run_is_empty
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    eventually marked_are 7
+    "$MAS" stop -q "$ID"
+    marked_are 0
+    run_is_empty
+}
+
+@test "the keeper is killed: the host ends what is left, and says so" {
+    busy_agent
+    kill -KILL "$KEEPER"
+    eventually marked_are 0
+    eventually is_gone "$AGENT"
+    eventually shows 'Enter starts it again'
+    state_is solo crashed
+    press Enter
+    eventually marked_are 7
+    ask solo '{"do":"stop","hangup":0,"terminate":0}' | jq -e .ok
+    marked_are 0
+}
+
+@test "host and keeper are killed together: mas stop ends what can be told to be the team's" {
+    run_agent "sh -c 'trap \"\" HUP; sleep $MARK & setsid sleep $MARK & wait'"
+    eventually marked_are 2
+    hosts_there
+    HOST=$(of solo .hostPid)
+    kill -KILL "$HOST" "$(ps -o ppid= -p "$(of solo .pid)")"
+    "$MAS" stop -q "$ID"
+    marked_are 0
+}
+
+@test "the agent is killed while it prints: all that it printed is there" {
+    script agent <<S
+seq 20000
+sleep $MARK &
+kill -KILL \$\$
+S
+    run_agent "sh $T/agent"
+    hosts_there
+    eventually state_is solo crashed
+    eventually shows 'signal 9'
+    eventually marked_are 0
+    [ "$(agent_log | tr -d '\r')" = "$(seq 20000)" ]
+    shows_line 20000
+}
+
+@test "an agent that forks without end is ended" {
+    cat >"$T/hop" <<S
+trap '' HUP TERM INT
+sleep 0.02
+setsid sh '$T/hop' $MARK &
+S
+    script agent <<S
+trap '' HUP TERM
+for i in 1 2 3 4 5; do setsid sh '$T/hop' $MARK & done
+sleep $MARK
+S
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    hosts_there
+    ask solo '{"do":"stop","hangup":50,"terminate":50}' | jq -e .ok
+    marked_are 0
+    [ "$(pgrep -fc "hop $MARK")" = 0 ]
+}
+
+@test "an agent that is stopped by a signal is ended" {
+    run_agent "sleep $MARK"
+    eventually marked_are 1
+    hosts_there
+    pkill -STOP -fx "sleep $MARK"
+    ask solo '{"do":"stop","hangup":5000,"terminate":5000}' | jq -e '.ok and .killed == 0'
+    marked_are 0
+}
+
+@test "an agent that closes its terminal is not taken for one that ended" {
+    script agent <<S
+exec </dev/null >/dev/null 2>&1
+trap '' HUP
+sleep $MARK
+S
+    run_agent "setsid -w sh $T/agent" 'idle = 100ms' 'ready_timeout = 100ms'
+    eventually marked_are 1
+    hosts_there
+    eventually state_is solo idle
+    "$MAS" stop -q "$ID"
+    marked_are 0
+}
+
+@test "a tmux server that was started inside outlives stop, and so does what runs in it" {
+    run_agent 'bash --norc' 'idle = 200ms'
+    hosts_there
+    eventually state_is solo idle
+    took solo "env -u TMUX tmux -S '$T/inner' -f /dev/null new-session -d 'sleep $MARK'; sleep $MARK"
+    eventually marked_are 2
+    "$MAS" stop -q "$ID"
+    marked_are 1
+    tmux -S "$T/inner" list-sessions
+    tmux -S "$T/inner" kill-server
+    eventually marked_are 0
+}
+
+@test "a process that is not the team's is not touched, whatever it looks like" {
+    export MAS_SESSION_ID=00000000-0000-4000-8000-000000000000
+    setsid sleep "$MARK" 3>&- &
+    local other=$!
+    unset MAS_SESSION_ID
+    run_agent "sleep $MARK"
+    local second
+    second=$("$MAS" new -q -t solo --agent made)
+    eventually marked_are 3
+    "$MAS" stop -q "$ID"
+    marked_are 2
+    ! is_gone "$other"
+    "$MAS" stop -q "$second"
+    marked_are 1
+    kill "$other"
+}
+
+@test "an agent may stop its own team, and hears that it was done" {
+    script agent <<S
+trap '' HUP TERM
+sleep $MARK &
+'$MAS' stop "\$MAS_SESSION_ID" >'$T/said' 2>&1
+echo "code \$?" >>'$T/said'
+sleep $MARK
+S
+    run_agent "sh $T/agent"
+    eventually is_stopped
+    eventually grep -q stopped "$T/said"
+    eventually marked_are 0
+    eventually run_is_empty
+}
+
+is_stopped() { [ "$(meta "$ID" STATUS)" = stopped ] && ! tm has-session -t "=mas-${ID:0:8}" 2>/dev/null; }
+
+@test "stop of a team that is just coming up leaves nothing" {
+    script agent <<<"sleep $MARK & (env -i setsid sleep $MARK &) ; sleep $MARK"
+    preset made "sh $T/agent"
+    local i
+    for i in 1 2 3; do
+        ID=$("$MAS" new -q -t default --agent made)
+        "$MAS" stop -q "$ID"
+        DIR=$ROOT/sessions/$ID
+        marked_are 0
+        run_is_empty
+    done
+}
+
+@test "rm -f of a running team leaves nothing" {
+    busy_agent
+    "$MAS" rm -f "$ID"
+    marked_are 0
+    eventually is_gone "$KEEPER"
+    [ ! -e "$DIR" ]
+}
+
+@test "a respawned pane has one agent, not two" {
+    busy_agent 'idle = 100ms' 'ready_timeout = 100ms'
+    tm respawn-pane -k -t "$PANE"
+    eventually is_gone "$HOST"
+    eventually marked_are 7
+    eventually test -S "$DIR/run/solo.sock"
+    eventually state_is solo idle
+    [ "$(of solo .hostPid)" != "$HOST" ]
+    "$MAS" stop -q "$ID"
+    marked_are 0
+    run_is_empty
+}
