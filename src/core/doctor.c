@@ -217,8 +217,7 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
         return;
     for (char **name = names; *name != NULL; name++) {
         if (fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            is_held(run, *name) ||
-            (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
+            is_held(run, *name) || (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
             continue;
         _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
         int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;

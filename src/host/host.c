@@ -188,12 +188,12 @@ static void take_keys(struct host *host, int64_t now)
         leave(host, child_times(host));
     if (len == 0)
         return;
+    bool enter = memchr(keys->data + before, '\r', len) != NULL;
     if (host->child.phase == CHILD_RUNS) {
-        watcher_keys(&host->watcher, now);
+        watcher_keys(&host->watcher, enter, now);
         return;
     }
-    bool wanted =
-        host->child.rest == AGENT_ASLEEP || memchr(keys->data + before, '\r', len) != NULL;
+    bool wanted = enter || host->child.rest == AGENT_ASLEEP;
     terminal_drop_keys(&host->terminal);
     if (wanted && host->child.phase == CHILD_NONE) {
         host->child.failures = 0;

@@ -213,9 +213,11 @@ void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int6
         watcher->attention = 0; /* it went on by itself */
 }
 
-void watcher_keys(struct watcher *watcher, int64_t now)
+void watcher_keys(struct watcher *watcher, bool enter, int64_t now)
 {
     watcher->last_input = now;
+    if (enter && watcher->claim != CLAIM_WORKING)
+        watcher->claim = CLAIM_NONE; /* it has something to do, unless it says otherwise */
     watcher->attention = 0;
     watcher->notice[0] = '\0';
 }

@@ -53,8 +53,8 @@ void watcher_free(struct watcher *watcher);
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now);
 /* It was seen to read, which says that it is ready where no pattern is to. */
 void watcher_reads(struct watcher *watcher);
-/* Somebody pressed keys in the pane. */
-void watcher_keys(struct watcher *watcher, int64_t now);
+/* Somebody pressed keys in the pane, Enter among them or not. */
+void watcher_keys(struct watcher *watcher, bool enter, int64_t now);
 /* A message was handed to it. */
 void watcher_task(struct watcher *watcher, int64_t now);
 
