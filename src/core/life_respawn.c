@@ -30,14 +30,12 @@ static int pick_panes(const struct life_respawn *wish, const struct tmux_pane *p
 
 /* Gives the new hosts their environment and starts them. */
 static int respawn(const struct life *life, const struct life_respawn *wish, int dir,
-                   const char *socket, const struct tmux_pane *const *picked, struct err *err)
+                   const char *socket, const struct tmux_pane *const *picked, const bool *wanted,
+                   struct err *err)
 {
-    _cleanup_free_ bool *wanted = mem_alloc(wish->team->agent_count * sizeof *wanted);
     const struct launch_env launch = {.config = life->config, .team = wish->team, .wanted = wanted};
     _cleanup_close_ int env = -1;
 
-    for (size_t i = 0; i < wish->count; i++)
-        wanted[wish->agents[i] - wish->team->agents] = true;
     if (launch_write_env(dir, &launch, &env, err) == -1)
         return -1;
     if (tmux_respawn(socket, picked, wish->count, err) == 0)
@@ -51,6 +49,7 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_free_ struct tmux_pane *panes = NULL;
+    _cleanup_free_ bool *wanted = mem_alloc(wish->team->agent_count * sizeof *wanted);
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
     struct tmux_session *live = NULL;
@@ -69,10 +68,14 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     const struct tmux_pane **picked = mem_alloc((wish->count + 1) * sizeof *picked);
     if (rc == 0)
         rc = pick_panes(wish, panes, count, picked, err);
+    for (size_t i = 0; i < wish->count; i++)
+        wanted[wish->agents[i] - wish->team->agents] = true;
+    if (rc == 0)
+        rc = launch_check(life->config, wish->team, wanted, err);
     for (size_t i = 0; rc == 0 && i < wish->count; i++)
         rc = life_end_agent(life, id, wish->agents[i]->id, err);
     if (rc == 0)
-        rc = respawn(life, wish, dir, session.tmux_socket, picked, err);
+        rc = respawn(life, wish, dir, session.tmux_socket, picked, wanted, err);
     free(picked);
     return rc;
 }

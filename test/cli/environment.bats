@@ -413,3 +413,21 @@ set it where mas is called, or in mas.ini: [env] set.API_KEY = ..." ]
     [ "$status" -eq 0 ]
     [ -z "$output" ]
 }
+
+@test "a restart of an agent whose host was killed looks for what its preset needs" {
+    printf '%s\n' '[preset p]' 'command = sleep 1000' 'needs_env = API_KEY' >"$ROOT/mas.ini"
+    API_KEY=k new_session -t solo --agent p
+    tm set-option -g remain-on-exit on
+    eventually test ! -e "$ROOT/sessions/$ID/run/env"
+    host=$(tm list-panes -t "=$(tmux_name "$ID"):" -F '#{pane_pid}')
+    kill -KILL "$host"
+    eventually test ! -e "/proc/$host"
+    mas restart "$ID" solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set"* ]]
+    [ ! -e "$ROOT/sessions/$ID/run/env" ]
+    API_KEY=other mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    pid=$("$MAS" status "$ID" --json | jq -r "[.. | .pid? // empty][0]")
+    grep -qzx API_KEY=other "/proc/$pid/environ"
+}

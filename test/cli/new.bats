@@ -478,3 +478,23 @@ EOF
     [ "$status" -eq 0 ]
     [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, "* ]]
 }
+
+@test "a first message reaches its agent at the first start, and never again" {
+    new_session -t pair --no-start -p 'lead=echo x >>got'
+    unit=$ROOT/sessions/$ID/unit
+    "$MAS" start -q "$ID"
+    eventually test -s "$unit/lead/got"
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID"
+    "$MAS" send "$ID" lead 'echo y >>got'
+    eventually grep -qx y "$unit/lead/got"
+    [ "$(xargs <"$unit/lead/got")" = 'x y' ]
+    [ ! -e "$unit/reviewer/got" ]
+}
+
+@test "an agent with start = demand comes with its first message" {
+    sed -i '/^\[agent/a start = demand' "$ROOT/templates/pair/template.ini"
+    new_session -t pair -p 'lead=echo x >got'
+    eventually test -s "$ROOT/sessions/$ID/unit/lead/got"
+    [ "$("$MAS" status "$ID" --json | jq -r '[.. | objects | select(.state?) | .state] | map(select(. == "asleep")) | length')" = 1 ]
+}
