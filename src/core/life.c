@@ -376,6 +376,7 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_str_ struct str before = STR_INIT;
     _cleanup_close_ int env = -1;
+    struct err ignored = ERR_INIT;
 
     if (workspace_load_team(dir, &team, err) == -1) {
         (void)err_wrap(err, "cannot start session '%s'", session->id);
@@ -406,8 +407,10 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
     }
     struct err ignored = ERR_INIT;
     launch_drop_env(dir);
-    (void)life_sweep(life, session->id, &ignored); /* hosts that wait for it */
-    life_clean_run(dir);
+    fd_closep(&env); /* hosts that wait for it go */
+    env = -1;
+    if (life_await_hosts(life, dir, session->id, "start", &ignored) == 0)
+        life_clean_run(dir);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_take_back(life, dir, session->id, &before);
     return -1;

@@ -94,7 +94,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
         grep -qxF "$name" <<<"$output"
     done
     [ "$(bash_offers com)" = completion ]
-    [ "$(lines_of "$(bash_offers st)")" = "start stop" ]
+    [ "$(lines_of "$(bash_offers st)")" = "start status stop" ]
     [ -z "$(bash_offers xyz)" ]
 }
 

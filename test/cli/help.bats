@@ -8,7 +8,7 @@ commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
     mas help
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    for name in init new list show attach stop start rm env doctor config completion version help; do
+    for name in init new list show attach status send wait peek restart stop start rm env doctor config completion version help; do
         grep -qE "^  $name +[a-z].*[^.]\$" <<<"$output"
     done
     [ "$(commands | wc -l)" -ge 14 ]

@@ -64,7 +64,7 @@ stop it first, or remove it with: mas rm -f $ID" ]
     left_nothing "$ID"
 }
 
-# A crashed session whose agent ignored the end of its terminal and runs on
+# A crashed session whose agent ignores the end of its terminal, and has no host to end it
 crash_with_an_agent_left() {
     printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
     cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
@@ -73,7 +73,13 @@ crash_with_an_agent_left() {
     sed -i '/^\[agent solo\]/a command = sh agent.sh' "$ROOT/templates/made/template.ini"
     new_session -t made
     eventually test -e "$ROOT/sessions/$ID/unit/solo/ready"
-    tm kill-server
+    local pid hosts=()
+    for pid in $(processes "$ID"); do
+        if grep -qxz host "/proc/$pid/cmdline"; then hosts+=("$pid"); fi
+    done
+    kill -STOP "${hosts[@]}" # none sees that another has gone
+    kill -KILL "${hosts[@]}"
+    tm kill-server 2>/dev/null || true
     eventually eval "! tm list-sessions"
     [ -n "$(processes "$ID")" ]
 }

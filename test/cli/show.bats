@@ -3,6 +3,7 @@ load ../helper
 
 @test "show tells all there is about a session" {
     new_session -t pair -n one
+    "$MAS" wait one --for idle
     mas show one
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
@@ -19,12 +20,14 @@ load ../helper
     says workspace "$ROOT/sessions/$ID"
     says 'disk use' '[0-9.]+[KM]'
     says 'kept apart by' '.+'
-    says lead 'lead +pair +running +[0-9]+ +%[0-9]+'
-    says reviewer 'reviewer +pair +running +[0-9]+ +%[0-9]+'
+    says 'ended by' '.+'
+    says lead 'lead +pair +idle +[0-9]+s +[0-9]+ +0 +%[0-9]+'
+    says reviewer 'reviewer +pair +idle +[0-9]+s +[0-9]+ +0 +%[0-9]+'
 }
 
 @test "show --json is the object of list --json with more" {
     new_session -t pair -n one
+    "$MAS" wait one --for idle
     listed=$("$MAS" list --json | jq -cS .sessions[0])
     mas show one --json
     [ "$status" -eq 0 ]
@@ -32,30 +35,49 @@ load ../helper
     [ "$(jq -r '[.tmuxSocket, .unitDir, .workflowsDir] | join(" ")' <<<"$output")" = \
         "$SOCK $ROOT/sessions/$ID/unit $ROOT/sessions/$ID/workflows" ]
     [ "$(jq -r '[.agents[].id] | join(" ")' <<<"$output")" = "lead reviewer" ]
-    [ "$(jq -r '.agents[1] | [.role, .rank, .group, .state] | join(" ")' <<<"$output")" = "reviewer worker pair running" ]
+    [ "$(jq -r '.agents[1] | [.role, .rank, .group, .state] | join(" ")' <<<"$output")" = "reviewer worker pair idle" ]
     [ "$(jq -r '.disk.files > 5 and .disk.apparentBytes > 1000' <<<"$output")" = true ]
 }
 
-@test "show tells the pid and the pane of each agent as tmux does" {
+@test "show tells the pid of each agent, and its host and pane as tmux does" {
     new_session
+    # shellcheck disable=SC2329
+    all_run() { [ "$(field "$ID" '[.agents[] | select(.pid != null)] | length')" -eq 13 ]; }
+    eventually all_run
     mas show "$ID" --json
     [ "$(jq '.agents | length' <<<"$output")" -eq 13 ]
-    [ "$(jq -r '.agents[] | "\(.pane) \(.pid)"' <<<"$output" | sort)" = \
+    [ "$(jq -r '.agents[] | "\(.pane) \(.hostPid)"' <<<"$output" | sort)" = \
         "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_id} #{pane_pid}' | sort)" ]
+    for pid in $(jq '.agents[].pid' <<<"$output"); do
+        grep -qxz "MAS_SESSION_ID=$ID" "/proc/$pid/environ"
+    done
 }
 
 @test "show tells how an agent ended" {
     printf '[preset seven]\ncommand = sh -c "exit 7"\n' >>"$ROOT/mas.ini"
     new_session -t solo --agent seven
-    # tmux learns how a process ended with its next child at the latest
-    # shellcheck disable=SC2329
-    ended() { tm run-shell -b true && [ "$(field "$ID" '.agents[0].exitStatus')" != null ]; }
-    eventually ended
+    "$MAS" wait "$ID" --for exit
     [ "$(field "$ID" '.agents[0].state')" = exited ]
     [ "$(field "$ID" '.agents[0].exitStatus')" = 7 ]
+    [ "$(field "$ID" '.agents[0].exitCode')" = 7 ]
     [ "$(field "$ID" '.agents[0].pid')" = null ]
+    [ "$(field "$ID" '.agentsRunning, .agentsEnded' | xargs)" = "0 1" ]
     mas show "$ID"
-    [[ $output =~ solo\ +generalist\ +solo\ +exited\ 7\ +-\ +%[0-9]+ ]]
+    [[ $output =~ solo\ +generalist\ +solo\ +exited\ 7\ +[0-9]+s\ +-\ +0\ +%[0-9]+ ]]
+}
+
+@test "show falls back on tmux where a host is gone" {
+    new_session -t pair
+    "$MAS" wait "$ID" --for idle
+    kill -KILL "$(field "$ID" '.agents[0].hostPid')"
+    # shellcheck disable=SC2329
+    dead() { tm run-shell -b true && [ "$(field "$ID" '.agents[0].exitStatus')" = 137 ]; }
+    eventually dead
+    [ "$(field "$ID" '.agents[0] | .state, .problem' | xargs)" = "exited no host" ]
+    [ "$(field "$ID" '.agents[1].state')" = idle ]
+    [ "$(field "$ID" '.agentsRunning, .agentsEnded' | xargs)" = "1 1" ]
+    mas show "$ID"
+    [[ $output =~ lead\ +lead\ +pair\ +exited\ 137\ \(no\ host\)\ +-\ +-\ +-\ +%[0-9]+ ]]
 }
 
 @test "show of a stopped session still lists its agents" {
@@ -176,7 +198,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
 
 @test "show writes nothing" {
     new_session -t solo
-    eventually [ ! -e "$ROOT/sessions/$ID/run/env" ] # its agents have taken their environment
+    "$MAS" wait "$ID" --for idle
     before=$(snapshot)
     "$MAS" show "$ID" >/dev/null
     "$MAS" show "$ID" --json >/dev/null

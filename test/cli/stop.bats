@@ -15,8 +15,15 @@ be_impatient() { printf '[stop]\nhangup = 0\nterminate = 1\n' >>"$ROOT/mas.ini";
 # Pids of the processes whose environment names session $1
 processes() { grep -lsxzF "MAS_SESSION_ID=$1" /proc/[0-9]*/environ | cut -d/ -f3 | sort; }
 
-# Session $1 has $2 processes
-has_processes() { [ "$(processes "$1" | wc -l)" -eq "$2" ]; }
+# Those of them that an agent has started, or is
+agent_processes() {
+    processes "$1" | while read -r pid; do
+        grep -lsxz 'MAS_AGENT_ID=.*' "/proc/$pid/environ" | cut -d/ -f3
+    done
+}
+
+# The agents of session $1 have $2 processes
+has_processes() { [ "$(agent_processes "$1" | wc -l)" -eq "$2" ]; }
 
 is_gone() { [ -z "$(processes "$1")" ]; }
 
@@ -40,7 +47,7 @@ teardown_more() {
     echo kept >"$ROOT/sessions/$ID/unit/lead/work.txt"
     eventually has_processes "$ID" 2
     local before
-    before=$(find "$ROOT/sessions/$ID" -printf '%P %m\n' | sort)
+    before=$(find "$ROOT/sessions/$ID" ! -path '*/run/*' -printf '%P %m\n' | sort)
     mas stop "$ID"
     [ "$status" -eq 0 ]
     [ "$output" = "$ID stopped" ]
@@ -216,7 +223,7 @@ EOS
     eventually test -e "$(unit "$ID")/away.ready"
     mas stop "$ID"
     [ "$status" -eq 0 ]
-    [[ $output =~ ^$ID\ stopped,\ [0-9]+\ processes\ had\ to\ be\ terminated,\ [0-9]+\ killed$ ]]
+    [[ $output =~ ^$ID\ stopped,\ [0-9]+\ processes\ had\ to\ be\ terminated,\ [0-9]+\ killed:\ .*sh\([0-9]+\) ]]
     is_gone "$ID"
     [ "$(meta "$ID" STATUS)" = stopped ]
 }
@@ -375,8 +382,10 @@ EOS
 
 @test "panes that the user added to the team end with it" {
     new_session -t solo
-    tm split-window -t "=mas-${ID:0:8}:" 'exec sleep 1000'
-    eventually has_processes "$ID" 2
+    eventually has_processes "$ID" 1
+    tm split-window -t "=mas-${ID:0:8}:" 'echo $$ >'"$T/added"'; exec sleep 1000'
+    eventually test -s "$T/added"
+    processes "$ID" | grep -qx "$(cat "$T/added")"
     mas stop "$ID"
     [ "$status" -eq 0 ]
     is_gone "$ID"
