@@ -51,7 +51,7 @@ listed() { "$MAS" list --all --json | jq -r --arg id "$1" ".sessions[] | select(
 mode() { stat -c %a "$1"; }
 
 # Waits until the agents of $1 have taken their environment, so that snapshots agree.
-settled() { eventually test ! -e "$(ws "$1")/run/env"; }
+settled() { "$MAS" wait "$1" --for idle; }
 
 a_stopped_session() { new_session -t solo --no-start -n "${1:-idle}"; }
 a_running_session() { new_session -t solo -n "${1:-busy}" && settled "$ID"; }

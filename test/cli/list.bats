@@ -134,7 +134,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 @test "list writes nothing" {
     four_states
     for id in "$RUNNING" "$BROKEN"; do
-        eventually [ ! -e "$ROOT/sessions/$id/run/env" ] # its agent has taken its environment
+        "$MAS" wait "$id" --for idle
     done
     before=$(snapshot)
     index=$(stat -c '%i %Y %s' "$ROOT/sessions/.sessions.index")

@@ -11,7 +11,7 @@ two() {
     new_session -t solo -n broken
     cp "$(FILE)" "$T/metadata"
     for id in "$ID" "$GOOD"; do
-        eventually [ ! -e "$ROOT/sessions/$id/run/env" ] # its agent has taken its environment
+        "$MAS" wait "$id" --for idle
     done
 }
 

@@ -164,7 +164,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     id=550e8400-e29b-41d4-a716-446655440000
     new_session -t solo --id $id -n one
     echo mine >"$ROOT/sessions/$id/unit/solo/mine"
-    eventually [ ! -e "$ROOT/sessions/$ID/run/env" ] # its agents have taken their environment
+    "$MAS" wait "$ID" --for idle
     before=$(snapshot)
     mas new -t solo --id $id
     [ "$status" -eq 4 ]

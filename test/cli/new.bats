@@ -50,7 +50,7 @@ attach: mas attach mas-${id:0:8}" ]
 
 @test "new with a name that is taken is a conflict, also when its owner is stopped" {
     new_session -t solo -n one
-    eventually [ ! -e "$ROOT/sessions/$ID/run/env" ] # its agents have taken their environment
+    "$MAS" wait "$ID" --for idle
     before=$(snapshot)
     mas new -t solo -n one
     [ "$status" -eq 4 ]

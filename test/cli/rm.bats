@@ -35,7 +35,7 @@ teardown_more() {
 
 @test "rm of a running session is refused and touches nothing" {
     new_session -t solo -n busy
-    eventually test ! -e "$ROOT/sessions/$ID/run/env"
+    "$MAS" wait "$ID" --for idle
     local disk pids
     disk=$(snapshot)
     pids=$(processes "$ID")
@@ -144,7 +144,7 @@ crash_with_an_agent_left() {
 @test "no other session is touched" {
     new_session -t solo
     local other=$ID pids
-    eventually test ! -e "$ROOT/sessions/$ID/run/env"
+    "$MAS" wait "$ID" --for idle
     pids=$(processes "$ID")
     local disk
     disk=$(snapshot)

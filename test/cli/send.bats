@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# Messages reach the agents that are meant, as they are, or it is said why not.
+load ../helper
+
+# Preset `keeper` appends each line that it reads to $T/heard.<agent>.
+setup_more() {
+    cat >>"$ROOT/mas.ini" <<END
+[preset keeper]
+command = sh -c 'while IFS= read -r line; do printf "%s\n" "\$line" >>"$T/heard.\$MAS_AGENT_ID"; done'
+END
+}
+
+# Agent $1 has heard exactly $2.
+heard() { [ "$(cat "$T/heard.$1" 2>/dev/null)" = "$2" ]; }
+
+# The words of session $ID's log behind the time
+log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep "$1"; }
+
+@test "send types words and Enter to an agent" {
+    new_session -t pair --agent keeper
+    mas send "$ID" lead hello   there
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    eventually heard lead 'hello there'
+    [ ! -e "$T/heard.reviewer" ]
+    eventually log_lines 'agent=lead send from=- bytes=11 outcome=delivered'
+}
+
+@test "a target is an id, a list, a unit, managers, workers or all" {
+    new_session --agent keeper
+    for target in 11 12,13 design managers workers all; do
+        mas send "$ID" "$target" "$target"
+        [ "$status" -eq 0 ]
+    done
+    eventually heard 00 all
+    eventually heard 10 $'design\nmanagers\nall'
+    eventually heard 11 $'11\ndesign\nworkers\nall'
+    eventually heard 13 $'12,13\ndesign\nworkers\nall'
+    eventually heard 20 $'managers\nall'
+    eventually heard 33 $'workers\nall'
+}
+
+@test "no byte of a text is a key name, a shell word or a format" {
+    # shellcheck disable=SC2016
+    text='C-c Enter $(id) `id` #{pane_id} #(id) ; | & "q" '\''q'\'' \n %1 ~ é 漢 -'
+    new_session -t solo --agent keeper
+    mas send "$ID" solo "$text"
+    [ "$status" -eq 0 ]
+    eventually heard solo "$text"
+}
+
+@test "- is standard input, --file a file, and one newline at the end is Enter's" {
+    new_session -t solo --agent keeper
+    printf 'one\ntwo\n' | "$MAS" send "$ID" solo -
+    printf 'three\n' >"$T/text"
+    "$MAS" send "$ID" solo --file "$T/text"
+    "$MAS" send "$ID" solo --file <(printf 'four')
+    "$MAS" send "$ID" solo -- -x
+    eventually heard solo $'one\ntwo\nthree\nfour\n-x'
+}
+
+@test "--no-enter leaves the line open" {
+    new_session -t solo --agent keeper
+    "$MAS" send "$ID" solo --no-enter 'one '
+    "$MAS" send "$ID" solo two
+    eventually heard solo 'one two'
+}
+
+@test "an empty text is refused, Enter alone is not" {
+    new_session -t solo --agent keeper
+    mas send "$ID" solo - </dev/null
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot send an empty text"* ]]
+    mas send "$ID" solo --no-enter ''
+    [ "$status" -eq 2 ]
+    mas send "$ID" solo ''
+    [ "$status" -eq 0 ]
+    mas send "$ID" solo after
+    eventually heard solo $'\nafter'
+}
+
+@test "text that could be keys is refused by name and nothing arrives" {
+    new_session -t solo --agent keeper
+    mas send "$ID" solo $'\033[A'
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot send to agent 'solo': it "* ]]
+    mas send "$ID" solo - < <(printf 'a\0b')
+    [ "$status" -eq 1 ]
+    mas send "$ID" solo $'\xff'
+    [ "$status" -eq 1 ]
+    mas send "$ID" solo good
+    eventually heard solo good
+}
+
+@test "a text that is too large is refused" {
+    new_session -t solo --agent keeper
+    head -c 4194305 /dev/zero | tr '\0' 'a' >"$T/large"
+    mas send "$ID" solo --file "$T/large"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"larger than 4194304 bytes"* ]]
+}
+
+@test "in a team SESSION is left out, and the sender is known" {
+    new_session --agent keeper
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 10 'done'
+    [ "$status" -eq 0 ]
+    eventually heard 10 'done'
+    eventually log_lines 'agent=10 send from=11 bytes=4 outcome=delivered'
+    MAS_SESSION_ID=$ID mas send 12 hello
+    eventually heard 12 hello
+    # a session is meant where no agent is
+    other=$ID
+    new_session -t pair -n two --agent keeper
+    MAS_SESSION_ID=$other mas send two lead hello
+    [ "$status" -eq 0 ]
+    eventually heard lead hello
+    MAS_SESSION_ID=$other mas send nobody hello
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find agent 'nobody': the team has none"$'\n'"there are: 00, 10,"* ]]
+}
+
+@test "who may not write is refused, with the rule named" {
+    new_session --agent keeper
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 20 hello
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot send to agent '20': the rule for a worker, 'manager, unit', does not let agent '11' write to it"* ]]
+    mas send "$ID" 20 --from 11 hello
+    [ "$status" -eq 1 ]
+    mas send "$ID" 10 --from 11 hello
+    [ "$status" -eq 0 ]
+    mas send "$ID" 10 --from 99 hello
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot send from agent '99': the team has none"* ]]
+    log_lines 'agent=20 send from=11 bytes=5 outcome=refused'
+}
+
+@test "an agent writes to no other session" {
+    new_session -t pair --agent keeper
+    own=$ID
+    new_session -t pair --agent keeper
+    MAS_SESSION_ID=$own MAS_AGENT_ID=lead mas send "$ID" lead hello
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot send to session '$ID': the rule is that an agent writes to its own team only"* ]]
+    [ ! -e "$T/heard.lead" ]
+}
+
+@test "each agent that does not take it is told, the others get it" {
+    new_session -t pair --agent keeper
+    "$MAS" wait "$ID" --for idle
+    kill -KILL "$(field "$ID" '.agents[0].hostPid')"
+    # shellcheck disable=SC2329
+    dead() { tm run-shell -b true && [ "$(field "$ID" '.agents[0].problem')" = 'no host' ] &&
+        [ "$(field "$ID" '.agents[0].exitStatus')" != null ]; }
+    eventually dead
+    mas send "$ID" all hello
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot send to agent 'lead': its host has ended
+bring it back with: mas restart $ID lead" ]
+    eventually heard reviewer hello
+    mas send "$ID" all --json again
+    [ "$status" -eq 1 ]
+    [ "$(jq -c '[.agents[] | [.id, .outcome]]' <<<"$output")" = \
+        '[["lead","failed"],["reviewer","delivered"]]' ]
+}
+
+@test "a stopped session is exit 4 and says how to start it" {
+    new_session -t solo --no-start
+    mas send "$ID" solo hello
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot send to session '$ID': it is not running
+start it with: mas start $ID" ]
+}
+
+@test "an agent that has ended is started by a message" {
+    new_session -t solo
+    "$MAS" send "$ID" solo 'exit 3'
+    "$MAS" wait "$ID" --for exit
+    mas send "$ID" solo "echo back >$T/back"
+    [ "$status" -eq 0 ]
+    eventually test -s "$T/back"
+}
+
+@test "--wait comes back when it was worked off, or in time" {
+    new_session -t solo
+    mas send "$ID" solo --wait "sleep 0.5; echo finished >$T/finished"
+    [ "$status" -eq 0 ]
+    [ -s "$T/finished" ]
+    printf '[preset busy]\ncommand = sh -c "while :; do echo x; sleep 0.1; done"\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent busy
+    mas send "$ID" solo --wait --timeout 500ms x
+    [ "$status" -eq 7 ]
+    [[ $stderr == "mas: cannot wait for agent 'solo': it is still working" ]]
+}
+
+@test "send reaches a team that was made just now" {
+    new_session --agent keeper
+    mas send "$ID" all first
+    [ "$status" -eq 0 ]
+    eventually heard 33 first
+}
+
+@test "what is wrong with the words is exit 2" {
+    new_session -t solo --agent keeper
+    for words in "" "$ID" "$ID solo" "$ID solo --file x y" "$ID solo --timeout 1s x" \
+        "$ID solo --wait --timeout soon x"; do
+        # shellcheck disable=SC2086
+        mas send $words
+        [ "$status" -eq 2 ]
+    done
+    mas send nothing solo x
+    [ "$status" -eq 3 ]
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# Waiting for agents, without asking again and again.
+load ../helper
+
+setup_more() {
+    cat >>"$ROOT/mas.ini" <<END
+[preset busy]
+command = sh -c "while [ ! -e $T/enough ]; do echo x; sleep 0.05; done; exec cat"
+[preset asks]
+command = sh -c "sleep 0.3; echo 'may I? [y/n]'; exec cat"
+waiting = y/n
+[preset sleeps]
+command = cat
+start = demand
+[preset breaks]
+command = sh -c "sleep 0.2; exit 3"
+restart = on-crash
+restart_limit = 1
+restart_delay = 200ms
+END
+}
+
+@test "wait comes back when all agents are idle" {
+    new_session --agent busy
+    mas wait "$ID" --for idle --timeout 300ms
+    [ "$status" -eq 7 ]
+    [[ $stderr == "mas: cannot wait for agents to be idle: after 300ms 00 is "*", 10 is "* ]]
+    : >"$T/enough"
+    mas wait "$ID" --for idle --timeout 20s
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    [ "$("$MAS" status "$ID" --json | jq -r '[.sessions[].agents[].state] | unique | join(" ")')" = idle ]
+}
+
+@test "wait for some of them" {
+    new_session -t pair --agent busy
+    mas wait "$ID" lead --for idle --timeout 100ms
+    [ "$status" -eq 7 ]
+    [[ $stderr != *reviewer* ]]
+    MAS_SESSION_ID=$ID mas wait lead --for idle --timeout 100ms
+    [ "$status" -eq 7 ]
+    MAS_SESSION_ID=$ID mas wait --for idle --timeout 100ms
+    [ "$status" -eq 7 ]
+    [[ $stderr == *reviewer* ]]
+}
+
+@test "wait uses no processor time" {
+    new_session -t pair --agent busy
+    run --separate-stderr bash -c "TIMEFORMAT=%U+%S; time '$MAS' wait $ID --for exit --timeout 1s"
+    [[ $stderr == *0.0?[0-9]+0.0?[0-9]* ]]
+}
+
+@test "wait for the exit of agents" {
+    new_session -t pair
+    "$MAS" send "$ID" lead 'exit 3'
+    mas wait "$ID" lead --for exit --timeout 10s
+    [ "$status" -eq 0 ]
+    mas wait "$ID" --for exit --timeout 100ms
+    [ "$status" -eq 7 ]
+    (mas wait "$ID" --for exit --timeout 20s && [ "$status" -eq 0 ] && : >"$T/done") 3>&- &
+    "$MAS" stop -q "$ID"
+    eventually test -e "$T/done"
+    mas wait "$ID" --for exit
+    [ "$status" -eq 0 ]
+}
+
+@test "what can never come is exit 1 and says why" {
+    new_session -t pair
+    "$MAS" send "$ID" lead 'exit 3'
+    "$MAS" wait "$ID" lead --for exit
+    mas wait "$ID" --for idle
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot wait for agent 'lead' to be idle: it has exited, and is not started again
+start it with: mas restart $ID lead" ]
+    mas wait "$ID" lead --for waiting
+    [ "$status" -eq 1 ]
+}
+
+@test "wait for an agent that asks" {
+    new_session -t solo --agent asks
+    mas wait "$ID" --for waiting --timeout 10s
+    [ "$status" -eq 0 ]
+    [ "$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0].state')" = waiting ]
+}
+
+@test "an agent that sleeps is idle, and has exited" {
+    new_session -t solo --agent sleeps
+    for goal in idle exit; do
+        mas wait "$ID" --for $goal --timeout 5s
+        [ "$status" -eq 0 ]
+    done
+}
+
+@test "an agent that is started again has not exited" {
+    new_session -t solo --agent breaks
+    mas wait "$ID" --for exit --timeout 20s
+    [ "$status" -eq 0 ]
+    [ "$("$MAS" status "$ID" --json | jq -r '.sessions[0].agents[0] | "\(.state) \(.restarts)"')" = "crashed 1" ]
+}
+
+@test "a host that is killed is an exit, and else an error" {
+    new_session -t solo --agent busy
+    eventually test -n "$(field "$ID" '.agents[0].hostPid')"
+    host=$(field "$ID" '.agents[0].hostPid')
+    (mas wait "$ID" --for exit --timeout 20s && [ "$status" -eq 0 ] && : >"$T/done") 3>&- &
+    (mas wait "$ID" --for idle --timeout 20s && [ "$status" -eq 1 ] && : >"$T/failed") 3>&- &
+    kill -KILL "$host"
+    eventually test -e "$T/done"
+    eventually test -e "$T/failed"
+}
+
+@test "a session that does not run is not waited for" {
+    new_session -t solo --no-start
+    mas wait "$ID" --for idle
+    [ "$status" -eq 4 ]
+    [[ $stderr == "mas: cannot wait for session '$ID': it is not running"* ]]
+    mas wait "$ID" --for exit
+    [ "$status" -eq 0 ]
+}
+
+@test "what is wrong with the words is exit 2 or 3" {
+    new_session -t solo
+    for words in "$ID" "$ID --for ever" "$ID --for idle --timeout soon" "$ID solo x --for idle" ""; do
+        # shellcheck disable=SC2086
+        mas wait $words
+        [ "$status" -eq 2 ]
+    done
+    mas wait "$ID" nobody --for idle
+    [ "$status" -eq 3 ]
+}
