@@ -131,7 +131,7 @@ static void begin(struct vt *vt, enum state state)
     vt->event.prefix = '\0';
     vt->event.intermediate = '\0';
     vt->string_len = 0;
-    vt->state = state;
+    vt->state = (int)state;
 }
 
 static void put_string(struct vt *vt, const char *text, size_t len)

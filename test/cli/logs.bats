@@ -292,8 +292,10 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
     "$MAS" start -q "$ID"
     eventually test -s "$LOGS/agent-10.log"
     pane=$(field "$ID" '.agents[] | select(.id == "10") | .pane')
+    # shellcheck disable=SC2016
     tm send-keys -t "$pane" -l 'echo $((6 * 7))dogs'
     tm send-keys -t "$pane" Enter
+    # shellcheck disable=SC2016
     eventually bash -c '"$1" logs "$2" 10 --since 1m | grep -qx 42dogs' - "$MAS" "$ID"
     [ "$(stat -c %a "$LOGS/agent-10.log" "$LOGS/agent-10.log.times")" = $'600\n600' ]
 }

@@ -118,9 +118,44 @@ static void durations_have_a_unit(void)
     }
 }
 
+static void reads_ages(void)
+{
+    static const struct {
+        const char *text;
+        time_t seconds; /* -1: none */
+    } ages[] = {
+        {"0s", 0},
+        {"30s", 30},
+        {"10m", 600},
+        {"3h", 10800},
+        {"2d", 172800},
+        {"1w", 604800},
+        {"5200w", 3144960000},
+        {"5300w", -1},
+        {"", -1},
+        {"10", -1},
+        {"s", -1},
+        {"-1s", -1},
+        {"1.5h", -1},
+        {"1y", -1},
+        {"1h30m", -1},
+        {" 1s", -1},
+        {"1s ", -1},
+        {"1S", -1},
+        {"99999999999999999999w", -1},
+    };
+    for (size_t i = 0; i < sizeof ages / sizeof ages[0]; i++) {
+        time_t seconds = -1;
+        CHECK(time_parse_age(ages[i].text, &seconds) == (ages[i].seconds != -1));
+        CHECK_INT(seconds, ages[i].seconds);
+    }
+}
+
 static const struct unit_test tests[] = {
-    TEST(agrees_with_timegm),       TEST(refuses_other_forms),         TEST(ages_read_well),
-    TEST(ids_are_random_version_4), TEST(ids_of_other_forms_are_none), TEST(durations_have_a_unit),
+    TEST(agrees_with_timegm),       TEST(refuses_other_forms),
+    TEST(ages_read_well),           TEST(reads_ages),
+    TEST(ids_are_random_version_4), TEST(ids_of_other_forms_are_none),
+    TEST(durations_have_a_unit),
 };
 
 int main(void)

@@ -1,0 +1,110 @@
+/*
+ * Frames from any bytes: the same wherever the bytes are cut, within their limits, and made again
+ * the same by frame_add(). What they may hold is read on: a status, an error, a message.
+ */
+#include "base/frame.h"
+#include "core/agent_status.h"
+#include "core/hosts.h"
+#include "core/message.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static void must(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+/* A host's answer may be anything; what is taken for a status must come out the same again. */
+static void read_on(const struct frame *frame, struct str *notes)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str again = STR_INIT;
+    _cleanup_json_ struct json *json = NULL;
+    struct agent_status status = {.state = AGENT_IDLE};
+    struct err err = ERR_INIT;
+
+    str_addf(notes, "%d", hosts_reply_error(frame->head, &err));
+    if (frame->body != NULL)
+        (void)message_check(frame->body, frame->body_len);
+    if (agent_status_parse(frame->head, &status, &err) == -1)
+        return;
+    struct json_out out = {.to = &text};
+    json_open(&out, NULL, '{');
+    agent_status_put(&status, &out);
+    json_close(&out, '}');
+    agent_status_free(&status);
+    must(json_parse(text.data, text.len, text.len, &json, &err) == 0);
+    must(agent_status_parse(json, &status, &err) == 0);
+    out = (struct json_out){.to = &again};
+    json_open(&out, NULL, '{');
+    agent_status_put(&status, &out);
+    json_close(&out, '}');
+    agent_status_free(&status);
+    must(strcmp(text.data, again.data) == 0);
+}
+
+/* A frame that is made of this one's body must be read the same. */
+static void make_again(const struct frame *frame)
+{
+    _cleanup_str_ struct str bytes = STR_INIT;
+    struct str head = {.data = (char[]){"{\"do\":\"x\"}"}, .len = 10};
+    struct frames frames = {.head = NULL};
+    struct frame again;
+    struct err err = ERR_INIT;
+
+    frame_add(&bytes, &head, frame->body, frame->body_len);
+    frames_feed(&frames, bytes.data, bytes.len);
+    must(frames_take(&frames, &again, &err) == 1);
+    must((again.body == NULL) == (frame->body == NULL) && again.body_len == frame->body_len);
+    must(again.body == NULL || memcmp(again.body, frame->body, frame->body_len) == 0);
+    frame_free(&again);
+    must(frames_take(&frames, &again, &err) == 0);
+    frames_free(&frames);
+}
+
+/* Feeds bytes in pieces and notes what comes out. */
+static void take_all(const char *bytes, size_t size, size_t step, struct str *notes)
+{
+    struct frames frames = {.head = NULL};
+    struct frame frame;
+    struct err err = ERR_INIT;
+    int rc = 0;
+
+    for (size_t i = 0; i < size && rc != -1; i += step) {
+        frames_feed(&frames, bytes + i, size - i < step ? size - i : step);
+        while ((rc = frames_take(&frames, &frame, &err)) == 1) {
+            must(json_is_object(frame.head) && frame.body_len <= FRAME_BODY_MAX);
+            must(frame.body == NULL ? frame.body_len == 0 : frame.body[frame.body_len] == '\0');
+            read_on(&frame, notes);
+            make_again(&frame);
+            str_addf(notes, " %zu ", frame.body_len);
+            str_addn(notes, frame.body, frame.body_len);
+            frame_free(&frame);
+        }
+    }
+    if (rc == -1) {
+        must(err.code == MAS_DAMAGED);
+        str_add(notes, " bad");
+    }
+    frames_free(&frames);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+    _cleanup_str_ struct str whole = STR_INIT;
+    _cleanup_str_ struct str cut = STR_INIT;
+
+    if (size == 0)
+        return 0;
+    const char *bytes = (const char *)data + 1;
+    size--;
+    take_all(bytes, size, size + 1, &whole);
+    take_all(bytes, size, 1 + data[0] % 32, &cut);
+    must(whole.len == cut.len && memcmp(str_text(&whole), str_text(&cut), whole.len) == 0);
+    return 0;
+}
