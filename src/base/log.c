@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,18 @@ static bool keep_open(const struct log *log, const char *suffix, int *fd, off_t 
     return true;
 }
 
+/* A log may be one limit too large while it cannot be rotated, and a write adds up to one more. */
+enum { SHARE_OF_RLIMIT = 3 };
+
+static off_t below_rlimit(off_t size)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == -1 || limit.rlim_cur / SHARE_OF_RLIMIT >= (rlim_t)size)
+        return size;
+    return limit.rlim_cur >= SHARE_OF_RLIMIT ? (off_t)(limit.rlim_cur / SHARE_OF_RLIMIT) : 1;
+}
+
 int log_open(struct log *log, int dir, const char *name, struct log_limits limits, bool with_times,
              struct err *err)
 {
@@ -68,6 +81,7 @@ int log_open(struct log *log, int dir, const char *name, struct log_limits limit
     log->dir = dir;
     (void)snprintf(log->name, sizeof log->name, "%s", name);
     log->limits = limits;
+    log->limits.size = below_rlimit(limits.size);
     log->with_times = with_times;
     (void)keep_open(log, "", &log->fd, &log->size);
     return 0;

@@ -2,7 +2,8 @@
  * Logs that do not grow without a limit: appended to, and renamed to <name>.1, .2, ... when they
  * reach a size. Several processes may append to one log; whoever finds it too large renames it
  * under a lock on the log itself. A log that cannot be written stops nobody: what is lost is
- * counted. Who writes logs ignores SIGXFSZ.
+ * counted. Where files have a limit (RLIMIT_FSIZE), logs rotate before it, since reaching it is
+ * deadly.
  *
  * A log that is not lines but bytes can keep times beside it, in <name>.times (<name>.1.times,
  * ...): lines "<epoch ms> <offset>\n", at most one a second, that say how long the log was then.

@@ -252,6 +252,29 @@ static void counts_what_a_full_disk_takes_and_tries_again(void)
     check_text(&place, "a.log", "1234567890more");
 }
 
+/* With SIGXFSZ as it is: reaching the limit would end the program. */
+static void rotates_before_a_limit_on_files(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct rlimit was;
+    struct rlimit low;
+
+    (void)signal(SIGXFSZ, SIG_DFL);
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &was) == 0);
+    low = was;
+    low.rlim_cur = 300;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &low) == 0);
+    struct log log = opened(&place, 1 << 20, 2, true);
+    bool all = true;
+    for (int i = 0; i < 100; i++)
+        all = put(&log, "0123456789") && all;
+    log_close(&log);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &was) == 0);
+    CHECK(all);
+    _cleanup_free_ char *old = text_of(&place, "a.log.2");
+    CHECK_INT(strlen(old), 100);
+}
+
 static void follows_no_link_and_writes_to_no_directory_fifo_or_device(void)
 {
     _cleanup_place_ struct place place = place_make();
@@ -396,6 +419,7 @@ static const struct unit_test tests[] = {
     TEST(times_have_a_limit_too),
     TEST(goes_on_in_a_new_file_if_the_old_one_is_gone),
     TEST(counts_what_a_full_disk_takes_and_tries_again),
+    TEST(rotates_before_a_limit_on_files),
     TEST(follows_no_link_and_writes_to_no_directory_fifo_or_device),
     TEST(times_that_cannot_be_written_lose_nothing),
     TEST(a_log_that_cannot_be_rotated_has_a_limit_all_the_same),
