@@ -140,7 +140,7 @@ static void take_frame(struct host *host, struct client *client)
     frames_free(&client->frames);
 }
 
-/* Reads what a client says. false: it has hung up. */
+/* Reads what a client says. false: it has hung up, or does not stop talking. */
 static bool read_in(struct host *host, struct client *client)
 {
     static char chunk[READ_CHUNK];
@@ -156,7 +156,7 @@ static bool read_in(struct host *host, struct client *client)
             return client->kind != CLIENT_NEW;
         }
         if (client->kind != CLIENT_NEW)
-            return true; /* it has asked, and is to listen now */
+            return false; /* it has asked, and is to listen now */
         frames_feed(&client->frames, chunk, (size_t)n);
         take_frame(host, client);
     }
