@@ -18,8 +18,8 @@ import time
 def connect(run, agent):
     os.chdir(run)  # a path as long as it likes
     s = socket.socket(socket.AF_UNIX)
+    s.connect(agent + ".sock")  # may wait for room
     s.settimeout(20)
-    s.connect(agent + ".sock")
     return s
 
 
@@ -170,7 +170,6 @@ def crowd(run, agent):
     all_of_them = []
     for _ in range(200):
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(5)
         s.connect(agent + ".sock")
         all_of_them.append(s)
     say("connected")
@@ -184,9 +183,9 @@ def watchers(run, agent):
     let_in = 0
     for _ in range(100):
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(5)
         try:
             s.connect(agent + ".sock")
+            s.settimeout(5)
             s.sendall(b'{"do":"watch"}\n')
             let_in += 1 if s.recv(65536) else 0
         except OSError:
