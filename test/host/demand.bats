@@ -4,16 +4,6 @@
 load ../helper
 load lib
 
-# Private memory of process $1 in KiB
-private_memory() { awk '/^Private/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
-
-# CPU time of processes in ticks
-cpu_time() {
-    local pid n=0
-    for pid; do n=$((n + $(awk '{ print $14 + $15 }' "/proc/$pid/stat"))); done
-    echo "$n"
-}
-
 hosts() { tm list-panes -s -t "=mas-${ID:0:8}" -F '#{pane_pid}'; }
 
 keepers() {

@@ -110,3 +110,13 @@ session_log() { grep -qF -- "$1" "$DIR/logs/session.log"; }
 
 # Process $1 has ended, whether anybody has looked at that or not.
 is_gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; }
+
+# Private memory of process $1 in KiB
+private_memory() { awk '/^Private/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
+
+# CPU time of processes in ticks
+cpu_time() {
+    local pid n=0
+    for pid; do n=$((n + $(awk '{ print $14 + $15 }' "/proc/$pid/stat"))); done
+    echo "$n"
+}

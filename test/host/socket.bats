@@ -24,12 +24,6 @@ is_well() {
     marked_are 1
 }
 
-# Private memory of process $1 in KiB
-private_memory() { awk '/^Private/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
-
-# CPU time of process $1 in ticks
-cpu_time() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-
 # true where process $1 takes no CPU time for half a second
 is_calm() {
     local before
