@@ -70,15 +70,13 @@ S
     ask solo '{"do":"status"}' >"$T/status"
     [ "$(wc -l <"$T/status")" = 1 ]
     (($(wc -c <"$T/status") < 20000))
-    run ! grep -qP '[\x00-\x09\x0b-\x1f\x7f]' "$T/status"
+    is_clean "$T/status"
     local verb
-    for verb in 'list' 'show @last' 'status @last' 'logs @last solo' 'peek @last solo'; do
+    for verb in 'list' 'show @last' 'status @last' 'status @last --json' 'logs @last solo' 'peek @last solo'; do
         # shellcheck disable=SC2086 # words
         "$MAS" $verb >"$T/out" 2>&1
         is_clean "$T/out" || { echo "in $verb" >&2; false; }
     done
-    jq -r '.title, .note' "$T/status" >"$T/words"
-    is_clean "$T/words"
     grep -q $'\033]52;c;ZXZpbA==' "$DIR/logs/agent-solo.log"
     eventually shows 'exited with code 9'
 }
