@@ -3,7 +3,8 @@
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
 #   make test                              all tests; fault injection in its quick form
-#   make test-unit | test-cli | test-fault a part of them; test-fault is the full run
+#   make test-unit | test-cli | test-host | test-fault
+#                                          a part of them; test-fault is the full run
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
@@ -23,6 +24,7 @@ UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
+HOST_BATS := $(sort $(wildcard test/host/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
@@ -65,7 +67,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-fault lint bench fuzz format FORCE
 
 all: $(BUILD)/mas $(COMPLETION)
 
@@ -157,13 +159,16 @@ TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PW
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
 test: $(BUILD)/mas $(UNIT)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(CLI_BATS) $(UNIT)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(UNIT)
 
 test-unit: $(UNIT) $(BUILD)/mas
 	@$(RUN_TESTS) $(UNIT)
 
 test-cli: $(BUILD)/mas
 	@$(RUN_TESTS) $(CLI_BATS)
+
+test-host: $(BUILD)/mas
+	@$(RUN_TESTS) $(HOST_BATS)
 
 test-fault: $(BUILD)/mas
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)

@@ -86,6 +86,18 @@ def half(run, agent):
     stay()
 
 
+def impostor(run, agent):
+    """Takes the host's name, and never answers: how a host that hangs looks."""
+    os.chdir(run)
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(agent + ".new")
+    os.chmod(agent + ".new", 0o600)
+    s.listen(64)
+    os.rename(agent + ".new", agent + ".sock")
+    say("connected")
+    stay()
+
+
 def leave(run, agent):
     """Hangs up within a head, within a body, and before the answer."""
     for text in (b'{"do":"st', b'{"do":"send","bytes":1000}\nhalf', b'{"do":"status"}\n'):

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # start = demand: the whole team is there at once, and only those who are spoken to run. What a host
 # that has nothing to do costs.
+# shellcheck disable=SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 
@@ -77,7 +78,7 @@ S
     hosts_there reviewer
     eventually marked_are 1
     state_is reviewer asleep
-    ! state_is lead asleep
+    run ! state_is lead asleep
 }
 
 @test "hosts and keepers at rest take no CPU time and less than 1 MB each" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # However a host ends, nothing of its agent is left; nothing else is touched. What is counted are
 # processes `sleep $MARK`, whatever their parents, groups, sessions and environments.
+# shellcheck disable=SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 
@@ -96,7 +97,7 @@ S
     eventually is_gone "$KEEPER"
     eventually shows 'Enter starts it again'
     state_is solo crashed
-    ! is_gone "$HOST"
+    run ! is_gone "$HOST"
 }
 
 @test "an agent that exits leaves no daemon behind, and its exit is told at once" {
@@ -258,7 +259,7 @@ S
     eventually marked_are 3
     "$MAS" stop -q "$ID"
     marked_are 2
-    ! is_gone "$other"
+    run ! is_gone "$other"
     "$MAS" stop -q "$second"
     marked_are 1
     kill "$other"

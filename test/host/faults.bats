@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Agents that print hostile or very much output, disks that are full, and what else goes wrong.
+# shellcheck disable=SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 

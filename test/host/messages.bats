@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Messages: literal, whole, in order, to an agent that reads; none is lost, each is in the log.
+# shellcheck disable=SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 
@@ -24,7 +25,7 @@ line_reader() {
 printf 'reading\n'
 while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
 S
-    run_agent "bash $T/reader" "$@"
+    run_agent "bash $T/reader"
     hosts_there
 }
 
@@ -76,7 +77,7 @@ refused() {
     run_agent 'bash --norc' 'idle = 200ms'
     eventually state_is solo idle
     took solo $'for i in 1 2; do\n\techo "line $i" |\n\ttr a-z A-Z\ndone' ',"enter":false'
-    eventually shows done
+    eventually shows 'done'
     run ! shows_line 'LINE 1'
     run ! shows '>' # the shell's prompt for more
     press Enter
@@ -265,11 +266,11 @@ S
     line_reader
     local bytes
     for bytes in 'a\033[31m' 'a\003' 'a\rb' 'a\0b' '\177' '\302\233x' '\b' '\004'; do
-        printf "$bytes" >"$T/bad"
+        printf %b "$bytes" >"$T/bad"
         refused 1 'control character' "$(send_file "$T/bad")"
     done
     for bytes in '\377' 'a\303' '\300\257' '\355\240\200' '\364\220\200\200'; do
-        printf "$bytes" >"$T/bad"
+        printf %b "$bytes" >"$T/bad"
         refused 1 'UTF-8' "$(send_file "$T/bad")"
     done
     took solo fine

@@ -1,12 +1,14 @@
 #!/usr/bin/env bats
 # The host between agent and pane: no byte is changed on its way, and programs work as if it were
 # not there. "Without mas" is the same program in a plain pane of the same server.
+# shellcheck disable=SC1003,SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 
 # both COMMAND: runs it as an agent, and without mas in the pane $PLAIN, both 80x24.
 both() {
     run_agent "$1"
+    # shellcheck disable=SC2153 # run_agent sets it
     tm resize-window -t "$PANE" -x 80 -y 25 # one line is the pane's border
     hosts_there
     PLAIN=$(tm new-session -dP -F '#{pane_id}' -x 80 -y 24 -c "$DIR/unit/solo" "$1")

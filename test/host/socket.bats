@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The host's socket among hostile clients: it stays alive, answers the others, and lets nobody else in.
+# shellcheck disable=SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 
@@ -7,7 +8,7 @@ load lib
 teardown_last() { jobs -p | xargs -r kill 2>/dev/null || true; }
 
 quiet_agent() {
-    run_agent "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms' "$@"
+    run_agent "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
     eventually marked_are 1
     hosts_there
     eventually state_is solo idle
@@ -92,7 +93,7 @@ is_calm() {
     quiet_agent
     ask_badly solo watchers
     ((WORDS >= 32))
-    ! is_gone "$HOST"
+    run ! is_gone "$HOST"
     marked_are 1
     eventually is_calm "$HOST"
     kill %%

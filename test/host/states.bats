@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What a host says that its agent is doing, and how it comes to know.
+# shellcheck disable=SC1003,SC2016,SC2030,SC2031 # single quotes are meant; each test is a subshell
 load ../helper
 load lib
 
