@@ -405,7 +405,6 @@ static int start_stopped(const struct life *life, int dir, struct session *sessi
         workspace_log(dir, config_log_limits(life->config), "start agents=%zu", team.agent_count);
         return 0;
     }
-    struct err ignored = ERR_INIT;
     launch_drop_env(dir);
     fd_closep(&env); /* hosts that wait for it go */
     env = -1;
