@@ -271,7 +271,7 @@ S
     ((at[1] - at[0] >= 100 && at[2] - at[1] >= 200 && at[3] - at[2] >= 400))
     # and only a person or a message starts it again
     press Enter
-    eventually is solo .restarts 4
+    eventually is solo .restarts 7
 }
 
 @test "restart = on-crash does not bring back what exits with 0" {
