@@ -34,9 +34,7 @@ void delivery_free(struct delivery *delivery)
 
 static void log_outcome(const struct host *host, const struct message *message, const char *outcome)
 {
-    _cleanup_free_ char *words =
-        mem_printf("send from=%s bytes=%zu outcome=%s", message->from, message->len, outcome);
-    host_log(host, words);
+    host_log_message(host, message->from, message->len, outcome);
 }
 
 bool delivery_add(struct host *host, const char *text, size_t len, bool enter, const char *from)

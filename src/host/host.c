@@ -53,6 +53,12 @@ void host_log(const struct host *host, const char *words)
                   words);
 }
 
+void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome)
+{
+    workspace_log(host->dir, config_log_limits(&host->config),
+                  "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
+}
+
 enum agent_state host_state(const struct host *host)
 {
     return host->child.phase == CHILD_RUNS ? host->watcher.state : host->child.rest;

@@ -150,8 +150,9 @@ enum agent_state host_state(const struct host *host);
 /* Looks whether the state is another than watchers know, and tells them. */
 void host_update(struct host *host);
 void host_fill_status(const struct host *host, struct agent_status *ret);
-/* A line of the session's log about this agent. */
+/* A line of the session's log about this agent; one about a message to it. */
 void host_log(const struct host *host, const char *words);
+void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome);
 
 /* ---- child.c */
 /* Starts the agent, or has it started once the one before is clear. Says in the pane and in

@@ -94,10 +94,8 @@ static void do_send(struct host *host, struct client *client, const struct frame
         rc = err_set(&err, MAS_CONFLICT, "cannot send to agent '%s': too many messages wait for it",
                      host->agent->id);
     if (rc == -1) {
-        _cleanup_free_ char *words =
-            mem_printf("send from=%s bytes=%zu outcome=refused: %s", from != NULL ? from : "-",
-                       frame->body_len, err.text);
-        host_log(host, words);
+        _cleanup_free_ char *outcome = mem_printf("refused: %s", err.text);
+        host_log_message(host, from != NULL ? from : "-", frame->body_len, outcome);
         door_refuse(client, &err);
         return;
     }

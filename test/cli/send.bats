@@ -23,7 +23,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     [ -z "$output$stderr" ]
     eventually heard lead 'hello there'
     [ ! -e "$T/heard.reviewer" ]
-    eventually log_lines 'agent=lead send from=- bytes=11 outcome=delivered'
+    eventually log_lines 'send from=- to=lead bytes=11 outcome=delivered'
 }
 
 @test "a target is an id, a list, a unit, managers, workers or all" {
@@ -105,7 +105,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 10 'done'
     [ "$status" -eq 0 ]
     eventually heard 10 'done'
-    eventually log_lines 'agent=10 send from=11 bytes=4 outcome=delivered'
+    eventually log_lines 'send from=11 to=10 bytes=4 outcome=delivered'
     MAS_SESSION_ID=$ID mas send 12 hello
     eventually heard 12 hello
     # a session is meant where no agent is
@@ -131,7 +131,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     mas send "$ID" 10 --from 99 hello
     [ "$status" -eq 3 ]
     [[ $stderr == "mas: cannot send from agent '99': the team has none"* ]]
-    log_lines 'agent=20 send from=11 bytes=5 outcome=refused'
+    log_lines 'send from=11 to=20 bytes=5 outcome=refused'
 }
 
 @test "an agent writes to no other session" {

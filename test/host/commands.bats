@@ -67,13 +67,13 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     run_team default 'bash --norc' 'idle = 200ms'
     eventually agent_is 11 idle
     "$MAS" send "$ID" 11 'mas send 10 "echo do\ne"; echo code-$?-'
-    eventually session_log 'agent=10 send from=11 bytes=10 outcome=delivered'
+    eventually session_log 'send from=11 to=10 bytes=10 outcome=delivered'
     PANE=$(of 11 .pane)
     eventually shows 'code-0-'
     "$MAS" send "$ID" 11 'mas send 21 hello; echo refused-$?-'
     eventually shows 'refused-1-'
     eventually shows 'manager, unit'
-    session_log 'agent=21 send from=11 bytes=5 outcome=refused'
+    session_log 'send from=11 to=21 bytes=5 outcome=refused'
     "$MAS" send "$ID" 11 'mas send --from 00 20 hello; echo lied-$?-'
     eventually shows 'lied-'
 }

@@ -311,8 +311,8 @@ S
     refused 1 "managers" "$(say_to 11 x ',"from":"00"')"
     refused 1 "manager, unit" "$(say_to 00 x ',"from":"11"')"
     refused 3 "no agent 'nobody'" "$(say_to 10 x ',"from":"nobody"')"
-    session_log 'agent=20 send from=11 bytes=1 outcome=refused'
-    eventually session_log 'agent=10 send from=11 bytes=1 outcome=delivered'
+    session_log 'send from=11 to=20 bytes=1 outcome=refused'
+    eventually session_log 'send from=11 to=10 bytes=1 outcome=delivered'
 }
 
 @test "keys of a person do not fall into a message, and are not lost" {
