@@ -95,7 +95,11 @@ static void do_send(struct host *host, struct client *client, const struct frame
                      host->agent->id);
     if (rc == -1) {
         _cleanup_free_ char *outcome = mem_printf("refused: %s", err.text);
-        host_log_message(host, from != NULL ? from : "-", frame->body_len, outcome);
+        host_log_message(host,
+                         from == NULL                       ? "-"
+                         : str_is_word(from, TEAM_WORD_MAX) ? from
+                                                            : "?",
+                         frame->body_len, outcome);
         door_refuse(client, &err);
         return;
     }
