@@ -30,7 +30,7 @@ words() { mandoc -T ascii "$MAN/$1" | col -bx | tr -s ' \t(),;:.' '\n'; }
 has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 1; }; }
 
 @test "mandoc finds nothing to warn of in the manual pages" {
-    run mandoc -T lint -W warning "$MAN"/*.[15]
+    run mandoc -T lint -W warning "$MAN"/*.[157]
     [ "$status" -eq 0 ]
     [ -z "$output" ]
 }
@@ -266,4 +266,12 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     [[ $output == *"its paths are those of another place"* ]]
     [[ $output != *damaged* ]]
     [ "$(field "$id" '.name + " " + .status')" = 'fix-login stopped' ]
+}
+
+@test "mas-agents(7) has every state of an agent" {
+    local state
+    part mas-agents.7 Ss States | sed -n 's/^\.It Cm //p' | sort >"$T/page"
+    sed -n '/state_names\[/,/};/p' "$SRC/core/agent_status.c" | grep -oE '"[a-z]+"' | tr -d '"' | sort >"$T/source"
+    [ "$(wc -l <"$T/source")" -eq 7 ]
+    diff "$T/source" "$T/page"
 }
