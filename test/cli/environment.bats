@@ -419,15 +419,17 @@ set it where mas is called, or in mas.ini: [env] set.API_KEY = ..." ]
     API_KEY=k new_session -t solo --agent p
     tm set-option -g remain-on-exit on
     eventually test ! -e "$ROOT/sessions/$ID/run/env"
-    host=$(tm list-panes -t "=$(tmux_name "$ID"):" -F '#{pane_pid}')
-    kill -KILL "$host"
-    eventually test ! -e "/proc/$host"
+    pane() { tm list-panes -t "=$(tmux_name "$ID"):" -F "#{$1}"; }
+    kill -KILL "$(pane pane_pid)"
+    # shellcheck disable=SC2016 # expanded each time
+    eventually eval '[ "$(pane pane_dead)" = 1 ]'
     mas restart "$ID" solo
     [ "$status" -eq 1 ]
     [[ $stderr == *"cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set"* ]]
     [ ! -e "$ROOT/sessions/$ID/run/env" ]
     API_KEY=other mas restart "$ID" solo
     [ "$status" -eq 0 ]
-    pid=$("$MAS" status "$ID" --json | jq -r "[.. | .pid? // empty][0]")
-    grep -qzx API_KEY=other "/proc/$pid/environ"
+    agent_pid() { "$MAS" status "$ID" --json | jq -r '[.. | .pid? // empty][0]'; }
+    # shellcheck disable=SC2016
+    eventually eval 'grep -qzx API_KEY=other "/proc/$(agent_pid)/environ" 2>/dev/null'
 }
