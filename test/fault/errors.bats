@@ -59,6 +59,16 @@ said stop,rm-f any   ^(pidfd_open|poll|read)\(.*(pipe:|anon_inode|[0-9]+, 0\))
 A server of its own ends with its session; that it cannot be asked any more does no harm.
 may  stop-own any    ^(poll|socket)\(
 
+Hosts that cannot be asked are ended by the hang-up and by the sweep; what is left in run/ of a
+session that does not run goes with its next start, or with doctor --fix.
+may  all    any      ^(openat|getdents64)\([0-9]+<[^>]*/run>, ("\."|0x|"[a-z]\.(sock|lock)")
+may  stop,rm-f any   ^socket\(AF_UNIX, SOCK_STREAM\|SOCK_CLOEXEC\|SOCK_NONBLOCK
+may  stop,rm-f any   ^poll\(\[\{fd=[0-9]+<socket:
+
+By the time that tmux is to end the session, the agents have ended.
+said stop   any      ^(memfd_create|pipe2|clone3?)\(
+said stop   any      ^[a-z0-9]+\([0-9]+</memfd:input>
+
 This is stop and then rm: where rm fails, the session is stopped, and whole.
 said rm-f   any      .
 
@@ -145,7 +155,7 @@ held_staging() {
         -t "$TEMPLATE" >"$T/held" 2>&1 & } 2>/dev/null
     for ((i = 0; i < 500; i++)); do
         staging=$(echo "$SESSIONS"/.new-*/.session)
-        pid=$(pgrep -x mas) && [[ -s $staging && $(ps -o stat= -p "$pid") == [Tt]* ]] && break
+        pid=$(pgrep -x -r T,t mas) && [[ -s $staging ]] && break
         read -rt 0.02 <> <(:) || :
     done
     [[ -s $staging ]] || bad 'no staging directory was made'

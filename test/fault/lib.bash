@@ -125,7 +125,7 @@ panes() {
 
 # Entries that come and go in a whole workspace, and sizes that say nothing, are left out.
 kept_of_tree() {
-    awk '$1 !~ /^(\.session\.lock|logs\/session\.log|run\/.*)$/ {
+    awk '$1 !~ /^(\.session\.lock|logs\/(session|agent-.*)\.log.*|run\/.*)$/ {
         if ($1 == ".session" || $2 ~ /^(755|700)$/) $3 = "-"
         sub(/ +$/, "")
         print
@@ -141,10 +141,12 @@ look_beside() {
 }
 
 # Everything: names, modes and contents below sessions/, tmux sessions and their processes. Lock
-# files are left out, whose text is only told, and so are the time and the order in the index.
+# files are left out, whose text is only told, what agents print, and the time and the order in the
+# index.
 look_at_all() {
-    (cd "$SESSIONS" && find . -mindepth 1 ! -name '*.lock' -printf '%P %m %l\n' | sort &&
-        find . -type f ! -name '*.lock' ! -name .sessions.index -print0 | sort -z |
+    local known=(! -name '*.lock' ! -path '*/logs/agent-*')
+    (cd "$SESSIONS" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
+        find . -type f "${known[@]}" ! -name .sessions.index -print0 | sort -z |
         xargs -0 -r cat | tr -d '\0')
     sed '/^],$/d; /^"lastUpdated":/d; s/,$//' "$SESSIONS/.sessions.index" | sort
     panes '#{session_name} #{@mas_id} #{pane_pid} #{pane_dead}' | sort
@@ -157,26 +159,55 @@ ids_of_processes() {
         sed 's|.*/||' | sort -u
 }
 
-# Waits until what a killed mas had started has come to its end: its child, a tmux client, and the
-# hosts that are becoming agents, from when the tmux server forks them.
+# Waits until what a killed mas had started has come to its end or to rest.
 wait_quiet() {
-    local process name parent end=$((SECONDS + 15))
+    local end=$((SECONDS + 15)) busy
 
     while ((SECONDS < end)); do
-        for process in /proc/[0-9]*; do
-            { read -r name <"$process/comm"; } 2>/dev/null || continue
-            if [[ $name == 'tmux: server' ]]; then
-                { read -r _ _ _ _ parent _ <"$process/stat"; } 2>/dev/null || continue 2
-                { read -r name <"/proc/$parent/comm"; } 2>/dev/null
-                [[ $name == 'tmux: server' ]] || continue
-            fi
-            case $name in
-                mas | tmux*) grep -qsazxF "HOME=$HOME" "$process/environ" && continue 2 ;;
-            esac
-        done
-        return
+        if is_quiet; then return; fi
     done
-    bad "a process still runs 15 s later: $name"
+    bad "a process is still busy 15 s later: $busy"
+}
+
+# No mas runs but hosts, each in its pane and with a keeper and an agent, or with an agent that has
+# ended; no tmux but servers, none of which has just forked. $busy is what is in the way.
+is_quiet() {
+    local process line pid
+    local -A name=() parent=() tty=() children=()
+
+    for process in /proc/[0-9]*/stat; do
+        { read -r line <"$process"; } 2>/dev/null || continue
+        pid=${line%% *}
+        # shellcheck disable=SC2086 # numbers: state, parent, group, session, terminal
+        set -- ${line##*) }
+        [[ $1 != [ZX] ]] || continue
+        line=${line#*\(}
+        name[$pid]=${line%)*} parent[$pid]=$2 tty[$pid]=$5
+        children[$2]+=" ${name[$pid]}"
+    done
+    for pid in "${!name[@]}"; do
+        case ${name[$pid]} in
+            'tmux: server') [[ ${name[${parent[$pid]}]-} == 'tmux: server' ]] || continue ;;
+            tmux*) ;;
+            mas)
+                if [[ ${tty[$pid]} != 0 ]]; then
+                    [[ ${children[$pid]-} != *' mas-keeper'* ]] || continue
+                    ! is_host_at_rest "$pid" || continue
+                fi
+                ;;
+            mas-keeper) [[ ${children[$pid]-} == '' || ${children[$pid]} == *' mas'* ]] || continue ;;
+            *) continue ;;
+        esac
+        busy="${name[$pid]}, with${children[$pid]- nothing} below it"
+        ! grep -qsazxF "HOME=$HOME" "/proc/$pid/environ" || return
+    done
+}
+
+is_host_at_rest() {
+    local words
+    mapfile -d '' -t words <"/proc/$1/cmdline" 2>/dev/null
+    [[ ${words[1]-} == host ]] && "$MAS" status "${words[2]}" --json 2>/dev/null |
+        grep -qE "\"id\":\"${words[3]}\",[^}]*\"state\":\"exited\""
 }
 
 # What was found wrong at one point must not be found again at all that follow.
@@ -248,18 +279,33 @@ check_index() {
     done
 }
 
+# agents_run SESSION: all that it has do, by what their hosts say, who may be busy yet; $count is
+# how many.
+agents_run() {
+    local end=$((SECONDS + 5))
+    while ((SECONDS < end)); do
+        count=$("$MAS" status "$1" --json 2>/dev/null | grep -oE '"pid":[0-9]+' | wc -l)
+        ((count < SIZE)) || break
+    done
+    ((count == SIZE))
+}
+
 # Each workspace is complete, each tmux session and each process belongs to one, once.
 check_sessions() {
-    local id
+    local id count
 
     for id in "${!FOUND[@]}"; do
         [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}") == "$WHOLE" ]] ||
             bad "the workspace $id is not complete: ${TREE[$id]//$'\n'/, }"
         [[ ${TREE[$id]} != *run/env* ]] || bad "run/env of $id is left over"
+        [[ -v LIVE[$id] || ${TREE[$id]} != *run/* ]] || bad "run/ of $id is not empty"
     done
     for id in "${!LIVE[@]}"; do
         [[ -v FOUND[$id] ]] || bad "tmux has $id, which has no workspace"
         ((LIVE[$id] == SIZE)) || bad "tmux has ${LIVE[$id]} instead of $SIZE panes of $id"
+        # a stop that did not get to its end may have ended some
+        [[ $id == "$TARGET" && $POINT =~ ^(stop|rm-f) ]] || agents_run "$id" ||
+            bad "of $id $count instead of $SIZE agents run"
     done
     for id in $(ids_of_processes); do
         [[ -v LIVE[$id] ]] || bad "processes of $id are left, which does not run"
@@ -307,7 +353,7 @@ prepare() {
 # What must work with a session that a killed verb has left: it can be brought up, or taken down,
 # or removed, by asking once more.
 follow() {
-    local id text
+    local id count
 
     for id in "${!FOUND[@]}"; do
         [[ $id != "$RUNS" && $id != "$RESTS" ]] || continue
@@ -315,8 +361,7 @@ follow() {
             new* | start*)
                 expect start "$id"
                 wait_quiet
-                text=$(panes '#{@mas_id} #{pane_dead}' | grep -c "^$id 0")
-                ((text == SIZE)) || bad "$text of $SIZE agents run after start"
+                agents_run "$id" || bad "$count of $SIZE agents run after start"
                 ;;
             stop*)
                 expect stop "$id"
@@ -490,9 +535,9 @@ fail_at() {
     if [[ $name == pidfd_open || $name == poll ]]; then how+=:delay_enter=60000; fi
 
     under_strace -o "$T/trace" -y -s 64 -e trace="$name" -e inject="$name:$how" -- "$verb" || rc=$?
-    wait_quiet
     call=$(grep -m 1 -F '(INJECTED)' "$T/trace")
     POINT="$verb with $error at: $name $n $call"
+    wait_quiet
     promise=$(exceptions_for "$verb" "$error" "$call")
     after=$(look_at_all)
     if [[ $call == '' ]]; then
@@ -530,7 +575,7 @@ check_list() {
 
 # What a verb was to do is done.
 check_done() {
-    local panes id=$TARGET
+    local panes id=$TARGET count
 
     if [[ $1 == doctor || $1 == list ]]; then
         [[ $(look_at_all) == "$BEFORE" ]] || bad 'exit 0, but something changed'
@@ -540,7 +585,7 @@ check_done() {
     [[ $1 != new* ]] || id=$(<"$T/out")
     panes=$(panes '#{@mas_id} #{pane_dead}' | grep -c "^$id 0")
     case $1 in
-        new* | start*) ((panes == SIZE)) || bad "exit 0, but $panes of $SIZE agents run" ;;
+        new* | start*) agents_run "$id" || bad "exit 0, but $count of $SIZE agents run" ;;
         rm-running*) bad 'exit 0, but it was running' ;;
         *) ((panes == 0)) || bad "exit 0, but $panes agents run" ;;
     esac
