@@ -103,9 +103,9 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     readers
     eventually agent_is lead idle
     ask_badly reviewer impostor
-    elapsed mas send --timeout 1s "$ID" all hello
+    elapsed mas send --wait --timeout 2s "$ID" all hello
     [ "$status" -ne 0 ]
-    [[ $stderr == *"'reviewer'"* ]]
+    [[ $stderr == *"'reviewer'"* ]] || { echo "$stderr" >&2; false; }
     ((MS < 15000))
     eventually got lead hello
 }

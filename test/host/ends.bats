@@ -5,7 +5,7 @@
 load ../helper
 load lib
 
-setup_more() { printf '[stop]\nhangup = 1\nterminate = 1\n' >>"$ROOT/mas.ini"; }
+setup_more() { printf "[stop]\nhangup = 1\nterminate = 0\n" >>"$ROOT/mas.ini"; }
 
 # An agent with a tree of 7: in its group, in groups and sessions of their own, orphaned, without
 # an environment, deaf to HUP and TERM, stopped.

@@ -305,7 +305,7 @@ S
     local flag
     for flag in mouse_any_flag mouse_sgr_flag insert_flag keypad_flag keypad_cursor_flag origin_flag \
         scroll_region_upper; do
-        flag_is $flag 0
+        flag_is $flag 0 || { echo "$flag is set" >&2; false; }
     done
     flag_is cursor_flag 1
     flag_is wrap_flag 1
