@@ -199,7 +199,7 @@ static void finish(struct host *host, int64_t now)
     child->pid = 0;
     delivery_interrupt(host);
     terminal_disconnect(&host->terminal);
-    terminal_reset(&host->terminal);
+    terminal_reset(&host->terminal, host->watcher.origin);
     set_title(host);
     if (!child->again && !host->leaving)
         print_end(host, now);

@@ -174,9 +174,11 @@ static void add(struct terminal *terminal, const char *text)
     terminal_write_pane(terminal);
 }
 
-void terminal_reset(struct terminal *terminal)
+void terminal_reset(struct terminal *terminal, bool origin)
 {
     add(terminal, reset_modes);
+    if (origin) /* not otherwise: it moves the cursor, and saving that saves the mode too */
+        add(terminal, "\033[?6l\033[9999;1H");
 }
 
 void terminal_print(struct terminal *terminal, const char *text)

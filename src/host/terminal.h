@@ -44,8 +44,8 @@ void terminal_disconnect(struct terminal *terminal);
 void terminal_resize(const struct terminal *terminal);
 
 /* Puts the pane's modes (alternate screen, mouse, paste, cursor, character set, ...) back to what a
- * new terminal has. */
-void terminal_reset(struct terminal *terminal);
+ * new terminal has. `origin`: the agent turned origin mode on. */
+void terminal_reset(struct terminal *terminal, bool origin);
 /* Prints words of mas in the pane, on lines of their own. */
 void terminal_print(struct terminal *terminal, const char *text);
 /* Sets the pane's title (OSC 2). */

@@ -147,15 +147,18 @@ static void take_osc(struct watcher *watcher, const char *text, size_t len, int6
 
 static void take_csi(struct watcher *watcher, const struct vt_event *event)
 {
-    enum { BRACKETED_PASTE = 2004 };
+    enum { ORIGIN = 6, BRACKETED_PASTE = 2004 };
     static const char line_breaks[] = "ABEFHJdf"; /* they leave the line */
 
     if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
-        for (size_t i = 0; i < event->param_count; i++)
-            if (event->params[i] == BRACKETED_PASTE) {
-                watcher->pastes = event->final == 'h';
-                watcher_reads(watcher);
-            }
+        for (size_t i = 0; i < event->param_count; i++) {
+            if (event->params[i] == ORIGIN)
+                watcher->origin = event->final == 'h';
+            if (event->params[i] != BRACKETED_PASTE)
+                continue;
+            watcher->pastes = event->final == 'h';
+            watcher_reads(watcher);
+        }
     } else if (event->prefix == 0 && strchr(line_breaks, event->final) != NULL) {
         end_line(watcher);
     } else if (event->prefix == 0 && event->final == 'C') {
@@ -193,7 +196,7 @@ static void take_event(const struct vt_event *event, void *arg)
         break;
     case VT_ESC:
         if (event->final == 'c') /* reset */
-            watcher->pastes = false;
+            watcher->pastes = watcher->origin = false;
         break;
     case VT_STRING:
     default:

@@ -29,6 +29,7 @@ struct watcher {
     struct vt vt;
     bool ready; /* it reads */
     bool pastes; /* it asked for bracketed paste */
+    bool origin; /* and for lines counted from its scroll region */
     bool printed;
     enum claim claim;
     bool claim_by_title;
