@@ -212,6 +212,31 @@ S
     [ "$(pgrep -fc "hop $MARK")" = 0 ]
 }
 
+@test "a chain of processes, each of which forks the next at once, is ended" {
+    cat >"$T/chain.py" <<'PY'
+import os, random, signal, sys, time
+for sig in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(sig, signal.SIG_IGN)
+end = time.time() + 30
+while time.time() < end:
+    if os.fork() > 0:
+        os._exit(0)
+    if random.random() < 0.2:
+        os.setsid()
+PY
+    script agent <<S
+trap '' HUP TERM
+PATH=/usr/bin:\$PATH python3 -ES '$T/chain.py' $MARK &
+sleep $MARK
+S
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    hosts_there
+    ask solo '{"do":"stop","hangup":50,"terminate":50}' | jq -e .ok
+    marked_are 0
+    [ "$(pgrep -fc "chain.py $MARK")" = 0 ]
+}
+
 @test "an agent that is stopped by a signal is ended" {
     run_agent "sleep $MARK"
     eventually marked_are 1
@@ -293,6 +318,30 @@ is_stopped() { [ "$(meta "$ID" STATUS)" = stopped ] && ! tm has-session -t "=mas
         marked_are 0
         run_is_empty
     done
+}
+
+@test "a team whose tmux server was killed can be started at once: no agent runs twice" {
+    script deaf <<<"trap '' HUP TERM; sleep $MARK & wait; sleep $MARK"
+    run_team pair "sh $T/deaf"
+    eventually marked_are 2
+    kill -KILL "$(tm display -p '#{pid}')"
+    "$MAS" start -q --crashed
+    eventually marked_are 2
+    hosts_there lead
+    eventually is lead .restarts 0
+    "$MAS" stop -q "$ID"
+    marked_are 0
+}
+
+@test "a second host of an agent is refused" {
+    run_agent "sleep $MARK"
+    eventually marked_are 1
+    hosts_there
+    mas host "$ID" solo
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"agent 'solo'"* ]]
+    marked_are 1
+    [ "$(find "$DIR/run" -name 'solo.*' | wc -l)" = 2 ]
 }
 
 @test "rm -f of a running team leaves nothing" {
