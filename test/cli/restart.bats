@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+load ../helper
+
+pid_of() { field "$ID" ".agents[$1].pid"; }
+host_of() { field "$ID" ".agents[$1].hostPid"; }
+
+# Pids of the processes of agent $1 of the session
+of_agent() {
+    grep -lsxzF "MAS_SESSION_ID=$ID" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
+        grep -lsxzF "MAS_AGENT_ID=$1" "/proc/$pid/environ" | cut -d/ -f3
+    done
+}
+
+@test "restart starts the agents that are meant anew, in their panes" {
+    new_session -t pair
+    "$MAS" wait "$ID" --for idle
+    lead=$(pid_of 0) reviewer=$(pid_of 1) host=$(host_of 0) pane=$(field "$ID" '.agents[0].pane')
+    mas restart "$ID" lead
+    [ "$status" -eq 0 ]
+    [ "$output" = "lead restarted" ]
+    [ -z "$stderr" ]
+    [ ! -e "/proc/$lead" ]
+    [ "$(pid_of 0)" != "$lead" ]
+    [ "$(field "$ID" '.agents[0].restarts')" = 1 ]
+    [ "$(host_of 0) $(field "$ID" '.agents[0].pane')" = "$host $pane" ]
+    [ "$(pid_of 1)" = "$reviewer" ]
+    grep -q 'restart agent=lead' "$ROOT/sessions/$ID/logs/session.log"
+}
+
+@test "all agents restart at the same time, whatever they have started" {
+    new_session
+    "$MAS" wait "$ID" --for idle
+    "$MAS" send "$ID" all 'sleep 1000 & setsid sleep 1000 &'
+    # shellcheck disable=SC2329
+    grown() { [ "$(of_agent 33 | wc -l)" -eq 3 ]; }
+    eventually grown
+    mas restart -q "$ID" all
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [ "$(field "$ID" '[.agents[].restarts] | add')" = 13 ]
+    [ "$(of_agent 33 | wc -l)" -eq 1 ]
+}
+
+@test "an agent that has exited is started again" {
+    new_session -t solo
+    "$MAS" send "$ID" solo 'exit 3'
+    "$MAS" wait "$ID" --for exit
+    mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    "$MAS" wait "$ID" --for idle --timeout 10s
+}
+
+@test "an agent keeps the environment that it had" {
+    # shellcheck disable=SC2030
+    export HOLDS=yes
+    new_session -t solo
+    unset HOLDS
+    "$MAS" wait "$ID" --for idle
+    "$MAS" restart -q "$ID" solo
+    grep -qxz HOLDS=yes "/proc/$(pid_of 0)/environ"
+}
+
+@test "a host that was killed comes back in its pane" {
+    new_session
+    "$MAS" wait "$ID" --for idle
+    before=$(field "$ID" '[.agents[].pane] | join(" ")')
+    kill -KILL "$(host_of 3)" "$(host_of 5)"
+    # shellcheck disable=SC2329
+    dead() { [ "$(field "$ID" '[.agents[] | select(.problem == "no host")] | length')" = 2 ]; }
+    eventually dead
+    # shellcheck disable=SC2031
+    HOLDS=new mas restart "$ID" all
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <<<"$output")" -eq 13 ]
+    "$MAS" wait "$ID" --for idle --timeout 20s
+    [ "$(field "$ID" '[.agents[].pane] | join(" ")')" = "$before" ]
+    grep -qxz HOLDS=new "/proc/$(pid_of 3)/environ"
+    [ ! -e "$ROOT/sessions/$ID/run/env" ]
+    [ "$(of_agent 12 | wc -l)" -eq 1 ]
+}
+
+@test "what an agent has left without its host ends before it is started" {
+    new_session -t solo
+    "$MAS" wait "$ID" --for idle
+    # shellcheck disable=SC2016
+    "$MAS" send "$ID" solo '(trap "" HUP TERM; while :; do sleep 1000; done) & echo $! >left'
+    eventually test -s "$ROOT/sessions/$ID/unit/solo/left"
+    left=$(cat "$ROOT/sessions/$ID/unit/solo/left")
+    host=$(host_of 0)
+    keeper=$(pgrep -P "$host")
+    kill -STOP "$host" "$keeper"
+    kill -KILL "$host" "$keeper"
+    # shellcheck disable=SC2329
+    dead() { [ "$(field "$ID" '.agents[0].problem')" = "no host" ]; }
+    eventually dead
+    mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    run ! grep -qxzs MAS_AGENT_ID=solo "/proc/$left/environ" # nor where nobody has reaped it
+    [ "$(of_agent solo | wc -l)" -eq 1 ]
+}
+
+@test "an agent may be restarted from inside the team" {
+    new_session -t pair
+    "$MAS" wait "$ID" --for idle
+    MAS_SESSION_ID=$ID mas restart reviewer
+    [ "$status" -eq 0 ]
+    [ "$(field "$ID" '.agents[1].restarts')" = 1 ]
+}
+
+@test "a session that does not run is exit 4" {
+    new_session -t solo --no-start
+    mas restart "$ID" solo
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot restart session '$ID': it is not running
+start it with: mas start $ID" ]
+}
+
+@test "restart needs to be told whom" {
+    new_session -t solo
+    mas restart "$ID"
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'restart': it needs a TARGET"* ]]
+    mas restart "$ID" nobody
+    [ "$status" -eq 3 ]
+}
+
+@test "an agent whose program is gone is told, and stays as it is" {
+    printf '#!/bin/sh\nexec cat\n' >"$T/agent"
+    chmod +x "$T/agent"
+    printf '[preset own]\ncommand = %s\n' "$T/agent" >>"$ROOT/mas.ini"
+    new_session -t solo --agent own
+    "$MAS" wait "$ID" --for idle
+    rm "$T/agent"
+    mas restart "$ID" solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot start agent 'solo': "* ]]
+}

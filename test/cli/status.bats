@@ -1,0 +1,177 @@
+#!/usr/bin/env bats
+# What each agent is doing, told by its host.
+load ../helper
+
+# The status of agent number $1 of the first session, by jq path $2
+agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[$1] | $2"; }
+
+host_of() { agent "$1" .hostPid; }
+
+@test "status tells each agent's role, state, age, process and restarts" {
+    new_session -t pair
+    "$MAS" wait "$ID" --for idle
+    mas status "$ID"
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} =~ ^AGENT\ +ROLE\ +STATE\ +SINCE\ +PID\ +RESTARTS\ +NOTE$ ]]
+    [[ ${lines[1]} =~ ^lead\ +lead\ +idle\ +[0-9]+s\ +[0-9]+\ +0$ ]]
+    [[ ${lines[2]} =~ ^reviewer\ +reviewer\ +idle\ +[0-9]+s\ +[0-9]+\ +0$ ]]
+    [ "${#lines[@]}" -eq 3 ]
+    [[ $output != *$'\033'* ]]
+    grep -qxz "MAS_AGENT_ID=lead" "/proc/$(agent 0 .pid)/environ"
+}
+
+@test "status --json has stable keys" {
+    new_session -t solo -n one
+    "$MAS" wait one --for idle
+    mas status one --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.sessions[0] | .sessionId, .name, .tmuxSession' <<<"$output" | xargs)" = "$ID one mas-${ID:0:8}" ]
+    [ "$(jq -r '.sessions[0].agents[0] | keys_unsorted | join(" ")' <<<"$output")" = \
+        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs pid hostPid pane exitCode signal restarts queued logLost title note" ]
+}
+
+@test "an end is told with its code or signal and last words" {
+    new_session -t pair
+    "$MAS" send "$ID" lead 'echo famous last words; exit 3'
+    # shellcheck disable=SC2016
+    "$MAS" send "$ID" reviewer 'kill -9 $$'
+    "$MAS" wait "$ID" --for exit
+    mas status "$ID"
+    [[ ${lines[1]} =~ ^lead\ +lead\ +exited\ +[0-9]+s\ +-\ +0\ +code\ 3,\ .*famous\ last\ words ]]
+    [[ ${lines[2]} =~ ^reviewer\ +reviewer\ +crashed\ +[0-9]+s\ +-\ +0\ +signal\ 9\ \(Killed\) ]]
+    [ "$(agent 0 .exitCode)" = 3 ]
+    [ "$(agent 1 .signal)" = 9 ]
+}
+
+@test "without a name: all that run; in a team its own" {
+    new_session -t solo -n one
+    one=$ID
+    new_session -t solo -n two
+    new_session -t solo -n three --no-start
+    mas status
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} =~ ^SESSION\ +AGENT ]]
+    [[ ${lines[1]} =~ ^one\ +solo ]]
+    [[ ${lines[2]} =~ ^two\ +solo ]]
+    [ "${#lines[@]}" -eq 3 ]
+    MAS_SESSION_ID=$one mas status --json
+    [ "$(jq -r '[.sessions[].sessionId] | join(" ")' <<<"$output")" = "$one" ]
+    mas status two one --json
+    [ "$(jq -r '[.sessions[].name] | join(" ")' <<<"$output")" = "two one" ]
+    mas status -s two --json
+    [ "$(jq -r '[.sessions[].name] | join(" ")' <<<"$output")" = two ]
+}
+
+@test "no session is no error" {
+    mas status
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ $stderr == 'no session is running'* ]]
+    mas status --json
+    [ "$output" = '{"sessions":[]}' ]
+    mas status nothing
+    [ "$status" -eq 3 ]
+}
+
+@test "a stopped session's agents are stopped" {
+    new_session -t solo --no-start
+    mas status "$ID"
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} =~ ^solo\ +generalist\ +stopped\ +-\ +-\ +-$ ]]
+    [ "$(agent 0 '.state, .problem' | xargs)" = "null no host" ]
+}
+
+# Listens in the place of a host, and says nothing. tmux lets no process of a pane stay stopped.
+be_silent() {
+    python3 - "$1" <<'END' &
+import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+os.unlink(sys.argv[1])
+s.bind(sys.argv[1])
+s.listen(9)
+time.sleep(60)
+END
+    silent=$!
+}
+
+@test "a host that is gone or silent is told as that, and delays nobody" {
+    new_session
+    "$MAS" wait "$ID" --for idle
+    kill -KILL "$(host_of 0)" "$(host_of 1)"
+    # shellcheck disable=SC2329
+    gone() { [ "$(agent 0 .problem)" = 'no host' ]; }
+    eventually gone
+    be_silent "$ROOT/sessions/$ID/run/10.sock" 3>&-
+    # shellcheck disable=SC2329
+    listens() { [ "$(agent 1 .problem)" = 'no answer' ]; }
+    eventually listens
+    local start=${EPOCHREALTIME/./} end
+    mas status "$ID"
+    end=${EPOCHREALTIME/./}
+    kill "$silent"
+    [ "$status" -eq 0 ]
+    ((end - start > 200000 && end - start < 1000000))
+    [[ ${lines[1]} =~ ^00\ +meta\ manager\ +no\ host\ +-\ +-\ +-$ ]]
+    [[ ${lines[2]} =~ ^10\ +design\ manager\ +no\ answer\ +-\ +-\ +-$ ]]
+    [ "$(grep -c ' idle ' <<<"$output")" -eq 11 ]
+}
+
+@test "what an agent sets as its title cannot move the terminal" {
+    printf '[preset rude]\ncommand = sh -c "printf \\"\\\\\\\\033]2;a\\\\\\\\033[2Jb\\\\\\\\302\\\\\\\\233c\\\\\\\\007\\"; exec cat"\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent rude
+    "$MAS" wait "$ID" --for idle
+    mas status "$ID"
+    [ "$status" -eq 0 ]
+    [[ $output != *$'\033'* ]]
+    "$MAS" status "$ID" --json >"$T/json"
+    jq -e . "$T/json" >/dev/null
+    run ! grep -q $'[\033\x9b]' "$T/json"
+}
+
+@test "--watch prints a line at each change, and ends with the hosts" {
+    new_session -t pair -n one
+    "$MAS" wait one --for idle
+    "$MAS" status one --watch >"$T/lines" 3>&- &
+    "$MAS" status one --watch --json >"$T/json" 3>&- &
+    eventually grep -q 'reviewer  idle' "$T/lines"
+    "$MAS" send one lead 'exit 3'
+    eventually grep -qE '^20[0-9T:Z-]+  one  lead  exited  code 3' "$T/lines"
+    eventually grep -q '"state":"exited"' "$T/json"
+    "$MAS" stop -q one
+    wait
+    grep -qE '  one  reviewer  ' <(tail -n 2 "$T/lines")
+    [ "$(jq -r 'select(.id == "lead") | .exitCode' "$T/json" | sort -u | tail -n 1)" = null ]
+    jq -es 'length > 4' "$T/json" >/dev/null
+}
+
+@test "on a terminal --watch draws the table anew" {
+    new_session -t pair
+    "$MAS" wait "$ID" --for idle
+    tm new-window -d -t "=mas-${ID:0:8}:" -n look "exec '$MAS' status $ID --watch"
+    # shellcheck disable=SC2329
+    shows() { tm capture-pane -p -t "=mas-${ID:0:8}:=look" | grep -qE "$1"; }
+    eventually shows '^AGENT +ROLE +STATE'
+    eventually shows '^reviewer +reviewer +idle'
+    "$MAS" send "$ID" lead 'exit 3'
+    eventually shows '^lead +lead +exited +[0-9]+s +- +0 +code 3'
+    [ "$(tm capture-pane -p -t "=mas-${ID:0:8}:=look" | grep -c AGENT)" -eq 1 ]
+}
+
+@test "a damaged session is told; the others are shown" {
+    new_session -t solo -n one
+    new_session -t solo -n two
+    echo rubbish >"$ROOT/sessions/$ID/config.json"
+    mas status --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '[.sessions[].name] | join(" ")' <<<"$output")" = one ]
+    [[ $stderr == "mas: warning: "*"$ID"*"config.json is damaged"* ]]
+    mas status "$ID"
+    [ "$status" -eq 5 ]
+}
+
+@test "status asks no tmux" {
+    new_session -t pair
+    "$(command -v env)" PATH="$T/nothing" "$MAS" status "$ID" >/dev/null
+    "$(command -v env)" PATH="$T/nothing" "$MAS" status >/dev/null
+}
