@@ -22,8 +22,8 @@ set_up() {
     SLOW=$(mktemp -d "${BENCH_DISK:-/tmp}/mas-bench-XXXXXX") || return 1
     # ext4: in other block groups than where somebody has just deleted a lot, which makes it slow
     chattr +T "$SLOW" 2>/dev/null
-    for tool in timer populate; do
-        "${CC:-cc}" -std=c17 -D_GNU_SOURCE -O2 -o "$FAST/$tool" "$tool.c" || return 1
+    for tool in timer populate pour key; do
+        "${CC:-cc}" -std=c17 -D_GNU_SOURCE -O2 -o "$FAST/$tool" "$tool.c" -lutil || return 1
     done
 
     export MAS FAST SLOW SOCK=$FAST/tmux
