@@ -117,15 +117,15 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     elapsed mas status "$ID"
     [ "$status" -eq 0 ]
     [[ $output == *22* ]]
-    ((MS < 1500))
+    ((MS < 3000))
     "$MAS" status "$ID" | grep -E '^ *22' | grep -qvE 'idle|working'
     agent_is 21 idle
     elapsed mas list
     [ "$status" -eq 0 ]
-    ((MS < 1500))
+    ((MS < 3000))
     elapsed mas show "$ID"
     [ "$status" -eq 0 ]
-    ((MS < 1500))
+    ((MS < 3000))
 }
 
 @test "stop ends a team one of whose hosts hangs" {
