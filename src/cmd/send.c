@@ -139,18 +139,6 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     return !sending->wait;
 }
 
-static void format_head(const struct sending *sending, struct str *to)
-{
-    struct json_out out = {.to = to};
-    json_open(&out, NULL, '{');
-    json_put(&out, "do", "send");
-    if (sending->from != NULL)
-        json_put(&out, "from", sending->from);
-    json_put_bool(&out, "enter", sending->enter);
-    json_put_bool(&out, "wait", sending->wait);
-    json_close(&out, '}');
-}
-
 /* Why an agent has not taken the message or, with --wait, not worked it off. */
 static int find_failure(const struct sending *sending, size_t i, struct err *err)
 {
@@ -230,7 +218,7 @@ static int run_send(struct call *call, struct err *err)
         take_sender(call, &sending, err) == -1 || take_text(call, &sending, err) == -1)
         return -1;
     sending.outcomes = mem_alloc(sending.roll.count * sizeof *sending.outcomes);
-    format_head(&sending, &head);
+    message_request(sending.from, sending.enter, sending.wait, &head);
     const struct targets_request request = {
         .what = "send to",
         .head = head.data,

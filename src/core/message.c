@@ -1,5 +1,7 @@
 #include "core/message.h"
 
+#include "base/json.h"
+
 #include "base/str.h"
 
 const char *message_check(const char *text, size_t len)
@@ -15,4 +17,17 @@ const char *message_check(const char *text, size_t len)
             return "holds a control character other than tab and newline";
     }
     return NULL;
+}
+
+void message_request(const char *from, bool enter, bool wait, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "send");
+    if (from != NULL)
+        json_put(&out, "from", from);
+    json_put_bool(&out, "enter", enter);
+    json_put_bool(&out, "wait", wait);
+    json_close(&out, '}');
 }
