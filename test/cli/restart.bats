@@ -66,8 +66,8 @@ of_agent() {
     before=$(field "$ID" '[.agents[].pane] | join(" ")')
     kill -KILL "$(host_of 3)" "$(host_of 5)"
     # shellcheck disable=SC2329
-    dead() { [ "$(field "$ID" '[.agents[] | select(.problem == "no host")] | length')" = 2 ]; }
-    eventually dead
+    two_gone() { [ "$(field "$ID" '[.agents[] | select(.problem == "no host")] | length')" = 2 ]; }
+    eventually two_gone
     # shellcheck disable=SC2031
     HOLDS=new mas restart "$ID" all
     [ "$status" -eq 0 ]
