@@ -99,7 +99,7 @@ run_readme() {
     [ "$(cat "$T/attached")" -eq 0 ]
     [[ $output =~ shop\ +default\ .*stopped\ \(crashed\) ]]
     [[ $output =~ fix\ +solo\ .*stopped\ \(crashed\) ]]
-    [ "$(grep -c ' started$' <<<"$output")" -eq 4 ]
+    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 4 ]
     [[ $output == *'everything is in order'* ]]
     [ "$(cd "$CLONE" && "$MAS" list --all -q | wc -l)" -eq 0 ]
     # the installation
