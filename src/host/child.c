@@ -198,6 +198,8 @@ static void finish(struct host *host, int64_t now)
     child->phase = CHILD_NONE;
     child->pid = 0;
     delivery_interrupt(host);
+    if (host->delivery.count > 0 && child->restart_at == -1 && !child->asked && !host->leaving)
+        child->restart_at = now; /* written to while its tree was being cleared */
     terminal_disconnect(&host->terminal);
     terminal_reset(&host->terminal, host->watcher.origin);
     set_title(host);

@@ -232,6 +232,22 @@ S
     is solo .restarts 1
 }
 
+@test "a message starts an agent whose tree is still being cleared" {
+    script agent <<S
+echo run >>'$T/runs'
+(trap '' HUP; exec setsid sleep $MARK) &
+read -r line; echo "\$line" >>'$T/lines'
+S
+    run_agent "sh $T/agent"
+    hosts_there
+    "$MAS" send "$ID" solo one
+    eventually state_is solo exited
+    marked_are 1 # what it left behind has its time to end
+    "$MAS" send "$ID" solo two
+    within 20 eval "[ \"\$(tail -n 1 '$T/lines')\" = two ]"
+    [ "$(wc -l <"$T/runs")" = 2 ]
+}
+
 @test "an agent that never reads blocks nobody: more is queued, the pane and the host answer" {
     script agent <<S
 stty raw -echo
