@@ -75,22 +75,6 @@ static bool make_room(struct door *door)
     return false;
 }
 
-static void accept_all(struct door *door)
-{
-    pid_t peer = 0;
-    int fd;
-
-    while ((fd = sock_accept(door->listener, &peer)) != -1 || errno == EPERM) {
-        if (fd == -1)
-            continue;
-        if (!make_room(door)) {
-            (void)close(fd);
-            continue;
-        }
-        door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
-    }
-}
-
 /* Writes what it is to get. false: it has hung up. */
 static bool write_out(struct client *client)
 {
@@ -159,6 +143,28 @@ static bool read_in(struct host *host, struct client *client)
             return false; /* it has asked, and is to listen now */
         frames_feed(&client->frames, chunk, (size_t)n);
         take_frame(host, client);
+        if (client->kind != CLIENT_NEW)
+            return true;
+    }
+}
+
+/* Takes new connections, and at once what they ask: mostly it is there already. */
+static void accept_all(struct host *host)
+{
+    struct door *door = &host->door;
+    pid_t peer = 0;
+    int fd;
+
+    while ((fd = sock_accept(door->listener, &peer)) != -1 || errno == EPERM) {
+        if (fd == -1)
+            continue;
+        if (!make_room(door)) {
+            (void)close(fd);
+            continue;
+        }
+        door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
+        if (!read_in(host, &door->clients[door->count - 1]))
+            drop(door, door->count - 1);
     }
 }
 
@@ -180,7 +186,7 @@ void door_serve(struct host *host, const struct pollfd *fds, size_t count)
             drop(door, i - 1);
     }
     if (fds[0].revents != 0)
-        accept_all(door);
+        accept_all(host);
 }
 
 void door_flush(struct host *host)
