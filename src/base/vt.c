@@ -1,6 +1,5 @@
 #include "base/vt.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -259,6 +258,11 @@ static void take(struct vt *vt, char c, struct vt_event *control, vt_each *each,
     case DROP:
         break;
     }
+}
+
+bool vt_is_between(const struct vt *vt)
+{
+    return vt->state == GROUND;
 }
 
 void vt_feed(struct vt *vt, const char *bytes, size_t len, vt_each *each, void *arg)

@@ -6,6 +6,7 @@
 #ifndef MAS_BASE_VT_H
 #define MAS_BASE_VT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { VT_PARAMS_MAX = 16, VT_STRING_MAX = 1024 };
@@ -39,6 +40,9 @@ struct vt {
 };
 
 typedef void vt_each(const struct vt_event *event, void *arg);
+
+/* true where the next byte begins something, and is not in the middle of a sequence or a string. */
+bool vt_is_between(const struct vt *vt);
 
 void vt_feed(struct vt *vt, const char *bytes, size_t len, vt_each *each, void *arg);
 

@@ -204,14 +204,34 @@ static void take_event(const struct vt_event *event, void *arg)
     }
 }
 
+/* How many bytes are text alone: what an escape or a bell begins is not. */
+static size_t count_text(const struct watcher *watcher, const char *bytes, size_t len)
+{
+    if (!vt_is_between(&watcher->vt))
+        return 0;
+    const char *escape = memchr(bytes, '\033', len);
+    len = escape != NULL ? (size_t)(escape - bytes) : len;
+    const char *bell = memchr(bytes, '\a', len);
+    return bell != NULL ? (size_t)(bell - bytes) : len;
+}
+
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now)
 {
+    enum { STEP = 16 }; /* bytes of most sequences */
     struct feeding feeding = {.watcher = watcher, .now = now};
+    /* text before this will be forgotten at the end, and need not be looked at */
+    size_t old = len > WATCHER_TEXT_MAX ? len - WATCHER_TEXT_MAX : 0;
 
     watcher->printed = true;
     watcher->last_output = now;
     watcher->looked = false;
-    vt_feed(&watcher->vt, bytes, len, take_event, &feeding);
+    for (size_t at = 0, n; at < len; at += n) {
+        n = at < old ? count_text(watcher, bytes + at, old - at) : 0;
+        if (n > 0)
+            continue;
+        n = at < old ? STEP : len - at;
+        vt_feed(&watcher->vt, bytes + at, n, take_event, &feeding);
+    }
     if (watcher->attention != 0 && now - watcher->attention > watcher->preset->idle_ms)
         watcher->attention = 0; /* it went on by itself */
 }
