@@ -148,24 +148,23 @@ static bool read_in(struct host *host, struct client *client)
     }
 }
 
-/* Takes new connections, and at once what they ask: mostly it is there already. */
-static void accept_all(struct host *host)
+/* Takes a new connection, and at once what it asks: mostly it is there already. The next one is for
+ * the next round, which costs less than to ask whether there is one. */
+static void accept_one(struct host *host)
 {
     struct door *door = &host->door;
     pid_t peer = 0;
-    int fd;
+    int fd = sock_accept(door->listener, &peer);
 
-    while ((fd = sock_accept(door->listener, &peer)) != -1 || errno == EPERM) {
-        if (fd == -1)
-            continue;
-        if (!make_room(door)) {
-            (void)close(fd);
-            continue;
-        }
-        door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
-        if (!read_in(host, &door->clients[door->count - 1]))
-            drop(door, door->count - 1);
+    if (fd == -1)
+        return;
+    if (!make_room(door)) {
+        (void)close(fd);
+        return;
     }
+    door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
+    if (!read_in(host, &door->clients[door->count - 1]))
+        drop(door, door->count - 1);
 }
 
 void door_serve(struct host *host, const struct pollfd *fds, size_t count)
@@ -186,7 +185,7 @@ void door_serve(struct host *host, const struct pollfd *fds, size_t count)
             drop(door, i - 1);
     }
     if (fds[0].revents != 0)
-        accept_all(host);
+        accept_one(host);
 }
 
 void door_flush(struct host *host)
