@@ -196,8 +196,18 @@ static void read_holder(int fd, char *buf, size_t size)
         (void)snprintf(buf, size, "another process");
 }
 
-int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
-              int *ret_fd, struct err *err)
+/* true if the file that is open is the one that has the name. */
+static bool is_named(int dir, const char *name, int fd)
+{
+    struct stat open_one;
+    struct stat named;
+    return fstat(fd, &open_one) == 0 && fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
+}
+
+/* One try. 1: what was locked had been removed meanwhile. */
+static int lock_once(int dir, const char *name, int wait_ms, const char *what, int *ret_fd,
+                     struct err *err)
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     _cleanup_close_ int fd = openat(dir, name, flags);
@@ -216,6 +226,23 @@ int file_lock(int dir, const char *name, int wait_ms, const char *what, const ch
         return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT,
                        "cannot lock %s: %s has it", what, holder);
     }
+    if (!is_named(dir, name, fd))
+        return 1;
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
+              int *ret_fd, struct err *err)
+{
+    int fd = -1;
+    int rc;
+
+    while ((rc = lock_once(dir, name, wait_ms, what, &fd, err)) == 1)
+        ;
+    if (rc == -1)
+        return -1;
     char line[HOLDER_LINE];
     memset(line, ' ', sizeof line);
     int len = snprintf(line, sizeof line, "pid %ld (%.16s)\n", (long)getpid(), who);
@@ -223,7 +250,6 @@ int file_lock(int dir, const char *name, int wait_ms, const char *what, const ch
     if (who[0] != '\0') /* only told, never trusted: */
         (void)!pwrite(fd, line, sizeof line, 0); /* a failure changes nothing */
     *ret_fd = fd;
-    fd = -1;
     return 0;
 }
 

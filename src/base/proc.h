@@ -93,6 +93,8 @@ char **proc_env_values(const char *key);
  * `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER that is all that was ever started from it. The
  * caller frees *ret. */
 size_t proc_descendants(pid_t spare, struct proc_id **ret);
+/* true if it runs the very program that this process runs. */
+bool proc_runs_same_program(pid_t pid);
 /* true if the process is seen to wait in read(2) on its standard input. */
 bool proc_is_reading(pid_t pid);
 /* Name of a process as the kernel has it, "?" where it is gone. */

@@ -21,7 +21,7 @@ enum { ENVIRON_MAX = 4 << 20 };
 /* What /proc/<pid>/stat says; comm may hold anything, so fields count from the last ')'. */
 struct stat_line {
     char comm[20];
-    char state;
+    char state; /* Z: dead; of a program whose other threads go on, R */
     pid_t parent;
     uint64_t start;
 };
@@ -53,6 +53,8 @@ static int read_stat(pid_t pid, struct stat_line *ret)
         p++;
         if (field == 3)
             ret->parent = (pid_t)strtol(p, NULL, 10);
+        if (field == 19 && ret->state == 'Z' && strtol(p, NULL, 10) > 1)
+            ret->state = 'R';
     }
     ret->start = strtoull(p, NULL, 10);
     return 1;
@@ -314,6 +316,17 @@ size_t proc_descendants(pid_t spare, struct proc_id **ret)
     free(kin);
     *ret = ids;
     return found;
+}
+
+bool proc_runs_same_program(pid_t pid)
+{
+    char path[40];
+    struct stat own;
+    struct stat other;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
+    return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
 bool proc_is_reading(pid_t pid)

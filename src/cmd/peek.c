@@ -92,8 +92,13 @@ static void print_screen(const struct roll *roll, size_t i, const struct tmux_sc
         str_addf(&head, " ===%s", dim != NULL ? "\033[0m" : "");
         print_line(&head);
     }
-    if (screen->text != NULL)
-        (void)fputs(screen->text, stdout);
+    for (const char *line = screen->text; line != NULL && *line != '\0';) {
+        _cleanup_str_ struct str shown = STR_INIT;
+        size_t len = strcspn(line, "\n");
+        str_add_visible(&shown, line, len);
+        print_line(&shown);
+        line += len + (line[len] == '\n');
+    }
 }
 
 static int parse_history(const struct call *call, int *ret, struct err *err)

@@ -1,4 +1,5 @@
 #include "cmd/targets.h"
+#include "core/launch.h"
 #include "core/life.h"
 #include "core/workspace.h"
 
@@ -50,6 +51,11 @@ static int run_restart(struct call *call, struct err *err)
         return -1;
     roll_ask(&roll, restart, NULL, 0);
     hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
+    if (launch_env_waits(roll.teams[0].dir)) { /* the team is just coming up */
+        roll_await(&roll, COMING_MS);
+        roll_ask_again(&roll, restart, NULL, 0);
+        hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
+    }
     if (bring_back(call, &roll, err) == -1)
         return -1;
     for (size_t i = 0; i < roll.count; i++) {

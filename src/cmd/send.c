@@ -108,7 +108,12 @@ static int take_sender(const struct call *call, struct sending *sending, struct 
                       team->id);
         return err_hint(err, "this is agent '%s' of session '%s'", agent, session);
     }
-    if (from == NULL && is_agent)
+    if (is_agent && from != NULL && strcmp(from, agent) != 0)
+        return err_set(err, MAS_FAILED,
+                       "cannot send from agent '%s': the rule is that an agent speaks for itself, "
+                       "and this is agent '%s'",
+                       from, agent);
+    if (is_agent)
         from = agent;
     if (from != NULL && team_agent(&team->team, from) == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot send from agent '%s': the team has none", from);

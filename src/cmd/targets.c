@@ -184,11 +184,11 @@ int targets_ask(struct call *call, struct roll *roll, const struct targets_reque
                 struct err *err)
 {
     roll_ask(roll, request->head, request->body, request->body_len);
-    hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
     int rc = targets_await(call, roll, request->what, err);
-    if (rc != 1)
-        return rc;
-    roll_ask_again(roll, request->head, request->body, request->body_len);
+    if (rc == -1)
+        return -1;
+    if (rc == 1)
+        roll_ask_again(roll, request->head, request->body, request->body_len);
     hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
     return 0;
 }

@@ -1,6 +1,8 @@
+#include "base/proc.h"
 #include "base/time.h"
 #include "cmd/targets.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +33,8 @@ static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
     enum host_answer answer = roll->calls[i].answer;
     bool asleep = agent->told && agent->status.state == AGENT_ASLEEP && agent->status.queued == 0;
 
+    if (answer == HOST_BROKEN && !agent->told)
+        return NEVER; /* it is there, and cannot be asked */
     if (answer == HOST_ABSENT || answer == HOST_BROKEN)
         return goal == GOAL_EXIT ? REACHED : NEVER;
     if (!agent->told)
@@ -134,6 +138,22 @@ static int ask(struct call *call, struct roll *roll, enum goal goal, struct err 
     return rc == -1 ? -1 : 0;
 }
 
+/* A host that was killed is gone before its agent: the processes last told have to be, too. false:
+ * not in time. */
+static bool see_gone(const struct roll *roll, int64_t end)
+{
+    bool gone = true;
+
+    for (size_t i = 0; i < roll->count; i++) {
+        const struct agent_status *status = &roll->agents[i].status;
+        struct proc_id id;
+        int64_t left = end < 0 ? INT_MAX : end - time_monotonic_ms();
+        if (roll->agents[i].told && proc_identify(status->pid, &id))
+            gone = proc_wait_gone(&id, 1, left > 0 ? (int)left : 0) == 0 && gone;
+    }
+    return gone;
+}
+
 static int run_wait(struct call *call, struct err *err)
 {
     _cleanup_roll_ struct roll roll = ROLL_INIT;
@@ -164,6 +184,8 @@ static int run_wait(struct call *call, struct err *err)
             return timed_out(&roll, goal, timeout, err);
         (void)hosts_step(roll.calls, roll.count, (int)left, on_reply, &roll);
     }
+    if (verdict == REACHED && goal == GOAL_EXIT && !see_gone(&roll, timeout_ms < 0 ? -1 : end))
+        return timed_out(&roll, goal, timeout, err);
     return verdict == REACHED ? 0 : never(&roll, which, goal, err);
 }
 

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"
+#include "core/hosts.h"
 #include "core/life.h"
 #include "core/survey.h"
 #include "core/workspace.h"
@@ -199,9 +200,9 @@ static bool is_held(int run, const char *name)
 {
     const char *dot = strrchr(name, '.');
 
-    if (dot == NULL || strcmp(dot, ".sock") != 0)
+    if (dot == NULL || strcmp(dot, HOSTS_SOCKET) != 0)
         return file_is_locked(run, name);
-    _cleanup_free_ char *lock = mem_printf("%.*s.lock", (int)(dot - name), name);
+    _cleanup_free_ char *lock = mem_printf("%.*s" HOSTS_LOCK, (int)(dot - name), name);
     return file_is_locked(run, lock);
 }
 

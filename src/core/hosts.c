@@ -20,9 +20,8 @@ enum {
     RETRY_MS = 10, /* for a place in the queue of a host, which no event tells of */
 };
 
-char **hosts_list(int run)
+char **hosts_list(int run, const char *ending)
 {
-    static const char ending[] = ".sock";
     struct err ignored = ERR_INIT;
     char **names = NULL;
     size_t kept = 0;
@@ -83,13 +82,13 @@ static void push(struct host_call *call)
 
 static void try_connect(struct host_call *call)
 {
-    char name[TEAM_WORD_MAX + sizeof ".sock"];
+    char name[TEAM_WORD_MAX + sizeof HOSTS_SOCKET];
     call->fd = -1;
     if (call->run == -1) {
         done(call, HOST_ABSENT);
         return;
     }
-    (void)snprintf(name, sizeof name, "%s.sock", call->agent);
+    (void)snprintf(name, sizeof name, "%s" HOSTS_SOCKET, call->agent);
     call->fd = sock_connect(call->run, name);
     if (call->fd != -1) {
         push(call);

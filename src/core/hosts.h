@@ -47,10 +47,13 @@ struct host_call {
 /* One frame has come: true if the call is done, false if more are to come. */
 typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void *arg);
 
-/* The agents whose hosts have a socket in run/, alive or not; NULL: none. Released with
- * strv_free().
- */
-char **hosts_list(int run);
+/* What a host has in run/, behind its agent's id. */
+#define HOSTS_SOCKET ".sock"
+#define HOSTS_LOCK ".lock"
+
+/* The agents whose hosts have such a file in run/, alive or not; NULL: none. Released with
+ * strv_free(). */
+char **hosts_list(int run, const char *ending);
 
 /* Connects and sends the request as far as that does not block. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,

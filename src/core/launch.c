@@ -178,6 +178,12 @@ int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct
     return 0;
 }
 
+bool launch_env_waits(int dir)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    return run != -1 && faccessat(run, ENV_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void launch_drop_env(int dir)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);

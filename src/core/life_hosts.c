@@ -16,31 +16,6 @@ enum {
     GONE_MS = 2000, /* what a host that ends by itself may take longer than its agent */
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text);
-    return len >= strlen(end) && strcmp(text + len - strlen(end), end) == 0;
-}
-
-/* The names in run/ that end so; NULL where there are none. */
-static char **list_run(int run, const char *ending)
-{
-    char **names = NULL;
-    struct err ignored = ERR_INIT;
-    size_t kept = 0;
-
-    if (run == -1 || path_list(run, &names, &ignored) == -1 || names == NULL)
-        return NULL;
-    for (size_t i = 0; names[i] != NULL; i++) {
-        if (ends_with(names[i], ending))
-            names[kept++] = names[i];
-        else
-            free(names[i]);
-    }
-    names[kept] = NULL;
-    return names;
-}
-
 /* How an agent's tree has ended. */
 static bool on_end(struct host_call *call, const struct frame *reply, void *arg)
 {
@@ -63,7 +38,7 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
 {
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
-    _cleanup_strv_ char **names = hosts_list(run);
+    _cleanup_strv_ char **names = hosts_list(run, HOSTS_SOCKET);
     _cleanup_str_ struct str head = STR_INIT;
     int hangup = config_ms(life->config, SETTING_HANGUP);
     int terminate = config_ms(life->config, SETTING_TERMINATE);
@@ -89,13 +64,15 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
 
 void life_clean_run(int dir)
 {
-    static const char *const endings[] = {".sock", ".lock"};
+    static const char *const endings[] = {HOSTS_SOCKET, HOSTS_LOCK};
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
 
     for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
-        _cleanup_strv_ char **names = list_run(run, endings[i]);
-        for (char **name = names; name != NULL && *name != NULL; name++)
-            (void)unlinkat(run, *name, 0);
+        _cleanup_strv_ char **names = hosts_list(run, endings[i]);
+        for (char **agent = names; agent != NULL && *agent != NULL; agent++) {
+            _cleanup_free_ char *name = mem_printf("%s%s", *agent, endings[i]);
+            (void)unlinkat(run, name, 0);
+        }
     }
 }
 
@@ -105,18 +82,19 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
     int64_t end = time_monotonic_ms() + GONE_MS + config_ms(life->config, SETTING_HANGUP) +
                   config_ms(life->config, SETTING_TERMINATE);
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    _cleanup_strv_ char **names = list_run(run, ".lock");
+    _cleanup_strv_ char **names = hosts_list(run, HOSTS_LOCK);
 
-    for (char **name = names; name != NULL && *name != NULL; name++) {
+    for (char **agent = names; agent != NULL && *agent != NULL; agent++) {
+        _cleanup_free_ char *name = mem_printf("%s%s", *agent, HOSTS_LOCK);
         struct err why = ERR_INIT;
         _cleanup_close_ int lock = -1;
         int64_t left = end - time_monotonic_ms();
-        if (file_lock(run, *name, left > 0 ? (int)left : LOCK_TRY, "it", "", &lock, &why) == 0 ||
+        if (file_lock(run, name, left > 0 ? (int)left : LOCK_TRY, "it", "", &lock, &why) == 0 ||
             (why.code != MAS_CONFLICT && why.code != MAS_TIMEOUT))
             continue;
         (void)err_set(err, MAS_CONFLICT,
-                      "cannot %s session '%s': the host of its agent '%.*s' still lives", what, id,
-                      (int)(strlen(*name) - strlen(".lock")), *name);
+                      "cannot %s session '%s': the host of its agent '%s' still lives", what, id,
+                      *agent);
         return err_hint(err, "end it with: mas stop %s", id);
     }
     return 0;

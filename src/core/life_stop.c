@@ -143,8 +143,10 @@ static int stop_held(const struct life *life, int dir, struct session *session,
     end->was = live == NULL && session->status != STATUS_ACTIVE;
     if (end->was) { /* but perhaps by a stop that was killed half way */
         int rc = end_rest(life, session->id, hangup_ms(life), end, err);
-        if (rc == 0)
+        if (rc == 0) {
+            launch_drop_env(dir);
             life_clean_run(dir);
+        }
         tmux_sessions_free(live, live != NULL);
         return rc;
     }

@@ -147,7 +147,7 @@ const char *roll_problem(const struct roll *roll, size_t i)
 /* true if a host listens there, or if that cannot be told. */
 static bool listens(const struct host_call *call)
 {
-    _cleanup_free_ char *name = mem_printf("%s.sock", call->agent);
+    _cleanup_free_ char *name = mem_printf("%s" HOSTS_SOCKET, call->agent);
     _cleanup_close_ int fd = sock_connect(call->run, name);
     return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
 }

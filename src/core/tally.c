@@ -19,7 +19,7 @@ void tallies_ask(struct tallies *tallies, int dir, size_t place)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     _cleanup_str_ struct str head = STR_INIT;
-    char **names = hosts_list(run);
+    char **names = hosts_list(run, HOSTS_SOCKET);
     size_t first = tallies->count;
 
     if (names == NULL)

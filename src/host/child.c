@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@ enum {
     STEADY_MS = 60000, /* a run so long forgives the failures before it */
     AT_ONCE_MS = 5000, /* an end so soon is told with its last lines */
     RESTART_MAX_MS = 60000,
+    PANE_ROOM = 1024, /* for what is said of an end */
 };
 
 struct keeper_times child_times(const struct host *host)
@@ -53,7 +55,9 @@ static void fail_start(struct host *host, const char *why)
     terminal_disconnect(&host->terminal);
     terminal_print(&host->terminal, words);
     delivery_fail(host, why);
+    child->again = false;
     request_started(host, why);
+    request_ended(host);
 }
 
 /* The pane's title, until the agent sets its own. */
@@ -78,7 +82,7 @@ void child_start(struct host *host, int64_t now)
     child->again = false;
     child->restarts += child->rest != AGENT_ASLEEP;
     _cleanup_free_ char *program =
-        path_find_program(host->argv[0], start_variable(host->env, "PATH"), AT_FDCWD);
+        path_find_program(host->argv[0], env_get(host->env, "PATH"), AT_FDCWD);
     if (program == NULL) {
         _cleanup_free_ char *why = mem_printf("there is no program '%s'", host->argv[0]);
         fail_start(host, why);
@@ -98,6 +102,8 @@ void child_start(struct host *host, int64_t now)
     child->pid = 0;
     child->started = now;
     child->asked = false;
+    child->ended = false;
+    child->cleared = false;
     child->delivered = false;
     child->note[0] = '\0';
 }
@@ -161,6 +167,7 @@ static void take_end(struct host *host, int status, int64_t now)
     char how[96];
 
     child->phase = CHILD_ENDS;
+    child->ended = true;
     child->pid = 0;
     child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -224,7 +231,8 @@ void child_news(struct host *host, int64_t now)
             return;
         case KEEPER_RUNS:
             child->pid = report.pid;
-            request_started(host, NULL);
+            if (child->phase == CHILD_RUNS) /* and is not to end at once */
+                request_started(host, NULL);
             break;
         case KEEPER_FAILED:
             fail_start(host, strerror(report.status));
@@ -235,6 +243,7 @@ void child_news(struct host *host, int64_t now)
             break;
         case KEEPER_CLEAR:
             child->clear = report;
+            child->cleared = true;
             break;
         case KEEPER_GONE:
         default:
@@ -250,11 +259,13 @@ static void tick_gone(struct host *host, int64_t now)
     enum { KILLED = SIGKILL }; /* a wait status: ended by this signal */
     struct child *child = &host->child;
 
-    if (child->pid != 0) { /* it was killed, and what it kept is ours now */
+    if (!child->cleared) { /* it was killed, and what it kept is ours now */
         keeper_sweep();
-        take_end(host, KILLED, now);
+        child->cleared = true;
     }
-    if (!host_drain(host))
+    if (!child->ended)
+        take_end(host, KILLED, now);
+    if (!host_drain(host) || !terminal_has_room_for(&host->terminal.to_pane, PANE_ROOM))
         return;
     child->gone = false;
     finish(host, now);

@@ -2,6 +2,7 @@
 
 #include "base/sock.h"
 #include "base/str.h"
+#include "core/hosts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { READ_CHUNK = 64 * 1024 };
 int door_open(struct host *host, struct err *err)
 {
     char name[TEAM_WORD_MAX + 8];
-    (void)snprintf(name, sizeof name, "%s.sock", host->agent->id);
+    (void)snprintf(name, sizeof name, "%s" HOSTS_SOCKET, host->agent->id);
     host->door.listener = sock_listen(host->run, name, err);
     return host->door.listener == -1 ? -1 : 0;
 }
@@ -62,13 +63,13 @@ void door_answer(struct client *client, const struct str *head)
     frame_add(&client->out, head, NULL, 0);
 }
 
-/* Makes room for one more by turning away the one that has waited longest without asking. */
+/* Makes room for one more by turning away one that does not ask, or does not read. */
 static bool make_room(struct door *door)
 {
     if (door->count < DOOR_CLIENTS_MAX)
         return true;
     for (size_t i = 0; i < door->count; i++)
-        if (door->clients[i].kind == CLIENT_NEW) {
+        if (door->clients[i].kind == CLIENT_NEW || door->clients[i].out.len > 0) {
             drop(door, i);
             return true;
         }

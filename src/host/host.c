@@ -190,8 +190,6 @@ static void take_keys(struct host *host, int64_t now)
     size_t before = keys->end;
     size_t len = terminal_read_pane(&host->terminal);
 
-    if (host->terminal.gone)
-        leave(host, child_times(host));
     if (len == 0)
         return;
     bool enter = memchr(keys->data + before, '\r', len) != NULL;
@@ -259,6 +257,10 @@ static int run_loop(struct host *host, struct err *err)
     for (;;) {
         int64_t now = time_monotonic_ms();
         int64_t next = settle(host, now);
+        if (host->terminal.gone && !host->leaving) {
+            leave(host, child_times(host));
+            continue;
+        }
         if (host->leaving && host->child.phase == CHILD_NONE)
             return 0;
         size_t count = fill_poll(host, fds, now);
@@ -300,10 +302,10 @@ static int take_over_signals(struct host *host, struct err *err)
 static int open_log(struct host *host, struct err *err)
 {
     char name[TEAM_WORD_MAX + 16];
-    int logs = path_open_dir(host->dir, WORKSPACE_LOGS);
 
+    host->logs = path_open_dir(host->dir, WORKSPACE_LOGS);
     (void)snprintf(name, sizeof name, "agent-%s.log", host->agent->id);
-    return log_open(&host->log, logs, name, config_log_limits(&host->config), true, err);
+    return log_open(&host->log, host->logs, name, config_log_limits(&host->config), true, err);
 }
 
 /* What can be done only once the team stands. */
@@ -332,7 +334,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
 
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
-    host->dir = host->run = host->lock = host->signals = host->door.listener = -1;
+    host->dir = host->run = host->logs = host->lock = host->signals = host->door.listener = -1;
     host->terminal.master = host->terminal.slave = host->child.keeper.fd = -1;
     host->child.restart_at = -1;
     host->child.exit_code = -1;
@@ -342,9 +344,12 @@ int host_run(const char *id, const char *agent_id, struct err *err)
         rc = begin(host, err);
     if (rc == 0)
         rc = run_loop(host, err);
+    if (host->agent != NULL)
+        delivery_fail(host, "its host has ended");
     door_close(host);
     terminal_close(&host->terminal);
     log_close(&host->log);
+    fd_closep(&host->logs);
     watcher_free(&host->watcher);
     delivery_free(&host->delivery);
     fd_closep(&host->signals);

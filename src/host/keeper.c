@@ -23,6 +23,7 @@ enum {
     KILL_STEP_MS =
         100, /* between one round of SIGKILL and the next, for what was forked meanwhile */
     KILL_ROUNDS = 50,
+    KILL_LOOKS = 20, /* in each round */
 };
 
 /* What the host asks. */
@@ -39,6 +40,7 @@ struct keep {
     int host; /* -1: it is gone */
     int signals;
     pid_t agent; /* 0: it has ended */
+    struct keeper_times times; /* for an end that nobody gave others for */
     struct order order;
     enum step step;
     int rounds;
@@ -100,7 +102,10 @@ static void enter(struct keep *keep, enum step step)
         break;
     case STEP_KILL:
         wait_ms = KILL_STEP_MS;
-        count = signal_tree(keep, SIGKILL, keep->rounds < KILL_ROUNDS);
+        count = signal_tree(keep, SIGKILL, keep->rounds == 0);
+        /* what forks and goes at once is caught only by looking again at once */
+        for (int i = 0; i < KILL_LOOKS && signal_tree(keep, SIGKILL, false) > 0; i++)
+            ;
         keep->report.killed += keep->rounds++ == 0 ? (int)count : 0;
         break;
     case STEP_NONE:
@@ -134,6 +139,21 @@ static bool reap(struct keep *keep)
     return left > 0;
 }
 
+/* An end that is under way can be hastened, never put off. */
+static struct keeper_times shorter(struct keep *keep, struct keeper_times times)
+{
+    const struct keeper_times *old = &keep->order.times;
+    int wait_ms = keep->step == STEP_HANGUP ? times.hangup_ms : times.terminate_ms;
+    int64_t deadline = time_monotonic_ms() + wait_ms;
+
+    if (keep->step < STEP_KILL && deadline < keep->deadline)
+        keep->deadline = deadline;
+    return (struct keeper_times){
+        .hangup_ms = times.hangup_ms < old->hangup_ms ? times.hangup_ms : old->hangup_ms,
+        .terminate_ms =
+            times.terminate_ms < old->terminate_ms ? times.terminate_ms : old->terminate_ms};
+}
+
 static void take_order(struct keep *keep)
 {
     struct order order;
@@ -141,13 +161,14 @@ static void take_order(struct keep *keep)
 
     if (n == -1 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (n == (ssize_t)sizeof order) {
-        keep->order = order;
-    } else {
-        close(keep->host); /* the host is gone */
+    if (n != (ssize_t)sizeof order) { /* the host is gone */
+        close(keep->host);
         keep->host = -1;
+        order = (struct order){.times = keep->times, .spare = keep->order.spare};
     }
-    if (keep->step < STEP_KILL)
+    keep->order.spare = order.spare;
+    keep->order.times = keep->step == STEP_NONE ? order.times : shorter(keep, order.times);
+    if (keep->step == STEP_NONE)
         enter(keep, STEP_HANGUP);
 }
 
@@ -172,7 +193,7 @@ __attribute__((noreturn)) static void keep_on(struct keep *keep)
             take_signal(keep);
         if (n > 0 && fds[1].revents != 0)
             take_order(keep);
-        if (n != 0 || keep->step == STEP_NONE)
+        if (n == -1 || keep->step == STEP_NONE || time_monotonic_ms() < keep->deadline)
             continue;
         if (keep->step == STEP_KILL && keep->rounds > KILL_ROUNDS)
             break; /* what cannot be killed is not ours to kill */
@@ -187,7 +208,7 @@ __attribute__((noreturn)) static void keep_on(struct keep *keep)
 __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *spec, int host,
                                                     int slave)
 {
-    struct keep keep = {.host = host, .order = {.times = spec->times}};
+    struct keep keep = {.host = host, .times = spec->times, .order = {.times = spec->times}};
     sigset_t mask;
 
     (void)prctl(PR_SET_NAME, "mas-keeper");

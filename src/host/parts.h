@@ -43,6 +43,8 @@ struct child {
     struct keeper keeper;
     pid_t pid; /* of the agent, 0: none, or not told yet */
     int64_t started;
+    bool ended; /* this run of the agent has, and that was taken in */
+    bool cleared; /* so has its tree */
     bool gone; /* the keeper has ended, the pane has not taken all output */
     bool asked; /* mas itself ends it */
     bool again; /* start a new one as soon as this one's tree is clear */
@@ -116,7 +118,7 @@ struct host {
     struct team team;
     const struct agent *agent; /* of the team */
     const struct preset *preset; /* of the config */
-    int dir, run, lock;
+    int dir, run, logs, lock;
     char **env, **argv;
     char pane[24];
     pid_t pid;
@@ -139,8 +141,6 @@ struct host {
 int start_prepare(struct host *host, const char *id, const char *agent_id, struct err *err);
 /* Releases all that and what is in run/. */
 void start_release(struct host *host);
-/* A variable of an environment, or NULL. */
-const char *start_variable(char *const *env, const char *key);
 
 /* ---- host.c */
 /* Takes what the agent has printed by now. false: the pane has no room for the rest. */

@@ -113,7 +113,8 @@ static void do_send(struct host *host, struct client *client, const struct frame
         door_refuse(client, &err);
         return;
     }
-    bool typed = host->delivery.count == 0 || host->delivery.phase == DELIVERY_SETTLE;
+    bool typed = host->delivery.count == 0 ||
+                 (host->delivery.count == 1 && host->delivery.phase >= DELIVERY_SETTLE);
     answer_send(host, client, typed, wait);
 }
 
@@ -136,9 +137,12 @@ static int ask_ms(const struct frame *frame, const char *key, int fallback)
     return ms < 0 || ms > MOST_MS ? fallback : (int)ms;
 }
 
-/* true if the process is of this host's agent: it stops the team that it is in. */
+/* true if the process is a mas of this host's agent: it stops the team that it is in. Nothing else
+ * is spared. */
 static bool is_inside(pid_t pid)
 {
+    if (!proc_runs_same_program(pid))
+        return false;
     struct proc_id *ids = NULL;
     size_t count = proc_descendants(0, &ids);
     bool found = false;

@@ -4,6 +4,8 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "core/env.h"
+#include "core/hosts.h"
 #include "core/launch.h"
 #include "core/workspace.h"
 
@@ -13,44 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOCK_HOST_MS = 5000 }; /* for the host before, which is about to go */
-
-/* These say something about the terminal that the agent is in, not about who started it. */
-static bool belongs_to_pane(const char *entry)
-{
-    static const char *const names[] = {
-        "TERM=", "TMUX=",         "TMUX_PANE=", "COLUMNS=",       "LINES=", "PWD=",
-        "MAS_",  "SESSION_NAME=", "UNIT_DIR=",  "WORKFLOWS_DIR=", "OLDPWD="};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_starts(entry, names[i]))
-            return true;
-    return false;
-}
-
-/* Replaces or adds one variable of a NULL-terminated environment. */
-static void set_variable(char ***env, const char *key, const char *value)
-{
-    _cleanup_free_ char *entry = mem_printf("%s=%s", key, value);
-    size_t len = strlen(key) + 1;
-
-    for (char **e = *env; e != NULL && *e != NULL; e++) {
-        if (strncmp(*e, entry, len) != 0)
-            continue;
-        free(*e);
-        *e = mem_dup(entry);
-        return;
-    }
-    strv_push(env, entry);
-}
-
-const char *start_variable(char *const *env, const char *key)
-{
-    size_t len = strlen(key);
-    for (; env != NULL && *env != NULL; env++)
-        if (strncmp(*env, key, len) == 0 && (*env)[len] == '=')
-            return *env + len + 1;
-    return NULL;
-}
+enum { LOCK_MARGIN_MS = 1000 };
 
 /* The caller's variables, over them the pane's own. */
 static char **merge(char *const *callers)
@@ -58,10 +23,10 @@ static char **merge(char *const *callers)
     char **env = NULL;
 
     for (char *const *e = callers; e != NULL && *e != NULL; e++)
-        if (!belongs_to_pane(*e))
+        if (!env_belongs_to_pane(*e))
             strv_push(&env, *e);
     for (char **e = environ; *e != NULL; e++)
-        if (callers == NULL || belongs_to_pane(*e))
+        if (callers == NULL || env_belongs_to_pane(*e))
             strv_push(&env, *e);
     return env;
 }
@@ -69,7 +34,7 @@ static char **merge(char *const *callers)
 /* `mas` can be called from inside by name, also when it was started by path. */
 static void put_on_path(char ***env)
 {
-    const char *path = start_variable(*env, "PATH");
+    const char *path = env_get(*env, "PATH");
     _cleanup_free_ char *dir = path_exe_dir();
     _cleanup_free_ char *exe = path_exe();
     _cleanup_free_ char *found = path_find_program("mas", path, AT_FDCWD);
@@ -78,7 +43,7 @@ static void put_on_path(char ***env)
     if (dir == NULL || (real != NULL && exe != NULL && strcmp(real, exe) == 0))
         return;
     _cleanup_free_ char *longer = mem_printf("%s:%s", dir, path != NULL ? path : "/usr/bin:/bin");
-    set_variable(env, "PATH", longer);
+    env_put(env, "PATH", longer);
 }
 
 static int load(struct host *host, const char *id, const char *agent_id, struct err *err)
@@ -108,12 +73,16 @@ static int take_place(struct host *host, struct err *err)
 {
     const char *id = host->agent->id;
     _cleanup_free_ char *what = mem_printf("agent '%s'", id);
-    _cleanup_free_ char *name = mem_printf("%s.lock", id);
+    _cleanup_free_ char *name = mem_printf("%s" HOSTS_LOCK, id);
+
+    /* the host before may be about to go, with its agent */
+    struct keeper_times times = child_times(host);
+    int wait_ms = times.hangup_ms + times.terminate_ms + LOCK_MARGIN_MS;
 
     host->run = path_open_dir(host->dir, WORKSPACE_RUN);
     if (host->run == -1)
         return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
-    if (file_lock(host->run, name, LOCK_HOST_MS, what, "host", &host->lock, err) == -1)
+    if (file_lock(host->run, name, wait_ms, what, "host", &host->lock, err) == -1)
         return -1;
     return door_open(host, err);
 }
@@ -129,10 +98,10 @@ static int take_environment(struct host *host, bool *ret_prompts, struct err *er
     host->env = merge(callers);
     session_env(&host->root, &host->session, &own);
     for (size_t i = 0; i < own.count; i++)
-        set_variable(&host->env, own.pairs[i].key, own.pairs[i].value);
+        env_put(&host->env, own.pairs[i].key, own.pairs[i].value);
     kv_free(&own);
-    set_variable(&host->env, "MAS_AGENT_ID", host->agent->id);
-    set_variable(&host->env, "MAS_AGENT_ROLE", host->agent->role);
+    env_put(&host->env, "MAS_AGENT_ID", host->agent->id);
+    env_put(&host->env, "MAS_AGENT_ROLE", host->agent->role);
     return 0;
 }
 
@@ -145,7 +114,7 @@ static int enter_unit(struct host *host, struct err *err)
 
     if (unit == -1 || fchdir(unit) == -1)
         return err_errno(err, "cannot enter '%s'", path);
-    set_variable(&host->env, "PWD", path);
+    env_put(&host->env, "PWD", path);
     return 0;
 }
 
@@ -155,11 +124,11 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
 
     if (load(host, id, agent_id, err) == -1 || take_place(host, err) == -1 ||
         take_environment(host, &prompts, err) == -1 || enter_unit(host, err) == -1 ||
-        launch_command(&host->config, &host->team, host->agent, start_variable(host->env, "SHELL"),
+        launch_command(&host->config, &host->team, host->agent, env_get(host->env, "SHELL"),
                        &host->argv, &host->preset, err) == -1)
         return -1;
     for (size_t i = 0; i < host->preset->env.count; i++)
-        set_variable(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
+        env_put(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
     put_on_path(&host->env); /* behind the preset's variables, which may set PATH */
     if (prompts && host->agent->prompt[0] != '\0')
         (void)delivery_add(host, host->agent->prompt, strlen(host->agent->prompt), true, "-");
@@ -169,8 +138,8 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
 void start_release(struct host *host)
 {
     if (host->run != -1 && host->agent != NULL && host->lock != -1) {
-        _cleanup_free_ char *sock = mem_printf("%s.sock", host->agent->id);
-        _cleanup_free_ char *lock = mem_printf("%s.lock", host->agent->id);
+        _cleanup_free_ char *sock = mem_printf("%s" HOSTS_SOCKET, host->agent->id);
+        _cleanup_free_ char *lock = mem_printf("%s" HOSTS_LOCK, host->agent->id);
         (void)unlinkat(host->run, sock, 0);
         (void)unlinkat(host->run, lock, 0);
     }

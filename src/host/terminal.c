@@ -77,6 +77,11 @@ bool terminal_has_room(const struct terminal_buffer *buffer)
     return buffer->end < TERMINAL_BUFFER;
 }
 
+bool terminal_has_room_for(const struct terminal_buffer *buffer, size_t len)
+{
+    return buffer->end + len <= TERMINAL_BUFFER;
+}
+
 bool terminal_is_empty(const struct terminal_buffer *buffer)
 {
     return buffer->start == buffer->end;
@@ -167,7 +172,7 @@ static void add(struct terminal *terminal, const char *text)
     struct terminal_buffer *buffer = &terminal->to_pane;
     size_t len = strlen(text);
 
-    if (buffer->end + len <= TERMINAL_BUFFER) {
+    if (terminal_has_room_for(buffer, len)) {
         memcpy(buffer->data + buffer->end, text, len);
         buffer->end += len;
     }

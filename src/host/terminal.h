@@ -66,6 +66,7 @@ size_t terminal_type(struct terminal *terminal, const char *bytes, size_t len);
 
 /* true while the buffer has room / holds something. */
 bool terminal_has_room(const struct terminal_buffer *buffer);
+bool terminal_has_room_for(const struct terminal_buffer *buffer, size_t len);
 bool terminal_is_empty(const struct terminal_buffer *buffer);
 
 #endif
