@@ -194,7 +194,7 @@ static void take_keys(struct host *host, int64_t now)
         return;
     bool enter = memchr(keys->data + before, '\r', len) != NULL;
     if (host->child.phase == CHILD_RUNS) {
-        watcher_keys(&host->watcher, enter, now);
+        watcher_keys(&host->watcher, keys->data + before, len, now);
         return;
     }
     bool wanted = enter || host->child.rest == AGENT_ASLEEP;
@@ -238,8 +238,11 @@ static int64_t settle(struct host *host, int64_t now)
     int64_t next = child_tick(host, now);
 
     if (host->child.phase == CHILD_RUNS && !host->watcher.ready && !host->watcher.printed &&
-        host->child.pid != 0 && proc_is_reading(host->child.pid))
-        watcher_reads(&host->watcher); /* a program may have nothing to say before it reads */
+        host->child.pid != 0 && proc_is_reading(host->child.pid)) {
+        (void)host_drain(host); /* it may have asked something before it read */
+        if (!host->watcher.printed)
+            watcher_reads(&host->watcher); /* a program may have nothing to say before it reads */
+    }
     if (host->child.phase == CHILD_RUNS)
         next = sooner(next, watcher_tick(&host->watcher, now));
     next = sooner(next, delivery_run(host, now));

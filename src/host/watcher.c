@@ -59,8 +59,10 @@ static void add_text(struct watcher *watcher, const char *bytes, size_t len)
     }
     if (watcher->text_len + len >= WATCHER_TEXT_MAX) { /* half of it goes, not a byte each time */
         size_t keep = WATCHER_TEXT_MAX - 1 - WATCHER_TEXT_MAX / 2;
-        memmove(watcher->text, watcher->text + watcher->text_len - keep, keep);
+        size_t gone = watcher->text_len - keep;
+        memmove(watcher->text, watcher->text + gone, keep);
         watcher->text_len = keep;
+        watcher->answered = watcher->answered > gone ? watcher->answered - gone : 0;
     }
     memcpy(watcher->text + watcher->text_len, bytes, len);
     watcher->text_len += len;
@@ -149,6 +151,7 @@ static void take_csi(struct watcher *watcher, const struct vt_event *event)
 {
     enum { ORIGIN = 6, BRACKETED_PASTE = 2004 };
     static const char line_breaks[] = "ABEFHJdf"; /* they leave the line */
+    static const char gaps[] = "CG`"; /* they go to another column of it */
 
     if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
         for (size_t i = 0; i < event->param_count; i++) {
@@ -161,7 +164,7 @@ static void take_csi(struct watcher *watcher, const struct vt_event *event)
         }
     } else if (event->prefix == 0 && strchr(line_breaks, event->final) != NULL) {
         end_line(watcher);
-    } else if (event->prefix == 0 && event->final == 'C') {
+    } else if (event->prefix == 0 && strchr(gaps, event->final) != NULL) {
         add_text(watcher, " ", 1);
     }
 }
@@ -215,6 +218,14 @@ static size_t count_text(const struct watcher *watcher, const char *bytes, size_
     return bell != NULL ? (size_t)(bell - bytes) : len;
 }
 
+/* Whatever it asked is answered. */
+static void drop_question(struct watcher *watcher)
+{
+    watcher->attention = 0;
+    watcher->asks = false;
+    watcher->answered = watcher->text_len;
+}
+
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now)
 {
     enum { STEP = 16 }; /* bytes of most sequences */
@@ -222,6 +233,10 @@ void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int6
     /* text before this will be forgotten at the end, and need not be looked at */
     size_t old = len > WATCHER_TEXT_MAX ? len - WATCHER_TEXT_MAX : 0;
 
+    if (watcher->asks && watcher->looked)
+        watcher->attention = now; /* after silence: a clock beside the question, say */
+    else if (watcher->attention != 0 && now - watcher->attention > watcher->preset->idle_ms)
+        drop_question(watcher); /* it went on by itself */
     watcher->printed = true;
     watcher->last_output = now;
     watcher->looked = false;
@@ -232,28 +247,53 @@ void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int6
         n = at < old ? STEP : len - at;
         vt_feed(&watcher->vt, bytes + at, n, take_event, &feeding);
     }
-    if (watcher->attention != 0 && now - watcher->attention > watcher->preset->idle_ms)
-        watcher->attention = 0; /* it went on by itself */
 }
 
-void watcher_keys(struct watcher *watcher, bool enter, int64_t now)
+void watcher_keys(struct watcher *watcher, const char *keys, size_t len, int64_t now)
 {
+    bool enter = memchr(keys, '\r', len) != NULL;
+
     watcher->last_input = now;
     if (enter && watcher->claim != CLAIM_WORKING)
         watcher->claim = CLAIM_NONE; /* it has something to do, unless it says otherwise */
-    watcher->attention = 0;
+    if (len > 1 && keys[0] == '\033' && !enter)
+        return; /* a cursor key, the mouse, what the terminal itself says: no answer */
+    drop_question(watcher);
     watcher->notice[0] = '\0';
 }
 
 void watcher_task(struct watcher *watcher, int64_t now)
 {
     watcher->last_task = now;
-    watcher->attention = 0;
+    drop_question(watcher);
     watcher->notice[0] = '\0';
     watcher->looked = true; /* what it showed before is answered */
     if (watcher->claim != CLAIM_WORKING)
         watcher->claim = CLAIM_NONE;
     watcher->state = AGENT_WORKING;
+}
+
+static bool text_asks(const struct watcher *watcher)
+{
+    return matches(watcher, PATTERN_WAITING, watcher->text + watcher->answered);
+}
+
+bool watcher_asks(const struct watcher *watcher)
+{
+    return watcher->claim == CLAIM_WAITING || text_asks(watcher);
+}
+
+/* Once it is silent for a moment. */
+static void look(struct watcher *watcher, int64_t now)
+{
+    bool asks = text_asks(watcher);
+
+    if (asks && watcher->attention == 0)
+        watcher->attention = now;
+    if (!asks && watcher->asks)
+        watcher->attention = 0;
+    watcher->asks = asks;
+    watcher->looked = true;
 }
 
 static int64_t newest(int64_t a, int64_t b)
@@ -293,21 +333,22 @@ static int64_t tick_state(struct watcher *watcher, int64_t now)
                                             [CLAIM_IDLE] = AGENT_IDLE,
                                             [CLAIM_WAITING] = AGENT_WAITING};
     int64_t last = newest(watcher->last_output, watcher->last_task);
-    int64_t look = last + (LOOK_MS < watcher->preset->idle_ms ? LOOK_MS : watcher->preset->idle_ms);
+    int64_t quiet =
+        last + (LOOK_MS < watcher->preset->idle_ms ? LOOK_MS : watcher->preset->idle_ms);
     int64_t idle = last + watcher->preset->idle_ms;
 
-    if (now < look) {
-        if (watcher->claim != CLAIM_NONE)
+    if (now < quiet) {
+        if (watcher->asks)
+            watcher->state = AGENT_WAITING;
+        else if (watcher->claim != CLAIM_NONE)
             watcher->state = said[watcher->claim];
         else if (watcher->last_output > 0 && watcher->state != AGENT_WORKING &&
                  watcher->attention == 0)
             watcher->state = AGENT_WORKING;
-        return look;
+        return quiet;
     }
-    if (!watcher->looked && watcher->attention == 0 &&
-        matches(watcher, PATTERN_WAITING, watcher->text))
-        watcher->attention = now;
-    watcher->looked = true;
+    if (!watcher->looked)
+        look(watcher, now);
     if (watcher->attention != 0)
         watcher->state = AGENT_WAITING;
     else if (watcher->claim != CLAIM_NONE)

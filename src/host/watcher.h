@@ -37,8 +37,10 @@ struct watcher {
     int64_t started, last_output, last_input, last_task; /* monotonic ms; 0: never */
     int64_t attention; /* when it rang; 0: it did not, or was heard */
     bool looked; /* the text was matched since the last output */
+    bool asks; /* by its text, when that was matched */
     char text[WATCHER_TEXT_MAX]; /* printable, lines ended by \n */
     size_t text_len;
+    size_t answered; /* so much of the text asks nothing any more */
     char title[AGENT_TITLE_MAX];
     char notice[AGENT_TITLE_MAX]; /* of a notification */
     struct pattern {
@@ -55,9 +57,13 @@ void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int6
 /* It was seen to read, which says that it is ready where no pattern is to. */
 void watcher_reads(struct watcher *watcher);
 /* Somebody pressed keys in the pane, Enter among them or not. */
-void watcher_keys(struct watcher *watcher, bool enter, int64_t now);
+void watcher_keys(struct watcher *watcher, const char *keys, size_t len, int64_t now);
 /* A message was handed to it. */
 void watcher_task(struct watcher *watcher, int64_t now);
+
+/* Its text or title asks a question just now, where an Enter would be an answer. A bell is no
+ * question: many ring when they are done. */
+bool watcher_asks(const struct watcher *watcher);
 
 /* Draws the conclusions of time. Returns when to call again, monotonic ms; -1: not before something
  * happens. */

@@ -164,6 +164,39 @@ S
     eventually state_is solo idle
 }
 
+@test "words of a question that are put in columns are one line" {
+    teller 'waiting = Do you want to proceed'
+    tell '\033[2GDo\033[5Gyou\033[9Gwant\033[14Gto\033[17`proceed? '
+    state_stays waiting
+}
+
+@test "a question stays while somebody moves in it, and is over when it is answered" {
+    teller 'waiting = proceed\?'
+    tell 'proceed? \n'
+    state_stays waiting
+    press Up
+    state_stays waiting
+    press Enter
+    eventually state_is solo idle
+    tell 'more\n' # and the question is still in the text printed last
+    state_stays idle
+}
+
+@test "a clock beside a question does not end it" {
+    script agent <<S
+printf 'proceed? '
+for i in 1 2 3 4; do sleep 0.5; printf \$i; done
+exec sleep $MARK
+S
+    run_agent "bash $T/agent" 'idle = 300ms' 'ready_timeout = 1ms' 'waiting = proceed'
+    hosts_there
+    eventually state_is solo waiting
+    ask solo '{"do":"watch"}' >"$T/watched" 3>&- &
+    eventually marked_are 1
+    state_stays waiting
+    [ "$(jq -r .state "$T/watched" | uniq)" = waiting ]
+}
+
 @test "marks of shell integration, OSC 133, count more than silence" {
     teller
     tell '\033]133;C\a'
