@@ -47,6 +47,7 @@ bool delivery_add(struct host *host, const char *text, size_t len, bool enter, c
     struct message *message = &delivery->queue[delivery->count++];
     *message = (struct message){.text = mem_dupn(text, len), .len = len, .enter = enter};
     (void)snprintf(message->from, sizeof message->from, "%s", from);
+    message->answers = strcmp(from, "-") == 0 && host_state(host) == AGENT_WAITING;
     delivery->bytes += len;
     return true;
 }
@@ -167,6 +168,8 @@ int64_t delivery_run(struct host *host, int64_t now)
         case DELIVERY_NONE:
             if (!terminal_is_empty(&host->terminal.to_agent))
                 return -1; /* a person's keys before it */
+            if (!delivery->queue[0].answers && watcher_asks(&host->watcher))
+                return -1; /* its Enter would approve what nobody has looked at */
             begin(host, now);
             break;
         case DELIVERY_TEXT:

@@ -63,6 +63,7 @@ struct message {
     char *text;
     size_t len;
     bool enter;
+    bool answers; /* a person sent it to an agent that was seen to wait */
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
 };
 

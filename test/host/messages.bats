@@ -382,3 +382,40 @@ S
     took solo y
     eventually lines_are y
 }
+
+@test "a message that nobody meant as an answer waits for the end of a question" {
+    script asker <<S
+until [ -e '$T/go' ]; do sleep 0.02; done
+printf 'trust? '
+while read -r line; do
+    printf '%s\n' "\$line" >>'$T/lines'
+done
+S
+    preset made "bash $T/asker" 'idle = 200ms' 'ready = trust' 'ready_timeout = 1m' \
+        'waiting = trust\? $'
+    new_session -t pair --agent made
+    DIR=$ROOT/sessions/$ID
+    hosts_there lead && hosts_there reviewer
+    took reviewer first # before it asks
+    touch "$T/go"
+    eventually state_is reviewer waiting
+    took reviewer second ',"from":"lead"'
+    is reviewer .queued 2
+    [ ! -e "$T/lines" ]
+    tm send-keys -t "$(of reviewer .pane)" yes Enter
+    eventually is reviewer .queued 0
+    eventually session_log 'send from=lead to=reviewer bytes=6 outcome=delivered'
+    eventually grep -qx second "$T/lines"
+    [ "$(xargs <"$T/lines")" = 'yes first second' ]
+}
+
+@test "a message that a person sends to a question answers it" {
+    script asker <<S
+printf 'trust? '
+while read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
+S
+    run_agent "bash $T/asker" 'idle = 200ms' 'waiting = trust\? $'
+    eventually state_is solo waiting
+    took solo yes
+    eventually lines_are yes
+}
