@@ -233,6 +233,8 @@ void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int6
     /* text before this will be forgotten at the end, and need not be looked at */
     size_t old = len > WATCHER_TEXT_MAX ? len - WATCHER_TEXT_MAX : 0;
 
+    if (old > 0 && memchr(bytes + old, '\033', len - old) != NULL)
+        old = 0; /* what follows is less text than bytes */
     if (watcher->asks && watcher->looked)
         watcher->attention = now; /* after silence: a clock beside the question, say */
     else if (watcher->attention != 0 && now - watcher->attention > watcher->preset->idle_ms)
@@ -258,6 +260,8 @@ void watcher_keys(struct watcher *watcher, const char *keys, size_t len, int64_t
         watcher->claim = CLAIM_NONE; /* it has something to do, unless it says otherwise */
     if (len > 1 && keys[0] == '\033' && !enter)
         return; /* a cursor key, the mouse, what the terminal itself says: no answer */
+    if (watcher->state == AGENT_WAITING)
+        watcher->last_task = now; /* it goes on, though it has printed nothing yet */
     drop_question(watcher);
     watcher->notice[0] = '\0';
 }

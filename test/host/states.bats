@@ -28,6 +28,9 @@ state_stays() {
     is solo .sinceMs "$since"
 }
 
+# went STATES: the watch in $T/watched has told these.
+went() { [ "$(jq -r .state "$T/watched" | uniq | xargs)" = "$1" ]; }
+
 older_than() { (($(date +%s%3N) - $1 >= $2)); }
 
 @test "an agent is starting, then working while it prints, then idle" {
@@ -176,10 +179,24 @@ S
     state_stays waiting
     press Up
     state_stays waiting
+    ask solo '{"do":"watch"}' >"$T/watched" 3>&- &
+    eventually test -s "$T/watched"
     press Enter
     eventually state_is solo idle
+    eventually went "waiting working idle"
     tell 'more\n' # and the question is still in the text printed last
     state_stays idle
+}
+
+@test "a question is found at the top of a screen that is mostly colours" {
+    script agent <<S
+cat '$T/screen'
+exec sleep $MARK
+S
+    { printf 'proceed? '; for _ in {1..900}; do printf '\033[38;5;232m\033[0m'; done; } >"$T/screen"
+    run_agent "bash $T/agent" 'idle = 300ms' 'ready_timeout = 1ms' 'waiting = proceed'
+    hosts_there
+    eventually state_is solo waiting
 }
 
 @test "a clock beside a question does not end it" {
