@@ -126,7 +126,8 @@ at_most "CPU of $((TEAMS * 13)) idle hosts, %" "$(calc "($(used_by "${HOSTS[@]}"
 memory_of() {
     local pid name
     for pid in "${HOSTS[@]}"; do
-        read -r name <"/proc/$pid/comm" && [[ $name == "$1" ]] || continue
+        read -r name <"/proc/$pid/comm" || continue
+        [[ $name == "$1" ]] || continue
         awk '/^Private_(Clean|Dirty):/ { n += $2 } END { print n / 1024 }' "/proc/$pid/smaps_rollup"
     done | sort -n | tail -n 1
 }

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
             send_back();
         if (c != 'n')
             return 2;
-        keys = atoi(optarg);
+        keys = (int)strtol(optarg, NULL, 10);
     }
     if (optind == argc || keys < 1 || keys > KEYS_MAX)
         errx(2, "usage: key [-n KEYS] COMMAND [WORD...] | key -e");
