@@ -23,6 +23,22 @@ END
     [ "$output" = 'this is reviewer' ]
 }
 
+@test "what would act on the terminal that peek prints to is shown, not done" {
+    cat >>"$ROOT/mas.ini" <<'END'
+[preset turns]
+command = sh -c 'printf "a\342\200\256b\302\233c\n\011tab\n"; exec cat'
+END
+    new_session -t solo --agent turns
+    "$MAS" wait "$ID" --for idle
+    tm capture-pane -pt "=mas-${ID:0:8}:" | grep -q $'\u202e' || skip 'tmux keeps no such characters'
+    mas peek "$ID" solo
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == a*b*c ]]
+    [[ $output != *$'\u202e'* ]]
+    [[ $output != *$'\u009b'* ]]
+    [[ ${lines[1]} == *tab ]]
+}
+
 @test "several agents have heads between them" {
     new_session -t pair --agent says
     "$MAS" wait "$ID" --for idle

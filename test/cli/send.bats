@@ -134,6 +134,18 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     log_lines 'send from=11 to=20 bytes=5 outcome=refused'
 }
 
+@test "an agent speaks for itself alone" {
+    new_session --agent keeper
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 10 00 hello
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot send from agent '10': the rule is that an agent speaks for itself, and this is agent '11'"* ]]
+    [ -z "$(log_lines 'from=10')" ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 11 10 hello
+    [ "$status" -eq 0 ]
+    eventually heard 10 hello
+    [ ! -e "$T/heard.00" ]
+}
+
 @test "an agent writes to no other session" {
     new_session -t pair --agent keeper
     own=$ID
