@@ -188,6 +188,22 @@ def crowd(run, agent):
     stay()
 
 
+def deaf_watchers(run, agent):
+    """100 connections that watch, and never read."""
+    os.chdir(run)
+    all_of_them = []
+    for _ in range(100):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(agent + ".sock")
+        try:
+            s.sendall(b'{"do":"watch"}\n')
+        except OSError:
+            pass  # turned away
+        all_of_them.append(s)
+    say("connected")
+    stay()
+
+
 def watchers(run, agent):
     """100 connections that watch, and read only what comes first; says how many were let in."""
     os.chdir(run)

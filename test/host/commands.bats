@@ -210,6 +210,35 @@ S
     ((MS < 3000))
 }
 
+@test "wait --for exit does not take a host that it cannot understand for an exit" {
+    run_team solo "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
+    eventually agent_is solo idle
+    ask_badly solo liar
+    mas wait "$ID" solo --for exit --timeout 10s
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"'solo'"*'does not speak as it should'* ]] || { echo "$stderr" >&2; false; }
+    marked_are 1
+}
+
+@test "wait --for exit waits for the agent whose host was killed" {
+    printf '[stop]\nhangup = 2\nterminate = 0\n' >>"$ROOT/mas.ini"
+    run_team solo "sh -c 'trap \"\" HUP TERM; exec sleep $MARK'"
+    eventually marked_are 1
+    hosts_there
+    local host fds
+    host=$(of solo .hostPid)
+    fds=$(fds_of "$host")
+    (
+        rc=0
+        "$MAS" wait "$ID" --for exit --timeout 20s || rc=$?
+        echo "$rc $(count_marked)" >"$T/came"
+    ) 3>&- &
+    eventually more_fds "$host" "$fds"
+    kill -KILL "$host"
+    eventually test -s "$T/came"
+    [ "$(cat "$T/came")" = '0 0' ]
+}
+
 @test "wait ends when the team does" {
     readers
     eventually agent_is lead idle
