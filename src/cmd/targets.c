@@ -169,7 +169,7 @@ int targets_await(struct call *call, struct roll *roll, const char *what, struct
         struct host_call *one = &roll->calls[i];
         if (one->answer != HOST_ABSENT || is_alive(panes, count, one->agent))
             continue;
-        one->answer = HOST_BROKEN;
+        one->answer = HOST_ENDED;
         (void)err_set(&one->err, MAS_FAILED, "its host has ended");
         (void)err_hint(&one->err, "bring it back with: mas restart %s %s", roll->teams[0].id,
                        one->agent);
@@ -199,7 +199,7 @@ int targets_failure(const struct roll *roll, size_t i, const char *what, struct 
 
     if (one->answer == HOST_ANSWERED && one->err.code == MAS_OK)
         return 0;
-    if (one->answer == HOST_ANSWERED || one->answer == HOST_BROKEN)
+    if (one->answer == HOST_ANSWERED || one->answer == HOST_BROKEN || one->answer == HOST_ENDED)
         *err = one->err;
     else
         (void)err_set(err, one->answer == HOST_ABSENT ? MAS_FAILED : MAS_TIMEOUT, "%s",

@@ -24,7 +24,7 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
 
 /*
  * For hosts that were absent when they were asked: fails (MAS_CONFLICT) where the session does not
- * run, else waits for those that are just coming up. Those that will not come become HOST_BROKEN.
+ * run, else waits for those that are just coming up. Those that will not come become HOST_ENDED.
  * Returns 1 if some listen now and are worth another roll_ask_again(), 0 if not. `what` is the
  * verb of the error.
  */

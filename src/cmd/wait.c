@@ -35,7 +35,7 @@ static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
 
     if (answer == HOST_BROKEN && !agent->told)
         return NEVER; /* it is there, and cannot be asked */
-    if (answer == HOST_ABSENT || answer == HOST_BROKEN)
+    if (answer == HOST_ABSENT || answer == HOST_ENDED || answer == HOST_BROKEN)
         return goal == GOAL_EXIT ? REACHED : NEVER;
     if (!agent->told)
         return NOT_YET;
@@ -71,7 +71,7 @@ static int never(const struct roll *roll, size_t i, enum goal goal, struct err *
     const struct roll_agent *agent = &roll->agents[i];
     const char *id = agent->agent->id;
 
-    if (roll->calls[i].answer == HOST_ABSENT || roll->calls[i].answer == HOST_BROKEN)
+    if (!agent->told || roll->calls[i].answer != HOST_PENDING)
         (void)err_set(err, MAS_FAILED, "cannot wait for agent '%s' %s: %s", id, wishes[goal],
                       roll_problem(roll, i));
     else

@@ -27,6 +27,7 @@ enum host_answer {
     HOST_ANSWERED, /* and on_reply() had enough */
     HOST_ABSENT, /* nobody listens: no host, or one that was killed */
     HOST_LATE, /* no (last) answer in time */
+    HOST_ENDED, /* nobody listens, and nobody will: its pane is dead; err says more */
     HOST_BROKEN, /* it hung up, or said what is no frame; err says more, to be put behind
                     "cannot ... '<agent>': " */
 };
@@ -36,7 +37,7 @@ struct host_call {
     const char *agent; /* not owned */
     void *arg; /* the caller's own */
     enum host_answer answer;
-    struct err err; /* of HOST_BROKEN */
+    struct err err; /* of HOST_ENDED, HOST_BROKEN */
     int fd; /* these belong to hosts.c; -1 and pending: it waits for a place */
     const char *out; /* the request, the same for all */
     size_t out_len, sent;
