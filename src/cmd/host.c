@@ -6,7 +6,8 @@
 
 static int run_host(struct call *call, struct err *err)
 {
-    (void)host_run(call->operands[0], call->operands[1], err); /* it returns on failure alone */
+    if (host_run(call->operands[0], call->operands[1], err) == 0)
+        return 0;
     err_print(err);
     host_flush_terminal();
     exit(err->code);

@@ -7,10 +7,11 @@
 #include "base/err.h"
 
 /*
- * Starts the agent in this pane: takes the environment from run/env, adds what the team's processes
- * get (MAS_AGENT_ID, ...) and what belongs to the pane (TERM, TMUX, ...), enters unit/<agent>/,
- * gives the pane its title and becomes the agent's command. The root comes from MAS_ROOT. Returns
- * only on failure.
+ * Is the host of an agent for as long as its pane lives: starts the agent on a terminal of its own,
+ * in unit/<agent>/, with the environment from run/env and what the team's processes get
+ * (MAS_AGENT_ID, ...); relays, logs, answers on run/<agent>.sock. The root comes from MAS_ROOT.
+ * Returns 0 when the pane or the team ends, after the agent and all that it started; -1 where it
+ * could not begin.
  */
 int host_run(const char *id, const char *agent, struct err *err);
 
