@@ -383,5 +383,7 @@ void watcher_last_lines(const struct watcher *watcher, size_t max, struct str *t
         end--;
     while (at < end && at > watcher->text && at[-1] != '\n')
         at++; /* whole lines */
+    while (at < end && isspace((unsigned char)*at))
+        at++;
     str_addn(to, at, (size_t)(end - at));
 }
