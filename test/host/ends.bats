@@ -168,6 +168,28 @@ S
     marked_are 0
 }
 
+@test "the keeper is killed while it clears what an agent left: the host goes on with it" {
+    sed -i 's/^hangup = 1/hangup = 60/' "$ROOT/mas.ini"
+    script agent <<S
+(env -i setsid sh -c 'trap "" HUP TERM; sleep $MARK' &)
+until pgrep -fx "sleep $MARK"; do :; done
+read -r x
+exit 5
+S
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    hosts_there
+    KEEPER=$(ps -o ppid= -p "$(of solo .pid)" | tr -d ' ')
+    press Enter
+    eventually state_is solo exited
+    marked_are 1
+    kill -KILL "$KEEPER"
+    eventually marked_are 0
+    eventually shows 'Enter starts it again'
+    state_is solo exited
+    is solo .exitCode 5
+}
+
 @test "host and keeper are killed together: mas stop ends what can be told to be the team's" {
     run_agent "sh -c 'trap \"\" HUP; sleep $MARK & setsid sleep $MARK & wait'"
     eventually marked_are 2
@@ -305,6 +327,61 @@ S
     eventually run_is_empty
 }
 
+@test "what an agent started and asks for the end itself is not spared, unless it is mas" {
+    cat >"$T/stopper.py" <<'PY'
+import os, signal, socket, sys, time
+for sig in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(sig, signal.SIG_IGN)
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX)
+s.connect("solo.sock")
+s.sendall(b'{"do":"stop","hangup":100,"terminate":100}\n')
+time.sleep(1000)
+PY
+    script agent <<S
+sleep $MARK &
+read -r x
+env -i setsid /usr/bin/python3 -ES '$T/stopper.py' "\$MAS_SESSION_DIR/run" $MARK </dev/null &
+wait
+S
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    hosts_there
+    press Enter
+    eventually state_is solo exited
+    eventually shows 'Enter starts it again'
+    marked_are 0
+    run ! pgrep -f "stopper.py .*$MARK"
+}
+
+@test "an end that is under way cannot be put off, only hastened" {
+    busy_agent
+    ask solo '{"do":"stop","hangup":2000,"terminate":0}' >"$T/first" 3>&- &
+    local first=$! second
+    eventually is_stopping
+    ask solo '{"do":"stop","hangup":600000,"terminate":600000}' >"$T/second" 3>&- &
+    second=$!
+    eventually marked_are 0
+    wait "$first" "$second"
+    jq -e .ok "$T/first"
+    jq -e .ok "$T/second"
+
+    press Enter
+    eventually marked_are 7
+    eventually is_running
+    ask solo '{"do":"stop","hangup":600000,"terminate":600000}' >"$T/first" 3>&- &
+    first=$!
+    eventually is_stopping
+    ask solo '{"do":"stop","hangup":0,"terminate":0}' | jq -e .ok
+    marked_are 0
+    wait "$first"
+    jq -e .ok "$T/first"
+}
+
+# It takes no message any more.
+is_stopping() { say_to solo x ',"enter":false' | jq -e '.ok == false' >/dev/null; }
+is_running() { [ "$(of solo .pid)" != null ]; }
+
 is_stopped() { [ "$(meta "$ID" STATUS)" = stopped ] && ! tm has-session -t "=mas-${ID:0:8}" 2>/dev/null; }
 
 @test "stop of a team that is just coming up leaves nothing" {
@@ -363,4 +440,31 @@ is_stopped() { [ "$(meta "$ID" STATUS)" = stopped ] && ! tm has-session -t "=mas
     "$MAS" stop -q "$ID"
     marked_are 0
     run_is_empty
+}
+
+@test "a host that waited for the one before holds the lock that others see" {
+    busy_agent
+    tm respawn-pane -k -t "$PANE"
+    eventually is_gone "$HOST"
+    eventually marked_are 7
+    hosts_there
+    [ -e "$DIR/run/solo.lock" ]
+    HOST=$(of solo .hostPid)
+    [ -z "$(find "/proc/$HOST/fd" -lname '*(deleted)')" ]
+    mas host "$ID" solo
+    [ "$status" -ne 0 ]
+    marked_are 7
+    "$MAS" stop -q "$ID"
+    marked_are 0
+    run_is_empty
+}
+
+@test "a host waits for the one before as long as the settings let that one's agent take" {
+    sed -i 's/^hangup = 1/hangup = 6/' "$ROOT/mas.ini"
+    busy_agent
+    tm respawn-pane -k -t "$PANE"
+    within 20 is_gone "$HOST"
+    eventually marked_are 7
+    hosts_there
+    ask solo '{"do":"stop","hangup":0,"terminate":0}' | jq -e .ok
 }

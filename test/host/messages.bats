@@ -266,6 +266,42 @@ S
     session_log 'bytes=4 outcome=failed'
 }
 
+@test "a message behind one that waits for its Enter is queued, not delivered" {
+    script reader <<S
+stty raw -echo
+printf reading
+exec sleep $MARK
+S
+    run_agent "bash $T/reader" 'enter_delay = 10m' 'idle = 200ms'
+    eventually marked_are 1
+    eventually state_is solo idle
+    took solo first
+    [ "$(say_to solo second | jq -r .outcome)" = queued ]
+    is solo .queued 2
+    ask solo '{"do":"stop","hangup":100,"terminate":100}' | jq -e .ok >/dev/null
+    session_log 'bytes=6 outcome=failed'
+}
+
+@test "messages that wait when their host ends have an outcome, however it ends" {
+    preset made "sleep $MARK" 'ready = ^never$' 'ready_timeout = 1h'
+    local end
+    for end in kill-pane kill-session kill-server TERM HUP; do
+        new_session -t solo --agent made
+        find_agent
+        hosts_there
+        [ "$(say_to solo hello | jq -r .outcome)" = queued ]
+        [ "$(say_to solo again, | jq -r .outcome)" = queued ]
+        case $end in
+            kill-pane) tm kill-pane -t "$PANE" ;;
+            kill-s*) tm "$end" ;;
+            *) kill -"$end" "$(of solo .hostPid)" ;;
+        esac
+        eventually session_log 'to=solo bytes=5 outcome=failed' || { echo "$end" >&2; false; }
+        eventually session_log 'to=solo bytes=6 outcome=failed'
+        "$MAS" stop -q "$ID"
+    done
+}
+
 @test "the queue has a limit, and says so" {
     script agent <<<"stty raw -echo; exec sleep $MARK"
     run_agent "bash $T/agent"
