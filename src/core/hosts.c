@@ -145,6 +145,10 @@ static void pull(struct host_call *call, hosts_reply *on_reply, void *arg)
 
     if (n == -1 && (errno == EAGAIN || errno == EINTR))
         return;
+    if (n <= 0 && call->err.text[0] != '\0') { /* it said why */
+        done(call, HOST_BROKEN);
+        return;
+    }
     if (n <= 0) {
         broken(call, "hung up");
         return;

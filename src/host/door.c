@@ -5,9 +5,11 @@
 #include "core/hosts.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -63,13 +65,43 @@ void door_answer(struct client *client, const struct str *head)
     frame_add(&client->out, head, NULL, 0);
 }
 
+/* true if it has been told what it did not read. */
+static bool is_deaf(const struct client *client)
+{
+    int unread = 0;
+    return client->out.len > 0 || (ioctl(client->fd, SIOCOUTQ, &unread) == 0 && unread > 0);
+}
+
+bool door_lets_watch(struct host *host)
+{
+    struct door *door = &host->door;
+    struct client *deaf = NULL;
+    size_t watchers = 0;
+
+    for (size_t i = 0; i < door->count; i++) {
+        struct client *client = &door->clients[i];
+        if (client->kind != CLIENT_WATCHES)
+            continue;
+        watchers++;
+        if (is_deaf(client))
+            deaf = client;
+    }
+    if (watchers < DOOR_WATCHERS_MAX)
+        return true;
+    if (deaf == NULL)
+        return false;
+    (void)shutdown(deaf->fd, SHUT_RDWR); /* it is dropped as one that hung up */
+    deaf->kind = CLIENT_LEAVES;
+    return true;
+}
+
 /* Makes room for one more by turning away one that does not ask, or does not read. */
 static bool make_room(struct door *door)
 {
     if (door->count < DOOR_CLIENTS_MAX)
         return true;
     for (size_t i = 0; i < door->count; i++)
-        if (door->clients[i].kind == CLIENT_NEW || door->clients[i].out.len > 0) {
+        if (door->clients[i].kind == CLIENT_NEW || is_deaf(&door->clients[i])) {
             drop(door, i);
             return true;
         }

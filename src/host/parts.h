@@ -85,7 +85,10 @@ struct delivery {
     bool blocked; /* the terminal takes nothing now */
 };
 
-enum { DOOR_CLIENTS_MAX = 64 };
+enum {
+    DOOR_CLIENTS_MAX = 64,
+    DOOR_WATCHERS_MAX = 48, /* of these: the other places are for those that ask and go */
+};
 
 enum client_kind {
     CLIENT_NEW, /* has not asked yet */
@@ -195,6 +198,8 @@ size_t door_poll(const struct host *host, struct pollfd *fds);
 void door_serve(struct host *host, const struct pollfd *fds, size_t count);
 /* Appends a frame to what a client is to get. */
 void door_answer(struct client *client, const struct str *head);
+/* true if one more may watch; one that watches and does not read makes room. */
+bool door_lets_watch(struct host *host);
 /* Answers with an error, after which the connection ends. */
 void door_refuse(struct client *client, const struct err *err);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */

@@ -32,10 +32,22 @@ static void do_status(struct host *host, struct client *client, const struct fra
     client->kind = CLIENT_LEAVES;
 }
 
+static int check_watch(struct host *host, struct err *err)
+{
+    if (door_lets_watch(host))
+        return 0;
+    return err_set(err, MAS_CONFLICT, "cannot watch agent '%s': too many watch it",
+                   host->agent->id);
+}
+
 static void do_watch(struct host *host, struct client *client, const struct frame *frame)
 {
-    (void)host;
+    struct err err = ERR_INIT;
     (void)frame;
+    if (check_watch(host, &err) == -1) {
+        door_refuse(client, &err);
+        return;
+    }
     client->kind = CLIENT_WATCHES;
     client->dirty = true;
 }
@@ -89,6 +101,8 @@ static void do_send(struct host *host, struct client *client, const struct frame
     int64_t now = time_monotonic_ms();
 
     int rc = check_message(host, from, frame, &err);
+    if (rc == 0 && wait)
+        rc = check_watch(host, &err);
     if (rc == 0 && !delivery_add(host, frame->body != NULL ? frame->body : "", frame->body_len,
                                  enter, from != NULL ? from : "-"))
         rc = err_set(&err, MAS_CONFLICT, "cannot send to agent '%s': too many messages wait for it",

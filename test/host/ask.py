@@ -98,6 +98,21 @@ def impostor(run, agent):
     stay()
 
 
+def liar(run, agent):
+    """Takes the host's name, and answers what is no answer."""
+    os.chdir(run)
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(agent + ".new")
+    os.chmod(agent + ".new", 0o600)
+    s.listen(64)
+    os.rename(agent + ".new", agent + ".sock")
+    say("connected")
+    while True:
+        client, _ = s.accept()
+        client.sendall(b"no frame\n")
+        client.close()
+
+
 def leave(run, agent):
     """Hangs up within a head, within a body, and before the answer."""
     for text in (b'{"do":"st', b'{"do":"send","bytes":1000}\nhalf', b'{"do":"status"}\n'):
@@ -215,7 +230,7 @@ def watchers(run, agent):
             s.connect(agent + ".sock")
             s.settimeout(5)
             s.sendall(b'{"do":"watch"}\n')
-            let_in += 1 if s.recv(65536) else 0
+            let_in += b'"ok":true' in s.recv(65536)
         except OSError:
             pass
         all_of_them.append(s)

@@ -93,11 +93,27 @@ is_calm() {
     quiet_agent
     ask_badly solo watchers
     ((WORDS >= 32))
-    run ! is_gone "$HOST"
-    marked_are 1
+    is_well # for who asks and goes there is a place yet
+    mas wait "$ID" --for waiting --timeout 10s
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"'solo'"*'too many watch it'* ]] || { echo "$stderr" >&2; false; }
+    took solo hello
     eventually is_calm "$HOST"
     kill %%
     eventually is_well
+}
+
+@test "clients that watch and read nothing lock nobody out" {
+    quiet_agent
+    ask_badly solo deaf-watchers
+    is_well
+    took solo hello
+    ask solo '{"do":"restart"}' | jq -e .ok
+    eventually state_is solo idle
+    [ "$("$MAS" peek "$ID" solo --json | jq '.agents | length')" = 1 ]
+    timeout 10 "$MAS" send "$ID" solo hello
+    timeout 20 "$MAS" wait "$ID" --for idle
+    is_well
 }
 
 @test "a hundred askers at the same time are all answered" {
@@ -131,6 +147,24 @@ s.connect("solo.sock")
 for b in b'{"do":"send","bytes":5}\nhello':
     s.send(bytes([b]))
 assert b'"ok":true' in s.recv(65536)
+PY
+    is_well
+}
+
+@test "a refusal is heard, also by a client that says more than it may" {
+    quiet_agent
+    PATH=/usr/bin:$PATH python3 -ES - "$DIR/run" <<'PY'
+import os, socket, sys
+os.chdir(sys.argv[1])
+for first in (b'{"do":"send","bytes":99999999}\n', b"no frame\n", b'{"do":"nothing"}\n') * 10:
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(10)
+    s.connect("solo.sock")
+    try:
+        s.sendall(first + b"x" * 150000)
+    except BrokenPipeError:
+        pass
+    assert b'"ok":false' in s.recv(65536), first
 PY
     is_well
 }
