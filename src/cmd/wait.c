@@ -33,8 +33,8 @@ static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
     enum host_answer answer = roll->calls[i].answer;
     bool asleep = agent->told && agent->status.state == AGENT_ASLEEP && agent->status.queued == 0;
 
-    if (answer == HOST_BROKEN && !agent->told)
-        return NEVER; /* it is there, and cannot be asked */
+    if (answer == HOST_BROKEN && !agent->told && roll_listens(roll, i))
+        return NEVER; /* it is there, and cannot be asked; else it was killed meanwhile */
     if (answer == HOST_ABSENT || answer == HOST_ENDED || answer == HOST_BROKEN)
         return goal == GOAL_EXIT ? REACHED : NEVER;
     if (!agent->told)
@@ -96,7 +96,7 @@ static int timed_out(const struct roll *roll, enum goal goal, const char *timeou
                      agent->status.queued == 1 ? "" : "s");
     }
     return err_set(err, MAS_TIMEOUT, "cannot wait for agents %s: after %s %s", wishes[goal],
-                   timeout, str_text(&names));
+                   timeout, names.len > 0 ? str_text(&names) : "their processes still end");
 }
 
 /* Keeps what is told for as long as the host tells. */

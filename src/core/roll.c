@@ -152,6 +152,11 @@ static bool listens(const struct host_call *call)
     return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
 }
 
+bool roll_listens(const struct roll *roll, size_t i)
+{
+    return listens(&roll->calls[i]);
+}
+
 void roll_await(struct roll *roll, int timeout_ms)
 {
     int64_t end = time_monotonic_ms() + timeout_ms;

@@ -75,6 +75,9 @@ void roll_finish(struct roll *roll, int timeout_ms);
 /* Why agent `i` has not told what it does: "no host", "no answer", ... */
 const char *roll_problem(const struct roll *roll, size_t i);
 
+/* true if agent `i` has a host that listens, or if that cannot be told. */
+bool roll_listens(const struct roll *roll, size_t i);
+
 /* Waits until each host of the roll that is absent listens, or timeout_ms have passed. */
 void roll_await(struct roll *roll, int timeout_ms);
 
