@@ -14,7 +14,7 @@ both() {
     PLAIN=$(tm new-session -dP -F '#{pane_id}' -x 80 -y 24 -c "$DIR/unit/solo" "$1")
     resize_both 80 24
     # a shell that is just coming up throws away what was typed before
-    if [[ $1 == bash* ]]; then same_with 'bash-'; fi
+    if [[ $1 == 'bash --norc' ]]; then same_with 'bash-'; fi
 }
 
 # resize_both COLUMNS ROWS: of the panes
