@@ -269,13 +269,16 @@ S
 
 foreground() { [[ $(ps -o stat= -p "$(pgrep -fx "sleep $MARK")") == *+* ]]; }
 
+cat_is_stopped() { [[ $(ps -o stat= --ppid "$(of solo .pid)") == *T* ]]; }
+
 @test "job control works: background jobs, stopped on reading, ended by kill %1" {
     run_agent 'bash --norc'
     eventually shows 'bash-'
     type_line "sleep $MARK &"
     eventually marked_are 1
     type_line 'cat &'
-    type_line 'echo mo''re'
+    eventually cat_is_stopped
+    type_line jobs
     eventually shows 'Stopped'
     type_line 'kill %2; kill %1; wait; echo no''ne'
     eventually shows_line none
