@@ -196,13 +196,17 @@ static void read_holder(int fd, char *buf, size_t size)
         (void)snprintf(buf, size, "another process");
 }
 
-/* true if the file that is open is the one that has the name. */
-static bool is_named(int dir, const char *name, int fd)
+bool file_is_named(int dir, const char *name, int fd, struct stat *ret)
 {
     struct stat open_one;
     struct stat named;
-    return fstat(fd, &open_one) == 0 && fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
+
+    if (fstat(fd, &open_one) == -1 || fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == -1 ||
+        open_one.st_ino != named.st_ino || open_one.st_dev != named.st_dev)
+        return false;
+    if (ret != NULL)
+        *ret = open_one;
+    return true;
 }
 
 /* One try. 1: what was locked had been removed meanwhile. */
@@ -226,7 +230,7 @@ static int lock_once(int dir, const char *name, int wait_ms, const char *what, i
         return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT,
                        "cannot lock %s: %s has it", what, holder);
     }
-    if (!is_named(dir, name, fd))
+    if (!file_is_named(dir, name, fd, NULL))
         return 1;
     *ret_fd = fd;
     fd = -1;

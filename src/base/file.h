@@ -27,6 +27,11 @@ int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *r
  * regular file, too large); any other may pass. */
 bool file_is_wrong(int error);
 
+/* true if what is open (a file or a directory) is what has the name in `dir`; false where that
+ * cannot be told. *ret, unless it is NULL, is what fstat() says of it. */
+struct stat;
+bool file_is_named(int dir, const char *name, int fd, struct stat *ret);
+
 /* All bytes, or -1 with errno. */
 int file_write_all(int fd, const void *bytes, size_t len);
 /* How many bytes could be written; errno says why it is less than len. */

@@ -25,14 +25,12 @@ void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PAR
 static bool is_current(const struct log *log, int fd, const char *suffix, off_t *ret_size)
 {
     char name[LOG_PART_NAME];
-    struct stat here;
-    struct stat open;
+    struct stat st;
 
     log_part_name(log->name, 0, suffix, name);
-    if (fd == -1 || fstatat(log->dir, name, &here, AT_SYMLINK_NOFOLLOW) == -1 ||
-        fstat(fd, &open) == -1 || here.st_ino != open.st_ino || here.st_dev != open.st_dev)
+    if (fd == -1 || !file_is_named(log->dir, name, fd, &st))
         return false;
-    *ret_size = open.st_size;
+    *ret_size = st.st_size;
     return true;
 }
 

@@ -12,20 +12,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Takes the lock of a session's open directory; fails if somebody removed the session before. */
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)
 {
-    struct stat open_one;
-    struct stat named;
     int rc = workspace_lock(dir, id, wait_ms, who, ret_lock, err);
 
-    if ((rc == -1 && err->code != MAS_FAILED) ||
-        (fstat(dir, &open_one) == 0 && fstatat(life->root->sessions, id, &named, 0) == 0 &&
-         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev))
+    if ((rc == -1 && err->code != MAS_FAILED) || file_is_named(life->root->sessions, id, dir, NULL))
         return rc;
     if (rc == 0) {
         fd_closep(ret_lock);

@@ -304,10 +304,9 @@ static int take_over_signals(struct host *host, struct err *err)
 
 static int open_log(struct host *host, struct err *err)
 {
-    char name[TEAM_WORD_MAX + 16];
+    _cleanup_free_ char *name = mem_printf(WORKSPACE_AGENT_LOG, host->agent->id);
 
     host->logs = path_open_dir(host->dir, WORKSPACE_LOGS);
-    (void)snprintf(name, sizeof name, "agent-%s.log", host->agent->id);
     return log_open(&host->log, host->logs, name, config_log_limits(&host->config), true, err);
 }
 

@@ -74,7 +74,7 @@ void terminal_resize(const struct terminal *terminal)
 
 bool terminal_has_room(const struct terminal_buffer *buffer)
 {
-    return buffer->end < TERMINAL_BUFFER;
+    return terminal_has_room_for(buffer, 1);
 }
 
 bool terminal_has_room_for(const struct terminal_buffer *buffer, size_t len)

@@ -86,8 +86,8 @@ def half(run, agent):
     stay()
 
 
-def impostor(run, agent):
-    """Takes the host's name, and never answers: how a host that hangs looks."""
+def take_name(run, agent):
+    """Listens where the host did."""
     os.chdir(run)
     s = socket.socket(socket.AF_UNIX)
     s.bind(agent + ".new")
@@ -95,18 +95,18 @@ def impostor(run, agent):
     s.listen(64)
     os.rename(agent + ".new", agent + ".sock")
     say("connected")
+    return s
+
+
+def impostor(run, agent):
+    """Takes the host's name, and never answers: how a host that hangs looks."""
+    _listener = take_name(run, agent)
     stay()
 
 
 def liar(run, agent):
     """Takes the host's name, and answers what is no answer."""
-    os.chdir(run)
-    s = socket.socket(socket.AF_UNIX)
-    s.bind(agent + ".new")
-    os.chmod(agent + ".new", 0o600)
-    s.listen(64)
-    os.rename(agent + ".new", agent + ".sock")
-    say("connected")
+    s = take_name(run, agent)
     while True:
         client, _ = s.accept()
         client.sendall(b"no frame\n")
