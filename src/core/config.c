@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "core/env.h"
+#include "core/retention.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SOCKET_PATH_MAX = 107, STOP_MAX_MS = 600 * 1000, LOG_KEEP_MAX = 1000 };
+enum {
+    SOCKET_PATH_MAX = 107,
+    STOP_MAX_MS = 600 * 1000,
+    LOG_KEEP_MAX = 1000,
+    CLEAN_KEEP_MAX = 1000000
+};
 
 #define LOG_SIZE_MIN UINT64_C(4096)
 #define LOG_SIZE_MAX (UINT64_C(1) << 40)
+#define DISK_SIZE_MAX (UINT64_C(1) << 50)
 
 /* In [env]: what goes before the name of a variable. */
 #define ENV_SET "set."
@@ -86,6 +93,57 @@ static const char *check_log_keep(const char *v)
     return parse_count(v, LOG_KEEP_MAX, &n) ? NULL : "a number from 0 to 1000";
 }
 
+static const char *check_yes(const char *v)
+{
+    return strcmp(v, "yes") == 0 || strcmp(v, "no") == 0 ? NULL : "yes or no";
+}
+
+static const char *check_hardlink(const char *v)
+{
+    return strcmp(v, "readonly") == 0 || strcmp(v, "no") == 0 ? NULL : "no or readonly";
+}
+
+/* An age, or nothing. */
+static const char *check_age(const char *v)
+{
+    time_t age;
+    return v[0] == '\0' || time_parse_age(v, &age) ? NULL : "an age, such as 90m, 12h or 7d";
+}
+
+/* A number, or nothing. */
+static const char *check_keep(const char *v)
+{
+    uint64_t n;
+    return v[0] == '\0' || parse_count(v, CLEAN_KEEP_MAX, &n) ? NULL : "a number up to 1000000";
+}
+
+/* A list of statuses, or nothing. */
+static const char *check_statuses(const char *v)
+{
+    return retention_parse_status(v, &(unsigned){0})
+               ? NULL
+               : "a list of stopped, error and crashed with commas between them";
+}
+
+static const char *check_archive_dir(const char *v)
+{
+    return v[0] != '\0' && strlen(v) < PATH_MAX && !str_has_control(v)
+               ? NULL
+               : "a path without control characters";
+}
+
+static const char *check_level(const char *v)
+{
+    uint64_t n;
+    return parse_count(v, 19, &n) && n > 0 ? NULL : "a number from 1 to 19";
+}
+
+static const char *check_disk_size(const char *v)
+{
+    uint64_t size;
+    return number_parse_size(v, DISK_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
+}
+
 static const char *check_patterns(const char *v)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -124,6 +182,26 @@ static const struct setting_info {
                           "which variables of whoever starts a team its agents get"},
     [SETTING_ENV_REMOVE] = {"env", "remove", NULL, "", check_patterns,
                             "which of these they do not get"},
+    [SETTING_HARDLINK] = {"workspace", "hardlink", NULL, "no", check_hardlink,
+                          "readonly: files without write permission are linked, not copied"},
+    [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", check_yes,
+                      "yes: an agent's directory is made when the agent first starts"},
+    [SETTING_CLEAN_OLDER] = {"retention", "older_than", NULL, "", check_age,
+                             "'mas clean' removes sessions that were last used so long ago"},
+    [SETTING_CLEAN_KEEP] = {"retention", "keep", NULL, "", check_keep,
+                            "and leaves so many of the newest ones"},
+    [SETTING_CLEAN_STATUS] = {"retention", "status", NULL, "", check_statuses,
+                              "only those of these statuses: stopped, error, crashed"},
+    [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", check_yes,
+                               "yes: it archives them first"},
+    [SETTING_ARCHIVE_DIR] = {"archive", "dir", NULL, "archive", check_archive_dir,
+                             "where archives go: below the root, or an absolute path"},
+    [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", check_level,
+                               "how hard archives are compressed, from 1 to 19"},
+    [SETTING_LIMIT_SESSION] = {"limits", "session", NULL, "0", check_disk_size,
+                               "how much a session may take on disk; 0: any"},
+    [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
+                            "how much 'mas new' leaves free on the file system; 0: none"},
 };
 
 bool config_parse_size(const char *text, int *ret_columns, int *ret_rows)
@@ -352,6 +430,11 @@ int config_number(const struct config *config, enum setting setting)
     return (int)n;
 }
 
+bool config_yes(const struct config *config, enum setting setting)
+{
+    return strcmp(config->settings[setting].text, "yes") == 0;
+}
+
 struct log_limits config_log_limits(const struct config *config)
 {
     return (struct log_limits){.size = (off_t)config_bytes(config, SETTING_LOG_SIZE),
@@ -389,9 +472,11 @@ void config_write_defaults(struct str *to)
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         if (i == 0 || strcmp(infos[i].section, infos[i - 1].section) != 0)
             str_addf(to, "\n[%s]\n", infos[i].section);
-        str_addf(to, "; %s\n;%s = %s\n", infos[i].help, infos[i].key, infos[i].fallback);
+        str_addf(to, "; %s\n;%s =%s%s\n", infos[i].help, infos[i].key,
+                 infos[i].fallback[0] != '\0' ? " " : "", infos[i].fallback);
+        if (i == SETTING_ENV_REMOVE)
+            str_add(to, "; a variable that they get in any case\n;set.EDITOR = true\n");
     }
-    str_add(to, "; a variable that they get in any case\n;set.EDITOR = true\n");
     str_add(to,
             "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
             ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");

@@ -31,6 +31,16 @@ enum setting {
     SETTING_LOG_KEEP, /* how many rotated ones are kept */
     SETTING_ENV_PASS, /* patterns of variables that agents are handed */
     SETTING_ENV_REMOVE, /* and of those among them that they are not */
+    SETTING_HARDLINK, /* which files of a template are linked, not copied: no or readonly */
+    SETTING_LAZY, /* yes: an agent's directory is made when the agent first starts */
+    SETTING_CLEAN_OLDER, /* what `clean` takes: an age, or "" */
+    SETTING_CLEAN_KEEP, /* how many it leaves, or "" */
+    SETTING_CLEAN_STATUS, /* a list of statuses, or "" */
+    SETTING_CLEAN_ARCHIVE, /* yes or no */
+    SETTING_ARCHIVE_DIR, /* where archives go, below the root or absolute */
+    SETTING_ARCHIVE_LEVEL, /* of the compression */
+    SETTING_LIMIT_SESSION, /* bytes that a session may take on disk; 0: any */
+    SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
     SETTING_COUNT
 };
 
@@ -62,10 +72,11 @@ void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 
 const char *config_text(const struct config *config, enum setting setting);
-/* Of a setting that is a time, in milliseconds; a size, in bytes; a number. */
+/* Of a setting that is a time, in milliseconds; a size, in bytes; a number; yes or no. */
 int config_ms(const struct config *config, enum setting setting);
 uint64_t config_bytes(const struct config *config, enum setting setting);
 int config_number(const struct config *config, enum setting setting);
+bool config_yes(const struct config *config, enum setting setting);
 /* [log] size and keep. */
 struct log_limits config_log_limits(const struct config *config);
 /* Sets a value from the command line, checked like any other (MAS_USAGE). */

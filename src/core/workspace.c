@@ -22,6 +22,19 @@ char *workspace_path(const struct root *root, const char *id, const char *part)
                       part != NULL ? part : "");
 }
 
+char *workspace_part_path(const struct root *root, const struct session *session, const char *part)
+{
+    return session->mode == MODE_LEGACY ? mem_printf("%s/%s", root->path, part)
+                                        : workspace_path(root, session->id, part);
+}
+
+int workspace_open_part(const struct root *root, int dir, const struct session *session,
+                        const char *part)
+{
+    return path_open_beneath(session->mode == MODE_LEGACY ? root->fd : dir, part,
+                             O_PATH | O_DIRECTORY);
+}
+
 bool workspace_is_ours(const struct root *root, const char *id, const char *claimed)
 {
     struct stat st;

@@ -38,6 +38,13 @@ enum { CONFIG_FILE_MAX = 4 << 20, LOCK_WAIT_MS = 60000 };
 /* "<root>/sessions/<id>" or, with a part, "<root>/sessions/<id>/<part>". The caller frees. */
 char *workspace_path(const struct root *root, const char *id, const char *part);
 
+/* Where unit/ or workflows/, or what is below them ("unit/00"), of a session is: in its workspace
+ * or, in legacy mode, in the root. The caller frees. */
+char *workspace_part_path(const struct root *root, const struct session *session, const char *part);
+/* The same by descriptor; `dir` is the workspace. Returns one of O_PATH, or -1 with errno. */
+int workspace_open_part(const struct root *root, int dir, const struct session *session,
+                        const char *part);
+
 /* true if somebody who says that session `id` is in the root `claimed` speaks of this root: it is
  * the same, or the session is no longer there but here, because the root was moved. */
 bool workspace_is_ours(const struct root *root, const char *id, const char *claimed);

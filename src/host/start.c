@@ -109,8 +109,8 @@ static int take_environment(struct host *host, bool *ret_prompts, struct err *er
 static int enter_unit(struct host *host, struct err *err)
 {
     _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, host->agent->id);
-    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, part);
-    _cleanup_close_ int unit = path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY);
+    _cleanup_free_ char *path = workspace_part_path(&host->root, &host->session, part);
+    _cleanup_close_ int unit = workspace_open_part(&host->root, host->dir, &host->session, part);
 
     if (unit == -1 || fchdir(unit) == -1)
         return err_errno(err, "cannot enter '%s'", path);
