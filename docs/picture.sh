@@ -33,7 +33,7 @@ mas init -q
 
 # shown TEXT TMUX ARG...: waits until the pane shows the text.
 shown() {
-    text=$1 left=500
+    text=$1 left=1500
     shift
     until "$@" | grep -qF -- "$text"; do
         left=$((left - 1))
@@ -51,7 +51,7 @@ type() {
     outer send-keys -l -t =terminal: -- "$1"
     outer send-keys -t =terminal: Enter
     lines=$((lines + 1))
-    left=500
+    left=1500
     until [ "$(outer capture-pane -p -t =terminal: | grep -c '^\$')" -gt "$lines" ]; do
         left=$((left - 1))
         if [ "$left" -eq 0 ]; then

@@ -164,7 +164,7 @@ run_readme() {
     picture=$(sed -n 's/^!\[.*\](\(.*\))$/\1/p' "$PROJECT/README.md")
     [ "$(stat -c %s "$PROJECT/$picture")" -lt 150000 ]
     run "$PROJECT/docs/picture.sh" "$T/picture.svg"
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     for file in "$PROJECT/$picture" "$T/picture.svg"; do
         for text in 'mas new --name shop' 'mas list' '13/13' 'mas attach shop 10' \
             '10 design manager' '13 visual and content designer' '1:design\*'; do
