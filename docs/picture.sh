@@ -14,6 +14,8 @@ team() { tmux -u -S "$T/team" "$@"; }
 
 finish() {
     outer kill-server 2>/dev/null || :
+    # waits for the agents, which write their logs until they end
+    mas stop --all >/dev/null 2>&1 || :
     team kill-server 2>/dev/null || :
     rm -rf "$T"
 }
