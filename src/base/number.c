@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool number_parse(const char *text, const struct unit *units, size_t count, uint64_t max,
@@ -32,4 +33,18 @@ bool number_parse_size(const char *text, uint64_t max, uint64_t *ret)
     static const struct unit units[] = {
         {"", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", UINT64_C(1) << 40}};
     return number_parse(text, units, ARRAY_LEN(units), max, ret);
+}
+
+void number_format_size(uint64_t bytes, char buf[NUMBER_SIZE_TEXT])
+{
+    static const char units[] = "BKMGTPE";
+    double n = (double)bytes;
+    size_t unit = 0;
+
+    while (n >= 1000 && unit + 1 < strlen(units)) {
+        n /= 1024;
+        unit++;
+    }
+    (void)snprintf(buf, NUMBER_SIZE_TEXT, unit == 0 || n >= 10 ? "%.0f%c" : "%.1f%c", n,
+                   units[unit]);
 }

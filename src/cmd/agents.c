@@ -1,5 +1,6 @@
 #include "cmd/agents.h"
 
+#include "base/number.h"
 #include "base/time.h"
 #include "cmd/print.h"
 
@@ -89,7 +90,7 @@ void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct st
     }
     if (status->log_lost > 0) {
         separate(to, start);
-        print_size((uint64_t)status->log_lost, size);
+        number_format_size((uint64_t)status->log_lost, size);
         str_addf(to, "%s not logged", size);
     }
     const char *words = status->note[0] != '\0' ? status->note : status->title;

@@ -1,5 +1,6 @@
 #include "cmd/print.h"
 
+#include "base/number.h"
 #include "base/time.h"
 
 #include <signal.h>
@@ -103,18 +104,6 @@ const char *colour_dim(void)
     return colour(COLOUR_DIM);
 }
 
-void print_size(uint64_t bytes, char buf[16])
-{
-    static const char units[] = "BKMGTPE";
-    double n = (double)bytes;
-    size_t unit = 0;
-    while (n >= 1000 && unit + 1 < strlen(units)) {
-        n /= 1024;
-        unit++;
-    }
-    (void)snprintf(buf, 16, unit == 0 || n >= 10 ? "%.0f%c" : "%.1f%c", n, units[unit]);
-}
-
 void warn_memory(const struct life_memory *memory)
 {
     char needed[16];
@@ -122,8 +111,8 @@ void warn_memory(const struct life_memory *memory)
 
     if (memory->needed == 0 || memory->needed <= memory->available)
         return;
-    print_size(memory->needed, needed);
-    print_size(memory->available, available);
+    number_format_size(memory->needed, needed);
+    number_format_size(memory->available, available);
     err_warn("the agents are likely to take %s of memory, and %s is free; with start = demand "
              "they start when they are spoken to",
              needed, available);
@@ -157,7 +146,7 @@ static bool tick(uint64_t files, uint64_t bytes, void *arg)
     (void)arg;
     if (progress.start != 0 && files > 0 &&
         time_monotonic_ms() - progress.start > PROGRESS_AFTER_MS) {
-        print_size(bytes, size);
+        number_format_size(bytes, size);
         (void)fprintf(stderr, "\rcopying: %ju files, %s \033[K", (uintmax_t)files, size);
         progress.shown = true;
     }

@@ -29,9 +29,6 @@ const char *colour(enum colour which);
 const char *colour_of(enum status status, bool crashed);
 const char *colour_dim(void);
 
-/* "1.5M" */
-void print_size(uint64_t bytes, char buf[16]);
-
 /* Says so where the agents that were started are likely to take more memory than there was. */
 void warn_memory(const struct life_memory *memory);
 

@@ -1,3 +1,4 @@
+#include "base/number.h"
 #include "base/time.h"
 #include "base/tree.h"
 #include "cmd.h"
@@ -137,7 +138,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     time_format(view_activity(view), activity);
-    print_size(sight->size.real, size);
+    number_format_size(sight->size.real, size);
     const struct {
         const char *name, *value;
     } fields[] = {
