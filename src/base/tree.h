@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
     TREE_DEPTH_MAX = 128, /* levels below the top; a copy that is deeper is refused */
@@ -40,13 +41,45 @@ int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, st
  */
 int tree_remove(int at, const char *name, struct err *err);
 
+/* What trees hold and take. */
 struct tree_size {
-    uint64_t files; /* entries that are not directories */
-    uint64_t apparent; /* bytes, sum of st_size */
-    uint64_t real; /* bytes, sum of st_blocks * 512, hard links counted once */
+    uint64_t files; /* names that are not directories' */
+    uint64_t apparent; /* bytes that the files hold: st_size */
+    uint64_t real; /* bytes that files and directories take on disk */
+    uint64_t skipped; /* directories that could not be read: there is more than this */
 };
 
-/* Measures the tree below the directory open at `dir`; what cannot be read is skipped. */
-void tree_measure(int dir, struct tree_size *ret);
+/*
+ * Measures trees. A file that has several names is counted once, and so is a piece of a disk that
+ * several files share (reflink), over all that one meter measures:
+ *
+ *     struct tree_meter *meter = tree_meter_new();
+ *     tree_measure(meter, dir, "unit", false);
+ *     tree_meter_read(meter, &size);
+ *     tree_meter_free(meter);
+ *
+ * No link is followed, and what is mounted in a tree is not of it. A meter takes some 100 bytes for
+ * each file that has several names and for each shared piece that lies apart from others.
+ */
+struct tree_meter *tree_meter_new(void);
+void tree_meter_free(struct tree_meter *meter);
+void tree_meter_freep(struct tree_meter **meter);
+#define _cleanup_meter_ __attribute__((cleanup(tree_meter_freep)))
+
+/* Adds the entry `name` of the directory open at `at`, whatever it is, and all below it ("." for
+ * the directory). What is
+ * `common` is others' as well, see tree_meter_own() and tree_meter_add(). Returns the type of the
+ * entry as in st_mode, 0 where there is none. */
+mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool common);
+/* Adds the directory open at `dir` without what is in it. */
+void tree_measure_alone(struct tree_meter *meter, int dir, bool common);
+
+/* All that was measured so far. */
+void tree_meter_read(struct tree_meter *meter, struct tree_size *ret);
+/* How many bytes of it are in no other tree: without the files that have more names elsewhere,
+ * without shared pieces and without what is common. */
+uint64_t tree_meter_own(struct tree_meter *meter);
+/* Adds what another meter measured; what both met counts once, and so does what is common. */
+void tree_meter_add(struct tree_meter *to, const struct tree_meter *from);
 
 #endif

@@ -1,16 +1,15 @@
 #include "base/number.h"
 #include "base/time.h"
-#include "base/tree.h"
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
 #include "core/survey.h"
+#include "core/usage.h"
 #include "core/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* All that is known of one session. */
 struct sight {
@@ -18,12 +17,13 @@ struct sight {
     struct roll roll; /* empty where the team cannot be read */
     struct tmux_pane *panes;
     size_t pane_count;
-    struct tree_size size;
+    struct usage usage;
 };
 
 static void sight_free(struct sight *sight)
 {
     roll_free(&sight->roll);
+    usage_free(&sight->usage);
     free(sight->panes);
 }
 
@@ -32,17 +32,14 @@ static void look(const struct call *call, const struct view *view, struct sight 
 {
     struct err ignored = ERR_INIT;
     struct roll_team team;
-    int dir = workspace_open(&call->root, view->row.id);
+    const struct usage_wish wish = {.id = view->row.id, .mode = view->row.mode};
 
     ret->view = *view;
     if (roll_open(&call->root, view->row.id, &team, &ignored) == 0) {
         (void)roll_add(&ret->roll, &team, NULL, &ignored);
         roll_ask(&ret->roll, "{\"do\":\"status\"}", NULL, 0);
     }
-    if (dir != -1) {
-        tree_measure(dir, &ret->size);
-        (void)close(dir);
-    }
+    usage_measure(&call->root, &wish, 1, &ret->usage, NULL);
     if (view->live != NULL)
         (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
                          &ret->pane_count, &ignored);
@@ -138,7 +135,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     time_format(view_activity(view), activity);
-    number_format_size(sight->size.real, size);
+    number_format_size(sight->usage.all.real, size);
     const struct {
         const char *name, *value;
     } fields[] = {
@@ -220,9 +217,9 @@ static void put_sight(const struct call *call, const struct sight *sight, struct
     json_put(out, "protection", "none");
     json_put(out, "endedBy", "sweep");
     json_open(out, "disk", '{');
-    json_put_int(out, "files", (int64_t)sight->size.files);
-    json_put_int(out, "apparentBytes", (int64_t)sight->size.apparent);
-    json_put_int(out, "realBytes", (int64_t)sight->size.real);
+    json_put_int(out, "files", (int64_t)sight->usage.all.files);
+    json_put_int(out, "apparentBytes", (int64_t)sight->usage.all.apparent);
+    json_put_int(out, "realBytes", (int64_t)sight->usage.all.real);
     json_close(out, '}');
     json_open(out, "agents", '[');
     for (size_t i = 0; i < sight->roll.count; i++)
@@ -233,7 +230,7 @@ static void put_sight(const struct call *call, const struct sight *sight, struct
 
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err)
 {
-    struct sight sight = {.roll = ROLL_INIT};
+    struct sight sight = {.roll = ROLL_INIT, .usage = USAGE_INIT};
     const struct view *view = survey_look(&call->root, survey, id);
 
     if (view == NULL)

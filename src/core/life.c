@@ -10,6 +10,7 @@
 #include "core/survey.h"
 #include "core/template.h"
 #include "core/tmux.h"
+#include "core/usage.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -341,6 +342,8 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
         check_free(life, &session, err) == -1)
         return -1;
     if (wish->start && tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1)
+        return -1;
+    if (usage_check_new(life->root, life->config, &tmpl, err) == -1)
         return -1;
 
     if (workspace_stage(life->root, &session, &tmpl, life->tick, life->tick_arg, &stage, err) == -1)

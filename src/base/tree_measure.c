@@ -1,0 +1,399 @@
+/*
+ * Measuring trees. What may be met again is remembered: files with several names by their inodes,
+ * and pieces of the disk that files share by where they lie, which the file system tells for each
+ * file (FIEMAP). Only file systems that can share are asked.
+ */
+#include "base/intervals.h"
+#include "base/str.h"
+#include "base/tree.h"
+#include "base/tree_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    EXTENTS_MAX = 128, /* asked for at once */
+    SLOTS_MIN = 64,
+};
+
+#define EXTENT_KEY (UINT64_C(1) << 63) /* beside the device: not an inode, but a place on it */
+#define BLOCK_BYTES 512U /* the unit of st_blocks, whatever the file system's blocks are */
+
+/* Something that is counted once. */
+struct once {
+    uint64_t device;
+    uint64_t number; /* of the inode, or where it lies */
+    uint64_t apparent;
+    uint64_t real;
+    uint64_t links; /* how often it is in use anywhere; 0: the slot is free */
+    uint64_t seen; /* how often it was met */
+};
+
+/* A file system. */
+struct space {
+    dev_t device;
+    bool shares; /* it can share, and tells what is shared */
+    struct intervals shared; /* bytes of it that were met and are shared */
+};
+
+struct tree_meter {
+    struct tree_size plain; /* what cannot be met again */
+    struct once *slots; /* a hash table, at most half full */
+    size_t room; /* a power of 2, or 0 */
+    size_t count;
+    uint64_t apparent, real; /* sums of the table */
+    struct space *spaces;
+    size_t space_count;
+    struct walk walk;
+    struct fiemap *map;
+};
+
+/* One tree on its way into the meter. */
+struct job {
+    struct tree_meter *meter;
+    size_t space;
+    bool common;
+};
+
+/* ---- what is counted once */
+
+/* Where it is or belongs. */
+static struct once *find_slot(struct once *slots, size_t room, uint64_t device, uint64_t number)
+{
+    uint64_t hash = (number ^ (device << 32) ^ (device >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t at = (size_t)(hash >> 32) & (room - 1);
+
+    while (slots[at].links != 0 && (slots[at].number != number || slots[at].device != device))
+        at = (at + 1) & (room - 1);
+    return &slots[at];
+}
+
+static void make_room(struct tree_meter *meter)
+{
+    if (meter->count * 2 < meter->room)
+        return;
+    size_t room = meter->room == 0 ? SLOTS_MIN : meter->room * 2;
+    struct once *slots = mem_alloc(room * sizeof *slots);
+    for (size_t i = 0; i < meter->room; i++) {
+        const struct once *old = &meter->slots[i];
+        if (old->links != 0)
+            *find_slot(slots, room, old->device, old->number) = *old;
+    }
+    free(meter->slots);
+    meter->slots = slots;
+    meter->room = room;
+}
+
+/* NULL where it was not met yet. */
+static struct once *find(const struct tree_meter *meter, uint64_t device, uint64_t number)
+{
+    if (meter->room == 0)
+        return NULL;
+    struct once *slot = find_slot(meter->slots, meter->room, device, number);
+    return slot->links != 0 ? slot : NULL;
+}
+
+/* Adds it; of what was met before, the larger size stays. */
+static void put(struct tree_meter *meter, const struct once *one)
+{
+    make_room(meter);
+    struct once *slot = find_slot(meter->slots, meter->room, one->device, one->number);
+    if (slot->links == 0) {
+        *slot = *one;
+        meter->count++;
+        meter->apparent += one->apparent;
+        meter->real += one->real;
+        return;
+    }
+    slot->seen += one->seen;
+    if (one->links > slot->links)
+        slot->links = one->links;
+    if (one->real > slot->real) {
+        meter->real += one->real - slot->real;
+        slot->real = one->real;
+    }
+}
+
+/* ---- what files share */
+
+/* As far as is known, all that tell so in answers to FIEMAP. */
+static bool can_share(int fd)
+{
+    static const uint32_t kinds[] = {
+        0x58465342, /* XFS */
+        0x9123683e, /* btrfs */
+        0xca451a4e, /* bcachefs */
+        0x7461636f, /* OCFS2 */
+    };
+    struct statfs fs;
+
+    if (fstatfs(fd, &fs) == -1)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if ((uint32_t)fs.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+/* The place of the file system that `fd` is on. */
+static size_t find_space(struct tree_meter *meter, int fd, dev_t device)
+{
+    size_t i = 0;
+    while (i < meter->space_count && meter->spaces[i].device != device)
+        i++;
+    if (i == meter->space_count) {
+        meter->spaces = mem_room(meter->spaces, meter->space_count, sizeof *meter->spaces);
+        meter->spaces[meter->space_count++] =
+            (struct space){.device = device, .shares = fd != -1 && can_share(fd)};
+    }
+    return i;
+}
+
+/* Remembers one piece of a file, where it is shared; returns how many bytes of it are. A compressed
+ * one takes less than its length, so that others may begin where it seems to go on. */
+static uint64_t put_extent(const struct job *job, const struct fiemap_extent *extent)
+{
+    const uint32_t nowhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE;
+    struct space *space = &job->meter->spaces[job->space];
+
+    if ((extent->fe_flags & FIEMAP_EXTENT_SHARED) == 0 || (extent->fe_flags & nowhere) != 0)
+        return 0;
+    if ((extent->fe_flags & FIEMAP_EXTENT_ENCODED) != 0)
+        put(job->meter, &(struct once){.device = (uint64_t)space->device | EXTENT_KEY,
+                                       .number = extent->fe_physical,
+                                       .real = extent->fe_length,
+                                       .links = UINT64_MAX,
+                                       .seen = 1});
+    else
+        intervals_add(&space->shared, extent->fe_physical, extent->fe_length);
+    return extent->fe_length;
+}
+
+/* Remembers what a file shares with others; returns how many bytes that is. */
+static uint64_t put_shared(const struct job *job, int at, const char *name, uint64_t size)
+{
+    struct tree_meter *meter = job->meter;
+    uint64_t shared = 0;
+    uint64_t next = 0;
+
+    /* Non-blocking: it may have become a FIFO since it was examined. */
+    _cleanup_close_ int fd =
+        openat(at, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+    if (fd == -1)
+        return 0;
+    if (meter->map == NULL)
+        meter->map = mem_alloc(sizeof *meter->map + EXTENTS_MAX * sizeof *meter->map->fm_extents);
+    while (next < size) {
+        *meter->map = (struct fiemap){
+            .fm_start = next, .fm_length = size - next, .fm_extent_count = EXTENTS_MAX};
+        if (ioctl(fd, FS_IOC_FIEMAP, meter->map) == -1) {
+            if (errno == EOPNOTSUPP || errno == ENOTTY)
+                meter->spaces[job->space].shares = false;
+            break;
+        }
+        for (uint32_t i = 0; i < meter->map->fm_mapped_extents; i++) {
+            const struct fiemap_extent *extent = &meter->map->fm_extents[i];
+            shared += put_extent(job, extent);
+            next = extent->fe_logical + extent->fe_length;
+        }
+        if (meter->map->fm_mapped_extents < EXTENTS_MAX || next <= meter->map->fm_start)
+            break;
+    }
+    return shared;
+}
+
+/* ---- walking */
+
+static void add_file(const struct job *job, int at, const char *name, const struct stat *st)
+{
+    struct tree_meter *meter = job->meter;
+    bool again = job->common || st->st_nlink > 1;
+    struct once one = {.device = st->st_dev,
+                       .number = st->st_ino,
+                       .apparent = (uint64_t)st->st_size,
+                       .real = (uint64_t)st->st_blocks * BLOCK_BYTES,
+                       .links = job->common ? UINT64_MAX : st->st_nlink,
+                       .seen = 1};
+    struct once *met = again ? find(meter, one.device, one.number) : NULL;
+
+    meter->plain.files++;
+    if (met != NULL) {
+        met->seen++;
+        met->links = one.links > met->links ? one.links : met->links;
+        return;
+    }
+    if (meter->spaces[job->space].shares && S_ISREG(st->st_mode) && one.real > 0) {
+        uint64_t shared = put_shared(job, at, name, one.apparent);
+        one.real -= shared < one.real ? shared : one.real;
+    }
+    if (again) {
+        put(meter, &one);
+    } else {
+        meter->plain.apparent += one.apparent;
+        meter->plain.real += one.real;
+    }
+}
+
+/* A directory itself. */
+static void add_dir(const struct job *job, dev_t device, ino_t ino, uint64_t bytes)
+{
+    if (job->common)
+        put(job->meter,
+            &(struct once){
+                .device = device, .number = ino, .real = bytes, .links = UINT64_MAX, .seen = 1});
+    else
+        job->meter->plain.real += bytes;
+}
+
+static int measure_entry(int fd, const struct dirent64 *entry, void *arg)
+{
+    const struct job *job = arg;
+    struct stat st;
+
+    if (entry->d_type == DT_DIR)
+        return 1;
+    if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0; /* it has gone */
+    if (S_ISDIR(st.st_mode))
+        return 1;
+    add_file(job, fd, entry->d_name, &st);
+    return 0;
+}
+
+/* Goes down into a directory, or past one that cannot be opened. */
+static void measure_down(const struct job *job, int at, const char *name)
+{
+    struct walk *walk = &job->meter->walk;
+    struct stat st;
+    int fd = walk_open(at, name);
+    int number = errno;
+
+    if (fd != -1 && walk_down(walk, fd, name) == 0) {
+        const struct level *level = walk_lowest(walk);
+        add_dir(job, level->dev, level->ino, level->bytes);
+        return;
+    }
+    if (number == ENOENT || number == ENOTDIR || number == ELOOP || number == EXDEV)
+        return; /* it has gone, or something else is there */
+    job->meter->plain.skipped++;
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        add_dir(job, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
+}
+
+/* A way up that is barred costs the rest of the levels that are closed; the upper ones go on. */
+static void measure_up(const struct job *job)
+{
+    struct walk *walk = &job->meter->walk;
+
+    if (walk_reopen(walk) == -1)
+        job->meter->plain.skipped++;
+    do
+        walk_up(walk);
+    while (walk->count > 0 && walk_lowest(walk)->fd == -1);
+}
+
+mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool common)
+{
+    struct job job = {.meter = meter, .common = common};
+    struct walk *walk = &meter->walk;
+    struct stat st;
+
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0;
+    job.space = find_space(meter, at, st.st_dev);
+    if (!S_ISDIR(st.st_mode)) {
+        add_file(&job, at, name, &st);
+        return st.st_mode & S_IFMT;
+    }
+    measure_down(&job, at, name);
+    while (walk->count > 0) {
+        if (walk_lowest(walk)->passes == 0 && walk_read(walk, measure_entry, &job) == -1)
+            meter->plain.skipped++;
+        const char *sub = walk_next(walk);
+        if (sub == NULL)
+            measure_up(&job);
+        else
+            measure_down(&job, walk_lowest(walk)->fd, sub);
+    }
+    return S_IFDIR;
+}
+
+void tree_measure_alone(struct tree_meter *meter, int dir, bool common)
+{
+    struct job job = {.meter = meter, .common = common};
+    struct stat st;
+
+    if (fstat(dir, &st) == 0)
+        add_dir(&job, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
+}
+
+/* ---- meters */
+
+struct tree_meter *tree_meter_new(void)
+{
+    return mem_alloc(sizeof(struct tree_meter));
+}
+
+void tree_meter_free(struct tree_meter *meter)
+{
+    if (meter == NULL)
+        return;
+    for (size_t i = 0; i < meter->space_count; i++)
+        intervals_free(&meter->spaces[i].shared);
+    free(meter->spaces);
+    free(meter->slots);
+    free(meter->map);
+    walk_release(&meter->walk);
+    free(meter);
+}
+
+void tree_meter_freep(struct tree_meter **meter)
+{
+    tree_meter_free(*meter);
+}
+
+static uint64_t shared_bytes(struct tree_meter *meter)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < meter->space_count; i++)
+        sum += intervals_sum(&meter->spaces[i].shared);
+    return sum;
+}
+
+void tree_meter_read(struct tree_meter *meter, struct tree_size *ret)
+{
+    *ret = meter->plain;
+    ret->apparent += meter->apparent;
+    ret->real += meter->real + shared_bytes(meter);
+}
+
+uint64_t tree_meter_own(struct tree_meter *meter)
+{
+    uint64_t own = meter->plain.real;
+    for (size_t i = 0; i < meter->room; i++)
+        if (meter->slots[i].links != 0 && meter->slots[i].seen >= meter->slots[i].links)
+            own += meter->slots[i].real;
+    return own;
+}
+
+void tree_meter_add(struct tree_meter *to, const struct tree_meter *from)
+{
+    to->plain.files += from->plain.files;
+    to->plain.apparent += from->plain.apparent;
+    to->plain.real += from->plain.real;
+    to->plain.skipped += from->plain.skipped;
+    for (size_t i = 0; i < from->room; i++)
+        if (from->slots[i].links != 0)
+            put(to, &from->slots[i]);
+    for (size_t i = 0; i < from->space_count; i++) {
+        size_t space = find_space(to, -1, from->spaces[i].device);
+        intervals_add_all(&to->spaces[space].shared, &from->spaces[i].shared);
+    }
+}

@@ -1,0 +1,138 @@
+#include "base/tree_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LIST_SIZE = 32 * 1024, /* bytes of directory entries read at once */
+    OPEN_LEVELS = 16, /* the upper levels stay open, the others only while they are the lowest */
+};
+
+struct level *walk_lowest(const struct walk *walk)
+{
+    return &walk->levels[walk->count - 1];
+}
+
+static int open_dir(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int walk_open(int at, const char *name)
+{
+    struct open_how how = {
+        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS,
+    };
+    long fd = syscall(SYS_openat2, at, name, &how, sizeof(how));
+
+    if (fd == -1 && (errno == ENOSYS || errno == EPERM)) /* an old sandbox */
+        return open_dir(at, name);
+    return (int)fd;
+}
+
+int walk_down(struct walk *walk, int fd, const char *name)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == -1) {
+        fd_closep(&fd);
+        return -1;
+    }
+    if (walk->count > OPEN_LEVELS) {
+        fd_closep(&walk_lowest(walk)->fd);
+        walk_lowest(walk)->fd = -1;
+    }
+    if (walk->count == walk->room) {
+        walk->room = walk->room == 0 ? OPEN_LEVELS : walk->room * 2;
+        walk->levels = mem_grow(walk->levels, walk->room, sizeof(*walk->levels));
+    }
+    walk->levels[walk->count++] = (struct level){.fd = fd,
+                                                 .dev = st.st_dev,
+                                                 .ino = st.st_ino,
+                                                 .bytes = (uint64_t)st.st_blocks * 512,
+                                                 .name = name};
+    return 0;
+}
+
+int walk_reopen(struct walk *walk)
+{
+    struct stat st;
+
+    if (walk->count < 2 || walk->levels[walk->count - 2].fd != -1)
+        return 0;
+    struct level *above = &walk->levels[walk->count - 2];
+    _cleanup_close_ int fd = open_dir(walk_lowest(walk)->fd, "..");
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return -1;
+    if (st.st_dev != above->dev || st.st_ino != above->ino) { /* it was moved */
+        errno = ESTALE;
+        return -1;
+    }
+    above->fd = fd;
+    fd = -1;
+    return 0;
+}
+
+void walk_up(struct walk *walk)
+{
+    struct level *level = walk_lowest(walk);
+
+    fd_closep(&level->fd);
+    str_free(&level->subdirs);
+    walk->count--;
+}
+
+const char *walk_next(struct walk *walk)
+{
+    struct level *level = walk_lowest(walk);
+
+    if (level->next >= level->subdirs.len)
+        return NULL;
+    const char *name = level->subdirs.data + level->next;
+    level->next += strlen(name) + 1;
+    return name;
+}
+
+void walk_release(struct walk *walk)
+{
+    while (walk->count > 0)
+        walk_up(walk);
+    free(walk->levels);
+    free(walk->list);
+}
+
+bool walk_is_dot(const char *name)
+{
+    return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+int walk_read(struct walk *walk, walk_entry *each, void *arg)
+{
+    struct level *level = walk_lowest(walk);
+    ssize_t len;
+
+    if (walk->list == NULL)
+        walk->list = mem_grow(NULL, LIST_SIZE, 1);
+    str_clear(&level->subdirs);
+    level->next = 0;
+    level->passes++;
+    while ((len = getdents64(level->fd, walk->list, LIST_SIZE)) > 0) {
+        const struct dirent64 *entry;
+        for (ssize_t at = 0; at < len; at += entry->d_reclen) {
+            entry = (const void *)(walk->list + at);
+            int r = walk_is_dot(entry->d_name) ? 0 : each(level->fd, entry, arg);
+            if (r == -1)
+                return -1;
+            if (r == 1)
+                str_addn(&level->subdirs, entry->d_name, strlen(entry->d_name) + 1);
+        }
+    }
+    return len == 0 ? 0 : -1;
+}

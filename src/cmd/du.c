@@ -1,0 +1,295 @@
+#include "base/number.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "core/survey.h"
+#include "core/usage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The sessions that are measured. */
+struct measured {
+    struct item {
+        const struct view *view;
+        struct usage usage;
+    } * items; /* largest first */
+    size_t count;
+    struct usage total;
+};
+
+static void measured_free(struct measured *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        usage_free(&all->items[i].usage);
+    free(all->items);
+}
+#define _cleanup_measured_ __attribute__((cleanup(measured_free)))
+
+static void add_view(struct measured *all, const struct view *view)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].view == view)
+            return;
+    all->items = mem_room(all->items, all->count, sizeof *all->items);
+    all->items[all->count++] = (struct item){.view = view, .usage = USAGE_INIT};
+}
+
+static int add_named(const struct call *call, struct survey *survey, const char *text,
+                     struct measured *all, struct err *err)
+{
+    char id[ID_TEXT];
+
+    if (call_select(call, text, id, err) == -1)
+        return -1;
+    const struct view *view = survey_look(&call->root, survey, id);
+    if (view == NULL)
+        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
+    if (view->row.missing)
+        return err_set(err, MAS_DAMAGED, "cannot measure session '%s': its workspace is missing",
+                       id);
+    add_view(all, view);
+    return 0;
+}
+
+/* Those that are named, or the one that this process is in, or all. The first failure decides, but
+ * all are tried. */
+static int add_sessions(const struct call *call, struct survey *survey, struct measured *all,
+                        struct err *err)
+{
+    bool named = call->operand_count > 0 || call->session != NULL;
+    const char *own = getenv("MAS_SESSION_ID");
+    int rc = 0;
+
+    if (!named && (own == NULL || own[0] == '\0')) {
+        for (size_t i = 0; i < survey->count; i++)
+            if (!survey->views[i].row.missing)
+                add_view(all, &survey->views[i]);
+        return 0;
+    }
+    for (int i = -1; i < call->operand_count; i++) {
+        const char *text = i >= 0 ? call->operands[i] : named ? call->session : own;
+        struct err why = ERR_INIT;
+        if (text == NULL || add_named(call, survey, text, all, &why) == 0)
+            continue;
+        if (rc == -1)
+            err_print(&why);
+        else
+            *err = why;
+        rc = -1;
+    }
+    return rc;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    const struct item *x = a;
+    const struct item *y = b;
+    uint64_t m = x->usage.all.real;
+    uint64_t n = y->usage.all.real;
+    return m != n ? (m < n) - (m > n) : strcmp(x->view->row.id, y->view->row.id);
+}
+
+static void measure(const struct call *call, struct measured *all)
+{
+    struct usage_wish *wishes = mem_alloc((all->count + 1) * sizeof *wishes);
+    struct usage *usages = mem_alloc((all->count + 1) * sizeof *usages);
+
+    for (size_t i = 0; i < all->count; i++)
+        wishes[i] = (struct usage_wish){all->items[i].view->row.id, all->items[i].view->row.mode};
+    usage_measure(&call->root, wishes, all->count, usages, &all->total);
+    for (size_t i = 0; i < all->count; i++)
+        all->items[i].usage = usages[i];
+    free(wishes);
+    free(usages);
+    if (all->count > 1)
+        qsort(all->items, all->count, sizeof *all->items, compare_items);
+    for (size_t i = 0; i < all->count; i++) {
+        uint64_t skipped = all->items[i].usage.all.skipped;
+        if (skipped > 0)
+            err_warn("session '%s' takes at least what is shown: %ju of its directories cannot be "
+                     "read",
+                     all->items[i].view->row.id, (uintmax_t)skipped);
+    }
+}
+
+/* ---- for people */
+
+static void add_size(struct table *table, const struct tree_size *size)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%ju", (uintmax_t)size->files);
+    table_add(table, text, NULL);
+    number_format_size(size->apparent, text);
+    table_add(table, text, NULL);
+    number_format_size(size->real, text);
+    table_add(table, text, NULL);
+}
+
+static void add_own(struct table *table, uint64_t own)
+{
+    char text[NUMBER_SIZE_TEXT];
+    number_format_size(own, text);
+    table_add(table, text, NULL);
+}
+
+static void add_heads(struct table *table, const char *const *heads)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        table_add(table, heads[i], colour_dim());
+}
+
+static void print_table(const struct measured *all)
+{
+    static const char *const heads[] = {"SESSION",  "NAME", "STATUS", "FILES",
+                                        "APPARENT", "REAL", "OWN"};
+    struct table table = {.columns = ARRAY_LEN(heads)};
+
+    add_heads(&table, heads);
+    for (size_t i = 0; i < all->count; i++) {
+        const struct item *item = &all->items[i];
+        const struct view *view = item->view;
+        const char *name = view_name(view);
+        table_add(&table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);
+        table_add(&table, name[0] != '\0' ? name : "-", NULL);
+        table_add(&table, status_name(view->status), colour_of(view->status, view->crashed));
+        add_size(&table, &item->usage.all);
+        add_own(&table, item->usage.own);
+    }
+    table_add(&table, "total", NULL);
+    table_add(&table, "", NULL);
+    table_add(&table, "", NULL);
+    add_size(&table, &all->total.all);
+    add_own(&table, all->total.own);
+    table_print(&table);
+    table_free(&table);
+}
+
+/* The names of the parts that are no units, for people and in JSON. */
+static const char *const part_names[USAGE_PARTS] = {"workflows", "logs", "memory", "other"};
+
+/* One session by its parts. */
+static void print_parts(const struct usage *usage)
+{
+    static const char *const heads[] = {"PART", "FILES", "APPARENT", "REAL"};
+    struct table table = {.columns = ARRAY_LEN(heads)};
+    char own[NUMBER_SIZE_TEXT];
+
+    add_heads(&table, heads);
+    for (size_t i = 0; i < usage->unit_count; i++) {
+        _cleanup_free_ char *name = mem_printf("unit/%s", usage->units[i].agent);
+        table_add(&table, name, NULL);
+        add_size(&table, &usage->units[i].size);
+    }
+    for (size_t i = 0; i < USAGE_PARTS; i++) {
+        table_add(&table, part_names[i], NULL);
+        add_size(&table, &usage->parts[i]);
+    }
+    table_add(&table, "total", NULL);
+    add_size(&table, &usage->all);
+    table_print(&table);
+    table_free(&table);
+    number_format_size(usage->own, own);
+    printf("\nown: %s, which no other file shares\n", own);
+}
+
+/* ---- for programs */
+
+static void put_size(struct json_out *out, const struct tree_size *size)
+{
+    json_put_int(out, "apparent", (int64_t)size->apparent);
+    json_put_int(out, "real", (int64_t)size->real);
+}
+
+static void put_usage(struct json_out *out, const struct usage *usage)
+{
+    put_size(out, &usage->all);
+    json_put_int(out, "own", (int64_t)usage->own);
+    json_put_int(out, "files", (int64_t)usage->all.files);
+    json_put_int(out, "skipped", (int64_t)usage->all.skipped);
+}
+
+static void put_item(struct json_out *out, const struct item *item)
+{
+    const struct usage *usage = &item->usage;
+
+    json_open(out, NULL, '{');
+    json_put(out, "sessionId", item->view->row.id);
+    json_put(out, "name", view_name(item->view));
+    json_put(out, "status", status_name(item->view->status));
+    put_usage(out, usage);
+    json_open(out, "units", '[');
+    for (size_t i = 0; i < usage->unit_count; i++) {
+        json_open(out, NULL, '{');
+        json_put(out, "agent", usage->units[i].agent);
+        put_size(out, &usage->units[i].size);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    for (size_t i = 0; i < USAGE_PARTS; i++) {
+        json_open(out, part_names[i], '{');
+        put_size(out, &usage->parts[i]);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+static void print_json(const struct measured *all)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "sessions", '[');
+    for (size_t i = 0; i < all->count; i++)
+        put_item(&out, &all->items[i]);
+    json_close(&out, ']');
+    json_open(&out, "total", '{');
+    put_usage(&out, &all->total);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static int run_du(struct call *call, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_measured_ struct measured all = {.total = USAGE_INIT};
+    int rc = 0;
+
+    if (call->has_root && survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+        return -1;
+    rc = add_sessions(call, &survey, &all, err);
+    if (all.count == 0 && rc == -1)
+        return -1;
+    if (all.count > 0)
+        measure(call, &all);
+    if (call->quiet)
+        for (size_t i = 0; i < all.count; i++)
+            printf("%s\n", all.items[i].view->row.id);
+    else if (call->json)
+        print_json(&all);
+    else if (all.count == 0)
+        (void)fputs("no sessions; begin with: mas new\n", stderr);
+    else if (all.count == 1 && call->operand_count + (call->session != NULL) == 1)
+        print_parts(&all.items[0].usage);
+    else
+        print_table(&all);
+    return rc;
+}
+
+const struct cmd cmd_du = {
+    .name = "du",
+    .operands = " [SESSION...]",
+    .summary = "show what sessions take on disk",
+    .details =
+        "Largest first. APPARENT is what the files hold, REAL what they take; files with several\n"
+        "names and pieces of the disk that files share count once. OWN is what nothing else\n"
+        "shares, and comes back when the session is removed. Without SESSION: in a team's pane\n"
+        "that team, else all. One SESSION is shown by its parts.",
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
+    .run = run_du,
+};
