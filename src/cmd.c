@@ -24,6 +24,15 @@ const struct cmd *cmd_find(const char *name)
     return NULL;
 }
 
+const struct cmd *cmd_action(const struct cmd *cmd, const char *name)
+{
+    size_t verb = strlen(cmd->name) + 1;
+    for (size_t i = 0; cmd->actions != NULL && cmd->actions[i] != NULL; i++)
+        if (strcmp(cmd->actions[i]->name + verb, name) == 0)
+            return cmd->actions[i];
+    return NULL;
+}
+
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
 {
     size_t n = 0;
@@ -211,8 +220,32 @@ static int run(struct call *call, struct err *err)
     return call->cmd->run(call, err);
 }
 
+/* Takes the first word that is no option out of the words and finds the action that it names. *ret
+ * stays where there is no such word. */
+static int take_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
+{
+    int at = 1;
+    while (at < *argc && argv[at][0] == '-')
+        at += strcmp(argv[at], "--root") == 0 ? 2 : 1;
+    if (at >= *argc)
+        return 0;
+    const struct cmd *action = cmd_action(*ret, argv[at]);
+    if (action == NULL) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", (*ret)->name,
+                      argv[at]);
+        return err_hint(err, "see: mas help %s", (*ret)->name);
+    }
+    for (; at < *argc; at++)
+        argv[at] = argv[at + 1];
+    --*argc;
+    *ret = action;
+    return 0;
+}
+
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
 {
+    if (cmd->actions != NULL && take_action(&cmd, &argc, argv, err) == -1)
+        return -1;
     struct call call = {.cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
     bool help = false;
 
@@ -275,6 +308,16 @@ static void print_opt(const struct opt *opt)
     printf("  %-26s %s\n", left, opt->help);
 }
 
+static void print_actions(const struct cmd *cmd)
+{
+    printf("\nactions:\n");
+    for (size_t i = 0; cmd->actions[i] != NULL; i++) {
+        const struct cmd *action = cmd->actions[i];
+        printf("  %-11s %s\n", action->name + strlen(cmd->name) + 1, action->summary);
+    }
+    printf("\nMore on each: 'mas help %s ACTION'.\n", cmd->name);
+}
+
 void cmd_print_help(const struct cmd *cmd)
 {
     struct opt common[8];
@@ -293,6 +336,8 @@ void cmd_print_help(const struct cmd *cmd)
         printf("\nalso called: %s\n", cmd->alias);
     if (cmd->details != NULL)
         printf("\n%s\n", cmd->details);
+    if (cmd->actions != NULL)
+        print_actions(cmd);
     printf("\noptions:\n");
     for (const struct opt *opt = cmd->opts; opt != NULL && opt->name != NULL; opt++)
         print_opt(opt);

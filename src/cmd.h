@@ -4,6 +4,9 @@
  *
  * To add a verb: write src/cmd/<verb>.c with a `const struct cmd cmd_<verb>`, declare it below, put
  * it in the table in cmd.c, write test/cli/<verb>.bats and its entry in man/mas.1.
+ *
+ * A verb may be made of actions (`mas template list`): each is a struct cmd of its own, named
+ * "template list", in the verb's list `actions`, and has its own entry in man/mas.1.
  */
 #ifndef MAS_CMD_H
 #define MAS_CMD_H
@@ -25,7 +28,13 @@ enum offer {
     OFFER_TEMPLATE,
     OFFER_PRESET,
     OFFER_COMMAND,
-    OFFER_SHELL
+    OFFER_SHELL,
+    OFFER_TARGET, /* agents of the session that the command line names, units, ... */
+    OFFER_AGENT, /* only its agents */
+    OFFER_ACTION, /* of the command in the operand before */
+    OFFER_STATUS, /* a list of them */
+    OFFER_MODE,
+    OFFER_UNTIL, /* of `wait` */
 };
 
 struct opt {
@@ -59,8 +68,9 @@ struct cmd {
     const char *details; /* more for `mas help <cmd>`; NULL: nothing */
     const struct opt *opts; /* ends with a NULL name; NULL: none */
     int operands_min, operands_max; /* operands_max -1: any number */
-    enum offer offer; /* of its operands */
+    enum offer offer, then, rest; /* of its first, its second and all other operands */
     unsigned flags;
+    const struct cmd *const *actions; /* NULL-terminated; NULL: it has none, else it has no run */
     /* 0, or -1 with *err set */
     int (*run)(struct call *call, struct err *err);
 };
@@ -91,6 +101,8 @@ extern const struct cmd *const cmd_table[];
 
 /* NULL where there is none of that name or alias. */
 const struct cmd *cmd_find(const char *name);
+/* The action of that name; NULL where there is none. */
+const struct cmd *cmd_action(const struct cmd *cmd, const char *name);
 /* Parses the words behind the verb, opens what the command needs, runs it. */
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err);
 /* Options that a command takes besides its own, by its flags; ends with a NULL name. */

@@ -84,6 +84,7 @@ const struct cmd cmd_attach = {
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK,
     .run = run_attach,
 };

@@ -1,123 +1,316 @@
 #include "base/str.h"
 #include "cmd.h"
+#include "core/roll.h"
 #include "core/survey.h"
+#include "core/target.h"
 #include "core/template.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
  * What the completion scripts ask: candidates for the last of the words, one a line. Only plain
- * words are offered, so that no shell finds anything in them to run.
+ * words are offered, so that no shell finds anything in them to run. Where there are none, the
+ * scripts complete file names.
  */
 
-static void offer(const char *word, const char *prefix)
+/* A command line as far as it has been typed. */
+struct typed {
+    const struct call *call;
+    const struct cmd *cmd; /* its verb or action */
+    const char *session; /* what -s names, or NULL */
+    char **operands; /* those in front of the last word */
+    size_t operand_count;
+    const struct opt *opt; /* the last word is its value; NULL: it is none */
+    char *before; /* what of the last word stands in front of each candidate */
+    const char *prefix; /* what a candidate begins with: the rest of it */
+};
+
+static void offer(const struct typed *typed, const char *word)
 {
-    if (str_starts(word, prefix) && word[0] != '\0' && strlen(word) <= TMUX_NAME_MAX &&
+    if (str_starts(word, typed->prefix) && word[0] != '\0' && strlen(word) <= TMUX_NAME_MAX &&
         strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
             strlen(word))
-        printf("%s\n", word);
+        printf("%s%s\n", typed->before, word);
 }
 
-static void offer_verbs(const char *prefix)
+static void offer_verbs(const struct typed *typed)
 {
     for (size_t i = 0; cmd_table[i] != NULL; i++)
         if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
-            offer(cmd_table[i]->name, prefix);
+            offer(typed, cmd_table[i]->name);
 }
 
-static void offer_options(const struct cmd *cmd, const char *prefix)
+static void offer_actions(const struct typed *typed, const struct cmd *cmd)
+{
+    for (size_t i = 0; cmd != NULL && cmd->actions != NULL && cmd->actions[i] != NULL; i++)
+        offer(typed, cmd->actions[i]->name + strlen(cmd->name) + 1);
+}
+
+static void offer_options(const struct typed *typed)
 {
     struct opt common[8];
-    const struct opt *lists[] = {cmd->opts, cmd_common_opts(cmd, common)};
+    const struct opt *lists[] = {typed->cmd->opts, cmd_common_opts(typed->cmd, common)};
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         for (const struct opt *opt = lists[i]; opt != NULL && opt->name != NULL; opt++) {
             _cleanup_free_ char *word = mem_printf("--%s", opt->name);
-            offer(word, prefix);
+            offer(typed, word);
         }
 }
 
-static void offer_sessions(const struct call *call, const char *prefix)
+static void offer_sessions(const struct typed *typed)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     struct err ignored = ERR_INIT;
 
-    if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, &ignored) == -1)
+    if (survey_take(&typed->call->root, &typed->call->config, SURVEY_LIVE, &survey, &ignored) == -1)
         return;
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];
-        offer(view->live != NULL ? view->live->name : view->row.tmux_name, prefix);
-        offer(view_name(view), prefix);
-        if (strlen(prefix) >= 4)
-            offer(view->row.id, prefix);
+        offer(typed, view->live != NULL ? view->live->name : view->row.tmux_name);
+        offer(typed, view_name(view));
+        if (strlen(typed->prefix) >= 4)
+            offer(typed, view->row.id);
     }
 }
 
-static void offer_templates(const struct call *call, const char *prefix)
+static void offer_templates(const struct typed *typed)
 {
-    _cleanup_strv_ char **names = template_list(&call->root);
+    _cleanup_strv_ char **names = template_list(&typed->call->root);
 
     for (char **name = names; name != NULL && *name != NULL; name++)
-        offer(*name, prefix);
+        offer(typed, *name);
 }
 
-static void offer_kind(const struct call *call, enum offer kind, const char *prefix)
+static void offer_presets(const struct typed *typed)
 {
-    static const char *const shells[] = {"bash", "zsh", "fish"};
+    const struct config *config = &typed->call->config;
+    for (size_t i = 0; i < config->preset_count; i++)
+        offer(typed, config->presets[i].name);
+}
 
+/* Opens the team that is meant by a word, or by the pane that this shell is in. */
+static bool open_team(const struct typed *typed, const char *word, struct roll_team *ret)
+{
+    struct err ignored = ERR_INIT;
+    const char *text = word != NULL ? word : getenv("MAS_SESSION_ID");
+    char id[ID_TEXT];
+
+    return typed->call->has_root && text != NULL &&
+           survey_select(&typed->call->root, &typed->call->config, text, id, &ignored) == 0 &&
+           roll_open(&typed->call->root, id, ret, &ignored) == 0;
+}
+
+static void offer_team(const struct typed *typed, const struct team *team, bool targets)
+{
+    static const char *const words[] = {"managers", "workers", "all"};
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        offer(typed, team->agents[i].id);
+    for (size_t i = 0; targets && i < team->agent_count; i++) {
+        size_t first = 0;
+        while (strcmp(team->agents[first].group, team->agents[i].group) != 0)
+            first++;
+        if (first == i && team_agent(team, team->agents[i].group) == NULL)
+            offer(typed, team->agents[i].group);
+    }
+    for (size_t i = 0; targets && i < ARRAY_LEN(words); i++)
+        offer(typed, words[i]);
+}
+
+static void offer_agents(const struct typed *typed, bool targets)
+{
+    const char *session = typed->session;
+    struct roll_team team;
+
+    /* in a team's pane the first operand need not be the session */
+    if (session == NULL && typed->operand_count > 0 && getenv("MAS_SESSION_ID") == NULL)
+        session = typed->operands[0];
+    if (!open_team(typed, session, &team))
+        return;
+    offer_team(typed, &team.team, targets);
+    roll_close(&team);
+}
+
+/* Lets a candidate stand behind the last comma of a list. */
+static void begin_list(struct typed *typed)
+{
+    const char *comma = strrchr(typed->prefix, ',');
+    if (comma == NULL)
+        return;
+    char *before =
+        mem_printf("%s%.*s", typed->before, (int)(comma + 1 - typed->prefix), typed->prefix);
+    free(typed->before);
+    typed->before = before;
+    typed->prefix = comma + 1;
+}
+
+static void offer_kind(struct typed *typed, enum offer kind)
+{
+    static const struct {
+        enum offer kind;
+        const char *words[4];
+    } fixed[] = {
+        {OFFER_SHELL, {"bash", "zsh", "fish"}},
+        {OFFER_STATUS, {"stopped", "error", "crashed"}},
+        {OFFER_MODE, {"isolated", "legacy"}},
+        {OFFER_UNTIL, {"idle", "exit", "waiting"}},
+    };
+
+    if (kind == OFFER_TARGET || kind == OFFER_STATUS)
+        begin_list(typed);
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        for (size_t j = 0; fixed[i].kind == kind && fixed[i].words[j] != NULL; j++)
+            offer(typed, fixed[i].words[j]);
     if (kind == OFFER_COMMAND)
-        offer_verbs(prefix);
-    for (size_t i = 0; kind == OFFER_SHELL && i < ARRAY_LEN(shells); i++)
-        offer(shells[i], prefix);
-    if (!call->has_root)
+        offer_verbs(typed);
+    else if (kind == OFFER_ACTION && typed->operand_count > 0)
+        offer_actions(typed, cmd_find(typed->operands[0]));
+    if (!typed->call->has_root)
         return;
     if (kind == OFFER_SESSION)
-        offer_sessions(call, prefix);
+        offer_sessions(typed);
     else if (kind == OFFER_TEMPLATE)
-        offer_templates(call, prefix);
-    for (size_t i = 0; kind == OFFER_PRESET && i < call->config.preset_count; i++)
-        offer(call->config.presets[i].name, prefix);
+        offer_templates(typed);
+    else if (kind == OFFER_PRESET)
+        offer_presets(typed);
+    else if (kind == OFFER_TARGET || kind == OFFER_AGENT)
+        offer_agents(typed, kind == OFFER_TARGET);
 }
 
-/* The option of a command that a word is, or NULL. */
-static const struct opt *find_opt(const struct cmd *cmd, const char *word)
+/* true if the operands do without a SESSION: -s names it, or the first is a TARGET of the team
+ * whose pane this is. */
+static bool has_no_session(const struct typed *typed)
+{
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ size_t *agents = NULL;
+    size_t count = 0;
+    struct roll_team team;
+
+    if (typed->session != NULL)
+        return true;
+    if (typed->operand_count == 0 || getenv("MAS_SESSION_ID") == NULL ||
+        !open_team(typed, NULL, &team))
+        return false;
+    bool found = target_resolve(&team.team, typed->operands[0], &agents, &count, &ignored) == 0;
+    roll_close(&team);
+    return found;
+}
+
+static void offer_operand(struct typed *typed)
+{
+    const struct cmd *cmd = typed->cmd;
+    const enum offer kinds[] = {cmd->offer, cmd->then, cmd->rest};
+    size_t place = typed->operand_count;
+
+    if (cmd->then == OFFER_TARGET || cmd->then == OFFER_AGENT) {
+        place += has_no_session(typed);
+        if (place == 0 && getenv("MAS_SESSION_ID") != NULL)
+            offer_kind(typed, cmd->then);
+    }
+    offer_kind(typed, kinds[place < ARRAY_LEN(kinds) ? place : ARRAY_LEN(kinds) - 1]);
+}
+
+/* The option of a command that a word is, or NULL; *ret_value is what stands behind its =. */
+static const struct opt *find_opt(const struct cmd *cmd, const char *word, const char **ret_value)
 {
     static struct opt common[8];
     const struct opt *lists[] = {cmd->opts, cmd_common_opts(cmd, common)};
+    size_t len = strcspn(word, "=");
 
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+    *ret_value = word[len] == '=' ? word + len + 1 : NULL;
+    for (size_t i = 0; word[0] == '-' && i < ARRAY_LEN(lists); i++)
         for (const struct opt *opt = lists[i]; opt != NULL && opt->name != NULL; opt++)
-            if ((word[0] == '-' && word[1] == '-' && strcmp(word + 2, opt->name) == 0) ||
-                (word[0] == '-' && opt->letter != 0 && word[1] == opt->letter && word[2] == '\0'))
+            if ((word[1] == '-' && strlen(opt->name) + 2 == len &&
+                 memcmp(word + 2, opt->name, len - 2) == 0) ||
+                (opt->letter != 0 && word[1] == opt->letter && word[2] == '\0'))
                 return opt;
     return NULL;
+}
+
+/* Sorts the words behind the verb into options and operands. bash gives the = of an option as a
+ * word of its own. */
+static void read_words(struct typed *typed, char **words, size_t last)
+{
+    bool ended = false; /* by -- */
+
+    for (size_t i = 0; i < last; i++) {
+        const char *value;
+        const struct opt *opt = ended ? NULL : find_opt(typed->cmd, words[i], &value);
+        if (ended || words[i][0] != '-' || words[i][1] == '\0') {
+            typed->operands[typed->operand_count++] = words[i];
+        } else if (strcmp(words[i], "--") == 0) {
+            ended = true;
+        } else if (opt != NULL && opt->arg != NULL) {
+            if (value == NULL)
+                i += i + 1 < last && strcmp(words[i + 1], "=") == 0 ? 2 : 1;
+            if (value == NULL && i >= last)
+                typed->opt = opt;
+            else if (strcmp(opt->name, "session") == 0)
+                typed->session = value != NULL ? value : words[i];
+        }
+    }
+    if (typed->opt != NULL && strcmp(typed->prefix, "=") == 0)
+        typed->prefix = "";
+    if (typed->opt != NULL || ended || typed->prefix[0] != '-')
+        return;
+    const char *value;
+    const struct opt *opt = find_opt(typed->cmd, typed->prefix, &value);
+    if (opt == NULL || value == NULL)
+        return;
+    typed->opt = opt;
+    free(typed->before);
+    typed->before = mem_dupn(typed->prefix, (size_t)(value - typed->prefix));
+    typed->prefix = value;
+}
+
+static void complete(struct typed *typed, char **words, size_t last)
+{
+    if (typed->cmd->actions != NULL) {
+        size_t at = 0;
+        while (at < last && words[at][0] == '-')
+            at += strcmp(words[at], "--root") == 0 ? 2 : 1;
+        if (at < last)
+            typed->cmd = cmd_action(typed->cmd, words[at]);
+        else if (at == last && typed->prefix[0] != '-')
+            offer_actions(typed, typed->cmd);
+        if (typed->cmd == NULL)
+            return;
+        if (at < last) {
+            words += at + 1;
+            last -= at + 1;
+        }
+    }
+    read_words(typed, words, last);
+    if (typed->opt != NULL)
+        offer_kind(typed, typed->opt->offer);
+    else if (typed->prefix[0] == '-')
+        offer_options(typed);
+    else
+        offer_operand(typed);
 }
 
 static int run_complete(struct call *call, struct err *err)
 {
     int last = call->operand_count - 1;
-    const char *prefix = call->operands[last];
     int verb = 0;
+    struct typed typed = {.call = call, .before = mem_dup(""), .prefix = call->operands[last]};
 
     (void)err;
     while (verb < last && call->operands[verb][0] == '-')
         verb += strcmp(call->operands[verb], "--root") == 0 ? 2 : 1;
-    if (verb >= last) {
-        if (verb == last)
-            offer_verbs(prefix);
-        return 0;
+    if (verb == last)
+        offer_verbs(&typed);
+    if (verb < last)
+        typed.cmd = cmd_find(call->operands[verb]);
+    if (typed.cmd != NULL) {
+        typed.operands = mem_alloc((size_t)call->operand_count * sizeof *typed.operands);
+        complete(&typed, call->operands + verb + 1, (size_t)(last - verb - 1));
+        free(typed.operands);
     }
-    const struct cmd *cmd = cmd_find(call->operands[verb]);
-    if (cmd == NULL)
-        return 0;
-    const struct opt *opt = find_opt(cmd, call->operands[last - 1]);
-    if (opt != NULL && opt->arg != NULL)
-        offer_kind(call, opt->offer, prefix);
-    else if (prefix[0] == '-')
-        offer_options(cmd, prefix);
-    else
-        offer_kind(call, cmd->offer, prefix);
+    free(typed.before);
     return 0;
 }
 

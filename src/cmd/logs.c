@@ -411,6 +411,8 @@ const struct cmd cmd_logs = {
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_TARGET,
+    .rest = OFFER_TARGET,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
     .run = run_logs,
 };

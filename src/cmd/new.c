@@ -13,7 +13,7 @@ static const struct opt opts[] = {
     {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},
     {'p', "prompt", "AGENT=TEXT", "an agent's first message; may be repeated", OFFER_NONE},
     {0, "id", "UUID", "the session's id, instead of a random one", OFFER_NONE},
-    {0, "mode", "MODE", "isolated, the only one that this version knows", OFFER_NONE},
+    {0, "mode", "MODE", "isolated, the only one that this version knows", OFFER_MODE},
     {0, "private", NULL, "share no memory with other sessions", OFFER_NONE},
     {0, "no-start", NULL, "only make the workspace", OFFER_NONE},
     {'a', "attach", NULL, "attach to it", OFFER_NONE},

@@ -86,6 +86,8 @@ const struct cmd cmd_restart = {
                "wait for it stay. A host that was killed is brought back too.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_TARGET,
+    .rest = OFFER_TARGET,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_PRESETS | CMD_QUIET,
     .run = run_restart,
 };

@@ -16,7 +16,7 @@ enum { TAKE_MS = 10000 }; /* how long a host may take to take a message */
 static const struct opt opts[] = {
     {0, "file", "FILE", "send what is in this file", OFFER_FILE},
     {0, "no-enter", NULL, "type the text, but do not press Enter", OFFER_NONE},
-    {0, "from", "AGENT", "who sends it; in a team's pane that is known", OFFER_NONE},
+    {0, "from", "AGENT", "who sends it; in a team's pane that is known", OFFER_AGENT},
     {0, "wait", NULL, "come back when the agents have worked it off", OFFER_NONE},
     {0, "timeout", "TIME", "wait no longer than that", OFFER_NONE},
     {.name = NULL},
@@ -251,6 +251,7 @@ const struct cmd cmd_send = {
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_TARGET,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
     .run = run_send,
 };

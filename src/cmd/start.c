@@ -43,6 +43,8 @@ const struct cmd cmd_start = {
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_SESSION,
+    .rest = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_PRESETS | CMD_QUIET,
     .run = run_start,
 };

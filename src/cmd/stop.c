@@ -56,6 +56,8 @@ const struct cmd cmd_stop = {
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_SESSION,
+    .rest = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_QUIET,
     .run = run_stop,
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {0, "for", "STATE", "idle, exit or waiting", OFFER_NONE},
+    {0, "for", "STATE", "idle, exit or waiting", OFFER_UNTIL},
     {0, "timeout", "TIME", "give up after so long, such as 500ms, 30s or 5m", OFFER_NONE},
     {.name = NULL},
 };
@@ -201,6 +201,7 @@ const struct cmd cmd_wait = {
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_TARGET,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET,
     .run = run_wait,
 };
