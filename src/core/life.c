@@ -209,8 +209,12 @@ static int check_start(const struct life *life, const struct team *team, bool pr
                        struct err *err)
 {
     _cleanup_free_ char *program = NULL;
+    int columns = 0;
+    int rows = 0;
 
-    if (launch_check(life->config, team, NULL, err) == -1 || tmux_program(&program, err) == -1)
+    (void)config_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
+    if (launch_check(life->config, team, NULL, err) == -1 || tmux_program(&program, err) == -1 ||
+        tmux_check_size(team, columns, rows, err) == -1)
         return -1;
     if (life->memory == NULL)
         return 0;

@@ -1,5 +1,6 @@
 #include "core/team.h"
 
+#include "core/layout.h"
 #include "core/message.h"
 #include "core/team_build.h"
 
@@ -66,16 +67,6 @@ const char *team_check_role(const char *text)
     if (len == 0 || len > TEAM_ROLE_MAX || str_has_control(text) || !str_is_utf8(text, len))
         return "a role is 1 to 64 bytes of UTF-8 without control characters";
     return NULL;
-}
-
-const char *team_check_layout(const char *text)
-{
-    static const char *const known[] = {"tiled", "even-horizontal", "even-vertical",
-                                        "main-horizontal", "main-vertical"};
-    for (size_t i = 0; i < ARRAY_LEN(known); i++)
-        if (strcmp(text, known[i]) == 0)
-            return NULL;
-    return "a layout is tiled, even-horizontal, even-vertical, main-horizontal or main-vertical";
 }
 
 struct agent *team_add_agent(struct team *team, const char *id)
@@ -288,7 +279,7 @@ static int window_from_json(const struct json *node, struct team *team, struct e
     if (window == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d windows", TEAM_WINDOWS_MAX);
     if (take_text(node, "layout", 64, &window->layout) == -1 ||
-        (window->layout != NULL && team_check_layout(window->layout) != NULL))
+        (window->layout != NULL && layout_check(window->layout) != NULL))
         return err_set(err, MAS_DAMAGED, "window %s has a bad layout", name);
     for (const struct json *a = json_first(json_get(node, "agents")); a != NULL; a = json_next(a)) {
         const char *id = json_text(a);

@@ -52,7 +52,7 @@ struct agent {
 
 struct window {
     char *name;
-    char *layout; /* a layout name of tmux */
+    char *layout; /* see core/layout.h */
     size_t *agents; /* indexes into team.agents, in the order of the panes */
     size_t count;
 };

@@ -12,7 +12,6 @@ int team_reach_parse(const char *text, unsigned *ret);
 
 /* NULL for a good one, else what a good one is. */
 const char *team_check_role(const char *text);
-const char *team_check_layout(const char *text);
 
 /* New, empty, at the end; NULL where the team is full. */
 struct agent *team_add_agent(struct team *team, const char *id);

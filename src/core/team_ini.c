@@ -1,6 +1,7 @@
 /* template.ini: the part of core/team.h that reads it. The format is in mas-template(5). */
 #include "base/ini.h"
 #include "base/str.h"
+#include "core/layout.h"
 #include "core/team_build.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static int read_window(struct reader *reader, const struct ini_line *line, struc
     }
     struct window *window = &team->windows[team->window_count - 1];
     if (strcmp(line->key, "layout") == 0) {
-        const char *wrong = team_check_layout(line->value);
+        const char *wrong = layout_check(line->value);
         return wrong != NULL ? ini_fail(line, err, "%s", wrong)
                              : set_text(&window->layout, line, err);
     }

@@ -43,6 +43,8 @@ int tmux_is_alive(const char *socket, pid_t *ret_pid);
 /* MAS_TMUX if the server on the socket has no descriptors, or the system no ptys, for so many more
  * panes; costs no process. */
 int tmux_check_room(const char *socket, size_t panes, struct err *err);
+/* MAS_TMUX if a window of this size has no room for its agents in its layout. */
+int tmux_check_size(const struct team *team, int columns, int rows, struct err *err);
 
 /* What a new team needs. Nothing is owned. */
 struct tmux_team {

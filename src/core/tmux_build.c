@@ -1,5 +1,6 @@
 /* The part of core/tmux.h that builds a team's tmux session. */
 #include "base/file.h"
+#include "core/layout.h"
 #include "core/tmux_call.h"
 
 #include <ctype.h>
@@ -79,6 +80,21 @@ int tmux_check_room(const char *socket, size_t panes, struct err *err)
     return 0;
 }
 
+int tmux_check_size(const struct team *team, int columns, int rows, struct err *err)
+{
+    for (size_t i = 0; i < team->window_count; i++) {
+        const struct window *window = &team->windows[i];
+        if (layout_fits(window->layout, window->count, columns, rows))
+            continue;
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start the team: window %s of %d columns and %d rows has no room for "
+                      "its %zu agents in layout %s",
+                      window->name, columns, rows, window->count, window->layout);
+        return err_hint(err, "set a larger [tmux] size in mas.ini, or another layout");
+    }
+    return 0;
+}
+
 /* "mas host <id> <agent>" as the pane's command: more than one word, so no shell is between. */
 static void add_command(const struct tmux_team *team, size_t agent, struct str *script)
 {
@@ -143,10 +159,15 @@ static void add_window(const struct tmux_team *team, size_t index, struct str *s
     }
     add_window_options(&target, script);
     for (size_t i = 1; i < window->count; i++) {
-        str_addf(script, " ; split-window -t %s", target.data);
+        bool right = layout_splits_right(window->layout, window->count, i);
+        str_addf(script, " ; split-window %s -t %s", right ? "-h" : "-v", target.data);
         add_command(team, window->agents[i], script);
-        /* evened out after each split, else the next one finds no room */
-        str_addf(script, " ; select-layout -t %s %s", target.data, window->layout);
+        str_addf(script, " ; select-layout -t %s ", target.data);
+        if (i + 1 < window->count)
+            layout_add_growing(script, window->layout, window->count, i + 1, team->columns,
+                               team->rows);
+        else
+            layout_add(script, window->layout, window->count, team->columns, team->rows);
     }
 }
 
@@ -236,21 +257,13 @@ static bool is_too_old(char version[32])
     return known && (major < 3 || (major == 3 && minor < 2));
 }
 
-static int explain(const struct tmux_team *team, const struct proc_result *result, struct err *err)
+static int explain(const struct proc_result *result, struct err *err)
 {
-    const char *text = str_text(&result->err);
     char version[32];
 
     if (is_too_old(version)) {
         (void)err_set(err, MAS_TMUX, "cannot start the team: tmux %s is too old", version);
         return err_hint(err, "install tmux 3.2 or newer");
-    }
-    if (strstr(text, "no space for new pane") != NULL) {
-        (void)err_set(err, MAS_TMUX,
-                      "cannot start the team: a window of %d columns and %d rows has no room for "
-                      "its agents",
-                      team->columns, team->rows);
-        return err_hint(err, "set a larger [tmux] size in mas.ini");
     }
     return tmux_fail(result, "start the team", err);
 }
@@ -296,7 +309,7 @@ enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *pro
     } else {
         if (tmux_said_gone(&result))
             built = TMUX_SERVER_GONE;
-        (void)explain(team, &result, err);
+        (void)explain(&result, err);
     }
     proc_result_free(&result);
     if (built != TMUX_BUILT && built != TMUX_NAME_TAKEN)

@@ -101,7 +101,7 @@ EOF
     template "${window_a[@]}" "${agent_a[@]}" 'rol = x'
     refused ':7: [agent a] rol: there is no such key in an agent, or it is empty'
     template "${window_a[@]}" 'layout = round' "${agent_a[@]}"
-    refused ':3: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal or main-vertical'
+    refused ':3: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2'
     template "${window_a[@]}" "${agent_a[@]}" 'start = later'
     refused ":7: [agent a] start: 'later' is not now or demand"
     template "${window_a[@]}" '[agent a]' 'role = x' 'rank = boss'
