@@ -56,6 +56,7 @@ static void add_row(struct table *table, const struct view *view, time_t now)
     table_add(table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);
     table_add(table, view_name(view)[0] != '\0' ? view_name(view) : "-", NULL);
     table_add(table, view->row.template[0] != '\0' ? view->row.template : "-", NULL);
+    table_add(table, mode_name(view->row.mode), NULL);
     table_add(table, created != 0 ? age : "-",
               NULL); /* of one without a workspace nothing is known */
     table_add(table, created != 0 ? active : "-", NULL);
@@ -65,8 +66,8 @@ static void add_row(struct table *table, const struct view *view, time_t now)
 
 static void print_table(const struct call *call, const struct survey *survey)
 {
-    static const char *const heads[] = {"SESSION", "NAME",   "TEMPLATE", "AGE",
-                                        "ACTIVE",  "AGENTS", "STATUS"};
+    static const char *const heads[] = {"SESSION", "NAME",   "TEMPLATE", "MODE",
+                                        "AGE",     "ACTIVE", "AGENTS",   "STATUS"};
     struct table table = {.columns = ARRAY_LEN(heads)};
     time_t now = time(NULL);
 

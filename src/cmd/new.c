@@ -2,6 +2,7 @@
 #include "cmd/print.h"
 #include "core/survey.h"
 #include "core/tmux.h"
+#include "core/workspace.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ static const struct opt opts[] = {
     {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},
     {'p', "prompt", "AGENT=TEXT", "an agent's first message; may be repeated", OFFER_NONE},
     {0, "id", "UUID", "the session's id, instead of a random one", OFFER_NONE},
-    {0, "mode", "MODE", "isolated, the only one that this version knows", OFFER_MODE},
+    {0, "mode", "MODE", "isolated, in a workspace of its own, or legacy", OFFER_MODE},
     {0, "private", NULL, "share no memory with other sessions", OFFER_NONE},
     {0, "no-start", NULL, "only make the workspace", OFFER_NONE},
     {'a', "attach", NULL, "attach to it", OFFER_NONE},
@@ -38,8 +39,15 @@ static int print_session(const struct call *call, const struct session *session,
     const char *word = session->name[0] != '\0' ? session->name : session->tmux_name;
     str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
     str_add_visible(&line, call->root.path, strlen(call->root.path));
-    str_addf(&line, "/%s/%s\n%s: mas %s %s", ROOT_SESSIONS, session->id,
-             started ? "attach" : "start", started ? "attach" : "start", word);
+    str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
+    if (session->mode == MODE_LEGACY) {
+        _cleanup_free_ char *unit = workspace_part_path(&call->root, session, WORKSPACE_UNIT);
+        str_add(&line, "agents: ");
+        str_add_visible(&line, unit, strlen(unit));
+        str_addc(&line, '\n');
+    }
+    str_addf(&line, "%s: mas %s %s", started ? "attach" : "start", started ? "attach" : "start",
+             word);
     print_line(&line);
     return 0;
 }

@@ -206,8 +206,11 @@ static void put_agent(const struct sight *sight, size_t i, struct json_out *out)
 static void put_sight(const struct call *call, const struct sight *sight, struct json_out *out)
 {
     const struct view *view = &sight->view;
-    _cleanup_free_ char *unit = workspace_path(&call->root, view->row.id, WORKSPACE_UNIT);
-    _cleanup_free_ char *workflows = workspace_path(&call->root, view->row.id, WORKSPACE_WORKFLOWS);
+    struct session session = {.mode = view->row.mode};
+    memcpy(session.id, view->row.id, ID_TEXT);
+    _cleanup_free_ char *unit = workspace_part_path(&call->root, &session, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows =
+        workspace_part_path(&call->root, &session, WORKSPACE_WORKFLOWS);
 
     json_open(out, NULL, '{');
     view_put_json(&call->root, view, out);

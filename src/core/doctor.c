@@ -283,20 +283,44 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
             session->id);
 }
 
-static void check_modes(struct doctor *doctor, int dir, const char *id)
+/* A legacy session's agents work in the root; what modes are there is the user's affair. */
+static void check_shared(struct doctor *doctor, const char *id)
+{
+    static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct err why = ERR_INIT;
+        struct stat st;
+        char what[64];
+        if (fstatat(doctor->root->fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            if (!S_ISDIR(st.st_mode))
+                add(doctor, FINDING_HAND, id, "the root's %s is %s", parts[i],
+                    path_type_name(st.st_mode));
+            continue;
+        }
+        (void)snprintf(what, sizeof what, "the root's %s is missing", parts[i]);
+        int rc = 0;
+        if (doctor->fix && mkdirat(doctor->root->fd, parts[i], 0755) == -1)
+            rc = err_errno(&why, "mkdir");
+        add_mended(doctor, id, what, rc, &why);
+    }
+}
+
+static void check_modes(struct doctor *doctor, int dir, const char *id, enum mode mode)
 {
     static const struct {
         const char *name;
         mode_t mode;
         bool needed;
         bool rebuilt; /* of another type it is damaged, which is checked elsewhere */
-    } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true},
-                 {WORKSPACE_LOCK, S_IFREG | 0600, false, false},
-                 {WORKSPACE_CONFIG, S_IFREG | 0600, false, true},
-                 {WORKSPACE_UNIT, S_IFDIR | 0755, true, false},
-                 {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true, false},
-                 {WORKSPACE_RUN, S_IFDIR | 0700, true, false},
-                 {WORKSPACE_LOGS, S_IFDIR | 0700, true, false}};
+        bool own; /* a legacy session has it in the root */
+    } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},
+                 {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_UNIT, S_IFDIR | 0755, true, false, true},
+                 {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true, false, true},
+                 {WORKSPACE_RUN, S_IFDIR | 0700, true, false, false},
+                 {WORKSPACE_LOGS, S_IFDIR | 0700, true, false, false}};
 
     check_mode(doctor, id, dir, ".", S_IFDIR | 0700);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -308,7 +332,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id)
                 check_mode(doctor, id, dir, parts[i].name, parts[i].mode);
             continue;
         }
-        if (!parts[i].needed)
+        if (!parts[i].needed || (parts[i].own && mode == MODE_LEGACY))
             continue;
         (void)snprintf(what, sizeof what, "its %s is missing", parts[i].name);
         int rc = 0;
@@ -346,7 +370,9 @@ static void check_session(struct doctor *doctor, const struct view *view)
         add(doctor, FINDING_NOTE, id, "changed while it was looked at, left alone");
         return;
     }
-    check_modes(doctor, dir, id);
+    check_modes(doctor, dir, id, view->row.mode);
+    if (view->row.mode == MODE_LEGACY)
+        check_shared(doctor, id);
     if (session_load(doctor->root, dir, id, &session, &why) == -1) {
         if (why.code != MAS_DAMAGED) {
             add(doctor, FINDING_HAND, id, "%s", why.text);

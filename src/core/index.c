@@ -7,6 +7,7 @@
 #include "core/workspace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,6 +65,17 @@ static void put_tail(struct str *to)
     str_addf(to, "%s%s%s", tail, now, tail_end);
 }
 
+/* The mode of a session whose .session cannot be read, by what it has: a legacy one has a team, but
+ * no directories for it. */
+static enum mode guess_mode(int dir)
+{
+    return faccessat(dir, WORKSPACE_CONFIG, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   faccessat(dir, WORKSPACE_UNIT, F_OK, AT_SYMLINK_NOFOLLOW) == -1 &&
+                   errno == ENOENT
+               ? MODE_LEGACY
+               : MODE_ISOLATED;
+}
+
 /* What is known of a session whose .session cannot be read: its id, and that it is damaged. */
 static void damaged_session(int dir, const char *id, const struct err *why, struct session *ret)
 {
@@ -73,6 +85,7 @@ static void damaged_session(int dir, const char *id, const struct err *why, stru
                             .name = mem_dup(""),
                             .template = mem_dup(""),
                             .error = mem_dup(why->text),
+                            .mode = guess_mode(dir),
                             .status = STATUS_ERROR,
                             .created = fstat(dir, &st) == 0 ? st.st_mtim.tv_sec : 0};
     memcpy(ret->id, id, ID_TEXT);

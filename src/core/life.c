@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "core/index.h"
 #include "core/launch.h"
+#include "core/legacy.h"
 #include "core/life_parts.h"
 #include "core/prompts.h"
 #include "core/survey.h"
@@ -25,13 +26,17 @@ static bool interrupted(const struct life *life)
     return life->tick != NULL && life->tick(0, 0, life->tick_arg);
 }
 
-/* Names the session in tmux after so many digits of its id. */
+/* Names the session in tmux after so many digits of its id; the legacy one has a name already. */
 static int set_tmux_name(const struct life *life, struct session *session, size_t digits,
                          struct err *err)
 {
-    char *name = session_tmux_name(session->id, digits);
+    char *name = NULL;
     char *socket = NULL;
 
+    if (session->mode != MODE_LEGACY)
+        name = session_tmux_name(session->id, digits);
+    else if (legacy_tmux_name(&name, err) == -1)
+        return -1;
     if (tmux_socket(life->config, name, &socket, err) == -1) {
         free(name);
         return -1;
@@ -49,6 +54,17 @@ static int choose_tmux_name(const struct life *life, struct session *session, si
 {
     const char *name = session->name[0] != '\0' ? session->name : NULL;
 
+    if (session->mode == MODE_LEGACY) { /* it has the one that it has */
+        if (index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1 ||
+            legacy_check_free(life->root, err) == -1)
+            return -1;
+        if (!facts->tmux_name_taken)
+            return 0;
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot make a legacy session: another session is called '%s' in tmux",
+                      session->tmux_name);
+        return err_hint(err, "see which with: mas list --all, or set SESSION_NAME");
+    }
     for (size_t i = from; i < NAME_LENGTHS; i++) {
         if (set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
             index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1)
@@ -122,6 +138,8 @@ static int rename_in_tmux(const struct life *life, struct rise *rise, size_t fro
     struct index_facts facts;
     _cleanup_close_ int lock = -1;
 
+    if (rise->session->mode == MODE_LEGACY)
+        return legacy_name_taken(rise->session, "start", err);
     if (root_lock(life->root, &lock, err) == -1 ||
         choose_tmux_name(life, rise->session, from, 0, &facts, err) == -1)
         return -1;
@@ -184,16 +202,13 @@ static int check_wish(const struct life *life, const struct life_wish *wish, str
         return id_normalise(wish->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
                                              : err_hint(err, "uuidgen -r makes one");
     }
-    if (strcmp(config_text(life->config, SETTING_MODE), "isolated") != 0)
-        return err_set(err, MAS_FAILED,
-                       "cannot make a session: mode 'legacy' is not known to this "
-                       "version");
     return 0;
 }
 
-static void fill_session(const struct life_wish *wish, const char *template,
-                         struct session *session)
+static void fill_session(const struct life *life, const struct life_wish *wish,
+                         const char *template, struct session *session)
 {
+    (void)mode_parse(config_text(life->config, SETTING_MODE), &session->mode);
     session->name = mem_dup(wish->name != NULL ? wish->name : "");
     session->template = mem_dup(template);
     session->error = mem_dup("");
@@ -264,6 +279,7 @@ static void undo_new(const struct life *life, const struct session *session, str
         return;
     }
     (void)life_sweep(life, stage->id, &ignored);
+    legacy_take_back(&stage->parts);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (*metadata_lock != -1 || root_lock(life->root, metadata_lock, &ignored) == 0)
         (void)index_update(life->root, stage->id, NULL, &ignored);
@@ -298,7 +314,7 @@ static int finish_new(const struct life *life, struct session *session, const st
 }
 
 /* What is in the way of a new session, found before anything is copied; settle() asks again. */
-static int check_free(const struct life *life, const struct session *session, struct err *err)
+static int check_free(const struct life *life, struct session *session, struct err *err)
 {
     struct index_facts facts;
     _cleanup_close_ int there = workspace_open(life->root, session->id);
@@ -307,11 +323,13 @@ static int check_free(const struct life *life, const struct session *session, st
         return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
     if (errno != ENOENT)
         return err_errno(err, "cannot make session '%s'", session->id);
-    if (session->name[0] == '\0')
+    bool legacy = session->mode == MODE_LEGACY;
+    if (session->name[0] == '\0' && !legacy)
         return 0;
     _cleanup_close_ int lock = -1;
     if (root_lock(life->root, &lock, err) == -1 ||
-        index_ask(life->root, NULL, session->name, 0, &facts, err) == -1)
+        (legacy ? choose_tmux_name(life, session, 0, 0, &facts, err)
+                : index_ask(life->root, NULL, session->name, 0, &facts, err)) == -1)
         return -1;
     return facts.name_taken ? name_conflict(session->name, err) : 0;
 }
@@ -341,11 +359,13 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
         memcpy(session.id, wish->id, ID_TEXT);
     else if (id_make(session.id, err) == -1)
         return -1;
-    fill_session(wish, name, &session);
+    fill_session(life, wish, name, &session);
     if (set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
         check_free(life, &session, err) == -1)
         return -1;
-    if (wish->start && tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1)
+    if (wish->start &&
+        (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
+         (session.mode == MODE_LEGACY && legacy_check_tmux(&session, "make", err) == -1)))
         return -1;
     if (usage_check_new(life->root, life->config, &tmpl, err) == -1)
         return -1;
@@ -360,7 +380,7 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     env = -1;
     fd_closep(&lock); /* the sweep takes it itself */
     lock = -1;
-    if (stage.others)
+    if (stage.others || session.mode == MODE_LEGACY)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     workspace_log(stage.dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
                   tmpl.team.agent_count, wish->start ? " started" : "");
@@ -375,7 +395,9 @@ static void normalise_tmux_name(struct session *session)
     if (str_is_word(session->tmux_name, TMUX_NAME_MAX))
         return;
     free(session->tmux_name);
-    session->tmux_name = session_tmux_name(session->id, session_name_digits[0]);
+    session->tmux_name = session->mode == MODE_LEGACY
+                             ? mem_dup(LEGACY_TMUX_NAME)
+                             : session_tmux_name(session->id, session_name_digits[0]);
 }
 
 static int start_stopped(const struct life *life, int dir, struct session *session, struct err *err)

@@ -134,6 +134,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
                      strcmp(view->row.name, session.name) != 0 ||
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;
     view->row.status = session.status;
+    view->row.mode = session.mode;
     view->status = session.status;
     if (survey->asks_hosts && session.status == STATUS_ACTIVE)
         tallies_ask(&survey->tallies, dir, (size_t)(view - survey->views));

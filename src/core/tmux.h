@@ -89,6 +89,10 @@ int tmux_list_finish(struct proc *proc, struct tmux_session **ret, size_t *ret_c
                      struct err *err);
 void tmux_sessions_free(struct tmux_session *sessions, size_t count);
 
+/* 1 if the server has a session of exactly this name, a word; ret gets its @mas_id, "" where it
+ * carries none. 0 if not. */
+int tmux_who_has(const char *socket, const char *name, char ret[ID_TEXT], struct err *err);
+
 /* A pane that an agent was started in. */
 struct tmux_pane {
     char agent[TEAM_WORD_MAX + 1];

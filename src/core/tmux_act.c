@@ -49,6 +49,35 @@ void tmux_drop_own_server(const char *socket_path, const char *tmux_name)
         (void)unlink(socket_path);
 }
 
+int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], struct err *err)
+{
+    const char *args[] = {"list-sessions", "-F", "#{session_name}:#{@mas_id}", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    size_t len = strlen(name);
+    char *save = NULL;
+    pid_t pid;
+    int found = 0;
+
+    if (tmux_is_alive(socket_path, &pid) == 0)
+        return 0;
+    int rc = tmux_call(&call, &result, err);
+    if (rc == 0 && result.status != 0 && !tmux_said_gone(&result))
+        rc = tmux_fail(&result, "list sessions", err);
+    char *line = rc == 0 && result.status == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL && found == 0; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, name, len) != 0 || line[len] != ':')
+            continue;
+        const char *id = line + len + 1;
+        found = 1;
+        ret[0] = '\0';
+        if (id_is_valid(id))
+            memcpy(ret, id, ID_TEXT);
+    }
+    proc_result_free(&result);
+    return rc == -1 ? -1 : found;
+}
+
 int tmux_kill(const char *socket_path, const char *target, const char *id, struct err *err)
 {
     _cleanup_str_ struct str script = STR_INIT;

@@ -184,10 +184,11 @@ static int fill(const struct root *root, const struct session *session, const st
     _cleanup_close_ int run = -1;
     _cleanup_close_ int logs = -1;
 
-    if (copy_part(tmpl, dir, WORKSPACE_UNIT, true, tick, arg, err) == -1 ||
-        copy_part(tmpl, dir, WORKSPACE_WORKFLOWS, false, tick, arg, err) == -1)
+    bool own = session->mode != MODE_LEGACY; /* else they are the root's */
+    if (own && (copy_part(tmpl, dir, WORKSPACE_UNIT, true, tick, arg, err) == -1 ||
+                copy_part(tmpl, dir, WORKSPACE_WORKFLOWS, false, tick, arg, err) == -1))
         return -1;
-    for (size_t i = 0; i < tmpl->team.agent_count; i++) {
+    for (size_t i = 0; own && i < tmpl->team.agent_count; i++) {
         _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
         if (fchmodat(dir, unit, 0755, 0) == -1)
             return err_errno(err, "cannot set the mode of '%s'", unit);
@@ -208,14 +209,14 @@ static int fill(const struct root *root, const struct session *session, const st
 }
 
 /* true for ".new-<id>" and ".trash-<id>" that no process holds. */
-static bool is_stale(const struct root *root, const char *name)
+static bool is_stale(int at, const char *name)
 {
     const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
                      : str_starts(name, TRASH_PREFIX) ? name + strlen(TRASH_PREFIX)
                                                       : NULL;
     if (id == NULL || !id_is_valid(id))
         return false;
-    _cleanup_close_ int dir = path_open_dir(root->sessions, name);
+    _cleanup_close_ int dir = path_open_dir(at, name);
     if (dir == -1)
         return errno == ENOTDIR || errno == ELOOP; /* other errors: it may well be somebody's */
     return !workspace_is_locked(dir);
@@ -246,7 +247,7 @@ static int open_stage(const struct root *root, const char *name, struct stage *s
         return -1;
     stage->dir = make_dir(root->sessions, name, 0700);
     if (stage->dir == -1 && errno == EEXIST) {
-        if (!is_stale(root, name))
+        if (!is_stale(root->sessions, name))
             return err_set(err, MAS_CONFLICT,
                            "cannot make session '%s': another 'mas new' makes it", stage->id);
         if (move_aside(root, name, err) == -1)
@@ -272,7 +273,9 @@ int workspace_stage(const struct root *root, const struct session *session,
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
     if (open_stage(root, name, &stage, err) == -1 ||
-        fill(root, session, tmpl, &config, stage.dir, tick, arg, err) == -1) {
+        fill(root, session, tmpl, &config, stage.dir, tick, arg, err) == -1 ||
+        (session->mode == MODE_LEGACY &&
+         legacy_stage(root, tmpl, tick, arg, &stage.parts, err) == -1)) {
         if (stage.dir != -1)
             workspace_discard(root, &stage);
         return -1;
@@ -286,6 +289,9 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
 {
     char name[ENTRY_NAME];
 
+    /* the parts first: without a session they do no harm, and the next one takes them */
+    if (legacy_place(&stage->parts, err) == -1)
+        return -1;
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     if (renameat2(root->sessions, name, root->sessions, stage->id, RENAME_NOREPLACE) == -1) {
         if (errno == EEXIST)
@@ -301,12 +307,14 @@ void workspace_discard(const struct root *root, struct stage *stage)
     struct err ignored = ERR_INIT;
     char name[ENTRY_NAME];
 
+    legacy_take_back(&stage->parts);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     (void)tree_remove(root->sessions, name, &ignored);
 }
 
 void workspace_release(struct stage *stage)
 {
+    legacy_release(&stage->parts);
     fd_closep(&stage->dir);
     fd_closep(&stage->lock);
     *stage = (struct stage)STAGE_INIT;
@@ -336,17 +344,18 @@ int workspace_empty_trash(const struct root *root, const char *id, struct err *e
     return tree_remove(root->sessions, name, err);
 }
 
-size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)
+/* The same in one directory. */
+static size_t sweep(const struct root *root, int at, bool keep, workspace_stale *each, void *arg)
 {
     _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
     size_t count = 0;
     _cleanup_close_ int lock = -1;
 
-    if (root_lock(root, &lock, &ignored) == -1 || path_list(root->sessions, &names, &ignored) == -1)
+    if (root_lock(root, &lock, &ignored) == -1 || path_list(at, &names, &ignored) == -1)
         return 0;
     for (size_t i = 0; names[i] != NULL; i++) {
-        if (!is_stale(root, names[i]))
+        if (!is_stale(at, names[i]))
             continue;
         char *name = names[i]; /* those that are stale move to the front */
         names[i] = names[count];
@@ -358,7 +367,12 @@ size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each
         if (each != NULL)
             each(names[i], arg);
         if (!keep)
-            (void)tree_remove(root->sessions, names[i], &ignored);
+            (void)tree_remove(at, names[i], &ignored);
     }
     return count;
+}
+
+size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)
+{
+    return sweep(root, root->sessions, keep, each, arg) + sweep(root, root->fd, keep, each, arg);
 }

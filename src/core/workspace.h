@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/tree.h"
+#include "core/legacy.h"
 #include "core/root.h"
 #include "core/session.h"
 #include "core/team.h"
@@ -29,7 +30,7 @@
 #define WORKSPACE_LOG "session.log" /* in logs/, as is the next one */
 #define WORKSPACE_AGENT_LOG "agent-%s.log" /* a format */
 
-/* Names in sessions/ that are no sessions: these and a whole id. */
+/* Names in sessions/ that are no sessions, and in the root: these and a whole id. */
 #define STAGING_PREFIX ".new-"
 #define TRASH_PREFIX ".trash-"
 
@@ -74,20 +75,21 @@ struct stage {
     int dir;
     int lock;
     bool placed; /* it has its final name */
+    struct legacy_parts parts; /* of a legacy session: what is made beside it, in the root */
     bool others; /* sessions/ holds more than the index and this: perhaps something stale */
 };
 
 #define STAGE_INIT                                                                                 \
     {                                                                                              \
-        .dir = -1, .lock = -1                                                                      \
+        .dir = -1, .lock = -1, .parts = LEGACY_PARTS_INIT                                          \
     }
 
 /* Builds the workspace beside its place and makes it durable. On failure nothing is left. */
 int workspace_stage(const struct root *root, const struct session *session,
                     const struct template *tmpl, tree_tick *tick, void *arg, struct stage *ret,
                     struct err *err);
-/* Renames it into place; the caller holds the metadata lock. MAS_CONFLICT where the name is taken:
- * nothing is ever overwritten. */
+/* Renames it into place, its parts in the root first; the caller holds the metadata lock.
+ * MAS_CONFLICT where the name is taken: nothing is ever overwritten. */
 int workspace_place(const struct root *root, struct stage *stage, struct err *err);
 /* Removes what was staged, but has no place yet. */
 void workspace_discard(const struct root *root, struct stage *stage);
@@ -102,8 +104,8 @@ int workspace_empty_trash(const struct root *root, const char *id, struct err *e
 
 /* Called for each staging or trash entry that nobody works on. */
 typedef void workspace_stale(const char *name, void *arg);
-/* Finds what killed processes left in sessions/ and, unless `keep`, deletes it. Takes the metadata
- * lock. Returns how many there were; `each` may be NULL. */
+/* Finds what killed processes left in sessions/ and the root and, unless `keep`, deletes it. Takes
+ * the metadata lock. Returns how many there were; `each` may be NULL. */
 size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg);
 
 #endif

@@ -46,8 +46,8 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
     [ "${#lines[@]}" -eq 2 ]
-    [[ ${lines[0]} =~ ^SESSION\ +NAME\ +TEMPLATE\ +AGE\ +ACTIVE\ +AGENTS\ +STATUS$ ]]
-    [[ ${lines[1]} =~ ^mas-${ID:0:8}\ +one\ +solo\ +[0-9]+s\ +[0-9]+s\ +1/1\ +active$ ]]
+    [[ ${lines[0]} =~ ^SESSION\ +NAME\ +TEMPLATE\ +MODE\ +AGE\ +ACTIVE\ +AGENTS\ +STATUS$ ]]
+    [[ ${lines[1]} =~ ^mas-${ID:0:8}\ +one\ +solo\ +isolated\ +[0-9]+s\ +[0-9]+s\ +1/1\ +active$ ]]
 }
 
 @test "list counts the agents that run" {

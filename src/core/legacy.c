@@ -1,0 +1,242 @@
+#include "core/legacy.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/index.h"
+#include "core/tmux.h"
+#include "core/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int legacy_tmux_name(char **ret, struct err *err)
+{
+    /* inside a team the name of that team is information, not a wish */
+    const char *name = getenv("MAS_SESSION_ID") == NULL ? getenv("SESSION_NAME") : NULL;
+
+    if (name == NULL || name[0] == '\0')
+        name = LEGACY_TMUX_NAME;
+    if (!str_is_word(name, SESSION_NAME_MAX))
+        return err_set(err, MAS_FAILED,
+                       "cannot use SESSION_NAME='%s': it is not 1 to %d letters, digits, _ or -",
+                       name, SESSION_NAME_MAX);
+    *ret = mem_dup(name);
+    return 0;
+}
+
+/* true unless its metadata says that it is no legacy session (any more). */
+static bool is_legacy(const struct root *root, const struct row *row)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (row->mode != MODE_LEGACY || row->missing)
+        return false;
+    _cleanup_close_ int dir = workspace_open(root, row->id);
+    if (dir == -1)
+        return errno != ENOENT;
+    return session_load(root, dir, row->id, &session, &ignored) == -1 ||
+           session.mode == MODE_LEGACY;
+}
+
+int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+
+    if (index_read(root, false, &index, err) == -1)
+        return -1;
+    for (size_t i = 0; i < index.count; i++) {
+        if (!is_legacy(root, &index.rows[i]))
+            continue;
+        memcpy(ret, index.rows[i].id, ID_TEXT);
+        return 1;
+    }
+    return 0;
+}
+
+int legacy_check_free(const struct root *root, struct err *err)
+{
+    char id[ID_TEXT];
+    int found = legacy_find(root, id, err);
+
+    if (found != 1)
+        return found;
+    (void)err_set(err, MAS_CONFLICT, "cannot make a legacy session: '%s' is one", id);
+    return err_hint(err, "start it with: mas start %s, or remove it first with: mas rm %s", id, id);
+}
+
+int legacy_name_taken(const struct session *session, const char *what, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot %s the legacy session: tmux has another session '%s'",
+                  what, session->tmux_name);
+    return err_hint(err, "end that first: tmux -S '%s' kill-session -t '=%s'", session->tmux_socket,
+                    session->tmux_name);
+}
+
+int legacy_check_tmux(const struct session *session, const char *what, struct err *err)
+{
+    char id[ID_TEXT] = "";
+    int there = tmux_who_has(session->tmux_socket, session->tmux_name, id, err);
+
+    if (there != 1 || strcmp(id, session->id) == 0)
+        return there == -1 ? -1 : 0;
+    return legacy_name_taken(session, what, err);
+}
+
+/* 1 if the root has this directory, 0 if it is missing. */
+static int has_dir(const struct root *root, const char *part, struct err *err)
+{
+    struct stat st;
+    _cleanup_close_ int fd = path_open_beneath(root->fd, part, O_PATH | O_DIRECTORY);
+
+    if (fd != -1 || errno == ENOENT)
+        return fd != -1;
+    int saved = errno;
+    if (fstatat(root->fd, part, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+        return err_set(err, MAS_FAILED, "cannot use '%s/%s': it is %s", root->path, part,
+                       path_type_name(st.st_mode));
+    errno = saved;
+    return err_errno(err, "cannot use '%s/%s'", root->path, part);
+}
+
+static void staging_name(const struct legacy_parts *parts,
+                         char buf[sizeof STAGING_PREFIX + ID_TEXT])
+{
+    memcpy(buf, STAGING_PREFIX, sizeof STAGING_PREFIX - 1);
+    memcpy(buf + sizeof STAGING_PREFIX - 1, parts->id, ID_TEXT);
+}
+
+/* Makes and locks the directory that the parts are made in; under the metadata lock, so that a
+ * sweep never sees one that is not locked yet. */
+static int open_staging(const struct root *root, struct legacy_parts *parts, struct err *err)
+{
+    char name[sizeof STAGING_PREFIX + ID_TEXT];
+    _cleanup_close_ int lock = -1;
+
+    if (parts->dir != -1)
+        return 0;
+    if (id_make(parts->id, err) == -1 || root_lock(root, &lock, err) == -1)
+        return -1;
+    staging_name(parts, name);
+    parts->root = root->fd;
+    if (mkdirat(root->fd, name, 0700) == -1)
+        return err_errno(err, "cannot make '%s/%s'", root->path, name);
+    parts->dir = path_open_dir(root->fd, name);
+    if (parts->dir == -1) {
+        (void)err_errno(err, "cannot open '%s/%s'", root->path, name);
+        (void)unlinkat(root->fd, name, AT_REMOVEDIR);
+        return -1;
+    }
+    return workspace_lock(parts->dir, parts->id, LOCK_TRY, "new", &parts->lock, err);
+}
+
+/* Copies one directory of the template; where it has none, makes an empty one. */
+static int copy_part(const struct root *root, const struct template *tmpl, const char *part,
+                     tree_tick *tick, void *arg, struct legacy_parts *parts, struct err *err)
+{
+    _cleanup_free_ char *name = mem_printf("%s/%s/%s", ROOT_TEMPLATES, tmpl->name, part);
+
+    if (open_staging(root, parts, err) == -1)
+        return -1;
+    if (strchr(part, '/') != NULL && mkdirat(parts->dir, WORKSPACE_UNIT, 0700) == -1 &&
+        errno != EEXIST)
+        return err_errno(err, "cannot make '%s'", WORKSPACE_UNIT);
+    if (mkdirat(parts->dir, part, 0700) == -1)
+        return err_errno(err, "cannot make '%s'", part);
+    _cleanup_close_ int to = path_open_beneath(parts->dir, part, O_RDONLY | O_DIRECTORY);
+    _cleanup_close_ int from = path_open_beneath(tmpl->fd, part, O_RDONLY | O_DIRECTORY);
+    if (from == -1 && errno != ENOENT)
+        return err_errno(err, "cannot open '%s'", name);
+    if (to == -1)
+        return err_errno(err, "cannot open '%s'", part);
+    if (from != -1 && tree_copy(from, to, name, tick, arg, err) == -1)
+        return -1;
+    if (fchmod(to, 0755) == -1)
+        return err_errno(err, "cannot set the mode of '%s'", part);
+    strv_push(&parts->paths, part);
+    return 0;
+}
+
+int legacy_stage(const struct root *root, const struct template *tmpl, tree_tick *tick, void *arg,
+                 struct legacy_parts *ret, struct err *err)
+{
+    int unit = has_dir(root, WORKSPACE_UNIT, err);
+    int workflows = unit != -1 ? has_dir(root, WORKSPACE_WORKFLOWS, err) : -1;
+
+    if (workflows == -1 ||
+        (unit == 0 && copy_part(root, tmpl, WORKSPACE_UNIT, tick, arg, ret, err) == -1))
+        return -1;
+    for (size_t i = 0; i < tmpl->team.agent_count; i++) {
+        _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
+        int there = unit == 1 ? has_dir(root, part, err) : 1;
+        if (there == -1 || (there == 0 && copy_part(root, tmpl, part, tick, arg, ret, err) == -1))
+            return -1;
+        if (unit == 0 && fchmodat(ret->dir, part, 0755, 0) == -1)
+            return err_errno(err, "cannot set the mode of '%s'", part);
+    }
+    if (workflows == 0 && copy_part(root, tmpl, WORKSPACE_WORKFLOWS, tick, arg, ret, err) == -1)
+        return -1;
+    if (ret->dir != -1 && syncfs(ret->dir) == -1)
+        return err_errno(err, "cannot make '%s' and '%s' durable", WORKSPACE_UNIT,
+                         WORKSPACE_WORKFLOWS);
+    return 0;
+}
+
+/* Where a part goes: the directory and its name in it. -1 with errno. */
+static int open_place(int root, const char *part, const char **ret_name)
+{
+    const char *slash = strchr(part, '/');
+    _cleanup_free_ char *dir =
+        slash != NULL ? mem_dupn(part, (size_t)(slash - part)) : mem_dup(".");
+
+    *ret_name = slash != NULL ? slash + 1 : part;
+    return path_open_beneath(root, dir, O_RDONLY | O_DIRECTORY);
+}
+
+int legacy_place(struct legacy_parts *parts, struct err *err)
+{
+    for (char **part = parts->paths; part != NULL && *part != NULL; part++) {
+        const char *name;
+        _cleanup_close_ int to = open_place(parts->root, *part, &name);
+        if (to == -1 || renameat2(parts->dir, *part, to, name, RENAME_NOREPLACE) == -1) {
+            if (errno == EEXIST)
+                return err_set(err, MAS_CONFLICT, "cannot make '%s': it was made just now", *part);
+            return err_errno(err, "cannot put '%s' in place", *part);
+        }
+        parts->placed++;
+        if (file_sync_dir(to, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+void legacy_take_back(struct legacy_parts *parts)
+{
+    while (parts->placed > 0) {
+        const char *part = parts->paths[--parts->placed];
+        const char *name;
+        _cleanup_close_ int from = open_place(parts->root, part, &name);
+        if (from != -1)
+            (void)renameat2(from, name, parts->dir, part, RENAME_NOREPLACE);
+    }
+}
+
+void legacy_release(struct legacy_parts *parts)
+{
+    char name[sizeof STAGING_PREFIX + ID_TEXT];
+    struct err ignored = ERR_INIT;
+
+    if (parts->dir != -1) {
+        staging_name(parts, name);
+        (void)tree_remove(parts->root, name, &ignored);
+    }
+    fd_closep(&parts->dir);
+    fd_closep(&parts->lock);
+    strv_free(parts->paths);
+    *parts = (struct legacy_parts)LEGACY_PARTS_INIT;
+}

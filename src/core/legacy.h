@@ -1,0 +1,63 @@
+/*
+ * Legacy mode: one shared session, whose agents work in the root's own unit/ and workflows/.
+ *
+ * These two are made from the template where they are missing; what exists is neither overwritten
+ * nor changed. They are built as <root>/.new-<a random id>, made durable, and renamed into place,
+ * so a kill leaves no half of them; workspace_sweep() removes what it left. They are the root's:
+ * removing the session leaves them alone.
+ */
+#ifndef MAS_CORE_LEGACY_H
+#define MAS_CORE_LEGACY_H
+
+#include "base/err.h"
+#include "base/tree.h"
+#include "core/root.h"
+#include "core/session.h"
+#include "core/template.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LEGACY_TMUX_NAME "mas-tmux"
+
+/* The session's name in tmux: $SESSION_NAME, but not that of a team which mas runs in, or mas-tmux.
+ * The caller frees. */
+int legacy_tmux_name(char **ret, struct err *err);
+
+/* Finds the legacy session of the root, by the index and by what its metadata says: 1, or 0 where
+ * there is none. One that cannot be read counts. */
+int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err);
+/* Fails where there is one (MAS_CONFLICT, the hint names it); the caller holds the metadata lock
+ * and has asked the index. */
+int legacy_check_free(const struct root *root, struct err *err);
+/* MAS_CONFLICT: tmux has a session of its name that is another one. */
+int legacy_name_taken(const struct session *session, const char *what, struct err *err);
+/* Fails so where that is the case now. */
+int legacy_check_tmux(const struct session *session, const char *what, struct err *err);
+
+/* What is made of unit/ and workflows/. */
+struct legacy_parts {
+    int root; /* not owned */
+    int dir; /* where it is made; -1: nothing is missing */
+    int lock;
+    char id[ID_TEXT]; /* that of .new-<id> */
+    char **paths; /* below the root: "workflows", "unit/11" */
+    size_t placed; /* so many of them are in place */
+};
+
+#define LEGACY_PARTS_INIT                                                                          \
+    {                                                                                              \
+        .root = -1, .dir = -1, .lock = -1                                                          \
+    }
+
+/* Makes what is missing, beside its place. Fails where something that is no directory stands in the
+ * place of one, a link too. On failure *ret holds what was made, for legacy_release(). */
+int legacy_stage(const struct root *root, const struct template *tmpl, tree_tick *tick, void *arg,
+                 struct legacy_parts *ret, struct err *err);
+/* Puts it in place, durably; never over anything. */
+int legacy_place(struct legacy_parts *parts, struct err *err);
+/* Takes what was put in place away again. */
+void legacy_take_back(struct legacy_parts *parts);
+void legacy_release(struct legacy_parts *parts);
+
+#endif
