@@ -72,6 +72,21 @@ int path_open_dir(int dir, const char *name)
     return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+int path_make_dir(int dir, const char *name, mode_t mode)
+{
+    if (mkdirat(dir, name, 0700) == -1)
+        return -1;
+    int fd = path_open_dir(dir, name);
+    if (fd != -1 && fchmod(fd, mode) == 0)
+        return fd;
+    int saved = errno;
+    if (fd != -1)
+        (void)close(fd);
+    (void)unlinkat(dir, name, AT_REMOVEDIR);
+    errno = saved;
+    return -1;
+}
+
 /* Reads all names behind `dir`, which it closes. */
 static int read_names(DIR *dir, char ***ret)
 {

@@ -21,6 +21,9 @@ int path_open_beneath(int dir, const char *rel, int flags);
  */
 int path_open_dir(int dir, const char *name);
 
+/* mkdir with exactly this mode, whatever the umask; returns it open, or -1 with errno. */
+int path_make_dir(int dir, const char *name, mode_t mode);
+
 /* The names in the directory open at `dir`, without . and .., in no order. An error in the middle
  * is an error: a name that was not read would look like one that is not there. *ret is released
  * with strv_free(). */

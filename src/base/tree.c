@@ -50,6 +50,7 @@ struct job {
 
 struct copy {
     const char *name;
+    const struct tree_choice *choice;
     tree_tick *tick;
     void *arg;
     uint64_t ticked; /* milliseconds */
@@ -375,6 +376,12 @@ static bool is_dot(const char *name)
     return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
+static bool is_taken(const struct copy *c, const struct dir *dir, const char *name)
+{
+    return dir->parent != NULL || c->choice->takes == NULL ||
+           c->choice->takes(name, c->choice->arg);
+}
+
 static int copy_entries(struct worker *w, struct dir *dir, struct str *subdirs)
 {
     struct copy *c = w->copy;
@@ -384,7 +391,7 @@ static int copy_entries(struct worker *w, struct dir *dir, struct str *subdirs)
         const struct dirent64 *entry;
         for (ssize_t at = 0; at < len; at += entry->d_reclen) {
             entry = (const void *)(c->list + at);
-            if (is_dot(entry->d_name))
+            if (is_dot(entry->d_name) || !is_taken(c, dir, entry->d_name))
                 continue;
             if (stopped(w) || copy_entry(w, dir, entry, subdirs) == -1)
                 return -1;
@@ -465,12 +472,21 @@ static int top_open(struct copy *c, struct dir *top, int from, int to)
 
 int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err)
 {
+    const struct tree_choice all = {.takes = NULL};
+    return tree_copy_choice(from, to, name, &all, tick, arg, err);
+}
+
+int tree_copy_choice(int from, int to, const char *name, const struct tree_choice *choice,
+                     tree_tick *tick, void *arg, struct err *err)
+{
     _cleanup_free_ struct copy *c = mem_alloc(sizeof(*c));
     _cleanup_free_ char *list = mem_grow(NULL, LIST_SIZE, 1);
     struct worker w;
 
     worker_init(&w, c, true);
     c->name = name;
+    c->choice = choice;
+    c->ways.link_readonly = choice->link_readonly;
     c->tick = tick;
     c->arg = arg;
     c->list = list;

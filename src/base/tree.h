@@ -1,6 +1,6 @@
 /*
- * Whole directory trees: copy, remove, measure. All by descriptor; no path is ever built, no
- * symbolic link ever followed.
+ * Whole directory trees: copy, compare, remove, measure. All by descriptor; no path is ever built,
+ * no symbolic link ever followed.
  */
 #ifndef MAS_BASE_TREE_H
 #define MAS_BASE_TREE_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 enum {
     TREE_DEPTH_MAX = 128, /* levels below the top; a copy that is deeper is refused */
@@ -32,6 +33,38 @@ typedef bool tree_tick(uint64_t files, uint64_t bytes, void *arg);
  * `name` is what messages call the source. Error text: "cannot copy '<name>/<path>': <why>".
  */
 int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err);
+
+/* What a copy does otherwise; all zero: nothing. */
+struct tree_choice {
+    /* Files that nobody has permission to write become hard links, where the file system lets them.
+     * A link shares the owner, the mode and the times of the file, so the copy sets none of them.
+     */
+    bool link_readonly;
+    /* Asked of each entry at the top; NULL: all are taken. */
+    bool (*takes)(const char *name, void *arg);
+    void *arg;
+};
+int tree_copy_choice(int from, int to, const char *name, const struct tree_choice *choice,
+                     tree_tick *tick, void *arg, struct err *err);
+
+/*
+ * The state of one or more trees, told from what the kernel keeps of each entry: place, inode,
+ * kind, mode, size, and the times of the last changes. Two states that are equal are those of the
+ * same files with the same contents, unless one is `unsettled`: a change was so short ago that the
+ * next one may get the same time, or not everything could be looked at. Zeroed, it is that of no
+ * tree.
+ */
+struct tree_state {
+    uint64_t sum[2];
+    bool unsettled;
+};
+
+/* Adds the tree `name` in the directory open at `at`. With `shared`, hard links may be made of
+ * files that nobody has permission to write; that changes the time of their inode, which does not
+ * count.
+ */
+void tree_state_add(int at, const char *name, bool shared, struct tree_state *state);
+bool tree_state_equal(const struct tree_state *a, const struct tree_state *b);
 
 /*
  * Removes the entry `name` of the directory open at `at`, whatever it is and whatever is in it,

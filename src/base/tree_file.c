@@ -147,12 +147,38 @@ static int finish(int out, const struct stat *st)
     return futimens(out, times);
 }
 
+/* Makes a hard link where that is wished for and can be had. The name may come to mean something
+ * else between the calls, so what was linked is looked at again. */
+static bool link_readonly(struct tree_ways *ways, int from, int to, const char *name)
+{
+    const mode_t writable = S_IWUSR | S_IWGRP | S_IWOTH;
+    struct stat st;
+    struct stat made;
+
+    if (!ways->link_readonly || ways->no_link ||
+        fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || !S_ISREG(st.st_mode) ||
+        (st.st_mode & writable) != 0 || tree_refusal(st.st_mode) != NULL)
+        return false;
+    if (linkat(from, name, to, name, 0) == -1) {
+        if (errno == EXDEV || errno == EOPNOTSUPP || errno == ENOSYS)
+            ways->no_link = true;
+        return false; /* EPERM, EMLINK: only this one */
+    }
+    if (fstatat(to, name, &made, AT_SYMLINK_NOFOLLOW) == 0 && made.st_ino == st.st_ino &&
+        made.st_mode == st.st_mode)
+        return true;
+    (void)unlinkat(to, name, 0);
+    return false;
+}
+
 int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
                    const char **ret_why)
 {
     const int flags = O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
     struct stat st;
 
+    if (link_readonly(mover->ways, from, to, name))
+        return 0;
     /* Non-blocking: it may have become a FIFO since it was listed. */
     _cleanup_close_ int in = openat(from, name, O_RDONLY | O_NONBLOCK | flags);
     if (in == -1 || fstat(in, &st) == -1)

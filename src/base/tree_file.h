@@ -18,6 +18,8 @@
 struct tree_ways {
     atomic_bool no_clone; /* the file systems were asked once and cannot */
     atomic_bool no_range;
+    atomic_bool no_link;
+    bool link_readonly; /* see struct tree_choice */
     atomic_uint_fast64_t bytes; /* copied so far */
 };
 

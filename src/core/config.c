@@ -435,6 +435,11 @@ bool config_yes(const struct config *config, enum setting setting)
     return strcmp(config->settings[setting].text, "yes") == 0;
 }
 
+bool config_links(const struct config *config)
+{
+    return strcmp(config->settings[SETTING_HARDLINK].text, "readonly") == 0;
+}
+
 struct log_limits config_log_limits(const struct config *config)
 {
     return (struct log_limits){.size = (off_t)config_bytes(config, SETTING_LOG_SIZE),

@@ -77,6 +77,8 @@ int config_ms(const struct config *config, enum setting setting);
 uint64_t config_bytes(const struct config *config, enum setting setting);
 int config_number(const struct config *config, enum setting setting);
 bool config_yes(const struct config *config, enum setting setting);
+/* true if [workspace] hardlink says that read-only files are linked. */
+bool config_links(const struct config *config);
 /* [log] size and keep. */
 struct log_limits config_log_limits(const struct config *config);
 /* Sets a value from the command line, checked like any other (MAS_USAGE). */

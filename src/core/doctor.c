@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "core/hosts.h"
 #include "core/life.h"
+#include "core/snapshot.h"
 #include "core/survey.h"
 #include "core/workspace.h"
 
@@ -107,7 +108,8 @@ static void check_left_file(struct doctor *doctor, const char *subject, int dir,
 /* true for the names that mas gives in sessions/. */
 static bool is_known(const char *name)
 {
-    static const char *const known[] = {INDEX_FILE, ROOT_LOCK, ".gitkeep", INDEX_FILE ".new"};
+    static const char *const known[] = {INDEX_FILE, ROOT_LOCK, SNAPSHOTS_DIR, ".gitkeep",
+                                        INDEX_FILE ".new"};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(name, known[i]) == 0)
             return true;
@@ -193,6 +195,48 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
         add(doctor, FINDING_HAND, session->id, "%s, but: %s", what, why.text);
     else
         add_mended(doctor, session->id, what, rc, &why);
+}
+
+/* Makes what a lazy session lacks from the template as it is now, for want of the snapshot. */
+static int make_units(const struct doctor *doctor, int dir, const struct session *session,
+                      const struct team *team, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+
+    return template_open(doctor->root, session->template, &tmpl, err) == -1
+               ? -1
+               : snapshot_make_all(doctor->root, dir, team, &tmpl, err);
+}
+
+/* Of a session whose agents get their directories when they first start: what a host that was
+ * killed has left, and whether the others can be made. */
+static void check_snapshot(struct doctor *doctor, int dir, const struct session *session)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err why = ERR_INIT;
+
+    if (!snapshot_is_held(dir) || workspace_load_team(dir, &team, &why) == -1)
+        return;
+    for (size_t i = 0; i < team.agent_count; i++) {
+        if (!snapshot_has_left(dir, team.agents[i].id))
+            continue;
+        _cleanup_free_ char *what =
+            mem_printf("the directory of agent %s is left half made", team.agents[i].id);
+        int rc = doctor->fix ? snapshot_clear_left(dir, team.agents[i].id, &why) : 0;
+        add_mended(doctor, session->id, what, rc, &why);
+    }
+    enum snapshot_state state = snapshot_look(doctor->root, dir, &team);
+    if (state == SNAPSHOT_IDLE) {
+        int rc = doctor->fix ? snapshot_make_all(doctor->root, dir, &team, NULL, &why) : 0;
+        add_mended(doctor, session->id, "it holds a snapshot that it does not need any more", rc,
+                   &why);
+    } else if (state == SNAPSHOT_GONE) {
+        int rc = doctor->fix ? make_units(doctor, dir, session, &team, &why) : 0;
+        add_mended(doctor, session->id,
+                   "what directories of its agents are made from is gone; they can be made from "
+                   "the template as it is now",
+                   rc, &why);
+    }
 }
 
 /* true while a process has it; a host's socket is held by the lock beside it. */
@@ -388,6 +432,7 @@ static void check_session(struct doctor *doctor, const struct view *view)
     check_left_file(doctor, id, dir, WORKSPACE_SESSION ".new");
     check_left_file(doctor, id, dir, WORKSPACE_CONFIG ".new");
     check_config(doctor, dir, &session);
+    check_snapshot(doctor, dir, &session);
     check_run(doctor, dir, view);
     if (view->live == NULL)
         check_socket(doctor, &session);

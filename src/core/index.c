@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "core/snapshot.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -357,7 +358,11 @@ static int reconcile(const struct root *root, struct index *index, struct err *e
 static bool looks_stale(const struct root *root, size_t rows)
 {
     struct stat st;
-    return fstat(root->sessions, &st) == 0 && (st.st_nlink < 2 || st.st_nlink - 2 != rows);
+    size_t known =
+        fstatat(root->sessions, SNAPSHOTS_DIR, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode)
+            ? 3
+            : 2;
+    return fstat(root->sessions, &st) == 0 && (st.st_nlink < known || st.st_nlink - known != rows);
 }
 
 /* Fills an empty index from the file. 1: it cannot be used, *ret_why (may be NULL: it is missing)

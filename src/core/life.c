@@ -370,7 +370,8 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     if (usage_check_new(life->root, life->config, &tmpl, err) == -1)
         return -1;
 
-    if (workspace_stage(life->root, &session, &tmpl, life->tick, life->tick_arg, &stage, err) == -1)
+    if (workspace_stage(life->root, life->config, &session, &tmpl, life->tick, life->tick_arg,
+                        &stage, err) == -1)
         return -1;
     if (finish_new(life, &session, &tmpl.team, &stage, &lock, &env, err) == -1) {
         undo_new(life, &session, &stage, &lock);

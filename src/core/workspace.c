@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "core/snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { ENTRY_NAME = 64 };
 
 char *workspace_path(const struct root *root, const char *id, const char *part)
 {
@@ -145,61 +144,76 @@ void workspace_log(int dir, struct log_limits limits, const char *fmt, ...)
         log_line(logs, WORKSPACE_LOG, limits, line.data);
 }
 
-/* mkdir with exactly this mode; the descriptor or -1 with errno. */
-static int make_dir(int at, const char *name, mode_t mode)
+/* What a workspace is filled with. */
+struct filling {
+    const struct root *root;
+    const struct session *session;
+    const struct template *tmpl;
+    const struct str *config; /* the text of config.json */
+    bool lazy;
+    struct snapshot_way way;
+};
+
+static bool is_no_agent(const char *name, void *arg)
 {
-    if (mkdirat(at, name, 0700) == -1)
-        return -1;
-    int fd = path_open_dir(at, name);
-    if (fd != -1 && fchmod(fd, mode) == 0)
-        return fd;
-    int saved = errno;
-    if (fd != -1)
-        (void)close(fd);
-    (void)unlinkat(at, name, AT_REMOVEDIR);
-    errno = saved;
-    return -1;
+    return team_agent(arg, name) == NULL;
 }
 
-/* Copies one directory of the template. */
-static int copy_part(const struct template *tmpl, int stage, const char *part, bool required,
-                     tree_tick *tick, void *arg, struct err *err)
+/* Copies one directory of the template; of unit/, where the agents' own are made later, the rest.
+ */
+static int copy_part(const struct filling *filling, int stage, const char *part, bool is_unit,
+                     struct err *err)
 {
+    const struct template *tmpl = filling->tmpl;
+    const struct tree_choice choice = {.link_readonly = filling->way.link,
+                                       .takes = is_unit && filling->lazy ? is_no_agent : NULL,
+                                       .arg = (void *)(uintptr_t)&tmpl->team};
     _cleanup_free_ char *name = mem_printf("%s/%s/%s", ROOT_TEMPLATES, tmpl->name, part);
-    _cleanup_close_ int to = make_dir(stage, part, 0755);
+    _cleanup_close_ int to = path_make_dir(stage, part, 0755);
     if (to == -1)
         return err_errno(err, "cannot make '%s'", part);
     _cleanup_close_ int from = path_open_beneath(tmpl->fd, part, O_RDONLY | O_DIRECTORY);
-    if (from == -1 && errno == ENOENT && !required)
+    if (from == -1 && errno == ENOENT && !is_unit)
         return 0;
     if (from == -1)
         return err_errno(err, "cannot open '%s'", name);
-    return tree_copy(from, to, name, tick, arg, err);
+    return tree_copy_choice(from, to, name, &choice, filling->way.tick, filling->way.arg, err);
 }
 
-static int fill(const struct root *root, const struct session *session, const struct template *tmpl,
-                const struct str *config, int dir, tree_tick *tick, void *arg, struct err *err)
+/* unit/ and workflows/ */
+static int fill_parts(const struct filling *filling, int dir, struct err *err)
 {
+    const struct team *team = &filling->tmpl->team;
+
+    if (copy_part(filling, dir, WORKSPACE_UNIT, true, err) == -1 ||
+        copy_part(filling, dir, WORKSPACE_WORKFLOWS, false, err) == -1)
+        return -1;
+    if (filling->lazy)
+        return snapshot_take(filling->root, filling->tmpl, dir, &filling->way, err);
+    for (size_t i = 0; i < team->agent_count; i++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", WORKSPACE_UNIT, team->agents[i].id);
+        if (fchmodat(dir, path, 0755, 0) == -1)
+            return err_errno(err, "cannot set the mode of '%s'", path);
+    }
+    return 0;
+}
+
+static int fill(const struct filling *filling, int dir, struct err *err)
+{
+    const struct str *config = filling->config;
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_close_ int run = -1;
     _cleanup_close_ int logs = -1;
 
-    bool own = session->mode != MODE_LEGACY; /* else they are the root's */
-    if (own && (copy_part(tmpl, dir, WORKSPACE_UNIT, true, tick, arg, err) == -1 ||
-                copy_part(tmpl, dir, WORKSPACE_WORKFLOWS, false, tick, arg, err) == -1))
+    if (filling->session->mode != MODE_LEGACY && fill_parts(filling, dir, err) == -1)
         return -1;
-    for (size_t i = 0; own && i < tmpl->team.agent_count; i++) {
-        _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
-        if (fchmodat(dir, unit, 0755, 0) == -1)
-            return err_errno(err, "cannot set the mode of '%s'", unit);
-    }
-    run = make_dir(dir, WORKSPACE_RUN, 0700);
-    logs = make_dir(dir, WORKSPACE_LOGS, 0700);
+    run = path_make_dir(dir, WORKSPACE_RUN, 0700);
+    logs = path_make_dir(dir, WORKSPACE_LOGS, 0700);
     if (run == -1 || logs == -1)
         return err_errno(err, "cannot make '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
     if (file_create(dir, WORKSPACE_CONFIG, config->data, config->len, 0600, err) == -1)
         return -1;
-    session_format(root, session, &text);
+    session_format(filling->root, filling->session, &text);
     if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
         return -1;
     /* one sync for the whole tree: cheaper than one a file */
@@ -222,18 +236,16 @@ static bool is_stale(int at, const char *name)
     return !workspace_is_locked(dir);
 }
 
-/* Gives something stale a trash name of its own, for a sweep to delete: deleting takes long, and
- * the metadata lock is held. */
-static int move_aside(const struct root *root, const char *name, struct err *err)
+int workspace_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
+                       struct err *err)
 {
-    char fresh[ENTRY_NAME];
     char id[ID_TEXT];
 
     if (id_make(id, err) == -1)
         return -1;
-    (void)snprintf(fresh, sizeof fresh, TRASH_PREFIX "%s", id);
-    if (renameat(root->sessions, name, root->sessions, fresh) == -1)
-        return err_errno(err, "cannot move '%s' aside", name);
+    (void)snprintf(fresh, ENTRY_NAME, TRASH_PREFIX "%s", id);
+    if (renameat(root->sessions, path, root->sessions, fresh) == -1)
+        return err_errno(err, "cannot move '%s' aside", path);
     return 0;
 }
 
@@ -242,38 +254,46 @@ static int move_aside(const struct root *root, const char *name, struct err *err
 static int open_stage(const struct root *root, const char *name, struct stage *stage,
                       struct err *err)
 {
+    char fresh[ENTRY_NAME];
     _cleanup_close_ int lock = -1;
     if (root_lock(root, &lock, err) == -1)
         return -1;
-    stage->dir = make_dir(root->sessions, name, 0700);
+    stage->dir = path_make_dir(root->sessions, name, 0700);
     if (stage->dir == -1 && errno == EEXIST) {
         if (!is_stale(root->sessions, name))
             return err_set(err, MAS_CONFLICT,
                            "cannot make session '%s': another 'mas new' makes it", stage->id);
-        if (move_aside(root, name, err) == -1)
+        if (workspace_put_away(root, name, fresh, err) == -1)
             return -1;
-        stage->dir = make_dir(root->sessions, name, 0700);
+        stage->dir = path_make_dir(root->sessions, name, 0700);
     }
     if (stage->dir == -1)
         return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
     return workspace_lock(stage->dir, stage->id, LOCK_TRY, "new", &stage->lock, err);
 }
 
-int workspace_stage(const struct root *root, const struct session *session,
-                    const struct template *tmpl, tree_tick *tick, void *arg, struct stage *ret,
-                    struct err *err)
+int workspace_stage(const struct root *root, const struct config *config,
+                    const struct session *session, const struct template *tmpl, tree_tick *tick,
+                    void *arg, struct stage *ret, struct err *err)
 {
+    _cleanup_str_ struct str text = STR_INIT;
+    const struct filling filling = {
+        .root = root,
+        .session = session,
+        .tmpl = tmpl,
+        .config = &text,
+        .lazy = session->mode == MODE_ISOLATED && config_yes(config, SETTING_LAZY),
+        .way = {.link = config_links(config), .tick = tick, .arg = arg},
+    };
     _cleanup_stage_ struct stage stage = STAGE_INIT;
-    _cleanup_str_ struct str config = STR_INIT;
     char name[ENTRY_NAME];
 
-    if (format_config(tmpl, &config, err) == -1)
+    if (format_config(tmpl, &text, err) == -1)
         return -1;
 
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
-    if (open_stage(root, name, &stage, err) == -1 ||
-        fill(root, session, tmpl, &config, stage.dir, tick, arg, err) == -1 ||
+    if (open_stage(root, name, &stage, err) == -1 || fill(&filling, stage.dir, err) == -1 ||
         (session->mode == MODE_LEGACY &&
          legacy_stage(root, tmpl, tick, arg, &stage.parts, err) == -1)) {
         if (stage.dir != -1)
@@ -302,6 +322,18 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
     return file_sync_dir(root->sessions, err);
 }
 
+/* Removes a workspace by its staging or trash name, and the snapshot that only it held. */
+static int remove_dir(const struct root *root, const char *name, struct err *err)
+{
+    bool held = snapshot_is_held_by(root, name);
+
+    if (tree_remove(root->sessions, name, err) == -1)
+        return -1;
+    if (held)
+        (void)snapshot_collect(root, false, NULL, NULL);
+    return 0;
+}
+
 void workspace_discard(const struct root *root, struct stage *stage)
 {
     struct err ignored = ERR_INIT;
@@ -309,7 +341,7 @@ void workspace_discard(const struct root *root, struct stage *stage)
 
     legacy_take_back(&stage->parts);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
-    (void)tree_remove(root->sessions, name, &ignored);
+    (void)remove_dir(root, name, &ignored);
 }
 
 void workspace_release(struct stage *stage)
@@ -341,7 +373,19 @@ int workspace_empty_trash(const struct root *root, const char *id, struct err *e
 {
     char name[ENTRY_NAME];
     (void)snprintf(name, sizeof name, TRASH_PREFIX "%s", id);
-    return tree_remove(root->sessions, name, err);
+    return remove_dir(root, name, err);
+}
+
+int workspace_complete(const struct root *root, int dir, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    if (!snapshot_is_held(dir))
+        return 0;
+    return workspace_load_team(dir, &team, err) == -1 ||
+                   snapshot_make_all(root, dir, &team, NULL, err) == -1
+               ? -1
+               : 0;
 }
 
 /* The same in one directory. */
@@ -374,5 +418,6 @@ static size_t sweep(const struct root *root, int at, bool keep, workspace_stale 
 
 size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)
 {
-    return sweep(root, root->sessions, keep, each, arg) + sweep(root, root->fd, keep, each, arg);
+    return sweep(root, root->sessions, keep, each, arg) + sweep(root, root->fd, keep, each, arg) +
+           snapshot_collect(root, keep, each, arg);
 }

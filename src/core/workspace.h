@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/tree.h"
+#include "core/config.h"
 #include "core/legacy.h"
 #include "core/root.h"
 #include "core/session.h"
@@ -33,6 +34,7 @@
 /* Names in sessions/ that are no sessions, and in the root: these and a whole id. */
 #define STAGING_PREFIX ".new-"
 #define TRASH_PREFIX ".trash-"
+enum { ENTRY_NAME = 64 }; /* bytes of such a name with its NUL */
 
 enum { CONFIG_FILE_MAX = 4 << 20, LOCK_WAIT_MS = 60000 };
 
@@ -84,10 +86,11 @@ struct stage {
         .dir = -1, .lock = -1, .parts = LEGACY_PARTS_INIT                                          \
     }
 
-/* Builds the workspace beside its place and makes it durable. On failure nothing is left. */
-int workspace_stage(const struct root *root, const struct session *session,
-                    const struct template *tmpl, tree_tick *tick, void *arg, struct stage *ret,
-                    struct err *err);
+/* Builds the workspace beside its place and makes it durable; [workspace] of the settings says how
+ * the template's files get there. On failure nothing is left. */
+int workspace_stage(const struct root *root, const struct config *config,
+                    const struct session *session, const struct template *tmpl, tree_tick *tick,
+                    void *arg, struct stage *ret, struct err *err);
 /* Renames it into place, its parts in the root first; the caller holds the metadata lock.
  * MAS_CONFLICT where the name is taken: nothing is ever overwritten. */
 int workspace_place(const struct root *root, struct stage *stage, struct err *err);
@@ -102,7 +105,15 @@ int workspace_trash(const struct root *root, const char *id, struct err *err);
 /* Deletes what workspace_trash() put away. */
 int workspace_empty_trash(const struct root *root, const char *id, struct err *err);
 
-/* Called for each staging or trash entry that nobody works on. */
+/* Makes what a lazy workspace lacks. For a session that does not run and whose lock is held. */
+int workspace_complete(const struct root *root, int dir, struct err *err);
+
+/* Gives what lies below sessions/ a trash name of its own, in `fresh`, to be deleted by the caller
+ * or a sweep: deleting takes long, and the caller holds the metadata lock. */
+int workspace_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
+                       struct err *err);
+
+/* Called for each staging or trash entry, and each snapshot, that nobody works on or needs. */
 typedef void workspace_stale(const char *name, void *arg);
 /* Finds what killed processes left in sessions/ and the root and, unless `keep`, deletes it. Takes
  * the metadata lock. Returns how many there were; `each` may be NULL. */

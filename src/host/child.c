@@ -81,6 +81,10 @@ void child_start(struct host *host, int64_t now)
     }
     child->again = false;
     child->restarts += child->rest != AGENT_ASLEEP;
+    if (start_make_unit(host, &err) == -1) {
+        fail_start(host, err.text);
+        return;
+    }
     _cleanup_free_ char *program =
         path_find_program(host->argv[0], env_get(host->env, "PATH"), AT_FDCWD);
     if (program == NULL) {

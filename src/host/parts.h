@@ -124,6 +124,7 @@ struct host {
     const struct preset *preset; /* of the config */
     int dir, run, logs, lock;
     char **env, **argv;
+    bool unit_waits; /* the agent's directory is made when it first starts */
     char pane[24];
     pid_t pid;
     int signals;
@@ -143,6 +144,8 @@ struct host {
 /* Reads session, team, settings and preset, takes lock and socket, and the environment, for which
  * it waits until the team stands. */
 int start_prepare(struct host *host, const char *id, const char *agent_id, struct err *err);
+/* Makes and enters the agent's directory, where that is not done yet. */
+int start_make_unit(struct host *host, struct err *err);
 /* Releases all that and what is in run/. */
 void start_release(struct host *host);
 

@@ -7,9 +7,11 @@
 #include "core/env.h"
 #include "core/hosts.h"
 #include "core/launch.h"
+#include "core/snapshot.h"
 #include "core/workspace.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,16 +107,53 @@ static int take_environment(struct host *host, bool *ret_prompts, struct err *er
     return 0;
 }
 
-/* Makes the agent's directory the present one: where its process starts, and what tmux shows. */
+static int enter(struct host *host, const char *part, struct err *err)
+{
+    _cleanup_free_ char *path = workspace_part_path(&host->root, &host->session, part);
+    _cleanup_close_ int dir = workspace_open_part(&host->root, host->dir, &host->session, part);
+
+    if (dir == -1 || fchdir(dir) == -1)
+        return err_errno(err, "cannot enter '%s'", path);
+    env_put(&host->env, "PWD", path);
+    return 0;
+}
+
+/* Makes the agent's directory the present one: where its process starts, and what tmux shows. One
+ * that is made later is entered then. */
 static int enter_unit(struct host *host, struct err *err)
 {
     _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, host->agent->id);
-    _cleanup_free_ char *path = workspace_part_path(&host->root, &host->session, part);
-    _cleanup_close_ int unit = workspace_open_part(&host->root, host->dir, &host->session, part);
 
-    if (unit == -1 || fchdir(unit) == -1)
-        return err_errno(err, "cannot enter '%s'", path);
-    env_put(&host->env, "PWD", path);
+    host->unit_waits =
+        snapshot_is_held(host->dir) && faccessat(host->dir, part, F_OK, AT_SYMLINK_NOFOLLOW) == -1;
+    return enter(host, host->unit_waits ? WORKSPACE_UNIT : part, err);
+}
+
+/* A hang-up or SIGTERM, which are taken by the loop, ends the making of a directory. */
+static bool has_to_go(uint64_t files, uint64_t bytes, void *arg)
+{
+    sigset_t set;
+
+    (void)files;
+    (void)bytes;
+    (void)arg;
+    return sigpending(&set) == 0 && (sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGTERM));
+}
+
+int start_make_unit(struct host *host, struct err *err)
+{
+    const struct snapshot_way way = {
+        .link = config_links(&host->config),
+        .tick = has_to_go,
+    };
+
+    if (!host->unit_waits)
+        return 0;
+    _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, host->agent->id);
+    if (snapshot_make_unit(&host->root, host->dir, &host->team, host->agent->id, &way, err) == -1 ||
+        enter(host, part, err) == -1)
+        return -1;
+    host->unit_waits = false;
     return 0;
 }
 

@@ -1,0 +1,145 @@
+/* The state of a tree: a sum over its entries, so that their order does not matter. */
+#include "base/str.h"
+#include "base/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    FINE_NS = 100 * 1000000, /* a clock that counts less than seconds steps this far at most */
+    COARSE_S = 3, /* any other */
+};
+
+struct look {
+    struct tree_state *state;
+    bool shared;
+    struct timespec now;
+};
+
+/* What counts of an entry. No byte of it is padding. */
+struct facts {
+    uint64_t parent_dev, parent, dev, ino, mode, size;
+    int64_t changed_s, changed_ns, modified_s, modified_ns;
+};
+
+/* FNV-1a, once from each end of the same bytes: two sums that have little to do with each other. */
+static void add_bytes(uint64_t hash[2], const void *bytes, size_t len)
+{
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    const unsigned char *p = bytes;
+
+    for (size_t i = 0; i < len; i++) {
+        hash[0] = (hash[0] ^ p[i]) * prime;
+        hash[1] = (hash[1] ^ p[len - 1 - i]) * prime;
+    }
+}
+
+/* Lets no two sums be alike because of sums of similar numbers. */
+static uint64_t mix(uint64_t n)
+{
+    n = (n ^ (n >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    n = (n ^ (n >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return n ^ (n >> 31);
+}
+
+/* true if a change that comes now gets a later time than this one. */
+static bool is_settled(const struct look *look, const struct timespec *time)
+{
+    int64_t age_s = look->now.tv_sec - time->tv_sec;
+
+    if (time->tv_nsec == 0)
+        return age_s > COARSE_S;
+    return age_s > 1 ||
+           (age_s >= 0 && age_s * 1000000000 + look->now.tv_nsec - time->tv_nsec > FINE_NS);
+}
+
+static void add_entry(struct look *look, const struct stat *parent, const char *name,
+                      const struct stat *st)
+{
+    bool linked =
+        look->shared && S_ISREG(st->st_mode) && (st->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
+    struct facts facts = {.parent_dev = parent->st_dev,
+                          .parent = parent->st_ino,
+                          .dev = st->st_dev,
+                          .ino = st->st_ino,
+                          .mode = st->st_mode,
+                          .size = S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size,
+                          .modified_s = st->st_mtim.tv_sec,
+                          .modified_ns = st->st_mtim.tv_nsec};
+    uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
+
+    if (!linked) {
+        facts.changed_s = st->st_ctim.tv_sec;
+        facts.changed_ns = st->st_ctim.tv_nsec;
+    }
+    if (!is_settled(look, linked ? &st->st_mtim : &st->st_ctim))
+        look->state->unsettled = true;
+    add_bytes(hash, &facts, sizeof facts);
+    add_bytes(hash, name, strlen(name));
+    look->state->sum[0] += mix(hash[0]);
+    look->state->sum[1] += mix(hash[1]);
+}
+
+/* The directories in the directory open as `stream`, NUL after each; all entries are added. */
+static int add_entries(struct look *look, DIR *stream, const struct stat *dir, struct str *subdirs)
+{
+    const struct dirent *entry;
+    struct stat st;
+
+    for (errno = 0; (entry = readdir(stream)) != NULL; errno = 0) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (fstatat(dirfd(stream), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            return -1;
+        add_entry(look, dir, entry->d_name, &st);
+        if (S_ISDIR(st.st_mode))
+            str_addn(subdirs, entry->d_name, strlen(entry->d_name) + 1);
+    }
+    return errno == 0 ? 0 : -1;
+}
+
+static int add_dir(struct look *look, int at, const char *name, unsigned level)
+{
+    _cleanup_str_ struct str subdirs = STR_INIT;
+    struct stat st;
+
+    if (level > TREE_DEPTH_MAX)
+        return -1;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *stream = fd != -1 ? fdopendir(fd) : NULL;
+    if (stream == NULL) {
+        fd_closep(&fd);
+        return -1;
+    }
+    int rc = fstat(fd, &st) == -1 ? -1 : add_entries(look, stream, &st, &subdirs);
+    for (size_t i = 0; rc == 0 && i < subdirs.len; i += strlen(subdirs.data + i) + 1)
+        rc = add_dir(look, fd, subdirs.data + i, level + 1);
+    (void)closedir(stream);
+    return rc;
+}
+
+void tree_state_add(int at, const char *name, bool shared, struct tree_state *state)
+{
+    struct look look = {.state = state, .shared = shared};
+    struct stat parent;
+    struct stat st;
+
+    (void)clock_gettime(CLOCK_REALTIME, &look.now);
+    if (fstat(at, &parent) == -1 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+        state->unsettled = true;
+        return;
+    }
+    add_entry(&look, &parent, name, &st);
+    if (S_ISDIR(st.st_mode) && add_dir(&look, at, name, 0) == -1)
+        state->unsettled = true;
+}
+
+bool tree_state_equal(const struct tree_state *a, const struct tree_state *b)
+{
+    return !a->unsettled && !b->unsettled && a->sum[0] == b->sum[0] && a->sum[1] == b->sum[1];
+}
