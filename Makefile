@@ -119,9 +119,11 @@ $(COMPLETION): $(BUILD)/mas
 # umask of the clone.
 install: all
 	$(Q)$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(DATADIR)/templates' \
+	    '$(DESTDIR)$(DATADIR)/lib' \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)' '$(DESTDIR)$(ZSH_COMPLETION_DIR)' \
 	    '$(DESTDIR)$(FISH_COMPLETION_DIR)'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
+	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
 	    $(INSTALL) -d "$$dir"; $(INSTALL) -m 644 "$$page" "$$dir/"; \
@@ -138,13 +140,17 @@ install: all
 # Removes what `install` put there and no template that somebody added.
 uninstall:
 	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
-	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish'
+	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
+	    '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
 	$(Q)set -e; for source in templates/*; do rm -rf '$(DESTDIR)$(DATADIR)'/$$source; done
 	$(Q)if [ -d '$(DESTDIR)$(DATADIR)' ]; then \
-	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)/templates'; \
+	    for dir in templates lib; do \
+	        [ ! -d '$(DESTDIR)$(DATADIR)'/$$dir ] || \
+	            rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)'/$$dir; \
+	    done; \
 	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)'; \
 	fi
 

@@ -83,6 +83,15 @@ int life_sweep(const struct life *life, const char *id, struct err *err);
 /* Ends a tmux session that has no workspace, with what is left of its processes. */
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);
 
+/* Makes what unit/ and workflows/ lack of what the session's template has; what is there stays as
+ * it is. Fails where an agent of the team is without a directory even then. */
+int life_fill(const struct life *life, const char *id, struct err *err);
+
+enum { LIFE_WHY_MAX = 1000 };
+/* Writes STATUS=error with this reason, one line, for a session that does not run; the next start
+ * or stop takes it back. */
+int life_mark(const struct life *life, const char *id, const char *why, struct err *err);
+
 /* Removes a stopped session, or with `force` any. */
 int life_remove(const struct life *life, const char *id, bool force, struct err *err);
 

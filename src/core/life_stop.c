@@ -135,7 +135,7 @@ static int stop_held(const struct life *life, int dir, struct session *session,
 
     if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
         return -1;
-    end->was = live == NULL && session->status != STATUS_ACTIVE;
+    end->was = live == NULL && session->status == STATUS_STOPPED;
     if (end->was) { /* but perhaps by a stop that was killed half way */
         int rc = end_rest(life, session->id, hangup_ms(life), end, err);
         if (rc == 0) {

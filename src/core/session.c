@@ -114,7 +114,7 @@ void session_format(const struct root *root, const struct session *session, stru
     add_time(to, "LAST_ACTIVITY", session->activity);
     if (session->stopped != 0)
         add_time(to, "STOPPED_AT", session->stopped);
-    if (session->error[0] != '\0')
+    if (session->status == STATUS_ERROR && session->error[0] != '\0')
         kv_add(to, "ERROR", session->error);
     for (size_t i = 0; i < session->extra.count; i++)
         kv_add(to, session->extra.pairs[i].key, session->extra.pairs[i].value);

@@ -106,6 +106,7 @@ run_readme() {
     [ "$("$T/dest/usr/local/bin/mas" version)" = "$("$MAS" version)" ]
     [ -f "$T/dest/usr/local/share/man/man1/mas.1" ]
     [ -f "$T/dest/usr/local/share/mas/templates/default/template.ini" ]
+    [ -f "$T/dest/usr/local/share/mas/lib/session.sh" ]
     [ -s "$T/dest/usr/local/share/bash-completion/completions/mas" ]
     [ -s "$T/dest/usr/local/share/zsh/site-functions/_mas" ]
     [ -s "$T/dest/usr/local/share/fish/vendor_completions.d/mas.fish" ]

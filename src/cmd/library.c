@@ -1,0 +1,100 @@
+#include "base/id.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "core/life.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int run_uuid(struct call *call, struct err *err)
+{
+    char id[ID_TEXT];
+
+    (void)call;
+    if (id_make(id, err) == -1)
+        return -1;
+    printf("%s\n", id);
+    return 0;
+}
+
+/* The id of the session that has this directory. */
+static int find_by_dir(const struct call *call, const char *dir, const char **ret_id,
+                       char **ret_path, struct err *err)
+{
+    _cleanup_free_ char *path = path_canonical(dir);
+
+    if (path == NULL) {
+        bool is_missing = errno == ENOENT || errno == ENOTDIR;
+        (void)err_errno(err, "cannot find the session of '%s'", dir);
+        if (is_missing)
+            err->code = MAS_NOT_FOUND;
+        return -1;
+    }
+    if (!call->has_root)
+        return err_set(err, MAS_NOT_FOUND, "cannot find the session of '%s': there is no root",
+                       dir);
+    _cleanup_free_ char *sessions = mem_printf("%s/%s/", call->root.path, ROOT_SESSIONS);
+    if (!str_starts(path, sessions) || !id_is_valid(path + strlen(sessions)))
+        return err_set(err, MAS_NOT_FOUND,
+                       "cannot find the session of '%s': it is no workspace of the root '%s'", dir,
+                       call->root.path);
+    *ret_id = path + strlen(sessions);
+    *ret_path = path;
+    path = NULL;
+    return 0;
+}
+
+static int run_fill(struct call *call, struct err *err)
+{
+    _cleanup_free_ char *path = NULL;
+    const char *id = NULL;
+    struct life life = {.root = &call->root, .config = &call->config};
+
+    if (find_by_dir(call, call->operands[1], &id, &path, err) == -1)
+        return -1;
+    progress_begin(&life, false);
+    int rc = life_fill(&life, id, err);
+    progress_end();
+    return rc;
+}
+
+static int run_mark(struct call *call, struct err *err)
+{
+    const struct life life = {.root = &call->root, .config = &call->config};
+    const char *why = call->operand_count > 2 ? call->operands[2] : "";
+    char id[ID_TEXT];
+
+    return call_select(call, call->operands[1], id, err) == -1 ? -1
+                                                               : life_mark(&life, id, why, err);
+}
+
+static int run_library(struct call *call, struct err *err)
+{
+    static const struct {
+        const char *name;
+        int min, max; /* operands behind the name */
+        int (*run)(struct call *call, struct err *err);
+    } tasks[] = {{"uuid", 0, 0, run_uuid}, {"fill", 1, 1, run_fill}, {"mark", 1, 2, run_mark}};
+    int count = call->operand_count - 1;
+
+    for (size_t i = 0; i < ARRAY_LEN(tasks); i++)
+        if (strcmp(call->operands[0], tasks[i].name) == 0 && count >= tasks[i].min &&
+            count <= tasks[i].max)
+            return tasks[i].run(call, err);
+    (void)err_set(err, MAS_USAGE, "cannot run '%s': it does not know how to '%s' so",
+                  call->cmd->name, call->operands[0]);
+    return call_usage(call, err);
+}
+
+const struct cmd cmd_library = {
+    .name = "library",
+    .operands = " uuid | fill DIR | mark SESSION [WHY]",
+    .summary = "do what lib/session.sh needs and no other command does",
+    .operands_min = 1,
+    .operands_max = 3,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_HIDDEN,
+    .run = run_library,
+};
