@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC1003,SC2015,SC2016,SC2153 # scripts for other shells; tests and reports
 load ../helper
 
 @test "env prints KEY='value' lines for the session's own variables" {
@@ -25,6 +26,74 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
         [ "$status" -eq 0 ]
         [ "$output" = "$ID $ROOT/sessions/$ID/unit" ]
     done
+}
+
+@test "what env prints is safe to eval whatever is in the root's path" {
+    local root shell text
+    # what a shell would run, expand, split, or take for an end; bytes that are not UTF-8
+    for root in "it's a \"root\"" "'" "'''" "''x''" '\' "\\'" ' ' '  a  b ' '-n' '!!' '~' \
+        '$(touch ran)' '`touch ran`' '${IFS}$HOME$$' '; touch ran #' '&& touch ran' '| touch ran' \
+        '>ran' '*' '[a-z]?{1,2}' '%s%n' '#(touch ran)' '\n\t\0' $'\x80' $'\xff\xfe' $'\xc3\x28' $'\xe2\x82' \
+        $'\x81\x27' $'\x81\x5c' 'ü日本'; do
+        mkdir -p "$T/r"
+        "$MAS" init -q "$T/r/$root"
+        new_session --root "$T/r/$root" -t solo --no-start
+        text=$("$MAS" --root "$T/r/$root" env "$ID")
+        for shell in dash bash 'bash --posix' 'busybox sh' 'zsh -f' 'zsh -f -o rcquotes'; do
+            # shellcheck disable=SC2086
+            run --separate-stderr env -C "$T/r" $shell -euc 'IFS="/'\''"; eval "$1"
+                printf "%s:%s:%s" "$MAS_ROOT" "$MAS_SESSION_ID" "$UNIT_DIR"' - "$text"
+            [ "$status" -eq 0 ] && [ -z "$stderr" ] &&
+                [ "$output" = "$T/r/$root:$ID:$T/r/$root/sessions/$ID/unit" ] ||
+                { printf '%s: %q: %s %s\n' "$shell" "$root" "$output" "$stderr" >&2; false; }
+        done
+        [ -z "$(find "$T" -name ran)" ]
+        rm -rf "$T/r"
+    done
+}
+
+@test "what env prints is safe to eval whatever tmux calls the session" {
+    local name text shell
+    new_session -t solo --no-start
+    cp "$ROOT/sessions/$ID/.session" "$T/metadata"
+    for name in '$(touch ran)' '`touch ran`' "'; touch ran; '" '; touch ran' '#(touch ran)' '*' ' ' $'\xff'; do
+        {
+            grep -v '^TMUX_SESSION=' "$T/metadata"
+            printf "TMUX_SESSION='%s'\n" "${name//"'"/"'\\''"}"
+        } >"$ROOT/sessions/$ID/.session"
+        text=$("$MAS" env "$ID")
+        for shell in dash bash 'busybox sh' 'zsh -f'; do
+            # shellcheck disable=SC2086
+            run --separate-stderr env -C "$T" $shell -euc 'eval "$1"; printf "%s" "$SESSION_NAME"' - "$text"
+            [ "$status" -eq 0 ]
+            [ "$output" = "$name" ]
+        done
+    done
+    [ -z "$(find "$T" -name ran)" ]
+    # what cannot stand on one line is damage, and nothing is printed
+    printf 'X=\x27a\nb\x27\n' | cat "$T/metadata" - >"$ROOT/sessions/$ID/.session"
+    mas env "$ID"
+    [ "$status" -eq 5 ]
+    [ -z "$output" ]
+}
+
+@test "a root or a socket whose path could break a line gives no session to env" {
+    local path
+    for path in $'a\nb' $'a\tb' $'\e[2J' $'a\x7f'; do
+        mkdir -p "$T/$path"
+        mas init "$T/$path"
+        [ "$status" -eq 1 ]
+        [[ $stderr == *'holds control characters'* ]]
+        touch "$T/$path/mas.ini"
+        mas --root "$T/$path" env @last
+        [ "$status" -eq 1 ]
+        [ -z "$output" ]
+        MAS_TMUX_SOCKET=$T/$path mas new -t solo --no-start
+        [ "$status" -eq 1 ]
+        TMUX_TMPDIR=$T/$path run --separate-stderr env -u MAS_TMUX_SOCKET "$MAS" new -t solo --no-start
+        [ "$status" -eq 1 ]
+    done
+    [ -z "$("$MAS" list --all -q)" ]
 }
 
 @test "env --json is one object with the same keys and values" {
