@@ -270,12 +270,12 @@ end that first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
 }
 
 @test "a team that cannot be started leaves nothing in the root" {
-    mkdir -p "$ROOT/unit/lead"
+    mkdir -p "$ROOT/unit/10"
     local before
     new_session -t solo --no-start # the index is there
     before=$(snapshot)
-    # a window that has no room for two agents
-    MAS_TMUX_SIZE=10x3 mas new --mode legacy -t pair
+    # a window that has no room for four agents
+    MAS_TMUX_SIZE=10x3 mas new --mode legacy -t default
     [ "$status" -eq 6 ]
     [ "$(snapshot)" = "$before" ]
     [ "$("$MAS" list -q)" = "$ID" ]
