@@ -86,9 +86,9 @@ struct proc_query {
  */
 int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_t *ret_count,
                      struct err *err);
-/* The distinct values that `key` has in environments of this user's processes, as far as they can
- * be read. The caller frees with strv_free(). */
-char **proc_env_values(const char *key);
+/* The distinct values that `key` has in environments of this user's processes, but those that
+ * proc_find_by_env() would leave out. The caller frees *ret with strv_free(). Fails likewise. */
+int proc_env_values(const char *key, char ***ret, struct err *err);
 /* Lists what descends from this process and lives, without tmux servers, what runs in them, and
  * `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER that is all that was ever started from it. The
  * caller frees *ret. */

@@ -361,23 +361,29 @@ static bool is_listed(char *const *list, const char *text)
     return false;
 }
 
-char **proc_env_values(const char *key)
+int proc_env_values(const char *key, char ***ret, struct err *err)
 {
     _cleanup_free_ char *prefix = mem_printf("%s=", key);
     _cleanup_str_ struct str text = STR_INIT;
     char **values = NULL;
-    pid_t pid;
+    int seen = 0;
+    pid_t pid = 0;
     DIR *dir = opendir("/proc");
 
-    while ((pid = next_own(dir)) > 0) {
+    while (seen != -1 && (pid = next_own(dir)) > 0) {
         errno = 0;
-        const char *at =
-            read_environ(dirfd(dir), pid, &text) == 1 ? find_entry(&text, prefix) : NULL;
+        seen = read_environ(dirfd(dir), pid, &text);
+        const char *at = seen == 1 ? find_entry(&text, prefix) : NULL;
         if (at != NULL && !is_listed(values, at + strlen(prefix)) && !proc_is_ancestor(pid) &&
             !is_in_server(dirfd(dir), pid, at))
             strv_push(&values, at + strlen(prefix));
     }
+    int rc = seen == -1 || pid == -1 ? err_errno(err, "cannot see which processes are left") : 0;
     if (dir != NULL)
         (void)closedir(dir);
-    return values;
+    if (rc == -1)
+        strv_free(values);
+    else
+        *ret = values;
+    return rc;
 }

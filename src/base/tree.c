@@ -5,6 +5,7 @@
 #include "base/tree.h"
 
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/tree_file.h"
 
 #include <dirent.h>
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,18 +195,10 @@ static void dir_release(struct copy *c, struct dir *dir)
 /* Starts the second thread, once. Without it the copy is slower, no more. */
 static void start_helper(struct copy *c)
 {
-    sigset_t all;
-    sigset_t old;
-
     if (c->helped)
         return;
     c->helped = true;
-    /* The program's signal handlers expect its first thread. */
-    (void)sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
-        return;
-    c->joinable = pthread_create(&c->thread, NULL, helper_main, c) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    c->joinable = thread_start(&c->thread, helper_main, c);
 }
 
 /* Before each piece of content. The bytes show that there is enough to do for two. */

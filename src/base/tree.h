@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -74,6 +75,18 @@ bool tree_state_equal(const struct tree_state *a, const struct tree_state *b);
  */
 int tree_remove(int at, const char *name, struct err *err);
 
+/* A tree to remove, and what came of it. */
+struct tree_removal {
+    const char *name; /* not owned */
+    uint64_t freed; /* bytes that were in no other tree */
+    bool failed;
+    struct err err; /* why */
+};
+
+/* Removes several, on two threads when there is enough to do. The entry `last` in the top of each
+ * goes when all else is gone: who holds a lock on it holds the tree to its end. */
+void tree_remove_many(int at, const char *last, struct tree_removal *items, size_t count);
+
 /* What trees hold and take. */
 struct tree_size {
     uint64_t files; /* names that are not directories' */
@@ -104,6 +117,8 @@ void tree_meter_freep(struct tree_meter **meter);
  * `common` is others' as well, see tree_meter_own() and tree_meter_add(). Returns the type of the
  * entry as in st_mode, 0 where there is none. */
 mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool common);
+/* Adds one entry that is no directory; nothing where it is one, or is not there. */
+void tree_measure_file(struct tree_meter *meter, int at, const char *name);
 /* Adds the directory open at `dir` without what is in it. */
 void tree_measure_alone(struct tree_meter *meter, int dir, bool common);
 

@@ -325,6 +325,17 @@ mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool com
     return S_IFDIR;
 }
 
+void tree_measure_file(struct tree_meter *meter, int at, const char *name)
+{
+    struct job job = {.meter = meter};
+    struct stat st;
+
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode))
+        return;
+    job.space = find_space(meter, at, st.st_dev);
+    add_file(&job, at, name, &st);
+}
+
 void tree_measure_alone(struct tree_meter *meter, int dir, bool common)
 {
     struct job job = {.meter = meter, .common = common};

@@ -2,21 +2,29 @@
  * Removing a tree: down, emptying what is there, and up again.
  */
 #include "base/str.h"
+#include "base/thread.h"
 #include "base/tree.h"
 #include "base/tree_walk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PASSES_MAX = 16 }; /* over a directory that somebody else goes on filling */
+enum {
+    PASSES_MAX = 16, /* over a directory that somebody else goes on filling */
+    ALONE_TREES = 8, /* with as many, a second thread is worth its start */
+};
 
 struct removal {
     struct walk walk;
     int at; /* what the tree is in */
+    const char *last; /* in the top: removed when all else is gone; NULL */
+    struct tree_meter *meter; /* of what goes; NULL: not asked */
+    uint64_t dirs; /* bytes that directories took which are gone */
     const char *culprit; /* the entry that made it fail, NULL for the lowest level itself */
     char culprit_name[NAME_MAX + 1];
 };
@@ -55,6 +63,10 @@ static int remove_entry(int fd, const struct dirent64 *entry, void *arg)
 
     if (entry->d_type == DT_DIR)
         return 1;
+    if (r->last != NULL && r->walk.count == 1 && strcmp(entry->d_name, r->last) == 0)
+        return 0;
+    if (r->meter != NULL)
+        tree_measure_file(r->meter, fd, entry->d_name);
     if (unlink_in(fd, entry->d_name, 0, true) == 0)
         return 0;
     if (errno == EISDIR)
@@ -93,7 +105,14 @@ static int remove_up(struct removal *r)
     if (walk_reopen(walk) == -1 &&
         (errno != EACCES || fchmod(level->fd, S_IRWXU) == -1 || walk_reopen(walk) == -1))
         return -1;
+    if (walk->count == 1 && r->last != NULL) {
+        if (r->meter != NULL)
+            tree_measure_file(r->meter, level->fd, r->last);
+        (void)unlink_in(level->fd, r->last, 0, true);
+        r->last = NULL; /* if it is there yet, it is like any other */
+    }
     if (unlink_in(removal_parent(r), level->name, AT_REMOVEDIR, walk->count > 1) == 0) {
+        r->dirs += level->bytes;
         walk_up(walk);
         return 0;
     }
@@ -137,23 +156,62 @@ static int remove_error(const struct removal *r, const char *name, struct err *e
     return err_errno(err, "cannot remove '%s'", path.data);
 }
 
+static int remove_tree(struct removal *r, const char *name, struct err *err)
+{
+    if (name[0] == '\0' || walk_is_dot(name) || strchr(name, '/') != NULL) {
+        errno = EINVAL;
+        return remove_error(r, name, err);
+    }
+    int fd = open_for_removal(r->at, name, false);
+    if (fd == -1 && (errno == ENOTDIR || errno == ELOOP || errno == ENOENT) &&
+        unlink_in(r->at, name, 0, false) == 0)
+        return 0;
+    if (fd == -1)
+        return remove_error(r, name, err);
+
+    int result =
+        walk_down(&r->walk, fd, name) == -1 || remove_all(r) == -1 ? remove_error(r, name, err) : 0;
+    walk_release(&r->walk);
+    return result;
+}
+
 int tree_remove(int at, const char *name, struct err *err)
 {
     struct removal r = {.at = at};
+    return remove_tree(&r, name, err);
+}
 
-    if (name[0] == '\0' || walk_is_dot(name) || strchr(name, '/') != NULL) {
-        errno = EINVAL;
-        return remove_error(&r, name, err);
+/* What two threads share that remove several trees. */
+struct removals {
+    int at;
+    const char *last;
+    struct tree_removal *items;
+    size_t count;
+    atomic_size_t next;
+};
+
+static void *remove_some(void *arg)
+{
+    struct removals *all = arg;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&all->next, 1)) < all->count) {
+        struct tree_removal *item = &all->items[i];
+        _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+        struct removal r = {.at = all->at, .last = all->last, .meter = meter};
+        item->failed = remove_tree(&r, item->name, &item->err) == -1;
+        item->freed = r.dirs + tree_meter_own(meter);
     }
-    if (unlink_in(at, name, 0, false) == 0)
-        return 0;
-    int fd = errno == EISDIR ? open_for_removal(at, name, false) : -1;
-    if (fd == -1)
-        return remove_error(&r, name, err);
+    return NULL;
+}
 
-    int result = walk_down(&r.walk, fd, name) == -1 || remove_all(&r) == -1
-                     ? remove_error(&r, name, err)
-                     : 0;
-    walk_release(&r.walk);
-    return result;
+void tree_remove_many(int at, const char *last, struct tree_removal *items, size_t count)
+{
+    struct removals all = {.at = at, .last = last, .items = items, .count = count};
+    pthread_t thread;
+    bool helped = count >= ALONE_TREES && thread_start(&thread, remove_some, &all);
+
+    (void)remove_some(&all);
+    if (helped)
+        (void)pthread_join(thread, NULL);
 }

@@ -134,5 +134,5 @@ int walk_read(struct walk *walk, walk_entry *each, void *arg)
                 str_addn(&level->subdirs, entry->d_name, strlen(entry->d_name) + 1);
         }
     }
-    return len == 0 ? 0 : -1;
+    return len == 0 || errno == ENOENT ? 0 : -1; /* ENOENT: somebody has removed it */
 }

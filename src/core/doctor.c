@@ -477,8 +477,10 @@ static void check_orphan(struct doctor *doctor, const struct view *view)
 static void check_processes(struct doctor *doctor, const struct survey *survey)
 {
     const struct life life = {.root = doctor->root, .config = doctor->config};
-    _cleanup_strv_ char **ids = proc_env_values("MAS_SESSION_ID");
+    _cleanup_strv_ char **ids = NULL;
+    struct err ignored = ERR_INIT;
 
+    (void)proc_env_values("MAS_SESSION_ID", &ids, &ignored);
     for (size_t i = 0; i < survey->count; i++) {
         const struct view *view = &survey->views[i];
         size_t j = 0;
@@ -534,7 +536,7 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
     }
     if (!doctor->rows_wrong || !doctor->fix)
         return;
-    if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, NULL, &why) == -1)
+    if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, &why) == -1)
         add(doctor, FINDING_HAND, INDEX_FILE, "cannot be written: %s", why.text);
 }
 

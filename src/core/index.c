@@ -248,10 +248,28 @@ static int list_sessions(const struct root *root, char ***ret, struct err *err)
     return 0;
 }
 
-/* Loads every workspace but that of `without` into rows of an empty index, or into the text of a
+/* A set of sessions. */
+struct ids {
+    const char *const *sorted;
+    size_t count;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* `ids` NULL is the empty set. */
+static bool holds_id(const struct ids *ids, const char *id)
+{
+    return ids != NULL &&
+           bsearch(&id, ids->sorted, ids->count, sizeof *ids->sorted, compare_ids) != NULL;
+}
+
+/* Loads every workspace but those of `without` into rows of an empty index, or into the text of a
  * new index file. */
-static int scan(const struct root *root, const char *without, struct index *index, struct str *text,
-                struct err *err)
+static int scan(const struct root *root, const struct ids *without, struct index *index,
+                struct str *text, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;
 
@@ -260,7 +278,7 @@ static int scan(const struct root *root, const char *without, struct index *inde
     for (char **name = names; *name != NULL; name++) {
         _cleanup_session_ struct session session = SESSION_INIT;
         _cleanup_str_ struct str line = STR_INIT;
-        if ((without != NULL && strcmp(*name, without) == 0) || !load_entry(root, *name, &session))
+        if (holds_id(without, *name) || !load_entry(root, *name, &session))
             continue;
         put_row(root, &session, &line);
         if (text != NULL)
@@ -271,7 +289,7 @@ static int scan(const struct root *root, const char *without, struct index *inde
     return 0;
 }
 
-int index_rebuild(const struct root *root, const char *without, struct err *err)
+static int rebuild(const struct root *root, const struct ids *without, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
@@ -282,6 +300,11 @@ int index_rebuild(const struct root *root, const char *without, struct err *err)
         str_addc(&text, '\n');
     put_tail(&text);
     return file_replace(root->sessions, INDEX_FILE, text.data, text.len, 0600, err);
+}
+
+int index_rebuild(const struct root *root, struct err *err)
+{
+    return rebuild(root, NULL, err);
 }
 
 bool index_add_unlisted(const struct root *root, struct index *index, const char *id)
@@ -399,7 +422,7 @@ int index_read(const struct root *root, bool thorough, struct index *ret, struct
         if (why != NULL)
             index.broken = mem_dup(why);
         if (rc == 0 && (index.count > 0 || why != NULL) && root_lock(root, &lock, &ignored) == 0)
-            (void)index_rebuild(root, NULL, &ignored);
+            (void)index_rebuild(root, &ignored);
     }
     if (rc == -1)
         return -1;
@@ -470,7 +493,7 @@ static int read_whole(const struct root *root, size_t staged, char **ret, size_t
             *ret_others = others;
             return 0;
         }
-        if (tried || index_rebuild(root, NULL, err) == -1)
+        if (tried || index_rebuild(root, err) == -1)
             return -1;
         tried = true;
     }
@@ -496,29 +519,39 @@ static void add_separator(struct str *to)
         str_addn(to, ",\n", 2);
 }
 
-/* Copies all lines behind what is in *to, with `row` in the place of that of `id`, or at the end
- * (NULL: without it). false where the file is no good. */
-static bool copy_lines(const char *text, size_t len, const char *id, const struct str *row,
+/* The id in a line as put_row() writes it; false for any other line. */
+static bool read_line_id(const char *line, size_t len, char ret[ID_TEXT])
+{
+    static const char start[] = "{\"sessionId\":\"";
+    size_t at = strlen(start);
+
+    if (len < at + ID_TEXT || !str_starts(line, start) || line[at + ID_TEXT - 1] != '"' ||
+        line[len - 1] != '}')
+        return false;
+    memcpy(ret, line + at, ID_TEXT - 1);
+    ret[ID_TEXT - 1] = '\0';
+    return true;
+}
+
+/* Copies all lines behind what is in *to, but for those of the `ids`: `row` stands in the place of
+ * the first of these, or at the end (NULL: nowhere). false where the file is no good. */
+static bool copy_lines(const char *text, size_t len, const struct ids *ids, const struct str *row,
                        struct str *to)
 {
     const char *at = text + strlen(head);
     const char *end = text + len;
-    _cleanup_free_ char *key = mem_printf("\"%s\":\"%s\"", members[M_ID], id);
     bool bad = false;
     bool put = row == NULL;
     const char *next;
     size_t line_len;
+    char id[ID_TEXT];
 
     if (!str_starts(text, head))
         return false;
-    /* one search over all: ten thousand short ones cost as much as the rest of an update */
-    const char *mine = memmem(at, (size_t)(end - at), key, strlen(key));
     while ((next = next_line(at, end, &line_len, &bad)) != NULL) {
-        bool is_it = mine != NULL && mine < next;
-        if (is_it)
-            mine = memmem(next, (size_t)(end - next), key, strlen(key));
-        if (at[0] != '{' || at[line_len - 1] != '}')
+        if (!read_line_id(at, line_len, id))
             return false;
+        bool is_it = holds_id(ids, id);
         if (!is_it || !put) {
             add_separator(to);
             str_addn(to, is_it ? row->data : at, is_it ? row->len : line_len);
@@ -533,24 +566,45 @@ static bool copy_lines(const char *text, size_t len, const char *id, const struc
     return !bad && is_tail(at);
 }
 
-int index_update(const struct root *root, const char *id, const struct session *session,
-                 struct err *err)
+/* Writes the file with the rows of `ids` replaced by `row` (NULL: by nothing). */
+static int change_rows(const struct root *root, const struct ids *ids, const struct str *row,
+                       struct err *err)
 {
     _cleanup_free_ char *text = NULL;
-    _cleanup_str_ struct str row = STR_INIT;
     _cleanup_str_ struct str to = STR_INIT;
     struct err ignored = ERR_INIT;
     size_t len = 0;
 
     bool there = file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &text, &len, &ignored) == 0;
-    if (session != NULL)
-        put_row(root, session, &row);
-    str_reserve(&to, len + row.len + 4096);
+    str_reserve(&to, len + (row != NULL ? row->len : 0) + 4096);
     str_add(&to, head);
-    if (!there || !copy_lines(text, len, id, session != NULL ? &row : NULL, &to))
-        return index_rebuild(root, session == NULL ? id : NULL, err);
+    if (!there || !copy_lines(text, len, ids, row, &to))
+        return rebuild(root, row == NULL ? ids : NULL, err);
     if (to.len > strlen(head))
         str_addc(&to, '\n');
     put_tail(&to);
     return file_replace(root->sessions, INDEX_FILE, to.data, to.len, 0600, err);
+}
+
+int index_update(const struct root *root, const char *id, const struct session *session,
+                 struct err *err)
+{
+    const struct ids ids = {.sorted = &id, .count = 1};
+    _cleanup_str_ struct str row = STR_INIT;
+
+    if (session != NULL)
+        put_row(root, session, &row);
+    return change_rows(root, &ids, session != NULL ? &row : NULL, err);
+}
+
+int index_remove(const struct root *root, const char *const *ids, size_t count, struct err *err)
+{
+    const char **sorted = mem_alloc((count + 1) * sizeof *sorted);
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = ids[i];
+    qsort(sorted, count, sizeof *sorted, compare_ids);
+    int rc = change_rows(root, &(struct ids){.sorted = sorted, .count = count}, NULL, err);
+    free(sorted);
+    return rc;
 }

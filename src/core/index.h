@@ -77,8 +77,10 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name, 
 int index_update(const struct root *root, const char *id, const struct session *session,
                  struct err *err);
 
-/* Writes the index anew from the workspaces, but that of `without` (NULL: all). The caller holds
- * the metadata lock. */
-int index_rebuild(const struct root *root, const char *without, struct err *err);
+/* Takes out the rows of many sessions at once. The caller holds the metadata lock. */
+int index_remove(const struct root *root, const char *const *ids, size_t count, struct err *err);
+
+/* Writes the index anew from the workspaces. The caller holds the metadata lock. */
+int index_rebuild(const struct root *root, struct err *err);
 
 #endif

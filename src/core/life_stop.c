@@ -304,7 +304,7 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
     if (rc == -1)
-        (void)index_rebuild(life->root, NULL, err);
+        (void)index_rebuild(life->root, err);
     fd_closep(&lock);
     lock = -1;
     if (rc != -1 && workspace_empty_trash(life->root, id, err) == -1)

@@ -14,6 +14,11 @@ static const char *const mode_names[MODE_COUNT] = {"isolated", "legacy"};
 
 const size_t session_name_digits[NAME_LENGTHS] = {8, 13, 18, 23, 36};
 
+time_t session_used(const struct session *session)
+{
+    return session->stopped > session->activity ? session->stopped : session->activity;
+}
+
 const char *status_name(enum status status)
 {
     return status_names[status];

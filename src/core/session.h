@@ -58,6 +58,9 @@ void session_free(struct session *session);
  * ... Fills *ret, which must be zeroed; release with kv_free(). */
 void session_env(const struct root *root, const struct session *session, struct kv *ret);
 
+/* When it was last used: stopped, or before that did something. */
+time_t session_used(const struct session *session);
+
 const char *status_name(enum status status);
 bool status_parse(const char *text, enum status *ret);
 const char *mode_name(enum mode mode);

@@ -130,6 +130,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     }
     view->socket = mem_dup(session.tmux_socket);
     view->name = mem_dup(session.name);
+    view->used = session_used(&session);
     view->outdated = view->row.status != session.status || view->row.mode != session.mode ||
                      strcmp(view->row.name, session.name) != 0 ||
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;

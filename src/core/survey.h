@@ -35,6 +35,7 @@ struct view {
     const char *live_socket; /* the server it is on */
     struct tally tally; /* what its hosts said, with SURVEY_HOSTS */
     size_t place; /* in the index */
+    time_t used; /* when it last did something, by the metadata that was read; 0: not known */
     ino_t metadata; /* of the .session that was read: another file is another state */
 };
 

@@ -3,11 +3,11 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/thread.h"
 #include "core/workspace.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,17 +163,10 @@ void usage_measure(const struct root *root, const struct usage_wish *wishes, siz
     struct measures all = {.root = root, .wishes = wishes, .count = count, .usages = ret};
     _cleanup_meter_ struct tree_meter *total = ret_total != NULL ? tree_meter_new() : NULL;
     pthread_t thread;
-    sigset_t every;
-    sigset_t old;
 
     all.total = total;
     (void)pthread_mutex_init(&all.lock, NULL);
-    /* The program's signal handlers expect its first thread. */
-    (void)sigfillset(&every);
-    bool masked = count > 1 && pthread_sigmask(SIG_SETMASK, &every, &old) == 0;
-    bool helped = masked && pthread_create(&thread, NULL, measure_some, &all) == 0;
-    if (masked)
-        (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    bool helped = count > 1 && thread_start(&thread, measure_some, &all);
     (void)measure_some(&all);
     if (helped)
         (void)pthread_join(thread, NULL);

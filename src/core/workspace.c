@@ -326,9 +326,13 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
 static int remove_dir(const struct root *root, const char *name, struct err *err)
 {
     bool held = snapshot_is_held_by(root, name);
+    struct tree_removal item = {.name = name};
 
-    if (tree_remove(root->sessions, name, err) == -1)
+    tree_remove_many(root->sessions, WORKSPACE_LOCK, &item, 1);
+    if (item.failed) {
+        *err = item.err;
         return -1;
+    }
     if (held)
         (void)snapshot_collect(root, false, NULL, NULL);
     return 0;
@@ -352,27 +356,40 @@ void workspace_release(struct stage *stage)
     *stage = (struct stage)STAGE_INIT;
 }
 
+void workspace_trash_name(const char *id, char buf[TRASH_NAME])
+{
+    (void)snprintf(buf, TRASH_NAME, TRASH_PREFIX "%s", id);
+}
+
+int workspace_set_aside(const struct root *root, const char *id, struct err *err)
+{
+    char name[TRASH_NAME];
+
+    workspace_trash_name(id, name);
+    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return err_errno(err, "cannot remove session '%s'", id);
+    /* the rest of an earlier removal of the same id */
+    if (tree_remove(root->sessions, name, err) == -1)
+        return -1;
+    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
+        return err_errno(err, "cannot remove session '%s'", id);
+    return 0;
+}
+
 int workspace_trash(const struct root *root, const char *id, struct err *err)
 {
-    char name[ENTRY_NAME];
-
-    (void)snprintf(name, sizeof name, TRASH_PREFIX "%s", id);
-    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1) {
-        if (errno != EEXIST)
-            return err_errno(err, "cannot remove session '%s'", id);
-        /* the rest of an earlier removal of the same id */
-        if (tree_remove(root->sessions, name, err) == -1)
-            return -1;
-        if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
-            return err_errno(err, "cannot remove session '%s'", id);
-    }
+    if (workspace_set_aside(root, id, err) == -1)
+        return -1;
     return file_sync_dir(root->sessions, err) == -1 ? 1 : 0;
 }
 
 int workspace_empty_trash(const struct root *root, const char *id, struct err *err)
 {
-    char name[ENTRY_NAME];
-    (void)snprintf(name, sizeof name, TRASH_PREFIX "%s", id);
+    char name[TRASH_NAME];
+
+    workspace_trash_name(id, name);
     return remove_dir(root, name, err);
 }
 

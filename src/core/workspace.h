@@ -9,6 +9,7 @@
 #define MAS_CORE_WORKSPACE_H
 
 #include "base/err.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "base/tree.h"
 #include "core/config.h"
@@ -102,8 +103,14 @@ void workspace_release(struct stage *stage);
 /* Renames a session's directory to its trash name; the caller holds the metadata lock. -1: nothing
  * was done. 1: it was, but *err says that it is not known to be durable. */
 int workspace_trash(const struct root *root, const char *id, struct err *err);
-/* Deletes what workspace_trash() put away. */
+/* Deletes what workspace_trash() put away, its lock last: a sweep leaves it alone until then. */
 int workspace_empty_trash(const struct root *root, const char *id, struct err *err);
+
+/* The same two for many sessions: they are renamed one by one, then the caller syncs sessions/
+ * once; tree_remove_many() deletes what has these names. */
+enum { TRASH_NAME = sizeof TRASH_PREFIX - 1 + ID_TEXT };
+int workspace_set_aside(const struct root *root, const char *id, struct err *err);
+void workspace_trash_name(const char *id, char buf[TRASH_NAME]);
 
 /* Makes what a lazy workspace lacks. For a session that does not run and whose lock is held. */
 int workspace_complete(const struct root *root, int dir, struct err *err);

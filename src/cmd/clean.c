@@ -1,0 +1,175 @@
+#include "core/retention.h"
+
+#include "base/json.h"
+#include "base/number.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct opt opts[] = {
+    {0, "older-than", "AGE", "those last used so long ago: 90m, 12h, 7d", OFFER_NONE},
+    {0, "keep", "N", "all but the N newest", OFFER_NONE},
+    {0, "status", "S,..", "only these: stopped, error, crashed", OFFER_NONE},
+    {0, "archive", NULL, "archive each before it is removed", OFFER_NONE},
+    {0, "dry-run", NULL, "say what would be done, and do nothing", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* What came of it so far. */
+struct tally_of_clean {
+    const struct call *call;
+    bool dry;
+    bool archive;
+    size_t removed, locked, failed;
+    uint64_t freed;
+    struct str text; /* of the sessions' JSON */
+    struct json_out out;
+    struct err first; /* failure; code MAS_OK: none */
+};
+
+static void put_result(struct json_out *out, const struct retention_result *result)
+{
+    char used[TIME_TEXT];
+
+    time_format(result->session->used, used);
+    json_open(out, NULL, '{');
+    json_put(out, "sessionId", result->session->id);
+    json_put(out, "name", result->session->name);
+    json_put(out, "status", retention_status_name(result->session->status));
+    json_put(out, "lastUsed", used);
+    json_put_int(out, "bytesFreed", (int64_t)result->freed);
+    if (result->archive != NULL)
+        json_put(out, "archive", result->archive);
+    json_close(out, '}');
+}
+
+static void print_result(const struct tally_of_clean *all, const struct retention_result *result)
+{
+    const char *would = all->dry ? "would be " : "";
+    char size[NUMBER_SIZE_TEXT];
+
+    number_format_size(result->freed, size);
+    if (result->fate == RETENTION_LOCKED)
+        printf("%s %sleft, it is locked\n", result->session->id, would);
+    else
+        printf("%s %s%sremoved, %s\n", result->session->id, would,
+               all->archive ? "archived and " : "", size);
+}
+
+static void tell(const struct retention_result *result, void *arg)
+{
+    struct tally_of_clean *all = arg;
+
+    all->removed += result->fate == RETENTION_REMOVED;
+    all->locked += result->fate == RETENTION_LOCKED;
+    all->failed += result->fate == RETENTION_FAILED;
+    all->freed += result->freed;
+    if (result->fate == RETENTION_REMOVED && all->call->json)
+        put_result(&all->out, result);
+    if (result->fate != RETENTION_FAILED && !all->call->json && !all->call->quiet)
+        print_result(all, result);
+    if (result->fate == RETENTION_LOCKED || result->err.code == MAS_OK)
+        return;
+    if (all->first.code == MAS_OK)
+        all->first = result->err; /* left to main */
+    else
+        err_print(&result->err);
+}
+
+static void print_totals(struct tally_of_clean *all)
+{
+    char size[NUMBER_SIZE_TEXT];
+
+    if (all->call->quiet)
+        return;
+    if (all->call->json) {
+        json_close(&all->out, ']');
+        json_put_int(&all->out, "total", (int64_t)all->removed);
+        json_put_int(&all->out, "bytesFreed", (int64_t)all->freed);
+        json_put_int(&all->out, "locked", (int64_t)all->locked);
+        json_put_int(&all->out, "failed", (int64_t)all->failed);
+        json_close(&all->out, '}');
+        print_line(&all->text);
+        return;
+    }
+    number_format_size(all->freed, size);
+    printf("%zu session%s %sremoved, %s freed", all->removed, all->removed == 1 ? "" : "s",
+           all->dry ? "would be " : "", size);
+    if (all->locked > 0)
+        printf(", %zu left because locked", all->locked);
+    if (all->failed > 0)
+        printf(", %zu failed", all->failed);
+    (void)putchar('\n');
+}
+
+/* Each option takes the place of its setting. */
+static int take_options(struct call *call, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum setting setting;
+    } settings[] = {{"older-than", SETTING_CLEAN_OLDER},
+                    {"keep", SETTING_CLEAN_KEEP},
+                    {"status", SETTING_CLEAN_STATUS}};
+
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+        const char *value = call_opt(call, settings[i].name);
+        _cleanup_free_ char *origin = mem_printf("--%s", settings[i].name);
+        if (value != NULL && value[0] == '\0') {
+            (void)err_set(err, MAS_USAGE, "cannot use %s '': it is empty", origin);
+            return call_usage(call, err);
+        }
+        if (value != NULL &&
+            config_override(&call->config, settings[i].setting, value, origin, err) == -1)
+            return -1;
+    }
+    if (call_opt(call, "archive") != NULL)
+        return config_override(&call->config, SETTING_CLEAN_ARCHIVE, "yes", "--archive", err);
+    return 0;
+}
+
+static int run_clean(struct call *call, struct err *err)
+{
+    struct life life = {.root = &call->root, .config = &call->config};
+    struct tally_of_clean all = {.call = call, .dry = call_opt(call, "dry-run") != NULL};
+    struct retention wish;
+
+    if (take_options(call, err) == -1 || retention_read(&call->config, &wish, err) == -1)
+        return -1;
+    all.archive = wish.archive;
+    all.out.to = &all.text;
+    json_open(&all.out, NULL, '{');
+    json_put_bool(&all.out, "dryRun", all.dry);
+    json_open(&all.out, "sessions", '[');
+    progress_begin(&life, call->quiet);
+    int rc = call->has_root ? retention_run(&life, &wish, all.dry, tell, &all, err) : 0;
+    print_totals(&all);
+    progress_end();
+    str_free(&all.text);
+    if (all.first.code == MAS_OK)
+        return rc;
+    if (rc == -1)
+        err_print(err);
+    *err = all.first;
+    return -1;
+}
+
+const struct cmd cmd_clean = {
+    .name = "clean",
+    .operands = "",
+    .summary = "remove sessions that have had their time; made for cron",
+    .details = "Takes sessions that do not run, have one of the statuses (stopped and error, "
+               "unless told otherwise),\n"
+               "were last used at least AGE ago, and are not among the N newest of these. What is "
+               "not given here is\n"
+               "taken from [retention] in mas.ini; one of --older-than, --keep and --status has to "
+               "be given. Sessions\n"
+               "that are locked, by another command or by hosts that live, are left.",
+    .opts = opts,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
+    .run = run_clean,
+};
