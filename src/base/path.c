@@ -113,7 +113,12 @@ static int read_names(DIR *dir, char ***ret)
 
 int path_list(int dir, char ***ret, struct err *err)
 {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return path_list_in(dir, ".", ret, err);
+}
+
+int path_list_in(int dir, const char *name, char ***ret, struct err *err)
+{
+    int fd = path_open_dir(dir, name);
     DIR *stream = fd != -1 ? fdopendir(fd) : NULL;
 
     if (stream == NULL && fd != -1)

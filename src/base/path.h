@@ -28,6 +28,8 @@ int path_make_dir(int dir, const char *name, mode_t mode);
  * is an error: a name that was not read would look like one that is not there. *ret is released
  * with strv_free(). */
 int path_list(int dir, char ***ret, struct err *err);
+/* Those in a directory by its name in `dir`; a link is not followed. On failure errno is kept. */
+int path_list_in(int dir, const char *name, char ***ret, struct err *err);
 
 /* mkdir -p: makes what is missing with 0755, less what the umask takes. */
 int path_make_dirs(const char *path, struct err *err);

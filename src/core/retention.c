@@ -104,7 +104,8 @@ static bool is_candidate(const struct root *root, const struct view *view, struc
     *ret = (struct candidate){.id = view->row.id,
                               .name = view_name(view),
                               .used = view->used,
-                              .metadata = view->metadata};
+                              .metadata = view->metadata,
+                              .written = view->written};
     if (view->live != NULL || view->row.missing)
         return false;
     if (view->socket != NULL) {

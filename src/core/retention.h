@@ -54,7 +54,8 @@ struct candidate {
     unsigned status; /* one bit */
     bool damaged; /* its metadata cannot be read */
     time_t used;
-    ino_t metadata;
+    ino_t metadata; /* its .session, see struct view */
+    struct timespec written;
 };
 
 /* Those of a survey that are to go, oldest first; the caller frees *ret. *ret_unknown is how many

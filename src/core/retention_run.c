@@ -46,18 +46,26 @@ static bool fail(struct going *going, enum retention_fate fate)
     return false;
 }
 
-/* true if some host of the session lives. */
-static bool has_hosts(int dir)
+/* true if no host of the session lives. */
+static bool is_deserted(struct going *going, int dir)
 {
-    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    _cleanup_strv_ char **names = hosts_list(run, HOSTS_LOCK);
+    _cleanup_strv_ char **names = NULL;
+    struct err *err = &going->result.err;
 
-    for (char **agent = names; agent != NULL && *agent != NULL; agent++) {
-        _cleanup_free_ char *name = mem_printf("%s%s", *agent, HOSTS_LOCK);
-        if (file_is_locked(run, name))
-            return true;
+    if (path_list_in(dir, WORKSPACE_RUN, &names, err) == -1 && !file_is_wrong(errno) &&
+        errno != ENOTDIR) {
+        (void)err_wrap(err, "cannot remove session '%s'", going->result.session->id);
+        return fail(going, RETENTION_FAILED);
     }
-    return run == -1 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        const char *dot = strrchr(*name, '.');
+        if (dot == NULL || strcmp(dot, HOSTS_LOCK) != 0)
+            continue;
+        _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+        if (file_is_locked(run, *name))
+            return fail(going, RETENTION_LOCKED);
+    }
+    return true;
 }
 
 /* Opens the workspace and takes its lock; in a dry run only looks at that. */
@@ -84,7 +92,7 @@ static bool hold(const struct run *run, struct going *going, int *ret_dir)
     return file_is_named(root->sessions, id, dir, NULL) || fail(going, RETENTION_CHANGED);
 }
 
-/* Asks tmux once more where metadata alone cannot tell that the session was not started. */
+/* Asks tmux once more, for sessions of which metadata does not tell that they were not started. */
 static bool is_live(const struct run *run, struct going *going, const struct session *session)
 {
     const char *id = going->result.session->id;
@@ -103,30 +111,37 @@ static bool is_live(const struct run *run, struct going *going, const struct ses
     return rc == -1 || live != NULL;
 }
 
-/* true if the session is what it was when it was chosen. A start writes metadata before all else,
- * and a stop that it may follow does so too. */
-static bool is_unchanged(const struct run *run, struct going *going, int dir,
-                         struct session *session)
+/* true if the session is what it was when it was chosen: a start writes metadata before all else,
+ * and a stop that may follow does so too. */
+static bool is_unchanged(struct going *going, int dir)
+{
+    const struct candidate *was = going->result.session;
+    struct stat st = {.st_ino = 0};
+    time_t used = 0;
+
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno != ENOENT) {
+        (void)err_errno(&going->result.err, "cannot remove session '%s'", was->id);
+        return fail(going, RETENTION_FAILED);
+    }
+    bool same = st.st_ino == was->metadata && st.st_ctim.tv_sec == was->written.tv_sec &&
+                st.st_ctim.tv_nsec == was->written.tv_nsec;
+    if (was->damaged)
+        same = same && retention_guess_used(dir, &used) && used == was->used;
+    return same || fail(going, RETENTION_CHANGED);
+}
+
+/* Reads the metadata; false where it cannot be read just now, or is no longer damaged. */
+static bool load(const struct run *run, struct going *going, int dir, struct session *session)
 {
     const struct candidate *was = going->result.session;
     struct err *err = &going->result.err;
-    struct stat st;
-    time_t used = 0;
 
-    int loaded = session_load(run->life->root, dir, was->id, session, err);
-    if (loaded == -1 && err->code != MAS_DAMAGED) {
-        (void)err_wrap(err, "cannot remove session '%s'", was->id);
-        return fail(going, RETENTION_FAILED);
-    }
-    bool damaged = loaded == -1;
-    bool same = damaged == was->damaged;
-    if (damaged)
-        same = same && retention_guess_used(dir, &used) && used == was->used;
-    else
-        same = same && session_used(session) == was->used &&
-               fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-               st.st_ino == was->metadata;
-    return same || fail(going, RETENTION_CHANGED);
+    if (session_load(run->life->root, dir, was->id, session, err) == 0)
+        return !was->damaged || fail(going, RETENTION_CHANGED);
+    if (was->damaged && err->code == MAS_DAMAGED)
+        return true;
+    (void)err_wrap(err, "cannot remove session '%s'", was->id);
+    return fail(going, RETENTION_FAILED);
 }
 
 /* true if processes with its id are there, so that it needs a sweep of its own. */
@@ -146,8 +161,8 @@ static bool prepare(const struct run *run, struct going *going, int dir,
     const char *id = result->session->id;
     int rc = 0;
 
-    if (session->status == STATUS_ACTIVE && !run->dry)
-        tmux_drop_own_server(session->tmux_socket, session->tmux_name); /* it has crashed */
+    if (result->session->status == RETENTION_CRASHED && !run->dry)
+        tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (is_inhabited(run, id) && life_sweep(run->life, id, &result->err) == -1)
         return fail(going, RETENTION_FAILED);
     if (run->wish->archive && result->session->damaged) {
@@ -165,15 +180,13 @@ static bool take(const struct run *run, struct going *going)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = -1;
+    const struct candidate *was = going->result.session;
+    bool stopped = !was->damaged && was->status != RETENTION_CRASHED;
 
-    if (!hold(run, going, &dir) || !is_unchanged(run, going, dir, &session))
-        return false;
-    bool ask = going->result.session->damaged || session.status == STATUS_ACTIVE;
-    if (ask && is_live(run, going, &session))
-        return false;
-    if (has_hosts(dir))
-        return fail(going, RETENTION_LOCKED);
-    if (!prepare(run, going, dir, &session))
+    if (!hold(run, going, &dir) || !is_unchanged(going, dir) ||
+        ((!stopped || run->wish->archive) && !load(run, going, dir, &session)) ||
+        (!stopped && is_live(run, going, &session)) || !is_deserted(going, dir) ||
+        !prepare(run, going, dir, &session))
         return false;
     going->result.err = (struct err)ERR_INIT; /* what was wrong with its metadata */
     going->result.fate = RETENTION_REMOVED;

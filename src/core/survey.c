@@ -121,8 +121,10 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
         set_error(view, errno == ENOENT ? "its workspace is missing" : err.text);
         return;
     }
-    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         view->metadata = st.st_ino;
+        view->written = st.st_ctim;
+    }
     if (session_load(root, dir, view->row.id, &session, &err) == -1) {
         set_error(view, err.text);
         add_own_server(survey, view->row.tmux_name);

@@ -37,6 +37,7 @@ struct view {
     size_t place; /* in the index */
     time_t used; /* when it last did something, by the metadata that was read; 0: not known */
     ino_t metadata; /* of the .session that was read: another file is another state */
+    struct timespec written; /* when that file was changed last */
 };
 
 struct server; /* in survey.c */
