@@ -92,7 +92,7 @@ struct tree_size {
     uint64_t files; /* names that are not directories' */
     uint64_t apparent; /* bytes that the files hold: st_size */
     uint64_t real; /* bytes that files and directories take on disk */
-    uint64_t skipped; /* directories that could not be read: there is more than this */
+    uint64_t skipped; /* entries that could not be read: there is more than this */
 };
 
 /*

@@ -259,16 +259,18 @@ static int measure_entry(int fd, const struct dirent64 *entry, void *arg)
 
     if (entry->d_type == DT_DIR)
         return 1;
-    if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return 0; /* it has gone */
+    if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+        job->meter->plain.skipped += errno != ENOENT;
+        return 0;
+    }
     if (S_ISDIR(st.st_mode))
         return 1;
     add_file(job, fd, entry->d_name, &st);
     return 0;
 }
 
-/* Goes down into a directory, or past one that cannot be opened. */
-static void measure_down(const struct job *job, int at, const char *name)
+/* Goes down into a directory; false where there is none, or one that cannot be opened. */
+static bool measure_down(struct job *job, int at, const char *name)
 {
     struct walk *walk = &job->meter->walk;
     struct stat st;
@@ -277,14 +279,17 @@ static void measure_down(const struct job *job, int at, const char *name)
 
     if (fd != -1 && walk_down(walk, fd, name) == 0) {
         const struct level *level = walk_lowest(walk);
+        if (walk->count == 1)
+            job->space = find_space(job->meter, level->fd, level->dev);
         add_dir(job, level->dev, level->ino, level->bytes);
-        return;
+        return true;
     }
     if (number == ENOENT || number == ENOTDIR || number == ELOOP || number == EXDEV)
-        return; /* it has gone, or something else is there */
+        return false; /* it has gone, or something else is there */
     job->meter->plain.skipped++;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         add_dir(job, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
+    return false;
 }
 
 /* A way up that is barred costs the rest of the levels that are closed; the upper ones go on. */
@@ -292,11 +297,12 @@ static void measure_up(const struct job *job)
 {
     struct walk *walk = &job->meter->walk;
 
-    if (walk_reopen(walk) == -1)
-        job->meter->plain.skipped++;
-    do
+    (void)walk_reopen(walk);
+    walk_up(walk);
+    while (walk->count > 0 && walk_lowest(walk)->fd == -1) {
+        job->meter->plain.skipped += walk_next(walk) != NULL;
         walk_up(walk);
-    while (walk->count > 0 && walk_lowest(walk)->fd == -1);
+    }
 }
 
 mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool common)
@@ -305,14 +311,15 @@ mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool com
     struct walk *walk = &meter->walk;
     struct stat st;
 
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-        return 0;
-    job.space = find_space(meter, at, st.st_dev);
-    if (!S_ISDIR(st.st_mode)) {
-        add_file(&job, at, name, &st);
+    if (!measure_down(&job, at, name)) {
+        if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            return 0;
+        if (!S_ISDIR(st.st_mode)) {
+            job.space = find_space(meter, at, st.st_dev);
+            add_file(&job, at, name, &st);
+        }
         return st.st_mode & S_IFMT;
     }
-    measure_down(&job, at, name);
     while (walk->count > 0) {
         if (walk_lowest(walk)->passes == 0 && walk_read(walk, measure_entry, &job) == -1)
             meter->plain.skipped++;
@@ -320,7 +327,7 @@ mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool com
         if (sub == NULL)
             measure_up(&job);
         else
-            measure_down(&job, walk_lowest(walk)->fd, sub);
+            (void)measure_down(&job, walk_lowest(walk)->fd, sub);
     }
     return S_IFDIR;
 }

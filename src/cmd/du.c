@@ -107,8 +107,7 @@ static void measure(const struct call *call, struct measured *all)
     for (size_t i = 0; i < all->count; i++) {
         uint64_t skipped = all->items[i].usage.all.skipped;
         if (skipped > 0)
-            err_warn("session '%s' takes at least what is shown: %ju of its directories cannot be "
-                     "read",
+            err_warn("session '%s' takes at least what is shown: %ju of its entries cannot be read",
                      all->items[i].view->row.id, (uintmax_t)skipped);
     }
 }

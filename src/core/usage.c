@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,13 @@ static void *measure_some(void *arg)
     return NULL;
 }
 
+/* Threads with a table of descriptors in common wait for each other at each open and close. */
+static void *helper_main(void *arg)
+{
+    (void)unshare(CLONE_FILES);
+    return measure_some(arg);
+}
+
 void usage_measure(const struct root *root, const struct usage_wish *wishes, size_t count,
                    struct usage *ret, struct usage *ret_total)
 {
@@ -166,7 +174,7 @@ void usage_measure(const struct root *root, const struct usage_wish *wishes, siz
 
     all.total = total;
     (void)pthread_mutex_init(&all.lock, NULL);
-    bool helped = count > 1 && thread_start(&thread, measure_some, &all);
+    bool helped = count > 1 && thread_start(&thread, helper_main, &all);
     (void)measure_some(&all);
     if (helped)
         (void)pthread_join(thread, NULL);

@@ -486,6 +486,15 @@ static bool put_chain(int at, unsigned depth)
     return ok;
 }
 
+/* What the directory open at `dir` and all below it take. */
+static void measure(int dir, struct tree_size *ret)
+{
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+
+    (void)tree_measure(meter, dir, ".", false);
+    tree_meter_read(meter, ret);
+}
+
 static void refuses_what_is_too_deep(void)
 {
     _cleanup_place_ struct place p = place_make();
@@ -493,7 +502,7 @@ static void refuses_what_is_too_deep(void)
 
     REQUIRE(put_chain(p.from, TREE_DEPTH_MAX));
     CHECK_INT(copy(&p), 0);
-    tree_measure(p.to, &size);
+    measure(p.to, &size);
     CHECK_INT(size.files, 1);
     CHECK_INT(tree_remove(p.from, "d", &p.err), 0);
     CHECK_INT(tree_remove(p.to, "d", &p.err), 0);
@@ -789,7 +798,7 @@ static int remove_deep(struct place *p)
     (void)close(top);
     if (setrlimit(RLIMIT_NOFILE, &few) == -1)
         return 3;
-    tree_measure(p->from, &size);
+    measure(p->from, &size);
     if (size.files != 1 + 3 + 10)
         return 4;
     if (tree_remove(p->from, "top", &p->err) == -1) {
@@ -940,26 +949,28 @@ static void removes_while_others_write(void)
 
 /* ---- measuring */
 
+static uint64_t bytes_at(int at, const char *name)
+{
+    struct stat st;
+
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+}
+
 static void measures(void)
 {
     _cleanup_place_ struct place p = place_make();
     struct tree_size size;
-    struct stat st;
-    uint64_t dirs = 0;
     char name[16];
 
     (void)close(make_dir(p.from, "d", 0755));
     (void)close(make_dir(p.from, "d/e", 0755));
-    REQUIRE(fstatat(p.from, "d", &st, 0) == 0);
-    dirs += (uint64_t)st.st_blocks * 512;
-    REQUIRE(fstatat(p.from, "d/e", &st, 0) == 0);
-    dirs += (uint64_t)st.st_blocks * 512;
     REQUIRE(put_noise(p.from, "d/e/f", 10000, 1));
-    REQUIRE(fstatat(p.from, "d/e/f", &st, 0) == 0);
-    tree_measure(p.from, &size);
+    uint64_t real = bytes_at(p.from, ".") + bytes_at(p.from, "d") + bytes_at(p.from, "d/e") +
+                    bytes_at(p.from, "d/e/f");
+    measure(p.from, &size);
     CHECK_INT(size.files, 1);
     CHECK_INT(size.apparent, 10000);
-    CHECK_INT(size.real, dirs + (uint64_t)st.st_blocks * 512);
+    CHECK_INT(size.real, real);
 
     for (unsigned i = 0; i < 200; i++) { /* a link each to one file of two */
         (void)snprintf(name, sizeof(name), "a%u", i);
@@ -971,13 +982,104 @@ static void measures(void)
         }
     }
     REQUIRE(symlinkat("abc", p.from, "link") == 0);
-    uint64_t before = size.real;
-    tree_measure(p.from, &size);
+    measure(p.from, &size);
     CHECK_INT(size.files, 1 + 300 + 1);
-    CHECK_INT(size.apparent, 10000 + 300 * 5000 + 3);
-    REQUIRE(fstatat(p.from, "a0", &st, 0) == 0);
-    uint64_t real = before + 200 * (uint64_t)st.st_blocks * 512;
+    CHECK_INT(size.apparent, 10000 + 200 * 5000 + 3);
+    real += 200 * bytes_at(p.from, "a0") + bytes_at(p.from, "link");
     CHECK(size.real >= real && size.real <= real + 3 * 65536); /* directories may have grown */
+    CHECK_INT(size.skipped, 0);
+}
+
+static void measures_one_entry(void)
+{
+    _cleanup_place_ struct place p = place_make();
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+    struct tree_size size;
+
+    (void)close(make_dir(p.from, "d", 0755));
+    REQUIRE(put_noise(p.from, "d/f", 10000, 1) && put_noise(p.from, "f", 20000, 2));
+    REQUIRE(symlinkat("d", p.from, "link") == 0);
+    CHECK_INT(tree_measure(meter, p.from, "nothing", false), 0);
+    CHECK_INT(tree_measure(meter, p.from, "d", false), S_IFDIR);
+    tree_meter_read(meter, &size);
+    CHECK_INT(size.files, 1);
+    CHECK_INT(size.real, bytes_at(p.from, "d") + bytes_at(p.from, "d/f"));
+    CHECK_INT(tree_measure(meter, p.from, "f", false), S_IFREG);
+    CHECK_INT(tree_measure(meter, p.from, "link", false), S_IFLNK);
+    tree_measure_alone(meter, p.from, false);
+    tree_meter_read(meter, &size);
+    CHECK_INT(size.files, 3);
+    CHECK_INT(size.apparent, 10000 + 20000 + 1);
+    measure(p.from, &size);
+    CHECK_INT(size.files, 3);
+    struct tree_size whole;
+    tree_meter_read(meter, &whole);
+    CHECK_INT(size.real, whole.real);
+}
+
+static void counts_links_once_over_several_trees(void)
+{
+    _cleanup_place_ struct place p = place_make();
+    _cleanup_meter_ struct tree_meter *one = tree_meter_new();
+    _cleanup_meter_ struct tree_meter *two = tree_meter_new();
+    _cleanup_meter_ struct tree_meter *both = tree_meter_new();
+    struct tree_size size;
+
+    (void)close(make_dir(p.from, "a", 0755));
+    (void)close(make_dir(p.from, "b", 0755));
+    REQUIRE(put_noise(p.from, "a/within", 100000, 1) && put_noise(p.from, "a/across", 300000, 2));
+    REQUIRE(linkat(p.from, "a/within", p.from, "a/again", 0) == 0);
+    REQUIRE(linkat(p.from, "a/across", p.from, "b/across", 0) == 0);
+    (void)tree_measure(one, p.from, "a", false);
+    (void)tree_measure(two, p.from, "b", false);
+    uint64_t dirs = bytes_at(p.from, "a") + bytes_at(p.from, "b");
+    uint64_t within = bytes_at(p.from, "a/within");
+    uint64_t across = bytes_at(p.from, "a/across");
+
+    tree_meter_read(one, &size);
+    CHECK_INT(size.files, 3);
+    CHECK_INT(size.apparent, 400000);
+    CHECK_INT(size.real, bytes_at(p.from, "a") + within + across);
+    CHECK_INT(tree_meter_own(one), bytes_at(p.from, "a") + within);
+    CHECK_INT(tree_meter_own(two), bytes_at(p.from, "b"));
+
+    tree_meter_add(both, one);
+    tree_meter_add(both, two);
+    tree_meter_read(both, &size);
+    CHECK_INT(size.files, 4);
+    CHECK_INT(size.apparent, 400000);
+    CHECK_INT(size.real, dirs + within + across);
+    CHECK_INT(tree_meter_own(both), dirs + within + across); /* all names of all files were met */
+}
+
+static void counts_what_is_common_once(void)
+{
+    _cleanup_place_ struct place p = place_make();
+    _cleanup_meter_ struct tree_meter *one = tree_meter_new();
+    _cleanup_meter_ struct tree_meter *two = tree_meter_new();
+    _cleanup_meter_ struct tree_meter *both = tree_meter_new();
+    struct tree_size size;
+
+    (void)close(make_dir(p.from, "own", 0755));
+    (void)close(make_dir(p.from, "all", 0755));
+    (void)close(make_dir(p.from, "all/d", 0755));
+    REQUIRE(put_noise(p.from, "own/f", 10000, 1) && put_noise(p.from, "all/d/f", 20000, 2));
+    (void)tree_measure(one, p.from, "own", false);
+    (void)tree_measure(one, p.from, "all", true);
+    (void)tree_measure(two, p.from, "all", true);
+    uint64_t own = bytes_at(p.from, "own") + bytes_at(p.from, "own/f");
+    uint64_t common =
+        bytes_at(p.from, "all") + bytes_at(p.from, "all/d") + bytes_at(p.from, "all/d/f");
+
+    tree_meter_read(one, &size);
+    CHECK_INT(size.real, own + common);
+    CHECK_INT(tree_meter_own(one), own);
+    CHECK_INT(tree_meter_own(two), 0);
+    tree_meter_add(both, one);
+    tree_meter_add(both, two);
+    tree_meter_read(both, &size);
+    CHECK_INT(size.apparent, 30000);
+    CHECK_INT(size.real, own + common);
 }
 
 static int measure_barred(struct place *p)
@@ -991,9 +1093,11 @@ static int measure_barred(struct place *p)
     /* Readable, not searchable, so that there is no way back through it. */
     if (fchmodat(fd, "d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d", 0400, 0) == -1)
         return 2;
-    tree_measure(p->from, &size);
+    measure(p->from, &size);
     (void)close(fd);
-    return size.files == 2 && size.apparent == 3 ? 0 : 3;
+    if (size.skipped != 2) /* the closed one, and the rest of the chain */
+        printf("# %ju skipped\n", (uintmax_t)size.skipped);
+    return size.files == 2 && size.apparent == 3 && size.skipped == 2 ? 0 : 3;
 }
 
 static void measures_past_what_is_barred(void)
@@ -1036,6 +1140,9 @@ static const struct unit_test tests[] = {
     TEST(leaves_what_is_mounted_below),
     TEST(removes_while_others_write),
     TEST(measures),
+    TEST(measures_one_entry),
+    TEST(counts_links_once_over_several_trees),
+    TEST(counts_what_is_common_once),
     TEST(measures_past_what_is_barred),
 };
 
