@@ -78,7 +78,6 @@ _mas_look() {
 }
 
 generate_uuid() {
-    [ "$#" -eq 0 ] || { _mas_usage 'generate_uuid' || return; }
     _mas library uuid
 }
 
@@ -113,7 +112,6 @@ find_session_by_id() (
 )
 
 find_active_session() (
-    [ "$#" -eq 0 ] || { _mas_usage 'find_active_session' || exit; }
     ids=$(_mas list --active -q) || exit
     if [ -z "$ids" ]; then
         echo 'mas: cannot find an active session: none runs' >&2

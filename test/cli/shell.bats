@@ -269,14 +269,12 @@ $ROOT/sessions/$ID"
 }
 
 @test "a function that is called wrongly says how it is called, with 2" {
-    fails 2 'usage: generate_uuid' 'generate_uuid x'
     fails 2 'usage: create_session_workspace ID [CONFIG]' create_session_workspace
     fails 2 'usage: create_session_workspace ID [CONFIG]' 'create_session_workspace 1 2 3'
     fails 2 'usage: initialize_session_units DIR' initialize_session_units
     fails 2 'usage: load_session ID' load_session
     fails 2 'usage: load_session ID' 'load_session 1 2'
     fails 2 'usage: find_session_by_id ID' find_session_by_id
-    fails 2 'usage: find_active_session' 'find_active_session x'
     fails 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x'
     fails 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x ready'
     fails 2 'usage: update_session_status ID active|stopped|error [WHY]' 'update_session_status x active why'

@@ -1,0 +1,72 @@
+#!/bin/sh
+# A job for a team: makes a session, gives a message to its agents, waits until they have worked it
+# off, and collects their logs. The session is removed at the end, however that comes.
+#
+#     team-job.sh [-a PRESET] [-c CONFIG] [-t TEMPLATE] [-w TIME] DIR TARGET TEXT...
+#
+#     team-job.sh -t pair -a claude -w 2h review-logs all 'Review the last commit.'
+#
+# DIR is made; in it are then <agent>.log, the text that each agent printed, session.log and
+# status.json. TIME is 30m where it is not said. The exit code is 0 when the agents are done, 7 when
+# the time was over, else that of mas, or 128 and the number of the signal that ended the job.
+set -eu
+
+usage() {
+    echo "usage: ${0##*/} [-a PRESET] [-c CONFIG] [-t TEMPLATE] [-w TIME] DIR TARGET TEXT..." >&2
+    exit 2
+}
+
+collect() {
+    mas logs "$id" >"$dir/session.log"
+    mas status "$id" --json >"$dir/status.json"
+    for log in "$MAS_SESSION_DIR"/logs/agent-*.log; do
+        agent=${log##*/agent-} agent=${agent%.log}
+        if [ -f "$log" ]; then mas logs "$id" "$agent" >"$dir/$agent.log"; fi
+    done
+}
+
+finish() {
+    rc=$?
+    set +e
+    trap '' HUP INT TERM
+    if [ -n "$sending" ]; then kill "$sending"; fi 2>/dev/null
+    if load_session "$id" 2>/dev/null; then
+        collect
+        mas rm -qf "$id" || rc=1
+    fi
+    exit "$rc"
+}
+
+time=30m preset='' config='' template='' sending=''
+while getopts a:c:t:w: option; do
+    case $option in
+        a) preset=$OPTARG ;;
+        c) config=$OPTARG ;;
+        t) template=$OPTARG ;;
+        w) time=$OPTARG ;;
+        *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 3 ] || usage
+dir=$1 target=$2
+shift 2
+mkdir -p "$dir"
+
+# shellcheck source=lib/session.sh # in the sources, else where `make install` puts it
+for library in "${0%/*}/../../lib/session.sh" /usr/local/share/mas/lib/session.sh; do
+    if [ -f "$library" ]; then . "$library" && break; fi
+done
+
+# the id is known before the session is there: nothing is left behind, whenever a signal comes
+id=$(generate_uuid)
+trap finish EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+mas new -q --id "$id" ${preset:+--agent "$preset"} ${config:+-c "$config"} \
+    ${template:+-t "$template"} >/dev/null
+# in the background, because a shell hears a signal while it waits, and not while a command runs
+mas send -s "$id" --wait --timeout "$time" -- "$target" "$@" &
+sending=$!
+wait "$sending"
