@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "core/life_parts.h"
+#include "core/snapshot.h"
 #include "core/survey.h"
 #include "core/template.h"
 #include "core/tmux.h"
@@ -90,6 +91,7 @@ static int fill(const struct life *life, const struct template *tmpl, struct gap
     if (workspace_stage(life->root, life->config, &none, tmpl, life->tick, life->tick_arg, &stage,
                         err) == -1)
         return -1;
+    rc = workspace_complete(life->root, stage.dir, err); /* whatever [workspace] lazy says */
     for (size_t i = 0; rc == 0 && i < 2; i++) {
         gaps[i].from = path_open_dir(stage.dir, gaps[i].part);
         rc = gaps[i].from == -1 ? err_errno(err, "cannot open '%s'", gaps[i].part)
@@ -100,19 +102,17 @@ static int fill(const struct life *life, const struct template *tmpl, struct gap
 }
 
 /* Every agent of the team must have its directory by now. */
-static int check_team(int dir, const struct session *session, int unit, struct err *err)
+static int check_team(const struct team *team, const struct session *session, int unit,
+                      struct err *err)
 {
-    _cleanup_team_ struct team team = TEAM_INIT;
-
-    if (workspace_load_team(dir, &team, err) == -1)
-        return -1;
-    for (size_t i = 0; i < team.agent_count; i++) {
-        _cleanup_close_ int fd = path_open_beneath(unit, team.agents[i].id, O_PATH | O_DIRECTORY);
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const char *id = team->agents[i].id;
+        _cleanup_close_ int fd = path_open_beneath(unit, id, O_PATH | O_DIRECTORY);
         if (fd == -1 && errno == ENOENT)
             return err_set(err, MAS_FAILED, "template '%s' has no directory for agent %s",
-                           session->template, team.agents[i].id);
+                           session->template, id);
         if (fd == -1)
-            return err_errno(err, "cannot open the directory of agent %s", team.agents[i].id);
+            return err_errno(err, "cannot open the directory of agent %s", id);
     }
     return 0;
 }
@@ -121,20 +121,25 @@ static int fill_held(const struct life *life, int dir, const struct session *ses
                      struct gap gaps[2], struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_team_ struct team team = TEAM_INIT;
 
-    if (template_open(life->root, session->template, &tmpl, err) == -1)
+    if (workspace_load_team(dir, &team, err) == -1 ||
+        template_open(life->root, session->template, &tmpl, err) == -1)
         return -1;
     for (size_t i = 0; i < 2; i++) {
         gaps[i].to = open_part(life, dir, session, gaps[i].part);
         if (gaps[i].to == -1)
             return err_errno(err, "cannot open its %s", gaps[i].part);
     }
-    if (fill(life, &tmpl, gaps, err) == -1)
+    /* first what was only put off, which is made from the template as it was */
+    bool gone = snapshot_look(life->root, dir, &team) == SNAPSHOT_GONE;
+    if (snapshot_make_all(life->root, dir, &team, gone ? &tmpl : NULL, err) == -1 ||
+        fill(life, &tmpl, gaps, err) == -1)
         return -1;
     if (gaps[0].made + gaps[1].made > 0)
         workspace_log(dir, config_log_limits(life->config), "fill unit=%zu workflows=%zu",
                       gaps[0].made, gaps[1].made);
-    return check_team(dir, session, gaps[0].to, err);
+    return check_team(&team, session, gaps[0].to, err);
 }
 
 int life_fill(const struct life *life, const char *id, struct err *err)

@@ -196,6 +196,43 @@ $ROOT/sessions/$ID"
     [ "$(grep -c ' fill unit=' "$dir/logs/session.log")" -eq 5 ]
 }
 
+@test "initialize_session_units makes what a lazy session has put off, as the template was then" {
+    local dir
+    printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
+    echo old >"$ROOT/templates/pair/unit/lead/more.md"
+    new_session -t pair --no-start
+    dir=$ROOT/sessions/$ID
+    [ ! -e "$dir/unit/lead" ]
+    echo new >"$ROOT/templates/pair/unit/lead/more.md"
+    rm -r "$dir/workflows"
+    "$MAS" library fill "$dir"
+    [ "$(cat "$dir/unit/lead/more.md")" = old ]
+    [ -d "$dir/unit/reviewer" ]
+    diff -r "$ROOT/templates/pair/workflows" "$dir/workflows"
+    # from then on it is a session like any other
+    rm -r "$dir/unit/lead"
+    "$MAS" library fill "$dir"
+    [ "$(cat "$dir/unit/lead/more.md")" = new ]
+    [ -z "$(ls -A "$ROOT/sessions/.snapshots" 2>/dev/null)" ]
+    mas doctor
+    [ "$status" -eq 0 ]
+}
+
+@test "initialize_session_units of the legacy session makes what the root lacks" {
+    local dir
+    new_session -t pair --mode legacy --no-start
+    cp -R "$ROOT/unit" "$T/unit"
+    rm -r "$ROOT/unit/lead" "$ROOT/workflows"
+    echo mine >"$ROOT/unit/reviewer/AGENTS.md"
+    expected=
+    in_all 'initialize_session_units "$(find_session_by_id "$1")"; load_session "$1"
+        [ "$UNIT_DIR:$MAS_SESSION_MODE" = "$MAS_ROOT/unit:legacy" ]' "$ID"
+    diff -r "$T/unit/lead" "$ROOT/unit/lead"
+    diff -r "$ROOT/templates/pair/workflows" "$ROOT/workflows"
+    [ "$(cat "$ROOT/unit/reviewer/AGENTS.md")" = mine ]
+    [ ! -e "$ROOT/sessions/$ID/unit" ]
+}
+
 @test "initialize_session_units follows no link, and says which agent it cannot help" {
     new_session -t pair --no-start
     local dir=$ROOT/sessions/$ID agent
