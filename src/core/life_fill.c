@@ -166,6 +166,7 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
+    _cleanup_str_ struct str before = STR_INIT;
     struct tmux_session *live = NULL;
 
     if (strlen(why) > LIFE_WHY_MAX || !str_is_utf8(why, strlen(why)) || str_has_control(why))
@@ -182,11 +183,14 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
         (void)err_set(err, MAS_CONFLICT, "cannot mark session '%s': it is running", id);
         return err_hint(err, "stop it first with: mas stop %s", id);
     }
+    session_format(life->root, &session, &before);
     free(session.error);
     session.error = mem_dup(why);
     session.status = STATUS_ERROR;
-    if (life_record(life, dir, &session, err) == -1)
+    if (life_record(life, dir, &session, err) == -1) {
+        life_take_back(life, dir, id, &before);
         return -1;
+    }
     workspace_log(dir, config_log_limits(life->config), "error %s", why);
     return 0;
 }

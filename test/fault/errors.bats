@@ -84,6 +84,13 @@ There is nothing to remove; where there is, the new file cannot be made.
 may  all    any      ^unlinkat\(.*/run>, "env"
 may  all    any      ^openat\(.*>, "run", O_RDONLY
 
+What was filled in before something failed is whole, and stays; what it was made in goes with the
+next sweep. Whether something is missing is only asked to save the work.
+said fill   any      .
+may  fill   any      ^[a-z0-9]+\(.*/sessions(/\.new-|>, "\.new-)
+may  fill   any      ^(openat2?|getdents64)\(.*/templates/three
+may  fill   any      ^mkdirat\(.*/sessions/[0-9a-f-]*>, "(unit|workflows)"
+
 The result cannot be told where standard output cannot be written, but is there.
 said all    any      ^write\(1<
 '
@@ -121,6 +128,10 @@ each() {
 
 @test "rm never removes a session that runs, whatever fails" {
     each rm-running
+}
+
+@test "a mark, or a fill, with any failing system call says so, and all is as it was, or whole" {
+    each mark full fill
 }
 
 @test "doctor --fix and list with any failing system call change nothing and show nothing false" {

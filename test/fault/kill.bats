@@ -39,3 +39,11 @@ each() {
 @test "rm killed at any system call leaves a whole session or nothing" {
     each rm full rm-f rm-f-own
 }
+
+@test "a fill killed at any system call leaves directories whole or missing, which another makes" {
+    each fill
+}
+
+@test "a mark of an error that is killed at any system call can be made again and taken back" {
+    each mark
+}

@@ -228,7 +228,7 @@ check_promises() {
     local text line id name status
 
     text=$("$MAS" list --json 2>&1) || bad "list exits with $?: $text"
-    [[ $text != *'"status":"error"'* ]] || bad "list shows an error: $text"
+    [[ $text != *'"status":"error"'* || $POINT == mark* ]] || bad "list shows an error: $text"
     LISTED=$(grep -o '"sessionId":"[^"]*"' <<<"$text" | cut -d'"' -f4)
     for id in $LISTED; do
         [[ -d $SESSIONS/$id ]] || bad "list shows $id, which has no workspace"
@@ -295,7 +295,7 @@ check_sessions() {
     local id count
 
     for id in "${!FOUND[@]}"; do
-        [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}") == "$WHOLE" ]] ||
+        [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}") == "$WHOLE" || $id == "$TARGET" && $POINT == fill* ]] ||
             bad "the workspace $id is not complete: ${TREE[$id]//$'\n'/, }"
         [[ ${TREE[$id]} != *run/env* ]] || bad "run/env of $id is left over"
         [[ -v LIVE[$id] || ${TREE[$id]} != *run/* ]] || bad "run/ of $id is not empty"
@@ -321,6 +321,8 @@ arguments() {
         rm-f*) echo "rm -f $TARGET" ;;
         doctor) echo doctor --fix ;;
         list) echo list --all --json ;;
+        fill) echo "library fill $SESSIONS/$TARGET" ;;
+        mark) echo "library mark $TARGET why" ;;
         *) echo "${1%%-*} $TARGET" ;;
     esac
 }
@@ -345,7 +347,8 @@ prepare() {
         expect new -q -t "$TEMPLATE" --no-start --id "$TARGET"
     case $1 in
         stop* | rm-f* | rm-running*) expect start "$TARGET" ;;
-        start* | rm*) expect stop "$TARGET" ;;
+        start* | rm* | mark) expect stop "$TARGET" ;;
+        fill) rm -rf "$SESSIONS/$TARGET"/unit/* "$SESSIONS/$TARGET/workflows" ;;
     esac
     wait_quiet
 }
@@ -371,6 +374,15 @@ follow() {
                 expect rm -f "$id"
                 [[ ! -e $SESSIONS/$id ]] || bad 'it is still there after rm -f'
                 ids_of_processes | grep -q "$id" && bad 'processes are left after rm -f'
+                ;;
+            fill)
+                expect library fill "$SESSIONS/$id"
+                [[ $(cd "$SESSIONS/$id" && find . -mindepth 1 -printf '%P %m %s %l\n' | kept_of_tree) == "$WHOLE" ]] ||
+                    bad 'it is not complete after another fill'
+                ;;
+            mark)
+                expect library mark "$id" why
+                expect stop "$id"
                 ;;
         esac
     done
@@ -403,9 +415,10 @@ find_points() {
 
 # What stands before the first call that is about the root is the loader's and changes nothing. It
 # is enumerated whole for `new` and in the full run; elsewhere its first call stands for all. Under
-# a sanitizer, which sees nothing of a kill, only calls are taken that can change something.
+# a sanitizer, which sees nothing of a kill, and in the quick run of `fill` and `mark`, which do
+# what others do, only calls are taken that can change something.
 worth_killing() {
-    if [[ -n ${TEST_SAN-} ]]; then
+    if [[ -n ${TEST_SAN-} || ($1 =~ ^(fill|mark)$ && ${TEST_FAULT-} != full) ]]; then
         grep -E '^(p?write|f?sync|rename|mkdir|unlink|clone|pidfd_send|openat .*O_CREAT)'
     elif [[ ${TEST_FAULT-} == full || $1 == new ]]; then
         cat
@@ -510,7 +523,7 @@ enumerate_errors() {
     prepare "$verb"
     BEFORE=$(look_at_all)
     for point in "${POINTS[@]}"; do
-        if [[ $point == *"\"$T"* ]]; then seen=1; fi
+        if [[ $point == *"\"$T"* && $point != execve* ]]; then seen=1; fi
         [[ -n $seen ]] || continue
         read -r _ _ call <<<"$point"
         for error in $(errors_of "$point"); do
@@ -578,7 +591,13 @@ check_list() {
 check_done() {
     local panes id=$TARGET count
 
-    if [[ $1 == doctor || $1 == list ]]; then
+    if [[ $1 == fill ]]; then
+        [[ -d $SESSIONS/$id/unit/a && -d $SESSIONS/$id/workflows ]] || bad 'exit 0, but it is not filled'
+        return
+    elif [[ $1 == mark ]]; then
+        grep -qx STATUS=error "$SESSIONS/$id/.session" || bad 'exit 0, but it is not marked'
+        return
+    elif [[ $1 == doctor || $1 == list ]]; then
         [[ $(look_at_all) == "$BEFORE" ]] || bad 'exit 0, but something changed'
         [[ $1 == doctor ]] || check_list "$(<"$T/out")"
         return
