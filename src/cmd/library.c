@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "core/legacy.h"
 #include "core/life.h"
 
 #include <errno.h>
@@ -71,13 +72,32 @@ static int run_mark(struct call *call, struct err *err)
                                                                : life_mark(&life, id, why, err);
 }
 
+/* For those with the old habit, who know one session and no id. */
+static int run_legacy(struct call *call, struct err *err)
+{
+    char id[ID_TEXT];
+    int found = call->has_root ? legacy_find(&call->root, id, err) : 0;
+
+    if (found == 0) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find the legacy session: there is none");
+        return err_hint(err, "make it with: mas new --mode legacy");
+    }
+    if (found == -1)
+        return -1;
+    printf("%s\n", id);
+    return 0;
+}
+
 static int run_library(struct call *call, struct err *err)
 {
     static const struct {
         const char *name;
         int min, max; /* operands behind the name */
         int (*run)(struct call *call, struct err *err);
-    } tasks[] = {{"uuid", 0, 0, run_uuid}, {"fill", 1, 1, run_fill}, {"mark", 1, 2, run_mark}};
+    } tasks[] = {{"uuid", 0, 0, run_uuid},
+                 {"fill", 1, 1, run_fill},
+                 {"mark", 1, 2, run_mark},
+                 {"legacy", 0, 0, run_legacy}};
     int count = call->operand_count - 1;
 
     for (size_t i = 0; i < ARRAY_LEN(tasks); i++)
@@ -91,8 +111,8 @@ static int run_library(struct call *call, struct err *err)
 
 const struct cmd cmd_library = {
     .name = "library",
-    .operands = " uuid | fill DIR | mark SESSION [WHY]",
-    .summary = "do what lib/session.sh needs and no other command does",
+    .operands = " uuid | fill DIR | mark SESSION [WHY] | legacy",
+    .summary = "do what the shell scripts need and no other command does",
     .operands_min = 1,
     .operands_max = 3,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_HIDDEN,

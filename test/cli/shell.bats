@@ -368,6 +368,7 @@ $ROOT/sessions/$ID"
 @test "the program is MAS, else mas on PATH, else the one beside the library" {
     local shell tree="$T/a 'tree'"
     mkdir -p "$tree/lib" "$tree/build" "$T/bin" "$T/usr/share/mas/lib" "$T/usr/bin"
+    PATH=/usr/bin:/bin
     cp "$LIB" "$tree/lib"
     cp "$LIB" "$T/usr/share/mas/lib"
     for name in "$tree/build" "$T/bin" "$T/usr/bin"; do
