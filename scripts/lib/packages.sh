@@ -13,7 +13,8 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq dash:command:d
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
     fish:command:fish procps:command:ps util-linux:command:flock
-    python3:command:python3 vim:command:vim less:command:less'
+    python3:command:python3 vim:command:vim less:command:less
+    xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs'
 
 say() {
     printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2

@@ -5,6 +5,7 @@
 #include "core/index.h"
 #include "core/roll.h"
 #include "core/session.h"
+#include "core/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ static const struct opt opts[] = {
 struct look {
     struct roll roll;
     struct session *sessions; /* one a team of the roll */
+    struct usage *usages; /* likewise; NULL where there is no limit to it */
+    uint64_t limit;
     bool watch, json;
     bool *gone; /* one an agent: its end was shown */
     bool changed;
@@ -33,9 +36,13 @@ struct look {
 
 static void look_free(struct look *look)
 {
-    for (size_t i = 0; i < look->roll.team_count; i++)
+    for (size_t i = 0; i < look->roll.team_count; i++) {
         session_free(&look->sessions[i]);
+        if (look->usages != NULL)
+            usage_free(&look->usages[i]);
+    }
     free(look->sessions);
+    free(look->usages);
     free(look->gone);
     roll_free(&look->roll);
 }
@@ -104,6 +111,22 @@ static int add_sessions(const struct call *call, struct look *look, struct err *
     return rc;
 }
 
+/* What the sessions take on disk, where mas.ini sets a limit to that. */
+static void measure(const struct call *call, struct look *look)
+{
+    size_t count = look->roll.team_count;
+
+    look->limit = config_bytes(&call->config, SETTING_LIMIT_SESSION);
+    if (look->limit == 0 || count == 0)
+        return;
+    struct usage_wish *wishes = mem_alloc(count * sizeof *wishes);
+    look->usages = mem_alloc(count * sizeof *look->usages);
+    for (size_t i = 0; i < count; i++)
+        wishes[i] = (struct usage_wish){look->roll.teams[i].id, look->sessions[i].mode};
+    usage_measure(&call->root, wishes, count, look->usages, NULL);
+    free(wishes);
+}
+
 static const char *label(const struct session *session)
 {
     return session->name[0] != '\0' ? session->name : session->tmux_name;
@@ -160,6 +183,21 @@ static void print_table(const struct look *look, size_t rows)
     table_free(&table);
 }
 
+/* A line for each session that takes more than it may. */
+static void print_over(const struct call *call, const struct look *look)
+{
+    for (size_t i = 0; look->usages != NULL && i < look->roll.team_count; i++) {
+        const char *name = label(&look->sessions[i]);
+        _cleanup_str_ struct str line = STR_INIT;
+        _cleanup_free_ char *what = usage_over(&call->config, &look->usages[i]);
+        if (what == NULL)
+            continue;
+        str_add_visible(&line, name, strlen(name));
+        str_addf(&line, " %s", what);
+        print_line(&line);
+    }
+}
+
 static void print_json(const struct look *look)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -173,6 +211,10 @@ static void print_json(const struct look *look)
         json_put(&out, "sessionId", team->id);
         json_put(&out, "tmuxSession", look->sessions[i].tmux_name);
         json_put(&out, "name", look->sessions[i].name);
+        if (look->usages != NULL) {
+            json_put_int(&out, "diskUsed", (int64_t)look->usages[i].all.real);
+            json_put_int(&out, "diskLimit", (int64_t)look->limit);
+        }
         json_open(&out, "agents", '[');
         for (size_t j = team->first; j < team->first + team->count; j++) {
             json_open(&out, NULL, '{');
@@ -289,6 +331,7 @@ static int run_status(struct call *call, struct err *err)
         watch(&look);
         return rc;
     }
+    measure(call, &look); /* the hosts answer meanwhile */
     roll_finish(&look.roll, HOSTS_ANSWER_MS);
     if (call->json)
         print_json(&look);
@@ -296,6 +339,8 @@ static int run_status(struct call *call, struct err *err)
         print_table(&look, SIZE_MAX);
     else
         (void)fputs("no session is running; begin with: mas new\n", stderr);
+    if (!call->json)
+        print_over(call, &look);
     return rc;
 }
 

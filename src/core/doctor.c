@@ -8,6 +8,7 @@
 #include "core/life.h"
 #include "core/snapshot.h"
 #include "core/survey.h"
+#include "core/usage.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -540,6 +541,24 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
         add(doctor, FINDING_HAND, INDEX_FILE, "cannot be written: %s", why.text);
 }
 
+static void add_over(const char *subject, const char *what, void *arg)
+{
+    add(arg, FINDING_HAND, subject, "%s", what);
+}
+
+static void check_limits(struct doctor *doctor, const struct survey *survey)
+{
+    struct usage_wish *wishes = mem_alloc((survey->count + 1) * sizeof *wishes);
+    size_t count = 0;
+
+    for (size_t i = 0; i < survey->count; i++)
+        if (!survey->views[i].row.missing)
+            wishes[count++] =
+                (struct usage_wish){survey->views[i].row.id, survey->views[i].row.mode};
+    usage_find_over(doctor->root, doctor->config, wishes, count, add_over, doctor);
+    free(wishes);
+}
+
 int doctor_run(const struct root *root, const struct config *config, bool fix, struct findings *ret,
                struct err *err)
 {
@@ -561,6 +580,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, s
             check_session(&doctor, view);
     }
     check_names(&doctor, &survey);
+    check_limits(&doctor, &survey);
     check_processes(&doctor, &survey);
     check_rows(&doctor, &survey);
     return 0;

@@ -199,25 +199,73 @@ void usage_free(struct usage *usage)
 
 /* ---- limits */
 
-bool usage_is_over(const struct config *config, const struct usage *usage)
+char *usage_over(const struct config *config, const struct usage *usage)
 {
     uint64_t limit = config_bytes(config, SETTING_LIMIT_SESSION);
-    return limit != 0 && usage->all.real > limit;
+    char texts[2][NUMBER_SIZE_TEXT];
+
+    if (limit == 0 || usage->all.real <= limit)
+        return NULL;
+    number_format_size(usage->all.real, texts[0]);
+    number_format_size(limit, texts[1]);
+    return mem_printf("takes %s on disk, more than the %s of limits.session", texts[0], texts[1]);
+}
+
+/* How many bytes are free for this user on the file system of sessions/. */
+static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
+{
+    struct statvfs fs;
+
+    if (fstatvfs(root->sessions, &fs) == -1)
+        return err_errno(err, "cannot ask how much is free below '%s/%s'", root->path,
+                         ROOT_SESSIONS);
+    *ret = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return 0;
+}
+
+void usage_find_over(const struct root *root, const struct config *config,
+                     const struct usage_wish *wishes, size_t count, usage_finding *each, void *arg)
+{
+    uint64_t floor = config_bytes(config, SETTING_LIMIT_FREE);
+    struct err err = ERR_INIT;
+    char texts[2][NUMBER_SIZE_TEXT];
+    uint64_t room = 0;
+
+    if (count > 0 && config_bytes(config, SETTING_LIMIT_SESSION) != 0) {
+        struct usage *usages = mem_alloc(count * sizeof *usages);
+        usage_measure(root, wishes, count, usages, NULL);
+        for (size_t i = 0; i < count; i++) {
+            _cleanup_free_ char *what = usage_over(config, &usages[i]);
+            if (what != NULL)
+                each(wishes[i].id, what, arg);
+            usage_free(&usages[i]);
+        }
+        free(usages);
+    }
+    if (floor == 0)
+        return;
+    if (ask_room(root, &room, &err) == -1) {
+        each(ROOT_SESSIONS, err.text, arg);
+    } else if (room < floor) {
+        number_format_size(room, texts[0]);
+        number_format_size(floor, texts[1]);
+        _cleanup_free_ char *what = mem_printf(
+            "%s is free on its file system, less than the %s of limits.free", texts[0], texts[1]);
+        each(ROOT_SESSIONS, what, arg);
+    }
 }
 
 int usage_check_room(const struct root *root, const struct config *config, uint64_t bytes,
                      struct err *err)
 {
     uint64_t floor = config_bytes(config, SETTING_LIMIT_FREE);
-    struct statvfs fs;
+    uint64_t room = 0;
     char texts[3][NUMBER_SIZE_TEXT];
 
     if (floor == 0)
         return 0;
-    if (fstatvfs(root->sessions, &fs) == -1)
-        return err_errno(err, "cannot ask how much is free below '%s/%s'", root->path,
-                         ROOT_SESSIONS);
-    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (ask_room(root, &room, err) == -1)
+        return -1;
     if (room >= floor && room - floor >= bytes)
         return 0;
     number_format_size(bytes, texts[0]);
@@ -228,7 +276,7 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
         "cannot write %s below '%s/%s': %s is free, and limits.free (%s) keeps %s of that",
         texts[0], root->path, ROOT_SESSIONS, texts[1], config->settings[SETTING_LIMIT_FREE].origin,
         texts[2]);
-    return err_hint(err, "what takes it: mas du; old sessions go with: mas clean");
+    return err_hint(err, "see what takes it: mas du; remove old sessions: mas clean");
 }
 
 int usage_check_new(const struct root *root, const struct config *config,

@@ -17,7 +17,6 @@
 #include "core/session.h"
 #include "core/template.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,8 +53,15 @@ void usage_measure(const struct root *root, const struct usage_wish *wishes, siz
 void usage_free(struct usage *usage);
 #define _cleanup_usage_ __attribute__((cleanup(usage_free)))
 
-/* true where a session takes more than [limits] session says. */
-bool usage_is_over(const struct config *config, const struct usage *usage);
+/* Words for a session that takes more than [limits] session says; NULL where it does not. The
+ * caller frees. */
+char *usage_over(const struct config *config, const struct usage *usage);
+
+/* Calls `each` with what is over a limit, and with words for that: sessions and, as "sessions", the
+ * file system that they are on. Measures only where there is a limit. */
+typedef void usage_finding(const char *subject, const char *what, void *arg);
+void usage_find_over(const struct root *root, const struct config *config,
+                     const struct usage_wish *wishes, size_t count, usage_finding *each, void *arg);
 
 /* Fails (MAS_FAILED, with how much is there and what is wanted) where writing `bytes` more would
  * leave less on the file system of sessions/ than [limits] free says. */

@@ -1,0 +1,135 @@
+#!/usr/bin/env bats
+# [limits] of mas.ini: how much a session may take, and how much is left free.
+load ../helper
+
+teardown_more() {
+    if mountpoint -q "$T/fs" 2>/dev/null; then umount "$T/fs"; fi
+}
+
+ws() { echo "$ROOT/sessions/$1"; }
+limit() { printf '[limits]\n%s\n' "$@" >>"$ROOT/mas.ini"; }
+put() { head -c "$(($2 << 20))" /dev/urandom >"$1"; }
+
+# `mas new` is refused in words that match $1, and leaves everything as it was.
+refuses() {
+    local before
+    before=$(snapshot)
+    mas new -t solo
+    echo "$stderr"
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    # shellcheck disable=SC2053 # it is a pattern
+    [[ $stderr == $1 ]]
+    [ "$(snapshot)" = "$before" ]
+    [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" ]
+    run ! tm list-sessions
+}
+
+@test "new refuses a template that is more than a session may take" {
+    put "$ROOT/templates/solo/unit/solo/data" 3
+    limit 'session = 2M'
+    refuses "mas: cannot use template 'solo': it takes 3.[0-9]M, and limits.session ($ROOT/mas.ini:*) allows 2.0M"
+    new_session -t pair --no-start
+    [ -d "$(ws "$ID")" ]
+}
+
+@test "a hole in a template takes nothing, so it counts nothing" {
+    truncate -s 1G "$ROOT/templates/solo/unit/solo/hole"
+    limit 'session = 2M'
+    new_session -t solo --no-start
+    [ -d "$(ws "$ID")" ]
+}
+
+@test "new refuses where less would be left than is to stay free" {
+    limit 'free = 1000T'
+    refuses "mas: cannot write *K below '$ROOT/sessions': * is free, and limits.free ($ROOT/mas.ini:*) keeps 1.0P of that
+see what takes it: mas du; remove old sessions: mas clean"
+    mas new -t solo --no-start
+    [ "$status" -eq 1 ]
+}
+
+# A file system of 64 MB, all of it ours, with a root
+small_root() {
+    [ "$EUID" -eq 0 ] || skip 'only root can mount a file system'
+    mkdir "$T/fs"
+    mount -t tmpfs -o size=64M none "$T/fs"
+    export MAS_ROOT=$T/fs/root ROOT=$T/fs/root
+    "$MAS" init -q
+}
+
+@test "what the template takes has to fit above the floor" {
+    small_root
+    put "$ROOT/templates/solo/unit/solo/data" 8
+    limit "free = $(($(df --output=avail -B1M "$T/fs" | tail -n 1) - 4))M"
+    refuses "mas: cannot write 8.[0-9]M below '$ROOT/sessions': *M is free, and limits.free (*) keeps *M of that*"
+    new_session -t pair --no-start
+    [ -d "$(ws "$ID")" ]
+    mas doctor
+    [ "$status" -eq 0 ]
+}
+
+@test "within the limits nothing is said" {
+    limit 'session = 100M' 'free = 1K'
+    new_session -t solo
+    "$MAS" wait "$ID" --for idle
+    mas status "$ID"
+    [ "$status" -eq 0 ]
+    run ! grep -q limit <<<"$output"
+    mas doctor
+    [ "$output" = 'everything is in order' ]
+}
+
+@test "a session that has grown is told by status, goes on, and starts again" {
+    new_session -t solo -n fat
+    "$MAS" wait "$ID" --for idle
+    mas status "$ID" --json
+    [ "$(jq '.sessions[0] | has("diskUsed") or has("diskLimit")' <<<"$output")" = false ]
+    put "$(ws "$ID")/unit/solo/data" 3
+    limit 'session = 2M'
+    mas status
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == AGENT* ]]
+    [[ ${lines[-1]} == 'fat takes 3.'?'M on disk, more than the 2.0M of limits.session' ]]
+    mas status "$ID" --json
+    [ "$(jq -r '.sessions[0].diskLimit' <<<"$output")" = $((2 << 20)) ]
+    [ "$(jq -r '.sessions[0].diskUsed' <<<"$output")" -ge $((3 << 20)) ]
+    "$MAS" stop -q "$ID"
+    mas status "$ID"
+    [[ ${lines[-1]} == 'fat takes '* ]]
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "doctor finds sessions over their quota, and a file system under its floor" {
+    new_session -t solo --no-start
+    local thin=$ID before
+    new_session -t solo --no-start
+    put "$(ws "$ID")/unit/solo/data" 3
+    mas doctor
+    [ "$status" -eq 0 ]
+    limit 'session = 2M' 'free = 1000T'
+    before=$(snapshot)
+    mas doctor --json
+    [ "$status" -eq 1 ]
+    [ "$(jq -r '.findings[] | [.state, .subject] | join(" ")' <<<"$output")" = "by hand $ID
+by hand sessions" ]
+    [[ $(jq -r '.findings[0].what' <<<"$output") == 'takes 3.'?'M on disk, more than the 2.0M of limits.session' ]]
+    [[ $(jq -r '.findings[1].what' <<<"$output") == *' is free on its file system, less than the 1.0P of limits.free' ]]
+    [ "$(snapshot)" = "$before" ]
+    rm "$(ws "$ID")/unit/solo/data"
+    sed -i '/^free/d' "$ROOT/mas.ini"
+    mas doctor
+    [ "$status" -eq 0 ]
+    [ -d "$(ws "$thin")" ]
+}
+
+@test "what is shared counts for each session that has it" {
+    new_session -t solo --no-start
+    local one=$ID
+    new_session -t solo --no-start
+    put "$(ws "$one")/unit/solo/data" 3
+    ln "$(ws "$one")/unit/solo/data" "$(ws "$ID")/unit/solo/data"
+    limit 'session = 2M'
+    mas doctor --json
+    [ "$(jq -r '.findings[].subject' <<<"$output" | sort)" = "$(printf '%s\n' "$one" "$ID" | sort)" ]
+}
