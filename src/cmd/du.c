@@ -1,12 +1,14 @@
 #include "base/number.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "core/snapshot.h"
 #include "core/survey.h"
 #include "core/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The sessions that are measured. */
 struct measured {
@@ -15,6 +17,8 @@ struct measured {
         struct usage usage;
     } * items; /* largest first */
     size_t count;
+    bool every; /* none was named: with the snapshots that sessions have in common */
+    struct usage snapshots;
     struct usage total;
 };
 
@@ -22,6 +26,7 @@ static void measured_free(struct measured *all)
 {
     for (size_t i = 0; i < all->count; i++)
         usage_free(&all->items[i].usage);
+    usage_free(&all->snapshots);
     free(all->items);
 }
 #define _cleanup_measured_ __attribute__((cleanup(measured_free)))
@@ -62,6 +67,7 @@ static int add_sessions(const struct call *call, struct survey *survey, struct m
     int rc = 0;
 
     if (!named && (own == NULL || own[0] == '\0')) {
+        all->every = true;
         for (size_t i = 0; i < survey->count; i++)
             if (!survey->views[i].row.missing)
                 add_view(all, &survey->views[i]);
@@ -90,26 +96,34 @@ static int compare_items(const void *a, const void *b)
     return m != n ? (m < n) - (m > n) : strcmp(x->view->row.id, y->view->row.id);
 }
 
+static void warn_skipped(const char *what, const char *id, uint64_t skipped)
+{
+    if (skipped > 0)
+        err_warn("%s'%s' takes at least what is shown: %ju of its entries cannot be read", what, id,
+                 (uintmax_t)skipped);
+}
+
 static void measure(const struct call *call, struct measured *all)
 {
     struct usage_wish *wishes = mem_alloc((all->count + 1) * sizeof *wishes);
     struct usage *usages = mem_alloc((all->count + 1) * sizeof *usages);
+    struct stat st;
 
     for (size_t i = 0; i < all->count; i++)
         wishes[i] = (struct usage_wish){all->items[i].view->row.id, all->items[i].view->row.mode};
-    usage_measure(&call->root, wishes, all->count, usages, &all->total);
+    all->every = all->every && fstatat(call->root.sessions, SNAPSHOTS_DIR, &st, 0) == 0;
+    wishes[all->count] = (struct usage_wish){SNAPSHOTS_DIR, MODE_ISOLATED};
+    usage_measure(&call->root, wishes, all->count + all->every, usages, &all->total);
     for (size_t i = 0; i < all->count; i++)
         all->items[i].usage = usages[i];
+    all->snapshots = usages[all->count];
     free(wishes);
     free(usages);
     if (all->count > 1)
         qsort(all->items, all->count, sizeof *all->items, compare_items);
-    for (size_t i = 0; i < all->count; i++) {
-        uint64_t skipped = all->items[i].usage.all.skipped;
-        if (skipped > 0)
-            err_warn("session '%s' takes at least what is shown: %ju of its entries cannot be read",
-                     all->items[i].view->row.id, (uintmax_t)skipped);
-    }
+    for (size_t i = 0; i < all->count; i++)
+        warn_skipped("session ", all->items[i].view->row.id, all->items[i].usage.all.skipped);
+    warn_skipped("", SNAPSHOTS_DIR, all->snapshots.all.skipped);
 }
 
 /* ---- for people */
@@ -139,6 +153,16 @@ static void add_heads(struct table *table, const char *const *heads)
         table_add(table, heads[i], colour_dim());
 }
 
+/* A row that is no session's. */
+static void add_sum(struct table *table, const char *what, const struct usage *usage)
+{
+    table_add(table, what, NULL);
+    table_add(table, "", NULL);
+    table_add(table, "", NULL);
+    add_size(table, &usage->all);
+    add_own(table, usage->own);
+}
+
 static void print_table(const struct measured *all)
 {
     static const char *const heads[] = {"SESSION",  "NAME", "STATUS", "FILES",
@@ -156,11 +180,9 @@ static void print_table(const struct measured *all)
         add_size(&table, &item->usage.all);
         add_own(&table, item->usage.own);
     }
-    table_add(&table, "total", NULL);
-    table_add(&table, "", NULL);
-    table_add(&table, "", NULL);
-    add_size(&table, &all->total.all);
-    add_own(&table, all->total.own);
+    if (all->every)
+        add_sum(&table, "snapshots", &all->snapshots);
+    add_sum(&table, "total", &all->total);
     table_print(&table);
     table_free(&table);
 }
@@ -244,6 +266,9 @@ static void print_json(const struct measured *all)
     for (size_t i = 0; i < all->count; i++)
         put_item(&out, &all->items[i]);
     json_close(&out, ']');
+    json_open(&out, "snapshots", '{');
+    put_usage(&out, &all->snapshots);
+    json_close(&out, '}');
     json_open(&out, "total", '{');
     put_usage(&out, &all->total);
     json_close(&out, '}');
@@ -262,7 +287,7 @@ static int run_du(struct call *call, struct err *err)
     rc = add_sessions(call, &survey, &all, err);
     if (all.count == 0 && rc == -1)
         return -1;
-    if (all.count > 0)
+    if (call->has_root)
         measure(call, &all);
     if (call->quiet)
         for (size_t i = 0; i < all.count; i++)

@@ -367,7 +367,7 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
         (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
          (session.mode == MODE_LEGACY && legacy_check_tmux(&session, "make", err) == -1)))
         return -1;
-    if (usage_check_new(life->root, life->config, &tmpl, err) == -1)
+    if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
         return -1;
 
     if (workspace_stage(life->root, life->config, &session, &tmpl, life->tick, life->tick_arg,

@@ -6,14 +6,17 @@
 #include "base/thread.h"
 #include "core/workspace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #define MEMORY_FILES "memory.db" /* and what is named after it: memory.db-wal */
 
@@ -127,10 +130,11 @@ static void measure_session(struct measures *all, size_t i)
     struct usage *usage = &all->usages[i];
     struct measure m = {.meter = meter, .usage = usage};
     _cleanup_close_ int dir = workspace_open(all->root, wish->id);
+    bool gone = dir == -1 && errno == ENOENT; /* removed since it was listed */
     _cleanup_strv_ char **names = dir != -1 ? list(dir) : NULL;
 
     *usage = (struct usage)USAGE_INIT;
-    m.unread += names == NULL;
+    m.unread += names == NULL && !gone;
     if (dir != -1)
         tree_measure_alone(meter, dir, false);
     add_to(&m, &usage->parts[USAGE_OTHER]);
@@ -279,20 +283,36 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
     return err_hint(err, "see what takes it: mas du; remove old sessions: mas clean");
 }
 
-int usage_check_new(const struct root *root, const struct config *config,
-                    const struct template *tmpl, struct err *err)
+/* Measures what a session of this mode has made from the template: in legacy mode what the root
+ * lacks. */
+static void measure_template(const struct root *root, const struct template *tmpl, enum mode mode,
+                             struct tree_size *ret)
 {
-    static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+
+    if (mode != MODE_LEGACY)
+        (void)tree_measure(meter, tmpl->fd, WORKSPACE_UNIT, false);
+    for (size_t i = 0; mode == MODE_LEGACY && i < tmpl->team.agent_count; i++) {
+        _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
+        if (faccessat(root->fd, unit, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+            (void)tree_measure(meter, tmpl->fd, unit, false);
+    }
+    if (mode != MODE_LEGACY ||
+        faccessat(root->fd, WORKSPACE_WORKFLOWS, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        (void)tree_measure(meter, tmpl->fd, WORKSPACE_WORKFLOWS, false);
+    tree_meter_read(meter, ret);
+}
+
+int usage_check_new(const struct root *root, const struct config *config,
+                    const struct template *tmpl, enum mode mode, struct err *err)
+{
     uint64_t limit = config_bytes(config, SETTING_LIMIT_SESSION);
     struct tree_size size;
     char texts[2][NUMBER_SIZE_TEXT];
 
     if (limit == 0 && config_bytes(config, SETTING_LIMIT_FREE) == 0)
         return 0;
-    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        (void)tree_measure(meter, tmpl->fd, parts[i], false);
-    tree_meter_read(meter, &size);
+    measure_template(root, tmpl, mode, &size);
     if (limit == 0 || size.real <= limit)
         return usage_check_room(root, config, size.real, err);
     number_format_size(size.real, texts[0]);

@@ -41,7 +41,7 @@ struct usage {
     }
 
 struct usage_wish {
-    const char *id;
+    const char *id; /* or another name in sessions/: SNAPSHOTS_DIR */
     enum mode mode; /* in legacy mode unit/ and workflows/ of the root are part of it */
 };
 
@@ -70,6 +70,6 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
 /* Fails where a session of this template would be over a limit from the start. Measures the
  * template only where there is a limit. */
 int usage_check_new(const struct root *root, const struct config *config,
-                    const struct template *tmpl, struct err *err);
+                    const struct template *tmpl, enum mode mode, struct err *err);
 
 #endif

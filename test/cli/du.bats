@@ -25,7 +25,7 @@ measured() {
 # A file of $2 MB that really takes them
 put() { head -c "$(($2 << 20))" /dev/urandom >"$1"; }
 
-real() { du -s -B1 "$@" | awk '{ n += $1 } END { print n }'; }
+real() { du -s -B1 -- "$@" | awk '{ n += $1 } END { print n }'; }
 
 # Mounts a file system of kind $1 at $T/fs.$1 whose files can share, with a root there in $ROOT.
 root_on() {
@@ -222,6 +222,21 @@ shares() {
     [ "$(total real)" -gt $((6 << 20)) ]
     [ "$(total real)" -lt $((8 << 20)) ]
     [ "$(total own)" -lt $((1 << 20)) ]
+}
+
+@test "snapshots of templates that sessions wait for are part of the total" {
+    printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
+    put "$ROOT/templates/solo/unit/solo/data" 3
+    new_session -t solo --no-start
+    new_session -t solo --no-start
+    mas du
+    [[ $output =~ $'\n'snapshots\ +[0-9]+\ +[36]\.0M\ +[36]\.0M ]]
+    measured
+    [ "$(jq .snapshots.real <<<"$output")" = "$(real "$ROOT/sessions/.snapshots")" ]
+    [ "$(of "$ID" .real)" -lt $((1 << 20)) ]
+    [ "$(total real)" = "$(real "$ROOT/sessions/"*-* "$ROOT/sessions/.snapshots")" ]
+    measured "$ID"
+    [ "$(jq .snapshots.real <<<"$output")" = 0 ]
 }
 
 @test "show tells the same" {

@@ -68,6 +68,18 @@ small_root() {
     [ "$status" -eq 0 ]
 }
 
+@test "in legacy mode only what the root lacks counts" {
+    put "$ROOT/templates/solo/unit/solo/data" 3
+    limit 'session = 2M'
+    mas new -t solo --mode legacy --no-start
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'limits.session'* ]]
+    [ ! -e "$ROOT/unit" ]
+    mkdir -p "$ROOT/unit/solo"
+    mas new -t solo --mode legacy --no-start
+    [ "$status" -eq 0 ]
+}
+
 @test "within the limits nothing is said" {
     limit 'session = 100M' 'free = 1K'
     new_session -t solo
