@@ -39,6 +39,8 @@ struct ini {
     ini_each *each;
     void *arg;
 
+    ini_wrong *wrong; /* NULL: the first error is the last */
+    bool lost; /* the header of the section could not be read */
     struct err *err;
 };
 
@@ -64,6 +66,18 @@ int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...)
 static int fail_at(const struct ini *ini, int line, const char *why)
 {
     return err_set(ini->err, MAS_DAMAGED, "%s:%d: %s", ini->file, line, why);
+}
+
+/* Tells of an error where the reading goes on; -1 where it does not. */
+static int tell(struct ini *ini, int line)
+{
+    _cleanup_free_ char *where = mem_printf("%s:%d: ", ini->file, line);
+    const char *text = ini->err->text;
+
+    if (ini->wrong == NULL)
+        return -1;
+    ini->wrong(line, str_starts(text, where) ? text + strlen(where) : text, ini->arg);
+    return 0;
 }
 
 static struct ini_line to_line(const struct ini *ini, const struct entry *entry)
@@ -186,6 +200,7 @@ static int add_section(struct ini *ini, char *text, size_t len, int line)
     if (holds_comment(entry.section))
         return fail_at(ini, line, "' ;' in the name of a section");
     add_entry(ini, &entry);
+    ini->lost = false;
     return 0;
 }
 
@@ -227,7 +242,10 @@ static int add_line(struct ini *ini, char *text, size_t len, int line)
         return 0;
     if (start > 0)
         return fail_at(ini, line, "the line begins with a blank; values do not go on here");
-    return text[0] == '[' ? add_section(ini, text, len, line) : add_key(ini, text, len, line);
+    if (text[0] != '[')
+        return ini->lost ? 0 : add_key(ini, text, len, line);
+    ini->lost = true;
+    return add_section(ini, text, len, line);
 }
 
 static int add_lines(struct ini *ini)
@@ -239,7 +257,7 @@ static int add_lines(struct ini *ini)
         const char *newline = memchr(text, '\n', left);
         size_t len = newline != NULL ? (size_t)(newline - text) : left;
 
-        if (add_line(ini, text, len, line) == -1)
+        if (add_line(ini, text, len, line) == -1 && tell(ini, line) == -1)
             return -1;
         len += newline != NULL;
         text += len;
@@ -260,7 +278,7 @@ static int entry_cmp(const void *a, const void *b)
 }
 
 /* A section may come in several places; it is one section all the same. */
-static int check_twice(const struct ini *ini)
+static int check_twice(struct ini *ini)
 {
     _cleanup_free_ const struct entry **sorted = mem_grow(NULL, ini->count, sizeof(void *));
     const struct entry *twice = NULL;
@@ -277,8 +295,13 @@ static int check_twice(const struct ini *ini)
         const struct entry *a = sorted[i - 1];
         const struct entry *b = sorted[i];
 
-        if (strcmp(a->key, b->key) == 0 && strcmp(a->section, b->section) == 0 &&
-            (twice == NULL || b->line < twice->line)) {
+        if (strcmp(a->key, b->key) != 0 || strcmp(a->section, b->section) != 0)
+            continue;
+        if (ini->wrong != NULL) {
+            line = to_line(ini, b);
+            (void)ini_fail(&line, ini->err, "the key stands in line %d already", a->line);
+            (void)tell(ini, b->line);
+        } else if (twice == NULL || b->line < twice->line) {
             first = a;
             twice = b;
         }
@@ -331,7 +354,7 @@ static int take_key(void *arg, const char *section, const char *key, const char 
     if (key == NULL || strcmp(key, expected) != 0)
         rc = ini_fail(&line, ini->err, "the line cannot be read");
     else
-        rc = ini->each(&line, ini->arg, ini->err);
+        rc = ini->each(&line, ini->arg, ini->err) == 0 ? 0 : tell(ini, entry->line);
     ini->failed = rc != 0;
     return rc == 0;
 }
@@ -347,18 +370,35 @@ static int read_entries(struct ini *ini)
     return 0;
 }
 
+static int read_file(struct ini *ini, int fd)
+{
+    int rc = read_text(ini, fd);
+
+    if (rc == 0)
+        rc = add_lines(ini);
+    if (rc == 0)
+        rc = check_twice(ini);
+    if (rc == 0)
+        rc = read_entries(ini);
+    free(ini->entries);
+    str_free(&ini->text);
+    return rc;
+}
+
 int ini_read(int fd, const char *file, ini_each *each, void *arg, struct err *err)
 {
     struct ini ini = {.file = file, .each = each, .arg = arg, .err = err};
-    int rc = read_text(&ini, fd);
+    return read_file(&ini, fd);
+}
 
-    if (rc == 0)
-        rc = add_lines(&ini);
-    if (rc == 0)
-        rc = check_twice(&ini);
-    if (rc == 0)
-        rc = read_entries(&ini);
-    free(ini.entries);
-    str_free(&ini.text);
-    return rc;
+int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
+                struct err *err)
+{
+    struct err told = ERR_INIT;
+    struct ini ini = {.file = file, .each = each, .arg = arg, .wrong = wrong, .err = &told};
+
+    if (read_file(&ini, fd) == 0)
+        return 0;
+    *err = told;
+    return -1;
 }

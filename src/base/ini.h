@@ -35,6 +35,13 @@ typedef int ini_each(const struct ini_line *line, void *arg, struct err *err);
 /* Reads the file open at fd (from its offset). `file` is its name for messages. */
 int ini_read(int fd, const char *file, ini_each *each, void *arg, struct err *err);
 
+/* The same, but goes on after an error: each is told to `wrong`, with its line (0: none) and
+ * without file and line in the text. The keys behind a header that cannot be read are left out. -1
+ * where the file cannot be read at all. */
+typedef void ini_wrong(int line, const char *text, void *arg);
+int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
+                struct err *err);
+
 /* Fails with MAS_DAMAGED and "<file>:<line>: [<section>] <key>: <why>". Returns -1. */
 int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
 

@@ -229,6 +229,32 @@ void proc_result_free(struct proc_result *result)
     str_free(&result->err);
 }
 
+int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err)
+{
+    static const int keys[] = {SIGINT, SIGQUIT}; /* they are meant for the program */
+    struct sigaction was[2];
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    int status = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        (void)sigaction(keys[i], &ignore, &was[i]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        exec_clean((int[]){0, 1, 2}, file, argv, NULL);
+        _exit(errno == ENOENT ? 127 : 126);
+    }
+    int saved = errno;
+    while (pid != -1 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+        ;
+    for (size_t i = 0; i < 2; i++)
+        (void)sigaction(keys[i], &was[i], NULL);
+    errno = saved;
+    if (pid == -1)
+        return err_errno(err, "cannot start '%s'", file);
+    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return 0;
+}
+
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err)
 {
     (void)execve(file, argv, envp != NULL ? envp : environ);

@@ -53,6 +53,10 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
 
+/* Runs a program with this process's own standard files, as a shell runs one in the foreground, and
+ * waits for its end. *ret_status is its exit code, or 128 + signal. */
+int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err);
+
 /* Replaces this process; returns only on failure. */
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err);
 

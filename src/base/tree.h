@@ -67,6 +67,11 @@ struct tree_state {
 void tree_state_add(int at, const char *name, bool shared, struct tree_state *state);
 bool tree_state_equal(const struct tree_state *a, const struct tree_state *b);
 
+/* Calls `each` for whatever tree_copy() would refuse or could not read: all of it, in no order.
+ * `path` is below `dir`, "" for that itself. */
+typedef void tree_refused(const char *path, const char *why, void *arg);
+void tree_check(int dir, tree_refused *each, void *arg);
+
 /*
  * Removes the entry `name` of the directory open at `at`, whatever it is and whatever is in it,
  * however deep, with a bounded number of descriptors; directories without write permission are

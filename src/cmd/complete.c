@@ -78,7 +78,7 @@ static void offer_sessions(const struct typed *typed)
 
 static void offer_templates(const struct typed *typed)
 {
-    _cleanup_strv_ char **names = template_list(&typed->call->root);
+    _cleanup_strv_ char **names = template_list(&typed->call->root, false);
 
     for (char **name = names; name != NULL && *name != NULL; name++)
         offer(typed, *name);

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "core/env.h"
 #include "core/retention.h"
+#include "core/template.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,8 +160,8 @@ static const struct setting_info {
 } infos[SETTING_COUNT] = {
     [SETTING_MODE] = {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
                       "isolated: a workspace of its own for each session; or legacy"},
-    [SETTING_TEMPLATE] = {"session", "template", "MAS_TEMPLATE", "default", check_name,
-                          "the template of 'mas new' without -t"},
+    [SETTING_TEMPLATE] = {"session", "template", "MAS_TEMPLATE", "default", template_check_name,
+                          "the template of 'mas new' without -t: a name or an absolute path"},
     [SETTING_PRESET] = {"session", "preset", "MAS_PRESET", "shell", check_name,
                         "how agents run that name no preset themselves"},
     [SETTING_SOCKET] = {"tmux", "socket", "MAS_TMUX_SOCKET", "", check_socket,

@@ -115,22 +115,34 @@ static int check_variables(const struct agent *agent, const struct preset *prese
     return 0;
 }
 
+static int check_agent(const struct config *config, const struct team *team,
+                       const struct agent *agent, char *const *env, struct err *err)
+{
+    const struct preset *preset = NULL;
+    _cleanup_strv_ char **argv = NULL;
+
+    if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
+        check_program(agent, preset, argv[0], env, err) == -1)
+        return -1;
+    return check_variables(agent, preset, env, err);
+}
+
+int launch_check_agent(const struct config *config, const struct team *team,
+                       const struct agent *agent, struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(config);
+    return check_agent(config, team, agent, env, err);
+}
+
 int launch_check(const struct config *config, const struct team *team, const bool *wanted,
                  struct err *err)
 {
     _cleanup_strv_ char **env = env_handed_on(config);
 
-    for (size_t i = 0; i < team->agent_count; i++) {
-        const struct agent *agent = &team->agents[i];
-        const struct preset *preset = NULL;
-        _cleanup_strv_ char **argv = NULL;
-        if (wanted != NULL && !wanted[i])
-            continue;
-        if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
-            check_program(agent, preset, argv[0], env, err) == -1 ||
-            check_variables(agent, preset, env, err) == -1)
+    for (size_t i = 0; i < team->agent_count; i++)
+        if ((wanted == NULL || wanted[i]) &&
+            check_agent(config, team, &team->agents[i], env, err) == -1)
             return -1;
-    }
     return 0;
 }
 

@@ -34,6 +34,9 @@ int launch_command(const struct config *config, const struct team *team, const s
 enum start launch_start(const struct config *config, const struct team *team,
                         const struct agent *agent);
 
+/* launch_check() for one agent. */
+int launch_check_agent(const struct config *config, const struct team *team,
+                       const struct agent *agent, struct err *err);
 /* Fails where an agent's preset does not exist (MAS_NOT_FOUND), or its program is not in PATH or a
  * variable that it needs is not set (MAS_FAILED, with what is missing and how to get it). Looks at
  * the environment that the agents would be handed; `wanted` is that of struct launch_env. */

@@ -342,10 +342,13 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     _cleanup_stage_ struct stage stage = STAGE_INIT;
     _cleanup_close_ int lock = -1;
     _cleanup_close_ int env = -1;
-    const char *name =
+    _cleanup_free_ char *name = NULL;
+    const char *wanted =
         wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
 
-    if (check_wish(life, wish, err) == -1 || template_open(life->root, name, &tmpl, err) == -1)
+    if (check_wish(life, wish, err) == -1 ||
+        template_resolve(life->root, wanted, &name, err) == -1 ||
+        template_open(life->root, name, &tmpl, err) == -1)
         return -1;
     apply_preset(&tmpl.team, wish->preset);
     if ((wish->config != NULL &&

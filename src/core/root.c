@@ -155,9 +155,8 @@ int root_lock(const struct root *root, int *ret_fd, struct err *err)
                      ret_fd, err);
 }
 
-/* Where the shipped templates are: beside an installed or a just built mas, else where it was
- * configured to be installed. */
-static int open_shipped(struct err *err)
+/* Beside an installed or a just built mas, else where it was configured to be installed. */
+int root_open_shipped(struct err *err)
 {
     _cleanup_free_ char *exe = path_exe_dir();
     const char *at[] = {"/../share/mas/templates", "/../templates"};
@@ -217,7 +216,7 @@ static int copy_templates(int root, bool *ret_made, struct err *err)
 {
     struct stat a;
     struct stat b;
-    _cleanup_close_ int from = open_shipped(err);
+    _cleanup_close_ int from = root_open_shipped(err);
     if (from == -1)
         return -1;
     if (mkdirat(root, ROOT_TEMPLATES, 0755) == 0)
@@ -239,6 +238,29 @@ static int copy_templates(int root, bool *ret_made, struct err *err)
     return 0;
 }
 
+/* Until fd is closed. */
+static int lock_dir(int fd, const char *path, struct err *err)
+{
+    while (flock(fd, LOCK_EX) == -1)
+        if (errno != EINTR)
+            return err_errno(err, "cannot lock root '%s'", path);
+    return 0;
+}
+
+int root_lock_templates(const struct root *root, int *ret_fd, struct err *err)
+{
+    /* opened anew, so that it is not the lock of root->fd */
+    _cleanup_close_ int fd = openat(root->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1)
+        return err_errno(err, "cannot open root '%s'", root->path);
+    if (lock_dir(fd, root->path, err) == -1)
+        return -1;
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
 int root_init(const char *path, bool *ret_made, struct err *err)
 {
     bool made = false;
@@ -253,9 +275,8 @@ int root_init(const char *path, bool *ret_made, struct err *err)
         return err_errno(err, "cannot make root '%s'", path);
     if (check_owner(fd, "it", path, err) == -1)
         return -1;
-    while (flock(fd, LOCK_EX) == -1) /* of those that make it at the same time one does */
-        if (errno != EINTR)
-            return err_errno(err, "cannot lock root '%s'", path);
+    if (lock_dir(fd, path, err) == -1) /* of those that make it at the same time one does */
+        return -1;
     if (copy_templates(fd, &made, err) == -1)
         return -1;
     if (mkdirat(fd, ROOT_SESSIONS, 0755) == 0) {

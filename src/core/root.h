@@ -54,6 +54,13 @@ bool root_exists(const char *path);
  * *ret_made says whether anything was made. */
 int root_init(const char *path, bool *ret_made, struct err *err);
 
+/* Takes the lock under which templates are made; it may be held for as long as a copy takes. Close
+ * *ret_fd to release it. */
+int root_lock_templates(const struct root *root, int *ret_fd, struct err *err);
+
+/* The directory of the shipped templates; -1 where they are not found. */
+int root_open_shipped(struct err *err);
+
 /* Takes the metadata lock: held for a moment, around each change of the index or of the set of
  * workspaces. Close *ret_fd to release it. */
 int root_lock(const struct root *root, int *ret_fd, struct err *err);

@@ -87,21 +87,8 @@ int target_check_rule(const struct team *team, const struct agent *from, const s
     if (from == NULL)
         return 0;
     unsigned rules = team->rules[from->rank];
-    bool same = strcmp(from->group, to->group) == 0;
-    const struct {
-        enum reach bit;
-        bool fits;
-    } reaches[] = {
-        {REACH_MANAGER, same && to->rank == RANK_MANAGER},
-        {REACH_UNIT, same},
-        {REACH_WORKERS, same && to->rank == RANK_WORKER},
-        {REACH_MANAGERS, to->rank == RANK_MANAGER},
-        {REACH_META, to->rank == RANK_META},
-        {REACH_ALL, true},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(reaches); i++)
-        if ((rules & (unsigned)reaches[i].bit) != 0 && reaches[i].fits)
-            return 0;
+    if ((rules & team_reach(from, to)) != 0)
+        return 0;
     team_add_reach(&words, rules);
     (void)err_set(err, MAS_FAILED,
                   "cannot send to agent '%s': the rule for a %s, '%s', does not let agent '%s' "

@@ -61,6 +61,38 @@ void team_add_reach(struct str *to, unsigned set)
     }
 }
 
+unsigned team_reach(const struct agent *from, const struct agent *to)
+{
+    bool same = strcmp(from->group, to->group) == 0;
+    const struct {
+        enum reach bit;
+        bool fits;
+    } fits[] = {
+        {REACH_MANAGER, same && to->rank == RANK_MANAGER},
+        {REACH_UNIT, same},
+        {REACH_WORKERS, same && to->rank == RANK_WORKER},
+        {REACH_MANAGERS, to->rank == RANK_MANAGER},
+        {REACH_META, to->rank == RANK_META},
+        {REACH_ALL, true},
+    };
+    unsigned set = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(fits); i++)
+        set |= fits[i].fits ? (unsigned)fits[i].bit : 0;
+    return set;
+}
+
+unsigned team_reach_nobody(const struct team *team, enum rank rank)
+{
+    unsigned reached = 0;
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        for (size_t j = 0; team->agents[i].rank == rank && j < team->agent_count; j++)
+            if (i != j)
+                reached |= team_reach(&team->agents[i], &team->agents[j]);
+    return team->rules[rank] & ~reached;
+}
+
 const char *team_check_role(const char *text)
 {
     size_t len = strlen(text);
@@ -112,34 +144,77 @@ static void fill(char **text)
         *text = mem_dup("");
 }
 
-int team_finish(struct team *team, struct err *err)
+static void complete_agent(struct agent *agent, team_wrong *wrong, void *arg)
 {
-    if (team->agent_count == 0)
-        return err_set(err, MAS_DAMAGED, "it has no agents");
+    const struct {
+        const char *name;
+        bool missing;
+    } needed[] = {{"role", agent->role == NULL},
+                  {"group", agent->group == NULL},
+                  {"rank", agent->rank == RANK_COUNT}};
+
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
+        if (!needed[i].missing)
+            continue;
+        _cleanup_free_ char *why = mem_printf("lacks its %s", needed[i].name);
+        wrong(agent, NULL, why, arg);
+    }
+    if (agent->window == TEAM_WINDOWS_MAX)
+        wrong(agent, NULL, "stands in no window", arg);
+    fill(&agent->preset);
+    fill(&agent->model);
+    fill(&agent->command);
+    fill(&agent->system);
+    fill(&agent->prompt);
+}
+
+void team_complete(struct team *team, team_wrong *wrong, void *arg)
+{
     fill(&team->description);
     fill(&team->preset);
-    for (size_t i = 0; i < team->agent_count; i++) {
-        struct agent *agent = &team->agents[i];
-        if (agent->role == NULL || agent->group == NULL || agent->rank == RANK_COUNT)
-            return err_set(err, MAS_DAMAGED, "agent %s lacks its %s", agent->id,
-                           agent->role == NULL    ? "role"
-                           : agent->group == NULL ? "group"
-                                                  : "rank");
-        if (agent->window == TEAM_WINDOWS_MAX)
-            return err_set(err, MAS_DAMAGED, "agent %s stands in no window", agent->id);
-        fill(&agent->preset);
-        fill(&agent->model);
-        fill(&agent->command);
-        fill(&agent->system);
-        fill(&agent->prompt);
-    }
+    if (team->agent_count == 0)
+        wrong(NULL, NULL, "it has no agents", arg);
+    for (size_t i = 0; i < team->agent_count; i++)
+        complete_agent(&team->agents[i], wrong, arg);
     for (size_t i = 0; i < team->window_count; i++) {
-        if (team->windows[i].count == 0)
-            return err_set(err, MAS_DAMAGED, "window %s has no agents", team->windows[i].name);
-        if (team->windows[i].layout == NULL)
-            team->windows[i].layout = mem_dup("tiled");
+        struct window *window = &team->windows[i];
+        if (window->layout == NULL)
+            window->layout = mem_dup("tiled");
+        if (window->count == 0)
+            wrong(NULL, window, "has no agents", arg);
+        if (window->count > layout_capacity(window->layout)) {
+            _cleanup_free_ char *why = mem_printf("has %zu agents, more than the layout %s holds",
+                                                  window->count, window->layout);
+            wrong(NULL, window, why, arg);
+        }
     }
-    return 0;
+}
+
+/* Keeps the first. */
+static void keep_wrong(const struct agent *agent, const struct window *window, const char *why,
+                       void *arg)
+{
+    struct err *err = arg;
+
+    if (err->code != MAS_OK)
+        return;
+    if (agent != NULL)
+        (void)err_set(err, MAS_DAMAGED, "agent %s %s", agent->id, why);
+    else if (window != NULL)
+        (void)err_set(err, MAS_DAMAGED, "window %s %s", window->name, why);
+    else
+        (void)err_set(err, MAS_DAMAGED, "%s", why);
+}
+
+int team_finish(struct team *team, struct err *err)
+{
+    struct err first = ERR_INIT;
+
+    team_complete(team, keep_wrong, &first);
+    if (first.code == MAS_OK)
+        return 0;
+    *err = first;
+    return -1;
 }
 
 void team_free(struct team *team)
@@ -296,7 +371,7 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
 
-    if (take_text(object, "description", 1024, &team.description) == -1 ||
+    if (take_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
         take_text(object, "preset", TEAM_WORD_MAX, &team.preset) == -1)
         return err_set(err, MAS_DAMAGED, "it has a bad member");
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "core/preset.h"
+#include "core/remark.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 enum { TEAM_AGENTS_MAX = 256, TEAM_WINDOWS_MAX = 64 };
 enum { /* bytes */
        TEAM_WORD_MAX = 32,
+       TEAM_DESCRIPTION_MAX = 1024,
        TEAM_ROLE_MAX = 64,
        TEAM_MODEL_MAX = 256,
        TEAM_COMMAND_MAX = 8192,
@@ -48,6 +50,7 @@ struct agent {
     enum start start; /* START_UNSET: as its preset says */
     enum rank rank;
     size_t window; /* index into team.windows */
+    int line; /* where it stands in template.ini; 0: that was not read */
 };
 
 struct window {
@@ -55,6 +58,7 @@ struct window {
     char *layout; /* see core/layout.h */
     size_t *agents; /* indexes into team.agents, in the order of the panes */
     size_t count;
+    int line; /* like an agent's */
 };
 
 struct team {
@@ -75,6 +79,11 @@ struct team {
 /* Reads template.ini from fd and checks that it makes a whole team (MAS_DAMAGED with file, line).
  */
 int team_read_ini(int fd, const char *file, struct team *ret, struct err *err);
+/* The same, but finds all that is wrong, and warns of rules that mean nobody. *ret, which must be
+ * TEAM_INIT, is the team as far as it could be read: whole where there are no errors. -1 where the
+ * file cannot be read at all. */
+int team_check_ini(int fd, const char *file, struct remarks *remarks, struct team *ret,
+                   struct err *err);
 
 /* Writes the members "description", "preset", "windows", "team", "rules" of an object. */
 void team_put_json(const struct team *team, struct json_out *out);
@@ -88,6 +97,8 @@ const struct agent *team_agent(const struct team *team, const char *id);
 /* true if an agent has a first message. */
 bool team_has_prompts(const struct team *team);
 const char *rank_name(enum rank rank);
+/* The set of enum reach by which the first may write to the second. */
+unsigned team_reach(const struct agent *from, const struct agent *to);
 /* Appends the words of a set of enum reach, "manager, unit"; nothing where it is empty. */
 void team_add_reach(struct str *to, unsigned set);
 

@@ -16,7 +16,10 @@ struct reader {
         int line;
     } * places;
     size_t place_count;
+    int rules[RANK_COUNT]; /* their lines */
+    bool skip; /* the header of this section was wrong, so its keys belong to nothing */
     const char *file;
+    struct remarks *remarks;
 };
 
 static void reader_free(struct reader *reader)
@@ -25,6 +28,14 @@ static void reader_free(struct reader *reader)
         free(reader->places[i].id);
     free(reader->places);
     team_free(&reader->team);
+}
+
+/* Says that a value is wrong; it counts as given all the same. */
+static int bad_value(char **to, const struct ini_line *line, const char *why, struct err *err)
+{
+    if (*to == NULL)
+        *to = mem_dup("");
+    return ini_fail(line, err, "%s", why);
 }
 
 static int set_text(char **to, const struct ini_line *line, struct err *err)
@@ -55,8 +66,10 @@ static int read_window(struct reader *reader, const struct ini_line *line, struc
                 return ini_fail(line, err, "there is such a window already");
         if (!str_is_word(name, TEAM_WORD_MAX))
             return ini_fail(line, err, "a window's name is 1 to 32 letters, digits, _ or -");
-        if (team_add_window(team, name) == NULL)
+        struct window *window = team_add_window(team, name);
+        if (window == NULL)
             return ini_fail(line, err, "more than %d windows", TEAM_WINDOWS_MAX);
+        window->line = line->line;
         return 0;
     }
     struct window *window = &team->windows[team->window_count - 1];
@@ -86,19 +99,24 @@ static int read_agent(struct reader *reader, const struct ini_line *line, struct
             return ini_fail(line, err, "an agent's id is 1 to 32 letters, digits, _ or -");
         if (team_agent(team, id) != NULL)
             return ini_fail(line, err, "there is such an agent already");
-        if (team_add_agent(team, id) == NULL)
+        struct agent *agent = team_add_agent(team, id);
+        if (agent == NULL)
             return ini_fail(line, err, "more than %d agents", TEAM_AGENTS_MAX);
+        agent->line = line->line;
         return 0;
     }
     struct agent *agent = &team->agents[team->agent_count - 1];
     if (strcmp(line->key, "role") == 0) {
         const char *wrong = team_check_role(line->value);
-        return wrong != NULL ? ini_fail(line, err, "%s", wrong) : set_text(&agent->role, line, err);
+        return wrong != NULL ? bad_value(&agent->role, line, wrong, err)
+                             : set_text(&agent->role, line, err);
     }
-    if (strcmp(line->key, "rank") == 0)
-        return team_rank_parse(line->value, &agent->rank) == 0
-                   ? 0
-                   : ini_fail(line, err, "a rank is meta, manager or worker");
+    if (strcmp(line->key, "rank") == 0) {
+        if (team_rank_parse(line->value, &agent->rank) == 0)
+            return 0;
+        agent->rank = RANK_WORKER; /* it counts as given */
+        return ini_fail(line, err, "a rank is meta, manager or worker");
+    }
     if (strcmp(line->key, "group") == 0 && line->value[0] != '\0')
         return set_word(&agent->group, line, err);
     if (strcmp(line->key, "preset") == 0)
@@ -118,10 +136,8 @@ static int read_agent(struct reader *reader, const struct ini_line *line, struct
     return ini_fail(line, err, "there is no such key in an agent, or it is empty");
 }
 
-static int read_line(const struct ini_line *line, void *arg, struct err *err)
+static int read_section(struct reader *reader, const struct ini_line *line, struct err *err)
 {
-    struct reader *reader = arg;
-
     if (str_starts(line->section, "window "))
         return read_window(reader, line, err);
     if (str_starts(line->section, "agent "))
@@ -132,6 +148,7 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
             return 0;
         if (team_rank_parse(line->key, &rank) == -1)
             return ini_fail(line, err, "a rule is for meta, manager or worker");
+        reader->rules[rank] = line->line;
         return team_reach_parse(line->value, &reader->team.rules[rank]) == 0
                    ? 0
                    : ini_fail(line, err,
@@ -141,7 +158,9 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
         if (line->key == NULL)
             return 0;
         if (strcmp(line->key, "description") == 0)
-            return set_text(&reader->team.description, line, err);
+            return strlen(line->value) <= TEAM_DESCRIPTION_MAX
+                       ? set_text(&reader->team.description, line, err)
+                       : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
         if (strcmp(line->key, "preset") == 0)
             return set_word(&reader->team.preset, line, err);
         return ini_fail(line, err, "there is no such key");
@@ -149,25 +168,74 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
     return ini_fail(line, err, "there is no such section");
 }
 
+static int read_line(const struct ini_line *line, void *arg, struct err *err)
+{
+    struct reader *reader = arg;
+
+    if (line->key == NULL)
+        reader->skip = false;
+    if (reader->skip)
+        return 0;
+    int rc = read_section(reader, line, err);
+    if (line->key == NULL && rc == -1)
+        reader->skip = true;
+    return rc;
+}
+
+static void take_wrong(int line, const char *text, void *arg)
+{
+    struct reader *reader = arg;
+    remarks_add(reader->remarks, REMARK_ERROR, reader->file, line, "%s", text);
+}
+
+static void take_unfit(const struct agent *agent, const struct window *window, const char *why,
+                       void *arg)
+{
+    struct reader *reader = arg;
+    if (agent != NULL)
+        remarks_add(reader->remarks, REMARK_ERROR, reader->file, agent->line, "agent %s %s",
+                    agent->id, why);
+    else if (window != NULL)
+        remarks_add(reader->remarks, REMARK_ERROR, reader->file, window->line, "window %s %s",
+                    window->name, why);
+    else
+        remarks_add(reader->remarks, REMARK_ERROR, reader->file, 0, "%s", why);
+}
+
+static void check_rules(struct reader *reader)
+{
+    for (enum rank rank = 0; rank < RANK_COUNT; rank++) {
+        unsigned nobody = team_reach_nobody(&reader->team, rank);
+        _cleanup_str_ struct str words = STR_INIT;
+        team_add_reach(&words, nobody);
+        if (nobody != 0)
+            remarks_add(reader->remarks, REMARK_WARNING, reader->file, reader->rules[rank],
+                        "[rules] %s: this means nobody in this team: %s", rank_name(rank),
+                        words.data);
+    }
+}
+
 static int read_all(struct reader *reader, int fd, struct err *err)
 {
-    if (ini_read(fd, reader->file, read_line, reader, err) == -1)
+    if (ini_read_on(fd, reader->file, read_line, take_wrong, reader, err) == -1)
         return -1;
     for (size_t i = 0; i < reader->place_count; i++) {
         const struct place *place = &reader->places[i];
         const char *wrong = team_place(&reader->team, place->window, place->id);
         if (wrong != NULL)
-            return err_set(err, MAS_DAMAGED, "%s:%d: agent %s %s", reader->file, place->line,
-                           place->id, wrong);
+            remarks_add(reader->remarks, REMARK_ERROR, reader->file, place->line, "agent %s %s",
+                        place->id, wrong);
     }
-    if (team_finish(&reader->team, err) == -1)
-        return err_wrap(err, "%s", reader->file);
+    team_complete(&reader->team, take_unfit, reader);
+    if (reader->remarks->errors == 0)
+        check_rules(reader);
     return 0;
 }
 
-int team_read_ini(int fd, const char *file, struct team *ret, struct err *err)
+int team_check_ini(int fd, const char *file, struct remarks *remarks, struct team *ret,
+                   struct err *err)
 {
-    struct reader reader = {.file = file};
+    struct reader reader = {.file = file, .remarks = remarks};
     int rc = read_all(&reader, fd, err);
     if (rc == 0) {
         *ret = reader.team;
@@ -175,4 +243,17 @@ int team_read_ini(int fd, const char *file, struct team *ret, struct err *err)
     }
     reader_free(&reader);
     return rc;
+}
+
+int team_read_ini(int fd, const char *file, struct team *ret, struct err *err)
+{
+    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    if (team_check_ini(fd, file, &remarks, &team, err) == -1 ||
+        remarks_fail(&remarks, MAS_DAMAGED, err) == -1)
+        return -1;
+    *ret = team;
+    team = (struct team)TEAM_INIT;
+    return 0;
 }

@@ -2,12 +2,14 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "core/template_parts.h"
 #include "core/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int compare_text(const void *a, const void *b)
@@ -15,7 +17,17 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char **template_list(const struct root *root)
+const char *template_check_name(const char *text)
+{
+    if (str_is_word(text, TEMPLATE_NAME_MAX))
+        return NULL;
+    return text[0] == '/' && strlen(text) <= TEMPLATE_PATH_MAX && !str_has_control(text) &&
+                   str_is_utf8(text, strlen(text))
+               ? NULL
+               : "1 to 32 letters, digits, _ or -, or the absolute path of a directory";
+}
+
+char **template_list(const struct root *root, bool all)
 {
     _cleanup_close_ int dir = openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_strv_ char **names = NULL;
@@ -25,8 +37,11 @@ char **template_list(const struct root *root)
     if (dir == -1 || path_list(dir, &names, &ignored) == -1)
         return NULL;
     for (char **name = names; *name != NULL; name++) {
-        _cleanup_free_ char *ini = mem_printf("%s/template.ini", *name);
-        if (str_is_word(*name, 32) && faccessat(dir, ini, F_OK, 0) == 0)
+        _cleanup_free_ char *ini = mem_printf("%s/%s", *name, TEMPLATE_INI);
+        struct stat st;
+        bool is_good = str_is_word(*name, TEMPLATE_NAME_MAX) && faccessat(dir, ini, F_OK, 0) == 0;
+        if (is_good ||
+            (all && (*name)[0] != '.' && fstatat(dir, *name, &st, 0) == 0 && S_ISDIR(st.st_mode)))
             strv_push(&found, *name);
     }
     if (found != NULL)
@@ -37,7 +52,7 @@ char **template_list(const struct root *root)
 /* "default, pair, solo" for the error that a name is wrong. */
 static void list_names(const struct root *root, struct str *to)
 {
-    _cleanup_strv_ char **all = template_list(root);
+    _cleanup_strv_ char **all = template_list(root, false);
 
     for (char **name = all; name != NULL && *name != NULL && to->len < 400; name++)
         str_addf(to, "%s%s", to->len > 0 ? ", " : "", *name);
@@ -65,24 +80,103 @@ static int check_parts(const struct template *tmpl, struct err *err)
     return 0;
 }
 
+int template_resolve(const struct root *root, const char *text, char **ret, struct err *err)
+{
+    if (strchr(text, '/') == NULL && strcmp(text, ".") != 0 && strcmp(text, "..") != 0) {
+        *ret = mem_dup(text);
+        return 0;
+    }
+    _cleanup_free_ char *path = path_canonical(text);
+    if (path == NULL && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(err, MAS_NOT_FOUND, "cannot use template '%s': there is no such directory",
+                       text);
+    if (path == NULL)
+        return err_errno(err, "cannot use template '%s'", text);
+    if (template_check_name(path) != NULL)
+        return err_set(err, MAS_USAGE,
+                       "cannot use template '%s': its path is over %d bytes, no UTF-8, or holds "
+                       "control characters",
+                       path, TEMPLATE_PATH_MAX);
+    _cleanup_free_ char *own = mem_printf("%s/%s/", root->path, ROOT_TEMPLATES);
+    if (str_starts(path, own) && str_is_word(path + strlen(own), TEMPLATE_NAME_MAX))
+        *ret = mem_dup(path + strlen(own));
+    else
+        *ret = mem_dup(path);
+    return 0;
+}
+
+/* For what is called by its path: another user's file could name any program. */
+static int check_owner(const struct template *tmpl, int fd, const char *what, struct err *err)
+{
+    struct stat st;
+
+    if (tmpl->name[0] != '/')
+        return 0;
+    if (fstat(fd, &st) == -1)
+        return err_errno(err, "cannot use template '%s'", tmpl->name);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        (void)err_set(err, MAS_FAILED, "cannot use template '%s': %s belongs to user %ld",
+                      tmpl->name, what, (long)st.st_uid);
+    else if ((st.st_mode & S_IWOTH) != 0)
+        (void)err_set(err, MAS_FAILED, "cannot use template '%s': everybody may write to %s",
+                      tmpl->name, what);
+    else
+        return 0;
+    return err_hint(err, "it names programs to run; look at it, then copy it: mas template copy");
+}
+
+int template_find(const struct root *root, const char *name, struct template *ret, struct err *err)
+{
+    bool is_path = name[0] == '/';
+
+    if (template_check_name(name) != NULL)
+        return err_set(err, MAS_USAGE, "cannot use template '%s': a name is %s", name,
+                       template_check_name(name));
+    _cleanup_free_ char *rel = mem_printf("%s/%s", ROOT_TEMPLATES, name);
+    int fd = openat(root->fd, is_path ? name : rel, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1 && is_path)
+        return err_errno(err, "cannot use template '%s'", name);
+    if (fd == -1)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? missing(root, name, err)
+                   : err_errno(err, "cannot open template '%s'", name);
+    *ret =
+        (struct template){.name = mem_dup(name), .path = mem_dup(is_path ? name : rel), .fd = fd};
+    return 0;
+}
+
+char *template_file(const struct root *root, const struct template *tmpl, const char *part)
+{
+    bool is_path = tmpl->path[0] == '/';
+    return mem_printf("%s%s%s/%s", is_path ? "" : root->path, is_path ? "" : "/", tmpl->path, part);
+}
+
+int template_open_ini(const struct root *root, const struct template *tmpl, struct err *err)
+{
+    _cleanup_free_ char *file = template_file(root, tmpl, TEMPLATE_INI);
+
+    if (check_owner(tmpl, tmpl->fd, "it", err) == -1)
+        return -1;
+    _cleanup_close_ int ini = path_open_beneath(tmpl->fd, TEMPLATE_INI, O_RDONLY | O_NONBLOCK);
+    if (ini == -1)
+        return err_errno(err, "cannot read '%s'", file);
+    if (check_owner(tmpl, ini, TEMPLATE_INI, err) == -1)
+        return -1;
+    int fd = ini;
+    ini = -1;
+    return fd;
+}
+
 int template_open(const struct root *root, const char *name, struct template *ret, struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
 
-    if (!str_is_word(name, 32))
-        return err_set(err, MAS_USAGE,
-                       "cannot use template '%s': a name is 1 to 32 letters, digits, _ or -", name);
-    _cleanup_free_ char *rel = mem_printf("%s/%s", ROOT_TEMPLATES, name);
-    _cleanup_free_ char *file = mem_printf("%s/%s/template.ini", root->path, rel);
-    tmpl.name = mem_dup(name);
-    tmpl.fd = openat(root->fd, rel, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (tmpl.fd == -1)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? missing(root, name, err)
-                   : err_errno(err, "cannot open template '%s'", name);
-    _cleanup_close_ int ini = path_open_beneath(tmpl.fd, "template.ini", O_RDONLY | O_NONBLOCK);
+    if (template_find(root, name, &tmpl, err) == -1)
+        return -1;
+    _cleanup_free_ char *file = template_file(root, &tmpl, TEMPLATE_INI);
+    _cleanup_close_ int ini = template_open_ini(root, &tmpl, err);
     if (ini == -1)
-        return err_errno(err, "cannot read '%s'", file);
+        return -1;
     if (team_read_ini(ini, file, &tmpl.team, err) == -1) {
         err->code = MAS_FAILED;
         return err_wrap(err, "cannot use template '%s'", name);
@@ -97,6 +191,7 @@ int template_open(const struct root *root, const char *name, struct template *re
 void template_free(struct template *tmpl)
 {
     free(tmpl->name);
+    free(tmpl->path);
     fd_closep(&tmpl->fd);
     team_free(&tmpl->team);
     *tmpl = (struct template)TEMPLATE_INIT;

@@ -168,7 +168,7 @@ static int copy_part(const struct filling *filling, int stage, const char *part,
     const struct tree_choice choice = {.link_readonly = filling->way.link,
                                        .takes = is_unit && filling->lazy ? is_no_agent : NULL,
                                        .arg = (void *)(uintptr_t)&tmpl->team};
-    _cleanup_free_ char *name = mem_printf("%s/%s/%s", ROOT_TEMPLATES, tmpl->name, part);
+    _cleanup_free_ char *name = mem_printf("%s/%s", tmpl->path, part);
     _cleanup_close_ int to = path_make_dir(stage, part, 0755);
     if (to == -1)
         return err_errno(err, "cannot make '%s'", part);

@@ -162,19 +162,19 @@ EOF
     template '[template]' 'description = empty'
     refused ': it has no agents'
     template "${window_a[@]}" '[agent a]' 'rank = worker' 'group = g'
-    refused ': agent a lacks its role'
+    refused ':3: agent a lacks its role'
     template "${window_a[@]}" '[agent a]' 'role = x' 'group = g'
-    refused ': agent a lacks its rank'
+    refused ':3: agent a lacks its rank'
     template "${window_a[@]}" '[agent a]' 'role = x' 'rank = worker'
-    refused ': agent a lacks its group'
+    refused ':3: agent a lacks its group'
     template "${window_a[@]}" "${agent_a[@]}" '[agent b]' 'role = x' 'rank = worker' 'group = g'
-    refused ': agent b stands in no window'
+    refused ':7: agent b stands in no window'
     template '[window w]' 'agents = a, c' "${agent_a[@]}"
     refused ':2: agent c is not among the agents'
     template '[window w]' 'agents = a' '[window v]' 'agents = a' "${agent_a[@]}"
     refused ':4: agent a stands in two windows'
     template "${window_a[@]}" '[window v]' "${agent_a[@]}"
-    refused ': window v has no agents'
+    refused ':3: window v has no agents'
 }
 
 @test "text that is no INI file is refused with its line" {

@@ -1,0 +1,376 @@
+#include "cmd/template.h"
+
+#include "base/file.h"
+#include "base/ini.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "base/tree.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "core/template.h"
+#include "core/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One line of `mas template list`. */
+struct entry {
+    const char *name;
+    char *path;
+    const char *origin;
+    char *problem; /* NULL: it is good */
+    struct template tmpl;
+};
+
+/* Whether it came with mas, by its template.ini. */
+static const char *find_origin(const struct root *root, int shipped, const char *name)
+{
+    _cleanup_free_ char *own = NULL;
+    _cleanup_free_ char *theirs = NULL;
+    size_t own_len = 0;
+    size_t their_len = 0;
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *file = mem_printf("%s/%s", name, TEMPLATE_INI);
+    _cleanup_close_ int templates =
+        openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (shipped == -1 ||
+        file_read(shipped, file, INI_FILE_MAX, &theirs, &their_len, &ignored) == -1)
+        return "own";
+    if (templates == -1 || file_read(templates, file, INI_FILE_MAX, &own, &own_len, &ignored) == -1)
+        return "changed";
+    return own_len == their_len && memcmp(own, theirs, own_len) == 0 ? "shipped" : "changed";
+}
+
+static void look(const struct root *root, int shipped, const char *name, struct entry *ret)
+{
+    struct err err = ERR_INIT;
+    _cleanup_free_ char *head = mem_printf("cannot use template '%s': ", name);
+
+    *ret = (struct entry){.name = name, .tmpl = TEMPLATE_INIT};
+    ret->path = mem_printf("%s/%s/%s", root->path, ROOT_TEMPLATES, name);
+    ret->origin = find_origin(root, shipped, name);
+    if (template_open(root, name, &ret->tmpl, &err) == -1)
+        ret->problem = mem_dup(str_starts(err.text, head) ? err.text + strlen(head) : err.text);
+}
+
+static void put_entry(const struct entry *entry, struct json_out *out)
+{
+    json_open(out, NULL, '{');
+    json_put(out, "name", entry->name);
+    json_put(out, "path", entry->path);
+    json_put(out, "origin", entry->origin);
+    json_put(out, "description", entry->problem == NULL ? entry->tmpl.team.description : NULL);
+    json_put_int(out, "agents", (int64_t)entry->tmpl.team.agent_count);
+    json_put(out, "problem", entry->problem);
+    json_close(out, '}');
+}
+
+static void add_entry(const struct entry *entry, struct table *table)
+{
+    char agents[24];
+    _cleanup_free_ char *words = entry->problem != NULL ? mem_printf("broken: %s", entry->problem)
+                                                        : mem_dup(entry->tmpl.team.description);
+
+    (void)snprintf(agents, sizeof agents, "%zu", entry->tmpl.team.agent_count);
+    table_add(table, entry->name, NULL);
+    table_add(table, entry->problem != NULL ? "-" : agents, NULL);
+    table_add(table, entry->origin, NULL);
+    table_add(table, words, entry->problem != NULL ? colour(COLOUR_RED) : NULL);
+}
+
+static int run_list(struct call *call, struct err *err)
+{
+    static const char *const heads[] = {"TEMPLATE", "AGENTS", "FROM", "DESCRIPTION"};
+    struct table table = {.columns = ARRAY_LEN(heads)};
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct err ignored = ERR_INIT;
+    _cleanup_strv_ char **names = template_list(&call->root, !call->quiet);
+    _cleanup_close_ int shipped = call->quiet ? -1 : root_open_shipped(&ignored);
+
+    (void)err;
+    json_open(&out, NULL, '{');
+    json_open(&out, "templates", '[');
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        table_add(&table, heads[i], colour_dim());
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        struct entry entry;
+        if (call->quiet) {
+            printf("%s\n", *name);
+            continue;
+        }
+        look(&call->root, shipped, *name, &entry);
+        add_entry(&entry, &table);
+        put_entry(&entry, &out);
+        template_free(&entry.tmpl);
+        free(entry.path);
+        free(entry.problem);
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    if (call->json)
+        print_line(&text);
+    else if (!call->quiet)
+        table_print(&table);
+    table_free(&table);
+    return 0;
+}
+
+/* What a session gets of it. */
+static struct tree_size measure(const struct template *tmpl)
+{
+    static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
+    struct tree_size sum = {.files = 0};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct tree_size size = {.files = 0};
+        _cleanup_close_ int dir = path_open_beneath(tmpl->fd, parts[i], O_RDONLY | O_DIRECTORY);
+        if (dir == -1)
+            continue;
+        tree_measure(dir, &size);
+        sum.files += size.files;
+        sum.apparent += size.apparent;
+    }
+    return sum;
+}
+
+static void print_agents(const struct team *team)
+{
+    static const char *const heads[] = {"WINDOW", "LAYOUT", "AGENT", "ROLE",
+                                        "UNIT",   "RANK",   "PRESET"};
+    struct table table = {.columns = ARRAY_LEN(heads)};
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        table_add(&table, heads[i], colour_dim());
+    for (size_t i = 0; i < team->window_count; i++)
+        for (size_t j = 0; j < team->windows[i].count; j++) {
+            const struct window *window = &team->windows[i];
+            const struct agent *agent = &team->agents[window->agents[j]];
+            const char *preset = agent->preset[0] != '\0' ? agent->preset : team->preset;
+            table_add(&table, j == 0 ? window->name : "", NULL);
+            table_add(&table, j == 0 ? window->layout : "", NULL);
+            table_add(&table, agent->id, NULL);
+            table_add(&table, agent->role, NULL);
+            table_add(&table, agent->group, NULL);
+            table_add(&table, rank_name(agent->rank), NULL);
+            table_add(&table, preset[0] != '\0' ? preset : "-", NULL);
+        }
+    table_print(&table);
+    table_free(&table);
+}
+
+static void print_template(const struct template *tmpl, const char *path)
+{
+    struct table table = {.columns = 2};
+    struct tree_size size = measure(tmpl);
+    const struct team *team = &tmpl->team;
+    char bytes[16];
+    char agents[24];
+
+    print_size(size.apparent, bytes);
+    _cleanup_free_ char *files = mem_printf("%ju, %s", (uintmax_t)size.files, bytes);
+    (void)snprintf(agents, sizeof agents, "%zu", team->agent_count);
+    const struct {
+        const char *name, *value;
+    } fields[] = {{"template", tmpl->name}, {"description", team->description},
+                  {"path", path},           {"preset", team->preset},
+                  {"agents", agents},       {"files", files}};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        if (fields[i].value[0] == '\0')
+            continue;
+        table_add(&table, fields[i].name, colour_dim());
+        table_add(&table, fields[i].value, NULL);
+    }
+    for (enum rank rank = 0; rank < RANK_COUNT; rank++) {
+        _cleanup_str_ struct str words = STR_INIT;
+        team_add_reach(&words, team->rules[rank]);
+        if (words.len == 0)
+            continue;
+        _cleanup_free_ char *name = mem_printf("a %s writes to", rank_name(rank));
+        table_add(&table, name, colour_dim());
+        table_add(&table, words.data, NULL);
+    }
+    table_print(&table);
+    table_free(&table);
+    (void)putchar('\n');
+    print_agents(team);
+}
+
+static void print_template_json(const struct template *tmpl, const char *path)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct tree_size size = measure(tmpl);
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "name", tmpl->name);
+    json_put(&out, "path", path);
+    json_put_int(&out, "files", (int64_t)size.files);
+    json_put_int(&out, "bytes", (int64_t)size.apparent);
+    team_put_json(&tmpl->team, &out);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static int run_show(struct call *call, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_free_ char *name = NULL;
+
+    if (template_resolve(&call->root, call->operands[0], &name, err) == -1)
+        return -1;
+    if (template_open(&call->root, name, &tmpl, err) == -1)
+        return err->hint[0] != '\0'
+                   ? -1
+                   : err_hint(err, "all that is wrong: mas template check %s", call->operands[0]);
+    _cleanup_free_ char *path =
+        tmpl.path[0] == '/' ? mem_dup(tmpl.path) : mem_printf("%s/%s", call->root.path, tmpl.path);
+    if (call->json)
+        print_template_json(&tmpl, path);
+    else
+        print_template(&tmpl, path);
+    return 0;
+}
+
+static void print_remarks_json(const struct remarks *remarks)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "remarks", '[');
+    for (size_t i = 0; i < remarks->count; i++) {
+        const struct remark *one = &remarks->list[i];
+        json_open(&out, NULL, '{');
+        json_put(&out, "file", one->file);
+        json_put_int(&out, "line", one->line);
+        json_put(&out, "severity", one->warning ? "warning" : "error");
+        json_put(&out, "text", one->text);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_put_int(&out, "errors", (int64_t)remarks->errors);
+    json_put_int(&out, "warnings", (int64_t)(remarks->count - remarks->errors));
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+void template_print_remarks(const struct remarks *remarks, bool json)
+{
+    if (json) {
+        print_remarks_json(remarks);
+        return;
+    }
+    for (size_t i = 0; i < remarks->count; i++) {
+        const struct remark *one = &remarks->list[i];
+        _cleanup_str_ struct str line = STR_INIT;
+        str_add_visible(&line, one->file, strlen(one->file));
+        if (one->line > 0)
+            str_addf(&line, ":%d", one->line);
+        str_add(&line, one->warning ? ": warning: " : ": ");
+        str_add_visible(&line, one->text, strlen(one->text));
+        print_line(&line);
+    }
+}
+
+/* All of the operands, or all that there are. Which of them are bad is told by the remarks. */
+static int run_check(struct call *call, struct err *err)
+{
+    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    _cleanup_strv_ char **all = NULL;
+    char **names = call->operands;
+    size_t bad = 0;
+
+    if (call->operand_count == 0)
+        names = all = template_list(&call->root, true);
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        _cleanup_free_ char *found = NULL;
+        size_t errors = remarks.errors;
+        if (template_resolve(&call->root, *name, &found, err) == -1)
+            remarks_add(&remarks, REMARK_ERROR, *name, 0, "%s", err->text);
+        else
+            template_check(&call->root, &call->config, found, NULL, &remarks);
+        bad += remarks.errors > errors;
+    }
+    template_print_remarks(&remarks, call->json);
+    return bad == 0
+               ? 0
+               : err_set(err, MAS_FAILED, "cannot use %zu of %zu templates", bad, strv_len(names));
+}
+
+static int run_copy(struct call *call, struct err *err)
+{
+    _cleanup_free_ char *name = NULL;
+    struct life life = {.root = &call->root};
+
+    if (template_resolve(&call->root, call->operands[0], &name, err) == -1)
+        return -1;
+    progress_begin(&life, call->quiet);
+    int rc = template_copy(&call->root, name, call->operands[1], life.tick, life.tick_arg, err);
+    progress_end();
+    if (rc == 0 && !call->quiet)
+        printf("%s/%s/%s\n", call->root.path, ROOT_TEMPLATES, call->operands[1]);
+    return rc;
+}
+
+static const struct cmd cmd_list_action = {
+    .name = "template list",
+    .operands = "",
+    .summary = "list the templates of the root",
+    .details = "FROM says whether a template came with mas, was changed since, or is your own.",
+    .flags = CMD_ROOT | CMD_JSON | CMD_QUIET,
+    .run = run_list,
+};
+
+static const struct cmd cmd_show_action = {
+    .name = "template show",
+    .operands = " TEMPLATE",
+    .summary = "show one template: windows, agents, rules, size",
+    .operands_min = 1,
+    .operands_max = 1,
+    .offer = OFFER_TEMPLATE,
+    .flags = CMD_ROOT | CMD_JSON,
+    .run = run_show,
+};
+
+static const struct cmd cmd_check_action = {
+    .name = "template check",
+    .operands = " [TEMPLATE...]",
+    .summary = "find what would fail at 'mas new', with file and line",
+    .details = "Without TEMPLATE: all of the root. What depends on this machine is a warning.",
+    .operands_max = -1,
+    .offer = OFFER_TEMPLATE,
+    .then = OFFER_TEMPLATE,
+    .rest = OFFER_TEMPLATE,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_JSON,
+    .run = run_check,
+};
+
+static const struct cmd cmd_copy_action = {
+    .name = "template copy",
+    .operands = " TEMPLATE NAME",
+    .summary = "copy a template under a new name",
+    .operands_min = 2,
+    .operands_max = 2,
+    .offer = OFFER_TEMPLATE,
+    .flags = CMD_ROOT | CMD_QUIET,
+    .run = run_copy,
+};
+
+static const struct cmd *const actions[] = {&cmd_list_action, &cmd_show_action,   &cmd_check_action,
+                                            &cmd_copy_action, &cmd_template_edit, NULL};
+
+const struct cmd cmd_template = {
+    .name = "template",
+    .operands = " ACTION [OPERAND...]",
+    .summary = "list, show, check, copy and edit templates",
+    .details = "A TEMPLATE is a name in the root, or a directory: a word with a slash, or '.'.",
+    .operands_min = 1,
+    .operands_max = -1,
+    .actions = actions,
+};

@@ -1,0 +1,16 @@
+/*
+ * What the actions of `mas template` share.
+ */
+#ifndef MAS_CMD_TEMPLATE_H
+#define MAS_CMD_TEMPLATE_H
+
+#include "core/remark.h"
+
+#include <stdbool.h>
+
+/* "file:line: text" for each, a line each; JSON where that is wanted. */
+void template_print_remarks(const struct remarks *remarks, bool json);
+
+extern const struct cmd cmd_template_edit;
+
+#endif

@@ -1,0 +1,156 @@
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "cmd.h"
+#include "cmd/template.h"
+#include "core/template.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_terminal(void)
+{
+    return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+}
+
+/* The words of the user's editor, found in PATH. */
+static int find_editor(char ***ret_words, char **ret_program, struct err *err)
+{
+    static const char *const names[] = {"VISUAL", "EDITOR"};
+    const char *text = NULL;
+    _cleanup_strv_ char **words = NULL;
+
+    for (size_t i = 0; text == NULL && i < ARRAY_LEN(names); i++) {
+        text = getenv(names[i]);
+        if (text != NULL && text[0] == '\0')
+            text = NULL;
+    }
+    if (text == NULL && !is_terminal()) {
+        (void)err_set(err, MAS_USAGE, "cannot edit a template: this is no terminal");
+        return err_hint(err, "name a program in VISUAL or EDITOR");
+    }
+    if (text == NULL)
+        text = "vi";
+    if (str_split_words(text, &words, err) == -1) {
+        err->code = MAS_USAGE;
+        return err_wrap(err, "cannot use the editor '%s'", text);
+    }
+    char *program =
+        strv_len(words) > 0 ? path_find_program(words[0], getenv("PATH"), AT_FDCWD) : NULL;
+    if (program == NULL) {
+        (void)err_set(err, MAS_FAILED, "cannot use the editor '%s': it is not there", text);
+        return err_hint(err, "name one in VISUAL or EDITOR");
+    }
+    *ret_program = program;
+    *ret_words = words;
+    words = NULL;
+    return 0;
+}
+
+/* Lets the user decide what becomes of a copy with errors: 'e', 'k' or 'd'. */
+static char ask(void)
+{
+    char line[16];
+
+    while (is_terminal()) {
+        (void)fputs("(e)dit again, (k)eep it for later, or (d)rop it? ", stderr);
+        if (fgets(line, sizeof line, stdin) == NULL)
+            break;
+        if ((line[0] == 'e' || line[0] == 'k' || line[0] == 'd') && line[1] == '\n')
+            return line[0];
+    }
+    return 'k';
+}
+
+static int kept(const struct template_edit *edit, struct err *err)
+{
+    return err_hint(err, "what you wrote is in '%s'; go on with: mas template edit %s", edit->path,
+                    edit->tmpl.name);
+}
+
+/* 1: the copy is to take its place; 0: nothing is to be done; -1: it stays as it is. */
+static int edit_once(struct call *call, const struct template_edit *edit, char **words,
+                     const char *program, char *ret_answer, struct err *err)
+{
+    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    int status = 0;
+
+    *ret_answer = 'k';
+    (void)fflush(stdout);
+    if (proc_run(program, words, &status, err) == -1)
+        return -1;
+    int changed = template_edit_changed(edit, err);
+    if (changed == -1)
+        return err_wrap(err, "cannot edit template '%s'", edit->tmpl.name);
+    if (changed == 0)
+        template_edit_drop(edit);
+    if (status != 0)
+        return err_set(err, MAS_FAILED, "cannot edit template '%s': the editor ended with code %d",
+                       edit->tmpl.name, status);
+    if (changed == 0)
+        return 0;
+    template_check(&call->root, &call->config, edit->tmpl.name, TEMPLATE_EDIT_FILE, &remarks);
+    template_print_remarks(&remarks, false);
+    if (remarks.errors == 0)
+        return 1;
+    (void)fflush(stdout);
+    (void)err_set(err, MAS_FAILED, "cannot change template '%s': it would have %zu error%s",
+                  edit->tmpl.name, remarks.errors, remarks.errors == 1 ? "" : "s");
+    *ret_answer = ask();
+    return -1;
+}
+
+static int edit(struct call *call, const struct template_edit *edit, char **words,
+                const char *program, struct err *err)
+{
+    char answer = 'e';
+    int rc = -1;
+
+    while (rc == -1 && answer == 'e')
+        rc = edit_once(call, edit, words, program, &answer, err);
+    if (rc == 1)
+        rc = template_edit_finish(edit, err) == -1 ? -1 : 1;
+    if (rc == -1 && answer == 'd')
+        template_edit_drop(edit);
+    if (rc == -1) {
+        struct err ignored = ERR_INIT;
+        return template_edit_changed(edit, &ignored) == 1 ? kept(edit, err) : -1;
+    }
+    if (!call->quiet)
+        printf("%s: %s\n", edit->tmpl.name, rc == 1 ? "changed" : "unchanged");
+    return 0;
+}
+
+static int run_edit(struct call *call, struct err *err)
+{
+    struct template_edit state;
+    _cleanup_free_ char *name = NULL;
+    _cleanup_free_ char *program = NULL;
+    _cleanup_strv_ char **words = NULL;
+
+    if (find_editor(&words, &program, err) == -1 ||
+        template_resolve(&call->root, call->operands[0], &name, err) == -1 ||
+        template_edit_begin(&call->root, name, &state, err) == -1)
+        return -1;
+    strv_push(&words, state.path);
+    if (state.resumed)
+        (void)fprintf(stderr, "going on with what was not finished the last time\n");
+    int rc = edit(call, &state, words, program, err);
+    template_edit_free(&state);
+    return rc;
+}
+
+const struct cmd cmd_template_edit = {
+    .name = "template edit",
+    .operands = " TEMPLATE",
+    .summary = "edit its template.ini, and take the new one if it is good",
+    .details = "With $VISUAL, $EDITOR or vi. What has errors is kept beside it, and the next edit "
+               "goes on\nwith that.",
+    .operands_min = 1,
+    .operands_max = 1,
+    .offer = OFFER_TEMPLATE,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_QUIET,
+    .run = run_edit,
+};

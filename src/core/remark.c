@@ -1,0 +1,65 @@
+#include "core/remark.h"
+
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void remarks_add(struct remarks *remarks, enum remark_kind kind, const char *file, int line,
+                 const char *fmt, ...)
+{
+    char text[ERR_TEXT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    remarks->list = mem_room(remarks->list, remarks->count, sizeof *remarks->list);
+    remarks->list[remarks->count++] = (struct remark){.file = mem_dup(file),
+                                                      .line = line,
+                                                      .warning = kind == REMARK_WARNING,
+                                                      .text = mem_dup(text)};
+    remarks->errors += kind == REMARK_ERROR;
+}
+
+static bool is_before(const struct remark *a, const struct remark *b)
+{
+    int order = strcmp(a->file, b->file);
+    return order != 0 ? order < 0 : a->line < b->line;
+}
+
+/* They are nearly in order already. */
+void remarks_sort(struct remarks *remarks)
+{
+    for (size_t i = 1; i < remarks->count; i++) {
+        struct remark one = remarks->list[i];
+        size_t at = i;
+        for (; at > 0 && is_before(&one, &remarks->list[at - 1]); at--)
+            remarks->list[at] = remarks->list[at - 1];
+        remarks->list[at] = one;
+    }
+}
+
+int remarks_fail(const struct remarks *remarks, int code, struct err *err)
+{
+    for (size_t i = 0; i < remarks->count; i++) {
+        const struct remark *one = &remarks->list[i];
+        if (one->warning)
+            continue;
+        return one->line > 0 ? err_set(err, code, "%s:%d: %s", one->file, one->line, one->text)
+                             : err_set(err, code, "%s: %s", one->file, one->text);
+    }
+    return 0;
+}
+
+void remarks_free(struct remarks *remarks)
+{
+    for (size_t i = 0; i < remarks->count; i++) {
+        free(remarks->list[i].file);
+        free(remarks->list[i].text);
+    }
+    free(remarks->list);
+    *remarks = (struct remarks)REMARKS_INIT;
+}

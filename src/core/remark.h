@@ -1,0 +1,42 @@
+/*
+ * Remarks: all that is wrong with something, where an error tells only the first. Each has a file,
+ * a line in it (0: none) and a text, and is printed as a compiler does: "file:line: text".
+ */
+#ifndef MAS_CORE_REMARK_H
+#define MAS_CORE_REMARK_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct remark {
+    char *file;
+    int line;
+    bool warning; /* not wrong in itself */
+    char *text;
+};
+
+struct remarks {
+    struct remark *list;
+    size_t count;
+    size_t errors; /* those that are no warnings */
+};
+
+#define REMARKS_INIT                                                                               \
+    {                                                                                              \
+        .list = NULL                                                                               \
+    }
+
+enum remark_kind { REMARK_ERROR, REMARK_WARNING };
+
+void remarks_add(struct remarks *remarks, enum remark_kind kind, const char *file, int line,
+                 const char *fmt, ...) PRINTF_LIKE(5, 6);
+/* By file, then by line, else as they came. */
+void remarks_sort(struct remarks *remarks);
+/* Fails with the first one that is no warning, by `code`; 0 where there is none. */
+int remarks_fail(const struct remarks *remarks, int code, struct err *err);
+void remarks_free(struct remarks *remarks);
+#define _cleanup_remarks_ __attribute__((cleanup(remarks_free)))
+
+#endif
