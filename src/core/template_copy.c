@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "core/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,19 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
     return 0;
 }
 
+/* Removes what killed copies left; whoever has the lock makes the only one. */
+static int sweep(int templates, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+
+    if (path_list(templates, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++)
+        if (str_starts(*name, STAGING_PREFIX) && tree_remove(templates, *name, err) == -1)
+            return -1;
+    return 0;
+}
+
 int template_copy(const struct root *root, const char *from, const char *to, tree_tick *tick,
                   void *arg, struct err *err)
 {
@@ -57,9 +71,8 @@ int template_copy(const struct root *root, const char *from, const char *to, tre
         return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_TEMPLATES);
     if (faccessat(templates, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return taken(to, err);
-    /* the staging name is that of whoever has the lock: what a killed one left is removed */
-    _cleanup_free_ char *stage = mem_printf(".new-%s", to);
-    if (root_lock_templates(root, &lock, err) == -1 || tree_remove(templates, stage, err) == -1)
+    _cleanup_free_ char *stage = mem_printf(STAGING_PREFIX "%s", to);
+    if (root_lock_templates(root, &lock, err) == -1 || sweep(templates, err) == -1)
         return -1;
     if (mkdirat(templates, stage, 0700) == -1)
         return err_errno(err, "cannot make template '%s'", to);
