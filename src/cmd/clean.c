@@ -13,7 +13,7 @@
 static const struct opt opts[] = {
     {0, "older-than", "AGE", "those last used so long ago: 90m, 12h, 7d", OFFER_NONE},
     {0, "keep", "N", "all but the N newest", OFFER_NONE},
-    {0, "status", "S,..", "only these: stopped, error, crashed", OFFER_NONE},
+    {0, "status", "S,..", "only these: stopped, error, crashed", OFFER_STATUS},
     {0, "archive", NULL, "archive each before it is removed", OFFER_NONE},
     {0, "dry-run", NULL, "say what would be done, and do nothing", OFFER_NONE},
     {.name = NULL},

@@ -314,6 +314,8 @@ const struct cmd cmd_du = {
         "that team, else all. One SESSION is shown by its parts.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
+    .then = OFFER_SESSION,
+    .rest = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
     .run = run_du,
 };

@@ -3,14 +3,13 @@
 #include "base/file.h"
 #include "base/ini.h"
 #include "base/json.h"
-#include "base/path.h"
+#include "base/number.h"
 #include "base/tree.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "core/template.h"
 #include "core/workspace.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,19 +123,13 @@ static int run_list(struct call *call, struct err *err)
 /* What a session gets of it. */
 static struct tree_size measure(const struct template *tmpl)
 {
-    static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
-    struct tree_size sum = {.files = 0};
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+    struct tree_size size = {.files = 0};
 
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        struct tree_size size = {.files = 0};
-        _cleanup_close_ int dir = path_open_beneath(tmpl->fd, parts[i], O_RDONLY | O_DIRECTORY);
-        if (dir == -1)
-            continue;
-        tree_measure(dir, &size);
-        sum.files += size.files;
-        sum.apparent += size.apparent;
-    }
-    return sum;
+    (void)tree_measure(meter, tmpl->fd, WORKSPACE_UNIT, false);
+    (void)tree_measure(meter, tmpl->fd, WORKSPACE_WORKFLOWS, false);
+    tree_meter_read(meter, &size);
+    return size;
 }
 
 static void print_agents(const struct team *team)
@@ -169,10 +162,10 @@ static void print_template(const struct template *tmpl, const char *path)
     struct table table = {.columns = 2};
     struct tree_size size = measure(tmpl);
     const struct team *team = &tmpl->team;
-    char bytes[16];
+    char bytes[NUMBER_SIZE_TEXT];
     char agents[24];
 
-    print_size(size.apparent, bytes);
+    number_format_size(size.apparent, bytes);
     _cleanup_free_ char *files = mem_printf("%ju, %s", (uintmax_t)size.files, bytes);
     (void)snprintf(agents, sizeof agents, "%zu", team->agent_count);
     const struct {

@@ -139,7 +139,7 @@ static int open_staging(const struct root *root, struct legacy_parts *parts, str
 static int copy_part(const struct root *root, const struct template *tmpl, const char *part,
                      tree_tick *tick, void *arg, struct legacy_parts *parts, struct err *err)
 {
-    _cleanup_free_ char *name = mem_printf("%s/%s/%s", ROOT_TEMPLATES, tmpl->name, part);
+    _cleanup_free_ char *name = mem_printf("%s/%s", tmpl->path, part);
 
     if (open_staging(root, parts, err) == -1)
         return -1;

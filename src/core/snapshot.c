@@ -128,7 +128,7 @@ static bool is_agent(const char *name, void *arg)
 static int build(const struct template *tmpl, int unit, int stage, const struct snapshot_way *way,
                  struct tree_state *state, int *ret_built, struct err *err)
 {
-    _cleanup_free_ char *name = mem_printf("%s/%s/%s", ROOT_TEMPLATES, tmpl->name, WORKSPACE_UNIT);
+    _cleanup_free_ char *name = mem_printf("%s/%s", tmpl->path, WORKSPACE_UNIT);
     const struct tree_choice choice = {
         .link_readonly = way->link, .takes = is_agent, .arg = (void *)(uintptr_t)&tmpl->team};
     struct tree_state after;
@@ -156,7 +156,7 @@ int snapshot_take(const struct root *root, const struct template *tmpl, int stag
     _cleanup_close_ int unit = path_open_beneath(tmpl->fd, WORKSPACE_UNIT, O_RDONLY | O_DIRECTORY);
 
     if (unit == -1)
-        return err_errno(err, "cannot open '%s/%s/%s'", ROOT_TEMPLATES, tmpl->name, WORKSPACE_UNIT);
+        return err_errno(err, "cannot open '%s/%s'", tmpl->path, WORKSPACE_UNIT);
     look_at(tmpl, unit, way->link, &state);
     (void)snprintf(name, sizeof name, "%016jx%016jx", (uintmax_t)state.sum[0],
                    (uintmax_t)state.sum[1]);
