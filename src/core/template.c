@@ -134,6 +134,9 @@ int template_find(const struct root *root, const char *name, struct template *re
                        template_check_name(name));
     _cleanup_free_ char *rel = mem_printf("%s/%s", ROOT_TEMPLATES, name);
     int fd = openat(root->fd, is_path ? name : rel, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1 && is_path && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(err, MAS_NOT_FOUND, "cannot use template '%s': there is no such directory",
+                       name);
     if (fd == -1 && is_path)
         return err_errno(err, "cannot use template '%s'", name);
     if (fd == -1)

@@ -117,7 +117,8 @@ void template_check(const struct root *root, const struct config *config, const 
     struct err err = ERR_INIT;
 
     if (template_find(root, name, &tmpl, &err) == -1) {
-        remarks_add(remarks, REMARK_ERROR, name, 0, "%s", err.text);
+        _cleanup_free_ char *path = mem_printf("%s/%s/%s", root->path, ROOT_TEMPLATES, name);
+        remarks_add(remarks, REMARK_ERROR, name[0] == '/' ? name : path, 0, "%s", err.text);
         return;
     }
     _cleanup_free_ char *file = template_file(root, &tmpl, ini != NULL ? ini : TEMPLATE_INI);

@@ -1,0 +1,204 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2011 # text for editors, templates and listings
+# mas template check
+load ../helper
+
+setup_more() { D=$ROOT/templates/mine I=$ROOT/templates/mine/template.ini; }
+
+template() {
+    mkdir -p "$D/unit/a" "$D/unit/b"
+    printf '%s\n' "$@" >"$I"
+}
+window_a=('[window w]' 'agents = a')
+agent_a=('[agent a]' 'role = r' 'rank = worker' 'group = g')
+
+# finds LINE...: check prints exactly these, fails, and `new` fails with it; says nothing of others.
+finds() {
+    mas template check mine
+    if [ "$status" -ne 1 ] || [ "$output" != "$(printf '%s\n' "$@")" ]; then
+        echo "said ($status): $output $stderr"
+        return 1
+    fi
+    [ "$stderr" = "mas: cannot use 1 of 1 templates" ]
+    mas new -t mine
+    [ "$status" -ne 0 ] && [ -z "$(find "$ROOT/sessions" -mindepth 1 -type d)" ]
+}
+
+@test "the shipped templates are in order, and check says nothing" {
+    mas template check
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    mas template check default pair solo --json
+    [ "$output" = '{"remarks":[],"errors":0,"warnings":0}' ]
+}
+
+@test "all that is wrong with template.ini is found at once, each with its line" {
+    template '[templat]' 'x = 1' '[window w]' 'agents = a, c' 'layout = round' 'colour = red' \
+        'agents = b' '[agent a]' 'role =' 'rank = boss' 'group = g' 'no equals sign' \
+        '[agent b]' 'role = r' 'start = later' '[agent x y]' 'role = r' '[rules]' 'boss = all' \
+        'worker = everyone' '[window v]'
+    finds "$I:1: [templat]: there is no such section" \
+        "$I:4: agent c is not among the agents" \
+        "$I:5: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2" \
+        "$I:6: [window w] colour: there is no such key in a window" \
+        "$I:7: [window w] agents: the key stands in line 4 already" \
+        "$I:9: [agent a] role: a role is 1 to 64 bytes of UTF-8 without control characters" \
+        "$I:10: [agent a] rank: a rank is meta, manager or worker" \
+        "$I:12: '=' is missing" \
+        "$I:13: agent b lacks its group" \
+        "$I:13: agent b lacks its rank" \
+        "$I:15: [agent b] start: 'later' is not now or demand" \
+        "$I:16: [agent x y]: an agent's id is 1 to 32 letters, digits, _ or -" \
+        "$I:19: [rules] boss: a rule is for meta, manager or worker" \
+        "$I:20: [rules] worker: a rule lists manager, unit, workers, managers, meta or all" \
+        "$I:21: window v has no agents"
+}
+
+@test "keys behind a header that cannot be read belong to nothing" {
+    template "${window_a[@]}" "${agent_a[@]}" '[agent b' 'role = other' 'rank = boss' '[]' 'role = x'
+    finds "$I:7: ']' is missing" "$I:10: the section has no name"
+    template '[agent bad id]' 'role = x' 'rank = boss' 'nonsense = 1' "${window_a[@]}" "${agent_a[@]}"
+    finds "$I:1: [agent bad id]: an agent's id is 1 to 32 letters, digits, _ or -"
+}
+
+@test "agents in no window, in two, and windows that are too small" {
+    template "${window_a[@]}" 'layout = 1x1' '[window v]' 'agents = a' \
+        "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g'
+    finds "$I:4: window v has no agents" "$I:5: agent a stands in two windows" "$I:10: agent b stands in no window"
+    template '[window w]' 'layout = 1x1' 'agents = a, b' "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g'
+    finds "$I:1: window w has 2 agents, more than the layout 1x1 holds"
+}
+
+@test "a window that has no room for its panes at [tmux] size is found" {
+    template '[window w]' 'layout = 1x2' 'agents = a, b' "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g'
+    export MAS_TMUX_SIZE=20x3
+    finds "$I:1: window w of 20 columns and 3 rows has no room for its 2 agents in layout 1x2"
+}
+
+@test "missing directories, and files that cannot be copied, are all found" {
+    template "${window_a[@]}" "${agent_a[@]}"
+    rmdir "$D/unit/a"
+    mkdir -p "$D/unit/b/deep" "$D/workflows"
+    mkfifo "$D/unit/b/deep/fifo"
+    touch "$D/workflows/suid"
+    chmod 4755 "$D/workflows/suid"
+    tm new-session -d -s keep # anything with a socket
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$D/unit/b/socket"
+    finds "$I:3: agent a has no directory unit/a: No such file or directory" \
+        "$D/unit/b/deep/fifo: it cannot be copied: it is a FIFO" \
+        "$D/unit/b/socket: it cannot be copied: it is a socket" \
+        "$D/workflows/suid: it cannot be copied: it is setuid or setgid"
+}
+
+@test "a tree that is too deep is found at its first level too many" {
+    template "${window_a[@]}" "${agent_a[@]}"
+    # unit/a is a first level below the top
+    deep=$(printf 'd/%.0s' {1..127})
+    mkdir -p "$D/unit/a/$deep"
+    mas template check mine
+    [ "$status" -eq 0 ]
+    mkdir -p "$D/unit/a/${deep}e/f"
+    finds "$D/unit/a/${deep}e: it cannot be copied: it is too many levels deep"
+}
+
+@test "a file that cannot be read is found" {
+    template "${window_a[@]}" "${agent_a[@]}"
+    echo secret >"$D/unit/a/secret"
+    mkdir "$D/unit/a/closed"
+    chmod 000 "$D/unit/a/secret" "$D/unit/a/closed"
+    if [ "$(id -u)" -eq 0 ]; then
+        chown -R nobody "$T"
+        chmod 755 "$T"
+        as=(setpriv --reuid nobody --regid nogroup --clear-groups)
+    fi
+    run --separate-stderr "${as[@]}" "$MAS" template check mine
+    [ "$status" -eq 1 ]
+    [ "$output" = "$D/unit/a/closed: it cannot be copied: Permission denied
+$D/unit/a/secret: it cannot be copied: Permission denied" ]
+}
+
+@test "links that lead out are none of its directories, and links in them are copied" {
+    template "${window_a[@]}" "${agent_a[@]}"
+    ln -s /nowhere "$D/unit/a/dangling"
+    mas template check mine
+    [ "$status" -eq 0 ]
+    mv "$D/unit" "$T/unit"
+    ln -s "$T/unit" "$D/unit"
+    mas template check mine
+    [ "$status" -eq 1 ]
+    [[ $output == "$I:3: agent a has no directory unit/a: "* ]]
+}
+
+@test "presets that do not exist are errors; what the machine lacks is a warning" {
+    printf '[preset far]\ncommand = no-such-program\n[preset keyed]\ncommand = cat\nneeds_env = MAS_TEST_KEY\n' >>"$ROOT/mas.ini"
+    template '[template]' 'preset = far' '[window w]' 'agents = a, b, c' \
+        "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g' 'preset = keyed' \
+        '[agent c]' 'role = r' 'rank = worker' 'group = g' 'command = cat'
+    mkdir "$D/unit/c"
+    mas template check mine
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$output" = "$I:5: warning: cannot start agent 'a': preset 'far' needs the program 'no-such-program', which is not there
+$I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TEST_KEY, which is not set" ]
+    MAS_TEST_KEY=1 mas template check mine --json
+    [ "$(jq -c '[.errors, .warnings, .remarks[0].file, .remarks[0].line, .remarks[0].severity]' <<<"$output")" = "[0,1,\"$I\",5,\"warning\"]" ]
+    template "${window_a[@]}" "${agent_a[@]}" 'preset = nope'
+    finds "$I:3: cannot start agent 'a': there is no preset 'nope'"
+    template "${window_a[@]}" "${agent_a[@]}" "command = sh -c 'unclosed"
+    mas template check mine
+    [[ $output == "$I:3: "*"cannot start agent 'a': its command: "* ]]
+}
+
+@test "rules that mean nobody are warned of" {
+    template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'worker = unit, managers' 'meta = all'
+    mas template check mine
+    [ "$status" -eq 0 ]
+    [ "$output" = "$I:8: warning: [rules] worker: this means nobody in this team: unit, managers
+$I:9: warning: [rules] meta: this means nobody in this team: all" ]
+}
+
+@test "what stands among the templates and is none is found by a check of all" {
+    mkdir "$ROOT/templates/bad name" "$ROOT/templates/empty" "$ROOT/templates/.new-left"
+    mas template check
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [[ ${lines[0]} == "$ROOT/templates/bad name: cannot use template 'bad name': a name is 1 to 32 letters"* ]]
+    [[ ${lines[1]} == "$ROOT/templates/empty/template.ini: cannot read "*"No such file or directory" ]]
+    [ "$stderr" = 'mas: cannot use 2 of 5 templates' ]
+    mas template check default nope
+    [ "$status" -eq 1 ]
+    [[ $output == "$ROOT/templates/nope: cannot use template 'nope': there is none of that name" ]]
+}
+
+@test "a directory that is called by its path is checked" {
+    cp -r "$ROOT/templates/pair" "$T/out"
+    cd "$T/out"
+    mas template check .
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    sed -i 's/^rank = worker/rank = w/' template.ini
+    mas template check ../out
+    [ "$status" -eq 1 ]
+    [ "$output" = "$T/out/template.ini:$(grep -n '^rank = w$' template.ini | cut -d: -f1): [agent reviewer] rank: a rank is meta, manager or worker" ]
+    chmod o+w template.ini
+    mas template check .
+    [[ $output == "$T/out/template.ini: cannot use template '$T/out': everybody may write to template.ini" ]]
+}
+
+@test "a binary or hostile template.ini does no harm, and moves no terminal" {
+    mkdir -p "$D"
+    head -c 200000 /dev/urandom >"$I"
+    mas template check mine
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -gt 100 ]
+    head -c 2000000 /dev/zero | tr '\0' 'x' >"$I"
+    mas template check mine
+    [ "$status" -eq 1 ]
+    template '[window w]' 'agents = $(touch ran)' '[agent #(touch ran)]' $'role = \033[31m'
+    cd "$T"
+    mas template check mine
+    [ "$status" -eq 1 ]
+    [[ $output != *$'\033'* ]]
+    run find "$T" -name ran
+    [ -z "$output" ]
+}

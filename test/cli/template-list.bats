@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# mas template list, mas template show
+load ../helper
+
+@test "list shows each template with its agents, where it is from and its description" {
+    cp -r "$ROOT/templates/pair" "$ROOT/templates/mine"
+    sed -i 's/^description.*/description = solo, changed/' "$ROOT/templates/solo/template.ini"
+    mas template list
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "${lines[0]}" = 'TEMPLATE  AGENTS  FROM     DESCRIPTION' ]
+    [[ ${lines[1]} == 'default   13      shipped  13 agents: '* ]]
+    [[ ${lines[2]} == 'mine      2       own      2 agents: '* ]]
+    [[ ${lines[3]} == 'pair      2       shipped  2 agents: '* ]]
+    [ "${lines[4]}" = 'solo      1       changed  solo, changed' ]
+    [ "${#lines[@]}" -eq 5 ]
+}
+
+@test "list as JSON has the path of each, and -q prints names" {
+    mas template list --json
+    [ "$(jq -r '.templates[] | "\(.name) \(.agents) \(.origin) \(.problem) \(.path)"' <<<"$output")" = \
+        "default 13 shipped null $ROOT/templates/default
+pair 2 shipped null $ROOT/templates/pair
+solo 1 shipped null $ROOT/templates/solo" ]
+    mas template list -q
+    [ "$output" = $'default\npair\nsolo' ]
+}
+
+@test "broken templates are listed with the reason, and the others are none the worse" {
+    mkdir "$ROOT/templates/empty" "$ROOT/templates/bad name" "$ROOT/templates/wrong" "$ROOT/templates/"$'a\033[31m'
+    printf '[window w]\nagents = a\n[agent a]\nrank = king\n' >"$ROOT/templates/wrong/template.ini"
+    ln -s /nowhere "$ROOT/templates/gone"
+    mas template list
+    [ "$status" -eq 0 ]
+    grep -q '^default  *13  *shipped' <<<"$output"
+    [[ $output == *"wrong "*"-  "*"own "*"broken: $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or worker"* ]]
+    [[ $output == *"empty "*"broken: cannot read '$ROOT/templates/empty/template.ini': No such file or directory"* ]]
+    [[ $output == *"bad name "*'broken: a name is 1 to 32 letters'* ]]
+    [[ $output != *$'\033'* ]]
+    [[ $output == *'a\x1b[31m '* ]]
+    [ "$("$MAS" template list --json | jq -r '.templates[] | select(.name == "wrong") | .description, .agents, .problem')" = \
+        "null
+0
+$ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or worker" ]
+    mas template list -q
+    [ "$output" = $'default\npair\nsolo\nwrong' ]
+}
+
+@test "list of a root without templates is empty" {
+    rm -r "$ROOT/templates"
+    mas template list
+    [ "$status" -eq 0 ]
+    [ "$output" = 'TEMPLATE  AGENTS  FROM  DESCRIPTION' ]
+    mas template list --json
+    [ "$output" = '{"templates":[]}' ]
+}
+
+@test "show tells the windows, the agents with role, unit and preset, the rules and the size" {
+    sed -i 's/^layout = even-horizontal/layout = 2x1/; s/^preset =$/preset = claude/' "$ROOT/templates/pair/template.ini"
+    mas template show pair
+    [ "$status" -eq 0 ]
+    grep -qx 'template  *pair' <<<"$output"
+    grep -qx "path  *$ROOT/templates/pair" <<<"$output"
+    grep -qx 'agents  *2' <<<"$output"
+    grep -qx 'a manager writes to  *workers' <<<"$output"
+    grep -qx 'a worker writes to  *manager' <<<"$output"
+    grep -qx 'pair  *2x1  *lead  *lead  *pair  *manager  *claude' <<<"$output"
+    grep -qx '  *reviewer  *reviewer  *pair  *worker  *claude' <<<"$output"
+    files=$(find "$ROOT/templates/pair/unit" "$ROOT/templates/pair/workflows" ! -type d | wc -l)
+    grep -qE "^files +$files, [0-9.]+K\$" <<<"$output"
+}
+
+@test "show as JSON has all that template.ini says" {
+    mas template show default --json
+    [ "$(jq -r '[.windows[].name] | join(" ")' <<<"$output")" = 'meta design development business' ]
+    [ "$(jq -r '[.team[].id] | join(" ")' <<<"$output")" = '00 10 11 12 13 20 21 22 23 30 31 32 33' ]
+    [ "$(jq -r '.rules.worker | join(" ")' <<<"$output")" = 'manager unit' ]
+    [ "$(jq -r .path <<<"$output")" = "$ROOT/templates/default" ]
+    files=$(find "$ROOT/templates/default/unit" "$ROOT/templates/default/workflows" ! -type d | wc -l)
+    bytes=$(find "$ROOT/templates/default/unit" "$ROOT/templates/default/workflows" ! -type d -printf '%s\n' | awk '{ n += $1 } END { print n }')
+    [ "$(jq -r '"\(.files) \(.bytes)"' <<<"$output")" = "$files $bytes" ]
+}
+
+@test "show of a directory tells its path" {
+    cp -r "$ROOT/templates/pair" "$T/else where"
+    cd "$T"
+    for path in './else where' "$T/else where" 'else where/../else where/'; do
+        mas template show "$path" --json
+        [ "$(jq -r '"\(.name) \(.path)"' <<<"$output")" = "$T/else where $T/else where" ]
+    done
+    cd "$ROOT/templates/pair"
+    mas template show . --json
+    [ "$(jq -r .name <<<"$output")" = pair ]
+}
+
+@test "show of what is not there or broken fails and says what to do" {
+    mas template show nope
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot use template 'nope': there is none of that name"$'\n'"templates here: default, pair, solo" ]
+    mas template show ./nope
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot use template './nope': there is no such directory" ]
+    echo broken >"$ROOT/templates/solo/template.ini"
+    mas template show solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"template.ini:1: "*$'\n''all that is wrong: mas template check solo' ]]
+    mas template show
+    [ "$status" -eq 2 ]
+    mas template show a b
+    [ "$status" -eq 2 ]
+}
+
+@test "template without an action, or with one that is not there, is a usage error" {
+    mas template
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'template': it needs ACTION [OPERAND...]"$'\n'"usage: mas template "* ]]
+    mas template nope
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot run 'template': there is no action 'nope'"$'\n''see: mas help template' ]
+    mas template list --nope
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"usage: mas template list [OPTION...]"* ]]
+    mas template list extra
+    [ "$status" -eq 2 ]
+}
+
+@test "help of template lists its actions, and each has help of its own" {
+    mas help template
+    [ "$status" -eq 0 ]
+    actions=$(sed -n '/^actions:/,/^$/s/^  \([a-z]*\)  .*/\1/p' <<<"$output")
+    [ "$(xargs <<<"$actions")" = 'list show check copy edit' ]
+    for action in $actions; do
+        mas help template "$action"
+        [ "$status" -eq 0 ]
+        [[ ${lines[0]} == "usage: mas template $action [OPTION...]"* ]]
+        [ "$("$MAS" template "$action" --help)" = "$output" ]
+        [ "$("$MAS" template --help "$action")" = "$output" ]
+    done
+    mas help template nope
+    [ "$status" -eq 2 ]
+    mas help list nope
+    [ "$status" -eq 2 ]
+    [ "$stderr" = "mas: cannot help with 'list nope': there is no such action" ]
+}
