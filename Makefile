@@ -19,6 +19,9 @@ FLOORS := base core memory wire host cmd
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/src/main.o,$(OBJ))
+ARCHIVE_SRC := $(sort $(wildcard src/archive/*.c))
+ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
+ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
@@ -33,18 +36,21 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) 2>/dev/null && echo found),found)
-$(error $(PKG_CONFIG) does not find all of: $(PACKAGES). `sh scripts/quickstart.sh` installs them)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES)
+ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
+$(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
-PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
     -Wconversion -Wvla -Wwrite-strings -Wundef -Wno-unused-result
 # What every file is read with, by compilers and by lint alike.
 LANGUAGE := -std=c17 -D_GNU_SOURCE -Isrc -include src/base/banned.h \
-    -DMAS_VERSION='"$(VERSION)"' -DMAS_DATADIR='"$(DATADIR)"' $(PKG_CFLAGS)
+    -DMAS_VERSION='"$(VERSION)"' -DMAS_DATADIR='"$(DATADIR)"' \
+    -DMAS_LIBEXECDIR='"$(LIBEXECDIR)"' $(PKG_CFLAGS)
 
 ifneq ($(SAN),)
 # The program ends at the first report, whatever the options in the environment say.
@@ -69,7 +75,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .SECONDARY:
 .PHONY: all clean install uninstall test test-unit test-cli test-host test-fault lint bench fuzz format FORCE
 
-all: $(BUILD)/mas $(COMPLETION)
+all: $(BUILD)/mas $(BUILD)/mas-archive $(COMPLETION)
 
 # ---- the program
 
@@ -97,6 +103,11 @@ $(BUILD)/libmas.a: $(LIB_OBJ) $(BUILD)/.objects
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $(LIB_OBJ)
 
+# A helper program of mas, with the libraries that mas does not carry.
+$(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS)
+
 # mas looks for templates/ beside the directory it is in.
 ifneq ($(SAN),)
 $(BUILD)/mas: | $(BUILD)/../templates
@@ -118,11 +129,13 @@ $(COMPLETION): $(BUILD)/mas
 # Templates keep their links and their executable bits; who may read them does not depend on the
 # umask of the clone.
 install: all
-	$(Q)$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(DATADIR)/templates' \
+	$(Q)$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBEXECDIR)' \
+	    '$(DESTDIR)$(DATADIR)/templates' \
 	    '$(DESTDIR)$(DATADIR)/lib' \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)' '$(DESTDIR)$(ZSH_COMPLETION_DIR)' \
 	    '$(DESTDIR)$(FISH_COMPLETION_DIR)'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
+	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-archive '$(DESTDIR)$(LIBEXECDIR)/mas-archive'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
@@ -139,13 +152,17 @@ install: all
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
-	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
+	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(LIBEXECDIR)/mas-archive' \
+	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
 	$(Q)set -e; for source in templates/*; do rm -rf '$(DESTDIR)$(DATADIR)'/$$source; done
+	$(Q)if [ -d '$(DESTDIR)$(LIBEXECDIR)' ]; then \
+	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBEXECDIR)'; \
+	fi
 	$(Q)if [ -d '$(DESTDIR)$(DATADIR)' ]; then \
 	    for dir in templates lib; do \
 	        [ ! -d '$(DESTDIR)$(DATADIR)'/$$dir ] || \
@@ -164,22 +181,22 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(UNIT)
+test: $(BUILD)/mas $(BUILD)/mas-archive $(UNIT)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(BUILD)/mas
+test-unit: $(UNIT) $(BUILD)/mas $(BUILD)/mas-archive
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas
+test-cli: $(BUILD)/mas $(BUILD)/mas-archive
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(BUILD)/mas
+test-host: $(BUILD)/mas $(BUILD)/mas-archive
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-fault: $(BUILD)/mas
+test-fault: $(BUILD)/mas $(BUILD)/mas-archive
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(BUILD)/mas
+bench: $(BUILD)/mas $(BUILD)/mas-archive
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -191,10 +208,11 @@ fuzz:
 
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)
+$(BUILD)/test/fuzz/fuzz_archive: $(ARCHIVE_LIB)
 $(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< \
-	    $(BUILD)/libmas.a $(PKG_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer,address,undefined -o $@ \
+	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS)
 
 # ---- keeping it tidy
 
@@ -216,4 +234,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)

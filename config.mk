@@ -7,6 +7,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BINDIR ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share/mas
+LIBEXECDIR ?= $(PREFIX)/libexec/mas
 MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION_DIR ?= $(PREFIX)/share/zsh/site-functions
@@ -21,6 +22,8 @@ INSTALL ?= install
 
 # Libraries, as pkg-config knows them.
 PACKAGES := libcjson inih uuid
+# Those of mas-archive, which mas is not linked with.
+ARCHIVE_PACKAGES := libarchive libzstd libcrypto
 
 # DEV=1: warnings are errors.
 DEV ?=

@@ -19,16 +19,21 @@
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 
-/* In the child: gives the program these as 0, 1 and 2, nothing above, and signals as they are by
+/* In the child: gives the program these as 0, 1, 2, ..., nothing above, and signals as they are by
  * default. Returns only on failure, with errno. */
-static void exec_clean(const int fds[3], const char *file, char *const *argv, char *const *envp)
+static void exec_clean(const int *fds, int count, const char *file, char *const *argv,
+                       char *const *envp)
 {
+    int high[3 + PROC_FDS_MAX];
     sigset_t none;
 
-    for (int i = 0; i < 3; i++)
-        if (dup2(fds[i], i) == -1)
+    for (int i = 0; i < count; i++) /* first out of each other's way */
+        if ((high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, count)) == -1)
             return;
-    (void)syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
+    for (int i = 0; i < count; i++)
+        if (dup2(high[i], i) == -1)
+            return;
+    (void)syscall(SYS_close_range, (unsigned)count, ~0U, CLOSE_RANGE_CLOEXEC);
     for (int sig = 1; sig < NSIG; sig++)
         (void)signal(sig, SIG_DFL);
     (void)sigemptyset(&none);
@@ -37,9 +42,14 @@ static void exec_clean(const int fds[3], const char *file, char *const *argv, ch
 }
 
 /* In the child: nothing of this process but what the spec says reaches the program. */
-__attribute__((noreturn)) static void become(const struct proc_spec *spec, const int fds[3])
+__attribute__((noreturn)) static void become(const struct proc_spec *spec, const int standard[3])
 {
     struct rlimit limit;
+    int fds[3 + PROC_FDS_MAX];
+
+    memcpy(fds, standard, 3 * sizeof *fds);
+    for (size_t i = 0; i < spec->fd_count; i++)
+        fds[3 + i] = spec->fds[i];
 
     if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
         _exit(127);
@@ -47,7 +57,7 @@ __attribute__((noreturn)) static void become(const struct proc_spec *spec, const
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
-    exec_clean(fds, spec->file, spec->argv, spec->envp);
+    exec_clean(fds, 3 + (int)spec->fd_count, spec->file, spec->argv, spec->envp);
     _exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -66,7 +76,7 @@ pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *cons
     pid_t pid = fork();
     if (pid == 0) {
         if (setsid() != -1 && ioctl(tty, TIOCSCTTY, 0) != -1)
-            exec_clean((int[]){tty, tty, tty}, file, argv, envp);
+            exec_clean((int[]){tty, tty, tty}, 3, file, argv, envp);
         error = errno;
         (void)!write(report[1], &error, sizeof error);
         _exit(127);
@@ -186,11 +196,16 @@ static void release(struct proc *proc)
     fd_closep(&proc->pidfd);
 }
 
-static int end_early(struct proc *proc, struct err *err, int code, const char *why)
+void proc_abandon(struct proc *proc)
 {
     (void)kill(proc->pid, SIGKILL);
     (void)waitpid(proc->pid, NULL, 0);
     release(proc);
+}
+
+static int end_early(struct proc *proc, struct err *err, int code, const char *why)
+{
+    proc_abandon(proc);
     return err_set(err, code, "cannot run '%s': %s", proc->file, why);
 }
 

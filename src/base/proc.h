@@ -27,7 +27,11 @@ struct proc_spec {
     size_t output_max; /* more bytes than this on stdout are an error */
     int timeout_ms; /* from the start; then it is killed and MAS_TIMEOUT returned */
     bool raise_nofile; /* soft descriptor limit up to the hard one, for a server it may start */
+    const int *fds; /* handed over as 3, 4, ... */
+    size_t fd_count; /* at most PROC_FDS_MAX */
 };
+
+enum { PROC_FDS_MAX = 8 };
 
 struct proc {
     pid_t pid;
@@ -52,6 +56,8 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
 /* Waits for the end of the process, not for that of children it left behind. Releases *proc. */
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
+/* Kills it instead of waiting for its end. Releases *proc. */
+void proc_abandon(struct proc *proc);
 
 /* Runs a program with this process's own standard files, as a shell runs one in the foreground, and
  * waits for its end. *ret_status is its exit code, or 128 + signal. */

@@ -2,9 +2,7 @@
 #include "cmd/print.h"
 #include "core/survey.h"
 #include "core/tmux.h"
-#include "core/workspace.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 static const struct opt opts[] = {
@@ -20,37 +18,6 @@ static const struct opt opts[] = {
     {'a', "attach", NULL, "attach to it", OFFER_NONE},
     {.name = NULL},
 };
-
-static int print_session(const struct call *call, const struct session *session, bool started,
-                         struct err *err)
-{
-    _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    _cleanup_str_ struct str line = STR_INIT;
-
-    if (call->quiet) {
-        printf("%s\n", session->id);
-        return 0;
-    }
-    if (call->json) {
-        if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
-            return -1;
-        return print_view(call, &survey, session->id, err);
-    }
-    const char *word = session->name[0] != '\0' ? session->name : session->tmux_name;
-    str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
-    str_add_visible(&line, call->root.path, strlen(call->root.path));
-    str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
-    if (session->mode == MODE_LEGACY) {
-        _cleanup_free_ char *unit = workspace_part_path(&call->root, session, WORKSPACE_UNIT);
-        str_add(&line, "agents: ");
-        str_add_visible(&line, unit, strlen(unit));
-        str_addc(&line, '\n');
-    }
-    str_addf(&line, "%s: mas %s %s", started ? "attach" : "start", started ? "attach" : "start",
-             word);
-    print_line(&line);
-    return 0;
-}
 
 static int attach(const struct call *call, const struct session *session, struct err *err)
 {
@@ -96,8 +63,7 @@ static int run_new(struct call *call, struct err *err)
     if (rc == -1)
         return -1;
     warn_memory(&memory);
-    return wants_attach ? attach(call, &session, err)
-                        : print_session(call, &session, wish.start, err);
+    return wants_attach ? attach(call, &session, err) : print_made(call, &session, wish.start, err);
 }
 
 const struct cmd cmd_new = {

@@ -2,6 +2,9 @@
 
 #include "base/number.h"
 #include "base/time.h"
+#include "cmd.h"
+#include "core/survey.h"
+#include "core/workspace.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -122,6 +125,37 @@ void print_line(const struct str *s)
 {
     (void)fwrite(str_text(s), 1, s->len, stdout);
     (void)putchar('\n');
+}
+
+int print_made(const struct call *call, const struct session *session, bool started,
+               struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (call->quiet) {
+        printf("%s\n", session->id);
+        return 0;
+    }
+    if (call->json) {
+        if (survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
+            return -1;
+        return print_view(call, &survey, session->id, err);
+    }
+    const char *word = session->name[0] != '\0' ? session->name : session->tmux_name;
+    str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
+    str_add_visible(&line, call->root.path, strlen(call->root.path));
+    str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
+    if (session->mode == MODE_LEGACY) {
+        _cleanup_free_ char *unit = workspace_part_path(&call->root, session, WORKSPACE_UNIT);
+        str_add(&line, "agents: ");
+        str_add_visible(&line, unit, strlen(unit));
+        str_addc(&line, '\n');
+    }
+    str_addf(&line, "%s: mas %s %s", started ? "attach" : "start", started ? "attach" : "start",
+             word);
+    print_line(&line);
+    return 0;
 }
 
 static volatile sig_atomic_t caught;

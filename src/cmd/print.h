@@ -37,6 +37,10 @@ struct survey;
 /* Prints one session of a survey whole, as `mas show` does; JSON where the call wants it. */
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err);
 
+/* Says where a session is that was just made, and what to do with it: its id alone with -q. */
+int print_made(const struct call *call, const struct session *session, bool started,
+               struct err *err);
+
 /* Writes *s and a newline to stdout. */
 void print_line(const struct str *s);
 

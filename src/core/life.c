@@ -27,8 +27,8 @@ static bool interrupted(const struct life *life)
 }
 
 /* Names the session in tmux after so many digits of its id; the legacy one has a name already. */
-static int set_tmux_name(const struct life *life, struct session *session, size_t digits,
-                         struct err *err)
+int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
+                       struct err *err)
 {
     char *name = NULL;
     char *socket = NULL;
@@ -66,7 +66,7 @@ static int choose_tmux_name(const struct life *life, struct session *session, si
         return err_hint(err, "see which with: mas list --all, or set SESSION_NAME");
     }
     for (size_t i = from; i < NAME_LENGTHS; i++) {
-        if (set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
+        if (life_set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
             index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1)
             return -1;
         if (!facts->tmux_name_taken)
@@ -247,8 +247,8 @@ static int name_conflict(const char *name, struct err *err)
 }
 
 /* Under the metadata lock: the name is still free, the workspace gets its place. */
-static int settle(const struct life *life, struct session *session, struct stage *stage,
-                  struct err *err)
+int life_settle(const struct life *life, struct session *session, struct stage *stage,
+                struct err *err)
 {
     struct index_facts facts;
     _cleanup_free_ char *was = mem_dup(session->tmux_name);
@@ -266,8 +266,8 @@ static int settle(const struct life *life, struct session *session, struct stage
 
 /* Takes back what a failed `new` has done. The lock on run/env is still held: hosts that wait for
  * it find the file gone and give up. */
-static void undo_new(const struct life *life, const struct session *session, struct stage *stage,
-                     int *metadata_lock)
+void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
+                   int *metadata_lock)
 {
     struct err ignored = ERR_INIT;
 
@@ -299,7 +299,7 @@ static int finish_new(const struct life *life, struct session *session, const st
 
     if (start && launch_write_env(stage->dir, &wish, env, err) == -1)
         return -1;
-    if (root_lock(life->root, lock, err) == -1 || settle(life, session, stage, err) == -1)
+    if (root_lock(life->root, lock, err) == -1 || life_settle(life, session, stage, err) == -1)
         return -1;
     if (!start)
         return index_update(life->root, session->id, session, err);
@@ -313,7 +313,8 @@ static int finish_new(const struct life *life, struct session *session, const st
     return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
 }
 
-/* What is in the way of a new session, found before anything is copied; settle() asks again. */
+/* What is in the way of a new session, found before anything is copied; life_settle() asks again.
+ */
 static int check_free(const struct life *life, struct session *session, struct err *err)
 {
     struct index_facts facts;
@@ -363,7 +364,7 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
     else if (id_make(session.id, err) == -1)
         return -1;
     fill_session(life, wish, name, &session);
-    if (set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
+    if (life_set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
         check_free(life, &session, err) == -1)
         return -1;
     if (wish->start &&
@@ -377,7 +378,7 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
                         &stage, err) == -1)
         return -1;
     if (finish_new(life, &session, &tmpl.team, &stage, &lock, &env, err) == -1) {
-        undo_new(life, &session, &stage, &lock);
+        life_undo_new(life, &session, &stage, &lock);
         return -1;
     }
     fd_closep(&env); /* the team stands: its hosts may go on */

@@ -5,6 +5,7 @@
 #define MAS_CORE_LIFE_PARTS_H
 
 #include "core/life.h"
+#include "core/workspace.h"
 
 /* Opens and locks a session's directory; both descriptors are the caller's. `who` is the verb. */
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
@@ -19,6 +20,17 @@ int life_record(const struct life *life, int dir, const struct session *session,
 
 /* Puts back the metadata `before` (session_format()) and its row, as well as that can be done. */
 void life_take_back(const struct life *life, int dir, const char *id, const struct str *before);
+
+/* Names the session in tmux after so many digits of its id. */
+int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
+                       struct err *err);
+/* Gives a staged session its place, under the metadata lock that the caller holds: its name must be
+ * free (MAS_CONFLICT), and it gets a name in tmux that no other has. */
+int life_settle(const struct life *life, struct session *session, struct stage *stage,
+                struct err *err);
+/* Takes back what was made of it, and drops the metadata lock where that is held. */
+void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
+                   int *metadata_lock);
 
 /* Which processes of a session are to end, as their environment tells. */
 struct life_hunt {
@@ -40,6 +52,13 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
                      struct err *err);
 /* Removes what dead hosts have left in run/. */
 void life_clean_run(int dir);
+
+/* Fails (MAS_CONFLICT) where a session whose lock is held runs, and ends what is left of it. `what`
+ * is the verb. */
+int life_require_stopped(const struct life *life, int dir, const struct session *session,
+                         const char *what, struct err *err);
+/* Removes a session whose lock is held and that does not run: its row, then its workspace. */
+int life_remove_held(const struct life *life, const char *id, struct err *err);
 
 /* Ends what one agent has left. */
 int life_end_agent(const struct life *life, const char *id, const char *agent, struct err *err);

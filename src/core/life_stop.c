@@ -232,10 +232,27 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
     return 0;
 }
 
-static int is_running(const char *id, struct err *err)
+static int is_running(const char *id, const char *what, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot remove session '%s': it is running", id);
-    return err_hint(err, "stop it first, or remove it with: mas rm -f %s", id);
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is running", what, id);
+    return strcmp(what, "remove") == 0
+               ? err_hint(err, "stop it first, or remove it with: mas rm -f %s", id)
+               : err_hint(err, "stop it first with: mas stop %s", id);
+}
+
+int life_require_stopped(const struct life *life, int dir, const struct session *session,
+                         const char *what, struct err *err)
+{
+    struct tmux_session *live = NULL;
+
+    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
+        return -1;
+    tmux_sessions_free(live, live != NULL);
+    if (live != NULL)
+        return is_running(session->id, what, err);
+    if (life_await_hosts(life, dir, session->id, what, err) == -1)
+        return -1;
+    return life_sweep(life, session->id, err);
 }
 
 /* Stops a session that is to be removed, or refuses. */
@@ -243,7 +260,6 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct life_end end = {.was = false};
-    struct tmux_session *live = NULL;
 
     if (life_load(life, dir, id, "remove", &session, err) == -1) {
         if (err->code != MAS_DAMAGED)
@@ -254,14 +270,7 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     }
     if (force)
         return stop_held(life, dir, &session, &end, err);
-    if (survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
-        return -1;
-    tmux_sessions_free(live, live != NULL);
-    if (live != NULL)
-        return is_running(id, err);
-    if (life_await_hosts(life, dir, id, "remove", err) == -1)
-        return -1;
-    return life_sweep(life, id, err); /* none may outlive its workspace */
+    return life_require_stopped(life, dir, &session, "remove", err);
 }
 
 /* What can be left of a session without a workspace: a row, a tmux session. */
@@ -275,32 +284,19 @@ static int remove_rest(const struct life *life, const char *id, bool force, stru
         return -1;
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
-        return is_running(id, err);
+        return is_running(id, "remove", err);
     if ((force && stop_unknown(life, id, err) == -1) || root_lock(life->root, &lock, err) == -1)
         return -1;
     return index_update(life->root, id, NULL, err);
 }
 
-int life_remove(const struct life *life, const char *id, bool force, struct err *err)
+int life_remove_held(const struct life *life, const char *id, struct err *err)
 {
-    _cleanup_close_ int dir = workspace_open(life->root, id);
-    _cleanup_close_ int session_lock = -1;
     _cleanup_close_ int lock = -1;
     struct err trash = ERR_INIT;
 
-    if (dir == -1 && errno == ENOENT)
-        return remove_rest(life, id, force, err);
-    bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link, a file */
-    if (dir == -1 && !(is_other && force)) {
-        (void)err_errno(err, "cannot open session '%s'", id);
-        return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
-                        : -1;
-    }
     /* the row first: a workspace without one is listed as it was, a row without one is an error */
-    if ((is_other ? stop_unknown(life, id, err)
-                  : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
-        (!is_other && clear_way(life, id, dir, force, err) == -1) ||
-        root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
+    if (root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
     if (rc == -1)
@@ -313,4 +309,25 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
         return 0;
     *err = trash;
     return -1;
+}
+
+int life_remove(const struct life *life, const char *id, bool force, struct err *err)
+{
+    _cleanup_close_ int dir = workspace_open(life->root, id);
+    _cleanup_close_ int session_lock = -1;
+
+    if (dir == -1 && errno == ENOENT)
+        return remove_rest(life, id, force, err);
+    bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link, a file */
+    if (dir == -1 && !(is_other && force)) {
+        (void)err_errno(err, "cannot open session '%s'", id);
+        return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
+                        : -1;
+    }
+    /* no process may outlive its workspace */
+    if ((is_other ? stop_unknown(life, id, err)
+                  : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
+        (!is_other && clear_way(life, id, dir, force, err) == -1))
+        return -1;
+    return life_remove_held(life, id, err);
 }

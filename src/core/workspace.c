@@ -251,8 +251,8 @@ int workspace_put_away(const struct root *root, const char *path, char fresh[ENT
 
 /* Makes and locks the staging directory; under the metadata lock, so that a sweep never sees one
  * that is not locked yet. */
-static int open_stage(const struct root *root, const char *name, struct stage *stage,
-                      struct err *err)
+static int open_stage(const struct root *root, const char *name, const char *who,
+                      struct stage *stage, struct err *err)
 {
     char fresh[ENTRY_NAME];
     _cleanup_close_ int lock = -1;
@@ -261,15 +261,58 @@ static int open_stage(const struct root *root, const char *name, struct stage *s
     stage->dir = path_make_dir(root->sessions, name, 0700);
     if (stage->dir == -1 && errno == EEXIST) {
         if (!is_stale(root->sessions, name))
-            return err_set(err, MAS_CONFLICT,
-                           "cannot make session '%s': another 'mas new' makes it", stage->id);
+            return err_set(err, MAS_CONFLICT, "cannot make session '%s': another command makes it",
+                           stage->id);
         if (workspace_put_away(root, name, fresh, err) == -1)
             return -1;
         stage->dir = path_make_dir(root->sessions, name, 0700);
     }
     if (stage->dir == -1)
         return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
-    return workspace_lock(stage->dir, stage->id, LOCK_TRY, "new", &stage->lock, err);
+    return workspace_lock(stage->dir, stage->id, LOCK_TRY, who, &stage->lock, err);
+}
+
+int workspace_stage_empty(const struct root *root, const char *id, const char *who,
+                          struct stage *ret, struct err *err)
+{
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    char name[ENTRY_NAME];
+
+    memcpy(stage.id, id, ID_TEXT);
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", id);
+    if (open_stage(root, name, who, &stage, err) == -1) {
+        if (stage.dir != -1)
+            workspace_discard(root, &stage);
+        return -1;
+    }
+    *ret = stage;
+    stage = (struct stage)STAGE_INIT;
+    return 0;
+}
+
+int workspace_stage_rename(const struct root *root, struct stage *stage, const char *id,
+                           struct err *err)
+{
+    char from[ENTRY_NAME];
+    char to[ENTRY_NAME];
+    char fresh[ENTRY_NAME];
+
+    (void)snprintf(from, sizeof from, STAGING_PREFIX "%s", stage->id);
+    (void)snprintf(to, sizeof to, STAGING_PREFIX "%s", id);
+    _cleanup_close_ int lock = -1;
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    if (faccessat(root->sessions, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_stale(root->sessions, to) && workspace_put_away(root, to, fresh, err) == -1)
+        return -1;
+    if (renameat2(root->sessions, from, root->sessions, to, RENAME_NOREPLACE) == -1) {
+        if (errno == EEXIST)
+            return err_set(err, MAS_CONFLICT, "cannot make session '%s': another command makes it",
+                           id);
+        return err_errno(err, "cannot rename '%s'", from);
+    }
+    memcpy(stage->id, id, ID_TEXT);
+    return 0;
 }
 
 int workspace_stage(const struct root *root, const struct config *config,
@@ -293,7 +336,7 @@ int workspace_stage(const struct root *root, const struct config *config,
 
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
-    if (open_stage(root, name, &stage, err) == -1 || fill(&filling, stage.dir, err) == -1 ||
+    if (open_stage(root, name, "new", &stage, err) == -1 || fill(&filling, stage.dir, err) == -1 ||
         (session->mode == MODE_LEGACY &&
          legacy_stage(root, tmpl, tick, arg, &stage.parts, err) == -1)) {
         if (stage.dir != -1)

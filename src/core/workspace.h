@@ -92,6 +92,12 @@ struct stage {
 int workspace_stage(const struct root *root, const struct config *config,
                     const struct session *session, const struct template *tmpl, tree_tick *tick,
                     void *arg, struct stage *ret, struct err *err);
+/* The same without anything in it, for the caller to fill; `who` is the verb. */
+int workspace_stage_empty(const struct root *root, const char *id, const char *who,
+                          struct stage *ret, struct err *err);
+/* Makes it the stage of another session. MAS_CONFLICT where somebody makes that one. */
+int workspace_stage_rename(const struct root *root, struct stage *stage, const char *id,
+                           struct err *err);
 /* Renames it into place, its parts in the root first; the caller holds the metadata lock.
  * MAS_CONFLICT where the name is taken: nothing is ever overwritten. */
 int workspace_place(const struct root *root, struct stage *stage, struct err *err);

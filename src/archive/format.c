@@ -1,0 +1,45 @@
+#include "archive/format.h"
+
+#include "core/workspace.h"
+
+#include <string.h>
+
+#define NO_LIMIT UINT64_MAX
+
+const struct part parts[PARTS_COUNT] = {
+    {.name = WORKSPACE_SESSION, .required = true, .mode = 0600, .max = KV_FILE_MAX},
+    {.name = WORKSPACE_CONFIG, .required = true, .mode = 0600, .max = CONFIG_FILE_MAX},
+    {.name = "memory.db", .mode = 0600, .max = NO_LIMIT},
+    {.name = "memory.db-wal", .mode = 0600, .max = NO_LIMIT},
+    {.name = WORKSPACE_LOGS, .dir = true, .mode = 0700},
+    {.name = WORKSPACE_UNIT, .dir = true, .required = true, .deep = true, .agents = true},
+    {.name = WORKSPACE_WORKFLOWS, .dir = true, .deep = true, .agents = true},
+};
+
+const struct part *part_find(const char *name, size_t len)
+{
+    for (size_t i = 0; i < PARTS_COUNT; i++)
+        if (strlen(parts[i].name) == len && memcmp(parts[i].name, name, len) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+bool link_leads_out(const char *target, size_t level)
+{
+    bool down = false; /* a name was met */
+
+    if (target[0] == '/')
+        return true;
+    while (*target != '\0') {
+        size_t len = strcspn(target, "/");
+        if (len == 2 && memcmp(target, "..", 2) == 0) {
+            if (down || level == 0)
+                return true;
+            level--;
+        } else if (len > 1 || (len == 1 && target[0] != '.')) {
+            down = true;
+        }
+        target += len + (target[len] == '/');
+    }
+    return false;
+}

@@ -1,0 +1,123 @@
+/*
+ * mas-archive: writes and reads archives of sessions for mas, which does not carry the libraries
+ * for that. See archive/talk.h for how the two talk; it is of no use to anybody else.
+ */
+#include "archive/pack.h"
+#include "archive/talk.h"
+#include "archive/unpack.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+/* Ends with mas, also with one that has ended already. */
+static int follow_mas(void)
+{
+    struct pollfd fd = {.fd = TALK_SOCKET, .events = POLLRDHUP};
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return fcntl(TALK_SOCKET, F_GETFD) == -1 || poll(&fd, 1, 0) == -1 ||
+                   (fd.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0
+               ? -1
+               : 0;
+}
+
+/* A deep tree has a descriptor open for each level. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int run_pack(struct talk *talk, const struct json *order, struct err *err)
+{
+    _cleanup_manifest_ struct manifest manifest = {.id = ""};
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+    struct pack pack = {.dir = TALK_DIR,
+                        .parts = TALK_PARTS,
+                        .file = TALK_FILE,
+                        .level = (int)json_int(json_get(order, "level"), 3),
+                        .strict = json_bool(json_get(order, "strict"), false),
+                        .talk = talk,
+                        .manifest = &manifest};
+
+    if (manifest_read(json_get(order, "manifest"), &manifest, err) == -1 ||
+        pack_run(&pack, err) == -1)
+        return -1;
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "packed");
+    json_put_int(&out, "entries", (int64_t)manifest.entries);
+    json_put_int(&out, "size", (int64_t)manifest.bytes);
+    json_put_int(&out, "written", (int64_t)pack.written);
+    json_put_int(&out, "linksOut", (int64_t)manifest.links);
+    json_close(&out, '}');
+    return talk_send(talk, &head, err);
+}
+
+/* Tells mas the manifest, and waits for its word. */
+static int on_manifest(const struct manifest *manifest, void *arg, struct err *err)
+{
+    struct talk *talk = arg;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct frame answer;
+
+    manifest_format(manifest, &text);
+    str_addf(&head, "{\"do\":\"manifest\",\"manifest\":%s}", str_text(&text));
+    if (talk_send(talk, &head, err) == -1 || talk_receive(talk, "go", &answer, err) == -1)
+        return -1;
+    frame_free(&answer);
+    return 0;
+}
+
+static int run_unpack(struct talk *talk, const struct json *order, struct err *err)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct unpack unpack = {.file = TALK_FILE,
+                            .dir = TALK_DIR,
+                            .links = json_bool(json_get(order, "links"), false),
+                            .talk = talk,
+                            .on_manifest = on_manifest,
+                            .arg = talk};
+
+    if (unpack_run(&unpack, err) == -1)
+        return -1;
+    str_add(&head, "{\"do\":\"unpacked\"}");
+    return talk_send(talk, &head, err);
+}
+
+int main(void)
+{
+    struct talk talk = {.fd = TALK_SOCKET};
+    struct frame order = {.head = NULL};
+    struct err err = ERR_INIT;
+
+    if (follow_mas() == -1) {
+        (void)fputs("mas-archive: this is a part of mas; see: mas help archive\n", stderr);
+        return MAS_USAGE;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    raise_limit();
+    int rc = talk_receive(&talk, NULL, &order, &err);
+    if (rc == 0) {
+        const char *verb = json_get_text(order.head, "do");
+        rc = strcmp(verb, "pack") == 0     ? run_pack(&talk, order.head, &err)
+             : strcmp(verb, "unpack") == 0 ? run_unpack(&talk, order.head, &err)
+                                           : err_set(&err, MAS_FAILED, "no such order");
+    }
+    if (rc == -1)
+        talk_fail(&talk, &err);
+    frame_free(&order);
+    frames_free(&talk.in);
+    return rc == 0 ? MAS_OK : MAS_FAILED;
+}

@@ -1,0 +1,353 @@
+#include "archive/pack.h"
+
+#include "archive/hasher.h"
+#include "archive/listing.h"
+#include "archive/squeeze.h"
+#include "base/path.h"
+#include "base/tree.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUFFERS = 4, BUFFER_SIZE = 256 * 1024, TAR_BLOCK = 512 };
+
+/* What is read of files; a buffer is used again once it was hashed. */
+struct buffers {
+    char *bytes[BUFFERS];
+    uint64_t tickets[BUFFERS];
+    size_t next;
+};
+
+struct packer {
+    const struct pack *pack;
+    const struct listing_source *source;
+    const struct listing *listing;
+    struct squeeze *squeeze;
+    struct hasher *hasher;
+    struct archive *tar;
+    struct archive_entry *entry;
+    struct buffers buffers;
+    int dirs[TREE_DEPTH_MAX + 2]; /* by level; the one that is open lowest is dirs[open - 1] */
+    size_t open;
+    size_t lens[TREE_DEPTH_MAX + 2]; /* of the path, by level */
+    struct str path; /* of the item in hand, with the top directory */
+    uint64_t bytes;
+    struct err err; /* of the compression, which libarchive calls */
+};
+
+/* The path as messages have it. */
+static const char *inner(const struct packer *p)
+{
+    return str_text(&p->path) + ID_TEXT;
+}
+
+static int fail(const struct packer *p, struct err *err, const char *why)
+{
+    return err_set(err, MAS_FAILED, "'%s': %s", inner(p), why);
+}
+
+static int fail_errno(const struct packer *p, struct err *err)
+{
+    return err_errno(err, "'%s'", inner(p));
+}
+
+static int changed(const struct packer *p, struct err *err)
+{
+    (void)fail(p, err, "it changed while it was archived");
+    return err_hint(err, "try again when nobody changes the session's files");
+}
+
+static int tar_failed(const struct packer *p, struct err *err)
+{
+    if (p->err.code != MAS_OK) {
+        *err = p->err;
+        return -1;
+    }
+    const char *why = archive_error_string(p->tar);
+    return fail(p, err, why != NULL ? why : "libarchive does not take it");
+}
+
+static la_ssize_t on_write(struct archive *tar, void *arg, const void *bytes, size_t len)
+{
+    struct packer *p = arg;
+    (void)tar;
+    return squeeze_write(p->squeeze, bytes, len, &p->err) == -1 ? -1 : (la_ssize_t)len;
+}
+
+/* Nothing but what is asked for is put into a header: no owner, no other times. A name that is not
+ * ASCII is written as the bytes that it is, which libarchive calls a warning. */
+static int put_header(struct packer *p, mode_t mode, const struct timespec *mtime, struct err *err)
+{
+    archive_entry_set_pathname(p->entry, str_text(&p->path));
+    archive_entry_set_mode(p->entry, mode);
+    archive_entry_set_mtime(p->entry, mtime->tv_sec, mtime->tv_nsec);
+    int rc = archive_write_header(p->tar, p->entry);
+    return rc == ARCHIVE_OK || rc == ARCHIVE_WARN ? 0 : tar_failed(p, err);
+}
+
+static int put_data(struct packer *p, const void *bytes, size_t len, struct err *err)
+{
+    while (len > 0) {
+        la_ssize_t n = archive_write_data(p->tar, bytes, len);
+        if (n <= 0)
+            return tar_failed(p, err);
+        bytes = (const char *)bytes + n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+/* A file that is made of text in memory. */
+static int put_text(struct packer *p, const char *name, const struct str *text, struct err *err)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_nsec = 0;
+    p->path.len = ID_TEXT;
+    str_add(&p->path, name);
+    archive_entry_clear(p->entry);
+    archive_entry_set_size(p->entry, (la_int64_t)text->len);
+    return put_header(p, S_IFREG | 0600, &now, err) == -1 ||
+                   put_data(p, str_text(text), text->len, err) == -1
+               ? -1
+               : 0;
+}
+
+/* Content of a file, up to `end`; what is read is hashed beside. */
+static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
+{
+    while (len > 0) {
+        struct buffers *b = &p->buffers;
+        size_t i = b->next;
+        size_t want = len < BUFFER_SIZE ? (size_t)len : BUFFER_SIZE;
+        hasher_wait(p->hasher, b->tickets[i]);
+        ssize_t n = read(fd, b->bytes[i], want);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return fail_errno(p, err);
+        if (n == 0)
+            return changed(p, err);
+        b->tickets[i] = hasher_feed(p->hasher, b->bytes[i], (size_t)n);
+        b->next = (i + 1) % BUFFERS;
+        if (put_data(p, b->bytes[i], (size_t)n, err) == -1)
+            return -1;
+        len -= (uint64_t)n;
+        p->bytes += (uint64_t)n;
+        talk_progress(p->pack->talk, 0, p->bytes);
+    }
+    return 0;
+}
+
+/* libarchive wants the zeros of a hole too, and leaves them out. */
+static int put_hole(struct packer *p, uint64_t len, struct err *err)
+{
+    static const char zeros[1 << 16];
+
+    hasher_feed_zeros(p->hasher, len);
+    while (len > 0) {
+        size_t step = len < sizeof zeros ? (size_t)len : sizeof zeros;
+        if (put_data(p, zeros, step, err) == -1)
+            return -1;
+        len -= step;
+        talk_progress(p->pack->talk, 0, p->bytes);
+    }
+    return 0;
+}
+
+static int put_sparse(struct packer *p, int fd, const struct item *item, struct err *err)
+{
+    struct extent *extents = NULL;
+    size_t count = 0;
+    uint64_t at = 0;
+
+    if (extents_find(fd, item->size, &extents, &count) == -1)
+        return fail_errno(p, err);
+    for (size_t i = 0; i < count; i++)
+        archive_entry_sparse_add_entry(p->entry, (la_int64_t)extents[i].at,
+                                       (la_int64_t)extents[i].len);
+    if (count == 0)
+        archive_entry_sparse_add_entry(p->entry, (la_int64_t)item->size, 0);
+    int rc = put_header(p, item->mode, &item->mtime, err);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        rc = put_hole(p, extents[i].at - at, err);
+        at = extents[i].at + extents[i].len;
+        if (rc == 0 && lseek(fd, (off_t)extents[i].at, SEEK_SET) == -1)
+            rc = fail_errno(p, err);
+        if (rc == 0)
+            rc = put_content(p, fd, extents[i].len, err);
+    }
+    if (rc == 0)
+        rc = put_hole(p, item->size - at, err);
+    free(extents);
+    return rc;
+}
+
+static int put_file(struct packer *p, int fd, const struct item *item, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == -1)
+        return fail_errno(p, err);
+    if (st.st_ino != item->ino || st.st_dev != item->dev || (uint64_t)st.st_size != item->size)
+        return changed(p, err);
+    archive_entry_set_size(p->entry, (la_int64_t)item->size);
+    int rc = item->sparse ? put_sparse(p, fd, item, err)
+             : put_header(p, item->mode, &item->mtime, err) == -1
+                 ? -1
+                 : put_content(p, fd, item->size, err);
+    if (rc == 0)
+        hasher_end_file(p->hasher, inner(p));
+    return rc;
+}
+
+static int put_link(struct packer *p, int dir, const char *name, const struct item *item,
+                    struct err *err)
+{
+    char target[FORMAT_LINK_MAX + 2];
+    ssize_t len = readlinkat(dir, name, target, sizeof target - 1);
+
+    if (len == -1)
+        return fail_errno(p, err);
+    if (len > FORMAT_LINK_MAX)
+        return changed(p, err);
+    target[len] = '\0';
+    archive_entry_set_symlink(p->entry, target);
+    return put_header(p, item->mode, &item->mtime, err);
+}
+
+static int open_item(const struct packer *p, size_t i, int flags)
+{
+    const struct item *item = &p->listing->items[i];
+    const char *name = listing_name(p->listing, i);
+
+    return item->level == 0 ? listing_open_part(p->source, name, flags)
+                            : openat(p->dirs[item->level - 1], name,
+                                     flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void close_dirs(struct packer *p, size_t level)
+{
+    while (p->open > level)
+        (void)close(p->dirs[--p->open]);
+}
+
+static int put_item(struct packer *p, size_t i, struct err *err)
+{
+    const struct item *item = &p->listing->items[i];
+    size_t level = item->level;
+
+    close_dirs(p, level);
+    p->path.len = level == 0 ? ID_TEXT - 1 : p->lens[level - 1];
+    str_addf(&p->path, "/%s", listing_name(p->listing, i));
+    p->lens[level] = p->path.len;
+    archive_entry_clear(p->entry);
+    if (S_ISLNK(item->mode))
+        return put_link(p, p->dirs[level - 1], listing_name(p->listing, i), item, err);
+    if (item->twin != 0) {
+        _cleanup_free_ char *first = listing_path(p->listing, item->twin - 1);
+        _cleanup_free_ char *target = mem_printf("%s/%s", p->pack->manifest->id, first);
+        archive_entry_set_hardlink(p->entry, target);
+        return put_header(p, item->mode, &item->mtime, err);
+    }
+    if (S_ISDIR(item->mode)) {
+        int fd = open_item(p, i, O_RDONLY | O_DIRECTORY);
+        if (fd == -1)
+            return fail_errno(p, err);
+        p->dirs[p->open++] = fd;
+        return put_header(p, item->mode, &item->mtime, err);
+    }
+    _cleanup_close_ int fd = open_item(p, i, O_RDONLY);
+    return fd == -1 ? fail_errno(p, err) : put_file(p, fd, item, err);
+}
+
+static int put_all(struct packer *p, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_nsec = 0;
+    str_addf(&p->path, "%s/", p->pack->manifest->id);
+    if (put_header(p, S_IFDIR | 0700, &now, err) == -1)
+        return -1;
+    manifest_format(p->pack->manifest, &text);
+    str_addc(&text, '\n');
+    if (put_text(p, FORMAT_MANIFEST, &text, err) == -1)
+        return -1;
+    (void)hasher_feed(p->hasher, text.data, text.len);
+    hasher_end_file(p->hasher, FORMAT_MANIFEST);
+    (void)hasher_list(p->hasher); /* the text is read by now */
+    for (size_t i = 0; i < p->listing->count; i++) {
+        if (put_item(p, i, err) == -1)
+            return -1;
+        talk_progress(p->pack->talk, i + 1, p->bytes);
+    }
+    if (put_text(p, FORMAT_SUMS, hasher_list(p->hasher), err) == -1)
+        return -1;
+    return archive_write_close(p->tar) == ARCHIVE_OK ? 0 : tar_failed(p, err);
+}
+
+static int set_up(struct packer *p, struct err *err)
+{
+    for (size_t i = 0; i < BUFFERS; i++)
+        p->buffers.bytes[i] = mem_grow(NULL, BUFFER_SIZE, 1);
+    if (hasher_new(&p->hasher, err) == -1 ||
+        squeeze_new(p->pack->file, p->pack->level, &p->squeeze, err) == -1)
+        return -1;
+    p->tar = archive_write_new();
+    p->entry = archive_entry_new();
+    if (p->tar == NULL || p->entry == NULL || archive_write_set_format_pax(p->tar) != ARCHIVE_OK ||
+        archive_write_set_bytes_per_block(p->tar, 0) != ARCHIVE_OK ||
+        archive_write_open(p->tar, p, NULL, on_write, NULL) != ARCHIVE_OK)
+        return err_set(err, MAS_FAILED, "libarchive cannot write tar");
+    return 0;
+}
+
+static void clear(struct packer *p)
+{
+    close_dirs(p, 0);
+    hasher_freep(&p->hasher); /* before what it reads goes */
+    for (size_t i = 0; i < BUFFERS; i++)
+        free(p->buffers.bytes[i]);
+    archive_entry_free(p->entry);
+    if (p->tar != NULL) {
+        (void)archive_write_fail(p->tar); /* writes no more */
+        (void)archive_write_free(p->tar);
+    }
+    squeeze_freep(&p->squeeze);
+    str_free(&p->path);
+}
+
+int pack_run(struct pack *pack, struct err *err)
+{
+    _cleanup_listing_ struct listing before = {.items = NULL};
+    _cleanup_listing_ struct listing after = {.items = NULL};
+    struct listing_source source = {
+        .dir = pack->dir, .parts = pack->parts, .strict = pack->strict, .talk = pack->talk};
+    struct packer p = {.pack = pack, .source = &source, .listing = &before, .err = ERR_INIT};
+
+    if (listing_make(&source, &before, err) == -1)
+        return -1;
+    pack->manifest->entries = before.count;
+    pack->manifest->bytes = before.bytes;
+    pack->manifest->links = before.links;
+    int rc = set_up(&p, err) == -1 || put_all(&p, err) == -1 || squeeze_end(p.squeeze, err) == -1
+                 ? -1
+                 : 0;
+    if (rc == 0)
+        pack->written = squeeze_written(p.squeeze);
+    clear(&p);
+    if (rc == -1)
+        return -1;
+    source.talk = NULL; /* what is to be said was said */
+    return listing_make(&source, &after, err) == -1 || listing_compare(&before, &after, err) == -1
+               ? -1
+               : 0;
+}

@@ -1,0 +1,110 @@
+#include "archive/talk.h"
+
+#include "base/time.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { PROGRESS_MS = 100, CHUNK = 4096 };
+
+int talk_receive(struct talk *talk, const char *verb, struct frame *ret, struct err *err)
+{
+    char buf[CHUNK];
+    int rc;
+
+    while ((rc = frames_take(&talk->in, ret, err)) == 0) {
+        ssize_t n = recv(talk->fd, buf, sizeof buf, 0);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return err_errno(err, "cannot hear mas");
+        if (n == 0)
+            return err_set(err, MAS_FAILED, "mas has gone");
+        frames_feed(&talk->in, buf, (size_t)n);
+    }
+    if (rc == -1)
+        return -1;
+    const char *is = json_get_text(ret->head, "do");
+    if (is != NULL && (verb == NULL || strcmp(is, verb) == 0))
+        return 0;
+    frame_free(ret);
+    return err_set(err, MAS_FAILED, "mas says what mas-archive does not understand");
+}
+
+int talk_send(struct talk *talk, const struct str *head, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    size_t done = 0;
+
+    frame_add(&text, head, NULL, 0);
+    while (talk->fd != -1 && done < text.len) {
+        ssize_t n = send(talk->fd, text.data + done, text.len - done, MSG_NOSIGNAL);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1)
+            return err_errno(err, "cannot tell mas");
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+void talk_progress(struct talk *talk, uint64_t files, uint64_t bytes)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+    struct err ignored = ERR_INIT;
+    int64_t now = time_monotonic_ms();
+
+    if (now - talk->told < PROGRESS_MS)
+        return;
+    talk->told = now;
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "progress");
+    json_put_int(&out, "files", (int64_t)files);
+    json_put_int(&out, "size", (int64_t)bytes);
+    json_close(&out, '}');
+    (void)talk_send(talk, &head, &ignored);
+}
+
+/* Text of any bytes, safe to print and short enough for a frame. */
+static void put_text(struct json_out *out, const char *key, const char *text)
+{
+    _cleanup_str_ struct str safe = STR_INIT;
+    str_add_visible(&safe, text, strlen(text));
+    json_put(out, key, str_text(&safe));
+}
+
+void talk_warn(struct talk *talk, const char *fmt, ...)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+    struct err ignored = ERR_INIT;
+    char text[ERR_TEXT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "warning");
+    put_text(&out, "text", text);
+    json_close(&out, '}');
+    (void)talk_send(talk, &head, &ignored);
+}
+
+void talk_fail(struct talk *talk, const struct err *why)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+    struct err ignored = ERR_INIT;
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "failed");
+    json_put_int(&out, "code", why->code);
+    put_text(&out, "text", why->text);
+    put_text(&out, "hint", why->hint);
+    json_close(&out, '}');
+    (void)talk_send(talk, &head, &ignored);
+}

@@ -1,0 +1,93 @@
+#include "core/archive.h"
+
+#include "base/number.h"
+#include "cmd/print.h"
+#include "cmd/several.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct opt opts[] = {
+    {'o', "output", "FILE", "where to; - is standard output", OFFER_FILE},
+    {0, "rm", NULL, "remove the session once its archive is on disk", OFFER_NONE},
+    {.name = NULL},
+};
+
+static bool is_standard(const char *file)
+{
+    return file != NULL && strcmp(file, ARCHIVE_STANDARD) == 0;
+}
+
+static void print_report(const struct call *call, const char *id,
+                         const struct archive_report *report)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+    struct json_out out = {.to = &line};
+    char size[NUMBER_SIZE_TEXT];
+
+    if (call->json) {
+        json_open(&out, NULL, '{');
+        json_put(&out, "sessionId", id);
+        json_put(&out, "file", report->file);
+        json_put_int(&out, "entries", (int64_t)report->entries);
+        json_put_int(&out, "bytes", (int64_t)report->bytes);
+        json_put_int(&out, "archiveBytes", (int64_t)report->written);
+        json_put_int(&out, "linksOut", (int64_t)report->links);
+        json_put_bool(&out, "removed", call_opt(call, "rm") != NULL);
+        json_close(&out, '}');
+    } else {
+        str_add_visible(&line, report->file, strlen(report->file));
+        number_format_size(report->written, size);
+        if (!call->quiet)
+            str_addf(&line, "  %s, %s%s", id, size,
+                     call_opt(call, "rm") != NULL ? ", session removed" : "");
+    }
+    print_line(&line);
+}
+
+static int archive_one(struct call *call, const struct life *life, const char *id, struct err *err)
+{
+    struct archive_report report = {.file = NULL};
+    struct life shown = *life;
+    const char *file = call_opt(call, "output");
+
+    progress_begin(&shown, call->quiet);
+    int rc = archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);
+    progress_end();
+    if (rc == -1)
+        return -1;
+    for (char **warning = report.warnings; warning != NULL && *warning != NULL; warning++)
+        err_warn("session '%s': %s", id, *warning);
+    if (!is_standard(file))
+        print_report(call, id, &report);
+    archive_report_free(&report);
+    return 0;
+}
+
+static int run_archive(struct call *call, struct err *err)
+{
+    const char *file = call_opt(call, "output");
+
+    if (file != NULL && call->operand_count + (call->session != NULL) > 1)
+        return err_set(err, MAS_USAGE, "cannot use --output with more than one SESSION");
+    if (is_standard(file) && (call_opt(call, "rm") != NULL || call->json))
+        return err_set(err, MAS_USAGE, "cannot use '-o -' with --rm or --json");
+    if (is_standard(file) && isatty(STDOUT_FILENO) != 0) {
+        (void)err_set(err, MAS_FAILED, "cannot write an archive to a terminal");
+        return err_hint(err, "name a file with -o, or redirect standard output");
+    }
+    return several_run(call, archive_one, NULL, err);
+}
+
+const struct cmd cmd_archive = {
+    .name = "archive",
+    .operands = " SESSION...",
+    .summary = "write stopped sessions into archives, one file each",
+    .details = "Without -o the file goes below [archive] dir of mas.ini. Prints its path.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
+    .run = run_archive,
+};
