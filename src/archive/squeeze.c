@@ -12,9 +12,11 @@
 
 enum {
     THREADS = 2,
+    JOB_SIZE = 2 << 20, /* what a thread takes at once, where that costs next to nothing in size: */
+    JOB_LEVEL = 9,
     OUT_SIZE = 1 << 20,
     IN_SIZE = 512 * 1024,
-    PIECE_SIZE = 512 * 1024,
+    PIECE_SIZE = 128 * 1024,
     PIECES = 8,
 };
 
@@ -40,6 +42,8 @@ int squeeze_new(int fd, int level, struct squeeze **ret, struct err *err)
         return err_set(err, MAS_FAILED, "cannot compress: libzstd does not take level %d", level);
     /* a libzstd without threads compresses in this one */
     (void)ZSTD_CCtx_setParameter(s->context, ZSTD_c_nbWorkers, THREADS);
+    if (level <= JOB_LEVEL)
+        (void)ZSTD_CCtx_setParameter(s->context, ZSTD_c_jobSize, JOB_SIZE);
     return 0;
 }
 

@@ -35,6 +35,7 @@ struct unpacker {
     size_t open;
     struct str path; /* of the lowest of them */
     uint64_t entries, bytes, apparent, links; /* so far */
+    bool seen[PARTS_COUNT];
     struct err err; /* of the decompression, which libarchive calls */
 
     const char *piece; /* what libarchive reads */
@@ -380,6 +381,7 @@ static int make_entry(struct unpacker *u, const char *rel, struct archive_entry 
         return refuse(rel, err, "it has a setuid or setgid bit");
     if (++u->entries > u->manifest.entries)
         return refuse(rel, err, "with it there is more than the manifest says");
+    u->seen[part - parts] = true;
     if (level == 0 && part->mode != 0)
         mode = part->mode;
     if (enter(u, rel, level, &at, err) == -1)
@@ -430,10 +432,10 @@ static int read_manifest(struct unpacker *u, struct err *err)
         return -1;
     if (json_parse(str_text(&text), text.len, FORMAT_MANIFEST_MAX, &json, err) == -1 ||
         manifest_read(json, &u->manifest, err) == -1)
-        return err_wrap(err, "its manifest is damaged");
+        return err_wrap(err, "its manifest");
     if (strncmp(top, u->manifest.id, ID_TEXT - 1) != 0 || top[ID_TEXT - 1] != '/')
         return err_set(err, MAS_DAMAGED,
-                       "its manifest is damaged: it is that of another session than the entries");
+                       "its manifest: it is that of another session than the entries");
     u->ticket = hasher_feed(u->hasher, str_text(&text), text.len);
     hasher_end_file(u->hasher, FORMAT_MANIFEST);
     (void)hasher_list(u->hasher); /* the text is read by now */
@@ -490,6 +492,9 @@ static int check_end(struct unpacker *u, struct err *err)
 
 static int check_whole(const struct unpacker *u, struct err *err)
 {
+    for (size_t i = 0; i < PARTS_COUNT; i++)
+        if (parts[i].required && !u->seen[i])
+            return err_set(err, MAS_DAMAGED, "its '%s' is missing", parts[i].name);
     if (u->entries != u->manifest.entries || u->bytes != u->manifest.bytes ||
         u->links != u->manifest.links)
         return err_set(err, MAS_DAMAGED, "it does not hold what its manifest says");

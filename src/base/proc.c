@@ -255,7 +255,7 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
         (void)sigaction(keys[i], &ignore, &was[i]);
     pid_t pid = fork();
     if (pid == 0) {
-        exec_clean((int[]){0, 1, 2}, file, argv, NULL);
+        exec_clean((int[]){0, 1, 2}, 3, file, argv, NULL);
         _exit(errno == ENOENT ? 127 : 126);
     }
     int saved = errno;
