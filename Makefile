@@ -133,7 +133,8 @@ install: all
 	    '$(DESTDIR)$(DATADIR)/templates' \
 	    '$(DESTDIR)$(DATADIR)/lib' \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)' '$(DESTDIR)$(ZSH_COMPLETION_DIR)' \
-	    '$(DESTDIR)$(FISH_COMPLETION_DIR)'
+	    '$(DESTDIR)$(FISH_COMPLETION_DIR)' '$(DESTDIR)$(DATADIR)/examples' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-archive '$(DESTDIR)$(LIBEXECDIR)/mas-archive'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
@@ -149,13 +150,23 @@ install: all
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.bash '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas'
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/_mas '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas'
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.fish '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish'
+	$(Q)sed 's|^PATH=/usr/local/bin:|PATH=$(BINDIR):|' scripts/mas-cleanup.cron \
+	    > '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
+	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-cleanup.service \
+	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
+	$(Q)$(INSTALL) -m 644 scripts/mas-cleanup.timer '$(DESTDIR)$(SYSTEMD_USER_DIR)/'
+	$(Q)chmod 644 '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
 	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(LIBEXECDIR)/mas-archive' \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
-	    '$(DESTDIR)$(DATADIR)/lib/session.sh'
+	    '$(DESTDIR)$(DATADIR)/lib/session.sh' \
+	    '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer'
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
@@ -164,7 +175,7 @@ uninstall:
 	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBEXECDIR)'; \
 	fi
 	$(Q)if [ -d '$(DESTDIR)$(DATADIR)' ]; then \
-	    for dir in templates lib; do \
+	    for dir in templates lib examples; do \
 	        [ ! -d '$(DESTDIR)$(DATADIR)'/$$dir ] || \
 	            rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DATADIR)'/$$dir; \
 	    done; \

@@ -12,6 +12,7 @@ MANDIR ?= $(PREFIX)/share/man
 BASH_COMPLETION_DIR ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETION_DIR ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETION_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
+SYSTEMD_USER_DIR ?= $(PREFIX)/lib/systemd/user
 
 # The compiler (CC is make's own, cc) and what the user adds to ours.
 CFLAGS ?= -O2 -g
