@@ -131,7 +131,8 @@ static void print_fields(const struct call *call, const struct sight *sight)
     _cleanup_str_ struct str status = STR_INIT;
     _cleanup_free_ char *dir = workspace_path(&call->root, view->row.id, NULL);
 
-    str_addf(&status, "%s%s", status_name(view->status), view->crashed ? " (crashed)" : "");
+    str_addf(&status, "%s%s%s", status_name(view->status), view->crashed ? " (crashed)" : "",
+             view->migrating ? " (migrating)" : "");
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     time_format(view_activity(view), activity);

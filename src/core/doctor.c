@@ -118,6 +118,24 @@ static bool is_known(const char *name)
            str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index");
 }
 
+/* What a migration left on its way, in the root. */
+static int check_root_dir(struct doctor *doctor, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct stat st;
+
+    if (path_list(doctor->root->fd, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        const char *id = *name + strlen(MIGRATE_PREFIX);
+        if (str_starts(*name, MIGRATE_PREFIX) && id_is_valid(id) &&
+            fstatat(doctor->root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            add(doctor, FINDING_HAND, *name,
+                "holds files of a session that was being migrated and is gone");
+    }
+    return 0;
+}
+
 static int check_sessions_dir(struct doctor *doctor, struct err *err)
 {
     _cleanup_close_ int lock = -1;
@@ -323,6 +341,9 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
                              : 0;
         add_mended(doctor, session->id, "its tmux session names the old root", rc, &why);
     }
+    if (session->migrating != MIGRATING_NO)
+        add(doctor, FINDING_NOTE, session->id,
+            "a migration of it was interrupted; go on with: mas migrate %s", session->id);
     if (view->crashed)
         add(doctor, FINDING_NOTE, session->id, "crashed; bring it back with: mas start %s",
             session->id);
@@ -372,12 +393,14 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, enum mod
         struct err why = ERR_INIT;
         struct stat st;
         char what[64];
+        if (parts[i].own && mode == MODE_LEGACY)
+            continue;
         if (fstatat(dir, parts[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             if (!parts[i].rebuilt || ((st.st_mode ^ parts[i].mode) & S_IFMT) == 0)
                 check_mode(doctor, id, dir, parts[i].name, parts[i].mode);
             continue;
         }
-        if (!parts[i].needed || (parts[i].own && mode == MODE_LEGACY))
+        if (!parts[i].needed)
             continue;
         (void)snprintf(what, sizeof what, "its %s is missing", parts[i].name);
         int rc = 0;
@@ -416,7 +439,7 @@ static void check_session(struct doctor *doctor, const struct view *view)
         return;
     }
     check_modes(doctor, dir, id, view->row.mode);
-    if (view->row.mode == MODE_LEGACY)
+    if (view->row.mode == MODE_LEGACY && !view->migrating)
         check_shared(doctor, id);
     if (session_load(doctor->root, dir, id, &session, &why) == -1) {
         if (why.code != MAS_DAMAGED) {
@@ -568,7 +591,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, s
     (void)workspace_sweep(root, !fix, add_stale, &doctor);
     if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
         return -1;
-    if (check_sessions_dir(&doctor, err) == -1)
+    if (check_root_dir(&doctor, err) == -1 || check_sessions_dir(&doctor, err) == -1)
         return -1;
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];

@@ -88,8 +88,7 @@ int legacy_check_tmux(const struct session *session, const char *what, struct er
     return legacy_name_taken(session, what, err);
 }
 
-/* 1 if the root has this directory, 0 if it is missing. */
-static int has_dir(const struct root *root, const char *part, struct err *err)
+int legacy_has(const struct root *root, const char *part, struct err *err)
 {
     struct stat st;
     _cleanup_close_ int fd = path_open_beneath(root->fd, part, O_PATH | O_DIRECTORY);
@@ -165,15 +164,15 @@ static int copy_part(const struct root *root, const struct template *tmpl, const
 int legacy_stage(const struct root *root, const struct template *tmpl, tree_tick *tick, void *arg,
                  struct legacy_parts *ret, struct err *err)
 {
-    int unit = has_dir(root, WORKSPACE_UNIT, err);
-    int workflows = unit != -1 ? has_dir(root, WORKSPACE_WORKFLOWS, err) : -1;
+    int unit = legacy_has(root, WORKSPACE_UNIT, err);
+    int workflows = unit != -1 ? legacy_has(root, WORKSPACE_WORKFLOWS, err) : -1;
 
     if (workflows == -1 ||
         (unit == 0 && copy_part(root, tmpl, WORKSPACE_UNIT, tick, arg, ret, err) == -1))
         return -1;
     for (size_t i = 0; i < tmpl->team.agent_count; i++) {
         _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
-        int there = unit == 1 ? has_dir(root, part, err) : 1;
+        int there = unit == 1 ? legacy_has(root, part, err) : 1;
         if (there == -1 || (there == 0 && copy_part(root, tmpl, part, tick, arg, ret, err) == -1))
             return -1;
         if (unit == 0 && fchmodat(ret->dir, part, 0755, 0) == -1)
@@ -185,6 +184,18 @@ int legacy_stage(const struct root *root, const struct template *tmpl, tree_tick
         return err_errno(err, "cannot make '%s' and '%s' durable", WORKSPACE_UNIT,
                          WORKSPACE_WORKFLOWS);
     return 0;
+}
+
+int legacy_check_unit(const struct root *root, const struct session *session,
+                      const struct legacy_parts *parts, struct err *err)
+{
+    bool made = parts->paths != NULL && strcmp(parts->paths[0], WORKSPACE_UNIT) == 0;
+    int there = made ? session->migrating == MIGRATING_NO : legacy_has(root, WORKSPACE_UNIT, err);
+
+    if (there != 0)
+        return there == 1 ? 0 : -1;
+    return err_set(err, MAS_CONFLICT, "cannot make session '%s': '%s/%s' was moved just now",
+                   session->id, root->path, WORKSPACE_UNIT);
 }
 
 /* Where a part goes: the directory and its name in it. -1 with errno. */

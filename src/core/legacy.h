@@ -35,6 +35,9 @@ int legacy_name_taken(const struct session *session, const char *what, struct er
 /* Fails so where that is the case now. */
 int legacy_check_tmux(const struct session *session, const char *what, struct err *err);
 
+/* 1 if the root has the directory `part`, 0 if it is missing; else what stands there is wrong. */
+int legacy_has(const struct root *root, const char *part, struct err *err);
+
 /* What is made of unit/ and workflows/. */
 struct legacy_parts {
     int root; /* not owned */
@@ -54,6 +57,10 @@ struct legacy_parts {
  * place of one, a link too. On failure *ret holds what was made, for legacy_release(). */
 int legacy_stage(const struct root *root, const struct template *tmpl, tree_tick *tick, void *arg,
                  struct legacy_parts *ret, struct err *err);
+/* Fails where the unit/ that it relied on has gone meanwhile: another command migrated it. The
+ * caller holds the metadata lock. */
+int legacy_check_unit(const struct root *root, const struct session *session,
+                      const struct legacy_parts *parts, struct err *err);
 /* Puts it in place, durably; never over anything. */
 int legacy_place(struct legacy_parts *parts, struct err *err);
 /* Takes what was put in place away again. */

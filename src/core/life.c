@@ -48,9 +48,8 @@ int life_set_tmux_name(const struct life *life, struct session *session, size_t 
     return 0;
 }
 
-/* Gives the session the first tmux name, from the `from`th length on, that no row has. */
-static int choose_tmux_name(const struct life *life, struct session *session, size_t from,
-                            size_t staged, struct index_facts *facts, struct err *err)
+int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
+                     struct index_facts *facts, struct err *err)
 {
     const char *name = session->name[0] != '\0' ? session->name : NULL;
 
@@ -141,7 +140,7 @@ static int rename_in_tmux(const struct life *life, struct rise *rise, size_t fro
     if (rise->session->mode == MODE_LEGACY)
         return legacy_name_taken(rise->session, "start", err);
     if (root_lock(life->root, &lock, err) == -1 ||
-        choose_tmux_name(life, rise->session, from, 0, &facts, err) == -1)
+        life_choose_name(life, rise->session, from, 0, &facts, err) == -1)
         return -1;
     fd_closep(&lock);
     lock = -1;
@@ -209,6 +208,10 @@ static void fill_session(const struct life *life, const struct life_wish *wish,
                          const char *template, struct session *session)
 {
     (void)mode_parse(config_text(life->config, SETTING_MODE), &session->mode);
+    if (wish->migrating) {
+        session->mode = MODE_LEGACY;
+        session->migrating = MIGRATING_STOPPED;
+    }
     session->name = mem_dup(wish->name != NULL ? wish->name : "");
     session->template = mem_dup(template);
     session->error = mem_dup("");
@@ -240,7 +243,7 @@ static int check_start(const struct life *life, const struct team *team, bool pr
     return 0;
 }
 
-static int name_conflict(const char *name, struct err *err)
+int life_name_conflict(const char *name, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another has that name", name);
     return err_hint(err, "see it with: mas show %s", name);
@@ -253,10 +256,13 @@ int life_settle(const struct life *life, struct session *session, struct stage *
     struct index_facts facts;
     _cleanup_free_ char *was = mem_dup(session->tmux_name);
 
-    if (choose_tmux_name(life, session, 0, 1, &facts, err) == -1)
+    if (life_choose_name(life, session, 0, 1, &facts, err) == -1)
         return -1;
     if (facts.name_taken)
-        return name_conflict(session->name, err);
+        return life_name_conflict(session->name, err);
+    if (session->mode == MODE_LEGACY &&
+        legacy_check_unit(life->root, session, &stage->parts, err) == -1)
+        return -1;
     stage->others = facts.others;
     if (strcmp(was, session->tmux_name) != 0 &&
         session_save(life->root, stage->dir, session, err) == -1)
@@ -329,18 +335,17 @@ static int check_free(const struct life *life, struct session *session, struct e
         return 0;
     _cleanup_close_ int lock = -1;
     if (root_lock(life->root, &lock, err) == -1 ||
-        (legacy ? choose_tmux_name(life, session, 0, 0, &facts, err)
+        (legacy ? life_choose_name(life, session, 0, 0, &facts, err)
                 : index_ask(life->root, NULL, session->name, 0, &facts, err)) == -1)
         return -1;
-    return facts.name_taken ? name_conflict(session->name, err) : 0;
+    return facts.name_taken ? life_name_conflict(session->name, err) : 0;
 }
 
-int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
-             struct err *err)
+int life_make(const struct life *life, const struct life_wish *wish, struct session *ret,
+              struct stage *stage, struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     _cleanup_session_ struct session session = SESSION_INIT;
-    _cleanup_stage_ struct stage stage = STAGE_INIT;
     _cleanup_close_ int lock = -1;
     _cleanup_close_ int env = -1;
     _cleanup_free_ char *name = NULL;
@@ -375,23 +380,30 @@ int life_new(const struct life *life, const struct life_wish *wish, struct sessi
         return -1;
 
     if (workspace_stage(life->root, life->config, &session, &tmpl, life->tick, life->tick_arg,
-                        &stage, err) == -1)
+                        stage, err) == -1)
         return -1;
-    if (finish_new(life, &session, &tmpl.team, &stage, &lock, &env, err) == -1) {
-        life_undo_new(life, &session, &stage, &lock);
+    if (finish_new(life, &session, &tmpl.team, stage, &lock, &env, err) == -1) {
+        life_undo_new(life, &session, stage, &lock);
         return -1;
     }
     fd_closep(&env); /* the team stands: its hosts may go on */
     env = -1;
     fd_closep(&lock); /* the sweep takes it itself */
     lock = -1;
-    if (stage.others || session.mode == MODE_LEGACY)
+    if (stage->others || session.mode == MODE_LEGACY)
         (void)workspace_sweep(life->root, false, NULL, NULL);
-    workspace_log(stage.dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
+    workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
                   tmpl.team.agent_count, wish->start ? " started" : "");
     *ret = session;
     session = (struct session)SESSION_INIT;
     return 0;
+}
+
+int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
+             struct err *err)
+{
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    return life_make(life, wish, ret, &stage, err);
 }
 
 /* A name that a user gave the session in tmux could hold a format; those of mas cannot. */
@@ -405,7 +417,7 @@ static void normalise_tmux_name(struct session *session)
                              : session_tmux_name(session->id, session_name_digits[0]);
 }
 
-static int start_stopped(const struct life *life, int dir, struct session *session, struct err *err)
+int life_start_held(const struct life *life, int dir, struct session *session, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
     _cleanup_str_ struct str before = STR_INIT;
@@ -462,8 +474,16 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
         return -1;
     *ret_was = live != NULL;
     tmux_sessions_free(live, live != NULL);
-    if (!*ret_was)
-        return start_stopped(life, dir, &session, err);
+    if (!*ret_was && life_is_half_moved(life, dir, &session))
+        return life_migrate_first("start", id, err);
+    if (!*ret_was) {
+        if (life_start_held(life, dir, &session, err) == -1)
+            return -1;
+        if (session.migrating == MIGRATING_NO)
+            return 0;
+        session.migrating = MIGRATING_NO; /* nothing else was left to do */
+        return session_save(life->root, dir, &session, err);
+    }
     if (session.status == STATUS_ACTIVE)
         return 0;
     session.status = STATUS_ACTIVE; /* a stop that was killed half way */

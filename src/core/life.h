@@ -41,6 +41,7 @@ struct life_wish {
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     bool private;
     bool start;
+    bool migrating; /* a legacy one, for core/migrate.h */
 };
 
 /* Makes a session and, unless told otherwise, starts it. On failure nothing is left. */

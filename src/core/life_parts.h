@@ -4,6 +4,7 @@
 #ifndef MAS_CORE_LIFE_PARTS_H
 #define MAS_CORE_LIFE_PARTS_H
 
+#include "core/index.h"
 #include "core/life.h"
 #include "core/workspace.h"
 
@@ -31,6 +32,39 @@ int life_settle(const struct life *life, struct session *session, struct stage *
 /* Takes back what was made of it, and drops the metadata lock where that is held. */
 void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
                    int *metadata_lock);
+/* life_new(), but *stage (STAGE_INIT before) keeps the session's directory and lock. */
+int life_make(const struct life *life, const struct life_wish *wish, struct session *ret,
+              struct stage *stage, struct err *err);
+/* life_start() and life_stop() of a session whose lock is held; it does not run, or does. */
+int life_start_held(const struct life *life, int dir, struct session *session, struct err *err);
+int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
+                   struct err *err);
+/* Gives the session the first name in tmux, from the `from`th length on, that no row has; the
+ * caller holds the metadata lock. `staged` as in index_ask(). */
+int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
+                     struct index_facts *facts, struct err *err);
+/* MAS_CONFLICT: another session has that name. */
+int life_name_conflict(const char *name, struct err *err);
+
+/* A legacy session that becomes an isolated one: its unit/ and workflows/ go from the root into the
+ * workspace `dir`, by rename or, to another file system, by way of <root>/.migrate-<id>. */
+enum { PARTS = 2 };
+extern const char *const life_part_names[PARTS];
+struct life_part {
+    bool there; /* it has to be moved, or that has to be finished */
+};
+/* Says what there is to move; fails where something is in the way, MAS_CONFLICT. */
+int life_find_parts(const struct life *life, int dir, const char *id, struct life_part ret[PARTS],
+                    struct err *err);
+/* Moves them, durably; after a failure what had been moved is taken back as far as that can be
+ * done. Goes on where an earlier one was killed. */
+int life_move_parts(const struct life *life, int dir, const char *id, struct err *err);
+/* Puts back what is a rename away. */
+void life_move_back(const struct life *life, int dir);
+/* true while some of it may be on its way, so that the session must be left as it is. */
+bool life_is_half_moved(const struct life *life, int dir, const struct session *session);
+/* MAS_CONFLICT: an interrupted migration comes first. */
+int life_migrate_first(const char *what, const char *id, struct err *err);
 
 /* Which processes of a session are to end, as their environment tells. */
 struct life_hunt {

@@ -127,9 +127,8 @@ static int bring_down(const struct life *life, const char *socket, const struct 
     return rc;
 }
 
-/* Stops a session whose lock is held. */
-static int stop_held(const struct life *life, int dir, struct session *session,
-                     struct life_end *end, struct err *err)
+int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
+                   struct err *err)
 {
     struct tmux_session *live = NULL;
 
@@ -226,7 +225,7 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
             (void)stop_unknown(life, id, &ignored); /* the team ends, the damage is told */
         return -1;
     }
-    if (stop_held(life, dir, &session, &end, err) == -1)
+    if (life_stop_held(life, dir, &session, &end, err) == -1)
         return -1;
     *ret = end;
     return 0;
@@ -268,8 +267,10 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
             return stop_unknown(life, id, err);
         return err_hint(err, "remove it all the same with: mas rm -f %s", id);
     }
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("remove", id, err);
     if (force)
-        return stop_held(life, dir, &session, &end, err);
+        return life_stop_held(life, dir, &session, &end, err);
     return life_require_stopped(life, dir, &session, "remove", err);
 }
 

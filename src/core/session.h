@@ -19,6 +19,9 @@ enum { SESSION_NAME_MAX = 64, TMUX_NAME_MAX = 255 }; /* bytes */
 enum status { STATUS_ACTIVE, STATUS_STOPPED, STATUS_ERROR, STATUS_COUNT };
 enum mode { MODE_ISOLATED, MODE_LEGACY, MODE_COUNT };
 
+/* Whether `migrate` works on a session, or was killed while it did, and what it is to leave. */
+enum migrating { MIGRATING_NO, MIGRATING_STOPPED, MIGRATING_ACTIVE };
+
 struct session {
     char id[ID_TEXT];
     char *tmux_name;
@@ -28,6 +31,7 @@ struct session {
     char *error; /* ERROR, "" where there is none */
     enum mode mode;
     enum status status;
+    enum migrating migrating;
     bool private;
     bool prompted; /* its agents have been handed their first messages */
     time_t created;

@@ -138,6 +138,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;
     view->row.status = session.status;
     view->row.mode = session.mode;
+    view->migrating = session.migrating != MIGRATING_NO;
     view->status = session.status;
     if (survey->asks_hosts && session.status == STATUS_ACTIVE)
         tallies_ask(&survey->tallies, dir, (size_t)(view - survey->views));
@@ -428,6 +429,8 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     json_put(out, "name", view_name(view));
     json_put(out, "template", view->row.template);
     json_put_bool(out, "crashed", view->crashed);
+    if (view->migrating)
+        json_put_bool(out, "migrating", true);
     json_put_int(out, "agentsRunning", (int64_t)view_running(view));
     json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
     json_open(out, "agentStates", '{');

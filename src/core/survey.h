@@ -26,6 +26,7 @@ struct view {
     struct row row; /* texts belong to the survey */
     enum status status; /* as it is now */
     bool crashed;
+    bool migrating; /* `migrate` is at work on it, or was killed */
     bool unknown; /* its tmux server could not be asked, so nothing may be concluded from `live` */
     bool outdated; /* its row in the index says something else than its metadata */
     char *reason; /* why the status is error, else NULL */

@@ -37,6 +37,9 @@
 #define TRASH_PREFIX ".trash-"
 enum { ENTRY_NAME = 64 }; /* bytes of such a name with its NUL */
 
+/* And in the root, of what is on its way from there into a session, see core/migrate.h. */
+#define MIGRATE_PREFIX ".migrate-"
+
 enum { CONFIG_FILE_MAX = 4 << 20, LOCK_WAIT_MS = 60000 };
 
 /* "<root>/sessions/<id>" or, with a part, "<root>/sessions/<id>/<part>". The caller frees. */

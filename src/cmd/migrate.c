@@ -1,0 +1,118 @@
+#include "core/migrate.h"
+
+#include "base/json.h"
+#include "cmd.h"
+#include "cmd/print.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct opt opts[] = {
+    {'n', "name", "NAME", "a name to call it by from then on", OFFER_NONE},
+    {0, "dry-run", NULL, "only print what would be done", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* How a step is told, before and after: %s is what it is done to. */
+static const struct {
+    const char *word; /* in JSON */
+    const char *would, *did;
+    const char *between; /* and what comes before its other end */
+} words[] = {
+    [MIGRATE_MAKE] = {"make", "would make a session for", "made a session for", ", template "},
+    [MIGRATE_ADD] = {"add", "would make", "made", " from template "},
+    [MIGRATE_STOP] = {"stop", "would stop", "stopped", ", "},
+    [MIGRATE_MOVE] = {"move", "would move", "moved", " to "},
+    [MIGRATE_TURN] = {"isolate", "would isolate", "isolated", ", "},
+    [MIGRATE_START] = {"start", "would start", "started", ""},
+};
+
+static void print_json(const struct migration *migration, bool dry)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", migration->id);
+    json_put_bool(&out, "dryRun", dry);
+    json_open(&out, "steps", '[');
+    for (size_t i = 0; i < migration->count; i++) {
+        const struct migrate_step *step = &migration->steps[i];
+        json_open(&out, NULL, '{');
+        json_put(&out, "do", words[step->act].word);
+        json_put(&out, "what", step->what);
+        if (step->to != NULL)
+            json_put(&out, "to", step->to);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static void print_steps(const struct migration *migration, bool dry)
+{
+    for (size_t i = 0; i < migration->count; i++) {
+        const struct migrate_step *step = &migration->steps[i];
+        _cleanup_str_ struct str line = STR_INIT;
+        str_addf(&line, "%s ", dry ? words[step->act].would : words[step->act].did);
+        str_add_visible(&line, step->what, strlen(step->what));
+        if (step->to != NULL) {
+            str_add(&line, words[step->act].between);
+            str_add_visible(&line, step->to, strlen(step->to));
+        }
+        print_line(&line);
+    }
+    if (migration->count == 0)
+        printf("nothing to migrate\n");
+}
+
+static int run_migrate(struct call *call, struct err *err)
+{
+    _cleanup_migration_ struct migration migration = {.steps = NULL};
+    struct life_memory memory = {.needed = 0};
+    struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
+    struct migrate_wish wish = {.name = call_opt(call, "name"),
+                                .dry = call_opt(call, "dry-run") != NULL};
+    const char *text = call->operand_count > 0 ? call->operands[0] : call->session;
+    char id[ID_TEXT];
+
+    if (text != NULL && call_select(call, text, id, err) == -1)
+        return -1;
+    if (text != NULL)
+        wish.id = id;
+    /* the command may be given in a pane of the very session that it ends */
+    (void)signal(SIGHUP, SIG_IGN);
+    progress_begin(&life, call->quiet);
+    int rc = call->has_root ? migrate_run(&life, &wish, &migration, err) : 0;
+    progress_end();
+    if (rc == -1)
+        return -1;
+    warn_memory(&memory);
+    if (call->quiet) {
+        if (migration.count > 0 && migration.id[0] != '\0')
+            printf("%s\n", migration.id);
+    } else if (call->json) {
+        print_json(&migration, wish.dry);
+    } else {
+        print_steps(&migration, wish.dry);
+    }
+    return 0;
+}
+
+const struct cmd cmd_migrate = {
+    .name = "migrate",
+    .operands = " [SESSION]",
+    .summary = "turn the legacy session into an isolated one",
+    .details = "Stops it if it runs, moves the root's unit/ and workflows/ into its workspace, and "
+               "starts it\n"
+               "again. A unit/ without a session becomes a new one, which is stopped. Interrupted, "
+               "it can be\n"
+               "run again. Where there is nothing to migrate it says so.",
+    .opts = opts,
+    .operands_max = 1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_QUIET,
+    .run = run_migrate,
+};
