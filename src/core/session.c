@@ -11,6 +11,7 @@
 
 static const char *const status_names[STATUS_COUNT] = {"active", "stopped", "error"};
 static const char *const mode_names[MODE_COUNT] = {"isolated", "legacy"};
+static const char *const migrating_names[] = {"", "stopped", "active"}; /* "": no key */
 
 const size_t session_name_digits[NAME_LENGTHS] = {8, 13, 18, 23, 36};
 
@@ -110,9 +111,7 @@ void session_format(const struct root *root, const struct session *session, stru
     kv_add(to, "NAME", session->name);
     kv_add(to, "MODE", mode_names[session->mode]);
     if (session->migrating != MIGRATING_NO)
-        kv_add(
-            to, "MIGRATING",
-            status_names[session->migrating == MIGRATING_ACTIVE ? STATUS_ACTIVE : STATUS_STOPPED]);
+        kv_add(to, "MIGRATING", migrating_names[session->migrating]);
     kv_add(to, "TEMPLATE", session->template);
     kv_add(to, "PRIVATE", session->private ? "yes" : "no");
     if (session->prompted)
@@ -169,16 +168,14 @@ static int take_status(struct kv *kv, struct session *session, struct err *err)
     _cleanup_free_ char *status = NULL;
     _cleanup_free_ char *mode = NULL;
     _cleanup_free_ char *migrating = NULL;
-    enum status after;
+    size_t after;
 
     if (take(kv, "STATUS", true, &status, err) == -1 || take(kv, "MODE", false, &mode, err) == -1 ||
         take(kv, "MIGRATING", false, &migrating, err) == -1)
         return -1;
-    if (migrating[0] != '\0') {
-        if (!status_parse(migrating, &after) || after == STATUS_ERROR)
-            return err_set(err, MAS_DAMAGED, "MIGRATING is not active or stopped");
-        session->migrating = after == STATUS_ACTIVE ? MIGRATING_ACTIVE : MIGRATING_STOPPED;
-    }
+    if (!find_name(migrating_names, ARRAY_LEN(migrating_names), migrating, &after))
+        return err_set(err, MAS_DAMAGED, "MIGRATING is not active or stopped");
+    session->migrating = (enum migrating)after;
     if (!status_parse(status, &session->status))
         return err_set(err, MAS_DAMAGED, "STATUS is not active, stopped or error");
     if (mode[0] != '\0' && !mode_parse(mode, &session->mode))

@@ -11,7 +11,9 @@
 #   enumerate_errors VERB               makes the calls of VERB fail, one by one, and checks
 #
 # A VERB is one of mas, or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a session
-# that runs, and `-own` behind it gives the session a tmux server of its own. To put another under
+# that runs, and `-own` behind it gives the session a tmux server of its own. `migrate` is of a
+# stopped legacy session, `migrate-running` of one that runs, `migrate-unit` of a unit/ without a
+# session. With FAULT_ACROSS sessions/ is on a file system of its own. To put another under
 # test, say in prepare() what it starts from, in arguments() how it is called, in check_done() what
 # it does, and in follow() what must work after it was killed.
 #
@@ -83,6 +85,7 @@ make_box() {
     # no longer than needed: each directory is a system call for each program looked for
     PATH=$(dirname "$(command -v tmux)"):/usr/bin:/bin
     make_root
+    [[ -z ${FAULT_ACROSS-} ]] || mount -t tmpfs -o mode=755 none "$SESSIONS"
     RUNS=$("$MAS" new -q -t "$TEMPLATE")
     RESTS=$("$MAS" new -q -t "$TEMPLATE" --no-start)
     wait_quiet
@@ -149,6 +152,8 @@ look_at_all() {
         find . -type f "${known[@]}" ! -name .sessions.index -print0 | sort -z |
         xargs -0 -r cat | tr -d '\0')
     sed '/^],$/d; /^"lastUpdated":/d; s/,$//' "$SESSIONS/.sessions.index" | sort
+    (cd "$ROOT" && find . -path ./sessions -prune -o -path ./templates -prune -o \
+        -printf '%P %m %l %s\n' | sort)
     panes '#{session_name} #{@mas_id} #{pane_pid} #{pane_dead}' | sort
     ids_of_processes
 }
@@ -295,6 +300,7 @@ check_sessions() {
     local id count
 
     for id in "${!FOUND[@]}"; do
+        [[ $POINT != migrate* || $id == "$RUNS" || $id == "$RESTS" ]] || continue
         [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}") == "$WHOLE" || $id == "$TARGET" && $POINT == fill* ]] ||
             bad "the workspace $id is not complete: ${TREE[$id]//$'\n'/, }"
         [[ ${TREE[$id]} != *run/env* ]] || bad "run/env of $id is left over"
@@ -304,7 +310,7 @@ check_sessions() {
         [[ -v FOUND[$id] ]] || bad "tmux has $id, which has no workspace"
         ((LIVE[$id] == SIZE)) || bad "tmux has ${LIVE[$id]} instead of $SIZE panes of $id"
         # a stop that did not get to its end may have ended some
-        [[ $id == "$TARGET" && $POINT =~ ^(stop|rm-f) ]] || agents_run "$id" ||
+        [[ $id == "$TARGET" && $POINT =~ ^(stop|rm-f|migrate) ]] || agents_run "$id" ||
             bad "of $id $count instead of $SIZE agents run"
     done
     for id in $(ids_of_processes); do
@@ -323,6 +329,7 @@ arguments() {
         list) echo list --all --json ;;
         fill) echo "library fill $SESSIONS/$TARGET" ;;
         mark) echo "library mark $TARGET why" ;;
+        migrate*) echo migrate ;;
         *) echo "${1%%-*} $TARGET" ;;
     esac
 }
@@ -338,6 +345,10 @@ prepare() {
     local id path
 
     if [[ $1 == *-own ]]; then export MAS_TMUX_SERVER=per-session; fi
+    if [[ $1 == migrate* ]]; then
+        prepare_migrate "$1"
+        return
+    fi
     for path in "$SESSIONS"/*-*-4*; do
         id=${path##*/}
         [[ $id == "$RUNS" || $id == "$RESTS" || ($id == "$TARGET" && $1 != new*) ]] ||
@@ -353,11 +364,83 @@ prepare() {
     wait_quiet
 }
 
+# A legacy session with files that no template has.
+prepare_migrate() {
+    local path id
+
+    export MAS_TEMPLATE=$TEMPLATE
+    for path in "$SESSIONS"/*-*-4*; do
+        id=${path##*/}
+        [[ $id == "$RUNS" || $id == "$RESTS" ]] || expect rm -f "$id"
+    done
+    rm -rf "$ROOT/unit" "$ROOT/workflows" "$ROOT"/.migrate-*
+    expect new -q --mode legacy --no-start --id "$TARGET"
+    mkdir -p "$ROOT/unit/mine/deep"
+    echo mine >"$ROOT/unit/mine/deep/file"
+    ln -s deep/file "$ROOT/unit/mine/link"
+    MIGRATED=$(cd "$ROOT" && look_at_parts)
+    case $1 in
+        migrate-running) expect start "$TARGET" ;;
+        migrate-unit) expect rm "$TARGET" ;;
+    esac
+    wait_quiet
+}
+
+# What unit/ and workflows/ in this directory hold.
+look_at_parts() {
+    find unit workflows -mindepth 1 -printf '%P %m %l\n' 2>&1 | sort
+    find unit workflows -type f -print0 2>/dev/null | sort -z | xargs -0 -r sha256sum
+}
+
+# Every file that was to be migrated is there, in one place or the other, and whole.
+check_kept() {
+    local sum file place found
+    while read -r sum file; do
+        [[ $file == */* && ${#sum} == 64 ]] || continue
+        found=
+        for place in "$ROOT" "$ROOT"/.migrate-* "$SESSIONS"/*-*-4*; do
+            [[ $place != *"$RUNS" && $place != *"$RESTS" && -f $place/$file ]] || continue
+            [[ $(sha256sum <"$place/$file") != "$sum"* ]] || found=1
+        done
+        [[ -n $found ]] || bad "$file is lost"
+    done <<<"$MIGRATED"
+}
+
+# It is an isolated session, whole, alone, and runs if it ran.
+check_migrated() {
+    local path id='' count
+    for path in "$SESSIONS"/*-*-4*; do
+        [[ $path == *"$RUNS" || $path == *"$RESTS" ]] || id+=${path##*/}
+    done
+    [[ ${#id} == 36 ]] || { bad "not one session: '$id'"; return; }
+    [[ $1 == migrate-unit || $id == "$TARGET" ]] || bad "it has another id: $id"
+    [[ $(cd "$SESSIONS/$id" && look_at_parts) == "$MIGRATED" ]] ||
+        bad "its files changed: $(diff <(cd "$SESSIONS/$id" && look_at_parts) - <<<"$MIGRATED")"
+    path=$(cd "$ROOT" && echo unit* workflows* .new-* .migrate*)
+    [[ $path == 'unit* workflows* .new-* .migrate*' ]] || bad "left in the root: $path"
+    [[ ! -e $SESSIONS/$id/.migrate ]] || bad 'a copy is left in the workspace'
+    path=$(grep -E '^(MODE|MIGRATING|TMUX_SESSION)=' "$SESSIONS/$id/.session" | sort | xargs)
+    [[ $path == "MODE=isolated TMUX_SESSION=mas-${id:0:8}" ]] || bad "its metadata says: $path"
+    grep -q "\"sessionId\":\"$id\",\"tmuxSession\":\"mas-${id:0:8}\".*\"mode\":\"isolated\"" \
+        "$SESSIONS/.sessions.index" || bad 'its row says something else'
+    if [[ $1 == migrate-running ]]; then
+        agents_run "$id" || bad "$count of $SIZE agents run"
+    fi
+}
+
 # What must work with a session that a killed verb has left: it can be brought up, or taken down,
 # or removed, by asking once more.
 follow() {
     local id count
 
+    if [[ $1 == migrate* ]]; then
+        check_kept
+        expect migrate
+        expect doctor
+        wait_quiet
+        check_migrated "$1"
+        return
+    fi
     for id in "${!FOUND[@]}"; do
         [[ $id != "$RUNS" && $id != "$RESTS" ]] || continue
         case $1 in
@@ -422,6 +505,10 @@ worth_killing() {
         grep -E '^(p?write|f?sync|rename|mkdir|unlink|clone|pidfd_send|openat .*O_CREAT)'
     elif [[ ${TEST_FAULT-} == full || $1 == new ]]; then
         cat
+    elif [[ $1 == migrate-running ]]; then
+        grep -E '^(rename|unlink|clone|pidfd_send)'
+    elif [[ $1 == migrate* ]]; then
+        grep -E '^(write|pwrite|f?sync|rename|mkdir|unlink|fchmod|flock|openat .*O_CREAT)'
     else
         awk -v root="$T" 'NR == 1 { print; next } go || index($0, "\"" root) { go = 1; print }'
     fi
@@ -600,6 +687,10 @@ check_done() {
     elif [[ $1 == doctor || $1 == list ]]; then
         [[ $(look_at_all) == "$BEFORE" ]] || bad 'exit 0, but something changed'
         [[ $1 == doctor ]] || check_list "$(<"$T/out")"
+        return
+    fi
+    if [[ $1 == migrate* ]]; then
+        check_migrated "$1"
         return
     fi
     [[ $1 != new* ]] || id=$(<"$T/out")

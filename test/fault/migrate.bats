@@ -1,0 +1,79 @@
+# kill -9 at every system call of `mas migrate`, and each of them made to fail.
+# shellcheck shell=bash
+#
+# Whatever happens, each file of unit/ and workflows/ is in the root or in the workspace, whole; list
+# and doctor work; and `mas migrate`, asked once more, comes to the same end. The quick run takes the
+# calls that can change something, and of those of a session that runs the most telling ones.
+
+load ../helper
+# shellcheck source=test/fault/lib.bash
+. "$BATS_TEST_DIRNAME/lib.bash"
+
+# shellcheck disable=SC2089
+EXCEPTIONS='
+The holder in a lock file is only told, never trusted; its mode is only put right.
+may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
+
+The log of a session is a convenience.
+may  all    any      ^openat\(.*>, "logs", O_RDONLY
+may  all    any      ^(openat|write)\(.*session\.log
+
+The C library reads the time zone; without it the times in files, which are in UTC, are the same.
+may  all    any      ^[a-z0-9]+\(.*(/etc/localtime|/zoneinfo/)
+
+The first try to lock is made again.
+may  all    ENOLCK   ^flock\(
+
+The index is a cache: where it cannot be read it is made anew from the workspaces.
+may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
+
+What killed commands have left can be swept away later.
+may  all    any      ^(openat|getdents64)\([0-9]+<[^>]*/(sessions|root)>?, ("\."|0x)
+may  all    any      ^openat\(.*\.sessions\.lock
+
+What cannot be seen of processes and of hosts that have gone.
+may  all    any      ^[a-z0-9_]+\(.*(<|")/proc[/">]
+may  all    any      ^(openat|getdents64)\([0-9]+<[^>]*/run>, ("\."|0x|"[a-z]\.(sock|lock)")
+may  all    any      ^openat\(.*>, "run", O_RDONLY
+may  all    any      ^(socket|connect|poll|pidfd_open|memfd_create|pipe2|clone3?)\(
+may  all    any      ^read\([0-9]+<(pipe:|/proc)
+
+What could be put back was; what could not goes on with the next run, which follow() asks for.
+said all    any      ^(fsync|syncfs|write|rename[a-z0-9]*|openat|flock|unlinkat|fchmod[a-z0-9]*|mkdirat|getdents64|read|openat2)\(
+'
+# shellcheck disable=SC2090
+export EXCEPTIONS
+
+# each FUNCTION VERB...: the verbs behind `full` only in the full run.
+each() {
+    local function=$1 verb rc=0
+    for verb in "${@:2}"; do
+        if [[ $verb == full ]]; then
+            [[ ${TEST_FAULT-} == full ]] || break
+        else
+            side_by_side "$function" "$verb" || rc=1
+        fi
+    done
+    return "$rc"
+}
+
+# shellcheck disable=SC2317 # called by name, in a box
+can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
+export -f can_mount
+
+@test "migrate killed at any system call loses no file and goes on" {
+    each enumerate_kills migrate migrate-unit
+}
+
+@test "migrate of a session that runs, killed at any system call, goes on and starts it" {
+    each enumerate_kills migrate-running
+}
+
+@test "migrate to another file system, killed at any system call, loses no file and goes on" {
+    in_box can_mount || skip 'a tmpfs cannot be mounted here (no root, no user namespaces)'
+    FAULT_ACROSS=1 each enumerate_kills migrate
+}
+
+@test "migrate with any failing system call says so, loses no file and goes on" {
+    each enumerate_errors migrate full migrate-unit migrate-running
+}
