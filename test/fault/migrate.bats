@@ -27,6 +27,11 @@ may  all    ENOLCK   ^flock\(
 The index is a cache: where it cannot be read it is made anew from the workspaces.
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 
+The look for the session: what cannot be read is known by its row, and is read again, locked.
+may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
+may  all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session"|/\.session>)
+may  all    any      ^openat\(.*"/dev/null"
+
 What killed commands have left can be swept away later.
 may  all    any      ^(openat|getdents64)\([0-9]+<[^>]*/(sessions|root)>?, ("\."|0x)
 may  all    any      ^openat\(.*\.sessions\.lock
