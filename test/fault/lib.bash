@@ -11,9 +11,10 @@
 #   enumerate_errors VERB               makes the calls of VERB fail, one by one, and checks
 #
 # A VERB is one of mas, or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a session
-# that runs, and `-own` behind it gives the session a tmux server of its own. `migrate` is of a
-# stopped legacy session, `migrate-running` of one that runs, `migrate-unit` of a unit/ without a
-# session. With FAULT_ACROSS sessions/ is on a file system of its own. To put another under
+# that runs, `new-lazy` is `new` with [workspace] lazy = yes, and `-own` behind it gives the session
+# a tmux server of its own. `migrate` is of a stopped legacy session, `migrate-running` of one that
+# runs, `migrate-unit` of a unit/ without a session. With FAULT_ACROSS sessions/ is on a file system
+# of its own. To put another under
 # test, say in prepare() what it starts from, in arguments() how it is called, in check_done() what
 # it does, and in follow() what must work after it was killed.
 #
@@ -230,7 +231,7 @@ start_anew() {
 
 # Sets LISTED, FOUND (directories), TREE (a listing of each) and LIVE (panes of each).
 check_promises() {
-    local text line id name status
+    local text line id name status snapshots=()
 
     text=$("$MAS" list --json 2>&1) || bad "list exits with $?: $text"
     [[ $text != *'"status":"error"'* || $POINT == mark* ]] || bad "list shows an error: $text"
@@ -247,6 +248,7 @@ check_promises() {
         id=${name%%/*}
         case $name in
             .sessions.index | .sessions.lock) ;;
+            .snapshots*) snapshots+=("$name") ;;
             */*)
                 TREE[$id]+="${name#*/} $line"$'\n'
                 ;;
@@ -262,6 +264,7 @@ check_promises() {
     done < <(panes '#{@mas_id} #{pane_pid} #{pane_dead}')
     check_index
     check_sessions
+    check_snapshots "${snapshots[@]}"
     [[ $(look_beside) == "$BESIDE" ]] || bad 'the sessions beside it were touched'
 }
 
@@ -297,11 +300,15 @@ agents_run() {
 
 # Each workspace is complete, each tmux session and each process belongs to one, once.
 check_sessions() {
-    local id count
+    local id count whole
 
     for id in "${!FOUND[@]}"; do
         [[ $POINT != migrate* || $id == "$RUNS" || $id == "$RESTS" ]] || continue
-        [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}") == "$WHOLE" || $id == "$TARGET" && $POINT == fill* ]] ||
+        whole=$WHOLE
+        # made of it are only the directories of agents that have started
+        if [[ -e $SESSIONS/$id/.snapshot ]]; then whole=$(grep -v '^unit/' <<<"$WHOLE"); fi
+        [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}" | grep -v '^\.snapshot 400 [0-9]*$') == "$whole" ||
+            $id == "$TARGET" && $POINT == fill* ]] ||
             bad "the workspace $id is not complete: ${TREE[$id]//$'\n'/, }"
         [[ ${TREE[$id]} != *run/env* ]] || bad "run/env of $id is left over"
         [[ -v LIVE[$id] || ${TREE[$id]} != *run/* ]] || bad "run/ of $id is not empty"
@@ -316,6 +323,20 @@ check_sessions() {
     for id in $(ids_of_processes); do
         [[ -v LIVE[$id] ]] || bad "processes of $id are left, which does not run"
     done
+}
+
+# check_snapshots PATH...: what is below .snapshots/ is what some session holds, and whole.
+check_snapshots() {
+    local holders path
+
+    holders=$(cat "$SESSIONS"/*-*/.snapshot 2>/dev/null | sort -u)
+    [[ $holders == "$(cut -d/ -f2 -s <<<"$(printf '%s\n' "$@")" | sort -u)" ]] ||
+        bad "sessions hold the snapshots '$holders', but there is: $*"
+    for path in "$@"; do
+        [[ $path != .snapshots/*/unit ]] || diff -r "$ROOT/templates/three/unit" "$SESSIONS/$path" ||
+            bad "the snapshot $path is not complete"
+    done
+    [[ -n $holders || $# == 0 ]] || bad 'there is a directory for snapshots'
 }
 
 # ---- the verbs
@@ -348,6 +369,9 @@ prepare() {
     if [[ $1 == migrate* ]]; then
         prepare_migrate "$1"
         return
+    fi
+    if [[ $1 == *-lazy ]] && ! grep -q '^lazy = yes' "$ROOT/mas.ini"; then
+        printf '\n[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
     fi
     for path in "$SESSIONS"/*-*-4*; do
         id=${path##*/}
