@@ -7,11 +7,19 @@ setup_more() {
     SRC=$PROJECT/src
 }
 
-# The verbs that `mas help` lists.
-verbs() { "$MAS" help | awk '/^commands:/ { on = 1; next } on && NF == 0 { exit } on { print $1 }'; }
+list_of() { awk -v head="$1:" '$0 == head { on = 1; next } on && NF == 0 { exit } on { print $1 }'; }
+# The verbs that `mas help` lists; for one that has actions, these: "template list".
+verbs() {
+    local verb actions
+    for verb in $("$MAS" help | list_of commands); do
+        actions=$("$MAS" help "$verb" | list_of actions)
+        if [ -n "$actions" ]; then awk -v verb="$verb" '{ print verb, $1 }' <<<"$actions"; else echo "$verb"; fi
+    done
+}
 
 # The long options in the help of a verb, without their dashes.
-help_options() { "$MAS" help "$1" | grep -oE '^ +(-[a-zA-Z],|   ) --[a-z-]+' | grep -oE '[a-z-]+$' | sed 's/^--//'; }
+# shellcheck disable=SC2086 # a verb and its action
+help_options() { "$MAS" help $1 | grep -oE '^ +(-[a-zA-Z],|   ) --[a-z-]+' | grep -oE '[a-z-]+$' | sed 's/^--//'; }
 
 # part PAGE KIND TITLE: the source of a section (Sh) or subsection (Ss) of a page.
 part() {
@@ -43,17 +51,18 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 
 @test "mas(1) has each verb's aliases" {
     local verb alias
-    for verb in $(verbs); do
-        alias=$("$MAS" help "$verb" | sed -n 's/^also called: //p')
+    while read -r verb; do
+        # shellcheck disable=SC2086 # a verb and its action
+        alias=$("$MAS" help $verb | sed -n 's/^also called: //p')
         [ -z "$alias" ] || part mas.1 Ss "$verb" | grep -qE "^\.Cm $alias( |$)"
-    done
+    done < <(verbs)
     part mas.1 Ss list | grep -q '^\.Cm ls'
 }
 
 @test "mas(1) has every long option of every verb at that verb, and no other" {
     local verb count=0
     part mas.1 Sh OPTIONS >"$T/shared"
-    for verb in $(verbs); do
+    while read -r verb; do
         help_options "$verb" | grep -vxE 'root|help' | sort -u >"$T/help" || true
         part mas.1 Ss "$verb" >"$T/section"
         # -s and -q stand in a synopsis by their letters
@@ -62,19 +71,19 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
             grep -qE '^\.Op Fl [a-z]*q[a-z]*$' "$T/section" && echo quiet; } | sort -u >"$T/man"
         diff "$T/help" "$T/man" || { echo "that was: mas $verb" >&2; false; }
         count=$((count + $(wc -l <"$T/help")))
-    done
+    done < <(verbs)
     [ "$count" -ge 25 ]
     for option in root session json quiet help; do grep -q -- "-$option" "$T/shared"; done
 }
 
 @test "mas(1) has the letter of every option" {
     local verb letter option page
-    for verb in $(verbs); do
+    while read -r verb; do
         while read -r letter option; do
             page=$(part mas.1 Ss "$verb"; part mas.1 Sh OPTIONS)
             grep -qE "^\.It Fl $letter , -$option( |$)" <<<"$page" || { echo "mas $verb: -$letter" >&2; false; }
-        done < <("$MAS" help "$verb" | sed -nE 's/^ +-([a-zA-Z]), --([a-z-]+).*/\1 \2/p')
-    done
+        done < <("$MAS" help $verb | sed -nE 's/^ +-([a-zA-Z]), --([a-z-]+).*/\1 \2/p')
+    done < <(verbs)
 }
 
 @test "mas(1) has every exit code" {
@@ -197,7 +206,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/core/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
         <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)
     words mas-template.5 >"$T/words"
-    for word in $(sed -n '/rank_names\[/,/;/p; /^} reaches/,/;/p; /known\[\] =/,/;/p' "$SRC/core/team.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
+    for word in $(sed -n '/rank_names\[/,/;/p; /^} reaches/,/;/p; /known\[\] =/,/;/p' "$SRC/core/team.c" "$SRC/core/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
         has_word "$word" "$T/words"
     done
     has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/core/team.h")" "$T/words"
