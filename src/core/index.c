@@ -583,7 +583,11 @@ static int change_rows(const struct root *root, const struct ids *ids, const str
     if (to.len > strlen(head))
         str_addc(&to, '\n');
     put_tail(&to);
-    return file_replace(root->sessions, INDEX_FILE, to.data, to.len, 0600, err);
+    if (file_replace(root->sessions, INDEX_FILE, to.data, to.len, 0600, err) == 0)
+        return 0;
+    /* On a full disk the file goes, to be made anew some day: what is removed makes room. */
+    bool full = row == NULL && (errno == ENOSPC || errno == EDQUOT);
+    return full && unlinkat(root->sessions, INDEX_FILE, 0) == 0 ? 0 : -1;
 }
 
 int index_update(const struct root *root, const char *id, const struct session *session,

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "core/workspace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,35 +99,45 @@ bool retention_guess_used(int dir, time_t *ret)
     return true;
 }
 
-/* Fills in what a view is as a candidate; false where it is none, whatever is asked for. */
-static bool is_candidate(const struct root *root, const struct view *view, struct candidate *ret)
-{
-    *ret = (struct candidate){.id = view->row.id,
-                              .name = view_name(view),
-                              .used = view->used,
-                              .metadata = view->metadata,
-                              .written = view->written};
-    if (view->live != NULL || view->row.missing)
-        return false;
-    if (view->socket != NULL) {
-        static const unsigned bits[STATUS_COUNT] = {[STATUS_ACTIVE] = RETENTION_CRASHED,
-                                                    [STATUS_STOPPED] = RETENTION_STOPPED,
-                                                    [STATUS_ERROR] = RETENTION_ERROR};
-        ret->status = bits[view->row.status];
-        return true;
-    }
-    ret->status = RETENTION_ERROR;
-    ret->damaged = true;
-    _cleanup_close_ int dir = workspace_open(root, view->row.id);
-    return dir != -1 && retention_guess_used(dir, &ret->used);
-}
-
 /* A candidate and where it stands in the survey, whose order decides among equals. */
 struct ranked {
     struct candidate session;
     size_t place;
-    const char *unknown; /* why nothing is known of its tmux session; NULL */
+    int unknown; /* MAS_OK, or the code that it is left with */
+    const char *why;
 };
+
+/* Fills in what a view is as a candidate; false where it is none, whatever is asked for. */
+static bool is_candidate(const struct root *root, const struct view *view, struct ranked *ret)
+{
+    static const unsigned bits[STATUS_COUNT] = {[STATUS_ACTIVE] = RETENTION_CRASHED,
+                                                [STATUS_STOPPED] = RETENTION_STOPPED,
+                                                [STATUS_ERROR] = RETENTION_ERROR};
+    struct candidate *session = &ret->session;
+
+    *session = (struct candidate){.id = view->row.id,
+                                  .name = view_name(view),
+                                  .status = RETENTION_ERROR,
+                                  .used = view->used,
+                                  .metadata = view->metadata,
+                                  .written = view->written};
+    ret->why = view->reason;
+    ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
+    if (view->live != NULL || view->row.missing)
+        return false;
+    if (view->socket != NULL)
+        session->status = bits[view->row.status];
+    if (view->socket != NULL || view->unreadable)
+        return true;
+    session->damaged = true;
+    _cleanup_close_ int dir = workspace_open(root, view->row.id);
+    if (dir != -1 && retention_guess_used(dir, &session->used))
+        return true;
+    if (dir == -1 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return false;
+    ret->unknown = MAS_FAILED;
+    return true;
+}
 
 /* Newest first. */
 static int compare_ranked(const void *a, const void *b)
@@ -141,19 +152,17 @@ static int compare_ranked(const void *a, const void *b)
 
 size_t retention_choose(const struct root *root, const struct survey *survey,
                         const struct retention *wish, time_t now, struct candidate **ret,
-                        size_t *ret_unknown, const char **ret_why)
+                        struct retention_unknown *ret_unknown)
 {
     struct ranked *all = mem_alloc((survey->count + 1) * sizeof *all);
     struct candidate *chosen = mem_alloc((survey->count + 1) * sizeof *chosen);
+    struct retention_unknown unknown = {.count = 0};
     size_t count = 0;
     size_t kept = 0;
 
-    *ret_unknown = 0;
     for (size_t i = 0; i < survey->count; i++) {
-        const struct view *view = &survey->views[i];
         all[count].place = i;
-        all[count].unknown = view->unknown ? view->reason : NULL;
-        if (is_candidate(root, view, &all[count].session) &&
+        if (is_candidate(root, &survey->views[i], &all[count]) &&
             (all[count].session.status & wish->statuses) != 0)
             count++;
     }
@@ -161,14 +170,13 @@ size_t retention_choose(const struct root *root, const struct survey *survey,
     for (size_t i = count; i-- > (wish->by_count ? wish->keep : 0);) {
         if (wish->by_age && all[i].session.used > now - wish->age)
             break; /* and so are all that follow */
-        if (all[i].unknown != NULL) {
-            (*ret_unknown)++;
-            *ret_why = all[i].unknown;
-        } else {
+        if (all[i].unknown == MAS_OK)
             chosen[kept++] = all[i].session;
-        }
+        else if (unknown.count++ == 0)
+            unknown = (struct retention_unknown){1, all[i].unknown, all[i].why};
     }
     free(all);
     *ret = chosen;
+    *ret_unknown = unknown;
     return kept;
 }

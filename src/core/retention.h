@@ -58,11 +58,18 @@ struct candidate {
     struct timespec written;
 };
 
-/* Those of a survey that are to go, oldest first; the caller frees *ret. *ret_unknown is how many
- * of them are left because their tmux server could not be asked, *ret_why (of the survey) why. */
+/* Those that might have to go, if it could be told: their tmux server could not be asked, their
+ * metadata could not be read. */
+struct retention_unknown {
+    size_t count;
+    int code; /* of the first, for a struct err */
+    const char *why; /* likewise; belongs to the survey */
+};
+
+/* Those of a survey that are to go, oldest first; the caller frees *ret. */
 size_t retention_choose(const struct root *root, const struct survey *survey,
                         const struct retention *wish, time_t now, struct candidate **ret,
-                        size_t *ret_unknown, const char **ret_why);
+                        struct retention_unknown *ret_unknown);
 
 /* When a session whose metadata is damaged was last used, by its files; false: not known. */
 bool retention_guess_used(int dir, time_t *ret);

@@ -316,20 +316,19 @@ int retention_run(const struct life *life, const struct retention *wish, bool dr
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     struct run run = {.life = life, .wish = wish, .dry = dry_run, .tell = tell, .arg = arg};
     struct candidate *chosen = NULL;
-    size_t unknown = 0;
-    const char *why = NULL;
+    struct retention_unknown unknown;
 
     if (!dry_run)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     if (survey_take(life->root, life->config, SURVEY_ALL, &survey, err) == -1)
         return -1;
-    size_t count = retention_choose(life->root, &survey, wish, time(NULL), &chosen, &unknown, &why);
+    size_t count = retention_choose(life->root, &survey, wish, time(NULL), &chosen, &unknown);
     int rc = run_all(&run, chosen, count, err);
     if (!dry_run && count > 0)
         (void)snapshot_collect(life->root, false, NULL, NULL);
-    if (rc == 0 && unknown > 0)
-        rc = err_set(err, MAS_TMUX, "cannot clean %zu session%s: %s", unknown,
-                     unknown == 1 ? "" : "s", why);
+    if (rc == 0 && unknown.count > 0)
+        rc = err_set(err, unknown.code, "cannot clean %zu session%s: %s", unknown.count,
+                     unknown.count == 1 ? "" : "s", unknown.why);
     strv_free(run.inhabited);
     free(chosen);
     return rc;

@@ -118,6 +118,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     if (dir == -1) {
         if (errno != ENOENT)
             (void)err_errno(&err, "its workspace cannot be opened");
+        view->unreadable = errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
         set_error(view, errno == ENOENT ? "its workspace is missing" : err.text);
         return;
     }
@@ -127,6 +128,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     }
     if (session_load(root, dir, view->row.id, &session, &err) == -1) {
         set_error(view, err.text);
+        view->unreadable = err.code != MAS_DAMAGED;
         add_own_server(survey, view->row.tmux_name);
         return;
     }

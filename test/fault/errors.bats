@@ -38,6 +38,23 @@ may  new    any      ^openat\(.*\.sessions\.lock
 The quick way to a session by its id; there is a longer one.
 may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
 
+Before clean, too; and what it cannot read of other sessions it tells, and removes the rest.
+may  clean  any      ^(openat|getdents64)\([0-9]+<[^>]*/(sessions|root)>, ("\."|"\.snapshots"|0x)
+may  clean  any      ^openat\(.*/sessions>, "\.sessions\.lock"
+said clean  any      ^openat\(.*/sessions>, "([^c]|c[^0]|c0[^f])[0-9a-f-]+"
+said clean  any      ^(openat|read)\([0-9]+<[^>]*/sessions/([^c]|c[^0]|c0[^f])[^>]*>
+may  clean  any      ^(openat|read)\([0-9]+<[^>]*/sessions/([^c]|c[^0]|c0[^f])[^>]*>
+
+Where there is no room for the index without a session, the index goes: removing makes room.
+may  rm,rm-f,clean ENOSPC \.sessions\.index\.new
+may  rm,rm-f,clean ENOSPC ^fsync\([0-9]+<[^>]*/sessions>
+
+Snapshots that nobody needs any more are looked for again by others.
+may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
+
+A lock that cannot be removed at once is tried again.
+may  rm,rm-f,clean any ^unlinkat\(.*, "\.session\.lock"
+
 Processes are looked at when tmux has ended the session. If one cannot be seen, mas tries harder,
 or says so; what is left ends with the next stop, rm or doctor --fix.
 may  all    any      ^[a-z0-9_]+\(.*(<|")/proc[/">]
@@ -74,11 +91,11 @@ said rm-f   any      .
 
 A session that was renamed to .trash- is removed; the rest of it goes with the next sweep. A
 directory that refuses is opened up.
-said rm,rm-f any     \.trash-
-may  rm,rm-f EACCES  \.trash-
+said rm,rm-f,clean any \.trash-
+may  rm,rm-f,clean EACCES \.trash-
 
 The workspace is gone, but not known to be so on the disk.
-said rm,rm-f any     ^fsync\([0-9]+<[^>]*/sessions>
+said rm,rm-f,clean any ^fsync\([0-9]+<[^>]*/sessions>
 
 There is nothing to remove; where there is, the new file cannot be made.
 may  all    any      ^unlinkat\(.*/run>, "env"
@@ -124,6 +141,10 @@ each() {
 
 @test "rm with any failing system call says so and leaves the session as it was" {
     each rm full rm-f
+}
+
+@test "clean with any failing system call says so and leaves the session as it was" {
+    each clean
 }
 
 @test "rm never removes a session that runs, whatever fails" {
@@ -194,6 +215,59 @@ $SESSIONS" >"$T/points"
     in_box held_staging
 }
 
+# stopped_at CALL PATH WORD...: runs mas until it makes the first such call on the path, where it
+# waits for go_on; sets $pid.
+stopped_at() {
+    local call=$1 path=$2 i
+    shift 2
+    { strace -o /dev/null -P "$path" -e trace="$call" -e inject="$call:signal=SIGSTOP:when=1" \
+        "$MAS" "$@" >"$T/held" 2>&1 & } 2>/dev/null
+    for ((i = 0; i < 500; i++)); do
+        pid=$(pgrep -x -r T,t mas) && return
+        read -rt 0.02 <> <(:) || :
+    done
+    bad "mas $* was not stopped"
+}
+
+go_on() {
+    kill -CONT "$pid"
+    wait || :
+}
+
+# What is started between the choice and the removal stays; what is chosen cannot be started.
+start_beside_clean() {
+    local pid state text
+    for state in stopped crashed; do
+        POINT="a $state session that is started while it is cleaned"
+        prepare clean
+        [[ $state == stopped ]] ||
+            sed -i 's/^STATUS=.*/STATUS=active/' "$SESSIONS/$TARGET/.session"
+        # shellcheck disable=SC2046 # words without blanks
+        stopped_at openat /proc $(arguments clean)
+        expect start "$TARGET"
+        go_on
+        [[ $(<"$T/held") == '0 sessions removed, 0B freed' ]] || bad "it said: $(<"$T/held")"
+        wait_quiet
+        check_promises
+        agents_run "$TARGET" || bad "$count of $SIZE agents run"
+        expect stop "$TARGET"
+    done
+    POINT='a session that is cleaned while it is to be started'
+    prepare clean
+    # shellcheck disable=SC2046 # words without blanks
+    stopped_at pwrite64 "$SESSIONS/$TARGET/.session.lock" $(arguments clean)
+    text=$("$MAS" start "$TARGET" 2>&1)
+    [[ $? -eq 4 && $text == *"(clean) has it" ]] || bad "start said: $text"
+    go_on
+    [[ $(<"$T/held") == *'1 session removed'* ]] || bad "it said: $(<"$T/held")"
+    [[ ! -e $SESSIONS/$TARGET ]] || bad 'it is still there'
+    check_promises
+}
+
+@test "a session that is started while it is cleaned is not removed" {
+    in_box start_beside_clean
+}
+
 # A disk of 1 MB, really full.
 full_disk() {
     local ids verb
@@ -221,6 +295,14 @@ full_disk() {
             <(look_at_all) | grep '^[<>]' | tr '\n' ' ')"
         rm "$T/small/fill"
     done
+    POINT='clean on a full disk'
+    TARGET=c0ffee00-0000-4000-8000-000000000000
+    prepare clean
+    cat /dev/zero >"$T/small/fill" 2>/dev/null
+    # shellcheck disable=SC2046 # words without blanks
+    expect $(arguments clean)
+    [[ ! -e $SESSIONS/$TARGET ]] || bad 'it is still there'
+    rm "$T/small/fill"
     POINT='with space again'
     expect stop "$RUNS"
     expect start "$RESTS"
@@ -239,4 +321,4 @@ can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
 }
 
 # The functions above that run in a box.
-export -f without_openat2 held_staging full_disk can_mount
+export -f without_openat2 held_staging stopped_at go_on start_beside_clean full_disk can_mount

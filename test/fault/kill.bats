@@ -36,6 +36,10 @@ each() {
     each start full start-own
 }
 
+@test "clean killed at any system call leaves a whole session or nothing, and goes on when run again" {
+    each clean
+}
+
 @test "rm killed at any system call leaves a whole session or nothing" {
     each rm full rm-f rm-f-own
 }

@@ -152,7 +152,7 @@ look_at_all() {
     (cd "$SESSIONS" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
         find . -type f "${known[@]}" ! -name .sessions.index -print0 | sort -z |
         xargs -0 -r cat | tr -d '\0')
-    sed '/^],$/d; /^"lastUpdated":/d; s/,$//' "$SESSIONS/.sessions.index" | sort
+    sed '/^],$/d; /^"lastUpdated":/d; s/,$//' "$SESSIONS/.sessions.index" 2>/dev/null | sort
     (cd "$ROOT" && find . -path ./sessions -prune -o -path ./templates -prune -o \
         -printf '%P %m %l %s\n' | sort)
     panes '#{session_name} #{@mas_id} #{pane_pid} #{pane_dead}' | sort
@@ -346,6 +346,7 @@ arguments() {
     case $1 in
         new*) echo "new -q -t $TEMPLATE" ;;
         rm-f*) echo "rm -f $TARGET" ;;
+        clean*) echo "clean --older-than 1d --status stopped,error,crashed" ;;
         doctor) echo doctor --fix ;;
         list) echo list --all --json ;;
         fill) echo "library fill $SESSIONS/$TARGET" ;;
@@ -384,6 +385,8 @@ prepare() {
         stop* | rm-f* | rm-running*) expect start "$TARGET" ;;
         start* | rm* | mark) expect stop "$TARGET" ;;
         fill) rm -rf "$SESSIONS/$TARGET"/unit/* "$SESSIONS/$TARGET/workflows" ;;
+        clean*) sed -i -E 's/^(LAST_ACTIVITY|STOPPED_AT)=.*/\1=2020-01-01T00:00:00Z/' \
+            "$SESSIONS/$TARGET/.session" ;;
     esac
     wait_quiet
 }
@@ -490,6 +493,11 @@ follow() {
             mark)
                 expect library mark "$id" why
                 expect stop "$id"
+                ;;
+            clean*)
+                # shellcheck disable=SC2046 # words without blanks
+                expect $(arguments clean)
+                [[ ! -e $SESSIONS/$id ]] || bad 'it is still there after another clean'
                 ;;
         esac
     done
@@ -725,11 +733,11 @@ check_done() {
         rm-running*) bad 'exit 0, but it was running' ;;
         *) ((panes == 0)) || bad "exit 0, but $panes agents run" ;;
     esac
-    if [[ $1 == stop* || $1 == rm* ]] && ids_of_processes | grep -q "$id"; then
+    if [[ $1 == stop* || $1 == rm* || $1 == clean* ]] && ids_of_processes | grep -q "$id"; then
         bad 'exit 0, but processes are left'
     fi
     case $1 in
-        rm*) [[ ! -e $SESSIONS/$id ]] || bad 'exit 0, but it is still there' ;;
+        rm* | clean*) [[ ! -e $SESSIONS/$id ]] || bad 'exit 0, but it is still there' ;;
         *) [[ -d $SESSIONS/$id ]] || bad "exit 0, but '$id' is not there" ;;
     esac
 }
