@@ -153,6 +153,8 @@ int life_fill(const struct life *life, const char *id, struct err *err)
     if (life_hold(life, id, LOCK_TRY, "fill", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "fill", &session, err) == -1)
         return -1;
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("fill", id, err);
     int rc = fill_held(life, dir, &session, gaps, err);
     for (size_t i = 0; i < 2; i++) {
         fd_closep(&gaps[i].to);

@@ -123,7 +123,9 @@ static bool is_candidate(const struct root *root, const struct view *view, struc
                                   .written = view->written};
     ret->why = view->reason;
     ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
-    if (view->live != NULL || view->row.missing)
+    bool is_on_its_way =
+        view->migrating && view->row.mode == MODE_LEGACY; /* with the root's files */
+    if (view->live != NULL || view->row.missing || is_on_its_way)
         return false;
     if (view->socket != NULL)
         session->status = bits[view->row.status];

@@ -2,8 +2,8 @@
  * Retention: which sessions have had their time, and their removal.
  *
  * Never taken: a session that runs or whose hosts live, one that is younger than the age, one on
- * which another command works, one whose tmux server could not be asked. Crashed ones (STATUS says
- * active, tmux says no) only where that is asked for.
+ * which another command works, one that is half migrated, one whose tmux server could not be asked.
+ * Crashed ones (STATUS says active, tmux says no) only where that is asked for.
  *
  * A session was last used when it was stopped or last did something; one whose metadata is damaged,
  * when the newest of its files in the workspace's top and in logs/ was changed. The choice is made

@@ -345,6 +345,8 @@ go on with it: mas migrate $ID" ]
     done
     mas new --mode legacy -t pair
     [ "$status" -eq 4 ]
+    mas clean --older-than 0s
+    [ "$status" -eq 0 ]
     [ "$(snapshot)" = "$before" ]
     mas migrate
     [ "$status" -eq 0 ]
