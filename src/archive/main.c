@@ -6,22 +6,25 @@
 #include "archive/talk.h"
 #include "archive/unpack.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 /* Ends with mas, also with one that has ended already. */
 static int follow_mas(void)
 {
     struct pollfd fd = {.fd = TALK_SOCKET, .events = POLLRDHUP};
+    int type = 0;
+    socklen_t len = sizeof type;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return fcntl(TALK_SOCKET, F_GETFD) == -1 || poll(&fd, 1, 0) == -1 ||
+    return getsockopt(TALK_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1 ||
+                   poll(&fd, 1, 0) == -1 ||
                    (fd.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0
                ? -1
                : 0;

@@ -51,15 +51,17 @@ static int fail(const struct packer *p, struct err *err, const char *why)
     return err_set(err, MAS_FAILED, "'%s': %s", inner(p), why);
 }
 
-static int fail_errno(const struct packer *p, struct err *err)
-{
-    return err_errno(err, "'%s'", inner(p));
-}
-
 static int changed(const struct packer *p, struct err *err)
 {
     (void)fail(p, err, "it changed while it was archived");
     return err_hint(err, "try again when nobody changes the session's files");
+}
+
+static int fail_errno(const struct packer *p, struct err *err)
+{
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* it was there, and no link */
+        return changed(p, err);
+    return err_errno(err, "'%s'", inner(p));
 }
 
 static int tar_failed(const struct packer *p, struct err *err)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes archives that mas does not write: craft.py GOOD KIND OUT changes a good one.
+"""Makes archives that mas does not write: `craft.py GOOD DIR` changes a good one in all ways.
 
-With KIND `list` prints all kinds, a line each: the kind and the exit code that it must have.
+Prints a line for each: the file in DIR and the exit code that its restore must have.
 """
 import hashlib
 import io
@@ -304,7 +304,9 @@ def manifest_another_name(a): a.manifest(name="other")
 def manifest_bad_name(a): a.manifest(name="../x")
 
 @kind()
-def manifest_no_json(a): a.text("mas-archive.json", b"{") or setattr(a, "recount", False)
+def manifest_no_json(a):
+    a.recount = False
+    a.text("mas-archive.json", b"{")
 
 @kind(1)
 def newer_format(a): a.manifest(format=2)
@@ -340,22 +342,30 @@ def no_checksums(a): a.sums = False
 def behind_checksums(a): a.after = [a.entry("unit/solo/x", b"x")]
 
 @kind()
-def no_manifest(a): a.members.pop(1) and setattr(a, "recount", False)
+def no_manifest(a):
+    a.recount = False
+    a.members.pop(1)
+
+@kind()
+def no_unit(a): a.members = [x for x in a.members if "/unit" not in x[0].name]
 
 @kind()
 def late_manifest(a):
-    a.write = lambda path: Archive.write(a, path)
     a.recount = False
     a.members.insert(3, a.members.pop(1))
 
 @kind()
 def second_tar(a): a.tail = b"evil" * 128
 
+
+
+def main(good, to):
+    for name, (function, code) in KINDS.items():
+        archive = Archive(good)
+        function(archive)
+        archive.write(f"{to}/{name}")
+        print(f"{to}/{name}", code)
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "list":
-        for name, (_, code) in KINDS.items():
-            print(name, code)
-    else:
-        archive = Archive(sys.argv[1])
-        KINDS[sys.argv[2]][0](archive)
-        archive.write(sys.argv[3])
+    main(*sys.argv[1:])

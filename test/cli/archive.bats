@@ -1,0 +1,310 @@
+#!/usr/bin/env bats
+# Archives: what goes into them, and when none is written.
+load ../helper
+
+setup_more() { ARCHIVE=$T/a.tar.zst; }
+
+# The names in the archive $1, below its top directory.
+names() { tar --zstd -tf "$1" 2>/dev/null | sed 's|^[^/]*/||' | grep . | sort; }
+
+# Nothing was written but what stands there already.
+left_nothing() {
+    [ -z "$(find "$T" -name '*.zst' -o -name '.mas-archive-*')" ]
+}
+
+@test "archive writes a session below archive/ of the root and prints where" {
+    new_session -t solo --no-start -n fix-login
+    mas archive fix-login
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    local file
+    file=$(echo "$ROOT"/archive/*)
+    [[ $output == "$file  $ID, "* ]]
+    [[ ${file##*/} =~ ^fix-login-${ID:0:8}-[0-9]{8}T[0-9]{6}Z\.tar\.zst$ ]]
+    [ "$(stat -c %a "$file")" = 600 ]
+    [ "$(stat -c %a "$ROOT/archive")" = 700 ]
+    [ "$(field "$ID" .status)" = stopped ]
+}
+
+@test "an archive is a tar that anybody can unpack and check" {
+    new_session -t pair --no-start
+    mas archive -q "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ARCHIVE" ]
+    mkdir "$T/x"
+    tar -C "$T/x" --zstd -xf "$ARCHIVE"
+    [ "$(ls "$T/x")" = "$ID" ]
+    [ "$(stat -c %a "$T/x/$ID")" = 700 ]
+    (cd "$T/x/$ID" && sha256sum -c --quiet SHA256SUMS)
+    [ "$(wc -l <"$T/x/$ID/SHA256SUMS")" -eq "$(find "$T/x/$ID" -type f ! -name SHA256SUMS | wc -l)" ]
+    [ "$(jq -r .sessionId "$T/x/$ID/mas-archive.json")" = "$ID" ]
+    [ "$(jq .entries "$T/x/$ID/mas-archive.json")" -eq "$(names "$ARCHIVE" | grep -cvE '^(mas-archive.json|SHA256SUMS)$')" ]
+    diff -r "$ROOT/sessions/$ID/unit" "$T/x/$ID/unit"
+}
+
+@test "what belongs to a running session alone is not archived" {
+    new_session -t solo
+    "$MAS" stop -q "$ID"
+    : >"$ROOT/sessions/$ID/run/env"
+    "$MAS" archive -q "$ID" -o "$ARCHIVE"
+    run ! grep -qE '^run|lock' <<<"$(names "$ARCHIVE")"
+    [[ $(names "$ARCHIVE") == *.session*config.json* ]]
+}
+
+@test "--json tells what was archived" {
+    new_session -t solo --no-start
+    mas archive --json "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 0 ]
+    [ "$(jq -r .sessionId <<<"$output")" = "$ID" ]
+    [ "$(jq -r .file <<<"$output")" = "$ARCHIVE" ]
+    [ "$(jq .archiveBytes <<<"$output")" -eq "$(stat -c %s "$ARCHIVE")" ]
+    [ "$(jq .removed <<<"$output")" = false ]
+    [ "$(jq '.entries > 5 and .bytes > 1000 and .linksOut == 0' <<<"$output")" = true ]
+}
+
+@test "--rm removes the session once it is archived" {
+    new_session -t solo --no-start
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 0 ]
+    [[ $output == *'session removed' ]]
+    [ -s "$ARCHIVE" ]
+    [ -z "$("$MAS" list -q)" ]
+    [ -z "$(find "$ROOT/sessions" -name "*$ID*")" ]
+}
+
+@test "--rm removes nothing that the archive does not hold" {
+    new_session -t solo --no-start
+    echo precious >"$ROOT/sessions/$ID/notes.txt"
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot archive session '$ID': 'notes.txt': it is no part of a session"* ]]
+    left_nothing
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"'notes.txt' is no part of a session, and left out" ]]
+    [ "$(cat "$ROOT/sessions/$ID/notes.txt")" = precious ]
+}
+
+@test "several are archived, each into a file of its own" {
+    new_session -t solo --no-start
+    local first=$ID
+    new_session -t solo --no-start -n second
+    mas archive -q "$first" nothing second
+    [ "$status" -eq 3 ]
+    [ "${#lines[@]}" -eq 2 ]
+    [ "$(find "$ROOT/archive" -type f | wc -l)" -eq 2 ]
+    mas archive "$first" second -o "$ARCHIVE"
+    [ "$status" -eq 2 ]
+    [ ! -e "$ARCHIVE" ]
+}
+
+@test "two archives of a session in one second have two names" {
+    new_session -t solo --no-start -n twice
+    local i
+    for i in 1 2 3; do "$MAS" archive -q twice; done
+    [ "$(find "$ROOT/archive" -name 'twice-*.tar.zst' | wc -l)" -eq 3 ]
+}
+
+@test "[archive] dir and level are heeded" {
+    new_session -t solo --no-start
+    head -c 300000 /dev/urandom | base64 >"$ROOT/sessions/$ID/unit/solo/text"
+    printf '[archive]\ndir = %s/deep/er\nlevel = 1\n' "$T" >>"$ROOT/mas.ini"
+    "$MAS" archive -q "$ID"
+    [ "$(stat -c %a "$T/deep/er")" = 700 ]
+    sed -i 's/level = 1/level = 19/' "$ROOT/mas.ini"
+    "$MAS" archive -q "$ID" -o "$ARCHIVE"
+    [ "$(stat -c %s "$ARCHIVE")" -lt "$(stat -c %s "$T"/deep/er/*)" ]
+}
+
+@test "-o - writes the archive to standard output" {
+    new_session -t solo --no-start
+    "$MAS" archive "$ID" -o - >"$ARCHIVE" 2>"$T/err"
+    [ ! -s "$T/err" ]
+    names "$ARCHIVE" | grep -qx .session
+    mas archive "$ID" -o - --rm
+    [ "$status" -eq 2 ]
+    [ -d "$ROOT/sessions/$ID" ]
+    run script -qec "'$MAS' archive $ID -o -" /dev/null
+    [[ $output == *'cannot write an archive to a terminal'* ]]
+    run bash -c "'$MAS' archive $ID -o - | head -c 10 >/dev/null; exit \${PIPESTATUS[0]}"
+    [ "$status" -le 1 ]
+}
+
+@test "an archive is never overwritten" {
+    new_session -t solo --no-start
+    echo mine >"$ARCHIVE"
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot archive session '$ID': cannot write '$ARCHIVE': it exists" ]
+    [ "$(cat "$ARCHIVE")" = mine ]
+    [ -d "$ROOT/sessions/$ID" ]
+    rm "$ARCHIVE"
+    ln -s "$T/elsewhere" "$ARCHIVE"
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [ ! -e "$T/elsewhere" ]
+    mas archive "$ID" -o "$T/no/such/a.zst"
+    [ "$status" -eq 1 ]
+}
+
+@test "a running session is not archived" {
+    new_session -t solo
+    local disk
+    "$MAS" wait "$ID" --for idle
+    disk=$(snapshot)
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot archive session '$ID': it is running
+stop it first with: mas stop $ID" ]
+    left_nothing
+    [ "$(snapshot)" = "$disk" ]
+}
+
+@test "a damaged session is not archived" {
+    new_session -t solo --no-start
+    echo nonsense >"$ROOT/sessions/$ID/.session"
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 5 ]
+    [[ $stderr == "mas: cannot archive session '$ID': its .session is damaged"* ]]
+    left_nothing
+}
+
+@test "a session that another command works on is not archived, and none works on it meanwhile" {
+    new_session -t solo --no-start
+    mkfifo "$T/hold"
+    exec 8<"$ROOT/sessions/$ID/.session.lock"
+    flock 8
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    exec 8<&-
+    # a pipe that nobody reads holds the archive up
+    head -c 3000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
+    "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
+    local pid=$!
+    exec 7<"$T/hold"
+    eventually grep -q archive "$ROOT/sessions/$ID/.session.lock"
+    mas start "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'(archive)'* ]]
+    mas rm -f "$ID"
+    [ "$status" -eq 4 ]
+    cat <&7 >"$ARCHIVE"
+    exec 7<&-
+    wait "$pid"
+    [ ! -s "$T/err" ]
+    names "$ARCHIVE" | grep -qx unit/solo/data
+}
+
+@test "archive never takes the session from the environment" {
+    new_session -t solo --no-start
+    MAS_SESSION_ID=$ID mas archive
+    [ "$status" -eq 2 ]
+    mas archive nothing
+    [ "$status" -eq 3 ]
+    [ ! -e "$ROOT/archive" ]
+}
+
+@test "sockets and FIFOs are left out, setuid bits as well, and each is told" {
+    new_session -t solo --no-start
+    cd "$ROOT/sessions/$ID/unit/solo"
+    mkfifo pipe
+    python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+    echo x >suid && chmod 4755 suid
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"'unit/solo/pipe' is a FIFO, and left out"* ]]
+    [[ $stderr == *"'unit/solo/socket' is a socket, and left out"* ]]
+    [[ $stderr == *"'unit/solo/suid' is archived without its setuid or setgid bit"* ]]
+    run ! grep -qE 'pipe|socket' <<<"$(names "$ARCHIVE")"
+    [[ $(tar --zstd -tvf "$ARCHIVE") == *'-rwxr-xr-x '*suid* ]]
+}
+
+@test "a file that cannot be read is named, and nothing is left" {
+    [ "$EUID" -ne 0 ] || skip 'root reads everything'
+    new_session -t solo --no-start
+    echo x >"$ROOT/sessions/$ID/unit/solo/secret"
+    chmod 000 "$ROOT/sessions/$ID/unit/solo/secret"
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot archive session '$ID': 'unit/solo/secret': Permission denied" ]
+    left_nothing
+    [ -d "$ROOT/sessions/$ID" ]
+}
+
+@test "a device is refused" {
+    mknod "$T/probe" c 1 3 2>/dev/null || skip 'only root makes devices'
+    new_session -t solo --no-start
+    mknod "$ROOT/sessions/$ID/unit/solo/null" c 1 3
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"'unit/solo/null': it is a device" ]]
+    left_nothing
+}
+
+@test "files that change while they are archived are told, and nothing is left" {
+    new_session -t solo --no-start
+    local unit=$ROOT/sessions/$ID/unit/solo how
+    head -c 3000000 /dev/urandom >"$unit/data"
+    mkfifo "$T/hold"
+    for how in 'echo more >>"$unit/data"' ': >"$unit/new"' 'rm "$unit/new"' 'chmod 600 "$unit/data"'; do
+        "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
+        exec 7<"$T/hold"
+        head -c 1000 <&7 >/dev/null # it has looked at all files by now
+        eval "$how"
+        cat <&7 >/dev/null
+        exec 7<&-
+        local rc=0
+        wait "$!" || rc=$?
+        [ "$rc" -eq 1 ]
+        grep -q 'it changed while it was archived' "$T/err"
+    done
+}
+
+@test "temporary files of killed archives go with the next one, those in use stay" {
+    new_session -t solo --no-start
+    local id=0a0a0a0a-1111-4222-8333-444444444444
+    mkdir "$ROOT/archive"
+    : >"$ROOT/archive/.mas-archive-$id.new"
+    : >"$ROOT/archive/.mas-archive-$id-used.new"
+    exec 8<"$ROOT/archive/.mas-archive-$id-used.new"
+    flock 8
+    "$MAS" archive -q "$ID"
+    [ ! -e "$ROOT/archive/.mas-archive-$id.new" ]
+    [ -e "$ROOT/archive/.mas-archive-$id-used.new" ]
+    exec 8<&-
+}
+
+@test "SIGINT gives up and leaves nothing" {
+    new_session -t solo --no-start
+    head -c 3000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
+    mkfifo "$T/hold"
+    set -m
+    "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
+    local pid=$!
+    set +m
+    exec 7<"$T/hold"
+    head -c 1000 <&7 >/dev/null
+    kill -INT "$pid"
+    local rc=0
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 130 ]
+    exec 7<&-
+    "$MAS" rm -q "$ID"
+}
+
+@test "a missing helper program is told with what to do" {
+    new_session -t solo --no-start
+    mkdir "$T/bin"
+    cp "$MAS" "$T/bin/mas"
+    [ ! -e /usr/local/libexec/mas/mas-archive ] || skip 'mas is installed here'
+    run --separate-stderr "$T/bin/mas" archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot archive session '$ID': cannot find the program 'mas-archive' in "* ]]
+    [[ $stderr == *"make install"* ]]
+    left_nothing
+}
+
+@test "mas-archive by itself says what it is" {
+    run -2 "${MAS%/*}/mas-archive" </dev/null 3>&-
+    [[ $output == 'mas-archive: this is a part of mas'* ]]
+}
