@@ -9,7 +9,7 @@ setup_more() {
     EXAMPLES=$PROJECT/scripts/examples
     mkdir "$T/bin"
     ln -s "$MAS" "$T/bin/mas"
-    printf '[preset quick]\ncommand = sh\nidle = 500ms\n' >>"$ROOT/mas.ini"
+    printf '[preset quick]\ncommand = sh\nidle = 1s\n' >>"$ROOT/mas.ini"
     export PATH=$T/bin:$PATH MAS_TEMPLATE=solo
     cd "$T" || return
 }
@@ -114,7 +114,7 @@ $ROOT/sessions/$two $two a  b" ]
 }
 
 @test "team-job takes a preset and a config" {
-    printf '[preset echo]\ncommand = sh -c "while read -r l; do echo heard \\$l; done"\nidle = 500ms\n' >>"$ROOT/mas.ini"
+    printf '[preset echo]\ncommand = sh -c "while read -r l; do echo heard \\$l; done"\n' >>"$ROOT/mas.ini"
     echo '{"agents":{"units":[{"unitId":1,"manager":{"id":"solo","prompt":"at first"}}]}}' >"$T/a config"
     example dash team-job -a echo -c "$T/a config" -w 20s logs solo and this
     [ "$status" -eq 0 ]
