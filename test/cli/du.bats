@@ -230,7 +230,7 @@ shares() {
     new_session -t solo --no-start
     new_session -t solo --no-start
     mas du
-    [[ $output =~ $'\n'snapshots\ +[0-9]+\ +[36]\.0M\ +[36]\.0M ]]
+    [[ ${lines[3]} =~ ^snapshots\ +[0-9]+\ +[36]\.0M\ +[36]\.0M ]]
     measured
     [ "$(jq .snapshots.real <<<"$output")" = "$(real "$ROOT/sessions/.snapshots")" ]
     [ "$(of "$ID" .real)" -lt $((1 << 20)) ]
