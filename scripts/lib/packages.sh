@@ -6,13 +6,14 @@
 # package (dpkg knows it). Where every need is met, no package manager is asked for anything.
 
 BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-config:command:pkg-config
-    libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid'
+    libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
+    libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto'
 RUN_NEEDS='tmux:command:tmux'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
-    fish:command:fish procps:command:ps util-linux:command:flock
+    fish:command:fish procps:command:ps zstd:command:zstd util-linux:command:flock
     python3:command:python3 vim:command:vim less:command:less
     xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs'
 

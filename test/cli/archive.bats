@@ -246,6 +246,7 @@ stop it first with: mas stop $ID" ]
     local unit=$ROOT/sessions/$ID/unit/solo how
     head -c 3000000 /dev/urandom >"$unit/data"
     mkfifo "$T/hold"
+    # shellcheck disable=SC2016 # for eval
     for how in 'echo more >>"$unit/data"' ': >"$unit/new"' 'rm "$unit/new"' 'chmod 600 "$unit/data"'; do
         "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
         exec 7<"$T/hold"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Retention: what has had its time goes, and nothing else is touched.
+# shellcheck disable=SC2016
 load ../helper
 
 # A stopped session that was last used so long ago: new_old DAYS [OPTION...]. Its id is in $ID.

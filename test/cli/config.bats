@@ -134,7 +134,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     ini '[session]' 'mode ='
     refused "2: [session] mode: '' is not isolated or legacy"
     ini '[session]' 'template = ../evil'
-    refused "2: [session] template: '../evil' is not 1 to 32 letters, digits, _ or -"
+    refused "2: [session] template: '../evil' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory"
     ini '[session]' 'preset = two words'
     refused "2: [session] preset: 'two words' is not 1 to 32 letters, digits, _ or -"
     ini '[tmux]' 'server = mine'
@@ -174,7 +174,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 @test "values too long are refused, not cut" {
     value=$(printf '%033d' 0)
     ini '[session]' "template = $value"
-    refused "2: [session] template: '$value' is not 1 to 32 letters, digits, _ or -"
+    refused "2: [session] template: '$value' is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory"
     value=$(printf '%09000d' 0)
     ini '[session]' "template = $value"
     mas list

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # [workspace] lazy = yes: directories of agents are made from the template as it was when the session
 # was made, and what that takes is shared, kept as long as it is needed, and then gone.
+# shellcheck disable=SC2016
 load ../helper
 
 setup_more() {

@@ -76,6 +76,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     for option in root session json quiet help; do grep -q -- "-$option" "$T/shared"; done
 }
 
+# shellcheck disable=SC2086 # a verb and its action
 @test "mas(1) has the letter of every option" {
     local verb letter option page
     while read -r verb; do

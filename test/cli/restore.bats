@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Restoring: a session comes back as it was, or not at all.
+# shellcheck disable=SC2015,SC2059
 load ../helper
 
 setup_more() { ARCHIVE=$T/a.tar.zst; }
@@ -90,10 +91,10 @@ is_refused() {
         for _ in {1..126}; do mkdir "$name" && cd "$name" || exit; done
         echo deep >file
     )
-    before=$(cd "$ROOT/sessions/$ID/unit" && find . -printf '%P %m %T@ %s\n')
+    before=$(cd "$ROOT/sessions/$ID/unit" && find . -printf '%P %m %T@ %s\n' | sort)
     put_away "$ID"
     "$MAS" restore -q "$ARCHIVE"
-    [ "$(cd "$ROOT/sessions/$ID/unit" && find . -printf '%P %m %T@ %s\n')" = "$before" ]
+    [ "$(cd "$ROOT/sessions/$ID/unit" && find . -printf '%P %m %T@ %s\n' | sort)" = "$before" ]
 }
 
 @test "memory and logs come back" {
