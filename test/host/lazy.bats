@@ -7,7 +7,7 @@ load lib
 
 setup_more() { printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"; }
 
-pane_path() { tm display-message -p -t "${1-$PANE}" '#{pane_current_path}'; }
+pane_path() { tm display-message -p -t "$PANE" '#{pane_current_path}'; }
 pane_is_in() { [ "$(pane_path)" = "$1" ]; }
 
 @test "the first message of an agent on demand makes its directory, and arrives there" {
@@ -43,11 +43,11 @@ $DIR/unit/solo $DIR/unit/solo second" ]
     press x
     ask 30 '{"do":"restart"}' | jq -e .ok >/dev/null
     eventually marked_are 3
-    [ "$(ls -A "$DIR/unit" | tr '\n' ' ')" = '11 20 30 ' ]
+    [ "$(find "$DIR/unit" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' ')" = '11 20 30 ' ]
     "$MAS" stop -q "$ID"
     "$MAS" start -q "$ID"
     hosts_there 33
-    [ "$(ls -A "$DIR/unit" | tr '\n' ' ')" = '11 20 30 ' ]
+    [ "$(find "$DIR/unit" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' ')" = '11 20 30 ' ]
     PANE=$(of 11 .pane)
     eventually pane_is_in "$DIR/unit/11"
 }
