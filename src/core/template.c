@@ -161,8 +161,13 @@ int template_open_ini(const struct root *root, const struct template *tmpl, stru
     if (check_owner(tmpl, tmpl->fd, "it", err) == -1)
         return -1;
     _cleanup_close_ int ini = path_open_beneath(tmpl->fd, TEMPLATE_INI, O_RDONLY | O_NONBLOCK);
-    if (ini == -1)
-        return err_errno(err, "cannot read '%s'", file);
+    if (ini == -1) {
+        bool is_none = errno == ENOENT && strchr(tmpl->name, '/') != NULL; /* any directory */
+        (void)err_errno(err, "cannot read '%s'", file);
+        if (is_none)
+            err->code = MAS_NOT_FOUND;
+        return -1;
+    }
     if (check_owner(tmpl, ini, TEMPLATE_INI, err) == -1)
         return -1;
     int fd = ini;

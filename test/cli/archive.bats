@@ -107,7 +107,7 @@ left_nothing() {
 
 @test "[archive] dir and level are heeded" {
     new_session -t solo --no-start
-    head -c 300000 /dev/urandom | base64 >"$ROOT/sessions/$ID/unit/solo/text"
+    seq 200000 >"$ROOT/sessions/$ID/unit/solo/text"
     printf '[archive]\ndir = %s/deep/er\nlevel = 1\n' "$T" >>"$ROOT/mas.ini"
     "$MAS" archive -q "$ID"
     [ "$(stat -c %a "$T/deep/er")" = 700 ]

@@ -194,7 +194,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ "$stderr" = "mas: cannot use MAS_TMUX_SOCKET='a/b': it is not a name, or an absolute path" ]
     MAS_TEMPLATE='#(touch x)' mas list
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot use MAS_TEMPLATE='#(touch x)': it is not 1 to 32 letters, digits, _ or -" ]
+    [ "$stderr" = "mas: cannot use MAS_TEMPLATE='#(touch x)': it is not 1 to 32 letters, digits, _ or -, or the absolute path of a directory" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
