@@ -76,7 +76,7 @@ setup_more() {
     touch file
     mkdir empty
     before=$(snapshot)
-    for one in './nope:3' './file:3' './empty:1' '/:1' "./my team/template.ini:3" ':2'; do
+    for one in './nope:3' './file:3' './empty:3' '/:3' "./my team/template.ini:3" ':2'; do
         mas new -t "${one%:*}"
         [ "$status" -eq "${one##*:}" ] || { echo "$one: $status $stderr"; false; }
         [[ $stderr == mas:\ cannot\ * ]]
