@@ -1,9 +1,6 @@
-# kill -9 at every system call of what makes agents' directories late: `mas new` with [workspace]
-# lazy = yes, and the host of an agent that starts; and errors of the calls of the host.
+# kill -9 at every system call of `mas new` with [workspace] lazy = yes: after each, no half-made
+# snapshot or hold is left.
 # shellcheck shell=bash
-#
-# After each, the template's state is what the agent gets in the end, whole, and no half-made
-# directory, snapshot or hold is left.
 
 load ../helper
 # shellcheck source=test/fault/lib.bash
