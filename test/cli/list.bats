@@ -12,6 +12,9 @@ four_states() {
     tm kill-session -t "=mas-${ID:0:8}"
     new_session -t solo -n broken
     BROKEN=$ID
+    for id in "$RUNNING" "$BROKEN"; do
+        "$MAS" wait "$id" --for idle
+    done
     echo 'not a line of metadata' >>"$ROOT/sessions/$ID/.session"
 }
 
@@ -134,9 +137,6 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "list writes nothing" {
     four_states
-    for id in "$RUNNING" "$BROKEN"; do
-        "$MAS" wait "$id" --for idle
-    done
     before=$(snapshot)
     index=$(stat -c '%i %Y %s' "$ROOT/sessions/.sessions.index")
     for option in '' --active --all --json -q; do
