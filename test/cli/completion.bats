@@ -198,6 +198,73 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ ! -e "$XDG_DATA_HOME/mas" ]
 }
 
+@test "bash: the actions of a command are offered, and their options and operands" {
+    [ "$(lines_of "$(bash_offers template '')")" = 'check copy edit list show' ]
+    [ "$(bash_offers template li)" = list ]
+    [ "$(lines_of "$(bash_offers template list --)")" = '--help --json --quiet --root' ]
+    [ "$(lines_of "$(bash_offers template check pair so)")" = solo ]
+    [ "$(bash_offers template copy pa)" = pair ]
+    [ -z "$(bash_offers template copy pair so)" ] # a new name
+    [ -z "$(bash_offers template nope '')" ]
+    [ "$(lines_of "$(bash_offers help template '')")" = 'check copy edit list show' ]
+    [ -z "$(bash_offers help list '')" ]
+}
+
+@test "bash: agents, units and words are offered where a TARGET stands, of the session on the line" {
+    new_session -t default -n big --no-start
+    new_session -t pair -n two --no-start
+    for name in send peek logs restart wait; do
+        [ "$(lines_of "$(bash_offers $name two '')")" = 'all lead managers pair reviewer workers' ]
+        [ "$(bash_offers $name big 3 | xargs)" = '30 31 32 33' ]
+    done
+    [ "$(bash_offers logs -n 5 two re)" = reviewer ]
+    [ "$(bash_offers send -s two le)" = lead ]
+    [ "$(bash_offers send --session=two le)" = lead ]
+    [ "$(bash_offers send two --from re)" = reviewer ]
+    [ "$(bash_offers send two lead,re)" = lead,reviewer ]
+    [ -z "$(bash_offers send two lead re)" ] # the text
+    [ "$(bash_offers restart two lead re)" = reviewer ]
+    [ "$(lines_of "$(bash_offers attach two '')")" = 'lead reviewer' ]
+    [ -z "$(bash_offers send nosuch '')" ]
+    [ -z "$(bash_offers show two le)" ]
+}
+
+@test "bash: in a team's pane the TARGET may come first" {
+    new_session -t default -n big --no-start
+    new_session -t pair -n two --no-start
+    export MAS_SESSION_ID=$ID
+    [ "$(bash_offers send le)" = lead ]
+    [ "$(bash_offers send bi)" = big ]
+    [ "$(bash_offers restart lead re)" = reviewer ]
+}
+
+@test "bash: fixed words and lists of them are offered" {
+    [ "$(lines_of "$(bash_offers wait --for '')")" = 'exit idle waiting' ]
+    [ "$(lines_of "$(bash_offers new --mode '')")" = 'isolated legacy' ]
+    [ "$(bash_offers clean --status st)" = stopped ]
+    [ "$(bash_offers clean --status stopped,cr)" = stopped,crashed ]
+    [ "$(bash_offers new --template = so)" = solo ] # bash parts a word at its =
+    [ "$("$MAS" complete -- new --template=so)" = --template=solo ]
+}
+
+@test "zsh: actions, agents and values behind = are completed" {
+    new_session -t pair -n two --no-start
+    start_shell zsh -f -i
+    tab_makes 'mas template che' 'mas template check'
+    tab_makes 'mas template show so' 'mas template show solo'
+    tab_makes 'mas send two lead,re' 'mas send two lead,reviewer'
+    tab_makes 'mas new --template=so' 'mas new --template=solo'
+}
+
+@test "fish: actions, agents and values behind = are completed" {
+    new_session -t pair -n two --no-start
+    [ "$(lines_of "$(fish_offers 'mas template ')")" = 'check copy edit list show' ]
+    [ "$(fish_offers 'mas template show so')" = solo ]
+    [ "$(lines_of "$(fish_offers 'mas send two ')")" = 'all lead managers pair reviewer workers' ]
+    [ "$(fish_offers 'mas send two lead,re')" = lead,reviewer ]
+    [ "$(fish_offers 'mas new --template=so')" = --template=solo ]
+}
+
 @test "bash: a tab in a terminal completes commands, options, sessions, templates and files" {
     new_session -t solo -n alpha --no-start
     start_shell bash --norc --noprofile -i

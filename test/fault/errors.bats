@@ -108,6 +108,9 @@ may  fill   any      ^[a-z0-9]+\(.*/sessions(/\.new-|>, "\.new-)
 may  fill   any      ^(openat2?|getdents64)\(.*/templates/three
 may  fill   any      ^mkdirat\(.*/sessions/[0-9a-f-]*>, "(unit|workflows)"
 
+The template is there, but not known to be so on the disk.
+said template-copy any ^fsync\([0-9]+<[^>]*/templates>
+
 The result cannot be told where standard output cannot be written, but is there.
 said all    any      ^write\(1<
 '

@@ -51,3 +51,7 @@ each() {
 @test "a mark of an error that is killed at any system call can be made again and taken back" {
     each mark
 }
+
+@test "template copy killed at any system call leaves a whole template or nothing" {
+    each template-copy
+}

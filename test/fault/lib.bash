@@ -155,6 +155,7 @@ look_at_all() {
     sed '/^],$/d; /^"lastUpdated":/d; s/,$//' "$SESSIONS/.sessions.index" 2>/dev/null | sort
     (cd "$ROOT" && find . -path ./sessions -prune -o -path ./templates -prune -o \
         -printf '%P %m %l %s\n' | sort)
+    find "$ROOT/templates" -printf '%P %m %s\n' | sort
     panes '#{session_name} #{@mas_id} #{pane_pid} #{pane_dead}' | sort
     ids_of_processes
 }
@@ -344,6 +345,7 @@ check_snapshots() {
 # The words behind `mas` for a verb.
 arguments() {
     case $1 in
+        template-copy) echo template copy "$TEMPLATE" copied ;;
         new*) echo "new -q -t $TEMPLATE" ;;
         rm-f*) echo "rm -f $TARGET" ;;
         clean*) echo "clean --older-than 1d --status stopped,error,crashed" ;;
@@ -354,6 +356,11 @@ arguments() {
         migrate*) echo migrate ;;
         *) echo "${1%%-*} $TARGET" ;;
     esac
+}
+
+# A copied template is whole.
+check_copied() {
+    diff -r "$ROOT/templates/$TEMPLATE" "$ROOT/templates/copied" >/dev/null || bad 'half a template'
 }
 
 # expect WORD...: a mas that must succeed.
@@ -382,6 +389,7 @@ prepare() {
     [[ $1 == new* || -d $SESSIONS/$TARGET ]] ||
         expect new -q -t "$TEMPLATE" --no-start --id "$TARGET"
     case $1 in
+        template-copy) rm -rf "$ROOT/templates/copied" ;;
         stop* | rm-f* | rm-running*) expect start "$TARGET" ;;
         start* | rm* | mark) expect stop "$TARGET" ;;
         fill) rm -rf "$SESSIONS/$TARGET"/unit/* "$SESSIONS/$TARGET/workflows" ;;
@@ -466,6 +474,14 @@ follow() {
         expect doctor
         wait_quiet
         check_migrated "$1"
+        return
+    elif [[ $1 == template-copy ]]; then
+        [[ -e $ROOT/templates/copied ]] || expect template copy "$TEMPLATE" copied
+        check_copied
+        # what a killed one left goes with the next
+        expect template copy "$TEMPLATE" again
+        [[ -z $(find "$ROOT/templates" -name '.new-*') ]] || bad 'a staged template is left'
+        rm -rf "$ROOT/templates/again"
         return
     fi
     for id in "${!FOUND[@]}"; do
@@ -716,6 +732,9 @@ check_done() {
         return
     elif [[ $1 == mark ]]; then
         grep -qx STATUS=error "$SESSIONS/$id/.session" || bad 'exit 0, but it is not marked'
+        return
+    elif [[ $1 == template-copy ]]; then
+        check_copied
         return
     elif [[ $1 == doctor || $1 == list ]]; then
         [[ $(look_at_all) == "$BEFORE" ]] || bad 'exit 0, but something changed'
