@@ -112,12 +112,17 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     mkdir "$TEMPLATES/big" && cp "$TEMPLATES/solo/template.ini" "$TEMPLATES/big/"
     mkdir -p "$TEMPLATES/big/unit/solo"
     (cd "$TEMPLATES/big/unit/solo" && seq 20000 | xargs touch)
-    "$MAS" template copy -q big mine 3>&- &
-    pid=$!
-    eventually [ -d "$TEMPLATES/.new-mine/unit" ]
-    kill -TERM $pid
-    rc=0
-    wait $pid || rc=$?
+    # one that is done before the signal comes shows nothing: again
+    interrupted() {
+        rm -rf "$TEMPLATES/mine"
+        "$MAS" template copy -q big mine 3>&- &
+        pid=$!
+        eventually [ -d "$TEMPLATES/.new-mine/unit" ] && kill -TERM $pid
+        rc=0
+        wait $pid || rc=$?
+        [ "$rc" -ne 0 ]
+    }
+    eventually interrupted
     [ "$rc" -eq 143 ] || [ "$rc" -eq 1 ]
     [ ! -e "$TEMPLATES/.new-mine" ]
     [ ! -e "$TEMPLATES/mine" ]

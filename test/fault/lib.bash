@@ -544,21 +544,20 @@ find_points() {
     ((${#POINTS[@]} > 50)) || bad "only ${#POINTS[@]} system calls were seen"
 }
 
-# What stands before the first call that is about the root is the loader's and changes nothing. It
-# is enumerated whole for `new` and in the full run; elsewhere its first call stands for all. Under
-# a sanitizer, which sees nothing of a kill, and in the quick run of `fill` and `mark`, which do
-# what others do, only calls are taken that can change something.
+# A kill shows what stands at that moment: on disk, in tmux, in other processes. Before a call that
+# changes none of it that is the same as before the next one that does, so these stand for all. The
+# full run believes nothing and takes each call. Under a sanitizer, which sees nothing of a kill, what
+# comes after one is what is tested, and fewer do; likewise where a whole team is moved.
+CHANGING='write|pwrite|send|connect|bind|f?sync|syncfs|fdatasync|rename|mkdir|unlink|link|symlink'
+CHANGING+='|f?chmod|f?chown|f?truncate|utimens|copy_file_range|ioctl .*FICLONE|clone|v?fork|execve'
+CHANGING+='|pidfd_send|kill|tgkill|openat2? .*(O_CREAT|O_TRUNC)|exit_group'
 worth_killing() {
-    if [[ -n ${TEST_SAN-} || ($1 =~ ^(fill|mark)$ && ${TEST_FAULT-} != full) ]]; then
-        grep -E '^(p?write|f?sync|rename|mkdir|unlink|clone|pidfd_send|openat .*O_CREAT)'
-    elif [[ ${TEST_FAULT-} == full || $1 == new ]]; then
+    if [[ ${TEST_FAULT-} == full ]]; then
         cat
-    elif [[ $1 == migrate-running ]]; then
-        grep -E '^(rename|unlink|clone|pidfd_send)'
-    elif [[ $1 == migrate* ]]; then
-        grep -E '^(f?sync|rename|mkdir|unlink|fchmodat|openat .*O_CREAT)'
+    elif [[ -n ${TEST_SAN-} || $1 == migrate-running ]]; then
+        grep -E '^(rename|unlink|mkdir|clone|pidfd_send)'
     else
-        awk -v root="$T" 'NR == 1 { print; next } go || index($0, "\"" root) { go = 1; print }'
+        grep -E "^($CHANGING)"
     fi
 }
 
