@@ -1,0 +1,59 @@
+/*
+ * How the host of an ACP agent and those who talk with the agent (the pane, `mas ask`, editors,
+ * programs) speak over run/<agent>.sock: the words of frames (base/frame.h).
+ *
+ * Requests, one a connection unless said otherwise; an answer is {"ok":true,...} or an error as
+ * hosts_reply_error() reads it. `from` is the agent that asks; without it a person does.
+ *
+ *   {"do":"ask","from","wait","new","conversation","tags":["K:V"],"bytes"}   body: the prompt
+ *       -> {"ok":true,"agent","outcome":"started"|"queued","prompt":"<message id>","queued":N}
+ *       with "wait":true then the events of that prompt, the last of which is "end". A connection
+ *       that closes before takes nothing back.
+ *   {"do":"send",...}        as to any agent: a prompt that nobody waits for
+ *   {"do":"listen"}          -> {"ok":true,...status...,"conversation","query","mode","modes",
+ *                            "commands","permissions":[...]} then every event, until it hangs up;
+ *                            further requests may be made on the same connection. A listener that
+ *                            leaves TALK_BACKLOG bytes unread is hung up on.
+ *   {"do":"cancel"}          -> {"ok":true,"cancelled":true|false}
+ *   {"do":"permit","permission","option"}   option: an option's id, or "allow", "allow_always",
+ *                            "deny", "deny_always" (by kind), or "clear" for clear context and
+ *                            carry out the plan; without `permission` the oldest open one
+ *                            -> {"ok":true,"permission","option","title"}; MAS_NOT_FOUND: none open
+ *   {"do":"clear","mode","bytes"}           body: --then
+ *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null}
+ *   {"do":"mode","mode"}  {"do":"set","option","value"}
+ *   {"do":"conversation","new":true | "conversation":"ID"}   makes another the current one
+ *
+ * Events: {"event":NAME,...}, any text of it as the frame's body. `mas ask --json` prints them one a
+ * line, the body as "text".
+ *
+ *   prompt      prompt, from, tags; body: the words       a turn begins
+ *   text, thought, user   message; body: a piece
+ *   tool        message, id, title, kind, status; body: content as it is to be read
+ *   plan        message, entries: [{content, priority, status}]
+ *   permission  permission, message, id, title, kind, options: [{id, name, kind}], plan: true where
+ *               a plan is to be approved (then "clear" is an option too); body: details
+ *   permitted   permission, option, name, by ("policy", "-", an agent, "cancelled")
+ *   mode        mode, modes: [{id, name}]      commands   commands: [{name, description}]
+ *   options     options                        usage      used, size       title   title
+ *   state       state, note                    query      query, reason: what was said before is away
+ *   continuity  outcome: resumed loaded injected fresh; note
+ *   conversation  conversation                 note       body: words of mas
+ *   end         prompt, stopReason, code, error: a turn has ended
+ */
+#ifndef MAS_CORE_TALK_H
+#define MAS_CORE_TALK_H
+
+enum {
+    TALK_BACKLOG = 4 << 20, /* bytes that a listener may leave unread */
+    TALK_QUEUE_MAX = 256, /* prompts that wait */
+    TALK_PROMPT_MAX = 4 << 20, /* bytes of one */
+};
+
+/* Stop reasons of `end` besides the protocol's (end_turn, max_tokens, max_turn_requests, refusal,
+ * cancelled). */
+#define TALK_END_CLEARED "cleared" /* the context was cleared before its turn */
+#define TALK_END_FAILED "failed" /* the agent answered with an error, or ended; `error` says it */
+#define TALK_END_STOPPED "stopped" /* the session was stopped before its turn */
+
+#endif
