@@ -65,19 +65,19 @@ static char *default_name(const struct session *session)
 static int default_dir(const struct life *life, char **ret, struct err *err)
 {
     const char *set = config_text(life->config, SETTING_ARCHIVE_DIR);
-    char *path = set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", life->root->path, set);
+    _cleanup_free_ char *path =
+        set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", life->root->path, set);
     char *slash = strrchr(path, '/');
 
     *slash = '\0';
-    int rc = path[0] != '\0' ? path_make_dirs(path, err) : 0;
+    if (path[0] != '\0' && path_make_dirs(path, err) == -1)
+        return -1;
     *slash = '/';
-    if (rc == 0 && mkdir(path, 0700) == -1 && errno != EEXIST)
-        rc = err_errno(err, "cannot make directory '%s'", path);
-    if (rc == 0)
-        *ret = path;
-    else
-        free(path);
-    return rc;
+    if (mkdir(path, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make directory '%s'", path);
+    *ret = path;
+    path = NULL;
+    return 0;
 }
 
 static int taken(const char *dir, const char *name, struct err *err)
