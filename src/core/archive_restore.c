@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 struct restore {
@@ -140,6 +141,7 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     session->status = STATUS_STOPPED;
     if (session->stopped == 0)
         session->stopped = session->activity;
+    session->activity = time(NULL); /* else a clean would take it again at once */
     return life_set_tmux_name(r->life, session, session_name_digits[0], err);
 }
 

@@ -145,8 +145,11 @@ $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TES
     template "${window_a[@]}" "${agent_a[@]}" 'preset = nope'
     finds "$I:3: cannot start agent 'a': there is no preset 'nope'"
     template "${window_a[@]}" "${agent_a[@]}" "command = sh -c 'unclosed"
-    mas template check mine
-    [[ $output == "$I:3: "*"cannot start agent 'a': its command: "* ]]
+    finds "$I:3: cannot start agent 'a': its command: unclosed single quote"
+    echo '[preset torn]' >>"$ROOT/mas.ini"
+    echo 'command = cat \' >>"$ROOT/mas.ini"
+    template "${window_a[@]}" "${agent_a[@]}" 'preset = torn'
+    finds "$I:3: cannot start agent 'a': its command: a backslash with nothing behind it"
 }
 
 @test "rules that mean nobody are warned of" {
