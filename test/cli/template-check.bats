@@ -146,8 +146,7 @@ $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TES
     finds "$I:3: cannot start agent 'a': there is no preset 'nope'"
     template "${window_a[@]}" "${agent_a[@]}" "command = sh -c 'unclosed"
     finds "$I:3: cannot start agent 'a': its command: unclosed single quote"
-    echo '[preset torn]' >>"$ROOT/mas.ini"
-    echo 'command = cat \' >>"$ROOT/mas.ini"
+    printf '[preset torn]\ncommand = cat %s\n' "\\" >>"$ROOT/mas.ini"
     template "${window_a[@]}" "${agent_a[@]}" 'preset = torn'
     finds "$I:3: cannot start agent 'a': its command: a backslash with nothing behind it"
 }
