@@ -115,6 +115,9 @@ run_readme() {
     [ -f "$T/dest/usr/local/share/man/man1/mas.1" ]
     [ -f "$T/dest/usr/local/share/mas/templates/default/template.ini" ]
     [ -f "$T/dest/usr/local/share/mas/lib/session.sh" ]
+    for file in scripts/mas_refactored.sh scripts/examples/*; do
+        [ -x "$T/dest/usr/local/share/mas/examples/${file##*/}" ]
+    done
     [ -s "$T/dest/usr/local/share/bash-completion/completions/mas" ]
     [ -s "$T/dest/usr/local/share/zsh/site-functions/_mas" ]
     [ -s "$T/dest/usr/local/share/fish/vendor_completions.d/mas.fish" ]
