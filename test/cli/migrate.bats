@@ -327,6 +327,9 @@ half_moved() {
 
 @test "what was interrupted half way is shown, left alone, and gone on with" {
     half_moved
+    mas list
+    [[ ${lines[1]} == *" legacy "*"stopped (migrating)" ]]
+    [ "$("$MAS" list --json | jq -r '.sessions[0].migrating')" = true ]
     mas list --all
     [[ ${lines[1]} == *" legacy "*"stopped (migrating)" ]]
     [ "$(field "$ID" .migrating)" = true ]
