@@ -194,16 +194,17 @@ lines_of() { sort -u <<<"$1" | xargs; }
     "$MAS" --root "$other" new -q -t only -n alpha --no-start
     new_session -t solo -n beta --no-start
     # as bash cuts the line: quotes stay, and = is a word
-    for root in "$other" "'$other'" "\"$other\"" "${other/ /\\ }"; do
-        [ "$(bash_offers --root "$root" show --session al)" = alpha ]
-        [ -z "$(bash_offers --root "$root" show --session be)" ]
-        [ "$(bash_offers --root = "$root" show al)" = alpha ]
-        [ "$(bash_offers "--root=$root" show al)" = alpha ]
-        [ "$(bash_offers show --root "$root" al)" = alpha ]
-        [ "$(bash_offers new --root = "$root" -t o)" = only ]
-        [ "$(bash_offers template --root "$root" show o)" = only ]
+    for dir in "$other" "'$other'" "\"$other\"" "${other/ /\\ }"; do
+        [ "$(bash_offers --root "$dir" show --session al)" = alpha ]
+        [ -z "$(bash_offers --root "$dir" show --session be)" ]
+        [ "$(bash_offers --root = "$dir" show al)" = alpha ]
+        [ "$(bash_offers "--root=$dir" show al)" = alpha ]
+        [ "$(bash_offers show --root "$dir" al)" = alpha ]
+        [ "$(bash_offers new --root = "$dir" -t o)" = only ]
+        [ "$(bash_offers template --root "$dir" show o)" = only ]
     done
     mv "$other" "$HOME/other root"
+    # shellcheck disable=SC2088 # mas expands it
     [ "$(bash_offers --root '~/other\ root' show al)" = alpha ]
     [ "$(bash_offers show be)" = beta ]
     # behind -- there are only operands
