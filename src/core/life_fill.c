@@ -178,7 +178,9 @@ static int fill_held(struct filling *f, struct err *err)
         return -1;
     if (template_open(f->life->root, f->session->template, &tmpl, &why) == 0)
         return fill_from(f, &tmpl, err);
-    int rc = fill_alone(f, err);
+    /* one that is there and cannot be read may well have what this session lacks */
+    bool alone = why.code == MAS_NOT_FOUND || snapshot_is_held(f->dir);
+    int rc = alone ? fill_alone(f, err) : 1;
     if (rc == 1)
         *err = why;
     return rc == 0 ? 0 : -1;

@@ -229,7 +229,7 @@ $ROOT/sessions/$ID"
         (cd "$ROOT/templates/pair" && eval "${damage/rm -r ./rm -r ../pair}")
         run -0 "$MAS" library fill "$dir"
         diff -r "$T/pair/unit" "$dir/unit"
-        run -0 "$MAS" library fill "$dir"
+        if [ "$damage" = 'rm -r .' ]; then run -0 "$MAS" library fill "$dir"; fi
         [ -z "$(ls -A "$ROOT/sessions/.snapshots" 2>/dev/null)" ]
         rm -rf "$ROOT/templates/pair"
         cp -R "$T/pair" "$ROOT/templates/pair"
