@@ -24,7 +24,8 @@ enum { NAMES_MAX = 100 }; /* archives of one session in one second */
 
 /* An archive in the making: a file with a lock, which says that somebody writes it. */
 struct output {
-    char *dir_path, *name; /* where it goes; name NULL: standard output */
+    char *dir_path; /* as far as the last slash, "" where none was said */
+    char *name; /* NULL: standard output */
     bool chosen; /* by the user; else a number is put behind a name that is taken */
     int dir;
     int fd;
@@ -65,24 +66,23 @@ static char *default_name(const struct session *session)
 static int default_dir(const struct life *life, char **ret, struct err *err)
 {
     const char *set = config_text(life->config, SETTING_ARCHIVE_DIR);
-    char *path = set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", life->root->path, set);
+    _cleanup_free_ char *path =
+        set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", life->root->path, set);
     char *slash = strrchr(path, '/');
 
     *slash = '\0';
-    int rc = path[0] != '\0' ? path_make_dirs(path, err) : 0;
+    if (path[0] != '\0' && path_make_dirs(path, err) == -1)
+        return -1;
     *slash = '/';
-    if (rc == 0 && mkdir(path, 0700) == -1 && errno != EEXIST)
-        rc = err_errno(err, "cannot make directory '%s'", path);
-    if (rc == 0)
-        *ret = path;
-    else
-        free(path);
-    return rc;
+    if (mkdir(path, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make directory '%s'", path);
+    *ret = mem_printf("%s/", path);
+    return 0;
 }
 
 static int taken(const char *dir, const char *name, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot write '%s/%s': it exists", dir, name);
+    (void)err_set(err, MAS_CONFLICT, "cannot write '%s%s': it exists", dir, name);
     return err_hint(err, "choose another file with -o");
 }
 
@@ -116,10 +116,11 @@ static int open_temp(struct output *output, struct err *err)
                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (output->fd == -1) {
             output->temp[0] = '\0';
-            return err_errno(err, "cannot write in '%s'", output->dir_path);
+            return err_errno(err, "cannot write in '%s'",
+                             output->dir_path[0] != '\0' ? output->dir_path : ".");
         }
         if (fchmod(output->fd, 0600) == -1 || flock(output->fd, LOCK_EX) == -1)
-            return err_errno(err, "cannot lock '%s/%s'", output->dir_path, output->temp);
+            return err_errno(err, "cannot lock '%s%s'", output->dir_path, output->temp);
         if (!file_is_named(output->dir, output->temp, output->fd, NULL))
             fd_closep(&output->fd); /* a sweep came in between */
     }
@@ -144,13 +145,12 @@ static int output_open(const struct life *life, const struct session *session, c
         if (default_dir(life, &output->dir_path, err) == -1)
             return -1;
     } else {
-        output->dir_path = slash == NULL   ? mem_dup(".")
-                           : slash == file ? mem_dup("/")
-                                           : mem_dupn(file, (size_t)(slash - file));
+        output->dir_path = mem_dupn(file, slash != NULL ? (size_t)(slash + 1 - file) : 0);
     }
-    output->dir = open(output->dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *dir = output->dir_path[0] != '\0' ? output->dir_path : ".";
+    output->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (output->dir == -1)
-        return err_errno(err, "cannot open directory '%s'", output->dir_path);
+        return err_errno(err, "cannot open directory '%s'", dir);
     if (output->chosen && fstatat(output->dir, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return taken(output->dir_path, output->name, err);
     sweep(output->dir);
@@ -168,7 +168,7 @@ static int output_finish(struct output *output, char **ret, struct err *err)
         return 0;
     }
     if (fsync(output->fd) == -1)
-        return err_errno(err, "cannot write '%s/%s'", output->dir_path, name);
+        return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
     for (int i = 2; i <= NAMES_MAX; i++) {
         rc = renameat2(output->dir, output->temp, output->dir, name, RENAME_NOREPLACE);
         if (rc == 0 || errno != EEXIST || output->chosen)
@@ -180,11 +180,11 @@ static int output_finish(struct output *output, char **ret, struct err *err)
     if (rc == -1 && errno == EEXIST)
         return taken(output->dir_path, name, err);
     if (rc == -1)
-        return err_errno(err, "cannot write '%s/%s'", output->dir_path, name);
+        return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
     output->temp[0] = '\0';
     if (file_sync_dir(output->dir, err) == -1)
         return -1;
-    *ret = mem_printf("%s/%s", output->dir_path, name);
+    *ret = mem_printf("%s%s", output->dir_path, name);
     return 0;
 }
 

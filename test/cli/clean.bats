@@ -45,6 +45,16 @@ give --older-than, --keep or --status, or set them under [retention] in mas.ini"
     [ -d "$ROOT/sessions/$ID" ]
 }
 
+@test "a session that was brought back is as if it was used just now" {
+    new_old 400
+    "$MAS" clean -q --older-than 7d --archive
+    left_nothing "$ID"
+    "$MAS" restore -q "$ROOT"/archive/*
+    mas clean --older-than 7d
+    [ "$output" = '0 sessions removed, 0B freed' ]
+    [ "$(left)" = "$ID " ]
+}
+
 @test "what is misspelt is exit 2 and removes nothing" {
     local words
     new_old 400

@@ -124,6 +124,7 @@ is_refused() {
 
 @test "an id that exists is a conflict, --new-id brings it back beside that one" {
     new_session -t solo --no-start -n fix-login
+    echo "$ID" >"$ROOT/sessions/$ID/memory.db"
     "$MAS" archive -q "$ID" -o "$ARCHIVE"
     is_refused "$ARCHIVE" 4
     [[ $stderr == *"session '$ID' exists
@@ -134,6 +135,9 @@ give it another name with -n" ]]
     mas restore -q --new-id -n other "$ARCHIVE"
     [ "$status" -eq 0 ]
     [ "$output" != "$ID" ]
+    # nothing of it has the other's id, but for its memory, which came back as it was
+    [ "$(grep -rl "$ID" "$ROOT/sessions/$output")" = "$ROOT/sessions/$output/memory.db" ]
+    cmp "$ROOT/sessions/$ID/memory.db" "$ROOT/sessions/$output/memory.db"
     [ "$(meta "$output" SESSION_ID)" = "$output" ]
     [ "$(meta "$output" NAME)" = other ]
     [ "$(meta "$output" TMUX_SESSION)" = "mas-${output:0:8}" ]
