@@ -62,12 +62,17 @@ static char *default_name(const struct session *session)
     return mem_printf("%s-%.8s-%s.tar.zst", session->name, session->id, now);
 }
 
-/* [archive] dir, made where it is missing. */
+/* [archive] dir. */
+static char *default_path(const struct root *root, const struct config *config)
+{
+    const char *set = config_text(config, SETTING_ARCHIVE_DIR);
+    return set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", root->path, set);
+}
+
+/* The same, made where it is missing. */
 static int default_dir(const struct life *life, char **ret, struct err *err)
 {
-    const char *set = config_text(life->config, SETTING_ARCHIVE_DIR);
-    _cleanup_free_ char *path =
-        set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", life->root->path, set);
+    _cleanup_free_ char *path = default_path(life->root, life->config);
     char *slash = strrchr(path, '/');
 
     *slash = '\0';
@@ -86,21 +91,43 @@ static int taken(const char *dir, const char *name, struct err *err)
     return err_hint(err, "choose another file with -o");
 }
 
-/* Removes what killed commands have left: nobody holds the lock of such a file. */
-static void sweep(int dir)
+/* true for the names that open_temp() gives. */
+static bool is_temp(const char *name)
+{
+    char id[ID_TEXT] = "";
+    size_t prefix = strlen(TEMP_PREFIX);
+
+    if (!str_starts(name, TEMP_PREFIX) ||
+        strlen(name) != prefix + ID_TEXT - 1 + strlen(TEMP_SUFFIX))
+        return false;
+    memcpy(id, name + prefix, ID_TEXT - 1);
+    return id_is_valid(id) && strcmp(name + prefix + ID_TEXT - 1, TEMP_SUFFIX) == 0;
+}
+
+/* What killed commands have left: nobody holds the lock of such a file. */
+static void sweep(int dir, bool keep, workspace_stale *each, void *arg)
 {
     _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
+    struct stat st;
 
     if (path_list(dir, &names, &ignored) == -1)
         return;
-    for (char **name = names; *name != NULL; name++) {
-        size_t len = strlen(*name);
-        if (str_starts(*name, TEMP_PREFIX) && len > strlen(TEMP_SUFFIX) &&
-            strcmp(*name + len - strlen(TEMP_SUFFIX), TEMP_SUFFIX) == 0 &&
-            !file_is_locked(dir, *name))
-            (void)unlinkat(dir, *name, 0);
-    }
+    for (char **name = names; *name != NULL; name++)
+        if (is_temp(*name) && fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && !file_is_locked(dir, *name) &&
+            (keep || unlinkat(dir, *name, 0) == 0) && each != NULL)
+            each(*name, arg);
+}
+
+void archive_sweep(const struct root *root, const struct config *config, bool keep,
+                   workspace_stale *each, void *arg)
+{
+    _cleanup_free_ char *path = default_path(root, config);
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir != -1)
+        sweep(dir, keep, each, arg);
 }
 
 /* Makes the file under a name that nobody takes for an archive, and locks it. */
@@ -153,7 +180,7 @@ static int output_open(const struct life *life, const struct session *session, c
         return err_errno(err, "cannot open directory '%s'", dir);
     if (output->chosen && fstatat(output->dir, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return taken(output->dir_path, output->name, err);
-    sweep(output->dir);
+    sweep(output->dir, false, NULL, NULL);
     return open_temp(output, err);
 }
 

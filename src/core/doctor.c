@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "core/archive.h"
 #include "core/life.h"
 #include "core/snapshot.h"
 #include "core/survey.h"
@@ -263,6 +264,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, s
     struct doctor doctor = {.root = root, .config = config, .fix = fix, .findings = ret};
 
     (void)workspace_sweep(root, !fix, add_stale, &doctor);
+    archive_sweep(root, config, !fix, add_stale, &doctor);
     if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
         return -1;
     if (check_root_dir(&doctor, err) == -1 || check_sessions_dir(&doctor, err) == -1)

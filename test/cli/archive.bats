@@ -261,18 +261,51 @@ stop it first with: mas stop $ID" ]
     done
 }
 
-@test "temporary files of killed archives go with the next one, those in use stay" {
+# What a killed archive leaves in directory $1, in $STALE; one that is in use, in $USED, to be held
+# by whoever calls; and what others have put there.
+leave_behind() {
+    mkdir -p "$1/.mas-archive-00000000-0000-4000-8000-00000000000d.new"
+    STALE=$1/.mas-archive-00000000-0000-4000-8000-00000000000a.new
+    USED=$1/.mas-archive-00000000-0000-4000-8000-00000000000b.new
+    ln -s "$T" "$1/.mas-archive-00000000-0000-4000-8000-00000000000c.new"
+    : >"$STALE" && : >"$USED"
+    : >"$1/.mas-archive-notes.new" && : >"$1/.mas-archive-${STALE: -40:36}.new.zst"
+}
+
+@test "temporary files of killed archives go with the next one, those in use and others' stay" {
     new_session -t solo --no-start
-    local id=0a0a0a0a-1111-4222-8333-444444444444
-    mkdir "$ROOT/archive"
-    : >"$ROOT/archive/.mas-archive-$id.new"
-    : >"$ROOT/archive/.mas-archive-$id-used.new"
-    exec 8<"$ROOT/archive/.mas-archive-$id-used.new"
+    local dir count
+    for dir in "$ROOT/archive" "$T/elsewhere"; do
+        leave_behind "$dir"
+        count=$(find "$dir" -mindepth 1 | wc -l)
+        exec 8<"$USED"
+        flock 8
+        "$MAS" archive -q "$ID" -o "$dir/a.zst"
+        [ ! -e "$STALE" ]
+        [ "$(find "$dir" -mindepth 1 | wc -l)" -eq "$count" ] # one has gone, one came
+        exec 8<&-
+    done
+}
+
+@test "doctor finds what killed archives have left, and --fix removes it" {
+    leave_behind "$ROOT/archive"
+    exec 8<"$USED"
     flock 8
-    "$MAS" archive -q "$ID"
-    [ ! -e "$ROOT/archive/.mas-archive-$id.new" ]
-    [ -e "$ROOT/archive/.mas-archive-$id-used.new" ]
+    mas doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"${STALE##*/}"*"left behind by a command that was killed"* ]]
+    [ "$(grep -c left <<<"$output")" -eq 1 ]
+    [ -e "$STALE" ]
+    mas doctor --fix
+    [ ! -e "$STALE" ]
+    [ -e "$USED" ]
+    [ "$(find "$ROOT/archive" -mindepth 1 | wc -l)" -eq 5 ]
     exec 8<&-
+    mas doctor
+    [ "$status" -eq 1 ]
+    printf '[archive]\ndir = %s/none\n' "$T" >>"$ROOT/mas.ini"
+    mas doctor
+    [ "$status" -eq 0 ]
 }
 
 @test "SIGINT gives up and leaves nothing" {
