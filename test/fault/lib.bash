@@ -758,6 +758,8 @@ enumerate_errors() {
             fi
         done
     done
+    POINT="$verb"
+    ((missed <= failed / 2)) || bad "$missed of $failed calls were never reached"
     echo "$verb: $failed errors, $missed calls not reached"
 }
 
@@ -770,7 +772,7 @@ fail_at() {
     if [[ $name == pidfd_open || $name == poll ]]; then how+=:delay_enter=60000; fi
 
     under_strace -o "$T/trace" -y -s 64 -e trace="$name" -e inject="$name:$how" -- "$verb" || rc=$?
-    call=$(sed -nE '/\(INJECTED\)/{s/^[0-9]+ +//p;q}' "$T/trace")
+    call=$(sed -nE '/\(INJECTED\)/{s/^[0-9]+ +//;p;q}' "$T/trace")
     POINT="$verb with $error at: $name $n $call"
     wait_quiet
     promise=$(exceptions_for "$verb" "$error" "$call")
