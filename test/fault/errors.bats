@@ -134,6 +134,10 @@ each() {
     each new full new-own
 }
 
+@test "new of a lazy session with any failing system call says so and leaves nothing" {
+    each new-lazy
+}
+
 @test "stop with any failing system call says so and leaves the session as it was" {
     each stop full stop-own
 }
@@ -271,24 +275,17 @@ start_beside_clean() {
     in_box start_beside_clean
 }
 
-# A disk of 1 MB, really full.
+# A disk that is really full.
 full_disk() {
     local ids verb
 
     POINT='on a full disk'
-    mkdir "$T/small"
-    mount -t tmpfs -o size=1m none "$T/small" || return
-    export MAS_ROOT=$T/small/root
-    ROOT=$MAS_ROOT SESSIONS=$MAS_ROOT/sessions
-    make_root
-    RUNS=$("$MAS" new -q -t three)
-    RESTS=$("$MAS" new -q -t three --no-start)
-    wait_quiet
+    make_small_root || return
     for verb in new stop start; do
         TARGET=$RUNS
         [[ $verb != start ]] || TARGET=$RESTS
         POINT="$verb on a full disk"
-        cat /dev/zero >"$T/small/fill" 2>/dev/null
+        fill_disk
         BEFORE=$(look_at_all)
         # shellcheck disable=SC2046 # words without blanks
         "$MAS" $(arguments "$verb") >/dev/null 2>"$T/err"
@@ -301,7 +298,7 @@ full_disk() {
     POINT='clean on a full disk'
     TARGET=c0ffee00-0000-4000-8000-000000000000
     prepare clean
-    cat /dev/zero >"$T/small/fill" 2>/dev/null
+    fill_disk
     # shellcheck disable=SC2046 # words without blanks
     expect $(arguments clean)
     [[ ! -e $SESSIONS/$TARGET ]] || bad 'it is still there'
@@ -315,13 +312,10 @@ full_disk() {
     expect doctor
 }
 
-# shellcheck disable=SC2317 # called by name, in a box
-can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
-
 @test "on a full disk nothing is changed, and all works once there is space" {
     in_box can_mount || skip 'a tmpfs cannot be mounted here (no root, no user namespaces)'
     in_box full_disk
 }
 
 # The functions above that run in a box.
-export -f without_openat2 held_staging stopped_at go_on start_beside_clean full_disk can_mount
+export -f without_openat2 held_staging stopped_at go_on start_beside_clean full_disk
