@@ -72,6 +72,10 @@ each() {
     each enumerate_kills archive-helper
 }
 
+@test "clean --archive killed at any system call removes nothing without an archive" {
+    each enumerate_kills clean-archive
+}
+
 @test "restore killed at any system call leaves a whole session or nothing" {
     each enumerate_kills restore
 }

@@ -11,13 +11,13 @@
 #   enumerate_errors VERB               makes the calls of VERB fail, one by one, and checks
 #
 # A VERB is one of mas, or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a session
-# that runs, `new-lazy` is `new` with [workspace] lazy = yes, and `-own` behind it gives the session
-# a tmux server of its own. `migrate` is of a stopped legacy session, `migrate-running` of one that
-# runs, `migrate-unit` of a unit/ without a session. Of `archive-helper` and `restore-helper` it is
-# the program mas-archive that the faults are put into, all its threads. With FAULT_ACROSS sessions/ is on a file system
-# of its own. To put another under
-# test, say in prepare() what it starts from, in arguments() how it is called, in check_done() what
-# it does, and in follow() what must work after it was killed.
+# that runs, `clean-archive` is `clean --archive`, `new-lazy` is `new` with [workspace] lazy = yes,
+# and `-own` behind it gives the session a tmux server of its own. `migrate` is of a stopped legacy
+# session, `migrate-running` of one that runs, `migrate-unit` of a unit/ without a session. Of
+# `archive-helper` and `restore-helper` it is the program mas-archive, with all its threads, that
+# the faults are put into. With FAULT_ACROSS sessions/ is on a file system of its own. To put another
+# under test, say in prepare() what it starts from, in arguments() how it is called, in check_done()
+# what it does, and in follow() what must work after it was killed.
 #
 # In the box there are two sessions beside, one that runs and one that is stopped, and for all verbs
 # but `new` the one that the verb is about ($TARGET). What is found wrong goes to the file $BAD, a
@@ -384,6 +384,7 @@ arguments() {
         template-copy) echo template copy "$TEMPLATE" copied ;;
         new*) echo "new -q -t $TEMPLATE" ;;
         rm-f*) echo "rm -f $TARGET" ;;
+        clean-archive) echo "clean --archive --older-than 1d" ;;
         clean*) echo "clean --older-than 1d --status stopped,error,crashed" ;;
         doctor) echo doctor --fix ;;
         list) echo list --all --json ;;
@@ -432,8 +433,11 @@ prepare() {
         stop* | rm-f* | rm-running*) expect start "$TARGET" ;;
         start* | rm* | mark) expect stop "$TARGET" ;;
         fill) rm -rf "$SESSIONS/$TARGET"/unit/* "$SESSIONS/$TARGET/workflows" ;;
-        clean*) sed -i -E 's/^(LAST_ACTIVITY|STOPPED_AT)=.*/\1=2020-01-01T00:00:00Z/' \
-            "$SESSIONS/$TARGET/.session" ;;
+        clean*)
+            rm -rf "$ROOT/archive"
+            sed -i -E 's/^(LAST_ACTIVITY|STOPPED_AT)=.*/\1=2020-01-01T00:00:00Z/' \
+                "$SESSIONS/$TARGET/.session"
+            ;;
     esac
     wait_quiet
 }
@@ -455,18 +459,24 @@ look_at_packed() {
     find unit workflows config.json -type f -print0 | sort -z | xargs -0 sha256sum
 }
 
-# check_archive NAMES: that many files have the name of an archive, all whole; nothing else is there,
-# and the session is as it was.
-check_archive() {
+# Whatever has the name of an archive is whole.
+check_archives() {
     local file
 
     for file in "$ROOT/archive"/*.tar.zst; do
         [[ -e $file ]] || continue
         mkdir "$T/x"
-        { tar -C "$T/x" --zstd -xf "$file" && cd "$T/x/$TARGET" && sha256sum -c --quiet SHA256SUMS; } \
-            >/dev/null 2>&1 || bad 'half an archive has its name'
-        cd / && rm -rf "$T/x"
+        (tar -C "$T/x" --zstd -xf "$file" && cd "$T/x/$TARGET" &&
+            sha256sum -c --quiet SHA256SUMS) >/dev/null 2>&1 || bad 'half an archive has its name'
+        rm -rf "$T/x"
     done
+}
+
+# check_archive NAMES: there are that many archives, and nothing else, and the session is as it was.
+check_archive() {
+    local file
+
+    check_archives
     file=$(ls -A "$ROOT/archive")
     [[ $(grep -c . <<<"$file") == "$1" && $file != *.mas-archive* ]] || bad "in archive/: $file"
     check_packed
@@ -573,6 +583,11 @@ follow() {
     fi
     case $1 in
         archive*) follow_archive ;;
+        clean-archive)
+            check_archives
+            [[ -d $SESSIONS/$TARGET || -n $(find "$ROOT/archive" -name '*.tar.zst') ]] ||
+                bad 'it is gone, and there is no archive'
+            ;;
         restore*)
             [[ -d $SESSIONS/$TARGET ]] || expect restore -q "$T/good.tar.zst"
             check_packed
@@ -658,6 +673,8 @@ worth_killing() {
         cat
     elif [[ -n ${TEST_SAN-} || $1 == migrate-running ]]; then
         grep -E '^(rename|unlink|mkdir|clone|pidfd_send)'
+    elif [[ $1 == clean-archive ]]; then
+        grep -E '^(rename|unlink|fsync|pwrite)' # all else is done for `archive` and `clean`
     else
         grep -E "^($CHANGING)"
     fi
