@@ -310,8 +310,11 @@ int archive_session(const struct life *life, const char *id, const char *file, b
     struct archive_report report = {.file = NULL};
 
     if (life_hold(life, id, LOCK_TRY, "archive", &dir, &lock, err) == -1 ||
-        life_load(life, dir, id, "archive", &session, err) == -1 ||
-        life_require_stopped(life, dir, &session, "archive", err) == -1)
+        life_load(life, dir, id, "archive", &session, err) == -1)
+        return -1;
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("archive", id, err);
+    if (life_require_stopped(life, dir, &session, "archive", err) == -1)
         return -1;
     int rc = write_archive(life, dir, &session, file, remove, &report, err);
     if (rc == 0 && remove)

@@ -137,6 +137,7 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     session->extra = (struct kv){.count = 0};
     session->error[0] = '\0';
     session->mode = MODE_ISOLATED;
+    session->migrating = MIGRATING_NO;
     session->status = STATUS_STOPPED;
     if (session->stopped == 0)
         session->stopped = session->activity;

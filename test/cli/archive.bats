@@ -195,6 +195,56 @@ stop it first with: mas stop $ID" ]
     names "$ARCHIVE" | grep -qx unit/solo/data
 }
 
+@test "a session that is being started is not archived" {
+    new_session -t solo --no-start
+    # tmux is asked through a wrapper that waits
+    mkdir "$T/bin"
+    mkfifo "$T/go"
+    local tmux pid
+    tmux=$(command -v tmux)
+    printf '#!/bin/sh\n: >"%s"\nread -r _ <"%s"\nexec "%s" "$@"\n' "$T/asked" "$T/go" "$tmux" \
+        >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    PATH=$T/bin:$PATH "$MAS" start "$ID" >"$T/out" 2>&1 3>&- &
+    pid=$!
+    eventually [ -e "$T/asked" ]
+    eventually grep -q start "$ROOT/sessions/$ID/.session.lock"
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'(start)'* ]]
+    left_nothing
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$tmux" >"$T/bin/tmux.new"
+    mv "$T/bin/tmux.new" "$T/bin/tmux"
+    echo >"$T/go"
+    wait "$pid"
+    [ "$(field "$ID" .status)" = active ]
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'it is running'* ]]
+}
+
+@test "of a start and an archive at once, both whole, at most one is refused" {
+    new_session -t solo --no-start
+    local i rc_start rc_archive
+    for i in 1 2 3 4 5; do
+        rc_start=0 rc_archive=0
+        "$MAS" archive -q "$ID" >"$T/out" 2>"$T/err" 3>&- &
+        "$MAS" start "$ID" >/dev/null 2>"$T/err-start" || rc_start=$?
+        wait "$!" || rc_archive=$?
+        case $rc_start$rc_archive in
+            00) ;;
+            04) grep -qE '\((start)\)|it is running' "$T/err" ;;
+            40) grep -q '(archive)' "$T/err-start" ;;
+            *) cat "$T/err" "$T/err-start"; return 1 ;;
+        esac
+        "$MAS" stop -q "$ID"
+    done
+    for i in "$ROOT"/archive/*.zst; do
+        [ ! -e "$i" ] || "$MAS" restore -q --new-id "$i"
+    done
+    run -0 "$MAS" doctor
+}
+
 @test "archive never takes the session from the environment" {
     new_session -t solo --no-start
     MAS_SESSION_ID=$ID mas archive

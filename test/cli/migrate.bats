@@ -341,13 +341,14 @@ half_moved() {
     "$MAS" doctor --fix
     [ "$(snapshot)" = "$before" ]
     local verb
-    for verb in start rm 'rm -f'; do
+    for verb in start rm 'rm -f' archive 'archive --rm'; do
         # shellcheck disable=SC2086
         mas $verb "$ID"
         [ "$status" -eq 4 ]
-        [ "$stderr" = "mas: cannot ${verb/rm*/remove} session '$ID': a migration of it was interrupted
+        [ "$stderr" = "mas: cannot $(sed 's/ .*//; s/^rm/remove/' <<<"$verb") session '$ID': a migration of it was interrupted
 go on with it: mas migrate $ID" ]
     done
+    [ ! -e "$ROOT/archive" ]
     mas new --mode legacy -t pair
     [ "$status" -eq 4 ]
     mas clean --older-than 0s

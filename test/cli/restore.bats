@@ -180,6 +180,46 @@ give it another name with -n" ]]
     run -0 "$MAS" doctor
 }
 
+@test "the archive of a legacy session comes back beside another one, and never as a second" {
+    "$MAS" new -q --mode legacy -t solo --no-start
+    ID=$("$MAS" list -q)
+    put_away "$ID"
+    local now
+    now=$("$MAS" new -q --mode legacy -t solo --no-start)
+    echo mine >"$ROOT/unit/solo/file"
+    "$MAS" restore -q "$ARCHIVE"
+    "$MAS" restore -q --new-id "$ARCHIVE"
+    [ "$("$MAS" list --all --json | jq -r '[.sessions[].mode] | sort | join(" ")')" = 'isolated isolated legacy' ]
+    [ "$(field "$now" .mode)" = legacy ]
+    [ "$(cat "$ROOT/unit/solo/file")" = mine ]
+    [ ! -e "$ROOT/sessions/$ID/unit/solo/file" ]
+    [ "$(meta "$ID" UNIT_DIR)" = "$ROOT/sessions/$ID/unit" ]
+    [ "$(meta "$ID" TMUX_SESSION)" = "mas-${ID:0:8}" ]
+    "$MAS" start "$ID"
+    [ "$(field "$ID" .status)" = active ]
+    run -0 "$MAS" doctor
+}
+
+@test "a session whose migration had only begun comes back isolated, with none begun" {
+    "$MAS" new -q --mode legacy -t solo --no-start
+    ID=$("$MAS" list -q)
+    sed -i 's/^MODE=legacy$/&\nMIGRATING=active/' "$ROOT/sessions/$ID/.session"
+    echo mine >"$ROOT/unit/solo/file"
+    "$MAS" archive -q "$ID" -o "$ARCHIVE"
+    "$MAS" migrate -q
+    "$MAS" rm -q -f "$ID"
+    "$MAS" restore -q "$ARCHIVE"
+    [ "$(field "$ID" .mode)" = isolated ]
+    [ "$(field "$ID" .status)" = stopped ]
+    run ! grep MIGRATING "$ROOT/sessions/$ID/.session"
+    [ "$(cat "$ROOT/sessions/$ID/unit/solo/file")" = mine ]
+    "$MAS" start "$ID"
+    run -0 "$MAS" doctor
+    mas migrate
+    [ "$status" -eq 0 ]
+    [[ $output == *nothing* ]]
+}
+
 @test "agents that never started have their directories in the archive" {
     printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
     new_session -t pair --no-start

@@ -72,6 +72,10 @@ each() {
     each enumerate_kills archive-helper
 }
 
+@test "clean --archive killed at any system call removes nothing without an archive" {
+    each enumerate_kills clean-archive
+}
+
 @test "restore killed at any system call leaves a whole session or nothing" {
     each enumerate_kills restore
 }
@@ -86,4 +90,54 @@ each() {
 
 @test "restore with any failing system call says so and leaves nothing" {
     each enumerate_errors restore restore-helper
+}
+
+# fails_for_room WORD...: says that there is no room, and changes nothing.
+fails_for_room() {
+    local before
+    before=$(look_at_all)
+    "$MAS" "$@" >"$T/out" 2>"$T/err"
+    check_exit "$?" ''
+    grep -qE 'No space left on device|bytes, and [0-9]+ are free' "$T/err" ||
+        bad "$1 said: $(<"$T/err")"
+    [[ $(look_at_all) == "$before" ]] || bad "$1 changed: $(diff <(echo "$before") <(look_at_all))"
+}
+
+full_disk() {
+    local unit=$T/small/root/sessions/$TARGET/unit/a left i
+
+    POINT='on a full disk'
+    make_small_root || return
+    prepare clean
+    mkdir "$ROOT/archive"
+    # an archive of 200 KB, and files that take 400 KB although they hold little
+    head -c 200000 /dev/urandom >"$unit/data"
+    for i in {1..100}; do echo "$i" >"$unit/$i"; done
+    expect archive -q "$TARGET" -o "$T/good.tar.zst"
+    sed -i -E 's/^(LAST_ACTIVITY|STOPPED_AT)=.*/\1=2020-01-01T00:00:00Z/' "$SESSIONS/$TARGET/.session"
+    for left in 0 100; do
+        POINT="with $left KB left"
+        fill_disk "$left"
+        fails_for_room archive "$TARGET"
+        fails_for_room archive --rm "$TARGET" -o "$ROOT/a.zst"
+        fails_for_room clean --older-than 1d --archive
+        rm "$T/small/fill"
+    done
+    expect rm "$TARGET"
+    for left in 0 100 300; do
+        POINT="restore with $left KB left"
+        fill_disk "$left"
+        fails_for_room restore "$T/good.tar.zst"
+        rm "$T/small/fill"
+    done
+    POINT='with space again'
+    expect restore "$T/good.tar.zst"
+    expect archive -q --rm "$TARGET" -o "$T/again.tar.zst"
+    expect doctor
+}
+export -f fails_for_room full_disk
+
+@test "on a full disk archive, restore and clean --archive change nothing, and work once there is space" {
+    in_box can_mount || skip 'a tmpfs cannot be mounted here (no root, no user namespaces)'
+    in_box full_disk
 }

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/tree.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -28,27 +27,6 @@ static void must(bool ok)
 {
     if (!ok)
         abort();
-}
-
-/* A directory of this process, which goes with it. */
-static char place_path[] = "/dev/shm/mas-fuzz-XXXXXX";
-
-static void remove_place(void)
-{
-    struct err err = ERR_INIT;
-    (void)tree_remove(AT_FDCWD, place_path, &err);
-}
-
-static int place(void)
-{
-    static int fd = -1;
-
-    if (fd == -1) {
-        must(mkdtemp(place_path) != NULL && atexit(remove_place) == 0);
-        fd = open(place_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        must(fd != -1);
-    }
-    return fd;
 }
 
 /* Puts right the sum of each block that looks like a header: it would hide all that follows. */
@@ -126,13 +104,15 @@ static void check_links(int dir, size_t level)
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    int at = place();
+    char place[] = "/dev/shm/mas-fuzz-XXXXXX";
     struct err err = ERR_INIT;
     struct talk talk = {.fd = -1};
     _cleanup_strv_ char **names = NULL;
     _cleanup_close_ int file = make_input(data, size);
 
-    must(mkdirat(at, BOX, S_IRWXU) == 0);
+    must(mkdtemp(place) != NULL);
+    _cleanup_close_ int at = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    must(at != -1 && mkdirat(at, BOX, S_IRWXU) == 0);
     _cleanup_close_ int dir = path_open_dir(at, BOX);
     const struct unpack unpack = {
         .file = file, .dir = dir, .talk = &talk, .on_manifest = on_manifest};
@@ -141,6 +121,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         must((err.code == MAS_DAMAGED || err.code == MAS_FAILED) && err.text[0] != '\0');
     check_links(dir, 0);
     must(path_list(at, &names, &err) == 0 && names[0] != NULL && names[1] == NULL);
-    must(tree_remove(at, BOX, &err) == 0);
+    must(tree_remove(at, BOX, &err) == 0 && rmdir(place) == 0);
     return 0;
 }
