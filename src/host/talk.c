@@ -509,6 +509,15 @@ enum agent_state talk_state(const struct host *host)
     return talk->phase == TALK_STUCK ? AGENT_IDLE : AGENT_STARTING;
 }
 
+const char *talk_continuity(const struct host *host)
+{
+    const struct talk *talk = host->talk;
+    return talk->session != NULL && talk->phase >= TALK_SETTLES && talk->phase <= TALK_READY &&
+                   talk->phase != TALK_OPENS
+               ? store_outcome_name(talk->outcome)
+               : "";
+}
+
 const char *talk_note(const struct host *host)
 {
     const struct talk *talk = host->talk;

@@ -1,6 +1,6 @@
 /*
- * The conversation of an ACP agent, in its host; for src/host/ only. struct talk owns all of it, and
- * the loop drives it: nothing here waits.
+ * The conversation of an ACP agent, in its host; for src/host/ only. struct talk owns all of it,
+ * and the loop drives it: nothing here waits.
  *
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
@@ -21,6 +21,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "core/agent_status.h"
 #include "core/talk.h"
 #include "core/team.h"
 #include "memory/store.h"
@@ -36,6 +37,7 @@ struct client;
 struct frame;
 
 enum {
+    TALK_ID_MAX = 64, /* bytes of a message's id */
     TALK_PERMISSIONS_MAX = 32, /* open at once */
     TALK_TOOLS_MAX = 512, /* known in one turn; the oldest makes room */
     TALK_WORDS_MAX = 256, /* modes, commands, options that are kept of an agent */
@@ -85,6 +87,7 @@ struct talk_turn {
     int64_t cancel_until; /* -1: not cancelled */
     /* messages that grow; 0: none */
     int64_t answer, thought, plan;
+    size_t answer_len, thought_len; /* bytes of them */
     struct talk_tool *tools;
     size_t tool_count;
     char *plan_text; /* newest plan as text; NULL */
@@ -94,6 +97,7 @@ struct talk_turn {
 /* A permission that is asked. */
 struct talk_permission {
     int64_t number; /* in the store: how others name it */
+    char id[TALK_ID_MAX]; /* the same with the session's id */
     char *ticket; /* the wire's name */
     char *title, *kind, *details, *tool_id;
     bool plan; /* a plan is to be approved */
@@ -104,7 +108,7 @@ struct talk_permission {
 
 struct talk {
     struct store *store; /* NULL: cannot be opened, `store_error` says why */
-    char store_error[512];
+    char store_error[ERR_TEXT_MAX];
     struct store_place place;
     char *cwd; /* of agent sessions: absolute */
 
@@ -163,8 +167,8 @@ void talk_open(struct host *host);
 void talk_free(struct host *host);
 /* Opens the store if that was not possible before. Fails with why it cannot be. */
 int talk_need_store(struct host *host, struct err *err);
-/* A call of the store has failed: says so once a turn; a damaged one is set aside, and the talk goes
- * on in a new one. */
+/* A call of the store has failed: says so once a turn; a damaged one is set aside, and the talk
+ * goes on in a new one. */
 void talk_store_failed(struct host *host, const struct err *err);
 /* Pipes for a process that is about to start: ret_fds is its end. */
 int talk_connect(struct host *host, int ret_fds[3], struct err *err);
@@ -183,8 +187,10 @@ void talk_drain(struct host *host);
 /* What time alone brings; returns when to call again. */
 int64_t talk_tick(struct host *host, int64_t now);
 enum agent_state talk_state(const struct host *host);
-/* What it waits for, or how it came back; "" */
+/* What it waits for, or why it cannot go on; "" */
 const char *talk_note(const struct host *host);
+/* How the present session came to know what was said; "" where there is none. */
+const char *talk_continuity(const struct host *host);
 /* It cannot be used as it is: state and words. Prompts that wait fail. */
 void talk_trouble(struct host *host, bool needs_login, const char *why);
 /* Words with their ids, kept. */
@@ -229,6 +235,8 @@ void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, con
 void talk_fail_queue(struct host *host, const char *stop_reason, const char *error);
 /* Asks the agent to end its turn; false where none is on. */
 bool talk_cancel(struct host *host);
+/* The same for one prompt alone, which may also wait. */
+bool talk_cancel_prompt(struct host *host, int64_t number);
 void talk_prompt_free(struct talk_prompt *prompt);
 
 /* ---- talk_clear.c */
@@ -264,21 +272,22 @@ struct talk_event {
     struct json_out out;
 };
 void talk_event(struct talk_event *event, const char *name);
-/* To listeners, and to those who wait for prompt `number` (0: to listeners alone). Releases the event.
+/* To listeners, and to those who wait for prompt `number` (0: to listeners alone). Releases the
+ * event.
  */
 void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
                int64_t number);
-void talk_tell_text(struct host *host, const char *name, int64_t message, const char *text,
-                    size_t len);
+/* `at`: bytes of the message before this piece. */
+void talk_tell_text(struct host *host, const char *name, int64_t message, size_t at,
+                    const char *text, size_t len);
 /* Words of mas: stored where `keep` says so, and told. */
 void talk_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void talk_tell_state(struct host *host);
+void talk_tell_state(struct host *host, const struct agent_status *status);
 void talk_put_modes(const struct talk *talk, struct json_out *out);
 void talk_put_commands(const struct talk *talk, struct json_out *out);
 void talk_put_permission(const struct host *host, const struct talk_permission *permission,
                          struct json_out *out);
 /* "<session id>:<number>" */
-#define TALK_ID_MAX 64
 const char *talk_id(const struct host *host, int64_t number, char buf[TALK_ID_MAX]);
 /* The number in such an id, or a number alone; 0 where it is neither. */
 int64_t talk_number(const struct host *host, const char *id);

@@ -31,8 +31,8 @@ static void move_on(struct host *host, bool in_turn)
 {
     struct talk *talk = host->talk;
 
-    if (talk->acp == NULL || host->child.phase != CHILD_RUNS ||
-        talk->phase == TALK_INITIALIZES || talk->phase == TALK_STUCK)
+    if (talk->acp == NULL || host->child.phase != CHILD_RUNS || talk->phase == TALK_INITIALIZES ||
+        talk->phase == TALK_STUCK)
         return; /* the ladder comes later, and to the new query */
     if (in_turn || talk->phase == TALK_ENDS_TURN) {
         talk->phase = TALK_ENDS_TURN;

@@ -94,8 +94,8 @@ void talk_tell(struct host *host, struct talk_event *event, const char *body, si
     str_free(&event->head);
 }
 
-void talk_tell_text(struct host *host, const char *name, int64_t message, const char *text,
-                    size_t len)
+void talk_tell_text(struct host *host, const char *name, int64_t message, size_t at,
+                    const char *text, size_t len)
 {
     char id[TALK_ID_MAX];
     const struct talk_turn *turn = &host->talk->turn;
@@ -105,9 +105,11 @@ void talk_tell_text(struct host *host, const char *name, int64_t message, const 
         struct talk_event event;
         talk_event(&event, name);
         json_put(&event.out, "message", message != 0 ? talk_id(host, message, id) : NULL);
+        json_put_int(&event.out, "at", (int64_t)at);
         talk_tell(host, &event, text, piece, turn->on ? turn->prompt.number : 0);
         talk_pane_print(host, name, text, piece);
         text += piece;
+        at += piece;
         len -= piece;
     }
 }
@@ -134,17 +136,15 @@ void talk_say(struct host *host, bool keep, const char *fmt, ...)
         if (store_add(talk->store, talk->place.query, &note, SYNC_CHUNK, &number, &err) == -1)
             number = 0; /* the words are told all the same */
     }
-    talk_tell_text(host, "note", number, words, strlen(words));
+    talk_tell_text(host, "note", number, 0, words, strlen(words));
 }
 
-void talk_tell_state(struct host *host)
+void talk_tell_state(struct host *host, const struct agent_status *status)
 {
     struct talk *talk = host->talk;
-    enum agent_state state = host_state(host);
-    struct agent_status status;
+    enum agent_state state = status->state;
+    const char *note = status->note != NULL ? status->note : "";
 
-    host_fill_status(host, &status);
-    const char *note = status.note != NULL ? status.note : "";
     if (talk->told_note != NULL && state == talk->told_state && strcmp(note, talk->told_note) == 0)
         return;
     talk->told_state = state;

@@ -123,9 +123,8 @@ static bool clears(const struct acp_word *option)
 /* The mode in which a plan is carried out without a question for each edit. */
 static const char *working_mode(const struct talk *talk, const struct acp_word *option)
 {
-    static const char *const modes[] = {"acceptEdits", "autoEdit", "auto_edit",
-                                        "auto-edit",   "auto",     "agent",
-                                        "build",       "default"};
+    static const char *const modes[] = {"acceptEdits", "autoEdit", "auto_edit", "auto-edit",
+                                        "auto",        "agent",    "build",     "default"};
 
     for (size_t i = 0; i < talk->mode_count; i++)
         if (strcasestr(option->name, "bypass") != NULL &&
@@ -199,8 +198,8 @@ static void add_clear_option(struct talk_permission *permission)
             return; /* the agent offers it, and means the same */
     if (permission->plan_text == NULL)
         return;
-    permission->options = mem_grow(permission->options, permission->count + 1,
-                                   sizeof *permission->options);
+    permission->options =
+        mem_grow(permission->options, permission->count + 1, sizeof *permission->options);
     permission->options[permission->count++] =
         (struct acp_word){.id = mem_dup(CLEAR_OPTION),
                           .name = mem_dup("Clear context and carry out the plan"),
@@ -230,6 +229,7 @@ static void store_permission(struct host *host, struct talk_permission *permissi
     if (talk->store != NULL && store_add(talk->store, talk->place.query, &message, SYNC_CHUNK,
                                          &permission->number, &err) == -1)
         talk_store_failed(host, &err);
+    (void)talk_id(host, permission->number, permission->id);
 }
 
 void talk_permission(struct host *host, const struct acp_permission *request)

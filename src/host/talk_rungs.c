@@ -17,7 +17,7 @@ static const char *why_of(const struct acp_answer *answer, char *buf, size_t siz
     else
         (void)snprintf(buf, size, "%.*s (%lld)", WORDS_SHOWN,
                        answer->message != NULL && answer->message[0] != '\0' ? answer->message
-                                                                            : "an error",
+                                                                             : "an error",
                        (long long)answer->code);
     return buf;
 }
@@ -257,7 +257,6 @@ static void go_on(struct host *host)
 
 static void take_setting(struct host *host, const struct acp_answer *answer)
 {
-    struct talk *talk = host->talk;
     char why[256];
 
     if (!answer->ok) {
@@ -267,10 +266,7 @@ static void take_setting(struct host *host, const struct acp_answer *answer)
     } else if (answer->call == ACP_CALL_SET_OPTION) {
         talk_take_options(host, answer->options);
     } else {
-        const char *mode = talk->place.mode != NULL && talk->place.mode[0] != '\0'
-                               ? talk->place.mode
-                               : host->preset->mode;
-        talk_take_modes(host, mode, NULL, 0);
+        talk_take_modes(host, answer->mode, NULL, 0);
     }
 }
 
@@ -373,16 +369,15 @@ static void join(struct host *host, enum store_outcome outcome)
         store_agent_session(talk->store, talk->place.query, talk->session, talk->program, outcome,
                             talk->rung_notes, &err) == -1)
         talk_store_failed(host, &err);
-    if (is_new)
-        talk->place.injected = false;
+    if (outcome == OUTCOME_INJECTED)
+        talk->place.injected = false; /* until a turn has succeeded */
     talk->outcome = outcome;
-    talk->prime = !talk->place.injected;
+    talk->prime = is_new || !talk->place.injected;
     talk->settled = outcome != OUTCOME_LOADED;
     talk->setting = 0;
-    _cleanup_free_ char *words =
-        mem_printf("conversation %s%s%s", store_outcome_name(outcome),
-                   talk->rung_notes != NULL ? ": " : "",
-                   talk->rung_notes != NULL ? talk->rung_notes : "");
+    _cleanup_free_ char *words = mem_printf("conversation %s%s%s", store_outcome_name(outcome),
+                                            talk->rung_notes != NULL ? ": " : "",
+                                            talk->rung_notes != NULL ? talk->rung_notes : "");
     host_log(host, words);
     talk_event(&event, "continuity");
     json_put(&event.out, "outcome", store_outcome_name(outcome));

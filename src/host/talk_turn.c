@@ -117,6 +117,7 @@ static void take_chunk(struct host *host, const struct acp_update *update, enum 
     struct talk *talk = host->talk;
     int64_t *grows = role == ROLE_THOUGHT ? &talk->turn.thought : &talk->turn.answer;
     int64_t *other = role == ROLE_THOUGHT ? &talk->turn.answer : &talk->turn.thought;
+    size_t *len = role == ROLE_THOUGHT ? &talk->turn.thought_len : &talk->turn.answer_len;
     struct err err = ERR_INIT;
 
     if (update->len == 0)
@@ -131,9 +132,11 @@ static void take_chunk(struct host *host, const struct acp_update *update, enum 
                                               .len = update->len,
                                               .trigger = trigger(talk)};
         *grows = add(host, &message);
+        *len = 0;
     }
-    talk_tell_text(host, role == ROLE_THOUGHT ? "thought" : "text", *grows, update->text,
+    talk_tell_text(host, role == ROLE_THOUGHT ? "thought" : "text", *grows, *len, update->text,
                    update->len);
+    *len += update->len;
 }
 
 static void tool_free(struct talk_tool *tool)
@@ -294,7 +297,8 @@ static void take_plan(struct host *host, const struct acp_update *update)
     talk_pane_print(host, "plan", str_text(&text), text.len);
 }
 
-/* A mode that the agent went into by itself is one to be kept: it follows from what was approved. */
+/* A mode that the agent went into by itself is one to be kept: it follows from what was approved.
+ */
 static void take_mode(struct host *host, const char *mode)
 {
     struct talk *talk = host->talk;
@@ -433,8 +437,8 @@ static void add_history(struct host *host, struct str *ret)
 
     if (talk->store != NULL)
         (void)kept(host,
-                   store_injection(talk->store, talk->place.query, talk->turn.prompt.number, &budget,
-                                   ret, &err),
+                   store_injection(talk->store, talk->place.query, talk->turn.prompt.number,
+                                   &budget, ret, &err),
                    &err);
 }
 
@@ -496,8 +500,8 @@ static void tell_end(struct host *host, int64_t number, const char *stop_reason,
         json_put(&event.out, "error", error);
     }
     talk_tell(host, &event, NULL, 0, number);
-    _cleanup_free_ char *line = mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "",
-                                           error != NULL ? error : "");
+    _cleanup_free_ char *line =
+        mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
     talk_pane_print(host, "end", line, strlen(line));
     door_release_askers(host, number);
 }
@@ -575,7 +579,6 @@ bool talk_cancel(struct host *host)
 {
     struct talk *talk = host->talk;
     struct talk_turn *turn = &talk->turn;
-    struct err err = ERR_INIT;
 
     if (turn->on) {
         if (turn->cancelled)
@@ -586,9 +589,25 @@ bool talk_cancel(struct host *host)
         acp_cancel(talk->acp, talk->session);
         return true;
     }
-    if (talk->count == 0)
+    /* its turn has not begun: the agent starts */
+    return talk->count > 0 && talk_cancel_prompt(host, talk->queue[0].number);
+}
+
+bool talk_cancel_prompt(struct host *host, int64_t number)
+{
+    struct talk *talk = host->talk;
+    struct err err = ERR_INIT;
+    size_t i = 0;
+
+    if (talk->turn.on && talk->turn.prompt.number == number)
+        return talk_cancel(host);
+    while (i < talk->count && talk->queue[i].number != number)
+        i++;
+    if (i == talk->count)
         return false;
-    struct talk_prompt prompt = take_first(talk); /* its turn has not begun: the agent starts */
+    struct talk_prompt prompt = talk->queue[i];
+    talk->count--;
+    memmove(talk->queue + i, talk->queue + i + 1, (talk->count - i) * sizeof *talk->queue);
     if (talk->store != NULL)
         (void)kept(host,
                    store_end_turn(talk->store, talk->place.query, prompt.number, "cancelled",
@@ -621,9 +640,9 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
         return;
     }
     const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
-                                                                           : "no reason was given";
-    _cleanup_free_ char *error = mem_printf("the agent answered with an error: %s (%lld)", why,
-                                            (long long)answer->code);
+                                                                            : "no reason was given";
+    _cleanup_free_ char *error =
+        mem_printf("the agent answered with an error: %s (%lld)", why, (long long)answer->code);
     if (answer->code == ACP_NEEDS_LOGIN) {
         talk_trouble(host, true, why);
         return;
