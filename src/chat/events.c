@@ -94,15 +94,18 @@ static bool keep_permission(struct chat *chat, const struct json *head)
     return true;
 }
 
+static void ask_person(struct chat *chat, const struct json *head, const char *body, size_t len)
+{
+    if (!keep_permission(chat, head))
+        return;
+    view_gap(&chat->view);
+    view_addf(&chat->view, STYLE_ASKS, "%s", chat->permissions[chat->permission_count - 1].title);
+    view_details(&chat->view, body, len, ASKED_LINES);
+}
+
 static void on_permission(struct chat *chat, const struct frame *event)
 {
-    struct view *view = &chat->view;
-
-    if (!keep_permission(chat, event->head))
-        return;
-    view_gap(view);
-    view_addf(view, STYLE_ASKS, "%s", word(event->head, "title", "a permission"));
-    view_details(view, event->body != NULL ? event->body : "", event->body_len, ASKED_LINES);
+    ask_person(chat, event->head, event->body != NULL ? event->body : "", event->body_len);
 }
 
 static void on_permitted(struct chat *chat, const struct frame *event)
@@ -273,7 +276,7 @@ static void on_prompt(struct chat *chat, const struct frame *event)
     view_gap(&chat->view);
     if (from != NULL && strcmp(from, "-") != 0)
         view_addf(&chat->view, STYLE_NOTE, "from %s:", from);
-    view_add(&chat->view, STYLE_USER, text, event->body_len);
+    view_prompt(&chat->view, text, event->body_len);
     view_gap(&chat->view);
 }
 
@@ -411,7 +414,7 @@ static void take_status(struct chat *chat, const struct json *head)
         drop_permission(chat, chat->permissions[0].id);
     for (const struct json *one = json_first(json_get(head, "permissions")); one != NULL;
          one = json_next(one))
-        (void)keep_permission(chat, one);
+        ask_person(chat, one, "", 0);
 }
 
 static void refused(struct chat *chat, enum asked what, const char *body, const struct err *err)

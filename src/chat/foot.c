@@ -66,7 +66,6 @@ static void add_live(struct chat *chat)
     if (chat->permission_count > 0) {
         const struct permission *permission = &chat->permissions[0];
         view_live_clear(view);
-        view_live(view, STYLE_ASKS, permission->title);
         for (size_t i = 0; i < permission->count; i++) {
             _cleanup_free_ char *text = mem_printf("%zu %s", i + 1, permission->choices[i].name);
             view_live(view, STYLE_CHOICE, text);

@@ -245,8 +245,10 @@ struct line *line_new(struct err *err)
     line->in = fdopen(dup(STDIN_FILENO), "r");
     line->null = fopen("/dev/null", "we");
     line->history = history_init();
+    /* it wants descriptors of a terminal, but draws into its file, which is nowhere */
     if (line->in != NULL && line->null != NULL)
-        line->edit = el_init("mas-chat", line->in, line->null, line->null);
+        line->edit = el_init_fd("mas-chat", line->in, line->null, line->null, STDIN_FILENO,
+                                STDOUT_FILENO, STDERR_FILENO);
     if (line->edit == NULL || line->history == NULL) {
         line_free(line);
         (void)err_set(err, MAS_FAILED, "cannot start the line editor");

@@ -58,9 +58,11 @@ static void show(struct showing *showing, const struct store_item *item)
         view_gap(view);
     if (item->role == ROLE_USER && item->sender != NULL)
         view_addf(view, STYLE_NOTE, "from %s:", item->sender);
-    if (item->role == ROLE_TOOL)
+    if (item->role == ROLE_USER)
+        view_prompt(view, item->text, item->len);
+    else if (item->role == ROLE_TOOL)
         show_tool(view, item);
-    else if (item->state == MESSAGE_OPEN && item->role != ROLE_USER)
+    else if (item->state == MESSAGE_OPEN)
         view_piece(view, looks[item->role].style, item->text, item->len);
     else
         view_add(view, looks[item->role].style, item->text, item->len);

@@ -25,6 +25,7 @@ static const struct {
 } looks[STYLE_COUNT] = {
     [STYLE_TEXT] = {"", "", "", ""},
     [STYLE_USER] = {"\u203a ", "> ", "  ", "\033[1;36m"},
+    [STYLE_USER_MORE] = {"  ", "  ", "  ", "\033[1;36m"},
     [STYLE_THOUGHT] = {"", "", "", "\033[2;3m"},
     [STYLE_NOTE] = {"", "", "", "\033[2m"},
     [STYLE_ERROR] = {"", "", "", "\033[31m"},
@@ -208,6 +209,16 @@ void view_add(struct view *view, enum style style, const char *text, size_t len)
         len--;
     view_piece(view, style, text, len);
     view_end(view);
+}
+
+void view_prompt(struct view *view, const char *text, size_t len)
+{
+    const char *newline = memchr(text, '\n', len);
+    size_t first = newline != NULL ? (size_t)(newline - text) : len;
+
+    view_add(view, STYLE_USER, text, first);
+    if (newline != NULL)
+        view_add(view, STYLE_USER_MORE, newline + 1, len - first - 1);
 }
 
 void view_addf(struct view *view, enum style style, const char *fmt, ...)

@@ -22,6 +22,7 @@
 enum style {
     STYLE_TEXT, /* the agent's */
     STYLE_USER, /* a prompt */
+    STYLE_USER_MORE, /* its further lines */
     STYLE_THOUGHT,
     STYLE_NOTE, /* of mas */
     STYLE_ERROR,
@@ -80,6 +81,8 @@ void view_close(struct view *view);
 /* Lines, each of them whole. */
 void view_add(struct view *view, enum style style, const char *text, size_t len);
 void view_addf(struct view *view, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* A prompt, of one line or many. */
+void view_prompt(struct view *view, const char *text, size_t len);
 /* A piece of a text; another style or view_end() ends it. */
 void view_piece(struct view *view, enum style style, const char *text, size_t len);
 void view_end(struct view *view);
