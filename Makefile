@@ -126,6 +126,9 @@ $(COMPLETION): $(BUILD)/mas
 
 # ---- installing
 
+# Scripts for users, which find mas on PATH.
+EXAMPLES = scripts/mas_refactored.sh $(wildcard scripts/examples/*.sh)
+
 # Templates keep their links and their executable bits; who may read them does not depend on the
 # umask of the clone.
 install: all
@@ -150,6 +153,7 @@ install: all
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.bash '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas'
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/_mas '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas'
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.fish '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish'
+	$(Q)$(INSTALL) -m 755 $(EXAMPLES) '$(DESTDIR)$(DATADIR)/examples/'
 	$(Q)sed 's|^PATH=/usr/local/bin:|PATH=$(BINDIR):|' scripts/mas-cleanup.cron \
 	    > '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
 	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-cleanup.service \
@@ -170,6 +174,7 @@ uninstall:
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
+	$(Q)rm -f $(patsubst %,'$(DESTDIR)$(DATADIR)/examples/%',$(notdir $(EXAMPLES)))
 	$(Q)set -e; for source in templates/*; do rm -rf '$(DESTDIR)$(DATADIR)'/$$source; done
 	$(Q)if [ -d '$(DESTDIR)$(LIBEXECDIR)' ]; then \
 	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBEXECDIR)'; \

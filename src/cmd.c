@@ -195,7 +195,7 @@ static int check_operands(struct call *call, struct err *err)
     return 0;
 }
 
-static int open_root(struct call *call, struct err *err)
+int call_open_root(struct call *call, struct err *err)
 {
     unsigned flags = call->cmd->flags;
     _cleanup_free_ char *path = NULL;
@@ -219,7 +219,7 @@ static int run(struct call *call, struct err *err)
 {
     take_session(call);
     if (check_operands(call, err) == -1 ||
-        ((call->cmd->flags & CMD_ROOT) != 0 && open_root(call, err) == -1))
+        ((call->cmd->flags & CMD_ROOT) != 0 && call_open_root(call, err) == -1))
         return -1;
     return call->cmd->run(call, err);
 }

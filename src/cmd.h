@@ -109,6 +109,8 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
 void cmd_print_help(const struct cmd *cmd); /* NULL: the overview */
 
+/* Opens the root and the settings, as the command's flags say; for one without CMD_ROOT. */
+int call_open_root(struct call *call, struct err *err);
 /* The value of an option of this call, the last one: NULL where it was not given. */
 const char *call_opt(const struct call *call, const char *name);
 /* All values of an option, in order; NULL where it was not given. Released with strv_free(). */

@@ -1,5 +1,6 @@
 #include "base/time.h"
 #include "cmd/print.h"
+#include "cmd/several.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
 #include "core/message.h"
@@ -141,11 +142,7 @@ static int report(const struct call *call, const struct sending *sending, struct
         put_outcome(sending, i, &why, &out);
         if (why.code == MAS_OK)
             continue;
-        if (rc == -1)
-            err_print(&why);
-        else
-            *err = why;
-        rc = -1;
+        several_fail(&why, &rc, err);
     }
     json_close(&out, ']');
     json_close(&out, '}');

@@ -467,6 +467,12 @@ const char *config_text(const struct config *config, enum setting setting)
     return config->settings[setting].text;
 }
 
+bool config_is_of_env(const struct config *config, enum setting setting)
+{
+    const char *env = infos[setting].env;
+    return env != NULL && strcmp(config->settings[setting].origin, env) == 0;
+}
+
 int config_ms(const struct config *config, enum setting setting)
 {
     int ms = 0;

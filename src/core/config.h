@@ -81,6 +81,8 @@ void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 
 const char *config_text(const struct config *config, enum setting setting);
+/* true if its value comes from an environment variable. */
+bool config_is_of_env(const struct config *config, enum setting setting);
 /* Of a setting that is a time, in milliseconds; a size, in bytes; a number; yes or no. */
 int config_ms(const struct config *config, enum setting setting);
 uint64_t config_bytes(const struct config *config, enum setting setting);

@@ -245,6 +245,45 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ -n "$(agent_pid "$ID")" ]
 }
 
+@test "what MAS_PRESET says when a session is made stays with it, for agents that name no preset" {
+    export MAS_TMUX_SOCKET=$SOCK
+    ini '[session]' 'preset = two' '[preset one]' "command = sh -c 'sleep 1000; :' says-one" \
+        '[preset two]' "command = sh -c 'sleep 1000; :' says-two" \
+        '[preset mine]' "command = sh -c 'sleep 1000; :' says-mine"
+    runs() { eventually grep -qxaz "says-$1" "/proc/$(agent_pid "$ID" "${2-}")/cmdline"; }
+    sed -i '/^\[agent reviewer\]/,$s/^preset =$/preset = mine/' "$ROOT/templates/pair/template.ini"
+    MAS_PRESET=one new_session -t pair
+    [ "$(jq -r '.preset + "," + ([.team[].preset] | join(","))' "$ROOT/sessions/$ID/config.json")" = one,,mine ]
+    runs one lead
+    runs mine reviewer
+    # as after a reboot, and by somebody who has other wishes
+    tm kill-server
+    MAS_PRESET=two "$MAS" start -q "$ID"
+    runs one lead
+    runs mine reviewer
+    MAS_PRESET=one new_session -t solo --agent mine
+    runs mine
+    # what only mas.ini says is read at each start
+    new_session -t solo
+    runs two
+    "$MAS" stop -q "$ID"
+    sed -i 's/^preset = two/preset = mine/' "$ROOT/mas.ini"
+    "$MAS" start -q "$ID"
+    runs mine
+}
+
+@test "MAS_PRESET that names no preset is refused where an agent would run so" {
+    local before
+    before=$(snapshot)
+    MAS_PRESET=nope mas new -t solo --no-start
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot use preset 'nope': there is none of that name
+presets are in templates/agents.ini and mas.ini" ]
+    [ "$(snapshot)" = "$before" ]
+    MAS_PRESET=nope mas new -q -t solo --no-start --agent shell
+    [ "$status" -eq 0 ]
+}
+
 @test "a socket that is a name is a server in TMUX_TMPDIR, one that is a path is there" {
     ini '[tmux]' 'socket = other'
     new_session -t solo

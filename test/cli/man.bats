@@ -252,10 +252,17 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 
 @test "mas-session(5) has every file of a workspace with its mode, and a workspace has them" {
     local file mode count=0
+    "$MAS" init -q
+    printf '[workspace]\nlazy = yes\n' >"$ROOT/mas.ini"
+    new_session -t solo --no-start
+    LAZY=$ID
+    : >"$ROOT/mas.ini"
     new_session -t solo
     while read -r file mode; do
         case $file in run/env | .new-* | .trash-*) continue ;; esac
         case $file in
+            .snapshots/) path=$ROOT/sessions/$file ;;
+            .snapshot) path=$ROOT/sessions/$LAZY/$file ;;
             .sessions.*) path=$ROOT/sessions/$file ;;
             uuid) path=$ROOT/sessions/$ID ;;
             unit/*) path=$ROOT/sessions/$ID/unit/solo ;;
@@ -265,7 +272,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
         echo "${file%/}" >>"$T/page"
         count=$((count + 1))
     done < <(sed -nE 's/^\.It (Pa|Ar) (.*) Ta ([0-7]{3}) Ta .*/\2 \3/p' "$MAN/mas-session.5" | sed 's/ Ns Ar /</; s/<agent/agent/; s/<uuid/uuid/')
-    [ "$count" -eq 11 ]
+    [ "$count" -eq 13 ]
     # and nothing else is there
     run ! grep -vxFf <(echo unit; cat "$T/page") < <(cd "$ROOT/sessions/$ID" && find . -mindepth 1 -maxdepth 1 -printf '%P\n')
 }
