@@ -20,7 +20,8 @@
  *   {"do":"permit","permission","option","as"}   option: an option's id, or "allow",
  *                            "allow_always", "deny", "deny_always" (by kind), or "clear" for clear
  *                            context and carry out the plan; without `permission` the oldest open
- *                            one; `as` "allow" or "deny": MAS_USAGE where the option is another kind
+ *                            one; `as` "allow" or "deny": MAS_USAGE where the option is another
+ * kind
  *                            -> {"ok":true,"permission","option","title"}; MAS_NOT_FOUND: none open
  *   {"do":"clear","mode","bytes"}           body: --then
  *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null}
