@@ -22,7 +22,7 @@ PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 
 # Libraries, as pkg-config knows them.
-PACKAGES := libcjson inih uuid
+PACKAGES := libcjson inih uuid sqlite3
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
 

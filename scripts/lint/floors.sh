@@ -79,7 +79,7 @@ only() {
 only cJSON.h base/json.c
 only ini.h base/ini.c
 only uuid.h base/id.c
-only sqlite3.h memory/store.c memory/search.c
+only sqlite3.h 'memory/.*'
 only microhttpd.h serve/http.c
 only archive.h archive/pack.c archive/unpack.c
 only archive_entry.h archive/pack.c archive/unpack.c
