@@ -126,11 +126,12 @@ static void add_line(struct lines *lines, const struct store_item *item)
     }
     str_add(&text, item->state == MESSAGE_INTERRUPTED ? cut_off : "");
     str_add(&text, "</message>\n");
+    size_t chars = count_chars(text.data, text.len);
     lines->items = mem_room(lines->items, lines->count, sizeof *lines->items);
     lines->items[lines->count++] =
         (struct line){.number = item->number,
                       .turn = item->role == ROLE_USER ? item->number : item->trigger,
-                      .chars = count_chars(text.data, text.len),
+                      .chars = chars,
                       .text = str_steal(&text)};
 }
 
