@@ -65,5 +65,9 @@ void json_close(struct json_out *out, char bracket);
 void json_put(struct json_out *out, const char *key, const char *text); /* NULL becomes null */
 void json_put_int(struct json_out *out, const char *key, int64_t n);
 void json_put_bool(struct json_out *out, const char *key, bool b);
+/* A node and all in it; numbers as they were written. NULL becomes null. */
+void json_put_node(struct json_out *out, const char *key, const struct json *node);
+/* Text that is JSON already. */
+void json_put_raw(struct json_out *out, const char *key, const char *text);
 
 #endif
