@@ -22,9 +22,11 @@ PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 
 # Libraries, as pkg-config knows them.
-PACKAGES := libcjson inih uuid
+PACKAGES := libcjson inih uuid sqlite3
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
+# That of mas-chat.
+CHAT_PACKAGES := libedit
 
 # DEV=1: warnings are errors.
 DEV ?=

@@ -209,10 +209,8 @@ __attribute__((noreturn)) static void keep_on(struct keep *keep)
 __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *spec, int host,
                                                     int slave)
 {
-    struct keep keep = {.host = host,
-                        .piped = spec->piped,
-                        .times = spec->times,
-                        .order = {.times = spec->times}};
+    struct keep keep = {
+        .host = host, .piped = spec->piped, .times = spec->times, .order = {.times = spec->times}};
     sigset_t mask;
 
     (void)prctl(PR_SET_NAME, "mas-keeper");
