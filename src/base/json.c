@@ -184,6 +184,16 @@ bool json_is_string(const struct json *node)
     return cJSON_IsString(to_cjson(node));
 }
 
+bool json_is_number(const struct json *node)
+{
+    return cJSON_IsNumber(to_cjson(node));
+}
+
+bool json_is_null(const struct json *node)
+{
+    return cJSON_IsNull(to_cjson(node));
+}
+
 const struct json *json_get(const struct json *object, const char *key)
 {
     if (!json_is_object(object))

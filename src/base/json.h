@@ -31,6 +31,8 @@ void json_freep(struct json **root);
 bool json_is_object(const struct json *node);
 bool json_is_array(const struct json *node);
 bool json_is_string(const struct json *node);
+bool json_is_number(const struct json *node);
+bool json_is_null(const struct json *node); /* a null that stands there */
 /* Member `key` of an object, case-sensitive. */
 const struct json *json_get(const struct json *object, const char *key);
 /* Text of a string node, UTF-8, without NULs inside; NULL if it is not one. */
