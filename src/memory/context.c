@@ -60,8 +60,7 @@ int context_may_see(const struct root *root, const struct context_asker *asker, 
                       session);
         return err_hint(err, "with 'share = yes' in [memory] of mas.ini agents see all");
     }
-    if (id_is_valid(asker->session) &&
-        read_private(root, asker->session, &own_private, err) == -1)
+    if (id_is_valid(asker->session) && read_private(root, asker->session, &own_private, err) == -1)
         return -1;
     if (private || own_private)
         return err_set(err, MAS_FAILED,
@@ -128,8 +127,7 @@ static size_t fit(struct context_list *list, size_t all, bool from_back)
     size_t count = 0;
 
     for (; count < list->count; count++) {
-        struct context_item *item =
-            &list->items[from_back ? list->count - 1 - count : count];
+        struct context_item *item = &list->items[from_back ? list->count - 1 - count : count];
         if (item->chars > left && count > 0)
             break;
         if (item->chars > left) {
@@ -343,9 +341,9 @@ static int read_relevant(const struct root *root, const struct config *config,
         .session = own_only ? wish->session : NULL,
         .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
         /* what was cleared is for people */
-        .not_conversation =
-            asker->session != NULL && reading->conversation[0] != '\0' ? reading->conversation
-                                                                       : NULL,
+        .not_conversation = asker->session != NULL && reading->conversation[0] != '\0'
+                                ? reading->conversation
+                                : NULL,
         .keep_query = reading->query,
         .limit = wish->relevant,
         .each_role = true,
@@ -469,8 +467,8 @@ int context_recall(const struct root *root, const struct config *config,
         .each_role = true,
     };
     /* the host waits for it: words alone */
-    int rc = search(root, private ? wish->session : NULL, "", RECALL_WAIT_MS, &asked, &list, &note,
-                    err);
+    int rc =
+        search(root, private ? wish->session : NULL, "", RECALL_WAIT_MS, &asked, &list, &note, err);
     if (rc == 0 && list.count > 0) {
         qsort(list.items, list.count, sizeof *list.items, compare_times);
         str_add(ret, recall_head);

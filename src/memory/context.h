@@ -59,7 +59,8 @@ struct context_list {
 struct context {
     struct context_list current; /* oldest first */
     struct context_list relevant; /* best first */
-    struct context_list chat; /* both without doubles, oldest first; texts are those of the others */
+    struct context_list
+        chat; /* both without doubles, oldest first; texts are those of the others */
     char *note; /* what a person should be told, see search_note(); NULL */
 };
 

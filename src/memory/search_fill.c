@@ -124,8 +124,8 @@ static int knowns_read(struct db *db, struct knowns *ret, struct err *err)
         return -1;
     while ((rc = db_step(db, stmt, err)) == 1) {
         ret->items = mem_room(ret->items, ret->count, sizeof *ret->items);
-        ret->items[ret->count++] = (struct known){.uuid = mem_dup(db_text(stmt, 0)),
-                                                  .stamp = mem_dup(db_text(stmt, 1))};
+        ret->items[ret->count++] =
+            (struct known){.uuid = mem_dup(db_text(stmt, 0)), .stamp = mem_dup(db_text(stmt, 1))};
     }
     return rc;
 }
@@ -255,10 +255,9 @@ static int save_sitting(struct db *db, struct sitting *sitting, struct err *err)
     if (!sitting->changed)
         return 0;
     sitting->changed = false;
-    return db_run(db, err,
-                  "UPDATE sitting SET last = ?2, said = ?3, tools = ?4, words = ?5 WHERE id = ?1",
-                  "iiiii", sitting->id, sitting->last, sitting->said, sitting->tools,
-                  sitting->words);
+    return db_run(
+        db, err, "UPDATE sitting SET last = ?2, said = ?3, tools = ?4, words = ?5 WHERE id = ?1",
+        "iiiii", sitting->id, sitting->last, sitting->said, sitting->tools, sitting->words);
 }
 
 static int open_sitting(struct filling *filling, struct sitting *sitting, const struct item *item,
@@ -273,9 +272,8 @@ static int open_sitting(struct filling *filling, struct sitting *sitting, const 
                "iitti", filling->session, item->query, item->conversation, item->agent,
                item->time) == -1)
         return -1;
-    *sitting = (struct sitting){.id = sqlite3_last_insert_rowid(db_handle(db)),
-                                .query = item->query,
-                                .last = item->time};
+    *sitting = (struct sitting){
+        .id = sqlite3_last_insert_rowid(db_handle(db)), .query = item->query, .last = item->time};
     return 0;
 }
 
@@ -340,8 +338,8 @@ static int add_item(struct filling *filling, const struct item *item, struct err
 static int renew_item(struct filling *filling, const struct item *item, struct err *err)
 {
     struct db *db = filling->search->db;
-    sqlite3_stmt *stmt = db_prepare(
-        db, "SELECT id, text FROM message WHERE session = ?1 AND number = ?2", err);
+    sqlite3_stmt *stmt =
+        db_prepare(db, "SELECT id, text FROM message WHERE session = ?1 AND number = ?2", err);
 
     if (stmt == NULL)
         return -1;
@@ -439,8 +437,8 @@ static int load(struct filling *filling, const char *stamp, ino_t file, int64_t 
                 struct err *err)
 {
     struct db *db = filling->search->db;
-    sqlite3_stmt *stmt = db_prepare(
-        db, "SELECT id, stamp, file, next, seen FROM session WHERE uuid = ?1", err);
+    sqlite3_stmt *stmt =
+        db_prepare(db, "SELECT id, stamp, file, next, seen FROM session WHERE uuid = ?1", err);
     bool same_file = true;
 
     if (stmt == NULL)

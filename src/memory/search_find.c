@@ -51,8 +51,8 @@ static int read_sittings(struct finding *finding, struct err *err)
     if (db_number(db, 0, &pool->top, err, "SELECT max(id) FROM sitting", "") == -1)
         return -1;
     pool->sittings = mem_alloc((size_t)pool->top / 8 + 1);
-    _cleanup_free_ char *sql = mem_printf(
-        "SELECT id, said + tools, words FROM sitting%s", str_text(&where));
+    _cleanup_free_ char *sql =
+        mem_printf("SELECT id, said + tools, words FROM sitting%s", str_text(&where));
     sqlite3_stmt *stmt = db_prepare_once(db, sql, err);
     if (stmt == NULL)
         return -1;

@@ -31,7 +31,8 @@ struct hit {
 };
 
 /* What FTS5 found. */
-struct catch {
+struct catch
+{
     const struct pool *pool;
     struct hit *hits; /* in the order of their numbers */
     size_t count;
@@ -132,8 +133,8 @@ bool pool_has(const struct pool *pool, int64_t id)
 {
     return (pool->kinds >> search_kind(id) & 1) != 0 &&
            pool_has_sitting(pool, search_sitting(id)) &&
-           (pool->only == NULL || bsearch(&id, pool->only, pool->only_count, sizeof id,
-                                          compare_numbers) != NULL);
+           (pool->only == NULL ||
+            bsearch(&id, pool->only, pool->only_count, sizeof id, compare_numbers) != NULL);
 }
 
 void pool_free(struct pool *pool)
@@ -263,8 +264,8 @@ static int make_scale(struct db *db, const struct catch *catch, struct scale *re
     ret->sitting = words / (double)(sittings > 0 ? sittings : 1);
     for (int i = 0; i < catch->terms; i++) {
         double having = (double)catch->having[i];
-        ret->rarity[i] = log(1 + (messages > having ? messages - having + 0.5 : 0.5) /
-                                     (having + 0.5));
+        ret->rarity[i] =
+            log(1 + (messages > having ? messages - having + 0.5 : 0.5) / (having + 0.5));
     }
     return 0;
 }
@@ -342,8 +343,7 @@ static int rank_sittings(struct db *db, const struct catch *catch, const struct 
             for (int k = 0; k < scale->terms; k++)
                 times[k] += catch->hits[i].times[k];
         }
-        best_push(ret, group.sitting,
-                  bm25(scale, times, lengths[group.sitting], scale->sitting));
+        best_push(ret, group.sitting, bm25(scale, times, lengths[group.sitting], scale->sitting));
     }
     best_sort(ret);
     return 0;
@@ -400,8 +400,8 @@ static void rank_group(const struct catch *catch, const struct scale *scale,
 static bool has_id(const struct best *sorted, int64_t id)
 {
     struct ranked key = {.id = id};
-    return sorted->count > 0 && bsearch(&key, sorted->items, sorted->count, sizeof key,
-                                        compare_ids) != NULL;
+    return sorted->count > 0 &&
+           bsearch(&key, sorted->items, sorted->count, sizeof key, compare_ids) != NULL;
 }
 
 /* Places are messages, if there is one of a kind that is wanted. */
@@ -455,8 +455,8 @@ static void fuse(struct fusion *fusion, const struct best *list)
 {
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         fusion->items = mem_room(fusion->items, fusion->count, sizeof *fusion->items);
-        fusion->items[fusion->count++] = (struct ranked){
-            .id = list->items[i].id, .score = 1.0 / (RANK_DAMP + 1 + (double)i)};
+        fusion->items[fusion->count++] =
+            (struct ranked){.id = list->items[i].id, .score = 1.0 / (RANK_DAMP + 1 + (double)i)};
     }
 }
 
@@ -472,9 +472,9 @@ static void join(struct fusion *fusion, struct best *sittings, struct best *ret)
     for (size_t i = 0; i < fusion->count;) {
         struct ranked key = {.id = search_sitting(fusion->items[i].id)};
         const struct ranked *sitting =
-            sittings->count == 0 ? NULL
-                                 : bsearch(&key, sittings->items, sittings->count, sizeof key,
-                                           compare_ids);
+            sittings->count == 0
+                ? NULL
+                : bsearch(&key, sittings->items, sittings->count, sizeof key, compare_ids);
         double score = sitting != NULL ? sitting->score : 0;
         int64_t id = fusion->items[i].id;
         for (; i < fusion->count && fusion->items[i].id == id; i++)

@@ -9,22 +9,22 @@ enum { WORD_MAX = 64, TAKEN_MAX = 512 /* words that are looked at */ };
 
 /* Words that are in every second message; sorted. */
 static const char *const stops[] = {
-    "a",       "about",  "after",  "again",    "all",     "also",   "am",      "an",     "and",
-    "any",     "are",    "aren",   "as",       "at",      "be",     "because", "been",   "before",
-    "being",   "both",   "but",    "by",       "can",     "could",  "couldn",  "d",      "did",
-    "didn",    "do",     "does",   "doesn",    "doing",   "don",    "down",    "during", "each",
-    "few",     "for",    "from",   "had",      "hadn",    "has",    "hasn",    "have",   "haven",
-    "having",  "he",     "her",    "here",     "hers",    "him",    "his",     "how",    "i",
-    "if",      "in",     "into",   "is",       "isn",     "it",     "its",     "just",   "ll",
-    "m",       "me",     "might",  "more",     "most",    "must",   "my",      "no",     "nor",
-    "not",     "now",    "of",     "off",      "on",      "once",   "only",    "or",     "other",
-    "our",     "ours",   "out",    "over",     "own",     "please", "re",      "s",      "same",
-    "shall",   "she",    "should", "shouldn",  "so",      "some",   "such",    "t",      "than",
-    "that",    "the",    "their",  "theirs",   "them",    "then",   "there",   "these",  "they",
-    "this",    "those",  "to",     "too",      "under",   "until",  "up",      "us",     "ve",
-    "very",    "was",    "wasn",   "we",       "were",    "weren",  "what",    "when",   "where",
-    "which",   "while",  "who",    "whom",     "why",     "will",   "with",    "won",    "would",
-    "wouldn",  "you",    "your",   "yours",
+    "a",      "about", "after",  "again",   "all",   "also",   "am",      "an",     "and",
+    "any",    "are",   "aren",   "as",      "at",    "be",     "because", "been",   "before",
+    "being",  "both",  "but",    "by",      "can",   "could",  "couldn",  "d",      "did",
+    "didn",   "do",    "does",   "doesn",   "doing", "don",    "down",    "during", "each",
+    "few",    "for",   "from",   "had",     "hadn",  "has",    "hasn",    "have",   "haven",
+    "having", "he",    "her",    "here",    "hers",  "him",    "his",     "how",    "i",
+    "if",     "in",    "into",   "is",      "isn",   "it",     "its",     "just",   "ll",
+    "m",      "me",    "might",  "more",    "most",  "must",   "my",      "no",     "nor",
+    "not",    "now",   "of",     "off",     "on",    "once",   "only",    "or",     "other",
+    "our",    "ours",  "out",    "over",    "own",   "please", "re",      "s",      "same",
+    "shall",  "she",   "should", "shouldn", "so",    "some",   "such",    "t",      "than",
+    "that",   "the",   "their",  "theirs",  "them",  "then",   "there",   "these",  "they",
+    "this",   "those", "to",     "too",     "under", "until",  "up",      "us",     "ve",
+    "very",   "was",   "wasn",   "we",      "were",  "weren",  "what",    "when",   "where",
+    "which",  "while", "who",    "whom",    "why",   "will",   "with",    "won",    "would",
+    "wouldn", "you",   "your",   "yours",
 };
 
 static int compare_stop(const void *a, const void *b)
