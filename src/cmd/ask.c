@@ -44,7 +44,7 @@ struct asking {
     struct json *taken; /* the host's first answer; NULL: none yet */
     char *prompt; /* its id */
     struct harmless harmless;
-    int64_t message; /* whose text was printed last; 0: none */
+    char *message; /* whose text was printed last; NULL: none */
     char last; /* byte that was printed; 0: none */
     char *stop_reason; /* NULL: its turn has not ended */
     char *error; /* of the turn; NULL: none */
@@ -58,6 +58,7 @@ static void asking_free(struct asking *asking)
     strv_free(asking->tags);
     free(asking->text);
     free(asking->prompt);
+    free(asking->message);
     free(asking->stop_reason);
     free(asking->error);
 }
@@ -172,14 +173,17 @@ static void end_line(struct asking *asking)
 
 static void on_text(struct asking *asking, const struct frame *event)
 {
-    int64_t message = json_int(json_get(event->head, "message"), 0);
+    const char *message = json_get_text(event->head, "message");
     _cleanup_str_ struct str text = STR_INIT;
 
-    if (asking->message != 0 && message != asking->message) { /* a paragraph of its own */
-        end_line(asking);
-        put(asking, "\n", 1);
+    if (message != NULL && (asking->message == NULL || strcmp(message, asking->message) != 0)) {
+        if (asking->message != NULL) { /* a paragraph of its own */
+            end_line(asking);
+            put(asking, "\n", 1);
+        }
+        free(asking->message);
+        asking->message = mem_dup(message);
     }
-    asking->message = message;
     if (!asking->shown) {
         put(asking, event->body, event->body_len);
         return;
