@@ -194,7 +194,13 @@ static void do_authenticate(struct acp_agent *agent, const struct rpc_request *r
 }
 
 /* What a method must have. */
-enum needs { NEEDS_SESSION = 1, NEEDS_CWD = 2, NEEDS_MODE = 4, NEEDS_OPTION = 8, NEEDS_PROMPT = 16 };
+enum needs {
+    NEEDS_SESSION = 1,
+    NEEDS_CWD = 2,
+    NEEDS_MODE = 4,
+    NEEDS_OPTION = 8,
+    NEEDS_PROMPT = 16
+};
 
 static const struct {
     const char *name;
@@ -361,8 +367,9 @@ static const char *known_word(const char *const *words, const char *word, const 
 
 static void put_tool(struct json_out *out, const struct acp_agent_tool *tool)
 {
-    static const char *const kinds[] = {"read",  "edit",  "delete",      "move",  "search", "execute",
-                                        "think", "fetch", "switch_mode", "other", NULL};
+    static const char *const kinds[] = {"read",        "edit",    "delete", "move",
+                                        "search",      "execute", "think",  "fetch",
+                                        "switch_mode", "other",   NULL};
     static const char *const statuses[] = {"pending", "in_progress", "completed", "failed", NULL};
 
     json_put(out, "toolCallId", tool->id);
