@@ -44,7 +44,10 @@ void face_note(struct face *face, const struct face_session *session, int64_t nu
     const struct acp_agent_tool tool = {
         .id = id, .title = title, .kind = "other", .status = "completed"};
 
-    (void)snprintf(id, sizeof id, "note-%" PRId64, number != 0 ? number : ++face->last_errand);
+    if (number != 0)
+        (void)snprintf(id, sizeof id, "note-%" PRId64, number);
+    else
+        (void)snprintf(id, sizeof id, "mas-%" PRId64, ++face->notes);
     acp_agent_tool(face->acp, session->id, &tool);
 }
 

@@ -108,6 +108,7 @@ struct face {
     struct errand **errands;
     size_t errand_count;
     int64_t last_errand;
+    int64_t notes; /* that are no messages */
     struct face_session **sessions;
     size_t session_count;
     /* what the host has told */

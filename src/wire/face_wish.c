@@ -121,7 +121,8 @@ static void wish_list(struct face *face, const struct acp_wish *wish)
 static void wish_set(struct face *face, const struct acp_wish *wish)
 {
     bool is_mode = wish->call == ACP_CALL_SET_MODE;
-    struct errand *errand = face_errand_new(face, is_mode ? ERRAND_MODE : ERRAND_OPTION, wish->session);
+    struct errand *errand =
+        face_errand_new(face, is_mode ? ERRAND_MODE : ERRAND_OPTION, wish->session);
 
     errand->ticket = mem_dup(wish->ticket);
     errand->mode = is_mode ? mem_dup(wish->mode) : NULL;
