@@ -169,24 +169,10 @@ static int do_send(struct host *host, struct client *client, const struct frame 
     return 0;
 }
 
-/* The agent's options, for one who begins to listen: they would not fit into the answer. */
-static void tell_options(const struct talk *talk, struct client *client)
-{
-    struct talk_event event;
-
-    if (talk->options.len == 0)
-        return;
-    talk_event(&event, "options");
-    str_addf(&event.head, ",\"options\":%s", talk->options.data);
-    json_close(&event.out, '}');
-    if (event.head.len < FRAME_HEAD_MAX)
-        frame_add(&client->out, &event.head, NULL, 0);
-    str_free(&event.head);
-}
-
 static int do_listen(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
+    enum { OPTIONS_MARGIN = 64 };
     struct talk *talk = host->talk;
     _cleanup_str_ struct str head = STR_INIT;
     struct agent_status status;
@@ -209,10 +195,11 @@ static int do_listen(struct host *host, struct client *client, const struct fram
         json_close(&out, '}');
     }
     json_close(&out, ']');
+    if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - OPTIONS_MARGIN)
+        json_put_raw(&out, "options", talk->options.data);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);
-    tell_options(talk, client);
     return 0;
 }
 

@@ -420,6 +420,10 @@ void face_take_listen(struct face *face, const struct json *head)
     take_modes(face, head);
     json_free(face->commands);
     face->commands = face_copy(json_get(head, "commands"));
+    if (json_get(head, "options") != NULL) {
+        json_free(face->options);
+        face->options = face_copy(json_get(head, "options"));
+    }
     for (const struct json *p = json_first(json_get(head, "permissions")); p != NULL;
          p = json_next(p))
         add_permission(face, p, NULL, 0);
