@@ -24,6 +24,8 @@ ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
 ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
+TOOLS_SRC := $(sort $(wildcard test/tools/*.c))
+TOOLS := $(TOOLS_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
@@ -189,7 +191,7 @@ uninstall:
 
 # ---- testing
 
-$(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
+$(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
 
@@ -197,22 +199,22 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(BUILD)/mas-archive $(UNIT)
+test: $(BUILD)/mas $(BUILD)/mas-archive $(UNIT) $(TOOLS)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(BUILD)/mas $(BUILD)/mas-archive
+test-unit: $(UNIT) $(TOOLS) $(BUILD)/mas $(BUILD)/mas-archive
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas $(BUILD)/mas-archive
+test-cli: $(BUILD)/mas $(BUILD)/mas-archive $(TOOLS)
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(BUILD)/mas $(BUILD)/mas-archive
+test-host: $(BUILD)/mas $(BUILD)/mas-archive $(TOOLS)
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-fault: $(BUILD)/mas $(BUILD)/mas-archive
+test-fault: $(BUILD)/mas $(BUILD)/mas-archive $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(BUILD)/mas $(BUILD)/mas-archive
+bench: $(BUILD)/mas $(BUILD)/mas-archive $(TOOLS)
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -250,4 +252,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)
