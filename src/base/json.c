@@ -184,6 +184,16 @@ bool json_is_string(const struct json *node)
     return cJSON_IsString(to_cjson(node));
 }
 
+bool json_is_number(const struct json *node)
+{
+    return cJSON_IsNumber(to_cjson(node));
+}
+
+bool json_is_null(const struct json *node)
+{
+    return cJSON_IsNull(to_cjson(node));
+}
+
 const struct json *json_get(const struct json *object, const char *key)
 {
     if (!json_is_object(object))
@@ -212,6 +222,13 @@ int64_t json_int(const struct json *node, int64_t fallback)
 
     /* valueint: see note_number() */
     return cJSON_IsNumber(number) && number->valueint ? (int64_t)number->valuedouble : fallback;
+}
+
+double json_number(const struct json *node, double fallback)
+{
+    const cJSON *number = to_cjson(node);
+
+    return cJSON_IsNumber(number) ? number->valuedouble : fallback;
 }
 
 const struct json *json_first(const struct json *container)

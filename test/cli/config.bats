@@ -361,3 +361,33 @@ presets are in templates/agents.ini and mas.ini" ]
     ini '[env]' 'EDITOR = vi'
     refused '2: [env] EDITOR: there is no such setting'
 }
+
+@test "[memory] has what the contract says, and refuses what is out of range or of the wrong kind" {
+    for line in recall=off share=no embed_command= summary=off messages=50 each=2000 all=60000 current=20 relevant=10; do
+        [ "$(setting "memory.${line%%=*}")" = "${line#*=} from built in" ]
+    done
+    ini '[memory]' 'recall = yes'
+    refused "2: [memory] recall: 'yes' is not on or off"
+    ini '[memory]' 'share = on'
+    refused "2: [memory] share: 'on' is not yes or no"
+    ini '[memory]' 'summary = me'
+    refused "2: [memory] summary: 'me' is not off or agent"
+    ini '[memory]' "embed_command = embed 'open"
+    refused "2: [memory] embed_command: 'embed 'open' is not a program and its arguments, each quote closed"
+    for key in messages current relevant; do
+        for value in 10001 -1 '' ten 1K; do
+            ini '[memory]' "$key = $value"
+            refused "2: [memory] $key: '$value' is not a number from 0 to 10000"
+        done
+    done
+    for key in each all; do
+        for value in 99 4000001 '' 2K; do
+            ini '[memory]' "$key = $value"
+            refused "2: [memory] $key: '$value' is not a number of characters from 100 to 4000000"
+        done
+    done
+    ini '[memory]' 'recall = on' 'share = yes' 'embed_command = embed "two words"' 'summary = agent' 'messages = 0' 'each = 100'
+    [ "$(setting memory.recall)" = "on from $ROOT/mas.ini:2" ]
+    [ "$(setting memory.embed_command)" = "embed \"two words\" from $ROOT/mas.ini:4" ]
+    [ "$(setting memory.each)" = "100 from $ROOT/mas.ini:7" ]
+}
