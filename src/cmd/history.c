@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/targets.h"
+#include "memory/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,7 @@ static int run_history(struct call *call, struct err *err)
     _cleanup_store_ struct store *store = NULL;
     struct history history = {.width = line_width()};
     struct store_filter filter = {.agent = NULL};
+    bool private;
 
     if (read_form(call, &history.form, err) == -1 ||
         read_filter(call, history.form, &filter, err) == -1 ||
@@ -269,6 +271,9 @@ static int run_history(struct call *call, struct err *err)
     if (roll.count != 1)
         return err_set(err, MAS_USAGE, "cannot run 'history': it takes one agent");
     const struct roll_team *team = &roll.teams[0];
+    const struct context_asker asker = context_asker(&call->config);
+    if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)
+        return -1;
     filter.agent = roll.agents[0].agent->id;
     history.session_id = team->id;
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);

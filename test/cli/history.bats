@@ -147,6 +147,17 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     run ! grep -q '^# no' "$T/out"
 }
 
+@test "an agent sees its own session's history, and no other one's" {
+    said <<<$'user secret\nend'
+    MAS_AGENT_ID=11 MAS_SESSION_ID=$ID mas history "$ID" 10
+    [ "$status" -eq 0 ]
+    [[ $output == *secret* ]]
+    MAS_AGENT_ID=11 MAS_SESSION_ID=550e8400-e29b-41d4-a716-446655440000 mas history "$ID" 10
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ $stderr == *"an agent sees its own session only"* ]]
+}
+
 @test "other agents' words are not in it" {
     said 10 <<<$'user to ten\nend'
     said 11 <<<$'user to eleven\nend'

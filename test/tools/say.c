@@ -15,6 +15,7 @@
  *   clear [TEXT]     with TEXT as --then       new             conversation
  *   turns N          N times a prompt, an answer of many pieces, its end
  *   kill             kills itself, as kill -9 would
+ *   check            the database         dump             all that is in it, as text
  *
  * After each line that is stored it prints "ok" and the number of the message, if there is one.
  */
@@ -156,6 +157,32 @@ static int turns(struct say *say, int count, struct err *err)
     return 0;
 }
 
+static bool dump_item(const struct store_item *item, void *arg)
+{
+    (void)arg;
+    printf("%lld query %lld %s %s %s %s: %.*s\n", (long long)item->number, (long long)item->query,
+           item->agent, store_role_name(item->role), store_state_name(item->state),
+           item->stop_reason != NULL ? item->stop_reason : "-", (int)item->len, item->text);
+    return true;
+}
+
+static bool dump_query(const struct store_query *query, void *arg)
+{
+    (void)arg;
+    printf("query %lld %d %s %lld%s\n", (long long)query->query, query->number, query->reason,
+           (long long)query->messages, query->current ? " current" : "");
+    return true;
+}
+
+static int dump(struct say *say, struct err *err)
+{
+    const struct store_filter all = {.agent = NULL};
+
+    return store_queries(say->store, NULL, dump_query, NULL, err) == -1
+               ? -1
+               : store_read(say->store, &all, dump_item, NULL, err);
+}
+
 static int unknown(const char *word, struct err *err)
 {
     return err_set(err, MAS_USAGE, "cannot say '%s': no such word", word);
@@ -188,6 +215,10 @@ static int run_line(struct say *say, char *line, struct err *err)
         return turns(say, (int)strtol(text, NULL, 10), err);
     if (strcmp(line, "kill") == 0)
         return kill(getpid(), SIGKILL);
+    if (strcmp(line, "check") == 0)
+        return store_check(say->store, err);
+    if (strcmp(line, "dump") == 0)
+        return dump(say, err);
     if (strcmp(line, "tag") == 0) {
         strv_push(&say->tags, text);
     } else if (strcmp(line, "sender") == 0) {
