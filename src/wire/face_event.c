@@ -122,6 +122,31 @@ static void add_permission(struct face *face, const struct json *head, const cha
                                  .body = body != NULL ? mem_dupn(body, len) : NULL};
 }
 
+/* The tool call that the client knows by the agent's id of it; NULL: it has not heard of it. */
+static struct face_tool *find_tool(struct face *face, const char *id)
+{
+    for (size_t i = 0; id != NULL && i < FACE_OPEN_MAX; i++)
+        if (face->tools[i].id != NULL && strcmp(face->tools[i].id, id) == 0)
+            return &face->tools[i];
+    return NULL;
+}
+
+static struct face_tool *add_tool(struct face *face, const char *id, int64_t number)
+{
+    struct face_tool *tool = &face->tools[face->tool_next];
+
+    face->tool_next = (face->tool_next + 1) % FACE_OPEN_MAX;
+    face_replace(&tool->id, id);
+    tool->number = number;
+    return tool;
+}
+
+static void forget_tools(struct face *face)
+{
+    for (size_t i = 0; i < FACE_OPEN_MAX; i++)
+        face_replace(&face->tools[i].id, NULL);
+}
+
 static void ask_permission(struct face *face, const struct face_session *session,
                            struct face_permission *permission)
 {
@@ -129,14 +154,12 @@ static void ask_permission(struct face *face, const struct face_session *session
     const char *about = json_get_text(head, "id");
     struct acp_word *words = NULL;
     size_t count = 0;
-    int64_t number = 0;
+    const struct face_tool *known = find_tool(face, about);
     char id[TOOL_ID];
 
-    for (size_t i = 0; about != NULL && i < FACE_OPEN_MAX; i++)
-        if (face->tools[i].id != NULL && strcmp(face->tools[i].id, about) == 0 &&
-            face->tools[i].number > number)
-            number = face->tools[i].number;
-    tool_id(number != 0 ? number : face_number(permission->id), id);
+    if (known == NULL) /* the request itself tells of it */
+        known = add_tool(face, about != NULL ? about : "", face_number(permission->id));
+    tool_id(known->number, id);
     for (const struct json *o = json_first(json_get(head, "options")); o != NULL;
          o = json_next(o)) {
         if (json_get_text(o, "id") == NULL)
@@ -221,6 +244,7 @@ static void on_prompt(struct face *face, const struct frame *event)
     if (prompt == NULL)
         return;
     face_prompt_begins(face, prompt);
+    forget_tools(face); /* agents use their ids again */
     if (session == NULL || face_known_prompt(session, face_number(prompt)))
         return;
     if (from != NULL) {
@@ -263,13 +287,11 @@ static void on_tool(struct face *face, const struct frame *event)
 
     if (session == NULL || number == 0)
         return;
-    bool known = face_known_tool(session, number);
-    if (!known && id != NULL) {
-        struct face_tool *tool = &face->tools[face->tool_next];
-        face->tool_next = (face->tool_next + 1) % FACE_OPEN_MAX;
-        face_replace(&tool->id, id);
-        tool->number = number;
-    }
+    const struct face_tool *tool = find_tool(face, id);
+    bool known = face_known_tool(session, number) || tool != NULL;
+    if (tool == NULL)
+        tool = add_tool(face, id != NULL ? id : "", number);
+    number = tool->number;
     face_tool(face, session, number, known, event->head, event->body, event->body_len);
 }
 
