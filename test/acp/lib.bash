@@ -1,0 +1,63 @@
+# What the tests of ACP agents share; loaded behind ../helper and ../host/lib.
+# shellcheck shell=bash
+#
+#   run_acp OPTIONS KEY=VALUE...   a session whose agent `solo` is agent.py with these options, by a
+#                                  preset with these keys; its sessions are kept in $T/store, what it
+#                                  was told and said is in $T/trace
+#   options OPTIONS                others, from its next start on
+
+AGENT=$BATS_TEST_DIRNAME/agent.py
+
+options() { printf '%s\n' "$*" >"$T/options"; }
+
+acp_preset() {
+    local name=$1
+    shift
+    printf '#!/bin/sh\nset -f\nexec python3 -ES %s --store %s/store --log %s/trace $(cat %s/options)\n' \
+        "$AGENT" "$T" "$T" "$T" >"$T/agent"
+    chmod +x "$T/agent"
+    preset "$name" "$T/agent" "protocol = acp" "$@"
+}
+
+run_acp() {
+    options "$1"
+    shift
+    acp_preset made "$@"
+    new_session -t solo --agent made
+    find_agent
+}
+
+ask() { PATH=/usr/bin:/bin:$PATH python3 -ES "$BATS_TEST_DIRNAME/../host/ask.py" "$DIR/run" "$@"; }
+
+# tell TEXT...: asks the agent; $output is the answer, $status the exit code.
+tell() { run --separate-stderr timeout 30 "$MAS" ask "$ID" solo "$@"; }
+
+# knows WORDS: the code words that the last answer had seen, sorted.
+knows() {
+    local seen
+    seen=$(sed -n 's/.*seen=\[\([^]]*\)\].*/\1/p' <<<"$output" | tail -n 1)
+    [ "$(tr ' ' '\n' <<<"$seen" | sort | xargs)" = "$*" ] || { echo "seen: $seen; all: $output $stderr" >&2; return 1; }
+}
+
+# came_back OUTCOME: how the agent came to know.
+came_back() { [ "$(of solo .continuity)" = "$1" ]; }
+
+again() { "$MAS" stop -q "$ID" >/dev/null && "$MAS" start -q "$ID" >/dev/null && hosts_there; }
+
+# prompts WORDS: how many prompts that the agent was sent hold them.
+prompts() { grep '^<' "$T/trace" | grep -F session/prompt | grep -cF -- "$1" || true; }
+
+# How many prompts that the agent was sent begin with what was said before.
+injections() { prompts '"<earlier_conversation>'; }
+
+# sent METHOD: how often it was called.
+sent() { grep '^<' "$T/trace" | grep -cF "\"$1\"" || true; }
+
+# stored ROLE: messages in memory.db, by another reader than mas.
+stored() {
+    python3 -ES - "$DIR/memory.db" "$1" <<'P'
+import sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+print(db.execute("select count(*) from message where role = ?", (sys.argv[2],)).fetchone()[0])
+P
+}
