@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    ID_MAX = 24,
+    ID_MAX = 32,
     OUTPUT_DEFAULT = 1 << 20,
     OUTPUT_MAX = 4 << 20,
     CHUNK = 64 * 1024,
