@@ -1,20 +1,54 @@
 # What the tests of ACP agents share; loaded behind ../helper and ../host/lib.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # the variables are for the tests
 #
-#   run_acp OPTIONS KEY=VALUE...   a session whose agent `solo` is agent.py with these options, by a
-#                                  preset with these keys; its sessions are kept in $T/store, what it
-#                                  was told and said is in $T/trace
-#   options OPTIONS                others, from its next start on
+#   $ID     the session   $DIR  its workspace   $PANE  the pane of its agent `solo`
+#   $STORE  where the scripted agent keeps its sessions   $TRACE  what it was sent and what it said
 
-AGENT=$BATS_TEST_DIRNAME/agent.py
-
-options() { printf '%s\n' "$*" >"$T/options"; }
-
+# acp_preset NAME OPTION...: a preset that runs the scripted agent (agent.py) with these options.
 acp_preset() {
     local name=$1
     shift
+    STORE=$T/store TRACE=$T/trace
+    preset "$name" "python3 '$PROJECT/test/acp/agent.py' --store '$STORE' --log '$TRACE' $*" \
+        'protocol = acp'
+}
+
+# acp_agent OPTION...: a session whose one agent is that.
+acp_agent() {
+    acp_preset scripted "$@"
+    new_session -t solo --agent scripted
+    find_agent
+}
+
+# acp_team TEMPLATE OPTION...: a team of them.
+acp_team() {
+    local template=$1
+    shift
+    acp_preset scripted "$@"
+    new_session -t "$template" --agent scripted
+    DIR=$ROOT/sessions/$ID
+}
+
+# The trace of the agent holds this text.
+was_sent() { grep -qF -- "$1" "$TRACE"; }
+
+# A permission of agent ${1-solo} is open.
+asks() { is "${1-solo}" '.permission != null' true; }
+
+# The same with an agent whose options can be changed:
+#
+#   run_acp OPTIONS KEY=VALUE...   a session whose one agent has these options, by a preset with these
+#                                  keys
+#   options OPTIONS                others, from its next start on
+
+options() { printf '%s\n' "$*" >"$T/options"; }
+
+options_preset() {
+    local name=$1
+    shift
+    STORE=$T/store TRACE=$T/trace
     printf '#!/bin/sh\nset -f\nexec python3 -ES %s --store %s/store --log %s/trace $(cat %s/options)\n' \
-        "$AGENT" "$T" "$T" "$T" >"$T/agent"
+        "$PROJECT/test/acp/agent.py" "$T" "$T" "$T" >"$T/agent"
     chmod +x "$T/agent"
     preset "$name" "$T/agent" "protocol = acp" "$@"
 }
@@ -22,12 +56,12 @@ acp_preset() {
 run_acp() {
     options "$1"
     shift
-    acp_preset made "$@"
+    options_preset made "$@"
     new_session -t solo --agent made
     find_agent
 }
 
-ask() { PATH=/usr/bin:/bin:$PATH python3 -ES "$BATS_TEST_DIRNAME/../host/ask.py" "$DIR/run" "$@"; }
+ask() { PATH=/usr/bin:/bin:$PATH python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
 # tell TEXT...: asks the agent; $output is the answer, $status the exit code.
 tell() { run --separate-stderr timeout 30 "$MAS" ask "$ID" solo "$@"; }

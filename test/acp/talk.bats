@@ -206,7 +206,7 @@ USER=0 ANSWER=1 TOOL=3
 
 @test "first words are in order: system, what was said, the prompt" {
     options "--no-resume --no-load"
-    acp_preset made
+    options_preset made
     new_session -t solo --agent made --no-start
     find_agent 2>/dev/null || true
     DIR=$ROOT/sessions/$ID
