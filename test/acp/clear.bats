@@ -136,7 +136,7 @@ load lib
     after=$(private_memory "$host")
     [ "$(pgrep -cf "$T/agent|$T/store")" = "$count" ]
     echo "$before KiB, then $after KiB" >&2
-    [ $((after - before)) -lt 1024 ]
+    [ -n "${TEST_SAN-}" ] || [ $((after - before)) -lt 1024 ]
     [ $(($(sent session/new) - $(sent session/close))) -le 2 ]
 }
 

@@ -88,7 +88,7 @@ injections() { prompts '"<earlier_conversation>'; }
 sent() { grep '^<' "$T/trace" | grep -cF "\"$1\"" || true; }
 
 # stored ROLE: messages in memory.db, by another reader than mas.
-stored() {
+stored() { # 0 user, 1 agent, 2 thought, 3 tool, 4 plan, 5 permission, ...
     python3 -ES - "$DIR/memory.db" "$1" <<'P'
 import sqlite3, sys
 db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
