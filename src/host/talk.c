@@ -317,6 +317,11 @@ static void write_out(struct host *host)
     struct talk *talk = host->talk;
     size_t len = 0;
 
+    if (talk->acp != NULL && acp_is_stuck(talk->acp) && host->child.phase == CHILD_RUNS) {
+        talk_trouble(host, false, "the agent does not read what it is sent");
+        child_end(host, child_times(host), 0, false);
+        return;
+    }
     while (talk->acp != NULL && talk->in != -1) {
         const char *bytes = acp_out(talk->acp, &len);
         if (len == 0)
@@ -326,10 +331,6 @@ static void write_out(struct host *host)
             continue;
         if (n == -1 && errno != EAGAIN) /* its end is the keeper's to tell */
             close_fd(&talk->in);
-        if (n == -1 && errno == EAGAIN && len > ACP_OUT_MAX) {
-            talk_trouble(host, false, "the agent does not read what it is sent");
-            child_end(host, child_times(host), 0, false);
-        }
         if (n <= 0)
             return;
         acp_sent(talk->acp, (size_t)n);
@@ -355,8 +356,9 @@ void talk_ended(struct host *host, const char *why)
     _cleanup_free_ char *words = mem_printf("the agent ended: %s", why);
     talk_end_turn(host, TALK_END_FAILED, 0, words);
     if (talk->phase == TALK_INITIALIZES && !host->child.asked)
-        (void)snprintf(talk->trouble, sizeof talk->trouble, "it ended before its first answer: %s",
-                       why);
+        (void)snprintf(talk->trouble, sizeof talk->trouble,
+                       "the agent ended before its first answer: %s%s%.400s", why,
+                       host->child.note[0] != '\0' ? ": " : "", host->child.note);
     talk_disconnect(host);
 }
 
