@@ -125,7 +125,7 @@ static void walk_back(struct diff *d, const struct path *p, int edits, size_t *a
     int y = p->m;
 
     for (; edits >= 0; edits--) {
-        const int *last = p->rows + (size_t)(edits - 1) * ROW + MIDDLE;
+        const int *last = p->rows + (edits > 0 ? (size_t)edits - 1 : 0) * ROW + MIDDLE;
         int k = x - y;
         bool down = edits > 0 && comes_from_above(last, k, edits);
         int from = edits == 0 ? 0 : down ? last[k + 1] : last[k - 1] + 1;
