@@ -22,6 +22,8 @@ LIB_OBJ := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 ARCHIVE_SRC := $(sort $(wildcard src/archive/*.c))
 ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
 ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
+CHAT_SRC := $(sort $(wildcard src/chat/*.c))
+CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
@@ -36,13 +38,14 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES)
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
+CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
@@ -75,7 +78,9 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .SECONDARY:
 .PHONY: all clean install uninstall test test-unit test-cli test-host test-fault lint bench fuzz format FORCE
 
-all: $(BUILD)/mas $(BUILD)/mas-archive $(COMPLETION)
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat
+
+all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
 # ---- the program
 
@@ -103,10 +108,14 @@ $(BUILD)/libmas.a: $(LIB_OBJ) $(BUILD)/.objects
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $(LIB_OBJ)
 
-# A helper program of mas, with the libraries that mas does not carry.
+# Helper programs of mas, with the libraries that mas does not carry.
 $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS)
+
+$(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS)
 
 # mas looks for templates/ beside the directory it is in.
 ifneq ($(SAN),)
@@ -139,7 +148,7 @@ install: all
 	    '$(DESTDIR)$(FISH_COMPLETION_DIR)' '$(DESTDIR)$(DATADIR)/examples' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
-	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-archive '$(DESTDIR)$(LIBEXECDIR)/mas-archive'
+	$(Q)$(INSTALL) -m 755 $(HELPERS) '$(DESTDIR)$(LIBEXECDIR)'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
@@ -164,7 +173,7 @@ install: all
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
-	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(LIBEXECDIR)/mas-archive' \
+	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' $(HELPERS:$(BUILD)/%='$(DESTDIR)$(LIBEXECDIR)/%') \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh' \
@@ -197,22 +206,22 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(BUILD)/mas-archive $(UNIT)
+test: $(BUILD)/mas $(HELPERS) $(UNIT)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(BUILD)/mas $(BUILD)/mas-archive
+test-unit: $(UNIT) $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas $(BUILD)/mas-archive
+test-cli: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(BUILD)/mas $(BUILD)/mas-archive
+test-host: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-fault: $(BUILD)/mas $(BUILD)/mas-archive
+test-fault: $(BUILD)/mas $(HELPERS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(BUILD)/mas $(BUILD)/mas-archive
+bench: $(BUILD)/mas $(HELPERS)
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -250,4 +259,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)

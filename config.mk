@@ -25,6 +25,8 @@ INSTALL ?= install
 PACKAGES := libcjson inih uuid sqlite3
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
+# That of mas-chat.
+CHAT_PACKAGES := libedit
 
 # DEV=1: warnings are errors.
 DEV ?=

@@ -85,6 +85,7 @@ only archive.h archive/pack.c archive/unpack.c
 only archive_entry.h archive/pack.c archive/unpack.c
 only zstd.h archive/squeeze.c
 only openssl/evp.h archive/hasher.c
+only histedit.h chat/line.c
 
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \

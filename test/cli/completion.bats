@@ -133,7 +133,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(lines_of "$(bash_offers new --template '')")" = "default pair solo" ]
     [ "$(bash_offers new --template so)" = solo ]
     output=$(bash_offers new --agent '')
-    for name in shell claude codex gemini copilot opencode mine; do
+    for name in shell claude codex gemini copilot opencode claude-tty opencode-tty mine; do
         grep -qxF $name <<<"$output"
     done
 }
@@ -182,7 +182,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     export MAS_ROOT="$T/it's a \"root\"  with #() "
     "$MAS" init -q
     [ "$(bash_offers new --template so)" = solo ]
-    [ "$(bash_offers new --agent cl)" = claude ]
+    [ "$(bash_offers new --agent she)" = shell ]
     "$MAS" new -q -t solo -n alpha --no-start
     [ "$(bash_offers show al)" = alpha ]
 }
@@ -325,7 +325,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     tab_makes 'mas show al' 'mas show alpha'
     tab_makes 'mas stop --al' 'mas stop --all'
     tab_makes 'mas new --template so' 'mas new --template solo'
-    tab_makes 'mas new --agent cla' 'mas new --agent claude'
+    tab_makes 'mas new --agent she' 'mas new --agent shell'
     mkdir "$T/only-here"
     tab_makes 'mas init on' 'mas init only-here/'
 }
@@ -391,7 +391,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(fish_offers 'mas show -s al')" = alpha ]
     [ "$(lines_of "$(fish_offers 'mas new -t ')")" = "default pair solo" ]
     [ "$(lines_of "$(fish_offers 'mas new --template ')")" = "default pair solo" ]
-    [ "$(fish_offers 'mas new --agent cla')" = claude ]
+    [ "$(fish_offers 'mas new --agent she')" = shell ]
 }
 
 @test "fish: completion runs nothing that stands in a name" {

@@ -158,16 +158,19 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|env\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|permission\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{"[a-z_]+", take_' "$SRC/core/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
+    grep -q '^permission\. ' "$T/page"
     {
         echo '[preset all]'
         echo 'env.KEY = value'
+        printf 'permission.%s = allow\n' read edit delete move search execute think fetch switch_mode other
         while read -r key; do
             case $key in
-                protocol) echo "$key = tty" ;;
+                protocol) echo "$key = acp" ;;
+                permission) echo "$key = deny" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
                 *_limit) echo "$key = 7" ;;
