@@ -196,9 +196,9 @@ static int print_messages(struct store *store, const struct store_filter *filter
                           struct history *history, struct err *err)
 {
     int64_t total = 0;
-    bool whole = filter->limit == 0 && filter->offset == 0;
+    bool pages = history->form == HISTORY_TEXT && filter->limit != 0 && isatty(STDOUT_FILENO) != 0;
 
-    if ((history->form == HISTORY_JSON || !whole) && store != NULL &&
+    if ((history->form == HISTORY_JSON || pages) && store != NULL &&
         store_count(store, filter, &total, err) == -1)
         return -1;
     if (history->form == HISTORY_JSON)
@@ -210,7 +210,7 @@ static int print_messages(struct store *store, const struct store_filter *filter
     if (history->form == HISTORY_JSON)
         (void)fputs("]}\n", stdout);
     int64_t older = total - filter->offset - history->count;
-    if (history->form == HISTORY_TEXT && older > 0 && isatty(STDOUT_FILENO) != 0)
+    if (pages && older > 0)
         (void)fprintf(stderr, "%lld older: --offset %lld\n", (long long)older,
                       (long long)(filter->offset + history->count));
     return 0;

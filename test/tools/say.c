@@ -14,12 +14,16 @@
  *   session ID OUTCOME                         of the agent
  *   clear [TEXT]     with TEXT as --then       new             conversation
  *   turns N          N times a prompt, an answer of many pieces, its end
+ *   fill N           N whole messages, quickly
+ *   flood N          N pieces of one message; prints how many a second
+ *   full N           N whole messages, each synced; likewise
  *   kill             kills itself, as kill -9 would
  *   check            the database         dump             all that is in it, as text
  *
  * After each line that is stored it prints "ok" and the number of the message, if there is one.
  */
 #include "base/path.h"
+#include "base/time.h"
 #include "memory/store.h"
 
 #include <fcntl.h>
@@ -157,6 +161,44 @@ static int turns(struct say *say, int count, struct err *err)
     return 0;
 }
 
+static int fill(struct say *say, long count, enum store_sync sync, struct err *err)
+{
+    char text[64];
+    struct store_message message = {.state = MESSAGE_DONE, .text = text};
+    int64_t number;
+
+    for (long i = 1; i <= count; i++) {
+        message.role = i % 2 == 1 ? ROLE_USER : ROLE_AGENT;
+        message.len = (size_t)snprintf(text, sizeof text, "message %ld: some words of it", i);
+        if (store_add(say->store, say->at.query, &message, sync, &number, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static int flood(struct say *say, long count, struct err *err)
+{
+    static const char piece[] = "a piece as an agent streams it, ";
+
+    if (add(say, ROLE_USER, "go", 2, err) == -1 || add(say, ROLE_AGENT, "", 0, err) == -1)
+        return -1;
+    for (long i = 0; i < count; i++) {
+        if (store_append(say->store, say->last, piece, sizeof piece - 1, err) == -1)
+            return -1;
+    }
+    return end(say, "", err);
+}
+
+static int timed(struct say *say, bool pieces, long count, struct err *err)
+{
+    int64_t start = time_monotonic_ms();
+    int rc = pieces ? flood(say, count, err) : fill(say, count, SYNC_FULL, err);
+    int64_t took = time_monotonic_ms() - start;
+
+    printf("%lld a second\n", (long long)count * 1000 / (took > 0 ? took : 1));
+    return rc;
+}
+
 static bool dump_item(const struct store_item *item, void *arg)
 {
     (void)arg;
@@ -213,6 +255,10 @@ static int run_line(struct say *say, char *line, struct err *err)
         return session(say, text, err);
     if (strcmp(line, "turns") == 0)
         return turns(say, (int)strtol(text, NULL, 10), err);
+    if (strcmp(line, "fill") == 0)
+        return fill(say, strtol(text, NULL, 10), SYNC_CHUNK, err);
+    if (strcmp(line, "flood") == 0 || strcmp(line, "full") == 0)
+        return timed(say, line[1] == 'l', strtol(text, NULL, 10), err);
     if (strcmp(line, "kill") == 0)
         return kill(getpid(), SIGKILL);
     if (strcmp(line, "check") == 0)
