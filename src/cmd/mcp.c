@@ -236,8 +236,8 @@ static void put_agents(const struct server *server, const struct json *answer, s
 
 static void put_messages(const struct json *answer, struct json_out *out)
 {
-    static const char *const keys[] = {"id",     "sessionId",  "agent", "role",    "state", "time",
-                                       "sender", "stopReason", "text",  "content", NULL};
+    static const char *const keys[] = {"id",   "sessionId", "agent",      "role", "state",
+                                       "time", "sender",    "stopReason", "text", NULL};
 
     json_open(out, "messages", '[');
     for (const struct json *node = json_first(json_get(answer, "messages")); node != NULL;

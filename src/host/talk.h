@@ -12,6 +12,7 @@
  *     talk_event.c    what listeners and askers are told
  *     talk_request.c  what they ask
  *     talk_work.c     files and programs that the agent asks for (talk_files.h, talk_terminals.h)
+ *     talk_tools.c    the tools of the team, for the agent's sessions
  *     talk_pane.c     the pane: mas-chat, or plain lines
  *
  * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
@@ -125,6 +126,7 @@ struct talk {
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
     char *cwd; /* of agent sessions: absolute */
+    char *tools; /* mcpServers of agent sessions; NULL: none */
 
     /* the process */
     int in, out, err; /* its standard files; -1 */
@@ -334,6 +336,10 @@ void talk_work_leave(struct host *host, const char *session);
 void talk_work_request(struct host *host, const struct acp_request *request);
 size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
 void talk_work_read(struct host *host);
+
+/* ---- talk_tools.c */
+/* mcpServers with `mas mcp` for this agent, the caller's; NULL where its preset does not want it. */
+char *talk_tools(const struct host *host);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);

@@ -50,7 +50,7 @@ assert [m["role"] for m in messages] == ["user", "agent"], messages
 assert messages[0]["text"] == "-- count the tea\nCW-TEA" and messages[0]["sender"] == "10"
 assert "seen=[CW-TEA]" in messages[1]["text"]
 found = call("search_history", query="tea", limit=3)["messages"]
-assert found and len(found) <= 3 and "tea" in found[0]["content"], found
+assert found and len(found) <= 3 and "tea" in found[0]["text"], found
 END
 }
 
@@ -177,4 +177,23 @@ except Refused as e:
 END
     run -2 "$MAS" mcp
     run -3 "$MAS" mcp nonsense
+}
+
+@test "an agent's sessions get the tools by themselves, unless its preset says no" {
+    acp_team default
+    "$MAS" ask "$ID" 10 hello
+    grep -F '"session/new"' "$TRACE" | grep -o '{.*' | jq -c '.params.mcpServers[0]' |
+        grep -F '"value":"10"' >"$T/server"
+    [ "$(jq -r '.name, .args[0]' "$T/server" | xargs)" = 'mas mcp' ]
+    # with nothing else in its environment, as agents start it
+    local -a env
+    mapfile -t env < <(jq -r '.env[] | "\(.name)=\(.value)"' "$T/server")
+    printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}' \
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_agents"}}' |
+        env -i "PATH=$PATH" "${env[@]}" timeout 20 "$(jq -r .command "$T/server")" mcp |
+        jq -se '.[1].result.structuredContent | .you == "10" and (.agents | length) == 13'
+    preset bare "python3 '$PROJECT/test/acp/agent.py' --log '$T/bare'" 'protocol = acp' 'tools = no'
+    new_session -t solo --agent bare
+    "$MAS" ask "$ID" solo hello
+    grep -F '"session/new"' "$T/bare" | grep -qF '"mcpServers":[]'
 }
