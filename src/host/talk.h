@@ -75,6 +75,7 @@ struct talk_prompt {
     size_t len;
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     char **tags; /* NULL: none */
+    bool begun; /* it was stored as one whose turn begins */
 };
 
 /* A tool call of the turn, as far as it is known. */

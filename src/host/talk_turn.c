@@ -55,6 +55,7 @@ int talk_add_prompt(struct host *host, const char *text, size_t len, const char 
     if (store_add(talk->store, talk->place.query, &message, SYNC_FULL, ret, err) == -1)
         return -1;
     talk_push_prompt(host, *ret, text, len, from, tags);
+    talk->queue[talk->count - 1].begun = at_once;
     return 0;
 }
 
@@ -493,7 +494,7 @@ static void begin_turn(struct host *host)
 
     close_text(host); /* of what came by itself */
     talk->turn = (struct talk_turn){.on = true, .cancel_until = -1, .prompt = take_first(talk)};
-    if (talk->store != NULL)
+    if (talk->store != NULL && !talk->turn.prompt.begun)
         (void)kept(host,
                    store_update(talk->store, talk->turn.prompt.number, NULL, 0, NULL, MESSAGE_DONE,
                                 SYNC_CHUNK, &err),
