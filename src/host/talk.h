@@ -4,9 +4,11 @@
  *
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
- *                     ladder (initialize; resume, load, new), then mode, model and options
+ *                     ladder (initialize; resume, load, new)
+ *     talk_settings.c mode, model and options: the agent's, and those to be set again
  *     talk_summary.c  a summary of what is too long to be told again, by the agent itself
- *     talk_turn.c     the queue of prompts, the turn, what comes in it, its end
+ *     talk_turn.c     the queue of prompts, the turn, its end
+ *     talk_update.c   what comes of the agent, in a turn and outside of one
  *     talk_clear.c    clears, and the change to another conversation
  *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
  *     talk_event.c    what listeners and askers are told
@@ -224,15 +226,10 @@ void talk_free_words(struct acp_word *words, size_t count);
 void talk_climb(struct host *host);
 /* An answer to one of its requests. */
 void talk_rung_answer(struct host *host, const struct acp_answer *answer);
-/* Takes modes and options of a session's answer, or of an update. */
-void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                     size_t count);
-void talk_take_options(struct host *host, const struct json *options);
 /* Appends how one logs in, by what the agent has told. */
 void talk_add_login(const struct host *host, struct str *to);
-/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
-int talk_set_mode(struct host *host, const char *mode, struct err *err);
-int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
+/* Why an answer was no success, in words. */
+const char *talk_why(const struct acp_answer *answer, char *buf, size_t size);
 /* Leaves the present session: it is closed where the agent can. */
 void talk_leave_session(struct host *host);
 /* The loaded session has been silent for long enough, or for too long. */
@@ -240,6 +237,18 @@ void talk_settled(struct host *host);
 
 /* Opens a session, for the summary's end. */
 void talk_open_session(struct host *host);
+
+/* ---- talk_settings.c */
+/* One setting after the other, then prompts. */
+void talk_set_up(struct host *host);
+void talk_setting_answer(struct host *host, const struct acp_answer *answer);
+/* Takes modes and options of a session's answer, or of an update. */
+void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                     size_t count);
+void talk_take_options(struct host *host, const struct json *options);
+/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
+int talk_set_mode(struct host *host, const char *mode, struct err *err);
+int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
 
 /* ---- talk_summary.c */
 /* true if the new session is used for a summary first; the next one is for prompts. */
@@ -257,12 +266,9 @@ void talk_push_prompt(struct host *host, int64_t number, const char *text, size_
                       const char *from, char *const *tags);
 /* Begins the next turn, if that can be. */
 void talk_run(struct host *host);
-void talk_update(struct host *host, const struct acp_update *update);
 void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
 /* Ends the turn, in the store and for those who wait. */
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
-/* Programs have ended: the tool calls that show their output are told again. */
-void talk_show_programs(struct host *host);
 /* Those that wait end without a turn. */
 void talk_fail_queue(struct host *host, const char *stop_reason, const char *error);
 /* Asks the agent to end its turn; false where none is on. */
@@ -270,6 +276,16 @@ bool talk_cancel(struct host *host);
 /* The same for one prompt alone, which may also wait. */
 bool talk_cancel_prompt(struct host *host, int64_t number);
 void talk_prompt_free(struct talk_prompt *prompt);
+
+/* ---- talk_update.c */
+void talk_update(struct host *host, const struct acp_update *update);
+/* Programs have ended: the tool calls that show their output are told again. */
+void talk_show_programs(struct host *host);
+/* What comes next is not more of the text that was. */
+void talk_close_text(struct host *host);
+void talk_tool_free(struct talk_tool *tool);
+/* true if the call of the store went well; else it was said that it did not. */
+bool talk_kept(struct host *host, int rc, const struct err *err);
 
 /* ---- talk_clear.c */
 struct talk_wish {
