@@ -51,6 +51,8 @@ enum {
     TALK_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
     TALK_SETTING_MS = 10000, /* for the answer to a mode or an option */
     TALK_CLOSE_MS = 5000,
+    TALK_FULL_MS = 1000, /* a listener that has left TALK_BACKLOG unread for so long goes */
+    TALK_QUEUE_BYTES = 16 << 20, /* of prompts that wait */
     TALK_SETTLE_MS = 150, /* silence that says that a loaded session has been replayed */
     TALK_SETTLE_MAX_MS = 3000,
 };
@@ -316,6 +318,12 @@ int talk_permit(struct host *host, int64_t number, const char *as, const char *o
 void talk_drop_permissions(struct host *host);
 
 /* ---- talk_event.c */
+/* Bytes of text that fit into max, cut at a character. */
+size_t talk_cut(const char *text, size_t max);
+/* Hangs up on those who do not read. Returns when to call again. While one is full the agent waits.
+ */
+int64_t talk_tick_listeners(struct host *host, int64_t now);
+bool talk_has_full_listener(const struct host *host);
 /* An event is an object with "event" first, closed by talk_tell(). */
 struct talk_event {
     struct str head;

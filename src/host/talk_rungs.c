@@ -12,12 +12,13 @@ enum { WORDS_SHOWN = 200, METHODS_MAX = 32 * 1024 };
 
 const char *talk_why(const struct acp_answer *answer, char *buf, size_t size)
 {
+    const char *words =
+        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "an error";
+
     if (answer->code == ACP_TIMED_OUT)
         (void)snprintf(buf, size, "no answer in time");
     else
-        (void)snprintf(buf, size, "%.*s (%lld)", WORDS_SHOWN,
-                       answer->message != NULL && answer->message[0] != '\0' ? answer->message
-                                                                             : "an error",
+        (void)snprintf(buf, size, "%.*s (%lld)", (int)talk_cut(words, WORDS_SHOWN), words,
                        (long long)answer->code);
     return buf;
 }

@@ -39,7 +39,11 @@ int talk_add_prompt(struct host *host, const char *text, size_t len, const char 
 {
     struct talk *talk = host->talk;
 
-    if (talk->count >= TALK_QUEUE_MAX)
+    size_t bytes = len;
+
+    for (size_t i = 0; i < talk->count; i++)
+        bytes += talk->queue[i].len;
+    if (talk->count >= TALK_QUEUE_MAX || (talk->count > 0 && bytes > TALK_QUEUE_BYTES))
         return err_set(err, MAS_CONFLICT, "too many prompts wait for it");
     if (talk_need_store(host, err) == -1)
         return -1;

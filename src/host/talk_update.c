@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_BODY_MAX = 1 << 20 }; /* bytes of a tool's content that listeners are told */
+enum { /* bytes that listeners are told of a tool */
+       TOOL_BODY_MAX = 1 << 20,
+       TITLE_MAX = 2048
+};
 
 bool talk_kept(struct host *host, int rc, const struct err *err)
 {
@@ -161,8 +164,8 @@ static void store_tool(struct host *host, struct talk_tool *tool, const char *co
 static void tell_tool(struct host *host, struct talk_tool *tool)
 {
     _cleanup_free_ char *content = talk_work_text(host, tool->text);
-    _cleanup_free_ char *title = mem_dupn(tool->title, strnlen(tool->title, TOOL_BODY_MAX / 64));
-    size_t len = strnlen(content, TOOL_BODY_MAX);
+    _cleanup_free_ char *title = mem_dupn(tool->title, talk_cut(tool->title, TITLE_MAX));
+    size_t len = talk_cut(content, TOOL_BODY_MAX);
     struct talk_event event;
     char id[TALK_ID_MAX];
 
@@ -225,7 +228,7 @@ static void take_plan(struct host *host, const struct acp_update *update)
         str_addf(&text, "[%s] %s\n", entry->kind, entry->name);
         if (i >= SHOWN)
             continue;
-        _cleanup_free_ char *words = mem_dupn(entry->name, strnlen(entry->name, WORDS));
+        _cleanup_free_ char *words = mem_dupn(entry->name, talk_cut(entry->name, WORDS));
         json_open(&out, NULL, '{');
         json_put(&out, "content", words);
         json_put(&out, "priority", entry->description);
@@ -297,7 +300,7 @@ static void tell_title(struct host *host, const struct acp_update *update)
     if (update->text == NULL)
         return;
     free(host->talk->title);
-    host->talk->title = mem_dupn(update->text, strnlen(update->text, AGENT_TITLE_MAX - 1));
+    host->talk->title = mem_dupn(update->text, talk_cut(update->text, AGENT_TITLE_MAX - 1));
     talk_event(&event, "title");
     json_put(&event.out, "title", host->talk->title);
     talk_tell(host, &event, NULL, 0, trigger(host->talk));
