@@ -109,8 +109,6 @@ time.sleep(1000)
 P
     deaf=$!
     eventually test -s "$T/deaf"
-    tell "BIG:6000 QUIET"
-    [ "$status" -eq 0 ]
     tell "BIG:6000 CW-TWO"
     [ "$status" -eq 0 ]
     kill "$deaf"
