@@ -5,11 +5,13 @@
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
  *                     ladder (initialize; resume, load, new), then mode, model and options
+ *     talk_summary.c  a summary of what is too long to be told again, by the agent itself
  *     talk_turn.c     the queue of prompts, the turn, what comes in it, its end
  *     talk_clear.c    clears, and the change to another conversation
  *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
  *     talk_event.c    what listeners and askers are told
  *     talk_request.c  what they ask
+ *     talk_work.c     files and programs that the agent asks for (talk_files.h, talk_terminals.h)
  *     talk_pane.c     the pane: mas-chat, or plain lines
  *
  * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
@@ -24,6 +26,8 @@
 #include "core/agent_status.h"
 #include "core/talk.h"
 #include "core/team.h"
+#include "host/talk_files.h"
+#include "host/talk_terminals.h"
 #include "memory/store.h"
 #include "wire/acp.h"
 
@@ -57,6 +61,7 @@ enum talk_phase {
     TALK_LOADS,
     TALK_SETTLES, /* loaded; what it replays may still come */
     TALK_OPENS, /* session/new */
+    TALK_SUMS_UP, /* a session of its own, for the summary of a long history */
     TALK_SETS, /* mode, model, options, one after the other */
     TALK_READY, /* takes prompts */
     TALK_ENDS_TURN, /* the context was cleared in a turn: its end is waited for */
@@ -106,7 +111,16 @@ struct talk_permission {
     size_t count;
 };
 
+/* Where the agent's requests are served, while it runs. */
+struct talk_work {
+    struct talk_root roots[3]; /* the workspace, and of a legacy session what is beside it */
+    char *paths[3];
+    struct talk_place place;
+    struct talk_terminals *terminals; /* NULL: it does not run */
+};
+
 struct talk {
+    struct talk_work work;
     struct store *store; /* NULL: cannot be opened, `store_error` says why */
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
@@ -124,10 +138,13 @@ struct talk {
     char *program; /* its name and version */
     enum store_outcome outcome;
     bool prime; /* system and history go in front of the next prompt */
-    bool fresh; /* nothing was said in this query before the next prompt */
+    bool remind; /* it is not sure that the agent knows of the turn that was cut off */
+    int64_t replayed; /* pieces that a loaded session has shown again */
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */
     int unclosed;
+    bool summed; /* a summary was made, or tried, on this climb */
+    struct str summary; /* "" none */
     char *rung_notes; /* why rungs failed; NULL */
     char trouble[512]; /* "" none */
     bool needs_login;
@@ -179,7 +196,8 @@ void talk_hang_up(struct host *host);
 /* It has ended: the turn is over, with why. */
 void talk_ended(struct host *host, const char *why);
 void talk_disconnect(struct host *host);
-enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_COUNT };
+enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_WORK };
+enum { TALK_POLL_COUNT = TALK_POLL_WORK + TALK_TERMINALS_POLL_MAX };
 void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT]);
 void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT]);
 /* Reads all that is there. */
@@ -217,6 +235,16 @@ int talk_set_option(struct host *host, const char *option, const char *value, st
 void talk_leave_session(struct host *host);
 /* The loaded session has been silent for long enough, or for too long. */
 void talk_settled(struct host *host);
+
+/* Opens a session, for the summary's end. */
+void talk_open_session(struct host *host);
+
+/* ---- talk_summary.c */
+/* true if the new session is used for a summary first; the next one is for prompts. */
+bool talk_sum_up(struct host *host);
+void talk_summed_up(struct host *host, const struct acp_answer *answer);
+/* What goes in front of the history. */
+void talk_add_summary(const struct talk *talk, struct str *to);
 
 /* ---- talk_turn.c */
 /* Stores a prompt and puts it behind those that wait. *ret is its number. */
@@ -297,6 +325,15 @@ int64_t talk_number(const struct host *host, const char *id);
 /* ---- talk_request.c */
 /* true if the request is one of a talk, and was answered. */
 bool talk_request(struct host *host, struct client *client, const struct frame *frame);
+
+/* ---- talk_work.c */
+void talk_work_open(struct host *host);
+void talk_work_close(struct host *host);
+/* A session of the agent has been left: its programs end. */
+void talk_work_leave(struct host *host, const char *session);
+void talk_work_request(struct host *host, const struct acp_request *request);
+size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
+void talk_work_read(struct host *host);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);
