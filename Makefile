@@ -43,7 +43,7 @@ ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
-PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 endif

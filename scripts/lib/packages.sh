@@ -7,8 +7,8 @@
 
 BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-config:command:pkg-config
     libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
-    libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
-    libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit'
+    libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit
+    libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto'
 RUN_NEEDS='tmux:command:tmux'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck

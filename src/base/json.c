@@ -224,6 +224,13 @@ int64_t json_int(const struct json *node, int64_t fallback)
     return cJSON_IsNumber(number) && number->valueint ? (int64_t)number->valuedouble : fallback;
 }
 
+double json_number(const struct json *node, double fallback)
+{
+    const cJSON *number = to_cjson(node);
+
+    return cJSON_IsNumber(number) ? number->valuedouble : fallback;
+}
+
 const struct json *json_first(const struct json *container)
 {
     return container != NULL ? (const struct json *)to_cjson(container)->child : NULL;

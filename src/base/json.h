@@ -39,9 +39,11 @@ const struct json *json_get(const struct json *object, const char *key);
 const char *json_text(const struct json *node);
 /* json_text(json_get()), the common case. */
 const char *json_get_text(const struct json *object, const char *key);
-/* `fallback` where the node is missing or is not a boolean / an integer of at most 2^53. */
+/* `fallback` where the node is missing or is not a boolean / an integer of at most 2^53 / a number.
+ */
 bool json_bool(const struct json *node, bool fallback);
 int64_t json_int(const struct json *node, int64_t fallback);
+double json_number(const struct json *node, double fallback);
 /* First child of an array or object, then the next sibling; NULL at the end. */
 const struct json *json_first(const struct json *container);
 const struct json *json_next(const struct json *node);

@@ -222,7 +222,7 @@ __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *sp
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigaddset(&mask, SIGTERM);
     keep.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (keep.signals == -1)
+    if (keep.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
         keep.agent = -1;
     else if (spec->piped)
         keep.agent = proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env);

@@ -31,6 +31,7 @@ struct keeper {
 
 struct keeper_spec {
     const char *program; /* path */
+    const int *cwd; /* directory to start in, by descriptor; NULL: the present one */
     char *const *argv;
     char *const *env;
     struct keeper_times times; /* for an end that nobody asked for */

@@ -259,9 +259,11 @@ void talk_turn_is_gone(struct host *host);
 void talk_permission(struct host *host, const struct acp_permission *permission);
 void talk_withdrawn(struct host *host, const char *ticket);
 /* Answers the permission of that number (0: the oldest) by an option's id or one of the words of
- * core/talk.h. ret_title and ret_option are the caller's. */
-int talk_permit(struct host *host, int64_t number, const char *option, const char *by,
-                char **ret_title, char **ret_option, int64_t *ret_number, struct err *err);
+ * core/talk.h. `as` ("allow", "deny"; NULL either) is what it is meant as. ret_title and ret_option
+ * are the caller's. */
+int talk_permit(struct host *host, int64_t number, const char *as, const char *option,
+                const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
+                struct err *err);
 /* All of them are over, as cancelled. */
 void talk_drop_permissions(struct host *host);
 

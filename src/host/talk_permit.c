@@ -311,8 +311,15 @@ void talk_drop_permissions(struct host *host)
     }
 }
 
-int talk_permit(struct host *host, int64_t number, const char *wanted, const char *by,
-                char **ret_title, char **ret_option, int64_t *ret_number, struct err *err)
+/* true for an option that says yes. */
+static bool allows(const struct acp_word *option)
+{
+    return str_starts(option->kind, "allow") || strcmp(option->kind, CLEAR_OPTION) == 0;
+}
+
+int talk_permit(struct host *host, int64_t number, const char *as, const char *wanted,
+                const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
+                struct err *err)
 {
     struct talk *talk = host->talk;
     size_t i = 0;
@@ -331,6 +338,11 @@ int talk_permit(struct host *host, int64_t number, const char *wanted, const cha
             str_addf(&list, "%s%s", k > 0 ? ", " : "", permission->options[k].id);
         (void)err_set(err, MAS_NOT_FOUND, "there is no option '%s'", wanted);
         return err_hint(err, "the options are: %s", list.data != NULL ? list.data : "none");
+    }
+    if (as != NULL && allows(option) != (strcmp(as, "allow") == 0)) {
+        (void)err_set(err, MAS_USAGE, "the option '%s' (%s) would %s", option->id, option->name,
+                      allows(option) ? "allow it" : "deny it");
+        return err_hint(err, "use 'mas %s' for that", allows(option) ? "approve" : "deny");
     }
     _cleanup_free_ char *title = mem_dup(permission->title);
     _cleanup_free_ char *id = mem_dup(option->id);

@@ -233,8 +233,12 @@ static int do_permit(struct host *host, struct client *client, const struct fram
     int64_t wanted = permission != NULL ? talk_number(host, permission) : 0;
     if (permission != NULL && wanted == 0)
         return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
-    if (talk_permit(host, wanted, option != NULL ? option : "allow", who(frame), &title, &chosen,
-                    &number, err) == -1)
+    const char *as = json_get_text(frame->head, "as");
+    if (talk_permit(host, wanted, as,
+                    option != NULL ? option
+                    : as != NULL   ? as
+                                   : "allow",
+                    who(frame), &title, &chosen, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);
     json_put(&out, "permission", talk_id(host, number, id));

@@ -229,4 +229,7 @@ struct store_budget {
 int store_injection(struct store *store, int64_t query, int64_t before,
                     const struct store_budget *budget, struct str *ret, struct err *err);
 
+/* Appends text so that nothing in it can be taken for a delimiter of what is injected. */
+void store_quote(struct str *to, const char *text, size_t len);
+
 #endif

@@ -14,7 +14,7 @@ static const char head[] =
 static const char tail[] = "</earlier_conversation>\n";
 static const char left_out[] = " [... cut]";
 static const char cut_off[] = " [interrupted]";
-static const char *const names[] = {"earlier_conversation", "message"};
+static const char *const names[] = {"earlier_conversation", "recalled_history", "message"};
 
 enum { NAME_MAX_CHARS = 200 }; /* of a tool call */
 
@@ -82,7 +82,7 @@ static bool is_delimiter(const char *text, size_t len)
     return false;
 }
 
-static void add_escaped(struct str *to, const char *text, size_t len)
+void store_quote(struct str *to, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '<' && is_delimiter(text + i + 1, len - i - 1))
@@ -108,7 +108,7 @@ static void add_tool(struct str *to, const char *text, size_t len, const char *d
     const char *newline = memchr(text, '\n', len);
     if (newline != NULL)
         len = (size_t)(newline - text);
-    add_escaped(to, text, bytes_of(text, len, NAME_MAX_CHARS));
+    store_quote(to, text, bytes_of(text, len, NAME_MAX_CHARS));
 }
 
 static void add_line(struct lines *lines, const struct store_item *item)
@@ -121,7 +121,7 @@ static void add_line(struct lines *lines, const struct store_item *item)
         add_tool(&text, item->text, item->len, item->data);
     } else {
         size_t len = bytes_of(item->text, item->len, lines->budget->each);
-        add_escaped(&text, item->text, len);
+        store_quote(&text, item->text, len);
         str_add(&text, len < item->len ? left_out : "");
     }
     str_add(&text, item->state == MESSAGE_INTERRUPTED ? cut_off : "");
