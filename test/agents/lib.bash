@@ -208,8 +208,10 @@ request() {
 # How often the words of prompt $1 are in the conversation that was sent with prompt $2
 times_said() { request "$2" | jq "[.said[].text | scan(\"\\\\{\\\\{$1[ }]\")] | length"; }
 
-# Whether a history was injected into prompt $1
-was_injected() { request "$1" | jq -e '[.said[].text] | any(test("earlier"; "i"))' >/dev/null; }
+# How many histories that mas told are in the conversation of prompt $1
+injections() { request "$1" | jq '[.said[].text | scan("<earlier_conversation>")] | length'; }
+has_injection() { [ "$(injections "$1")" -eq 1 ] || { echo "no history in prompt $1"; return 1; }; }
+no_injection() { [ "$(injections "$1")" -eq 0 ] || { echo "a history in prompt $1"; return 1; }; }
 
 # A field of the agent's status
 of_agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[0].$1"; }
@@ -228,7 +230,22 @@ wipe_store() {
         "$HOME/.local/state" "$HOME/.cache"
 }
 
-# Processes of the session's agents
-team_processes() {
-    grep -lsz "^MAS_SESSION_ID=$ID$" /proc/[0-9]*/environ | cut -d/ -f3
+# Stops and starts the session.
+again() {
+    mas stop "$ID" && [ "$status" -eq 0 ] && mas start "$ID" && [ "$status" -eq 0 ]
 }
+
+# ask_slowly TEXT [MS]: a turn that goes on in the background ($ASK), and has reached the model.
+ask_slowly() {
+    N=$((N + 1))
+    "$MAS" ask --timeout 90s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
+    ASK=$!
+    within 60 model_has "$N"
+}
+
+is_one_queued() { [ "$(of_agent queued)" -ge 1 ]; }
+agent_has_ended() { [[ $(of_agent state) =~ ^(exited|crashed)$ ]]; }
+
+# Processes of the session's agents
+team_processes() { grep -lsz "^MAS_SESSION_ID=$ID$" /proc/[0-9]*/environ | cut -d/ -f3; }
+nothing_runs() { [ -z "$(team_processes)" ]; }

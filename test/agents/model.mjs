@@ -242,7 +242,8 @@ async function serve(request, response) {
     const words = codeWords(textOf(said.filter(({role}) => role !== 'system')));
     const wantsJson = body.generationConfig?.responseMimeType === 'application/json';
     let text = `answer to ${mark}: ${words.join(' ') || 'no code words'}`;
-    if (order.slow) text += ', one after another'.repeat(20);
+    // Sentences that differ: some agents end a turn that repeats itself.
+    if (order.slow) text += Array.from({length: 40}, (_, i) => ` ${i * i + 7} is odd.`).join('');
     if (order.big) text += '\n' + 'x'.repeat(1024 * Number(order.big));
     if (wantsJson) text = '{"reasoning":"none","next_speaker":"user"}';
     fs.appendFileSync(logFile, JSON.stringify({
