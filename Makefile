@@ -3,7 +3,7 @@
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
 #   make test                              all tests; fault injection in its quick form
-#   make test-unit | test-cli | test-host | test-fault
+#   make test-unit | test-cli | test-host | test-acp | test-fault
 #                                          a part of them; test-fault is the full run
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
@@ -30,6 +30,7 @@ FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
 HOST_BATS := $(sort $(wildcard test/host/*.bats))
+ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
@@ -76,7 +77,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat
 
@@ -207,7 +208,7 @@ TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PW
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
 test: $(BUILD)/mas $(HELPERS) $(UNIT)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(UNIT)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(UNIT)
 
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(UNIT)
@@ -217,6 +218,9 @@ test-cli: $(BUILD)/mas $(HELPERS)
 
 test-host: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(HOST_BATS)
+
+test-acp: $(BUILD)/mas $(HELPERS)
+	@$(RUN_TESTS) $(ACP_BATS)
 
 test-fault: $(BUILD)/mas $(HELPERS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)

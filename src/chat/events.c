@@ -289,11 +289,11 @@ static void on_end(struct chat *chat, const struct frame *event)
         settle_tool(chat, 0, STYLE_TOOL);
     settle_plan(chat);
     view_end(&chat->view);
-    if (strcmp(reason, TALK_END_FAILED) == 0)
+    if (strcmp(reason, TALK_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
+        view_addf(&chat->view, STYLE_NOTE, "the turn has ended: %s", reason);
+    if (strcmp(reason, TALK_END_FAILED) == 0 && (error == NULL || !view_says(&chat->view, error)))
         view_addf(&chat->view, STYLE_ERROR, "the turn has failed: %s",
                   error != NULL ? error : "for a reason that is not known");
-    else if (strcmp(reason, "end_turn") != 0)
-        view_addf(&chat->view, STYLE_NOTE, "the turn has ended: %s", reason);
     view_gap(&chat->view);
 }
 

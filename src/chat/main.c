@@ -254,6 +254,7 @@ int main(int argc, char **argv)
     }
     view_open(&chat->view, STDOUT_FILENO);
     (void)write(STDOUT_FILENO, "\033[?2004h", strlen("\033[?2004h")); /* pastes are marked */
+    view_repaint(&chat->view); /* what another left there */
     run(&loop);
     view_close(&chat->view);
     (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));

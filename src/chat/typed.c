@@ -89,7 +89,7 @@ static void do_history(struct chat *chat, const char *rest)
 static void do_cancel(struct chat *chat, const char *rest)
 {
     (void)rest;
-    chat_cancel(chat);
+    (void)ask(chat, ASKED_CANCEL, "cancel", NULL, NULL, NULL);
 }
 
 static void do_new(struct chat *chat, const char *rest)

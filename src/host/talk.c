@@ -230,6 +230,7 @@ void talk_disconnect(struct host *host)
     struct talk *talk = host->talk;
 
     talk_drop_permissions(host);
+    talk_work_close(host);
     close_fd(&talk->in);
     close_fd(&talk->out);
     close_fd(&talk->err);
@@ -267,8 +268,7 @@ static void on_withdrawn(void *arg, const char *ticket)
 
 static void on_request(void *arg, const struct acp_request *request)
 {
-    struct host *host = arg;
-    acp_refuse(host->talk->acp, request->ticket, -32601, "there is no such method");
+    talk_work_request(arg, request);
 }
 
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
@@ -306,6 +306,7 @@ void talk_begin(struct host *host)
     talk->garbage = 0;
     talk->eof = false;
     talk->acp = acp_new(&ops, host);
+    talk_work_open(host);
     talk->phase = TALK_INITIALIZES;
     talk->serial = acp_initialize(talk->acp, host->preset->initialize_ms);
 }
@@ -316,6 +317,11 @@ static void write_out(struct host *host)
     struct talk *talk = host->talk;
     size_t len = 0;
 
+    if (talk->acp != NULL && acp_is_stuck(talk->acp) && host->child.phase == CHILD_RUNS) {
+        talk_trouble(host, false, "the agent does not read what it is sent");
+        child_end(host, child_times(host), 0, false);
+        return;
+    }
     while (talk->acp != NULL && talk->in != -1) {
         const char *bytes = acp_out(talk->acp, &len);
         if (len == 0)
@@ -325,10 +331,6 @@ static void write_out(struct host *host)
             continue;
         if (n == -1 && errno != EAGAIN) /* its end is the keeper's to tell */
             close_fd(&talk->in);
-        if (n == -1 && errno == EAGAIN && len > ACP_OUT_MAX) {
-            talk_trouble(host, false, "the agent does not read what it is sent");
-            child_end(host, child_times(host), 0, false);
-        }
         if (n <= 0)
             return;
         acp_sent(talk->acp, (size_t)n);
@@ -354,8 +356,9 @@ void talk_ended(struct host *host, const char *why)
     _cleanup_free_ char *words = mem_printf("the agent ended: %s", why);
     talk_end_turn(host, TALK_END_FAILED, 0, words);
     if (talk->phase == TALK_INITIALIZES && !host->child.asked)
-        (void)snprintf(talk->trouble, sizeof talk->trouble, "it ended before its first answer: %s",
-                       why);
+        (void)snprintf(talk->trouble, sizeof talk->trouble,
+                       "the agent ended before its first answer: %s%s%.400s", why,
+                       host->child.note[0] != '\0' ? ": " : "", host->child.note);
     talk_disconnect(host);
 }
 
@@ -398,6 +401,7 @@ void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
         fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
     fds[TALK_POLL_IN] = (struct pollfd){.fd = talk->out, .events = POLLIN};
     fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
+    (void)talk_work_poll(host, &fds[TALK_POLL_WORK]);
 }
 
 /* Reads once. false: nothing is there now. */
@@ -434,6 +438,12 @@ static bool read_err(struct host *host)
 
 void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT])
 {
+    bool works = false;
+
+    for (size_t i = TALK_POLL_WORK; i < TALK_POLL_COUNT; i++)
+        works = works || fds[i].revents != 0;
+    if (works)
+        talk_work_read(host);
     if (fds[TALK_POLL_ERR].revents != 0)
         for (int i = 0; i < READ_ROUNDS && read_err(host); i++)
             ;

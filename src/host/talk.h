@@ -10,6 +10,7 @@
  *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
  *     talk_event.c    what listeners and askers are told
  *     talk_request.c  what they ask
+ *     talk_work.c     files and programs that the agent asks for (talk_files.h, talk_terminals.h)
  *     talk_pane.c     the pane: mas-chat, or plain lines
  *
  * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
@@ -24,6 +25,8 @@
 #include "core/agent_status.h"
 #include "core/talk.h"
 #include "core/team.h"
+#include "host/talk_files.h"
+#include "host/talk_terminals.h"
 #include "memory/store.h"
 #include "wire/acp.h"
 
@@ -106,7 +109,16 @@ struct talk_permission {
     size_t count;
 };
 
+/* Where the agent's requests are served, while it runs. */
+struct talk_work {
+    struct talk_root roots[3]; /* the workspace, and of a legacy session what is beside it */
+    char *paths[3];
+    struct talk_place place;
+    struct talk_terminals *terminals; /* NULL: it does not run */
+};
+
 struct talk {
+    struct talk_work work;
     struct store *store; /* NULL: cannot be opened, `store_error` says why */
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
@@ -124,7 +136,8 @@ struct talk {
     char *program; /* its name and version */
     enum store_outcome outcome;
     bool prime; /* system and history go in front of the next prompt */
-    bool fresh; /* nothing was said in this query before the next prompt */
+    bool remind; /* it is not sure that the agent knows of the turn that was cut off */
+    int64_t replayed; /* pieces that a loaded session has shown again */
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */
     int unclosed;
@@ -179,7 +192,8 @@ void talk_hang_up(struct host *host);
 /* It has ended: the turn is over, with why. */
 void talk_ended(struct host *host, const char *why);
 void talk_disconnect(struct host *host);
-enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_COUNT };
+enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_WORK };
+enum { TALK_POLL_COUNT = TALK_POLL_WORK + TALK_TERMINALS_POLL_MAX };
 void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT]);
 void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT]);
 /* Reads all that is there. */
@@ -297,6 +311,15 @@ int64_t talk_number(const struct host *host, const char *id);
 /* ---- talk_request.c */
 /* true if the request is one of a talk, and was answered. */
 bool talk_request(struct host *host, struct client *client, const struct frame *frame);
+
+/* ---- talk_work.c */
+void talk_work_open(struct host *host);
+void talk_work_close(struct host *host);
+/* A session of the agent has been left: its programs end. */
+void talk_work_leave(struct host *host, const char *session);
+void talk_work_request(struct host *host, const struct acp_request *request);
+size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
+void talk_work_read(struct host *host);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);

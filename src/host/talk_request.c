@@ -84,6 +84,8 @@ static void wake(struct host *host)
         return;
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
+    else if (host->child.phase == CHILD_ENDS)
+        host->child.again = true;
     else if (host->child.phase == CHILD_RUNS && talk->phase == TALK_STUCK)
         child_end(host, child_times(host), 0, true); /* somebody may have logged in meanwhile */
     talk_run(host);

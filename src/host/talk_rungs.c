@@ -349,12 +349,59 @@ void talk_leave_session(struct host *host)
     talk_drop_permissions(host);
     if (talk->session == NULL || talk->acp == NULL)
         return;
+    talk_work_leave(host, talk->session);
     if (acp_info(talk->acp)->close)
         (void)acp_session_close(talk->acp, talk->session, TALK_CLOSE_MS);
     else
         talk->unclosed++;
     free(talk->session);
     talk->session = NULL;
+}
+
+/* true if there is something that a new session has to be told. */
+static bool has_history(struct host *host)
+{
+    struct talk *talk = host->talk;
+    const struct store_budget budget = talk_budget(host);
+    _cleanup_str_ struct str history = STR_INIT;
+    struct err err = ERR_INIT;
+    int64_t before = talk->count > 0 ? talk->queue[0].number : INT64_MAX;
+
+    return talk->store != NULL &&
+           store_injection(talk->store, talk->place.query, before, &budget, &history, &err) == 0 &&
+           history.len > 0;
+}
+
+struct last_prompt {
+    int64_t before;
+    bool cut_off;
+};
+
+static bool look_at_prompt(const struct store_item *item, void *arg)
+{
+    struct last_prompt *last = arg;
+    const char *stop = item->stop_reason;
+
+    if (item->number < last->before)
+        last->cut_off = stop == NULL || strcmp(stop, TALK_END_FAILED) == 0 ||
+                        strcmp(stop, TALK_END_STOPPED) == 0;
+    return true;
+}
+
+/* true if the last turn came to no end: some agents forget its prompt, too. */
+static bool was_cut_off(struct host *host)
+{
+    struct talk *talk = host->talk;
+    struct last_prompt last = {.before = talk->count > 0 ? talk->queue[0].number : INT64_MAX};
+    const struct store_filter filter = {.query = talk->place.query,
+                                        .roles = 1U << ROLE_USER,
+                                        .newest = true,
+                                        .limit = (int)talk->count + 1};
+    struct err err = ERR_INIT;
+
+    if (talk->store == NULL || store_read(talk->store, &filter, look_at_prompt, &last, &err) == -1)
+        return false;
+    return last.cut_off;
 }
 
 /* A session that prompts can go to. */
@@ -373,6 +420,7 @@ static void join(struct host *host, enum store_outcome outcome)
         talk->place.injected = false; /* until a turn has succeeded */
     talk->outcome = outcome;
     talk->prime = is_new || !talk->place.injected;
+    talk->remind = !is_new && was_cut_off(host);
     talk->settled = outcome != OUTCOME_LOADED;
     talk->setting = 0;
     _cleanup_free_ char *words = mem_printf("conversation %s%s%s", store_outcome_name(outcome),
@@ -385,17 +433,6 @@ static void join(struct host *host, enum store_outcome outcome)
     talk_tell(host, &event, NULL, 0, talk->count > 0 ? talk->queue[0].number : 0);
     if (outcome != OUTCOME_FRESH)
         talk_pane_print(host, "note", words, strlen(words));
-    if (outcome != OUTCOME_LOADED) {
-        go_on(host);
-        return;
-    }
-    talk->phase = TALK_SETTLES;
-    talk->quiet_since = time_monotonic_ms();
-    talk->phase_until = talk->quiet_since + TALK_SETTLE_MAX_MS;
-}
-
-void talk_settled(struct host *host)
-{
     go_on(host);
 }
 
@@ -406,6 +443,8 @@ static void try_from(struct host *host, enum talk_phase rung)
     const struct acp_info *info = acp_info(talk->acp);
     int ms = host->preset->resume_ms;
 
+    if (talk->store == NULL) /* then there is no session to come back to either */
+        rung = TALK_OPENS;
     if (rung == TALK_RESUMES && info->resume && talk->session != NULL &&
         !store_rung_skip(talk->store, talk->program, "resume")) {
         talk->phase = TALK_RESUMES;
@@ -415,6 +454,7 @@ static void try_from(struct host *host, enum talk_phase rung)
     if (rung <= TALK_LOADS && info->load && talk->session != NULL &&
         !store_rung_skip(talk->store, talk->program, "load")) {
         talk->phase = TALK_LOADS;
+        talk->replayed = 0;
         talk->serial = acp_session_load(talk->acp, talk->session, talk->cwd, NULL, ms);
         return;
     }
@@ -442,6 +482,33 @@ void talk_climb(struct host *host)
     try_from(host, TALK_RESUMES);
 }
 
+static void note_rung(struct talk *talk, const char *rung, const char *why);
+
+/* What a loaded session shows again may come before the answer or after it: it is let pass. One
+ * that shows nothing, where something was said, knows nothing. */
+static void settle(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    talk->phase = TALK_SETTLES;
+    talk->quiet_since = time_monotonic_ms();
+    talk->phase_until = talk->quiet_since + TALK_SETTLE_MAX_MS;
+}
+
+void talk_settled(struct host *host)
+{
+    struct talk *talk = host->talk;
+    bool empty = talk->replayed == 0 && has_history(host);
+    struct err err = ERR_INIT;
+
+    talk->phase_until = -1;
+    if (empty)
+        note_rung(talk, "load", "the session came back empty");
+    if (talk->store != NULL && store_rung(talk->store, talk->program, "load", !empty, &err) == -1)
+        talk_store_failed(host, &err);
+    join(host, empty ? OUTCOME_INJECTED : OUTCOME_LOADED);
+}
+
 static void note_rung(struct talk *talk, const char *rung, const char *why)
 {
     char *notes = mem_printf("%s%s%s failed: %s", talk->rung_notes != NULL ? talk->rung_notes : "",
@@ -464,31 +531,21 @@ static void take_back(struct host *host, const struct acp_answer *answer)
         return;
     }
     /* that this session is not there says nothing about the rung */
-    if ((answer->ok || answer->code != ACP_NO_SUCH) &&
+    bool counts = answer->ok ? resumes : answer->code != ACP_NO_SUCH;
+    if (counts && talk->store != NULL &&
         store_rung(talk->store, talk->program, rung, answer->ok, &err) == -1)
         talk_store_failed(host, &err);
     if (answer->ok) {
         talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
         talk_take_options(host, answer->options);
-        join(host, resumes ? OUTCOME_RESUMED : OUTCOME_LOADED);
+        if (resumes)
+            join(host, OUTCOME_RESUMED);
+        else
+            settle(host);
         return;
     }
     note_rung(talk, rung, why_of(answer, why, sizeof why));
     try_from(host, resumes ? TALK_LOADS : TALK_OPENS);
-}
-
-/* true if there is something that a new session has to be told. */
-static bool has_history(struct host *host)
-{
-    struct talk *talk = host->talk;
-    const struct store_budget budget = talk_budget(host);
-    _cleanup_str_ struct str history = STR_INIT;
-    struct err err = ERR_INIT;
-    int64_t before = talk->count > 0 ? talk->queue[0].number : INT64_MAX;
-
-    return talk->store != NULL &&
-           store_injection(talk->store, talk->place.query, before, &budget, &history, &err) == 0 &&
-           history.len > 0;
 }
 
 static void take_new(struct host *host, const struct acp_answer *answer)

@@ -369,6 +369,8 @@ void talk_update(struct host *host, const struct acp_update *update)
     /* commands may come before the answer that tells the session's id */
     if (!ours && !(update->kind == ACP_COMMANDS && talk->phase == TALK_OPENS))
         return;
+    if (talk->phase == TALK_LOADS || talk->phase == TALK_SETTLES)
+        talk->replayed += update->kind <= ACP_PLAN;
     bool news = talk->turn.on || (talk->phase == TALK_READY && talk->settled);
     switch (update->kind) {
     case ACP_TEXT:
@@ -431,10 +433,13 @@ static void tell_prompt(struct host *host, const struct talk_prompt *prompt)
  * then what was said before. */
 static void add_history(struct host *host, struct str *ret)
 {
+    enum { REMINDER = 6 }; /* messages: of the turn that was cut off */
     struct talk *talk = host->talk;
-    const struct store_budget budget = talk_budget(host);
+    struct store_budget budget = talk_budget(host);
     struct err err = ERR_INIT;
 
+    if (!talk->prime && budget.messages > REMINDER)
+        budget.messages = REMINDER;
     if (talk->store != NULL)
         (void)kept(host,
                    store_injection(talk->store, talk->place.query, talk->turn.prompt.number,
@@ -452,7 +457,7 @@ static void send_prompt(struct host *host)
 
     if (talk->prime && host->agent->system[0] != '\0')
         blocks[n++] = host->agent->system;
-    if (talk->prime)
+    if (talk->prime || talk->remind)
         add_history(host, &history);
     if (history.len > 0)
         blocks[n++] = history.data;
@@ -546,7 +551,7 @@ void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, con
                                   state, succeeded, &err),
                    &err);
     if (succeeded) {
-        talk->prime = false;
+        talk->prime = talk->remind = false;
         talk->settled = true;
         talk->place.injected = true;
         host->child.delivered = true;
