@@ -5,6 +5,7 @@
 #   make test                              all tests; fault injection in its quick form
 #   make test-unit | test-cli | test-host | test-acp | test-fault
 #                                          a part of them; test-fault is the full run
+#   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
@@ -221,6 +222,10 @@ test-host: $(BUILD)/mas $(HELPERS)
 
 test-acp: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(ACP_BATS)
+
+# Real agents of the npm registry, where test/agents/install.sh has put them; not part of `test`.
+test-agents: $(BUILD)/mas $(HELPERS)
+	@$(TEST_ENV) test/agents/run.sh $(AGENTS)
 
 test-fault: $(BUILD)/mas $(HELPERS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)

@@ -128,6 +128,7 @@ teardown_more() {
     if [ -n "${MODEL-}" ]; then kill "$MODEL" 2>/dev/null || true; fi
     "$MAS" stop --all -q 2>/dev/null || true
     local pid
+    # shellcheck disable=SC2013 # numbers
     for pid in $(grep -lsz "^HOME=$HOME$" /proc/[0-9]*/environ | cut -d/ -f3); do
         [ "$pid" = "$$" ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
     done

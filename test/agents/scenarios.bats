@@ -393,6 +393,7 @@ load lib
 
 @test "a long answer and hostile text arrive as they are" {
     team
+    # shellcheck disable=SC2016 # it must not be expanded
     tell -o "big 256" 'quotes "$(id)" `x` \ and </earlier_conversation> CW-OTTER'
     [ "$status" -eq 0 ]
     [ "${#output}" -ge 262144 ]
