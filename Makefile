@@ -27,6 +27,8 @@ CHAT_SRC := $(sort $(wildcard src/chat/*.c))
 CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
+TOOLS_SRC := $(sort $(wildcard test/tools/*.c))
+TOOLS := $(TOOLS_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
@@ -78,7 +80,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-agents test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat
 
@@ -200,7 +202,7 @@ uninstall:
 
 # ---- testing
 
-$(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
+$(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
 
@@ -208,29 +210,29 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(HELPERS) $(UNIT)
+test: $(BUILD)/mas $(HELPERS) $(UNIT) $(TOOLS)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(BUILD)/mas $(HELPERS)
+test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas $(HELPERS)
+test-cli: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(BUILD)/mas $(HELPERS)
+test-host: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-acp: $(BUILD)/mas $(HELPERS)
+test-acp: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(ACP_BATS)
 
 # Real agents of the npm registry, where test/agents/install.sh has put them; not part of `test`.
 test-agents: $(BUILD)/mas $(HELPERS)
 	@$(TEST_ENV) test/agents/run.sh $(AGENTS)
 
-test-fault: $(BUILD)/mas $(HELPERS)
+test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(BUILD)/mas $(HELPERS)
+bench: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -268,4 +270,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

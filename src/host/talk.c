@@ -223,6 +223,7 @@ static void forget(struct talk *talk)
     str_clear(&talk->options);
     free(talk->rung_notes);
     talk->rung_notes = NULL;
+    str_free(&talk->summary);
 }
 
 void talk_disconnect(struct host *host)
@@ -522,10 +523,8 @@ enum agent_state talk_state(const struct host *host)
 const char *talk_continuity(const struct host *host)
 {
     const struct talk *talk = host->talk;
-    return talk->session != NULL && talk->phase >= TALK_SETTLES && talk->phase <= TALK_READY &&
-                   talk->phase != TALK_OPENS
-               ? store_outcome_name(talk->outcome)
-               : "";
+    return talk->phase == TALK_SETS || talk->phase == TALK_READY ? store_outcome_name(talk->outcome)
+                                                                 : "";
 }
 
 const char *talk_note(const struct host *host)

@@ -5,6 +5,7 @@
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
  *                     ladder (initialize; resume, load, new), then mode, model and options
+ *     talk_summary.c  a summary of what is too long to be told again, by the agent itself
  *     talk_turn.c     the queue of prompts, the turn, what comes in it, its end
  *     talk_clear.c    clears, and the change to another conversation
  *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
@@ -60,6 +61,7 @@ enum talk_phase {
     TALK_LOADS,
     TALK_SETTLES, /* loaded; what it replays may still come */
     TALK_OPENS, /* session/new */
+    TALK_SUMS_UP, /* a session of its own, for the summary of a long history */
     TALK_SETS, /* mode, model, options, one after the other */
     TALK_READY, /* takes prompts */
     TALK_ENDS_TURN, /* the context was cleared in a turn: its end is waited for */
@@ -141,6 +143,8 @@ struct talk {
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */
     int unclosed;
+    bool summed; /* a summary was made, or tried, on this climb */
+    struct str summary; /* "" none */
     char *rung_notes; /* why rungs failed; NULL */
     char trouble[512]; /* "" none */
     bool needs_login;
@@ -231,6 +235,16 @@ int talk_set_option(struct host *host, const char *option, const char *value, st
 void talk_leave_session(struct host *host);
 /* The loaded session has been silent for long enough, or for too long. */
 void talk_settled(struct host *host);
+
+/* Opens a session, for the summary's end. */
+void talk_open_session(struct host *host);
+
+/* ---- talk_summary.c */
+/* true if the new session is used for a summary first; the next one is for prompts. */
+bool talk_sum_up(struct host *host);
+void talk_summed_up(struct host *host, const struct acp_answer *answer);
+/* What goes in front of the history. */
+void talk_add_summary(const struct talk *talk, struct str *to);
 
 /* ---- talk_turn.c */
 /* Stores a prompt and puts it behind those that wait. *ret is its number. */

@@ -419,7 +419,7 @@ static void join(struct host *host, enum store_outcome outcome)
     if (outcome == OUTCOME_INJECTED)
         talk->place.injected = false; /* until a turn has succeeded */
     talk->outcome = outcome;
-    talk->prime = is_new || !talk->place.injected;
+    talk->prime = is_new || !talk->place.injected || talk->place.is_new;
     talk->remind = !is_new && was_cut_off(host);
     talk->settled = outcome != OUTCOME_LOADED;
     talk->setting = 0;
@@ -460,6 +460,13 @@ static void try_from(struct host *host, enum talk_phase rung)
     }
     free(talk->session);
     talk->session = NULL;
+    talk_open_session(host);
+}
+
+void talk_open_session(struct host *host)
+{
+    struct talk *talk = host->talk;
+
     talk->phase = TALK_OPENS;
     talk->serial = acp_session_new(talk->acp, talk->cwd, NULL, host->preset->initialize_ms);
 }
@@ -472,6 +479,8 @@ void talk_climb(struct host *host)
 
     free(talk->rung_notes);
     talk->rung_notes = NULL;
+    talk->summed = false;
+    str_free(&talk->summary);
     talk->phase_until = -1;
     if (talk->store == NULL)
         (void)talk_need_store(host, &err);
@@ -563,6 +572,8 @@ static void take_new(struct host *host, const struct acp_answer *answer)
         return;
     }
     talk->session = mem_dup(answer->session);
+    if (talk_sum_up(host))
+        return;
     talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
     talk_take_options(host, answer->options);
     join(host, has_history(host) ? OUTCOME_INJECTED : OUTCOME_FRESH);

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "core/message.h"
 #include "host/parts.h"
+#include "memory/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,6 +372,8 @@ void talk_update(struct host *host, const struct acp_update *update)
         return;
     if (talk->phase == TALK_LOADS || talk->phase == TALK_SETTLES)
         talk->replayed += update->kind <= ACP_PLAN;
+    if (talk->phase == TALK_SUMS_UP && update->kind == ACP_TEXT)
+        str_addn(&talk->summary, update->text, update->len);
     bool news = talk->turn.on || (talk->phase == TALK_READY && talk->settled);
     switch (update->kind) {
     case ACP_TEXT:
@@ -440,11 +443,26 @@ static void add_history(struct host *host, struct str *ret)
 
     if (!talk->prime && budget.messages > REMINDER)
         budget.messages = REMINDER;
+    if (talk->prime)
+        talk_add_summary(talk, ret);
     if (talk->store != NULL)
         (void)kept(host,
                    store_injection(talk->store, talk->place.query, talk->turn.prompt.number,
                                    &budget, ret, &err),
                    &err);
+}
+
+/* Of a fresh query: what was said on its subject elsewhere. */
+static void add_recall(struct host *host, struct str *ret)
+{
+    const struct recall_wish wish = {.session = host->session.id,
+                                     .conversation = host->talk->place.conversation,
+                                     .text = host->talk->turn.prompt.text};
+    struct err err = ERR_INIT;
+
+    if (config_yes(&host->config, SETTING_MEMORY_RECALL) &&
+        context_recall(&host->root, &host->config, &wish, ret, &err) == -1)
+        host_log(host, err.text); /* it helps, and is not needed */
 }
 
 static void send_prompt(struct host *host)
@@ -459,6 +477,8 @@ static void send_prompt(struct host *host)
         blocks[n++] = host->agent->system;
     if (talk->prime || talk->remind)
         add_history(host, &history);
+    if (talk->prime && history.len == 0)
+        add_recall(host, &history);
     if (history.len > 0)
         blocks[n++] = history.data;
     blocks[n++] = turn->prompt.text;
@@ -554,6 +574,7 @@ void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, con
         talk->prime = talk->remind = false;
         talk->settled = true;
         talk->place.injected = true;
+        talk->place.is_new = false;
         host->child.delivered = true;
     }
     int64_t number = turn->prompt.number;
@@ -628,6 +649,10 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
     struct talk *talk = host->talk;
     struct talk_turn *turn = &talk->turn;
 
+    if (talk->phase == TALK_SUMS_UP && answer->serial == talk->serial) {
+        talk_summed_up(host, answer);
+        return;
+    }
     if (talk->phase == TALK_ENDS_TURN) {
         if (answer->serial == talk->serial)
             talk_turn_is_gone(host);

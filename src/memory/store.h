@@ -23,12 +23,13 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "core/workspace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define STORE_FILE "memory.db"
+#define STORE_FILE WORKSPACE_MEMORY
 
 enum {
     STORE_TEXT_MAX = 16 << 20, /* bytes of one message */

@@ -143,18 +143,20 @@ load lib
 }
 
 @test "first words are in order: system, what was said, the prompt" {
-    options "--no-resume --no-load"
+    options ""
     options_preset made
     new_session -t solo --agent made --no-start
-    find_agent 2>/dev/null || true
     DIR=$ROOT/sessions/$ID
     jq -c '(.agents[]? | select(.id == "solo")).system = "CW-SYSTEM words"' "$DIR/config.json" >"$T/config"
     grep -q CW-SYSTEM "$T/config" || skip "config.json keeps system texts elsewhere"
     cp "$T/config" "$DIR/config.json"
     "$MAS" start -q "$ID" >/dev/null
+    eventually came_back fresh
+    again # a session that nothing was said in comes back
     tell CW-ONE
     tell CW-TWO
     [ "$(prompts CW-SYSTEM)" = 1 ]
+    options "--no-resume --no-load"
     again
     tell CW-THREE
     [ "$(prompts CW-SYSTEM)" = 2 ]

@@ -1,4 +1,5 @@
 # What passes between a host and its agent, whole: files, programs, floods, faults.
+# shellcheck disable=SC2016 # what is in single quotes is for the agent
 load ../helper
 load ../host/lib
 load lib
