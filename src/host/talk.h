@@ -75,6 +75,7 @@ struct talk_prompt {
     size_t len;
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     char **tags; /* NULL: none */
+    bool begun; /* it was stored as one whose turn begins */
 };
 
 /* A tool call of the turn, as far as it is known. */
@@ -117,6 +118,7 @@ struct talk_work {
     char *paths[3];
     struct talk_place place;
     struct talk_terminals *terminals; /* NULL: it does not run */
+    int64_t shown; /* how many of them had ended when their output was last shown */
 };
 
 struct talk {
@@ -259,6 +261,8 @@ void talk_update(struct host *host, const struct acp_update *update);
 void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
 /* Ends the turn, in the store and for those who wait. */
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
+/* Programs have ended: the tool calls that show their output are told again. */
+void talk_show_programs(struct host *host);
 /* Those that wait end without a turn. */
 void talk_fail_queue(struct host *host, const char *stop_reason, const char *error);
 /* Asks the agent to end its turn; false where none is on. */
@@ -334,6 +338,9 @@ void talk_work_leave(struct host *host, const char *session);
 void talk_work_request(struct host *host, const struct acp_request *request);
 size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
 void talk_work_read(struct host *host);
+/* Content of a tool call with the output of programs in it; the caller frees. */
+#define TALK_TERMINAL_MARK "[terminal "
+char *talk_work_text(const struct host *host, const char *text);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);

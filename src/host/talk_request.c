@@ -174,6 +174,7 @@ static int do_send(struct host *host, struct client *client, const struct frame 
 static int do_listen(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
+    enum { OPTIONS_MARGIN = 64 };
     struct talk *talk = host->talk;
     _cleanup_str_ struct str head = STR_INIT;
     struct agent_status status;
@@ -196,6 +197,8 @@ static int do_listen(struct host *host, struct client *client, const struct fram
         json_close(&out, '}');
     }
     json_close(&out, ']');
+    if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - OPTIONS_MARGIN)
+        json_put_raw(&out, "options", talk->options.data);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);

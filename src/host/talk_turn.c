@@ -55,6 +55,7 @@ int talk_add_prompt(struct host *host, const char *text, size_t len, const char 
     if (store_add(talk->store, talk->place.query, &message, SYNC_FULL, ret, err) == -1)
         return -1;
     talk_push_prompt(host, *ret, text, len, from, tags);
+    talk->queue[talk->count - 1].begun = at_once;
     return 0;
 }
 
@@ -181,7 +182,7 @@ static struct talk_tool *add_tool(struct talk_turn *turn, const char *id)
     return tool;
 }
 
-static void store_tool(struct host *host, struct talk_tool *tool)
+static void store_tool(struct host *host, struct talk_tool *tool, const char *content)
 {
     struct talk *talk = host->talk;
     _cleanup_str_ struct str data = STR_INIT;
@@ -197,8 +198,8 @@ static void store_tool(struct host *host, struct talk_tool *tool)
     json_put(&out, "status", tool->status);
     json_close(&out, '}');
     str_add(&text, tool->title);
-    if (tool->text[0] != '\0')
-        str_addf(&text, "\n%s", tool->text);
+    if (content[0] != '\0')
+        str_addf(&text, "\n%s", content);
     enum store_state state = over ? MESSAGE_DONE : MESSAGE_OPEN;
     if (tool->number != 0 && talk->store != NULL) {
         (void)kept(host,
@@ -217,12 +218,39 @@ static void store_tool(struct host *host, struct talk_tool *tool)
     tool->number = add(host, &message);
 }
 
+static void tell_tool(struct host *host, struct talk_tool *tool)
+{
+    _cleanup_free_ char *content = talk_work_text(host, tool->text);
+    _cleanup_free_ char *title = mem_dupn(tool->title, strnlen(tool->title, TOOL_BODY_MAX / 64));
+    size_t len = strnlen(content, TOOL_BODY_MAX);
+    struct talk_event event;
+    char id[TALK_ID_MAX];
+
+    store_tool(host, tool, content);
+    talk_event(&event, "tool");
+    json_put(&event.out, "message", talk_id(host, tool->number, id));
+    json_put(&event.out, "id", tool->id);
+    json_put(&event.out, "title", title);
+    json_put(&event.out, "kind", tool->kind);
+    json_put(&event.out, "status", tool->status);
+    talk_tell(host, &event, len > 0 ? content : NULL, len, trigger(host->talk));
+    _cleanup_free_ char *line = mem_printf("%s: %s", tool->status, title);
+    talk_pane_print(host, "tool", line, strlen(line));
+}
+
+void talk_show_programs(struct host *host)
+{
+    struct talk_turn *turn = &host->talk->turn;
+
+    for (size_t i = 0; i < turn->tool_count; i++)
+        if (strstr(turn->tools[i].text, TALK_TERMINAL_MARK) != NULL)
+            tell_tool(host, &turn->tools[i]);
+}
+
 /* A call that was never announced is one all the same. */
 static void take_tool(struct host *host, const struct acp_update *update)
 {
     struct talk *talk = host->talk;
-    struct talk_event event;
-    char id[TALK_ID_MAX];
 
     if (update->id == NULL)
         return;
@@ -235,18 +263,7 @@ static void take_tool(struct host *host, const struct acp_update *update)
     replace(&tool->kind, update->tool_kind);
     replace(&tool->status, update->status);
     replace(&tool->text, update->text);
-    store_tool(host, tool);
-    talk_event(&event, "tool");
-    json_put(&event.out, "message", talk_id(host, tool->number, id));
-    json_put(&event.out, "id", tool->id);
-    _cleanup_free_ char *title = mem_dupn(tool->title, strnlen(tool->title, TOOL_BODY_MAX / 64));
-    json_put(&event.out, "title", title);
-    json_put(&event.out, "kind", tool->kind);
-    json_put(&event.out, "status", tool->status);
-    size_t len = strnlen(tool->text, TOOL_BODY_MAX);
-    talk_tell(host, &event, len > 0 ? tool->text : NULL, len, trigger(talk));
-    _cleanup_free_ char *line = mem_printf("%s: %s", tool->status, title);
-    talk_pane_print(host, "tool", line, strlen(line));
+    tell_tool(host, tool);
 }
 
 static void take_plan(struct host *host, const struct acp_update *update)
@@ -493,7 +510,7 @@ static void begin_turn(struct host *host)
 
     close_text(host); /* of what came by itself */
     talk->turn = (struct talk_turn){.on = true, .cancel_until = -1, .prompt = take_first(talk)};
-    if (talk->store != NULL)
+    if (talk->store != NULL && !talk->turn.prompt.begun)
         (void)kept(host,
                    store_update(talk->store, talk->turn.prompt.number, NULL, 0, NULL, MESSAGE_DONE,
                                 SYNC_CHUNK, &err),
