@@ -5,9 +5,9 @@ load ../helper
 load ../host/lib
 load lib
 
-# chat OPTION...: a session with the scripted agent, whose pane has its prompt.
+# A session with the scripted agent, whose pane has its prompt.
 chat() {
-    acp_agent "$@"
+    acp_agent
     eventually shows_state idle
 }
 
