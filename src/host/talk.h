@@ -140,7 +140,7 @@ struct talk {
     char *program; /* its name and version */
     enum store_outcome outcome;
     bool prime; /* system and history go in front of the next prompt */
-    bool remind; /* it is not sure that the agent knows of the turn that was cut off */
+    int64_t remind; /* prompt whose turn was cut off: the agent may not know of it; 0: none */
     int64_t replayed; /* pieces that a loaded session has shown again */
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */

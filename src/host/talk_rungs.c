@@ -374,7 +374,7 @@ static bool has_history(struct host *host)
 
 struct last_prompt {
     int64_t before;
-    bool cut_off;
+    int64_t cut_off; /* its number; 0: it came to its end */
 };
 
 static bool look_at_prompt(const struct store_item *item, void *arg)
@@ -384,12 +384,14 @@ static bool look_at_prompt(const struct store_item *item, void *arg)
 
     if (item->number < last->before)
         last->cut_off = stop == NULL || strcmp(stop, TALK_END_FAILED) == 0 ||
-                        strcmp(stop, TALK_END_STOPPED) == 0;
+                                strcmp(stop, TALK_END_STOPPED) == 0
+                            ? item->number
+                            : 0;
     return true;
 }
 
-/* true if the last turn came to no end: some agents forget its prompt, too. */
-static bool was_cut_off(struct host *host)
+/* The last prompt where its turn came to no end, for some agents forget it then; else 0. */
+static int64_t find_cut_off(struct host *host)
 {
     struct talk *talk = host->talk;
     struct last_prompt last = {.before = talk->count > 0 ? talk->queue[0].number : INT64_MAX};
@@ -400,7 +402,7 @@ static bool was_cut_off(struct host *host)
     struct err err = ERR_INIT;
 
     if (talk->store == NULL || store_read(talk->store, &filter, look_at_prompt, &last, &err) == -1)
-        return false;
+        return 0;
     return last.cut_off;
 }
 
@@ -420,7 +422,7 @@ static void join(struct host *host, enum store_outcome outcome)
         talk->place.injected = false; /* until a turn has succeeded */
     talk->outcome = outcome;
     talk->prime = is_new || !talk->place.injected || talk->place.is_new;
-    talk->remind = !is_new && was_cut_off(host);
+    talk->remind = is_new ? 0 : find_cut_off(host);
     talk->settled = outcome != OUTCOME_LOADED;
     talk->setting = 0;
     _cleanup_free_ char *words = mem_printf("conversation %s%s%s", store_outcome_name(outcome),

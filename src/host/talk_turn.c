@@ -453,13 +453,12 @@ static void tell_prompt(struct host *host, const struct talk_prompt *prompt)
  * then what was said before. */
 static void add_history(struct host *host, struct str *ret)
 {
-    enum { REMINDER = 6 }; /* messages: of the turn that was cut off */
     struct talk *talk = host->talk;
     struct store_budget budget = talk_budget(host);
     struct err err = ERR_INIT;
 
-    if (!talk->prime && budget.messages > REMINDER)
-        budget.messages = REMINDER;
+    if (!talk->prime) /* it knows what was said before the turn that was cut off */
+        budget.since = talk->remind;
     if (talk->prime)
         talk_add_summary(talk, ret);
     if (talk->store != NULL)
@@ -492,7 +491,7 @@ static void send_prompt(struct host *host)
 
     if (talk->prime && host->agent->system[0] != '\0')
         blocks[n++] = host->agent->system;
-    if (talk->prime || talk->remind)
+    if (talk->prime || talk->remind != 0)
         add_history(host, &history);
     if (talk->prime && history.len == 0)
         add_recall(host, &history);
@@ -588,7 +587,8 @@ void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, con
                                   state, succeeded, &err),
                    &err);
     if (succeeded) {
-        talk->prime = talk->remind = false;
+        talk->prime = false;
+        talk->remind = 0;
         talk->settled = true;
         talk->place.injected = true;
         talk->place.is_new = false;
