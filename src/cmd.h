@@ -120,7 +120,7 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
 
 extern const struct cmd cmd_archive, cmd_attach, cmd_clean, cmd_complete, cmd_completion,
     cmd_config, cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_host, cmd_init, cmd_library, cmd_list,
-    cmd_logs, cmd_migrate, cmd_new, cmd_peek, cmd_restart, cmd_restore, cmd_rm, cmd_send, cmd_show,
-    cmd_start, cmd_status, cmd_stop, cmd_template, cmd_version, cmd_wait;
+    cmd_logs, cmd_migrate, cmd_new, cmd_peek, cmd_restart, cmd_restore, cmd_rm, cmd_send, cmd_serve,
+    cmd_show, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_version, cmd_wait;
 
 #endif

@@ -41,6 +41,13 @@ enum setting {
     SETTING_ARCHIVE_LEVEL, /* of the compression */
     SETTING_LIMIT_SESSION, /* bytes that a session may take on disk; 0: any */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
+    SETTING_SERVE_LISTEN, /* ADDRESS:PORT, or "": none */
+    SETTING_SERVE_UNIX, /* path of a socket, below the root or absolute, or "" */
+    SETTING_SERVE_TOKEN, /* path of the file with the token, likewise */
+    SETTING_SERVE_HOSTS, /* names that requests may be for, besides those of loopback */
+    SETTING_SERVE_CERT, /* path of a certificate chain, or "" */
+    SETTING_SERVE_KEY, /* and of its key */
+    SETTING_SERVE_REMOTE, /* yes: listens beyond loopback without TLS */
     SETTING_COUNT
 };
 
