@@ -341,3 +341,29 @@ void json_put_bool(struct json_out *out, const char *key, bool b)
     begin(out, key);
     str_add(out->to, b ? "true" : "false");
 }
+
+/* Bounded: json_parse() refuses what is nested deeper than JSON_DEPTH_MAX. */
+void json_put_node(struct json_out *out, const char *key, const struct json *node)
+{
+    const cJSON *value = to_cjson(node);
+
+    if (value == NULL || cJSON_IsNull(value)) {
+        json_put(out, key, NULL);
+    } else if (cJSON_IsString(value)) {
+        json_put(out, key, value->valuestring);
+    } else if (cJSON_IsBool(value)) {
+        json_put_bool(out, key, cJSON_IsTrue(value));
+    } else if (cJSON_IsNumber(value)) {
+        begin(out, key);
+        if (value->valueint) /* see walk() */
+            str_addf(out->to, "%lld", (long long)value->valuedouble);
+        else
+            str_addf(out->to, "%.17g", value->valuedouble);
+    } else {
+        char bracket = cJSON_IsArray(value) ? '[' : '{';
+        json_open(out, key, bracket);
+        for (const cJSON *child = value->child; child != NULL; child = child->next)
+            json_put_node(out, bracket == '{' ? child->string : NULL, (const struct json *)child);
+        json_close(out, bracket == '[' ? ']' : '}');
+    }
+}

@@ -65,5 +65,7 @@ void json_close(struct json_out *out, char bracket);
 void json_put(struct json_out *out, const char *key, const char *text); /* NULL becomes null */
 void json_put_int(struct json_out *out, const char *key, int64_t n);
 void json_put_bool(struct json_out *out, const char *key, bool b);
+/* A value that was parsed, as it is, without blanks; NULL becomes null. */
+void json_put_node(struct json_out *out, const char *key, const struct json *node);
 
 #endif

@@ -40,6 +40,12 @@ static void put_known(struct json_out *out, const char *key, int64_t n, int64_t 
         json_put_int(out, key, n);
 }
 
+/* A text, or null where there is none. */
+static void put_text(struct json_out *out, const char *key, const char *text)
+{
+    json_put(out, key, text != NULL && text[0] != '\0' ? text : NULL);
+}
+
 /* A time as text under `key` and in ms under `key_ms`; both null where it is 0. */
 static void put_time(struct json_out *out, const char *key, const char *key_ms, int64_t ms)
 {
@@ -66,6 +72,13 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
     json_put_int(out, "logLost", status->log_lost);
     json_put(out, "title", status->title != NULL ? status->title : "");
     json_put(out, "note", status->note != NULL ? status->note : "");
+    json_put(out, "protocol", status->acp ? "acp" : "tty");
+    if (!status->acp)
+        return;
+    put_text(out, "conversation", status->conversation);
+    put_text(out, "continuity", status->continuity);
+    put_text(out, "permission", status->permission);
+    put_text(out, "asks", status->asks);
 }
 
 static int read_int(const struct json *object, const char *key, int fallback)
@@ -93,6 +106,8 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
 {
     struct agent_status status = {.pane = ""};
     const char *pane = json_get_text(object, "pane");
+    const char *protocol = json_get_text(object, "protocol");
+    const char *conversation = json_get_text(object, "conversation");
 
     if (!agent_state_parse(json_get_text(object, "state"), &status.state))
         return err_set(err, MAS_DAMAGED, "its host told no state that is known");
@@ -110,6 +125,12 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
         memcpy(status.pane, pane, strlen(pane) + 1);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
+    status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;
+    if (conversation != NULL && strlen(conversation) < sizeof status.conversation)
+        memcpy(status.conversation, conversation, strlen(conversation) + 1);
+    status.continuity = read_text(object, "continuity", AGENT_TITLE_MAX);
+    status.permission = read_text(object, "permission", AGENT_TITLE_MAX);
+    status.asks = read_text(object, "asks", AGENT_TITLE_MAX);
     *ret = status;
     return 0;
 }
@@ -118,6 +139,9 @@ void agent_status_free(struct agent_status *status)
 {
     free(status->title);
     free(status->note);
-    status->title = NULL;
-    status->note = NULL;
+    free(status->continuity);
+    free(status->permission);
+    free(status->asks);
+    status->title = status->note = NULL;
+    status->continuity = status->permission = status->asks = NULL;
 }

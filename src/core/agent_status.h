@@ -42,6 +42,12 @@ struct agent_status {
     int64_t log_lost; /* bytes of output that are not in its log */
     char *title; /* terminal title it set; "" */
     char *note; /* an end's last lines, why it could not start, a notification; "" */
+    /* of an agent that speaks ACP; false and "" or NULL of a terminal program */
+    bool acp;
+    char conversation[37]; /* the current one */
+    char *continuity; /* how it came to know what was said: store_outcome_name() */
+    char *permission; /* the id of the oldest request that is open */
+    char *asks; /* what that is about */
 };
 
 const char *agent_state_name(enum agent_state state);

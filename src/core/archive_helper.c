@@ -1,7 +1,7 @@
 #include "core/archive_helper.h"
 
-#include "base/path.h"
 #include "base/str.h"
+#include "core/helper.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,34 +11,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HELPER "mas-archive"
+#define HELPER HELPER_ARCHIVE
 
 enum { TICK_MS = 100, CHUNK = 4096, WARNINGS_MAX = 100 };
-
-/* Beside a mas that was just built or installed, else where it was configured to be installed. */
-static char *find_helper(struct err *err)
-{
-    _cleanup_free_ char *exe = path_exe_dir();
-    const char *at[] = {"/" HELPER, "/../libexec/mas/" HELPER};
-
-    for (size_t i = 0; exe != NULL && i < ARRAY_LEN(at); i++) {
-        char *path = mem_printf("%s%s", exe, at[i]);
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
-    }
-    if (access(MAS_LIBEXECDIR "/" HELPER, X_OK) == 0)
-        return mem_dup(MAS_LIBEXECDIR "/" HELPER);
-    (void)err_errno(err, "cannot find the program '%s' in '%s'", HELPER, MAS_LIBEXECDIR);
-    (void)err_hint(err, "install mas with 'make install', or run it from its build tree");
-    return NULL;
-}
 
 int archive_helper_start(const struct archive_work *work, struct archive_helper *ret,
                          struct err *err)
 {
     int pair[2];
-    _cleanup_free_ char *file = find_helper(err);
+    _cleanup_free_ char *file = helper_find(HELPER, err);
     _cleanup_str_ struct str order = STR_INIT;
 
     if (file == NULL)

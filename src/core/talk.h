@@ -3,7 +3,8 @@
  * programs) speak over run/<agent>.sock: the words of frames (base/frame.h).
  *
  * Requests, one a connection unless said otherwise; an answer is {"ok":true,...} or an error as
- * hosts_reply_error() reads it. `from` is the agent that asks; without it a person does.
+ * hosts_reply_error() reads it. Each but `listen` may say `from`, the agent that asks, and is then
+ * held to the rules of `send`; without it a person asks. No agent permits itself anything.
  *
  *   {"do":"ask","from","wait","new","conversation","tags":["K:V"],"bytes"}   body: the prompt
  *       -> {"ok":true,"agent","outcome":"started"|"queued","prompt":"<message id>","queued":N}
@@ -14,7 +15,8 @@
  *                            "commands","permissions":[...]} then every event, until it hangs up;
  *                            further requests may be made on the same connection. A listener that
  *                            leaves TALK_BACKLOG bytes unread is hung up on.
- *   {"do":"cancel"}          -> {"ok":true,"cancelled":true|false}
+ *   {"do":"cancel","prompt"}  -> {"ok":true,"cancelled":true|false}   the turn in flight; with
+ *                            `prompt` only that one, which may also still be queued
  *   {"do":"permit","permission","option"}   option: an option's id, or "allow", "allow_always",
  *                            "deny", "deny_always" (by kind), or "clear" for clear context and
  *                            carry out the plan; without `permission` the oldest open one
@@ -24,11 +26,14 @@
  *   {"do":"mode","mode"}  {"do":"set","option","value"}
  *   {"do":"conversation","new":true | "conversation":"ID"}   makes another the current one
  *
- * Events: {"event":NAME,...}, any text of it as the frame's body. `mas ask --json` prints them one a
- * line, the body as "text".
+ * Each of these but `send` is refused with MAS_CONFLICT by the host of a
+ * terminal program: "cannot ask agent '11': it is no ACP agent", with the hint to `mas send`.
+ *
+ * Events: {"event":NAME,...}, any text of it as the frame's body. `mas ask --json` prints them one
+ * a line, the body as "text".
  *
  *   prompt      prompt, from, tags; body: the words       a turn begins
- *   text, thought, user   message; body: a piece
+ *   text, thought, user   message, at: bytes of the message before it; body: a piece
  *   tool        message, id, title, kind, status; body: content as it is to be read
  *   plan        message, entries: [{content, priority, status}]
  *   permission  permission, message, id, title, kind, options: [{id, name, kind}], plan: true where
@@ -36,10 +41,9 @@
  *   permitted   permission, option, name, by ("policy", "-", an agent, "cancelled")
  *   mode        mode, modes: [{id, name}]      commands   commands: [{name, description}]
  *   options     options                        usage      used, size       title   title
- *   state       state, note                    query      query, reason: what was said before is away
- *   continuity  outcome: resumed loaded injected fresh; note
- *   conversation  conversation                 note       body: words of mas
- *   end         prompt, stopReason, code, error: a turn has ended
+ *   state       state, note                    query      query, reason: what was said before is
+ * away continuity  outcome: resumed loaded injected fresh; note conversation  conversation note
+ * body: words of mas end         prompt, stopReason, code, error: a turn has ended
  */
 #ifndef MAS_CORE_TALK_H
 #define MAS_CORE_TALK_H

@@ -380,6 +380,20 @@ static void reads_what_it_wrote(void)
     }
 }
 
+static void writes_what_it_read(void)
+{
+    static const char text[] =
+        "{\"a\":[1,-2.5,true,null,\"x\\n\"],\"b\":{},\"c\":[],\"d\":9007199254740992}";
+    _cleanup_str_ struct str s = STR_INIT;
+    _cleanup_json_ struct json *root = parse(text);
+    struct json_out out = {.to = &s};
+
+    json_put_node(&out, NULL, root);
+    CHECK_STR(str_text(&s), text);
+    json_put_node(&out, "k", NULL);
+    CHECK_STR(str_text(&s) + sizeof text - 1, ",\"k\":null");
+}
+
 static const struct unit_test tests[] = {
     TEST(reads_every_type),
     TEST(missing_is_null),
@@ -397,6 +411,7 @@ static const struct unit_test tests[] = {
     TEST(writes_values),
     TEST(writes_text_safely),
     TEST(reads_what_it_wrote),
+    TEST(writes_what_it_read),
 };
 
 int main(void)
