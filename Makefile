@@ -3,7 +3,7 @@
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
 #   make test                              all tests; fault injection in its quick form
-#   make test-unit | test-cli | test-host | test-fault
+#   make test-unit | test-cli | test-host | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
@@ -19,6 +19,9 @@ FLOORS := base core memory wire host cmd
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/src/main.o,$(OBJ))
+SERVE_SRC := $(sort $(wildcard src/serve/*.c))
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
+SERVE_LIB := $(filter-out $(BUILD)/src/serve/main.o,$(SERVE_OBJ))
 ARCHIVE_SRC := $(sort $(wildcard src/archive/*.c))
 ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
 ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
@@ -27,22 +30,26 @@ UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
+SERVE_BATS := $(sort $(wildcard test/serve/*.bats))
 HOST_BATS := $(sort $(wildcard test/host/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
+# What is built: mas, and the programs it runs, which carry libraries that it does not.
+PROGRAMS := $(addprefix $(BUILD)/,mas mas-archive mas-serve)
 COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(SERVE_PACKAGES)
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
+SERVE_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
@@ -73,9 +80,9 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-serve test-fault lint bench fuzz format FORCE
 
-all: $(BUILD)/mas $(BUILD)/mas-archive $(COMPLETION)
+all: $(PROGRAMS) $(COMPLETION)
 
 # ---- the program
 
@@ -108,6 +115,11 @@ $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS)
 
+$(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS)
+$(BUILD)/src/serve/health.o: src/serve/openapi.json
+
 # mas looks for templates/ beside the directory it is in.
 ifneq ($(SAN),)
 $(BUILD)/mas: | $(BUILD)/../templates
@@ -137,6 +149,7 @@ install: all
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-archive '$(DESTDIR)$(LIBEXECDIR)/mas-archive'
+	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-serve '$(DESTDIR)$(LIBEXECDIR)/mas-serve'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
@@ -154,19 +167,26 @@ install: all
 	    > '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
 	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-cleanup.service \
 	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
-	$(Q)$(INSTALL) -m 644 scripts/mas-cleanup.timer '$(DESTDIR)$(SYSTEMD_USER_DIR)/'
+	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-serve.service \
+	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service'
+	$(Q)$(INSTALL) -m 644 scripts/mas-cleanup.timer scripts/mas-serve.socket \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/'
 	$(Q)chmod 644 '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service'
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
 	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(LIBEXECDIR)/mas-archive' \
+	    '$(DESTDIR)$(LIBEXECDIR)/mas-serve' \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh' \
 	    '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer'
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.socket'
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
@@ -192,22 +212,25 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(BUILD)/mas-archive $(UNIT)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(UNIT)
+test: $(PROGRAMS) $(UNIT)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(SERVE_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(BUILD)/mas $(BUILD)/mas-archive
+test-unit: $(UNIT) $(PROGRAMS)
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas $(BUILD)/mas-archive
+test-cli: $(PROGRAMS)
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(BUILD)/mas $(BUILD)/mas-archive
+test-host: $(PROGRAMS)
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-fault: $(BUILD)/mas $(BUILD)/mas-archive
+test-serve: $(PROGRAMS)
+	@$(RUN_TESTS) $(SERVE_BATS)
+
+test-fault: $(PROGRAMS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(BUILD)/mas $(BUILD)/mas-archive
+bench: $(PROGRAMS)
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -220,10 +243,11 @@ fuzz:
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)
 $(BUILD)/test/fuzz/fuzz_archive: $(ARCHIVE_LIB)
+$(BUILD)/test/fuzz/fuzz_serve: $(SERVE_LIB)
 $(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer,address,undefined -o $@ \
-	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS)
+	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS) $(SERVE_LIBS)
 
 # ---- keeping it tidy
 
@@ -245,4 +269,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)

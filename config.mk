@@ -25,6 +25,8 @@ INSTALL ?= install
 PACKAGES := libcjson inih uuid
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
+# And of mas-serve.
+SERVE_PACKAGES := libmicrohttpd
 
 # DEV=1: warnings are errors.
 DEV ?=
