@@ -218,7 +218,7 @@ static void compare_views(struct events *events, const struct view *was, const s
     if (was != NULL && was->status == now->status && was->crashed == now->crashed) {
         /* the same run? another one has another number in tmux */
         if (now->live == NULL || was->live == NULL ||
-            (strcmp(was->live->target, now->live->target) == 0 && was->metadata == now->metadata))
+            (strcmp(was->live->target, now->live->target) == 0))
             return;
     }
     if (now->crashed && (was == NULL || !was->crashed))

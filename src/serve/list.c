@@ -88,6 +88,14 @@ static void take_over_tallies(const struct survey *from, struct survey *to)
     }
 }
 
+static bool is_untold(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->count; i++)
+        if (survey->views[i].live != NULL && survey->views[i].tally.told == 0)
+            return true;
+    return false;
+}
+
 static void begin(struct list *list);
 
 static void finish_waiting(struct list *list)
@@ -126,6 +134,7 @@ static void done_taking(struct job *job)
             now->hosts_ms = was->hosts_ms;
             take_over_tallies(&was->survey, &now->survey);
         }
+        now->untold = is_untold(&now->survey);
         list->now = now;
         if (list->changed != NULL)
             list->changed(list->arg, was, now);
@@ -146,8 +155,8 @@ static void begin(struct list *list)
                               .root = list->root,
                               .config = list->config,
                               .err = ERR_INIT};
-    taking->asks_hosts =
-        list->now == NULL || time_monotonic_ms() - list->now->hosts_ms >= LIST_HOSTS_MS;
+    taking->asks_hosts = list->now == NULL || list->now->untold ||
+                         time_monotonic_ms() - list->now->hosts_ms >= LIST_HOSTS_MS;
     list->taking = taking;
     if (pool_add(list->pool, &taking->job))
         return;

@@ -36,6 +36,7 @@ struct listing {
     size_t watched_count;
     int64_t began_ms, hosts_ms; /* monotonic */
     bool settled;
+    bool untold; /* hosts of some session have not said anything yet */
 };
 
 struct list {
