@@ -25,6 +25,8 @@ SERVE_LIB := $(filter-out $(BUILD)/src/serve/main.o,$(SERVE_OBJ))
 ARCHIVE_SRC := $(sort $(wildcard src/archive/*.c))
 ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
 ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
+CHAT_SRC := $(sort $(wildcard src/chat/*.c))
+CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
@@ -35,20 +37,19 @@ HOST_BATS := $(sort $(wildcard test/host/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
-# What is built: mas, and the programs it runs, which carry libraries that it does not.
-PROGRAMS := $(addprefix $(BUILD)/,mas mas-archive mas-serve)
 COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(SERVE_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES)
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
-PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES))
+PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
+CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 SERVE_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
 endif
 
@@ -82,7 +83,9 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .SECONDARY:
 .PHONY: all clean install uninstall test test-unit test-cli test-host test-serve test-fault lint bench fuzz format FORCE
 
-all: $(PROGRAMS) $(COMPLETION)
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve
+
+all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
 # ---- the program
 
@@ -110,7 +113,7 @@ $(BUILD)/libmas.a: $(LIB_OBJ) $(BUILD)/.objects
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $(LIB_OBJ)
 
-# A helper program of mas, with the libraries that mas does not carry.
+# Helper programs of mas, with the libraries that mas does not carry.
 $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS)
@@ -119,6 +122,10 @@ $(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS)
 $(BUILD)/src/serve/health.o: src/serve/openapi.json
+
+$(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS)
 
 # mas looks for templates/ beside the directory it is in.
 ifneq ($(SAN),)
@@ -138,6 +145,9 @@ $(COMPLETION): $(BUILD)/mas
 
 # ---- installing
 
+# Scripts for users, which find mas on PATH.
+EXAMPLES = scripts/mas_refactored.sh $(wildcard scripts/examples/*.sh)
+
 # Templates keep their links and their executable bits; who may read them does not depend on the
 # umask of the clone.
 install: all
@@ -148,8 +158,7 @@ install: all
 	    '$(DESTDIR)$(FISH_COMPLETION_DIR)' '$(DESTDIR)$(DATADIR)/examples' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)'
 	$(Q)$(INSTALL) -m 755 $(BUILD)/mas '$(DESTDIR)$(BINDIR)/mas'
-	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-archive '$(DESTDIR)$(LIBEXECDIR)/mas-archive'
-	$(Q)$(INSTALL) -m 755 $(BUILD)/mas-serve '$(DESTDIR)$(LIBEXECDIR)/mas-serve'
+	$(Q)$(INSTALL) -m 755 $(HELPERS) '$(DESTDIR)$(LIBEXECDIR)'
 	$(Q)$(INSTALL) -m 644 lib/session.sh '$(DESTDIR)$(DATADIR)/lib/session.sh'
 	$(Q)set -e; for page in $(MAN); do \
 	    dir='$(DESTDIR)$(MANDIR)'/man$${page##*.}; \
@@ -163,6 +172,7 @@ install: all
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.bash '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas'
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/_mas '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas'
 	$(Q)$(INSTALL) -m 644 $(BUILD)/completion/mas.fish '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish'
+	$(Q)$(INSTALL) -m 755 $(EXAMPLES) '$(DESTDIR)$(DATADIR)/examples/'
 	$(Q)sed 's|^PATH=/usr/local/bin:|PATH=$(BINDIR):|' scripts/mas-cleanup.cron \
 	    > '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
 	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-cleanup.service \
@@ -177,8 +187,7 @@ install: all
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
-	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' '$(DESTDIR)$(LIBEXECDIR)/mas-archive' \
-	    '$(DESTDIR)$(LIBEXECDIR)/mas-serve' \
+	$(Q)rm -f '$(DESTDIR)$(BINDIR)/mas' $(HELPERS:$(BUILD)/%='$(DESTDIR)$(LIBEXECDIR)/%') \
 	    '$(DESTDIR)$(BASH_COMPLETION_DIR)/mas' \
 	    '$(DESTDIR)$(ZSH_COMPLETION_DIR)/_mas' '$(DESTDIR)$(FISH_COMPLETION_DIR)/mas.fish' \
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh' \
@@ -190,6 +199,7 @@ uninstall:
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
+	$(Q)rm -f $(patsubst %,'$(DESTDIR)$(DATADIR)/examples/%',$(notdir $(EXAMPLES)))
 	$(Q)set -e; for source in templates/*; do rm -rf '$(DESTDIR)$(DATADIR)'/$$source; done
 	$(Q)if [ -d '$(DESTDIR)$(LIBEXECDIR)' ]; then \
 	    rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBEXECDIR)'; \
@@ -212,25 +222,25 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(PROGRAMS) $(UNIT)
+test: $(BUILD)/mas $(HELPERS) $(UNIT)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(SERVE_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(PROGRAMS)
+test-unit: $(UNIT) $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(PROGRAMS)
+test-cli: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(PROGRAMS)
+test-host: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-serve: $(PROGRAMS)
+test-serve: $(BUILD)/mas $(HELPERS)
 	@$(RUN_TESTS) $(SERVE_BATS)
 
-test-fault: $(PROGRAMS)
+test-fault: $(BUILD)/mas $(HELPERS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(PROGRAMS)
+bench: $(BUILD)/mas $(HELPERS)
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -269,4 +279,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)

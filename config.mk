@@ -22,11 +22,13 @@ PKG_CONFIG ?= pkg-config
 INSTALL ?= install
 
 # Libraries, as pkg-config knows them.
-PACKAGES := libcjson inih uuid
+PACKAGES := libcjson inih uuid sqlite3
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
 # And of mas-serve.
 SERVE_PACKAGES := libmicrohttpd
+# That of mas-chat.
+CHAT_PACKAGES := libedit
 
 # DEV=1: warnings are errors.
 DEV ?=

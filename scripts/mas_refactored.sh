@@ -19,6 +19,7 @@ set -eu
 usage() {
     echo 'usage:'
     sed -n '/^#     mas_refactored.sh/s/^#     /    /p' "$0"
+    echo
     sed -n '/^# Which session/,/^set -eu/{/^set -eu/d;s/^# \{0,1\}//;p;}' "$0"
 }
 

@@ -10,13 +10,14 @@
 #include <string.h>
 
 const struct cmd *const cmd_table[] = {
-    &cmd_init,    &cmd_new,     &cmd_list,    &cmd_show,     &cmd_attach,
-    &cmd_status,  &cmd_send,    &cmd_wait,    &cmd_peek,     &cmd_logs,
-    &cmd_restart, &cmd_stop,    &cmd_start,   &cmd_rm,       &cmd_clean,
-    &cmd_archive, &cmd_restore, &cmd_migrate, &cmd_du,       &cmd_template,
-    &cmd_env,     &cmd_serve,   &cmd_doctor,  &cmd_config,   &cmd_completion,
-    &cmd_version, &cmd_help,    &cmd_host,    &cmd_complete, &cmd_library,
-    NULL,
+    &cmd_init,     &cmd_new,        &cmd_list,    &cmd_show,    &cmd_attach,
+    &cmd_status,   &cmd_ask,        &cmd_cancel,  &cmd_clear,   &cmd_approve,
+    &cmd_deny,     &cmd_send,       &cmd_wait,    &cmd_peek,    &cmd_logs,
+    &cmd_search,   &cmd_context,    &cmd_restart, &cmd_stop,    &cmd_start,
+    &cmd_rm,       &cmd_clean,      &cmd_archive, &cmd_restore, &cmd_migrate,
+    &cmd_du,       &cmd_template,   &cmd_env,     &cmd_serve,   &cmd_doctor,
+    &cmd_config,   &cmd_completion, &cmd_version, &cmd_help,    &cmd_host,
+    &cmd_complete, &cmd_library,    NULL,
 };
 
 const struct cmd *cmd_find(const char *name)
@@ -195,7 +196,7 @@ static int check_operands(struct call *call, struct err *err)
     return 0;
 }
 
-static int open_root(struct call *call, struct err *err)
+int call_open_root(struct call *call, struct err *err)
 {
     unsigned flags = call->cmd->flags;
     _cleanup_free_ char *path = NULL;
@@ -219,7 +220,7 @@ static int run(struct call *call, struct err *err)
 {
     take_session(call);
     if (check_operands(call, err) == -1 ||
-        ((call->cmd->flags & CMD_ROOT) != 0 && open_root(call, err) == -1))
+        ((call->cmd->flags & CMD_ROOT) != 0 && call_open_root(call, err) == -1))
         return -1;
     return call->cmd->run(call, err);
 }

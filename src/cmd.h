@@ -109,6 +109,8 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
 void cmd_print_help(const struct cmd *cmd); /* NULL: the overview */
 
+/* Opens the root and the settings, as the command's flags say; for one without CMD_ROOT. */
+int call_open_root(struct call *call, struct err *err);
 /* The value of an option of this call, the last one: NULL where it was not given. */
 const char *call_opt(const struct call *call, const char *name);
 /* All values of an option, in order; NULL where it was not given. Released with strv_free(). */
@@ -118,9 +120,10 @@ int call_usage(const struct call *call, struct err *err);
 /* The id of the session that `text` means; NULL is a usage error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 
-extern const struct cmd cmd_archive, cmd_attach, cmd_clean, cmd_complete, cmd_completion,
-    cmd_config, cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_host, cmd_init, cmd_library, cmd_list,
-    cmd_logs, cmd_migrate, cmd_new, cmd_peek, cmd_restart, cmd_restore, cmd_rm, cmd_send, cmd_serve,
-    cmd_show, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_version, cmd_wait;
+extern const struct cmd cmd_approve, cmd_archive, cmd_ask, cmd_attach, cmd_cancel, cmd_clean,
+    cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context, cmd_deny, cmd_doctor, cmd_du,
+    cmd_env, cmd_help, cmd_host, cmd_init, cmd_library, cmd_list, cmd_logs, cmd_migrate, cmd_new,
+    cmd_peek, cmd_restart, cmd_restore, cmd_rm, cmd_search, cmd_send, cmd_serve, cmd_show,
+    cmd_start, cmd_status, cmd_stop, cmd_template, cmd_version, cmd_wait;
 
 #endif

@@ -42,9 +42,9 @@ mas() { run --separate-stderr "$MAS" "$@"; }
 # A new session whose id is left in $ID; arguments go to `mas new`.
 new_session() { ID=$("$MAS" new -q "$@"); }
 
-# Waits until a command succeeds, at most 10 s; for facts that have no event to wait for.
+# Waits until a command succeeds, at most 20 s; for facts that have no event to wait for.
 eventually() {
-    local end=$((SECONDS + 10))
+    local end=$((SECONDS + 20))
     until "$@"; do
         [ "$SECONDS" -lt "$end" ] || { echo "never came true: $*" >&2; return 1; }
         read -rt 0.02 <> <(:) || :

@@ -79,12 +79,13 @@ only() {
 only cJSON.h base/json.c
 only ini.h base/ini.c
 only uuid.h base/id.c
-only sqlite3.h memory/store.c memory/search.c
+only sqlite3.h 'memory/.*'
 only microhttpd.h serve/http.c
 only archive.h archive/pack.c archive/unpack.c
 only archive_entry.h archive/pack.c archive/unpack.c
 only zstd.h archive/squeeze.c
 only openssl/evp.h archive/hasher.c
+only histedit.h chat/line.c
 
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \

@@ -20,8 +20,8 @@ struct member {
 };
 
 struct walk {
-    const char *integers; /* from the scan */
-    size_t numbers; /* seen so far */
+    const char *numbers; /* from the scan: the next one */
+    const char *raw; /* likewise */
     size_t keys; /* likewise */
     struct member twice; /* the first key that came a second time; key NULL: none */
 };
@@ -72,7 +72,18 @@ static size_t count_children(const cJSON *node)
 }
 
 /* valueint, which cJSON itself keeps for old callers only, says from here on whether a number is an
- * exact integer. */
+ * exact integer; valuestring is its text where that says more than the value. */
+static void note_number(struct walk *w, cJSON *node)
+{
+    int kind = *w->numbers++;
+
+    node->valueint = (kind & JSON_NUMBER_INTEGER) != 0;
+    if ((kind & JSON_NUMBER_RAW) != 0) {
+        node->valuestring = mem_dup(w->raw);
+        w->raw += strlen(w->raw) + 1;
+    }
+}
+
 static void walk(struct walk *w, cJSON *node)
 {
     bool object = cJSON_IsObject(node);
@@ -82,7 +93,7 @@ static void walk(struct walk *w, cJSON *node)
     size_t count = 0;
 
     if (cJSON_IsNumber(node))
-        node->valueint = w->integers[w->numbers++] != 0;
+        note_number(w, node);
     if (object && count_children(node) > MEMBERS_FEW)
         members = many = mem_grow(NULL, count_children(node), sizeof(*many));
     for (cJSON *child = node->child; child != NULL; child = child->next) {
@@ -104,7 +115,7 @@ static int fail_twice(struct json_scan *s, const struct member *twice)
 /* Hands scanned text to cJSON and checks the tree. */
 static int build(struct json_scan *s, cJSON **ret)
 {
-    struct walk w = {.integers = str_text(&s->integers)};
+    struct walk w = {.numbers = str_text(&s->numbers), .raw = str_text(&s->raw)};
     const char *end = NULL;
     cJSON *root = cJSON_ParseWithLengthOpts(s->text, s->pos, &end, false);
 
@@ -134,7 +145,8 @@ int json_parse(const char *text, size_t len, size_t max_size, struct json **ret,
     rc = json_scan(&s);
     if (rc == 0)
         rc = build(&s, &root);
-    str_free(&s.integers);
+    str_free(&s.numbers);
+    str_free(&s.raw);
     if (rc == 0)
         *ret = (struct json *)root;
     return rc;
@@ -172,6 +184,16 @@ bool json_is_string(const struct json *node)
     return cJSON_IsString(to_cjson(node));
 }
 
+bool json_is_number(const struct json *node)
+{
+    return cJSON_IsNumber(to_cjson(node));
+}
+
+bool json_is_null(const struct json *node)
+{
+    return cJSON_IsNull(to_cjson(node));
+}
+
 const struct json *json_get(const struct json *object, const char *key)
 {
     if (!json_is_object(object))
@@ -198,8 +220,15 @@ int64_t json_int(const struct json *node, int64_t fallback)
 {
     const cJSON *number = to_cjson(node);
 
-    /* valueint: see walk() */
+    /* valueint: see note_number() */
     return cJSON_IsNumber(number) && number->valueint ? (int64_t)number->valuedouble : fallback;
+}
+
+double json_number(const struct json *node, double fallback)
+{
+    const cJSON *number = to_cjson(node);
+
+    return cJSON_IsNumber(number) ? number->valuedouble : fallback;
 }
 
 const struct json *json_first(const struct json *container)
@@ -342,28 +371,37 @@ void json_put_bool(struct json_out *out, const char *key, bool b)
     str_add(out->to, b ? "true" : "false");
 }
 
-/* Bounded: json_parse() refuses what is nested deeper than JSON_DEPTH_MAX. */
+static void put_number(struct json_out *out, const cJSON *node)
+{
+    if (node->valuestring != NULL)
+        str_add(out->to, node->valuestring);
+    else
+        str_addf(out->to, "%lld", (long long)node->valuedouble);
+}
+
+/* Depth is limited by json_parse(). */
 void json_put_node(struct json_out *out, const char *key, const struct json *node)
 {
-    const cJSON *value = to_cjson(node);
+    const cJSON *it = to_cjson(node);
+    bool object = cJSON_IsObject(it);
 
-    if (value == NULL || cJSON_IsNull(value)) {
-        json_put(out, key, NULL);
-    } else if (cJSON_IsString(value)) {
-        json_put(out, key, value->valuestring);
-    } else if (cJSON_IsBool(value)) {
-        json_put_bool(out, key, cJSON_IsTrue(value));
-    } else if (cJSON_IsNumber(value)) {
+    if (object || cJSON_IsArray(it)) {
+        json_open(out, key, object ? '{' : '[');
+        for (const cJSON *child = it->child; child != NULL; child = child->next)
+            json_put_node(out, object ? child->string : NULL, (const struct json *)child);
+        json_close(out, object ? '}' : ']');
+    } else if (cJSON_IsBool(it)) {
+        json_put_bool(out, key, cJSON_IsTrue(it));
+    } else if (cJSON_IsNumber(it)) {
         begin(out, key);
-        if (value->valueint) /* see walk() */
-            str_addf(out->to, "%lld", (long long)value->valuedouble);
-        else
-            str_addf(out->to, "%.17g", value->valuedouble);
+        put_number(out, it);
     } else {
-        char bracket = cJSON_IsArray(value) ? '[' : '{';
-        json_open(out, key, bracket);
-        for (const cJSON *child = value->child; child != NULL; child = child->next)
-            json_put_node(out, bracket == '{' ? child->string : NULL, (const struct json *)child);
-        json_close(out, bracket == '[' ? ']' : '}');
+        json_put(out, key, json_text(node));
     }
+}
+
+void json_put_raw(struct json_out *out, const char *key, const char *text)
+{
+    begin(out, key);
+    str_add(out->to, text);
 }

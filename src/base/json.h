@@ -31,15 +31,19 @@ void json_freep(struct json **root);
 bool json_is_object(const struct json *node);
 bool json_is_array(const struct json *node);
 bool json_is_string(const struct json *node);
+bool json_is_number(const struct json *node);
+bool json_is_null(const struct json *node); /* a null that stands there */
 /* Member `key` of an object, case-sensitive. */
 const struct json *json_get(const struct json *object, const char *key);
 /* Text of a string node, UTF-8, without NULs inside; NULL if it is not one. */
 const char *json_text(const struct json *node);
 /* json_text(json_get()), the common case. */
 const char *json_get_text(const struct json *object, const char *key);
-/* `fallback` where the node is missing or is not a boolean / an integer of at most 2^53. */
+/* `fallback` where the node is missing or is not a boolean / an integer of at most 2^53 / a number.
+ */
 bool json_bool(const struct json *node, bool fallback);
 int64_t json_int(const struct json *node, int64_t fallback);
+double json_number(const struct json *node, double fallback);
 /* First child of an array or object, then the next sibling; NULL at the end. */
 const struct json *json_first(const struct json *container);
 const struct json *json_next(const struct json *node);
@@ -65,7 +69,9 @@ void json_close(struct json_out *out, char bracket);
 void json_put(struct json_out *out, const char *key, const char *text); /* NULL becomes null */
 void json_put_int(struct json_out *out, const char *key, int64_t n);
 void json_put_bool(struct json_out *out, const char *key, bool b);
-/* A value that was parsed, as it is, without blanks; NULL becomes null. */
+/* A node and all in it; numbers as they were written. NULL becomes null. */
 void json_put_node(struct json_out *out, const char *key, const struct json *node);
+/* Text that is JSON already. */
+void json_put_raw(struct json_out *out, const char *key, const char *text);
 
 #endif

@@ -238,7 +238,11 @@ static int scan_number(struct json_scan *s)
         return json_scan_fail(s, start, "the number is too long");
     memcpy(number, s->text + start, len);
     number[len] = '\0';
-    str_addc(&s->integers, (plain && len <= 15) || is_integer(number, len));
+    plain = plain && len <= 15 && strcmp(number, "-0") != 0;
+    str_addc(&s->numbers, (char)((plain || is_integer(number, len) ? JSON_NUMBER_INTEGER : 0) |
+                                 (plain ? 0 : JSON_NUMBER_RAW)));
+    if (!plain)
+        str_addn(&s->raw, number, len + 1);
     return 0;
 }
 

@@ -10,6 +10,11 @@
 
 #include <stddef.h>
 
+enum {
+    JSON_NUMBER_INTEGER = 1, /* an exact integer up to 2^53 */
+    JSON_NUMBER_RAW = 2, /* not as it would be written: its text is kept */
+};
+
 struct json_scan {
     const char *text; /* set these two and err, and wanted_key to SIZE_MAX */
     size_t len;
@@ -18,11 +23,12 @@ struct json_scan {
     size_t keys; /* seen so far */
     size_t wanted_key; /* note where this one stands */
     size_t wanted_pos;
-    struct str integers; /* a byte for each number: 1 where it is an exact integer up to 2^53 */
+    struct str numbers; /* a byte of JSON_NUMBER_* for each number */
+    struct str raw; /* texts of the JSON_NUMBER_RAW ones, each with its NUL */
     struct err *err;
 };
 
-/* Scans the whole text. The caller releases s->integers in any case. */
+/* Scans the whole text. The caller releases s->numbers and s->raw in any case. */
 int json_scan(struct json_scan *s);
 
 /* Fails at byte `pos` with line and column; columns count characters, as editors do. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -66,7 +67,9 @@ pid_t proc_fork(void)
     return fork();
 }
 
-pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp)
+/* Starts a program as the leader of a session of its own. */
+static pid_t start_session(const int fds[3], bool tty, const char *file, char *const *argv,
+                           char *const *envp)
 {
     int report[2]; /* errno of a failure; closed by a successful exec */
     int error = 0;
@@ -75,8 +78,8 @@ pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *cons
         return -1;
     pid_t pid = fork();
     if (pid == 0) {
-        if (setsid() != -1 && ioctl(tty, TIOCSCTTY, 0) != -1)
-            exec_clean((int[]){tty, tty, tty}, 3, file, argv, envp);
+        if (setsid() != -1 && (!tty || ioctl(fds[0], TIOCSCTTY, 0) != -1))
+            exec_clean(fds, 3, file, argv, envp);
         error = errno;
         (void)!write(report[1], &error, sizeof error);
         _exit(127);
@@ -94,6 +97,29 @@ pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *cons
     (void)waitpid(pid, NULL, 0);
     errno = error;
     return -1;
+}
+
+pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp)
+{
+    return start_session((int[]){tty, tty, tty}, true, file, argv, envp);
+}
+
+pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp)
+{
+    return start_session(fds, false, file, argv, envp);
+}
+
+pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGHUP);
+    if (getppid() == parent)
+        exec_clean((int[]){0, 1, 2}, 3, file, argv, envp);
+    _exit(127);
 }
 
 /* Standard input for a child: a memory file, so that no write to it can block or raise SIGPIPE. */

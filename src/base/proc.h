@@ -73,6 +73,11 @@ pid_t proc_fork(void);
  * descriptor of this process. Returns its pid once it runs; -1 with errno, that of exec included.
  */
 pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp);
+/* The same with descriptors for 0, 1 and 2, and no terminal. */
+pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp);
+/* Starts a program with this process's own standard files, as a part of it: it gets SIGHUP when
+ * this process has ended, however that came. Returns its pid, a child; -1 with errno. */
+pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);
 
 /* A process in /proc that another may not be: a pid that is reused has another start time. */
 struct proc_id {

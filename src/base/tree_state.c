@@ -21,30 +21,22 @@ struct look {
     struct timespec now;
 };
 
-/* What counts of an entry. No byte of it is padding. */
-struct facts {
-    uint64_t parent_dev, parent, dev, ino, mode, size;
-    int64_t changed_s, changed_ns, modified_s, modified_ns;
-};
-
-/* FNV-1a, once from each end of the same bytes: two sums that have little to do with each other. */
-static void add_bytes(uint64_t hash[2], const void *bytes, size_t len)
-{
-    const uint64_t prime = UINT64_C(0x100000001b3);
-    const unsigned char *p = bytes;
-
-    for (size_t i = 0; i < len; i++) {
-        hash[0] = (hash[0] ^ p[i]) * prime;
-        hash[1] = (hash[1] ^ p[len - 1 - i]) * prime;
-    }
-}
-
 /* Lets no two sums be alike because of sums of similar numbers. */
 static uint64_t mix(uint64_t n)
 {
     n = (n ^ (n >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     n = (n ^ (n >> 27)) * UINT64_C(0x94d049bb133111eb);
     return n ^ (n >> 31);
+}
+
+/* FNV-1a over words, and over the same ones mixed: two sums that have little to do with each other.
+ */
+static void add_word(uint64_t hash[2], uint64_t word)
+{
+    const uint64_t prime = UINT64_C(0x100000001b3);
+
+    hash[0] = (hash[0] ^ word) * prime;
+    hash[1] = (hash[1] ^ mix(word)) * prime;
 }
 
 /* true if a change that comes now gets a later time than this one. */
@@ -63,24 +55,27 @@ static void add_entry(struct look *look, const struct stat *parent, const char *
 {
     bool linked =
         look->shared && S_ISREG(st->st_mode) && (st->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
-    struct facts facts = {.parent_dev = parent->st_dev,
-                          .parent = parent->st_ino,
-                          .dev = st->st_dev,
-                          .ino = st->st_ino,
-                          .mode = st->st_mode,
-                          .size = S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size,
-                          .modified_s = st->st_mtim.tv_sec,
-                          .modified_ns = st->st_mtim.tv_nsec};
+    const struct timespec *changed = linked ? &st->st_mtim : &st->st_ctim;
+    const uint64_t facts[] = {
+        parent->st_dev,
+        parent->st_ino,
+        st->st_dev,
+        st->st_ino,
+        st->st_mode,
+        S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size,
+        (uint64_t)st->st_mtim.tv_sec,
+        (uint64_t)st->st_mtim.tv_nsec,
+        (uint64_t)changed->tv_sec,
+        (uint64_t)changed->tv_nsec,
+    };
     uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
 
-    if (!linked) {
-        facts.changed_s = st->st_ctim.tv_sec;
-        facts.changed_ns = st->st_ctim.tv_nsec;
-    }
-    if (!is_settled(look, linked ? &st->st_mtim : &st->st_ctim))
+    if (!is_settled(look, changed))
         look->state->unsettled = true;
-    add_bytes(hash, &facts, sizeof facts);
-    add_bytes(hash, name, strlen(name));
+    for (size_t i = 0; i < ARRAY_LEN(facts); i++)
+        add_word(hash, facts[i]);
+    for (const char *c = name; *c != '\0'; c++)
+        add_word(hash, (unsigned char)*c);
     look->state->sum[0] += mix(hash[0]);
     look->state->sum[1] += mix(hash[1]);
 }

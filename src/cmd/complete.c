@@ -266,12 +266,61 @@ static void read_words(struct typed *typed, char **words, size_t last)
     typed->prefix = value;
 }
 
+/* Steps over an option, and over its value where it is --root; *ret stays where that is not there,
+ * or yet to be typed. */
+static size_t take_root(char **words, size_t last, size_t at, const char **ret)
+{
+    static const char name[] = "--root";
+    size_t len = strlen(name);
+
+    if (str_starts(words[at], name) && words[at][len] == '=')
+        *ret = words[at] + len + 1;
+    if (strcmp(words[at], name) != 0)
+        return 1;
+    size_t value = at + 1 < last && strcmp(words[at + 1], "=") == 0 ? at + 2 : at + 1;
+    if (value < last)
+        *ret = words[value];
+    return value + 1 - at;
+}
+
+/* What the shell would make of a word that names a directory. */
+static char *read_dir(const char *word)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
+    const char *home = str_starts(word, "~/") ? getenv("HOME") : NULL;
+
+    if (root_exists(word) ||
+        str_split_words(home != NULL ? word + 1 : word, &words, &ignored) == -1 ||
+        strv_len(words) != 1)
+        return mem_dup(word);
+    return mem_printf("%s%s", home != NULL ? home : "", words[0]);
+}
+
+/* Opens the root that the command line names, else the one that this shell has. Without one there
+ * are still the words that never change. */
+static void open_root(struct call *call, char **words, size_t last)
+{
+    struct err ignored = ERR_INIT;
+    const char *typed = NULL;
+    _cleanup_free_ char *path = NULL;
+
+    for (size_t i = 0; i < last && strcmp(words[i], "--") != 0;)
+        i += take_root(words, last, i, &typed);
+    if (typed != NULL)
+        call->root_path = path = read_dir(typed);
+    if (call_open_root(call, &ignored) == -1)
+        call->has_root = false;
+    call->root_path = NULL;
+}
+
 static void complete(struct typed *typed, char **words, size_t last)
 {
     if (typed->cmd->actions != NULL) {
         size_t at = 0;
+        const char *root;
         while (at < last && words[at][0] == '-')
-            at += strcmp(words[at], "--root") == 0 ? 2 : 1;
+            at += take_root(words, last, at, &root);
         if (at < last)
             typed->cmd = cmd_action(typed->cmd, words[at]);
         else if (at == last && typed->prefix[0] != '-')
@@ -294,20 +343,23 @@ static void complete(struct typed *typed, char **words, size_t last)
 
 static int run_complete(struct call *call, struct err *err)
 {
-    int last = call->operand_count - 1;
-    int verb = 0;
-    struct typed typed = {.call = call, .before = mem_dup(""), .prefix = call->operands[last]};
+    char **words = call->operands;
+    size_t last = (size_t)call->operand_count - 1;
+    size_t verb = 0;
+    const char *root;
+    struct typed typed = {.call = call, .before = mem_dup(""), .prefix = words[last]};
 
     (void)err;
-    while (verb < last && call->operands[verb][0] == '-')
-        verb += strcmp(call->operands[verb], "--root") == 0 ? 2 : 1;
+    open_root(call, words, last);
+    while (verb < last && words[verb][0] == '-')
+        verb += take_root(words, last, verb, &root);
     if (verb == last)
         offer_verbs(&typed);
     if (verb < last)
-        typed.cmd = cmd_find(call->operands[verb]);
+        typed.cmd = cmd_find(words[verb]);
     if (typed.cmd != NULL) {
         typed.operands = mem_alloc((size_t)call->operand_count * sizeof *typed.operands);
-        complete(&typed, call->operands + verb + 1, (size_t)(last - verb - 1));
+        complete(&typed, words + verb + 1, last - verb - 1);
         free(typed.operands);
     }
     free(typed.before);
@@ -320,6 +372,6 @@ const struct cmd cmd_complete = {
     .summary = "print what could stand in place of the last word",
     .operands_min = 1,
     .operands_max = -1,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_PRESETS | CMD_HIDDEN,
+    .flags = CMD_NO_ROOT_OK | CMD_PRESETS | CMD_HIDDEN, /* it opens the root of the line */
     .run = run_complete,
 };

@@ -1,6 +1,7 @@
 #include "base/number.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/several.h"
 #include "core/snapshot.h"
 #include "core/survey.h"
 #include "core/usage.h"
@@ -12,6 +13,7 @@
 
 /* The sessions that are measured. */
 struct measured {
+    struct survey *survey; /* not owned */
     struct item {
         const struct view *view;
         struct usage usage;
@@ -40,16 +42,13 @@ static void add_view(struct measured *all, const struct view *view)
     all->items[all->count++] = (struct item){.view = view, .usage = USAGE_INIT};
 }
 
-static int add_named(const struct call *call, struct survey *survey, const char *text,
-                     struct measured *all, struct err *err)
+static int add_named(const struct call *call, const char *id, void *arg, struct err *err)
 {
-    char id[ID_TEXT];
+    struct measured *all = arg;
+    const struct view *view = survey_look(&call->root, all->survey, id);
 
-    if (call_select(call, text, id, err) == -1)
-        return -1;
-    const struct view *view = survey_look(&call->root, survey, id);
     if (view == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
+        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", id);
     if (view->row.missing)
         return err_set(err, MAS_DAMAGED, "cannot measure session '%s': its workspace is missing",
                        id);
@@ -57,34 +56,16 @@ static int add_named(const struct call *call, struct survey *survey, const char 
     return 0;
 }
 
-/* Those that are named, or the one that this process is in, or all. The first failure decides, but
- * all are tried. */
-static int add_sessions(const struct call *call, struct survey *survey, struct measured *all,
-                        struct err *err)
+/* Those that are named, or the one that this process is in, or all. */
+static int add_sessions(const struct call *call, struct measured *all, struct err *err)
 {
-    bool named = call->operand_count > 0 || call->session != NULL;
-    const char *own = getenv("MAS_SESSION_ID");
-    int rc = 0;
-
-    if (!named && (own == NULL || own[0] == '\0')) {
-        all->every = true;
-        for (size_t i = 0; i < survey->count; i++)
-            if (!survey->views[i].row.missing)
-                add_view(all, &survey->views[i]);
-        return 0;
-    }
-    for (int i = -1; i < call->operand_count; i++) {
-        const char *text = i >= 0 ? call->operands[i] : named ? call->session : own;
-        struct err why = ERR_INIT;
-        if (text == NULL || add_named(call, survey, text, all, &why) == 0)
-            continue;
-        if (rc == -1)
-            err_print(&why);
-        else
-            *err = why;
-        rc = -1;
-    }
-    return rc;
+    if (!several_means_all(call))
+        return several_look(call, add_named, all, err);
+    all->every = true;
+    for (size_t i = 0; i < all->survey->count; i++)
+        if (!all->survey->views[i].row.missing)
+            add_view(all, &all->survey->views[i]);
+    return 0;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -279,12 +260,12 @@ static void print_json(const struct measured *all)
 static int run_du(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    _cleanup_measured_ struct measured all = {.total = USAGE_INIT};
+    _cleanup_measured_ struct measured all = {.survey = &survey, .total = USAGE_INIT};
     int rc = 0;
 
     if (call->has_root && survey_take(&call->root, &call->config, SURVEY_LIVE, &survey, err) == -1)
         return -1;
-    rc = add_sessions(call, &survey, &all, err);
+    rc = add_sessions(call, &all, err);
     if (all.count == 0 && rc == -1)
         return -1;
     if (call->has_root)

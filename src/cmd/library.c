@@ -54,7 +54,7 @@ static int run_fill(struct call *call, struct err *err)
     const char *id = NULL;
     struct life life = {.root = &call->root, .config = &call->config};
 
-    if (find_by_dir(call, call->operands[1], &id, &path, err) == -1)
+    if (find_by_dir(call, call->operands[0], &id, &path, err) == -1)
         return -1;
     progress_begin(&life, false);
     int rc = life_fill(&life, id, err);
@@ -65,10 +65,10 @@ static int run_fill(struct call *call, struct err *err)
 static int run_mark(struct call *call, struct err *err)
 {
     const struct life life = {.root = &call->root, .config = &call->config};
-    const char *why = call->operand_count > 2 ? call->operands[2] : "";
+    const char *why = call->operand_count > 1 ? call->operands[1] : "";
     char id[ID_TEXT];
 
-    return call_select(call, call->operands[1], id, err) == -1 ? -1
+    return call_select(call, call->operands[0], id, err) == -1 ? -1
                                                                : life_mark(&life, id, why, err);
 }
 
@@ -88,33 +88,54 @@ static int run_legacy(struct call *call, struct err *err)
     return 0;
 }
 
-static int run_library(struct call *call, struct err *err)
-{
-    static const struct {
-        const char *name;
-        int min, max; /* operands behind the name */
-        int (*run)(struct call *call, struct err *err);
-    } tasks[] = {{"uuid", 0, 0, run_uuid},
-                 {"fill", 1, 1, run_fill},
-                 {"mark", 1, 2, run_mark},
-                 {"legacy", 0, 0, run_legacy}};
-    int count = call->operand_count - 1;
+enum { LIBRARY_FLAGS = CMD_ROOT | CMD_NO_ROOT_OK | CMD_HIDDEN };
 
-    for (size_t i = 0; i < ARRAY_LEN(tasks); i++)
-        if (strcmp(call->operands[0], tasks[i].name) == 0 && count >= tasks[i].min &&
-            count <= tasks[i].max)
-            return tasks[i].run(call, err);
-    (void)err_set(err, MAS_USAGE, "cannot run '%s': it does not know how to '%s' so",
-                  call->cmd->name, call->operands[0]);
-    return call_usage(call, err);
-}
+static const struct cmd cmd_uuid = {
+    .name = "library uuid",
+    .operands = "",
+    .summary = "print a new id",
+    .flags = CMD_HIDDEN,
+    .run = run_uuid,
+};
+
+static const struct cmd cmd_fill = {
+    .name = "library fill",
+    .operands = " DIR",
+    .summary = "make what a workspace lacks",
+    .operands_min = 1,
+    .operands_max = 1,
+    .offer = OFFER_DIR,
+    .flags = LIBRARY_FLAGS,
+    .run = run_fill,
+};
+
+static const struct cmd cmd_mark = {
+    .name = "library mark",
+    .operands = " SESSION [WHY]",
+    .summary = "mark a session as broken",
+    .operands_min = 1,
+    .operands_max = 2,
+    .offer = OFFER_SESSION,
+    .flags = LIBRARY_FLAGS,
+    .run = run_mark,
+};
+
+static const struct cmd cmd_legacy = {
+    .name = "library legacy",
+    .operands = "",
+    .summary = "print the id of the legacy session",
+    .flags = LIBRARY_FLAGS,
+    .run = run_legacy,
+};
+
+static const struct cmd *const actions[] = {&cmd_uuid, &cmd_fill, &cmd_mark, &cmd_legacy, NULL};
 
 const struct cmd cmd_library = {
     .name = "library",
-    .operands = " uuid | fill DIR | mark SESSION [WHY] | legacy",
+    .operands = " ACTION [OPERAND...]",
     .summary = "do what the shell scripts need and no other command does",
     .operands_min = 1,
-    .operands_max = 3,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_HIDDEN,
-    .run = run_library,
+    .operands_max = -1,
+    .flags = CMD_HIDDEN,
+    .actions = actions,
 };

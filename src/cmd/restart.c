@@ -1,3 +1,4 @@
+#include "cmd/several.h"
 #include "cmd/targets.h"
 #include "core/launch.h"
 #include "core/life.h"
@@ -68,11 +69,7 @@ static int run_restart(struct call *call, struct err *err)
                 printf("%s restarted\n", id);
             continue;
         }
-        if (rc == -1)
-            err_print(&why);
-        else
-            *err = why; /* the first one is left to main */
-        rc = -1;
+        several_fail(&why, &rc, err);
     }
     return rc;
 }

@@ -1,15 +1,13 @@
-#include "base/file.h"
 #include "base/time.h"
 #include "cmd/print.h"
+#include "cmd/several.h"
 #include "cmd/targets.h"
+#include "cmd/words.h"
 #include "core/message.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TAKE_MS = 10000 }; /* how long a host may take to take a message */
 
@@ -43,26 +41,6 @@ static void sending_free(struct sending *sending)
 }
 #define _cleanup_sending_ __attribute__((cleanup(sending_free)))
 
-/* The words behind TARGET, with single spaces between them. */
-static char *join(struct call *call)
-{
-    struct str text = STR_INIT;
-    for (int i = 0; i < call->operand_count; i++)
-        str_addf(&text, "%s%s", i > 0 ? " " : "", call->operands[i]);
-    return str_steal(&text);
-}
-
-static int read_file(const char *path, char **ret, size_t *ret_len, struct err *err)
-{
-    bool is_stdin = strcmp(path, "-") == 0;
-    _cleanup_close_ int fd = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-
-    if (!is_stdin && fd == -1)
-        return err_errno(err, "cannot read '%s'", path);
-    return file_read_stream(is_stdin ? STDIN_FILENO : fd, is_stdin ? "standard input" : path,
-                            MESSAGE_MAX, ret, ret_len, err);
-}
-
 /* What is to be sent: the words, a file, or standard input. */
 static int take_text(struct call *call, struct sending *sending, struct err *err)
 {
@@ -77,9 +55,9 @@ static int take_text(struct call *call, struct sending *sending, struct err *err
     if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
         file = "-";
     if (file == NULL) {
-        sending->text = join(call);
+        sending->text = words_join(call);
         sending->len = strlen(sending->text);
-    } else if (read_file(file, &sending->text, &sending->len, err) == -1) {
+    } else if (words_read(file, &sending->text, &sending->len, err) == -1) {
         return -1;
     }
     if (file != NULL && sending->enter && sending->len > 0 &&
@@ -89,35 +67,6 @@ static int take_text(struct call *call, struct sending *sending, struct err *err
         (void)err_set(err, MAS_USAGE, "cannot send an empty text");
         return err_hint(err, "Enter alone is sent with: mas send SESSION TARGET ''");
     }
-    return 0;
-}
-
-/* Who sends: an agent speaks for itself, and only in its own session. */
-static int take_sender(const struct call *call, struct sending *sending, struct err *err)
-{
-    const struct roll_team *team = &sending->roll.teams[0];
-    const char *agent = getenv("MAS_AGENT_ID");
-    const char *session = getenv("MAS_SESSION_ID");
-    bool is_agent = agent != NULL && agent[0] != '\0' && session != NULL && session[0] != '\0';
-    const char *from = call_opt(call, "from");
-
-    if (is_agent && strcmp(session, team->id) != 0) {
-        (void)err_set(err, MAS_FAILED,
-                      "cannot send to session '%s': the rule is that an agent writes to its own "
-                      "team only",
-                      team->id);
-        return err_hint(err, "this is agent '%s' of session '%s'", agent, session);
-    }
-    if (is_agent && from != NULL && strcmp(from, agent) != 0)
-        return err_set(err, MAS_FAILED,
-                       "cannot send from agent '%s': the rule is that an agent speaks for itself, "
-                       "and this is agent '%s'",
-                       from, agent);
-    if (is_agent)
-        from = agent;
-    if (from != NULL && team_agent(&team->team, from) == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot send from agent '%s': the team has none", from);
-    sending->from = from;
     return 0;
 }
 
@@ -193,11 +142,7 @@ static int report(const struct call *call, const struct sending *sending, struct
         put_outcome(sending, i, &why, &out);
         if (why.code == MAS_OK)
             continue;
-        if (rc == -1)
-            err_print(&why);
-        else
-            *err = why;
-        rc = -1;
+        several_fail(&why, &rc, err);
     }
     json_close(&out, ']');
     json_close(&out, '}');
@@ -220,7 +165,8 @@ static int run_send(struct call *call, struct err *err)
         return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
                        timeout);
     if (targets_take(call, TARGETS_ONE, &sending.roll, err) == -1 ||
-        take_sender(call, &sending, err) == -1 || take_text(call, &sending, err) == -1)
+        targets_sender(call, &sending.roll, "send to", &sending.from, err) == -1 ||
+        take_text(call, &sending, err) == -1)
         return -1;
     sending.outcomes = mem_alloc(sending.roll.count * sizeof *sending.outcomes);
     message_request(sending.from, sending.enter, sending.wait, &head);

@@ -48,6 +48,45 @@ static size_t find_named(struct call *call, struct target **ret)
     return count;
 }
 
+void several_fail(const struct err *why, int *rc, struct err *err)
+{
+    if (*rc == -1)
+        err_print(why);
+    else
+        *err = *why;
+    *rc = -1;
+}
+
+/* What -s or the environment names; NULL: nothing. */
+static const char *first_session(const struct call *call)
+{
+    const char *own = getenv("MAS_SESSION_ID");
+
+    if (call->operand_count > 0 || call->session != NULL)
+        return call->session;
+    return own != NULL && own[0] != '\0' ? own : NULL;
+}
+
+bool several_means_all(const struct call *call)
+{
+    return call->operand_count == 0 && first_session(call) == NULL;
+}
+
+int several_look(const struct call *call, several_take *take, void *arg, struct err *err)
+{
+    int rc = 0;
+
+    for (int i = -1; i < call->operand_count; i++) {
+        const char *text = i == -1 ? first_session(call) : call->operands[i];
+        struct err why = ERR_INIT;
+        char id[ID_TEXT];
+        if (text != NULL &&
+            (call_select(call, text, id, &why) == -1 || take(call, id, arg, &why) == -1))
+            several_fail(&why, &rc, err);
+    }
+    return rc;
+}
+
 int several_run(struct call *call, several_do *act, several_want *want, struct err *err)
 {
     struct life_memory memory = {.needed = 0};
@@ -70,11 +109,7 @@ int several_run(struct call *call, several_do *act, several_want *want, struct e
         struct err *why = &targets[i].why;
         if (why->code == MAS_OK && act(call, &life, targets[i].id, why) == 0)
             continue;
-        if (rc == -1)
-            err_print(why); /* the first one is left to main */
-        else
-            *err = *why;
-        rc = -1;
+        several_fail(why, &rc, err);
     }
     free(targets);
     warn_memory(&memory);

@@ -18,4 +18,13 @@ typedef bool several_want(const struct view *view);
  * NULL). Prints each failure but the first, which is left in *err for main. */
 int several_run(struct call *call, several_do *act, several_want *want, struct err *err);
 
+/* Of several failures the first is left in *err for main, and the others are printed. */
+void several_fail(const struct err *why, int *rc, struct err *err);
+
+/* For commands that look at sessions: true if none is named, and this is no pane of one's team. */
+bool several_means_all(const struct call *call);
+typedef int several_take(const struct call *call, const char *id, void *arg, struct err *err);
+/* Takes those that are named, else the one that this process is in. */
+int several_look(const struct call *call, several_take *take, void *arg, struct err *err);
+
 #endif

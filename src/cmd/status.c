@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
+#include "cmd/several.h"
 #include "core/index.h"
 #include "core/roll.h"
 #include "core/session.h"
@@ -49,8 +50,9 @@ static void look_free(struct look *look)
 #define _cleanup_look_ __attribute__((cleanup(look_free)))
 
 /* Begins to ask the agents of a session. */
-static int add_session(const struct call *call, struct look *look, const char *id, struct err *err)
+static int add_session(const struct call *call, const char *id, void *arg, struct err *err)
 {
+    struct look *look = arg;
     struct roll_team team;
     struct session session = SESSION_INIT;
 
@@ -79,36 +81,17 @@ static int add_running(const struct call *call, struct look *look, struct err *e
     for (size_t i = 0; i < index.count; i++) {
         struct err why = ERR_INIT;
         if (index.rows[i].status == STATUS_ACTIVE && !index.rows[i].missing &&
-            add_session(call, look, index.rows[i].id, &why) == -1)
+            add_session(call, index.rows[i].id, look, &why) == -1)
             err_warn("%s", why.text);
     }
     return 0;
 }
 
-/* Those that are named, or the one that this process is in, or all. The first failure decides, but
- * all are tried. */
+/* Those that are named, or the one that this process is in, or all. */
 static int add_sessions(const struct call *call, struct look *look, struct err *err)
 {
-    bool named = call->operand_count > 0 || call->session != NULL;
-    const char *own = getenv("MAS_SESSION_ID");
-    int rc = 0;
-
-    if (!named && (own == NULL || own[0] == '\0'))
-        return add_running(call, look, err);
-    for (int i = -1; i < call->operand_count; i++) {
-        const char *text = i >= 0 ? call->operands[i] : named ? call->session : own;
-        struct err why = ERR_INIT;
-        char id[ID_TEXT];
-        if (text == NULL ||
-            (call_select(call, text, id, &why) == 0 && add_session(call, look, id, &why) == 0))
-            continue;
-        if (rc == -1)
-            err_print(&why);
-        else
-            *err = why;
-        rc = -1;
-    }
-    return rc;
+    return several_means_all(call) ? add_running(call, look, err)
+                                   : several_look(call, add_session, look, err);
 }
 
 /* What the sessions take on disk, where mas.ini sets a limit to that. */

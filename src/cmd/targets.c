@@ -115,6 +115,36 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
     return roll_add(roll, &team, target, err);
 }
 
+int targets_sender(const struct call *call, const struct roll *roll, const char *what,
+                   const char **ret, struct err *err)
+{
+    const struct roll_team *team = &roll->teams[0];
+    const char *agent = getenv("MAS_AGENT_ID");
+    const char *session = getenv("MAS_SESSION_ID");
+    bool is_agent = agent != NULL && agent[0] != '\0' && session != NULL && session[0] != '\0';
+    const char *from = call_opt(call, "from");
+
+    if (is_agent && strcmp(session, team->id) != 0) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot %s session '%s': the rule is that an agent writes to its own team "
+                      "only",
+                      what, team->id);
+        return err_hint(err, "this is agent '%s' of session '%s'", agent, session);
+    }
+    if (is_agent && from != NULL && strcmp(from, agent) != 0)
+        return err_set(err, MAS_FAILED,
+                       "cannot %s from agent '%s': the rule is that an agent speaks for itself, "
+                       "and this is agent '%s'",
+                       call->cmd->name, from, agent);
+    if (is_agent)
+        from = agent;
+    if (from != NULL && team_agent(&team->team, from) == NULL)
+        return err_set(err, MAS_NOT_FOUND, "cannot %s from agent '%s': the team has none",
+                       call->cmd->name, from);
+    *ret = from;
+    return 0;
+}
+
 static int is_stopped(const char *id, const char *what, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, id);
@@ -180,15 +210,21 @@ int targets_await(struct call *call, struct roll *roll, const char *what, struct
     return 1;
 }
 
-int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
-                struct err *err)
+int targets_begin(struct call *call, struct roll *roll, const struct targets_request *request,
+                  struct err *err)
 {
     roll_ask(roll, request->head, request->body, request->body_len);
     int rc = targets_await(call, roll, request->what, err);
-    if (rc == -1)
-        return -1;
     if (rc == 1)
         roll_ask_again(roll, request->head, request->body, request->body_len);
+    return rc == -1 ? -1 : 0;
+}
+
+int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
+                struct err *err)
+{
+    if (targets_begin(call, roll, request, err) == -1)
+        return -1;
     hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
     return 0;
 }

@@ -22,6 +22,11 @@ enum targets_form {
 /* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roll. */
 int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err);
 
+/* Who asks: --from, or the agent in whose pane this is; it speaks for itself, and only in its own
+ * session. *ret NULL: a person. */
+int targets_sender(const struct call *call, const struct roll *roll, const char *what,
+                   const char **ret, struct err *err);
+
 /*
  * For hosts that were absent when they were asked: fails (MAS_CONFLICT) where the session does not
  * run, else waits for those that are just coming up. Those that will not come become HOST_ENDED.
@@ -42,6 +47,9 @@ struct targets_request {
 };
 int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
                 struct err *err);
+/* Only sends: hosts_step() takes the answers. */
+int targets_begin(struct call *call, struct roll *roll, const struct targets_request *request,
+                  struct err *err);
 
 /* Why an agent did not do as it was asked: MAS_OK where it was answered without an error in
  * call->err, else "cannot <what> agent '<id>': <why>". */

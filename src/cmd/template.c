@@ -248,7 +248,7 @@ static void print_remarks_json(const struct remarks *remarks)
     }
     json_close(&out, ']');
     json_put_int(&out, "errors", (int64_t)remarks->errors);
-    json_put_int(&out, "warnings", (int64_t)(remarks->count - remarks->errors));
+    json_put_int(&out, "warnings", (int64_t)remarks->warnings);
     json_close(&out, '}');
     print_line(&text);
 }
@@ -269,6 +269,9 @@ void template_print_remarks(const struct remarks *remarks, bool json)
         str_add_visible(&line, one->text, strlen(one->text));
         print_line(&line);
     }
+    size_t more = remarks->errors + remarks->warnings - remarks->count;
+    if (more > 0)
+        printf("%zu more\n", more);
 }
 
 /* All of the operands, or all that there are. Which of them are bad is told by the remarks. */

@@ -24,7 +24,8 @@ enum { NAMES_MAX = 100 }; /* archives of one session in one second */
 
 /* An archive in the making: a file with a lock, which says that somebody writes it. */
 struct output {
-    char *dir_path, *name; /* where it goes; name NULL: standard output */
+    char *dir_path; /* as far as the last slash, "" where none was said */
+    char *name; /* NULL: standard output */
     bool chosen; /* by the user; else a number is put behind a name that is taken */
     int dir;
     int fd;
@@ -61,46 +62,72 @@ static char *default_name(const struct session *session)
     return mem_printf("%s-%.8s-%s.tar.zst", session->name, session->id, now);
 }
 
-/* [archive] dir, made where it is missing. */
+/* [archive] dir. */
+static char *default_path(const struct root *root, const struct config *config)
+{
+    const char *set = config_text(config, SETTING_ARCHIVE_DIR);
+    return set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", root->path, set);
+}
+
+/* The same, made where it is missing. */
 static int default_dir(const struct life *life, char **ret, struct err *err)
 {
-    const char *set = config_text(life->config, SETTING_ARCHIVE_DIR);
-    char *path = set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", life->root->path, set);
+    _cleanup_free_ char *path = default_path(life->root, life->config);
     char *slash = strrchr(path, '/');
 
     *slash = '\0';
-    int rc = path[0] != '\0' ? path_make_dirs(path, err) : 0;
+    if (path[0] != '\0' && path_make_dirs(path, err) == -1)
+        return -1;
     *slash = '/';
-    if (rc == 0 && mkdir(path, 0700) == -1 && errno != EEXIST)
-        rc = err_errno(err, "cannot make directory '%s'", path);
-    if (rc == 0)
-        *ret = path;
-    else
-        free(path);
-    return rc;
+    if (mkdir(path, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make directory '%s'", path);
+    *ret = mem_printf("%s/", path);
+    return 0;
 }
 
 static int taken(const char *dir, const char *name, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot write '%s/%s': it exists", dir, name);
+    (void)err_set(err, MAS_CONFLICT, "cannot write '%s%s': it exists", dir, name);
     return err_hint(err, "choose another file with -o");
 }
 
-/* Removes what killed commands have left: nobody holds the lock of such a file. */
-static void sweep(int dir)
+/* true for the names that open_temp() gives. */
+static bool is_temp(const char *name)
+{
+    char id[ID_TEXT] = "";
+    size_t prefix = strlen(TEMP_PREFIX);
+
+    if (!str_starts(name, TEMP_PREFIX) ||
+        strlen(name) != prefix + ID_TEXT - 1 + strlen(TEMP_SUFFIX))
+        return false;
+    memcpy(id, name + prefix, ID_TEXT - 1);
+    return id_is_valid(id) && strcmp(name + prefix + ID_TEXT - 1, TEMP_SUFFIX) == 0;
+}
+
+/* What killed commands have left: nobody holds the lock of such a file. */
+static void sweep(int dir, bool keep, workspace_stale *each, void *arg)
 {
     _cleanup_strv_ char **names = NULL;
     struct err ignored = ERR_INIT;
+    struct stat st;
 
     if (path_list(dir, &names, &ignored) == -1)
         return;
-    for (char **name = names; *name != NULL; name++) {
-        size_t len = strlen(*name);
-        if (str_starts(*name, TEMP_PREFIX) && len > strlen(TEMP_SUFFIX) &&
-            strcmp(*name + len - strlen(TEMP_SUFFIX), TEMP_SUFFIX) == 0 &&
-            !file_is_locked(dir, *name))
-            (void)unlinkat(dir, *name, 0);
-    }
+    for (char **name = names; *name != NULL; name++)
+        if (is_temp(*name) && fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && !file_is_locked(dir, *name) &&
+            (keep || unlinkat(dir, *name, 0) == 0) && each != NULL)
+            each(*name, arg);
+}
+
+void archive_sweep(const struct root *root, const struct config *config, bool keep,
+                   workspace_stale *each, void *arg)
+{
+    _cleanup_free_ char *path = default_path(root, config);
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir != -1)
+        sweep(dir, keep, each, arg);
 }
 
 /* Makes the file under a name that nobody takes for an archive, and locks it. */
@@ -116,10 +143,11 @@ static int open_temp(struct output *output, struct err *err)
                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (output->fd == -1) {
             output->temp[0] = '\0';
-            return err_errno(err, "cannot write in '%s'", output->dir_path);
+            return err_errno(err, "cannot write in '%s'",
+                             output->dir_path[0] != '\0' ? output->dir_path : ".");
         }
         if (fchmod(output->fd, 0600) == -1 || flock(output->fd, LOCK_EX) == -1)
-            return err_errno(err, "cannot lock '%s/%s'", output->dir_path, output->temp);
+            return err_errno(err, "cannot lock '%s%s'", output->dir_path, output->temp);
         if (!file_is_named(output->dir, output->temp, output->fd, NULL))
             fd_closep(&output->fd); /* a sweep came in between */
     }
@@ -144,16 +172,15 @@ static int output_open(const struct life *life, const struct session *session, c
         if (default_dir(life, &output->dir_path, err) == -1)
             return -1;
     } else {
-        output->dir_path = slash == NULL   ? mem_dup(".")
-                           : slash == file ? mem_dup("/")
-                                           : mem_dupn(file, (size_t)(slash - file));
+        output->dir_path = mem_dupn(file, slash != NULL ? (size_t)(slash + 1 - file) : 0);
     }
-    output->dir = open(output->dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *dir = output->dir_path[0] != '\0' ? output->dir_path : ".";
+    output->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (output->dir == -1)
-        return err_errno(err, "cannot open directory '%s'", output->dir_path);
+        return err_errno(err, "cannot open directory '%s'", dir);
     if (output->chosen && fstatat(output->dir, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         return taken(output->dir_path, output->name, err);
-    sweep(output->dir);
+    sweep(output->dir, false, NULL, NULL);
     return open_temp(output, err);
 }
 
@@ -168,7 +195,7 @@ static int output_finish(struct output *output, char **ret, struct err *err)
         return 0;
     }
     if (fsync(output->fd) == -1)
-        return err_errno(err, "cannot write '%s/%s'", output->dir_path, name);
+        return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
     for (int i = 2; i <= NAMES_MAX; i++) {
         rc = renameat2(output->dir, output->temp, output->dir, name, RENAME_NOREPLACE);
         if (rc == 0 || errno != EEXIST || output->chosen)
@@ -180,11 +207,11 @@ static int output_finish(struct output *output, char **ret, struct err *err)
     if (rc == -1 && errno == EEXIST)
         return taken(output->dir_path, name, err);
     if (rc == -1)
-        return err_errno(err, "cannot write '%s/%s'", output->dir_path, name);
+        return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
     output->temp[0] = '\0';
     if (file_sync_dir(output->dir, err) == -1)
         return -1;
-    *ret = mem_printf("%s/%s", output->dir_path, name);
+    *ret = mem_printf("%s%s", output->dir_path, name);
     return 0;
 }
 
@@ -283,8 +310,11 @@ int archive_session(const struct life *life, const char *id, const char *file, b
     struct archive_report report = {.file = NULL};
 
     if (life_hold(life, id, LOCK_TRY, "archive", &dir, &lock, err) == -1 ||
-        life_load(life, dir, id, "archive", &session, err) == -1 ||
-        life_require_stopped(life, dir, &session, "archive", err) == -1)
+        life_load(life, dir, id, "archive", &session, err) == -1)
+        return -1;
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("archive", id, err);
+    if (life_require_stopped(life, dir, &session, "archive", err) == -1)
         return -1;
     int rc = write_archive(life, dir, &session, file, remove, &report, err);
     if (rc == 0 && remove)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/life.h"
 #include "core/session.h"
+#include "core/workspace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +39,11 @@ struct archive_report {
 int archive_session(const struct life *life, const char *id, const char *file, bool remove,
                     struct archive_report *ret, struct err *err);
 void archive_report_free(struct archive_report *report);
+
+/* Finds what killed commands left in [archive] dir and, unless `keep`, deletes it; what they left
+ * elsewhere goes with the next archive that is written there. `each` may be NULL. */
+void archive_sweep(const struct root *root, const struct config *config, bool keep,
+                   workspace_stale *each, void *arg);
 
 struct archive_restore {
     const char *file;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 struct restore {
@@ -128,7 +129,6 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     if (strcmp(session->name, manifest->name) != 0)
         return err_set(err, MAS_DAMAGED, "its %s has another name than its manifest",
                        WORKSPACE_SESSION);
-    memcpy(session->id, r->wish->new_id ? r->stage.id : manifest->id, ID_TEXT);
     if (r->wish->name != NULL) {
         free(session->name);
         session->name = mem_dup(r->wish->name);
@@ -137,10 +137,22 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     session->extra = (struct kv){.count = 0};
     session->error[0] = '\0';
     session->mode = MODE_ISOLATED;
+    session->migrating = MIGRATING_NO;
     session->status = STATUS_STOPPED;
     if (session->stopped == 0)
         session->stopped = session->activity;
-    return life_set_tmux_name(r->life, session, session_name_digits[0], err);
+    session->activity = time(NULL); /* else a clean would take it again at once */
+    return 0;
+}
+
+/* Gives it its id, and what follows from that: the one place that knows where in a workspace an id
+ * stands. That is .session alone; memory is nobody's to change here. */
+static int write_id(struct restore *r, const struct manifest *manifest, struct err *err)
+{
+    memcpy(r->session.id, r->wish->new_id ? r->stage.id : manifest->id, ID_TEXT);
+    if (life_set_tmux_name(r->life, &r->session, session_name_digits[0], err) == -1)
+        return -1;
+    return session_save(r->life->root, r->stage.dir, &r->session, err);
 }
 
 /* Directories that are there in every workspace; one without a log has none of logs. */
@@ -160,8 +172,7 @@ static int place(struct restore *r, struct err *err)
 {
     const struct root *root = r->life->root;
 
-    if (add_directories(r->stage.dir, err) == -1 ||
-        session_save(root, r->stage.dir, &r->session, err) == -1)
+    if (add_directories(r->stage.dir, err) == -1)
         return -1;
     if (syncfs(r->stage.dir) == -1)
         return err_errno(err, "cannot make the workspace durable");
@@ -185,7 +196,7 @@ static int restore_from(struct restore *r, int file, struct err *err)
         workspace_stage_empty(r->life->root, id, "restore", &r->stage, err) == -1)
         return -1;
     if (fill_stage(r, file, &manifest, err) == 0 && adopt(r, &manifest, err) == 0 &&
-        place(r, err) == 0)
+        write_id(r, &manifest, err) == 0 && place(r, err) == 0)
         return 0;
     life_undo_new(r->life, &r->session, &r->stage, &r->lock);
     return -1;

@@ -22,7 +22,10 @@ enum {
     SOCKET_PATH_MAX = 107,
     STOP_MAX_MS = 600 * 1000,
     LOG_KEEP_MAX = 1000,
-    CLEAN_KEEP_MAX = 1000000
+    CLEAN_KEEP_MAX = 1000000,
+    MESSAGES_MAX = 10000,
+    CHARACTERS_MIN = 100,
+    CHARACTERS_MAX = 4000000
 };
 
 #define LOG_SIZE_MIN UINT64_C(4096)
@@ -146,6 +149,40 @@ static const char *check_disk_size(const char *v)
     return number_parse_size(v, DISK_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
 }
 
+static const char *check_on(const char *v)
+{
+    return strcmp(v, "on") == 0 || strcmp(v, "off") == 0 ? NULL : "on or off";
+}
+
+static const char *check_summary(const char *v)
+{
+    return strcmp(v, "off") == 0 || strcmp(v, "agent") == 0 ? NULL : "off or agent";
+}
+
+/* Words of a command line, or nothing. */
+static const char *check_command(const char *v)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err err = ERR_INIT;
+    return !str_has_control(v) && str_split_words(v, &words, &err) == 0
+               ? NULL
+               : "a program and its arguments, each quote closed";
+}
+
+static const char *check_messages(const char *v)
+{
+    uint64_t n;
+    return parse_count(v, MESSAGES_MAX, &n) ? NULL : "a number from 0 to 10000";
+}
+
+static const char *check_characters(const char *v)
+{
+    uint64_t n;
+    return parse_count(v, CHARACTERS_MAX, &n) && n >= CHARACTERS_MIN
+               ? NULL
+               : "a number of characters from 100 to 4000000";
+}
+
 /* An address, or nothing. */
 static const char *check_listen(const char *v)
 {
@@ -225,6 +262,26 @@ static const struct setting_info {
                                "how much a session may take on disk; 0: any"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
                             "how much 'mas new' leaves free on the file system; 0: none"},
+    [SETTING_MEMORY_RECALL] = {"memory", "recall", NULL, "off", check_on,
+                               "on: what was said before on a subject goes into the first prompt "
+                               "of a fresh query"},
+    [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", check_yes,
+                              "yes: agents may search what was said in other sessions"},
+    [SETTING_MEMORY_EMBED] = {"memory", "embed_command", NULL, "", check_command,
+                              "a program that makes vectors of texts, for the search; "
+                              "empty: words alone"},
+    [SETTING_MEMORY_SUMMARY] = {"memory", "summary", NULL, "off", check_summary,
+                                "agent: its own summary stands in for history past the budget"},
+    [SETTING_MEMORY_MESSAGES] = {"memory", "messages", NULL, "50", check_messages,
+                                 "how many messages an agent that came back empty is told"},
+    [SETTING_MEMORY_EACH] = {"memory", "each", NULL, "2000", check_characters,
+                             "how many characters of each"},
+    [SETTING_MEMORY_ALL] = {"memory", "all", NULL, "60000", check_characters,
+                            "how many in all; and in each list of 'mas context'"},
+    [SETTING_MEMORY_CURRENT] = {"memory", "current", NULL, "20", check_messages,
+                                "'mas context': prompts, and answers, of the conversation"},
+    [SETTING_MEMORY_RELEVANT] = {"memory", "relevant", NULL, "10", check_messages,
+                                 "'mas context': prompts, and answers, of relevant history"},
     [SETTING_SERVE_LISTEN] = {"serve", "listen", NULL, "127.0.0.1:8765", check_listen,
                               "where 'mas serve' listens; empty: only at the socket"},
     [SETTING_SERVE_UNIX] = {"serve", "unix", NULL, "", check_path,
@@ -445,6 +502,12 @@ const char *config_text(const struct config *config, enum setting setting)
     return config->settings[setting].text;
 }
 
+bool config_is_of_env(const struct config *config, enum setting setting)
+{
+    const char *env = infos[setting].env;
+    return env != NULL && strcmp(config->settings[setting].origin, env) == 0;
+}
+
 int config_ms(const struct config *config, enum setting setting)
 {
     int ms = 0;
@@ -468,7 +531,8 @@ int config_number(const struct config *config, enum setting setting)
 
 bool config_yes(const struct config *config, enum setting setting)
 {
-    return strcmp(config->settings[setting].text, "yes") == 0;
+    const char *text = config->settings[setting].text;
+    return strcmp(text, "yes") == 0 || strcmp(text, "on") == 0;
 }
 
 bool config_links(const struct config *config)

@@ -41,6 +41,15 @@ enum setting {
     SETTING_ARCHIVE_LEVEL, /* of the compression */
     SETTING_LIMIT_SESSION, /* bytes that a session may take on disk; 0: any */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
+    SETTING_MEMORY_RECALL, /* on: relevant history goes into the first prompt of a fresh query */
+    SETTING_MEMORY_SHARE, /* yes: agents see what was said in other sessions */
+    SETTING_MEMORY_EMBED, /* a program that makes vectors of texts, or "" */
+    SETTING_MEMORY_SUMMARY, /* off, or agent: what stands in for history past the budget */
+    SETTING_MEMORY_MESSAGES, /* how many are injected at most */
+    SETTING_MEMORY_EACH, /* characters of one of them */
+    SETTING_MEMORY_ALL, /* and of all; of each list of `context` too */
+    SETTING_MEMORY_CURRENT, /* `context`: messages of the conversation, of each role */
+    SETTING_MEMORY_RELEVANT, /* and of the relevant history, of each role */
     SETTING_SERVE_LISTEN, /* ADDRESS:PORT, or "": none */
     SETTING_SERVE_UNIX, /* path of a socket, below the root or absolute, or "" */
     SETTING_SERVE_TOKEN, /* path of the file with the token, likewise */
@@ -79,11 +88,13 @@ void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 
 const char *config_text(const struct config *config, enum setting setting);
+/* true if its value comes from an environment variable. */
+bool config_is_of_env(const struct config *config, enum setting setting);
 /* Of a setting that is a time, in milliseconds; a size, in bytes; a number; yes or no. */
 int config_ms(const struct config *config, enum setting setting);
 uint64_t config_bytes(const struct config *config, enum setting setting);
 int config_number(const struct config *config, enum setting setting);
-bool config_yes(const struct config *config, enum setting setting);
+bool config_yes(const struct config *config, enum setting setting); /* or on and off */
 /* true if [workspace] hardlink says that read-only files are linked. */
 bool config_links(const struct config *config);
 /* [log] size and keep. */

@@ -100,6 +100,8 @@ static struct grid used(const char *text, size_t panes)
     if (layout != NULL)
         return layout->grid(panes);
     (void)parse_grid(text, &grid);
+    if (panes == 0)
+        panes = 1;
     size_t columns = panes < grid.columns ? panes : grid.columns;
     return (struct grid){columns, (panes + columns - 1) / columns};
 }

@@ -67,7 +67,10 @@ int legacy_check_free(const struct root *root, struct err *err)
     if (found != 1)
         return found;
     (void)err_set(err, MAS_CONFLICT, "cannot make a legacy session: '%s' is one", id);
-    return err_hint(err, "start it with: mas start %s, or remove it first with: mas rm %s", id, id);
+    return err_hint(err,
+                    "there is one at most: use it (mas start %s), or turn it into an isolated one "
+                    "with: mas migrate",
+                    id);
 }
 
 int legacy_name_taken(const struct session *session, const char *what, struct err *err)

@@ -184,6 +184,32 @@ static void apply_preset(struct team *team, const char *preset)
     }
 }
 
+static int check_preset(const struct life *life, const char *name, struct err *err)
+{
+    if (config_preset(life->config, name) != NULL)
+        return 0;
+    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is none of that name", name);
+    return err_hint(err, "presets are in templates/agents.ini and mas.ini");
+}
+
+/* What the environment says of agents that name no preset is written down: hosts do not see it, and
+ * later starts have another. */
+static int keep_preset(const struct life *life, struct team *team, struct err *err)
+{
+    const char *name = config_text(life->config, SETTING_PRESET);
+    bool needed = false;
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        needed = needed || team->agents[i].preset[0] == '\0';
+    if (!needed || team->preset[0] != '\0' || !config_is_of_env(life->config, SETTING_PRESET))
+        return 0;
+    if (check_preset(life, name, err) == -1)
+        return -1;
+    free(team->preset);
+    team->preset = mem_dup(name);
+    return 0;
+}
+
 static int check_wish(const struct life *life, const struct life_wish *wish, struct err *err)
 {
     const char *want = wish->name != NULL ? session_check_name(wish->name) : NULL;
@@ -191,11 +217,8 @@ static int check_wish(const struct life *life, const struct life_wish *wish, str
 
     if (want != NULL)
         return err_set(err, MAS_USAGE, "cannot use name '%s': %s", wish->name, want);
-    if (wish->preset != NULL && config_preset(life->config, wish->preset) == NULL) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is none of that name",
-                      wish->preset);
-        return err_hint(err, "presets are in templates/agents.ini and mas.ini");
-    }
+    if (wish->preset != NULL && check_preset(life, wish->preset, err) == -1)
+        return -1;
     if (wish->id != NULL && !id_is_valid(wish->id)) {
         (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID", wish->id);
         return id_normalise(wish->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
@@ -359,7 +382,8 @@ int life_make(const struct life *life, const struct life_wish *wish, struct sess
     apply_preset(&tmpl.team, wish->preset);
     if ((wish->config != NULL &&
          prompts_from_file(wish->config, life->config, &tmpl.team, err) == -1) ||
-        prompts_from_words(wish->prompts, &tmpl.team, err) == -1)
+        prompts_from_words(wish->prompts, &tmpl.team, err) == -1 ||
+        keep_preset(life, &tmpl.team, err) == -1)
         return -1;
     session.prompted = wish->start && team_has_prompts(&tmpl.team);
     if (wish->start && check_start(life, &tmpl.team, session.prompted, err) == -1)

@@ -85,7 +85,9 @@ int life_sweep(const struct life *life, const char *id, struct err *err);
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);
 
 /* Makes what unit/ and workflows/ lack of what the session's template has; what is there stays as
- * it is. Fails where an agent of the team is without a directory even then. */
+ * it is. A template that is gone, or for a lazy session one that cannot be used, is needed only
+ * where an agent, or workflows/, is without a directory that the snapshot does not have. Fails
+ * where an agent has none even then. */
 int life_fill(const struct life *life, const char *id, struct err *err);
 
 enum { LIFE_WHY_MAX = 1000 };

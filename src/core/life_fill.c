@@ -101,45 +101,89 @@ static int fill(const struct life *life, const struct template *tmpl, struct gap
     return rc;
 }
 
-/* Every agent of the team must have its directory by now. */
+/* Every agent of the team must have its directory by now; 1: one has none, which *err tells. */
 static int check_team(const struct team *team, const struct session *session, int unit,
                       struct err *err)
 {
     for (size_t i = 0; i < team->agent_count; i++) {
         const char *id = team->agents[i].id;
         _cleanup_close_ int fd = path_open_beneath(unit, id, O_PATH | O_DIRECTORY);
-        if (fd == -1 && errno == ENOENT)
-            return err_set(err, MAS_FAILED, "template '%s' has no directory for agent %s",
-                           session->template, id);
+        if (fd == -1 && errno == ENOENT) {
+            (void)err_set(err, MAS_FAILED, "template '%s' has no directory for agent %s",
+                          session->template, id);
+            return 1;
+        }
         if (fd == -1)
             return err_errno(err, "cannot open the directory of agent %s", id);
     }
     return 0;
 }
 
-static int fill_held(const struct life *life, int dir, const struct session *session,
-                     struct gap gaps[2], struct err *err)
-{
-    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
-    _cleanup_team_ struct team team = TEAM_INIT;
+/* The work of life_fill(): a session, and what is known of it. */
+struct filling {
+    const struct life *life;
+    const struct session *session;
+    int dir;
+    struct team team;
+    struct gap gaps[2];
+};
 
-    if (workspace_load_team(dir, &team, err) == -1 ||
-        template_open(life->root, session->template, &tmpl, err) == -1)
-        return -1;
+/* Without the template there is its snapshot; 1 if that is not enough. */
+static int fill_alone(struct filling *f, struct err *err)
+{
+    const struct root *root = f->life->root;
+
     for (size_t i = 0; i < 2; i++) {
-        gaps[i].to = open_part(life, dir, session, gaps[i].part);
-        if (gaps[i].to == -1)
-            return err_errno(err, "cannot open its %s", gaps[i].part);
+        struct gap *gap = &f->gaps[i];
+        gap->to = workspace_open_part(root, f->dir, f->session, gap->part);
+        if (gap->to == -1)
+            return errno == ENOENT ? 1 : err_errno(err, "cannot open its %s", gap->part);
+        /* units first: what can be made is */
+        if (i > 0)
+            continue;
+        if (snapshot_look(root, f->dir, &f->team) == SNAPSHOT_GONE)
+            return 1;
+        if (snapshot_make_all(root, f->dir, &f->team, NULL, err) == -1)
+            return -1;
+    }
+    return check_team(&f->team, f->session, f->gaps[0].to, err);
+}
+
+static int fill_from(struct filling *f, const struct template *tmpl, struct err *err)
+{
+    const struct life *life = f->life;
+
+    for (size_t i = 0; i < 2; i++) {
+        f->gaps[i].to = open_part(life, f->dir, f->session, f->gaps[i].part);
+        if (f->gaps[i].to == -1)
+            return err_errno(err, "cannot open its %s", f->gaps[i].part);
     }
     /* first what was only put off, which is made from the template as it was */
-    bool gone = snapshot_look(life->root, dir, &team) == SNAPSHOT_GONE;
-    if (snapshot_make_all(life->root, dir, &team, gone ? &tmpl : NULL, err) == -1 ||
-        fill(life, &tmpl, gaps, err) == -1)
+    bool gone = snapshot_look(life->root, f->dir, &f->team) == SNAPSHOT_GONE;
+    if (snapshot_make_all(life->root, f->dir, &f->team, gone ? tmpl : NULL, err) == -1 ||
+        fill(life, tmpl, f->gaps, err) == -1)
         return -1;
-    if (gaps[0].made + gaps[1].made > 0)
-        workspace_log(dir, config_log_limits(life->config), "fill unit=%zu workflows=%zu",
-                      gaps[0].made, gaps[1].made);
-    return check_team(&team, session, gaps[0].to, err);
+    if (f->gaps[0].made + f->gaps[1].made > 0)
+        workspace_log(f->dir, config_log_limits(life->config), "fill unit=%zu workflows=%zu",
+                      f->gaps[0].made, f->gaps[1].made);
+    return check_team(&f->team, f->session, f->gaps[0].to, err) == 0 ? 0 : -1;
+}
+
+static int fill_held(struct filling *f, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    struct err why = ERR_INIT;
+
+    if (workspace_load_team(f->dir, &f->team, err) == -1)
+        return -1;
+    if (template_open(f->life->root, f->session->template, &tmpl, &why) == 0)
+        return fill_from(f, &tmpl, err);
+    /* one that is there and cannot be read may well have what this session lacks */
+    bool alone = why.code == MAS_NOT_FOUND || snapshot_is_held(f->dir);
+    int rc = alone ? fill_alone(f, err) : 1;
+    if (rc == 1)
+        *err = why;
+    return rc == 0 ? 0 : -1;
 }
 
 int life_fill(const struct life *life, const char *id, struct err *err)
@@ -147,19 +191,24 @@ int life_fill(const struct life *life, const char *id, struct err *err)
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
-    struct gap gaps[2] = {{.part = WORKSPACE_UNIT, .to = -1, .from = -1},
-                          {.part = WORKSPACE_WORKFLOWS, .to = -1, .from = -1}};
 
     if (life_hold(life, id, LOCK_TRY, "fill", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "fill", &session, err) == -1)
         return -1;
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first("fill", id, err);
-    int rc = fill_held(life, dir, &session, gaps, err);
+    struct filling f = {.life = life,
+                        .session = &session,
+                        .dir = dir,
+                        .team = TEAM_INIT,
+                        .gaps = {{.part = WORKSPACE_UNIT, .to = -1, .from = -1},
+                                 {.part = WORKSPACE_WORKFLOWS, .to = -1, .from = -1}}};
+    int rc = fill_held(&f, err);
     for (size_t i = 0; i < 2; i++) {
-        fd_closep(&gaps[i].to);
-        fd_closep(&gaps[i].from);
+        fd_closep(&f.gaps[i].to);
+        fd_closep(&f.gaps[i].from);
     }
+    team_free(&f.team);
     return rc == -1 ? err_wrap(err, "cannot fill session '%s'", id) : 0;
 }
 

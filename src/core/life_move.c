@@ -53,10 +53,13 @@ static int check_part(const struct mover *mover, const char *part, struct err *e
     const struct root *root = mover->life->root;
     struct statx st;
 
-    if (is_there(mover->dir, part))
-        return err_set(err, MAS_CONFLICT,
-                       "cannot move '%s/%s': the session's workspace has a '%s' already",
-                       root->path, part, part);
+    if (is_there(mover->dir, part)) {
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot move '%s/%s': the session's workspace has a '%s' already", root->path,
+                      part, part);
+        return err_hint(err, "move that aside first: %s/sessions/%s/%s", root->path,
+                        mover->aside + strlen(MIGRATE_PREFIX), part);
+    }
     if (is_aside(mover, part))
         return err_set(err, MAS_CONFLICT, "cannot move '%s/%s': '%s/%s/%s' is to go there first",
                        root->path, part, root->path, mover->aside, part);

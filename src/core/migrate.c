@@ -98,7 +98,7 @@ static int choose_names(const struct work *work, const char *id, char **ret_tmux
         life_choose_name(work->life, &probe, 0, 0, &facts, err) == -1)
         return -1;
     const char *was = work->session.name;
-    if (facts.name_taken && (was == NULL || strcmp(was, name) != 0))
+    if (name != NULL && facts.name_taken && (was == NULL || strcmp(was, name) != 0))
         return life_name_conflict(name, err);
     *ret_tmux = probe.tmux_name;
     probe.tmux_name = NULL;

@@ -40,8 +40,24 @@ static const char *take_text(const char *value, void *to)
 
 static const char *take_protocol(const char *value, void *to)
 {
-    (void)to;
-    return strcmp(value, "tty") == 0 ? NULL : "tty, the only protocol of this version";
+    bool acp = strcmp(value, "acp") == 0;
+    if (!acp && strcmp(value, "tty") != 0)
+        return "tty or acp";
+    *(enum protocol *)to = acp ? PROTOCOL_ACP : PROTOCOL_TTY;
+    return NULL;
+}
+
+static const char *take_policy(const char *value, void *to)
+{
+    static const char *const names[] = {
+        [POLICY_ASK] = "ask", [POLICY_ALLOW] = "allow", [POLICY_DENY] = "deny"};
+    for (size_t i = POLICY_ASK; i < ARRAY_LEN(names); i++) {
+        if (strcmp(value, names[i]) != 0)
+            continue;
+        *(enum policy *)to = (enum policy)i;
+        return NULL;
+    }
+    return "ask, allow or deny";
 }
 
 static const char *take_regex(const char *value, void *to)
@@ -119,7 +135,7 @@ static const struct key {
     size_t member;
 } keys[] = {
     {"description", take_text, offsetof(struct preset, description)},
-    {"protocol", take_protocol, 0},
+    {"protocol", take_protocol, offsetof(struct preset, protocol)},
     {"command", take_text, offsetof(struct preset, command)},
     {"model_option", take_text, offsetof(struct preset, model_option)},
     {"install", take_text, offsetof(struct preset, install)},
@@ -138,7 +154,35 @@ static const struct key {
     {"title_working", take_regex, offsetof(struct preset, title_working)},
     {"title_idle", take_regex, offsetof(struct preset, title_idle)},
     {"title_waiting", take_regex, offsetof(struct preset, title_waiting)},
+    {"permission", take_policy, offsetof(struct preset, permission)},
+    {"mode", take_text, offsetof(struct preset, mode)},
+    {"initialize_timeout", take_duration, offsetof(struct preset, initialize_ms)},
+    {"resume_timeout", take_duration, offsetof(struct preset, resume_ms)},
+    {"end_timeout", take_duration, offsetof(struct preset, end_ms)},
 };
+
+/* Behind "permission." and as agents name them. */
+static const char *const kinds[TOOL_KIND_COUNT] = {
+    [TOOL_READ] = "read",   [TOOL_EDIT] = "edit",     [TOOL_DELETE] = "delete",
+    [TOOL_MOVE] = "move",   [TOOL_SEARCH] = "search", [TOOL_EXECUTE] = "execute",
+    [TOOL_THINK] = "think", [TOOL_FETCH] = "fetch",   [TOOL_SWITCH_MODE] = "switch_mode",
+    [TOOL_OTHER] = "other",
+};
+
+static size_t find_kind(const char *name)
+{
+    size_t i = 0;
+    while (i < TOOL_KIND_COUNT && strcmp(name, kinds[i]) != 0)
+        i++;
+    return i;
+}
+
+enum policy preset_policy(const struct preset *preset, const char *kind)
+{
+    size_t i = kind != NULL ? find_kind(kind) : TOOL_OTHER;
+    enum policy policy = preset->tool_permission[i < TOOL_KIND_COUNT ? i : TOOL_OTHER];
+    return policy != POLICY_UNSET ? policy : preset->permission;
+}
 
 static bool is_text(const struct key *key)
 {
@@ -159,7 +203,11 @@ void preset_make(struct preset *preset, const char *name)
                               .restart_delay_ms = 1000,
                               .idle_ms = 2000,
                               .ready_ms = 100,
-                              .ready_timeout_ms = 3000};
+                              .ready_timeout_ms = 3000,
+                              .permission = POLICY_ASK,
+                              .initialize_ms = 60000,
+                              .resume_ms = 30000,
+                              .end_ms = 1000};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (is_text(&keys[i]))
             *text_of(preset, &keys[i]) = mem_dup("");
@@ -174,6 +222,13 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
             return ini_fail(line, err, "'%s' %s", name, wrong);
         kv_put(&preset->env, name, line->value);
         return 0;
+    }
+    if (str_starts(line->key, "permission.")) {
+        size_t kind = find_kind(line->key + strlen("permission."));
+        if (kind == TOOL_KIND_COUNT)
+            return ini_fail(line, err, "there is no such kind of tool");
+        const char *want = take_policy(line->value, &preset->tool_permission[kind]);
+        return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         if (strcmp(line->key, keys[i].name) != 0)

@@ -25,8 +25,30 @@ enum start { START_UNSET, START_NOW, START_DEMAND };
 const char *start_name(enum start start);
 bool start_parse(const char *text, enum start *ret);
 
+/* How its host speaks with an agent: as a terminal, or by the Agent Client Protocol. */
+enum protocol { PROTOCOL_TTY, PROTOCOL_ACP };
+
+/* What is answered when an agent asks for a permission: a person is asked, or mas answers. */
+enum policy { POLICY_UNSET, POLICY_ASK, POLICY_ALLOW, POLICY_DENY };
+
+/* What a tool call is about, as the Agent Client Protocol has it. */
+enum tool_kind {
+    TOOL_READ,
+    TOOL_EDIT,
+    TOOL_DELETE,
+    TOOL_MOVE,
+    TOOL_SEARCH,
+    TOOL_EXECUTE,
+    TOOL_THINK,
+    TOOL_FETCH,
+    TOOL_SWITCH_MODE,
+    TOOL_OTHER,
+    TOOL_KIND_COUNT
+};
+
 struct preset {
     char *name;
+    enum protocol protocol;
     char *description; /* "" where it has none, like the next ones */
     char *command; /* words by the shell's quoting rules; "" is the user's shell */
     char *model_option; /* put in front of a model's name on the command line */
@@ -45,7 +67,17 @@ struct preset {
     /* POSIX extended regular expressions, known to compile; "" none */
     char *ready, *waiting; /* on the last text that it printed */
     char *title_working, *title_idle, *title_waiting; /* on the title that it set */
+    /* of agents that speak the protocol */
+    enum policy permission;
+    enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: as `permission` */
+    char *mode; /* that its sessions are put into; "" as the agent has it */
+    int initialize_ms; /* for its first answer, and a new session */
+    int resume_ms; /* for each attempt to bring a session back */
+    int end_ms; /* after the end of its input, before SIGTERM */
 };
+
+/* The policy for a kind of tool by its name; one that is not known is TOOL_OTHER. */
+enum policy preset_policy(const struct preset *preset, const char *kind);
 
 /* An empty one with the values that a preset has without being told. */
 void preset_make(struct preset *preset, const char *name);

@@ -7,21 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The place of the next one; NULL where it is only counted. */
+static struct remark *make_room(struct remarks *remarks, enum remark_kind kind)
+{
+    if (remarks->count < REMARKS_MAX) {
+        remarks->list = mem_room(remarks->list, remarks->count, sizeof *remarks->list);
+        return &remarks->list[remarks->count++];
+    }
+    for (size_t i = remarks->count; kind == REMARK_ERROR && i-- > 0;) {
+        struct remark *one = &remarks->list[i];
+        if (!one->warning)
+            continue;
+        free(one->file);
+        free(one->text);
+        return one;
+    }
+    return NULL;
+}
+
 void remarks_add(struct remarks *remarks, enum remark_kind kind, const char *file, int line,
                  const char *fmt, ...)
 {
     char text[ERR_TEXT_MAX];
     va_list args;
+    struct remark *one = make_room(remarks, kind);
 
+    *(kind == REMARK_ERROR ? &remarks->errors : &remarks->warnings) += 1;
+    if (one == NULL)
+        return;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    remarks->list = mem_room(remarks->list, remarks->count, sizeof *remarks->list);
-    remarks->list[remarks->count++] = (struct remark){.file = mem_dup(file),
-                                                      .line = line,
-                                                      .warning = kind == REMARK_WARNING,
-                                                      .text = mem_dup(text)};
-    remarks->errors += kind == REMARK_ERROR;
+    *one = (struct remark){.file = mem_dup(file),
+                           .line = line,
+                           .warning = kind == REMARK_WARNING,
+                           .text = mem_dup(text)};
 }
 
 static bool is_before(const struct remark *a, const struct remark *b)

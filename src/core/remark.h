@@ -17,10 +17,12 @@ struct remark {
     char *text;
 };
 
+enum { REMARKS_MAX = 200 };
+
 struct remarks {
     struct remark *list;
-    size_t count;
-    size_t errors; /* those that are no warnings */
+    size_t count; /* at most REMARKS_MAX; there may be more */
+    size_t errors, warnings; /* all that there are */
 };
 
 #define REMARKS_INIT                                                                               \
@@ -30,6 +32,7 @@ struct remarks {
 
 enum remark_kind { REMARK_ERROR, REMARK_WARNING };
 
+/* Keeps the first of them; in the place of warnings, where there are too many, what is none. */
 void remarks_add(struct remarks *remarks, enum remark_kind kind, const char *file, int line,
                  const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* By file, then by line, else as they came. */

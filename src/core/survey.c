@@ -327,7 +327,9 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     for (size_t i = 0; i < survey.index.count; i++) {
         const struct row *row = &survey.index.rows[i];
         struct view *view = add_view(&survey, row);
-        if (!row->missing && ((depth & SURVEY_ALL) != 0 || row->status != STATUS_STOPPED))
+        /* the index does not say whether a legacy one is half migrated */
+        bool is_sure = row->status == STATUS_STOPPED && row->mode != MODE_LEGACY;
+        if (!row->missing && ((depth & SURVEY_ALL) != 0 || !is_sure))
             check_workspace(root, &survey, view);
     }
     ask_all(root, survey.servers, survey.server_count);

@@ -17,9 +17,11 @@
  *                            leaves TALK_BACKLOG bytes unread is hung up on.
  *   {"do":"cancel","prompt"}  -> {"ok":true,"cancelled":true|false}   the turn in flight; with
  *                            `prompt` only that one, which may also still be queued
- *   {"do":"permit","permission","option"}   option: an option's id, or "allow", "allow_always",
- *                            "deny", "deny_always" (by kind), or "clear" for clear context and
- *                            carry out the plan; without `permission` the oldest open one
+ *   {"do":"permit","permission","option","as"}   option: an option's id, or "allow",
+ *                            "allow_always", "deny", "deny_always" (by kind), or "clear" for clear
+ *                            context and carry out the plan; without `permission` the oldest open
+ *                            one; `as` "allow" or "deny": MAS_USAGE where the option is another
+ * kind
  *                            -> {"ok":true,"permission","option","title"}; MAS_NOT_FOUND: none open
  *   {"do":"clear","mode","bytes"}           body: --then
  *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null}

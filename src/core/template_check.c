@@ -63,13 +63,17 @@ static void check_agents(struct check *check)
         const struct agent *agent = &team->agents[i];
         _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, agent->id);
         _cleanup_close_ int fd = path_open_beneath(check->tmpl->fd, unit, O_PATH | O_DIRECTORY);
+        _cleanup_strv_ char **argv = NULL;
+        const struct preset *preset = NULL;
         struct err err = ERR_INIT;
         if (fd == -1) {
             (void)err_errno(&err, "agent %s has no directory %s", agent->id, unit);
             add(check, REMARK_ERROR, agent->line, &err);
         }
-        if (launch_check_agent(check->config, team, agent, &err) == -1)
-            add(check, err.code == MAS_FAILED ? REMARK_WARNING : REMARK_ERROR, agent->line, &err);
+        if (launch_command(check->config, team, agent, NULL, &argv, &preset, &err) == -1)
+            add(check, REMARK_ERROR, agent->line, &err);
+        else if (launch_check_agent(check->config, team, agent, &err) == -1)
+            add(check, REMARK_WARNING, agent->line, &err);
     }
 }
 

@@ -16,6 +16,7 @@
 
 enum {
     STEADY_MS = 60000, /* a run so long forgives the failures before it */
+    ASKED_LIMIT = 2, /* restarts in a row for a prompt */
     AT_ONCE_MS = 5000, /* an end so soon is told with its last lines */
     RESTART_MAX_MS = 60000,
     PANE_ROOM = 1024, /* for what is said of an end */
@@ -23,7 +24,11 @@ enum {
 
 struct keeper_times child_times(const struct host *host)
 {
-    return (struct keeper_times){.hangup_ms = config_ms(&host->config, SETTING_HANGUP),
+    int hangup_ms = config_ms(&host->config, SETTING_HANGUP);
+
+    if (host->talk != NULL && hangup_ms > host->preset->end_ms)
+        hangup_ms = host->preset->end_ms;
+    return (struct keeper_times){.hangup_ms = hangup_ms,
                                  .terminate_ms = config_ms(&host->config, SETTING_TERMINATE)};
 }
 
@@ -53,8 +58,10 @@ static void fail_start(struct host *host, const char *why)
     child->signal = 0;
     (void)snprintf(child->note, sizeof child->note, "%s", why);
     terminal_disconnect(&host->terminal);
-    terminal_print(&host->terminal, words);
-    delivery_fail(host, why);
+    if (host->talk != NULL)
+        talk_disconnect(host);
+    host_say(host, words);
+    host_fail_queue(host, why);
     child->again = false;
     request_started(host, why);
     request_ended(host);
@@ -63,6 +70,8 @@ static void fail_start(struct host *host, const char *why)
 /* The pane's title, until the agent sets its own. */
 static void set_title(struct host *host)
 {
+    if (host->talk != NULL)
+        return; /* once, by the host */
     _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
     terminal_title(&host->terminal, title);
 }
@@ -94,7 +103,9 @@ void child_start(struct host *host, int64_t now)
     }
     struct keeper_spec spec = {
         .program = program, .argv = host->argv, .env = host->env, .times = child_times(host)};
-    if (terminal_connect(&host->terminal, &slave, &err) == -1 ||
+    spec.piped = host->talk != NULL;
+    if ((spec.piped ? talk_connect(host, spec.pipes, &err)
+                    : terminal_connect(&host->terminal, &slave, &err)) == -1 ||
         keeper_start(&spec, slave, &child->keeper, &err) == -1) {
         fail_start(host, err.text);
         return;
@@ -122,6 +133,11 @@ void child_end(struct host *host, struct keeper_times times, pid_t spare, bool a
         return;
     child->asked = true;
     child->phase = CHILD_ENDS;
+    if (host->talk != NULL) {
+        talk_hang_up(host);
+        if (times.hangup_ms > host->preset->end_ms)
+            times.hangup_ms = host->preset->end_ms;
+    }
     keeper_end(&child->keeper, times, spare);
 }
 
@@ -146,15 +162,18 @@ static void plan_restart(struct host *host, int64_t now)
     if (now - child->started >= STEADY_MS || child->delivered)
         child->failures = 0;
     bool crashed = child->rest == AGENT_CRASHED && preset->restart_on_crash;
-    bool wanted = host->delivery.count > 0; /* somebody has written to it */
+    bool wanted = host_queued(host) > 0; /* somebody has written to it */
+    int limit = preset->restart_limit;
+    if (wanted && host->talk != NULL && limit > ASKED_LIMIT)
+        limit = ASKED_LIMIT; /* somebody waits for an answer */
     if (child->asked || host->leaving || (!crashed && !wanted))
         return;
     if (wanted && child->delivered) {
         child->restart_at = now; /* it took one message and ended; the next one starts it */
         return;
     }
-    if (child->failures >= preset->restart_limit) {
-        delivery_fail(host, "the agent ends each time before it takes a message");
+    if (child->failures >= limit) {
+        host_fail_queue(host, "the agent ends each time before it takes a message");
         return;
     }
     int64_t delay = preset->restart_delay_ms;
@@ -181,6 +200,8 @@ static void take_end(struct host *host, int status, int64_t now)
     note_end(host, now);
     child_describe_end(child, how, sizeof how);
     host_log(host, how);
+    if (host->talk != NULL)
+        talk_ended(host, how);
     plan_restart(host, now);
 }
 
@@ -197,8 +218,9 @@ static void print_end(struct host *host, int64_t now)
         str_addf(&words, "; it starts again in %lld s, or with Enter",
                  (long long)(child->restart_at - now + 999) / 1000);
     else
-        str_add(&words, "; Enter starts it again");
-    terminal_print(&host->terminal, words.data);
+        str_add(&words, host->talk != NULL ? "; the next prompt starts it again"
+                                           : "; Enter starts it again");
+    host_say(host, words.data);
 }
 
 /* Nothing of it is left: its last output is taken, and the pane is itself again. */
@@ -209,15 +231,18 @@ static void finish(struct host *host, int64_t now)
     child->phase = CHILD_NONE;
     child->pid = 0;
     delivery_interrupt(host);
-    if (host->delivery.count > 0 && child->restart_at == -1 && !child->asked && !host->leaving)
+    if (host_queued(host) > 0 && child->restart_at == -1 && !child->asked && !host->leaving)
         child->restart_at = now; /* written to while its tree was being cleared */
     terminal_disconnect(&host->terminal);
-    terminal_reset(&host->terminal, host->watcher.origin);
+    if (host->talk != NULL)
+        talk_disconnect(host);
+    else
+        terminal_reset(&host->terminal, host->watcher.origin);
     set_title(host);
     if (!child->again && !host->leaving)
         print_end(host, now);
     if (child->stopped)
-        delivery_fail(host, "the agent was stopped");
+        host_fail_queue(host, "the agent was stopped");
     request_ended(host);
     if (child->again && !host->leaving)
         child_start(host, now);
@@ -235,6 +260,8 @@ void child_news(struct host *host, int64_t now)
             return;
         case KEEPER_RUNS:
             child->pid = report.pid;
+            if (child->phase == CHILD_RUNS && host->talk != NULL)
+                talk_begin(host);
             if (child->phase == CHILD_RUNS) /* and is not to end at once */
                 request_started(host, NULL);
             break;

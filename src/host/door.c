@@ -80,7 +80,8 @@ bool door_lets_watch(struct host *host)
 
     for (size_t i = 0; i < door->count; i++) {
         struct client *client = &door->clients[i];
-        if (client->kind != CLIENT_WATCHES)
+        if (client->kind != CLIENT_WATCHES && client->kind != CLIENT_ASKS &&
+            client->kind != CLIENT_LISTENS)
             continue;
         watchers++;
         if (is_deaf(client))
@@ -138,22 +139,43 @@ void door_refuse(struct client *client, const struct err *err)
         json_put(&out, "hint", err->hint);
     json_close(&out, '}');
     door_answer(client, &head);
-    client->kind = CLIENT_LEAVES;
+    if (client->kind != CLIENT_LISTENS)
+        client->kind = CLIENT_LEAVES;
 }
 
-/* Takes the one request of a connection; what comes behind it is not read. */
+void door_hang_up(struct client *client)
+{
+    (void)shutdown(client->fd, SHUT_RDWR); /* it is dropped as one that hung up */
+    client->kind = CLIENT_LEAVES;
+    str_clear(&client->out);
+    client->sent = 0;
+}
+
+void door_release_askers(struct host *host, int64_t prompt)
+{
+    for (size_t i = 0; i < host->door.count; i++)
+        if (host->door.clients[i].kind == CLIENT_ASKS && host->door.clients[i].prompt == prompt)
+            host->door.clients[i].kind = CLIENT_LEAVES;
+}
+
+/* Takes the one request of a connection; what comes behind it is not read. A listener may go on
+ * asking. */
 static void take_frame(struct host *host, struct client *client)
 {
     struct frame frame = {.head = NULL};
     struct err err = ERR_INIT;
 
-    int got = frames_take(&client->frames, &frame, &err);
-    if (got == -1)
-        door_refuse(client, &err);
-    if (got != 1)
-        return;
-    request_take(host, client, &frame);
-    frame_free(&frame);
+    do {
+        int got = frames_take(&client->frames, &frame, &err);
+        if (got == -1) {
+            door_refuse(client, &err);
+            client->kind = CLIENT_LEAVES;
+        }
+        if (got != 1)
+            return;
+        request_take(host, client, &frame);
+        frame_free(&frame);
+    } while (client->kind == CLIENT_LISTENS);
     frames_free(&client->frames);
 }
 
@@ -172,11 +194,11 @@ static bool read_in(struct host *host, struct client *client)
             client->done = true;
             return client->kind != CLIENT_NEW;
         }
-        if (client->kind != CLIENT_NEW)
+        if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return false; /* it has asked, and is to listen now */
         frames_feed(&client->frames, chunk, (size_t)n);
         take_frame(host, client);
-        if (client->kind != CLIENT_NEW)
+        if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return true;
     }
 }

@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 /* What the loop waits for, in the order of the poll set; clients follow. */
-enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_KEEPER, POLL_DOOR };
+enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_KEEPER, POLL_TALK };
+enum { POLL_DOOR = POLL_TALK + TALK_POLL_COUNT };
 enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
 enum { POLL_COUNT = POLL_DOOR + 1 + DOOR_CLIENTS_MAX };
 
@@ -59,9 +60,49 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
                   "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
 }
 
+size_t host_queued(const struct host *host)
+{
+    return host->delivery.count + (host->talk != NULL ? host->talk->count : 0);
+}
+
+void host_fail_queue(struct host *host, const char *why)
+{
+    delivery_fail(host, why);
+    if (host->talk != NULL)
+        talk_fail_queue(host, host->child.stopped ? TALK_END_STOPPED : TALK_END_FAILED, why);
+}
+
+void host_say(struct host *host, const char *words)
+{
+    if (host->talk == NULL || host->talk->plain)
+        terminal_print(&host->terminal, words);
+    else
+        talk_say(host, false, "%s", words);
+}
+
 enum agent_state host_state(const struct host *host)
 {
-    return host->child.phase == CHILD_RUNS ? host->watcher.state : host->child.rest;
+    if (host->child.phase != CHILD_RUNS)
+        return host->talk != NULL && host->talk->needs_login ? AGENT_WAITING : host->child.rest;
+    return host->talk != NULL ? talk_state(host) : host->watcher.state;
+}
+
+/* What only an ACP agent has. */
+static void fill_talk(const struct host *host, struct agent_status *ret)
+{
+    const struct talk *talk = host->talk;
+
+    ret->acp = true;
+    (void)snprintf(ret->conversation, sizeof ret->conversation, "%s", talk->place.conversation);
+    ret->continuity = (char *)(uintptr_t)talk_continuity(host);
+    ret->title = (char *)(uintptr_t)(talk->title != NULL ? talk->title : "");
+    const char *note = talk_note(host);
+    if (note[0] != '\0')
+        ret->note = (char *)(uintptr_t)note;
+    if (talk->permission_count == 0)
+        return;
+    ret->permission = (char *)(uintptr_t)talk->permissions[0].id;
+    ret->asks = talk->permissions[0].title;
 }
 
 void host_fill_status(const struct host *host, struct agent_status *ret)
@@ -80,12 +121,14 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .exit_code = runs ? -1 : child->exit_code,
         .signal = runs ? 0 : child->signal,
         .restarts = child->restarts,
-        .queued = (int)host->delivery.count,
+        .queued = (int)host_queued(host),
         .log_lost = (int64_t)host->log.lost,
         .title = (char *)(uintptr_t)host->watcher.title,
         .note = (char *)(uintptr_t)(runs ? host->watcher.notice : child->note),
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane);
+    if (host->talk != NULL)
+        fill_talk(host, ret);
 }
 
 void host_update(struct host *host)
@@ -93,6 +136,8 @@ void host_update(struct host *host)
     struct agent_status now;
 
     host_fill_status(host, &now);
+    if (host->talk != NULL)
+        talk_tell_state(host, &now);
     if (now.state != host->told.state || host->told.since_ms == 0)
         host->told.since_ms = time_epoch_ms();
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
@@ -107,7 +152,7 @@ void host_update(struct host *host)
 }
 
 /* Keeps a copy of the output, and says when that fails and how much was lost. */
-static void keep_log(struct host *host, const char *bytes, size_t len)
+void host_keep_log(struct host *host, const char *bytes, size_t len)
 {
     bool kept = log_write(&host->log, bytes, len);
 
@@ -148,7 +193,7 @@ bool host_drain(struct host *host)
         if (len == 0)
             break;
         host->output_ms = time_epoch_ms();
-        keep_log(host, bytes, len);
+        host_keep_log(host, bytes, len);
         watcher_output(&host->watcher, bytes, len, time_monotonic_ms());
         terminal_write_pane(terminal);
     } while (len >= TERMINAL_BATCH);
@@ -162,6 +207,8 @@ static void leave(struct host *host, struct keeper_times times)
 
     host->leaving = true;
     host->terminal.gone = true; /* a pane that takes nothing any more is not to hold the end up */
+    if (host->talk != NULL)
+        talk_fail_queue(host, TALK_END_STOPPED, "its host has ended");
     if (first || times.hangup_ms == 0)
         child_end(host, times, 0, false);
 }
@@ -179,8 +226,8 @@ static void take_signals(struct host *host)
         if (info.ssi_signo == SIGTERM)
             leave(host, (struct keeper_times){.terminate_ms = times.terminate_ms});
     }
-    while (waitpid(-1, NULL, WNOHANG) > 0) /* keepers that have gone */
-        ;
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) /* else keepers that have gone */
+        (void)talk_pane_reap(host, pid);
 }
 
 /* Keys go to the agent; where none runs, they start it. */
@@ -193,6 +240,10 @@ static void take_keys(struct host *host, int64_t now)
     if (len == 0)
         return;
     bool enter = memchr(keys->data + before, '\r', len) != NULL;
+    if (host->child.phase == CHILD_RUNS && host->talk != NULL) {
+        terminal_drop_keys(&host->terminal); /* a pane without mas-chat takes no prompts */
+        return;
+    }
     if (host->child.phase == CHILD_RUNS) {
         watcher_keys(&host->watcher, keys->data + before, len, now);
         return;
@@ -224,6 +275,9 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
                         .events = (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0))};
     fds[POLL_KEEPER] =
         (struct pollfd){.fd = host->child.gone ? -1 : host->child.keeper.fd, .events = POLLIN};
+    if (host->talk != NULL && !host->talk->plain)
+        fds[POLL_PANE_IN] = (struct pollfd){.fd = STDIN_FILENO}; /* mas-chat's, but for its end */
+    talk_poll(host, &fds[POLL_TALK]);
     return POLL_DOOR + door_poll(host, &fds[POLL_DOOR]);
 }
 
@@ -237,13 +291,15 @@ static int64_t settle(struct host *host, int64_t now)
 {
     int64_t next = child_tick(host, now);
 
-    if (host->child.phase == CHILD_RUNS && !host->watcher.ready && !host->watcher.printed &&
-        host->child.pid != 0 && proc_is_reading(host->child.pid)) {
+    if (host->talk != NULL)
+        next = sooner(next, talk_tick(host, now));
+    if (host->talk == NULL && host->child.phase == CHILD_RUNS && !host->watcher.ready &&
+        !host->watcher.printed && host->child.pid != 0 && proc_is_reading(host->child.pid)) {
         (void)host_drain(host); /* it may have asked something before it read */
         if (!host->watcher.printed)
             watcher_reads(&host->watcher); /* a program may have nothing to say before it reads */
     }
-    if (host->child.phase == CHILD_RUNS)
+    if (host->talk == NULL && host->child.phase == CHILD_RUNS)
         next = sooner(next, watcher_tick(&host->watcher, now));
     next = sooner(next, delivery_run(host, now));
     if (!delivery_holds_keys(host, now))
@@ -282,7 +338,11 @@ static int run_loop(struct host *host, struct err *err)
             take_signals(host);
         if (fds[POLL_KEEPER].revents != 0)
             child_news(host, now);
-        if (fds[POLL_PANE_IN].revents != 0)
+        if (host->talk != NULL)
+            talk_serve(host, &fds[POLL_TALK]);
+        if (fds[POLL_PANE_IN].revents != 0 && host->talk != NULL && !host->talk->plain)
+            host->terminal.gone = true;
+        else if (fds[POLL_PANE_IN].revents != 0)
             take_keys(host, now);
         door_serve(host, &fds[POLL_DOOR], count - POLL_DOOR);
     }
@@ -310,23 +370,51 @@ static int open_log(struct host *host, struct err *err)
     return log_open(&host->log, host->logs, name, config_log_limits(&host->config), true, err);
 }
 
+/* An ACP agent: its first message is a prompt, and the pane belongs to mas-chat. */
+static int begin_talk(struct host *host, struct err *err)
+{
+    static const int keys[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
+    struct delivery *delivery = &host->delivery;
+    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
+
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
+        return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' needs a terminal");
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) /* those of the pane are for mas-chat */
+        (void)signal(keys[i], SIG_IGN);
+    terminal_title(&host->terminal, title);
+    talk_open(host);
+    talk_pane_open(host);
+    for (size_t i = 0; i < delivery->count; i++) {
+        const struct message *message = &delivery->queue[i];
+        struct err failed = ERR_INIT;
+        int64_t number = 0;
+        if (talk_add_prompt(host, message->text, message->len, message->from, NULL, &number,
+                            &failed) == -1)
+            host_log(host, failed.text);
+    }
+    delivery_free(delivery);
+    return 0;
+}
+
 /* What can be done only once the team stands. */
 static int begin(struct host *host, struct err *err)
 {
     const char *pane = getenv("TMUX_PANE");
 
-    if (terminal_open(&host->terminal, err) == -1 || take_over_signals(host, err) == -1 ||
+    bool acp = host->preset->protocol == PROTOCOL_ACP;
+    if ((!acp && terminal_open(&host->terminal, err) == -1) || take_over_signals(host, err) == -1 ||
         open_log(host, err) == -1)
         return -1;
     /* an agent whose keeper is killed becomes a child of this process */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)snprintf(host->pane, sizeof host->pane, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
-    if (launch_start(&host->config, &host->team, host->agent) == START_NOW ||
-        host->delivery.count > 0)
+    if (acp && begin_talk(host, err) == -1)
+        return -1;
+    if (launch_start(&host->config, &host->team, host->agent) == START_NOW || host_queued(host) > 0)
         child_start(host, time_monotonic_ms());
     else
-        terminal_print(&host->terminal, "the agent starts with its first message or key press");
+        host_say(host, "the agent starts with its first message or key press");
     return 0;
 }
 
@@ -348,6 +436,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
         rc = run_loop(host, err);
     if (host->agent != NULL)
         delivery_fail(host, "its host has ended");
+    talk_free(host);
     door_close(host);
     terminal_close(&host->terminal);
     log_close(&host->log);

@@ -38,6 +38,7 @@ enum step { STEP_NONE, STEP_HANGUP, STEP_TERMINATE, STEP_KILL };
 /* All that the keeper's process knows. */
 struct keep {
     int host; /* -1: it is gone */
+    bool piped;
     int signals;
     pid_t agent; /* 0: it has ended */
     struct keeper_times times; /* for an end that nobody gave others for */
@@ -93,7 +94,7 @@ static void enter(struct keep *keep, enum step step)
     switch (step) {
     case STEP_HANGUP:
         wait_ms = keep->order.times.hangup_ms;
-        if (wait_ms > 0)
+        if (wait_ms > 0 && (!keep->piped || keep->agent == 0))
             (void)signal_tree(keep, SIGHUP, false);
         break;
     case STEP_TERMINATE:
@@ -208,7 +209,8 @@ __attribute__((noreturn)) static void keep_on(struct keep *keep)
 __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *spec, int host,
                                                     int slave)
 {
-    struct keep keep = {.host = host, .times = spec->times, .order = {.times = spec->times}};
+    struct keep keep = {
+        .host = host, .piped = spec->piped, .times = spec->times, .order = {.times = spec->times}};
     sigset_t mask;
 
     (void)prctl(PR_SET_NAME, "mas-keeper");
@@ -220,8 +222,12 @@ __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *sp
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigaddset(&mask, SIGTERM);
     keep.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    keep.agent =
-        keep.signals == -1 ? -1 : proc_start_on_tty(slave, spec->program, spec->argv, spec->env);
+    if (keep.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
+        keep.agent = -1;
+    else if (spec->piped)
+        keep.agent = proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env);
+    else
+        keep.agent = proc_start_on_tty(slave, spec->program, spec->argv, spec->env);
     int error = errno;
     /* above all the terminals: an open one would hide its end from those on the other side */
     int low = dup2(host, 0);
@@ -247,7 +253,10 @@ int keeper_start(const struct keeper_spec *spec, int slave, struct keeper *ret, 
         become_keeper(spec, pair[1], slave);
     int saved = errno;
     fd_closep(&pair[1]);
-    (void)close(slave);
+    if (slave != -1)
+        (void)close(slave);
+    for (int i = 0; i < 3 && spec->piped; i++)
+        (void)close(spec->pipes[i]);
     if (pid == -1) {
         fd_closep(&pair[0]);
         errno = saved;

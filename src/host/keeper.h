@@ -31,9 +31,12 @@ struct keeper {
 
 struct keeper_spec {
     const char *program; /* path */
+    const int *cwd; /* directory to start in, by descriptor; NULL: the present one */
     char *const *argv;
     char *const *env;
     struct keeper_times times; /* for an end that nobody asked for */
+    bool piped; /* no terminal: the agent's standard files are `pipes` */
+    int pipes[3];
 };
 
 enum keeper_news {
@@ -56,7 +59,9 @@ struct keeper_report {
     char names[KEEPER_NAMES_MAX]; /* of those: "sleep(123) cat(124)" */
 };
 
-/* Starts a keeper and by it the agent, on the terminal `slave`, which is closed in any case. */
+/* Starts a keeper and by it the agent, on the terminal `slave`, which is closed in any case; with
+ * pipes it is -1, and they are closed likewise. An agent on pipes gets no SIGHUP while it lives:
+ * the host closes its input, and the time is the one that it has to go by itself. */
 int keeper_start(const struct keeper_spec *spec, int slave, struct keeper *ret, struct err *err);
 
 /* Asks it to end the tree. `spare` is left alone: a process in the tree that asked for this. */

@@ -7,6 +7,7 @@
  *     delivery.c  messages that wait to be typed
  *     door.c      the socket: connections and their bytes
  *     request.c   what they ask, and the answers
+ *     talk*.c     the conversation of an ACP agent: talk.h
  *
  * There are no threads and nothing waits but the loop: each of them says when time alone is to wake
  * it. Times are monotonic milliseconds unless a name says otherwise; -1 means never.
@@ -23,6 +24,7 @@
 #include "core/session.h"
 #include "core/team.h"
 #include "host/keeper.h"
+#include "host/talk.h"
 #include "host/terminal.h"
 #include "host/watcher.h"
 
@@ -95,6 +97,8 @@ enum client_kind {
     CLIENT_WATCHES,
     CLIENT_RESTARTS, /* waits for the new process */
     CLIENT_STOPS, /* waits for the end */
+    CLIENT_ASKS, /* gets the events of its prompt */
+    CLIENT_LISTENS, /* gets all events, and may go on asking */
     CLIENT_LEAVES, /* once its answer is written */
 };
 
@@ -104,6 +108,7 @@ struct client {
     enum client_kind kind;
     bool done; /* it says nothing more, but may still listen */
     bool dirty; /* a watcher that is to be told, when it has read what it was told before */
+    int64_t prompt; /* of CLIENT_ASKS: its number */
     struct frames frames;
     struct str out;
     size_t sent;
@@ -133,6 +138,7 @@ struct host {
     struct child child;
     struct watcher watcher;
     struct delivery delivery;
+    struct talk *talk; /* of an ACP agent; NULL */
     struct door door;
     struct log log;
     bool log_failed;
@@ -152,7 +158,15 @@ void start_release(struct host *host);
 /* ---- host.c */
 /* Takes what the agent has printed by now. false: the pane has no room for the rest. */
 bool host_drain(struct host *host);
-/* The state as it is now, from child and watcher. */
+/* Keeps a copy of what the agent prints. */
+void host_keep_log(struct host *host, const char *bytes, size_t len);
+/* Words of mas in the pane. */
+void host_say(struct host *host, const char *words);
+/* How many messages or prompts wait. */
+size_t host_queued(const struct host *host);
+/* They are given up. */
+void host_fail_queue(struct host *host, const char *why);
+/* The state as it is now, from child, and watcher or talk. */
 enum agent_state host_state(const struct host *host);
 /* Looks whether the state is another than watchers know, and tells them. */
 void host_update(struct host *host);
@@ -205,6 +219,10 @@ void door_answer(struct client *client, const struct str *head);
 bool door_lets_watch(struct host *host);
 /* Answers with an error, after which the connection ends. */
 void door_refuse(struct client *client, const struct err *err);
+/* It does not read: it is dropped. */
+void door_hang_up(struct client *client);
+/* Those who waited for this prompt have been told its end. */
+void door_release_askers(struct host *host, int64_t prompt);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
 void door_flush(struct host *host);
 

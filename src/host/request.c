@@ -175,6 +175,8 @@ static void do_stop(struct host *host, struct client *client, const struct frame
     times.terminate_ms = ask_ms(frame, "terminate", times.terminate_ms);
     client->kind = CLIENT_STOPS;
     host->child.stopped = true;
+    if (host->talk != NULL)
+        talk_fail_queue(host, TALK_END_STOPPED, "the agent was stopped");
     host->child.clear = (struct keeper_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer) ? client->peer : 0, false);
@@ -197,6 +199,8 @@ void request_take(struct host *host, struct client *client, const struct frame *
     const char *name = json_get_text(frame->head, "do");
     struct err err = ERR_INIT;
 
+    if (name != NULL && talk_request(host, client, frame))
+        return;
     for (size_t i = 0; name != NULL && i < ARRAY_LEN(requests); i++)
         if (strcmp(name, requests[i].name) == 0) {
             requests[i].run(host, client, frame);

@@ -167,16 +167,20 @@ size_t terminal_type(struct terminal *terminal, const char *bytes, size_t len)
 }
 
 /* Words of mas are few; where the pane takes nothing and the buffer is full, they are dropped. */
-static void add(struct terminal *terminal, const char *text)
+void terminal_add(struct terminal *terminal, const char *bytes, size_t len)
 {
     struct terminal_buffer *buffer = &terminal->to_pane;
-    size_t len = strlen(text);
 
     if (terminal_has_room_for(buffer, len)) {
-        memcpy(buffer->data + buffer->end, text, len);
+        memcpy(buffer->data + buffer->end, bytes, len);
         buffer->end += len;
     }
     terminal_write_pane(terminal);
+}
+
+static void add(struct terminal *terminal, const char *text)
+{
+    terminal_add(terminal, text, strlen(text));
 }
 
 void terminal_reset(struct terminal *terminal, bool origin)

@@ -46,6 +46,8 @@ void terminal_resize(const struct terminal *terminal);
 /* Puts the pane's modes (alternate screen, mouse, paste, cursor, character set, ...) back to what a
  * new terminal has. `origin`: the agent turned origin mode on. */
 void terminal_reset(struct terminal *terminal, bool origin);
+/* Writes behind what is buffered for the pane; what there is no room for is dropped. */
+void terminal_add(struct terminal *terminal, const char *bytes, size_t len);
 /* Prints words of mas in the pane, on lines of their own. */
 void terminal_print(struct terminal *terminal, const char *text);
 /* Sets the pane's title (OSC 2). */

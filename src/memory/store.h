@@ -14,9 +14,9 @@
  * The id of a message that others see is "<session id>:<number>". Tags "session:<id>" and
  * "agent:<id>" are every message's and not stored but known; further ones are KEY:VALUE.
  *
- * A database of an older schema is carried forward when it is opened for writing; one of a newer mas
- * is MAS_FAILED. One that is damaged is MAS_DAMAGED; store_set_aside() makes room for a new one.
- * Only memory/store*.c and memory/index*.c know SQLite.
+ * A database of an older schema is carried forward when it is opened for writing; one of a newer
+ * mas is MAS_FAILED. One that is damaged is MAS_DAMAGED; store_set_aside() makes room for a new
+ * one. Only memory/store*.c and memory/index*.c know SQLite.
  */
 #ifndef MAS_MEMORY_STORE_H
 #define MAS_MEMORY_STORE_H
@@ -67,7 +67,8 @@ void store_close(struct store *store);
 void store_closep(struct store **store);
 #define _cleanup_store_ __attribute__((cleanup(store_closep)))
 
-/* Renames memory.db and what belongs to it to memory.db.damaged-<time>; *ret_name is the caller's. */
+/* Renames memory.db and what belongs to it to memory.db.damaged-<time>; *ret_name is the caller's.
+ */
 int store_set_aside(int dir, char **ret_name, struct err *err);
 /* SQLite's integrity check and that of the foreign keys: MAS_DAMAGED with the first finding. */
 int store_check(struct store *store, struct err *err);
@@ -87,9 +88,10 @@ void store_place_free(struct store_place *place);
 
 enum store_wish { WISH_CURRENT, WISH_NEW, WISH_THIS };
 /* The current conversation of the writer's agent, a new one, or the one with that id (UUID or a
- * prefix of at least 4 that is unique; MAS_NOT_FOUND, MAS_CONFLICT), which becomes the current one. */
-int store_enter(struct store *store, enum store_wish wish, const char *id,
-                struct store_place *ret, struct err *err);
+ * prefix of at least 4 that is unique; MAS_NOT_FOUND, MAS_CONFLICT), which becomes the current one.
+ */
+int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
+                struct err *err);
 /* Keeps mode, model, options; NULL leaves one as it is. */
 int store_keep_settings(struct store *store, const char *conversation, const char *mode,
                         const char *model, const char *options, struct err *err);
@@ -126,8 +128,9 @@ int store_end_turn(struct store *store, int64_t query, int64_t prompt, const cha
                    enum store_state state, bool succeeded, struct err *err);
 
 /* A clear: one FULL transaction ends the query with `reason` ("clear", "plan", "agent"), ends its
- * agent sessions, marks prompts in it that no turn has begun for as cleared, opens the next query of
- * the conversation and, where then_text is not NULL, adds that as its first prompt (*ret_then). */
+ * agent sessions, marks prompts in it that no turn has begun for as cleared, opens the next query
+ * of the conversation and, where then_text is not NULL, adds that as its first prompt (*ret_then).
+ */
 struct store_clear {
     const char *reason;
     const char *mode; /* of the new query; NULL as it was */
@@ -152,7 +155,8 @@ int store_agent_session(struct store *store, int64_t query, const char *agent_se
                         struct err *err);
 /* The newest agent session of the query that has not ended: *ret_id is NULL where there is none. */
 int store_last_session(struct store *store, int64_t query, char **ret_id, struct err *err);
-/* It is of no more use (the agent says that it does not exist). A transient failure is no reason. */
+/* It is of no more use (the agent says that it does not exist). A transient failure is no reason.
+ */
 int store_end_session(struct store *store, int64_t query, const char *agent_session,
                       struct err *err);
 /* A rung ("resume", "load") of a program has failed or worked; true from store_rung_skip() after
@@ -224,5 +228,8 @@ struct store_budget {
 };
 int store_injection(struct store *store, int64_t query, int64_t before,
                     const struct store_budget *budget, struct str *ret, struct err *err);
+
+/* Appends text so that nothing in it can be taken for a delimiter of what is injected. */
+void store_quote(struct str *to, const char *text, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The client's side of the Agent Client Protocol, version 1, without a process or a descriptor: what
- * an agent prints goes in, what it is to be sent comes out, and what it means is told by calls.
+ * The client's side of the Agent Client Protocol, version 1, without a process or a descriptor:
+ * what an agent prints goes in, what it is to be sent comes out, and what it means is told by
+ * calls.
  *
  *     struct acp *acp = acp_new(&ops, host);
  *     acp_initialize(acp, ...);
@@ -103,8 +104,13 @@ enum acp_call {
     ACP_CALL_SET_OPTION,
     ACP_CALL_AUTHENTICATE,
 };
-enum { ACP_NEEDS_LOGIN = -32000, ACP_NO_SUCH = -32002, ACP_CANCELLED = -32800,
-       ACP_TIMED_OUT = -1 /* ours: no answer in time */ };
+enum {
+    ACP_NEEDS_LOGIN = -32000,
+    ACP_NO_SUCH = -32002,
+    ACP_CANCELLED = -32800,
+    ACP_TIMED_OUT = -1, /* ours: no answer in time */
+    ACP_BAD_ANSWER = -2, /* ours: an answer without what it must have; another version */
+};
 
 struct acp_answer {
     enum acp_call call;
@@ -112,38 +118,45 @@ struct acp_answer {
     bool ok;
     int64_t code; /* where not ok */
     const char *message;
-    const char *session; /* of new, load, resume */
+    const char *session; /* that the request named, or that session/new made; NULL */
     const char *mode; /* mode it is in; NULL it does not say */
     const struct acp_word *modes; /* that it has */
     size_t mode_count;
     const struct json *options; /* configOptions; NULL */
     const char *stop_reason; /* of a prompt: end_turn, max_tokens, max_turn_requests, refusal,
                                 cancelled, or a word that is not known */
-    const struct json *result; /* whole */
+    const struct json *result; /* whole; NULL */
 };
 
 struct acp_ops {
     void (*answer)(void *arg, const struct acp_answer *answer);
     void (*update)(void *arg, const struct acp_update *update);
     void (*permission)(void *arg, const struct acp_permission *permission);
-    /* the agent has taken a permission request back ($/cancel_request) */
+    /* the agent has taken a request back ($/cancel_request), or has ended the turn of an open
+     * permission request: it is answered, the ticket is of no more use */
     void (*withdrawn)(void *arg, const char *ticket);
     void (*request)(void *arg, const struct acp_request *request);
     /* something that is no message: told, counted, skipped */
     void (*garbage)(void *arg, const char *why, const char *bytes, size_t len);
 };
 
+/* Both are kept by reference. Calls of ops may call everything here but acp_feed() and acp_tick();
+ * after an acp_free() in one of them no other comes. What they are given is theirs only meanwhile.
+ */
 struct acp *acp_new(const struct acp_ops *ops, void *arg);
 void acp_free(struct acp *acp);
 
 /* What is to be written to the agent; acp_sent() says how much was. */
 const char *acp_out(const struct acp *acp, size_t *ret_len);
 void acp_sent(struct acp *acp, size_t len);
+/* More than ACP_OUT_MAX waited, and something was lost: the agent is to be ended. */
+bool acp_is_stuck(const struct acp *acp);
 /* What the agent printed. Calls ops. */
 void acp_feed(struct acp *acp, const char *bytes, size_t len);
-/* Requests past their time are answered with ACP_TIMED_OUT. Returns when to call again, -1 never. */
+/* Requests past their time are answered with ACP_TIMED_OUT. Returns when to call again, -1 never.
+ */
 int64_t acp_tick(struct acp *acp, int64_t now);
-/* What initialize told; zeroes before. */
+/* What initialize told; zeroes, and "" for text, before. */
 const struct acp_info *acp_info(const struct acp *acp);
 
 /* Requests; each returns its serial. timeout_ms -1: none. `mcp` is the JSON text of the array
@@ -161,10 +174,14 @@ int64_t acp_prompt(struct acp *acp, const char *session, const char *const *bloc
 int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms);
 int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,
                        int timeout_ms);
-/* A notification. All open permission requests of the session are answered `cancelled`. */
+int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms);
+/* A notification. All permission requests of the session, those that are open and those that come
+ * before its prompt is answered, are answered `cancelled`; ops->withdrawn is not called for them.
+ */
 void acp_cancel(struct acp *acp, const char *session);
 
-/* Answers a permission request; option NULL: cancelled. false: there is none of that ticket. */
+/* Answers a permission request; option NULL: cancelled. false: none of that ticket is open, or it
+ * has no such option. */
 bool acp_permit(struct acp *acp, const char *ticket, const char *option);
 /* Answers a request: result is JSON text. */
 void acp_answer_request(struct acp *acp, const char *ticket, const char *result);

@@ -195,6 +195,56 @@ stop it first with: mas stop $ID" ]
     names "$ARCHIVE" | grep -qx unit/solo/data
 }
 
+@test "a session that is being started is not archived" {
+    new_session -t solo --no-start
+    # tmux is asked through a wrapper that waits
+    mkdir "$T/bin"
+    mkfifo "$T/go"
+    local tmux pid
+    tmux=$(command -v tmux)
+    printf '#!/bin/sh\n: >"%s"\nread -r _ <"%s"\nexec "%s" "$@"\n' "$T/asked" "$T/go" "$tmux" \
+        >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    PATH=$T/bin:$PATH "$MAS" start "$ID" >"$T/out" 2>&1 3>&- &
+    pid=$!
+    eventually [ -e "$T/asked" ]
+    eventually grep -q start "$ROOT/sessions/$ID/.session.lock"
+    mas archive --rm "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'(start)'* ]]
+    left_nothing
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$tmux" >"$T/bin/tmux.new"
+    mv "$T/bin/tmux.new" "$T/bin/tmux"
+    echo >"$T/go"
+    wait "$pid"
+    [ "$(field "$ID" .status)" = active ]
+    mas archive "$ID" -o "$ARCHIVE"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'it is running'* ]]
+}
+
+@test "of a start and an archive at once, both whole, at most one is refused" {
+    new_session -t solo --no-start
+    local i rc_start rc_archive
+    for i in 1 2 3 4 5; do
+        rc_start=0 rc_archive=0
+        "$MAS" archive -q "$ID" >"$T/out" 2>"$T/err" 3>&- &
+        "$MAS" start "$ID" >/dev/null 2>"$T/err-start" || rc_start=$?
+        wait "$!" || rc_archive=$?
+        case $rc_start$rc_archive in
+            00) ;;
+            04) grep -qE '\((start)\)|it is running' "$T/err" ;;
+            40) grep -q '(archive)' "$T/err-start" ;;
+            *) cat "$T/err" "$T/err-start"; return 1 ;;
+        esac
+        "$MAS" stop -q "$ID"
+    done
+    for i in "$ROOT"/archive/*.zst; do
+        [ ! -e "$i" ] || "$MAS" restore -q --new-id "$i"
+    done
+    run -0 "$MAS" doctor
+}
+
 @test "archive never takes the session from the environment" {
     new_session -t solo --no-start
     MAS_SESSION_ID=$ID mas archive
@@ -261,18 +311,51 @@ stop it first with: mas stop $ID" ]
     done
 }
 
-@test "temporary files of killed archives go with the next one, those in use stay" {
+# What a killed archive leaves in directory $1, in $STALE; one that is in use, in $USED, to be held
+# by whoever calls; and what others have put there.
+leave_behind() {
+    mkdir -p "$1/.mas-archive-00000000-0000-4000-8000-00000000000d.new"
+    STALE=$1/.mas-archive-00000000-0000-4000-8000-00000000000a.new
+    USED=$1/.mas-archive-00000000-0000-4000-8000-00000000000b.new
+    ln -s "$T" "$1/.mas-archive-00000000-0000-4000-8000-00000000000c.new"
+    : >"$STALE" && : >"$USED"
+    : >"$1/.mas-archive-notes.new" && : >"$1/.mas-archive-${STALE: -40:36}.new.zst"
+}
+
+@test "temporary files of killed archives go with the next one, those in use and others' stay" {
     new_session -t solo --no-start
-    local id=0a0a0a0a-1111-4222-8333-444444444444
-    mkdir "$ROOT/archive"
-    : >"$ROOT/archive/.mas-archive-$id.new"
-    : >"$ROOT/archive/.mas-archive-$id-used.new"
-    exec 8<"$ROOT/archive/.mas-archive-$id-used.new"
+    local dir count
+    for dir in "$ROOT/archive" "$T/elsewhere"; do
+        leave_behind "$dir"
+        count=$(find "$dir" -mindepth 1 | wc -l)
+        exec 8<"$USED"
+        flock 8
+        "$MAS" archive -q "$ID" -o "$dir/a.zst"
+        [ ! -e "$STALE" ]
+        [ "$(find "$dir" -mindepth 1 | wc -l)" -eq "$count" ] # one has gone, one came
+        exec 8<&-
+    done
+}
+
+@test "doctor finds what killed archives have left, and --fix removes it" {
+    leave_behind "$ROOT/archive"
+    exec 8<"$USED"
     flock 8
-    "$MAS" archive -q "$ID"
-    [ ! -e "$ROOT/archive/.mas-archive-$id.new" ]
-    [ -e "$ROOT/archive/.mas-archive-$id-used.new" ]
+    mas doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"${STALE##*/}"*"left behind by a command that was killed"* ]]
+    [ "$(grep -c left <<<"$output")" -eq 1 ]
+    [ -e "$STALE" ]
+    mas doctor --fix
+    [ ! -e "$STALE" ]
+    [ -e "$USED" ]
+    [ "$(find "$ROOT/archive" -mindepth 1 | wc -l)" -eq 5 ]
     exec 8<&-
+    mas doctor
+    [ "$status" -eq 1 ]
+    printf '[archive]\ndir = %s/none\n' "$T" >>"$ROOT/mas.ini"
+    mas doctor
+    [ "$status" -eq 0 ]
 }
 
 @test "SIGINT gives up and leaves nothing" {

@@ -45,6 +45,16 @@ give --older-than, --keep or --status, or set them under [retention] in mas.ini"
     [ -d "$ROOT/sessions/$ID" ]
 }
 
+@test "a session that was brought back is as if it was used just now" {
+    new_old 400
+    "$MAS" clean -q --older-than 7d --archive
+    left_nothing "$ID"
+    "$MAS" restore -q "$ROOT"/archive/*
+    mas clean --older-than 7d
+    [ "$output" = '0 sessions removed, 0B freed' ]
+    [ "$(left)" = "$ID " ]
+}
+
 @test "what is misspelt is exit 2 and removes nothing" {
     local words
     new_old 400
@@ -507,6 +517,116 @@ many() {
     [ "$(left)" = "$(ids "${ids[1]}")" ]
     mas doctor
     [ "$status" -eq 0 ]
+}
+
+# ---- archives
+
+archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
+
+@test "--archive archives each before it removes it" {
+    new_old 30 -n first
+    local old=$ID dry
+    echo precious >"$ROOT/sessions/$old/unit/solo/work"
+    new_old 20
+    new_old 1
+    mas clean --older-than 7d --archive --dry-run
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == "$old would be archived and removed, "* ]]
+    dry=$output
+    [ ! -e "$ROOT/archive" ]
+    [ "$("$MAS" list --all -q | wc -l)" -eq 3 ]
+    mas clean --older-than 7d --archive
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    # the log of a session has a line more once it is archived
+    [ "$(cut -d, -f 1 <<<"${dry//would be /}")" = "$(cut -d, -f 1 <<<"$output")" ]
+    [ "$(left)" = "$(ids "$ID")" ]
+    [ "$(archives)" -eq 2 ]
+    left_nothing "$old"
+    "$MAS" restore -q "$ROOT"/archive/first-*.tar.zst
+    [ "$(cat "$ROOT/sessions/$old/unit/solo/work")" = precious ]
+    [ "$(field "$old" .status)" = stopped ]
+}
+
+@test "[retention] archive = yes does the same, and -q prints nothing" {
+    new_old 30
+    printf '[retention]\nolder_than = 7d\narchive = yes\n' >>"$ROOT/mas.ini"
+    mas clean --dry-run
+    [[ ${lines[0]} == "$ID would be archived and removed, "* ]]
+    mas clean -q
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    [ "$(left)" = '' ]
+    [ "$(archives)" -eq 1 ]
+    new_old 30
+    mas clean --json
+    [ "$(archives)" -eq 2 ]
+    [ -s "$(jq -r '.sessions[0].archive' <<<"$output")" ]
+    sed -i 's/^archive = yes/archive = perhaps/' "$ROOT/mas.ini"
+    mas clean
+    [ "$status" -eq 1 ]
+    [[ $stderr == *archive*perhaps* ]]
+}
+
+@test "a session whose archive cannot be made stays, and the others go" {
+    new_old 30
+    local kept=$ID
+    echo mine >"$ROOT/sessions/$kept/notes.txt" # an archive would not hold it
+    new_old 20
+    local disk
+    disk=$(cd "$ROOT/sessions/$kept" && find . -type f ! -name .session.lock -print0 | sort -z | xargs -0 sha256sum)
+    mas clean --older-than 7d --archive
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot archive session '$kept': 'notes.txt': it is no part of a session"* ]]
+    [[ ${lines[0]} == "$ID archived and removed"* ]]
+    [[ ${lines[1]} == '1 session removed, '*' freed, 1 failed' ]]
+    [ "$(left)" = "$(ids "$kept")" ]
+    [ "$(cd "$ROOT/sessions/$kept" && find . -type f ! -name .session.lock -print0 | sort -z | xargs -0 sha256sum)" = "$disk" ]
+    [ "$(find "$ROOT/archive" -type f | wc -l)" -eq 1 ]
+    printf '[archive]\ndir = %s/file/archive\n' "$T" >>"$ROOT/mas.ini"
+    : >"$T/file"
+    rm "$ROOT/sessions/$kept/notes.txt"
+    mas clean -q --older-than 7d --archive
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot archive session '$kept': "*"$T/file"* ]]
+    [ "$(left)" = "$(ids "$kept")" ]
+}
+
+@test "a damaged session cannot be archived, and stays" {
+    new_old 30
+    echo nonsense >"$ROOT/sessions/$ID/.session"
+    touch -d '40 days ago' "$ROOT/sessions/$ID"/{.session,config.json,logs/session.log,logs,unit,.}
+    mas clean --keep 0 --archive --status error
+    [ "$status" -eq 5 ]
+    [[ $stderr == "mas: cannot archive session '$ID': its metadata is damaged
+see what can be mended with: mas doctor" ]]
+    [ -d "$ROOT/sessions/$ID" ]
+    [ "$(archives)" -eq 0 ]
+}
+
+@test "a session that is archived by another command is left, and so is its archive" {
+    new_old 30
+    head -c 3000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
+    mkfifo "$T/hold"
+    "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
+    exec 7<"$T/hold"
+    eventually grep -q archive "$ROOT/sessions/$ID/.session.lock"
+    mas clean --older-than 7d --archive
+    [ "${lines[0]}" = "$ID left, it is locked" ]
+    cat <&7 | zstd -tq
+    exec 7<&-
+    wait "$!"
+    [ "$(left)" = "$(ids "$ID")" ]
+}
+
+@test "the root's unit/ of a legacy session is in its archive, and stays" {
+    ID=$("$MAS" new -q -t solo --mode legacy --no-start)
+    age "$ID" '30 days ago'
+    echo work >"$ROOT/unit/solo/work"
+    mas clean --older-than 7d --archive
+    [ "$status" -eq 0 ]
+    [ "$(cat "$ROOT/unit/solo/work")" = work ]
+    tar --zstd -tf "$ROOT"/archive/*.tar.zst | grep -qx "$ID/unit/solo/work"
 }
 
 # ---- from cron, and from systemd

@@ -133,7 +133,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(lines_of "$(bash_offers new --template '')")" = "default pair solo" ]
     [ "$(bash_offers new --template so)" = solo ]
     output=$(bash_offers new --agent '')
-    for name in shell claude codex gemini copilot opencode mine; do
+    for name in shell claude codex gemini copilot opencode claude-tty opencode-tty mine; do
         grep -qxF $name <<<"$output"
     done
 }
@@ -182,9 +182,39 @@ lines_of() { sort -u <<<"$1" | xargs; }
     export MAS_ROOT="$T/it's a \"root\"  with #() "
     "$MAS" init -q
     [ "$(bash_offers new --template so)" = solo ]
-    [ "$(bash_offers new --agent cl)" = claude ]
+    [ "$(bash_offers new --agent she)" = shell ]
     "$MAS" new -q -t solo -n alpha --no-start
     [ "$(bash_offers show al)" = alpha ]
+}
+
+@test "bash: the root that the command line names is looked into" {
+    local other="$T/other root"
+    "$MAS" --root "$other" init -q
+    mv "$other/templates/solo" "$other/templates/only"
+    "$MAS" --root "$other" new -q -t only -n alpha --no-start
+    new_session -t solo -n beta --no-start
+    # as bash cuts the line: quotes stay, and = is a word
+    for dir in "$other" "'$other'" "\"$other\"" "${other/ /\\ }"; do
+        [ "$(bash_offers --root "$dir" show --session al)" = alpha ]
+        [ -z "$(bash_offers --root "$dir" show --session be)" ]
+        [ "$(bash_offers --root = "$dir" show al)" = alpha ]
+        [ "$(bash_offers "--root=$dir" show al)" = alpha ]
+        [ "$(bash_offers show --root "$dir" al)" = alpha ]
+        [ "$(bash_offers new --root = "$dir" -t o)" = only ]
+        [ "$(bash_offers template --root "$dir" show o)" = only ]
+    done
+    mv "$other" "$HOME/other root"
+    # shellcheck disable=SC2088 # mas expands it
+    [ "$(bash_offers --root '~/other\ root' show al)" = alpha ]
+    [ "$(bash_offers show be)" = beta ]
+    # behind -- there are only operands
+    [ "$(bash_offers stop -- --root "$HOME/other root" be)" = beta ]
+    # its value is a directory, and one that is not there offers no sessions
+    for words in '--root' '--root =' '--root /nowhere show' '--root = /nowhere show'; do
+        # shellcheck disable=SC2086
+        [ -z "$(bash_offers $words '')" ]
+    done
+    [ "$(bash_offers --root /nowhere vers)" = version ]
 }
 
 @test "bash: without a root nothing is offered, printed or made" {
@@ -265,6 +295,16 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(fish_offers 'mas new --template=so')" = --template=solo ]
 }
 
+@test "zsh, fish: the root that the command line names is looked into" {
+    "$MAS" --root "$T/other root" init -q
+    "$MAS" --root "$T/other root" new -q -t solo -n alpha --no-start
+    [ "$(fish_offers "mas --root '$T/other root' show al")" = alpha ]
+    [ "$(fish_offers "mas show --root='$T/other root' al")" = alpha ]
+    start_shell zsh -f -i
+    tab_makes 'mas --root ./other\ root show al' 'mas --root ./other\ root show alpha'
+    tab_makes "mas show --root='$T/other root' al" "mas show --root='$T/other root' alpha"
+}
+
 @test "bash: a tab in a terminal completes commands, options, sessions, templates and files" {
     new_session -t solo -n alpha --no-start
     start_shell bash --norc --noprofile -i
@@ -285,7 +325,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     tab_makes 'mas show al' 'mas show alpha'
     tab_makes 'mas stop --al' 'mas stop --all'
     tab_makes 'mas new --template so' 'mas new --template solo'
-    tab_makes 'mas new --agent cla' 'mas new --agent claude'
+    tab_makes 'mas new --agent she' 'mas new --agent shell'
     mkdir "$T/only-here"
     tab_makes 'mas init on' 'mas init only-here/'
 }
@@ -351,7 +391,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(fish_offers 'mas show -s al')" = alpha ]
     [ "$(lines_of "$(fish_offers 'mas new -t ')")" = "default pair solo" ]
     [ "$(lines_of "$(fish_offers 'mas new --template ')")" = "default pair solo" ]
-    [ "$(fish_offers 'mas new --agent cla')" = claude ]
+    [ "$(fish_offers 'mas new --agent she')" = shell ]
 }
 
 @test "fish: completion runs nothing that stands in a name" {

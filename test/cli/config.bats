@@ -245,6 +245,45 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ -n "$(agent_pid "$ID")" ]
 }
 
+@test "what MAS_PRESET says when a session is made stays with it, for agents that name no preset" {
+    export MAS_TMUX_SOCKET=$SOCK
+    ini '[session]' 'preset = two' '[preset one]' "command = sh -c 'sleep 1000; :' says-one" \
+        '[preset two]' "command = sh -c 'sleep 1000; :' says-two" \
+        '[preset mine]' "command = sh -c 'sleep 1000; :' says-mine"
+    runs() { eventually grep -qxaz "says-$1" "/proc/$(agent_pid "$ID" "${2-}")/cmdline"; }
+    sed -i '/^\[agent reviewer\]/,$s/^preset =$/preset = mine/' "$ROOT/templates/pair/template.ini"
+    MAS_PRESET=one new_session -t pair
+    [ "$(jq -r '.preset + "," + ([.team[].preset] | join(","))' "$ROOT/sessions/$ID/config.json")" = one,,mine ]
+    runs one lead
+    runs mine reviewer
+    # as after a reboot, and by somebody who has other wishes
+    tm kill-server
+    MAS_PRESET=two "$MAS" start -q "$ID"
+    runs one lead
+    runs mine reviewer
+    MAS_PRESET=one new_session -t solo --agent mine
+    runs mine
+    # what only mas.ini says is read at each start
+    new_session -t solo
+    runs two
+    "$MAS" stop -q "$ID"
+    sed -i 's/^preset = two/preset = mine/' "$ROOT/mas.ini"
+    "$MAS" start -q "$ID"
+    runs mine
+}
+
+@test "MAS_PRESET that names no preset is refused where an agent would run so" {
+    local before
+    before=$(snapshot)
+    MAS_PRESET=nope mas new -t solo --no-start
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot use preset 'nope': there is none of that name
+presets are in templates/agents.ini and mas.ini" ]
+    [ "$(snapshot)" = "$before" ]
+    MAS_PRESET=nope mas new -q -t solo --no-start --agent shell
+    [ "$status" -eq 0 ]
+}
+
 @test "a socket that is a name is a server in TMUX_TMPDIR, one that is a path is there" {
     ini '[tmux]' 'socket = other'
     new_session -t solo
@@ -321,4 +360,34 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     done
     ini '[env]' 'EDITOR = vi'
     refused '2: [env] EDITOR: there is no such setting'
+}
+
+@test "[memory] has what the contract says, and refuses what is out of range or of the wrong kind" {
+    for line in recall=off share=no embed_command= summary=off messages=50 each=2000 all=60000 current=20 relevant=10; do
+        [ "$(setting "memory.${line%%=*}")" = "${line#*=} from built in" ]
+    done
+    ini '[memory]' 'recall = yes'
+    refused "2: [memory] recall: 'yes' is not on or off"
+    ini '[memory]' 'share = on'
+    refused "2: [memory] share: 'on' is not yes or no"
+    ini '[memory]' 'summary = me'
+    refused "2: [memory] summary: 'me' is not off or agent"
+    ini '[memory]' "embed_command = embed 'open"
+    refused "2: [memory] embed_command: 'embed 'open' is not a program and its arguments, each quote closed"
+    for key in messages current relevant; do
+        for value in 10001 -1 '' ten 1K; do
+            ini '[memory]' "$key = $value"
+            refused "2: [memory] $key: '$value' is not a number from 0 to 10000"
+        done
+    done
+    for key in each all; do
+        for value in 99 4000001 '' 2K; do
+            ini '[memory]' "$key = $value"
+            refused "2: [memory] $key: '$value' is not a number of characters from 100 to 4000000"
+        done
+    done
+    ini '[memory]' 'recall = on' 'share = yes' 'embed_command = embed "two words"' 'summary = agent' 'messages = 0' 'each = 100'
+    [ "$(setting memory.recall)" = "on from $ROOT/mas.ini:2" ]
+    [ "$(setting memory.embed_command)" = "embed \"two words\" from $ROOT/mas.ini:4" ]
+    [ "$(setting memory.each)" = "100 from $ROOT/mas.ini:7" ]
 }

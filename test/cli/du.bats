@@ -270,6 +270,7 @@ shares() {
     [ "$(of "$one" .workflows.real)" = "$(real "$ROOT/workflows")" ]
     [ "$(of "$one" .real)" = $((own + $(real "$ROOT/unit" "$ROOT/workflows"))) ]
     [ "$(of "$one" .own)" = "$own" ]
+    [ "$(field "$one" .disk.realBytes)" = "$(of "$one" .real)" ]
     [ "$(total real)" = $((before + $(real "$ROOT/unit" "$ROOT/workflows"))) ]
     [ "$(total own)" = "$before" ]
 }

@@ -151,7 +151,7 @@ no_leftovers() {
     [ "$status" -eq 4 ]
     [ -z "$output" ]
     [ "$stderr" = "mas: cannot make a legacy session: '$ID' is one
-start it with: mas start $ID, or remove it first with: mas rm $ID" ]
+there is one at most: use it (mas start $ID), or turn it into an isolated one with: mas migrate" ]
     SESSION_NAME=other mas new --mode legacy -t solo
     [ "$status" -eq 4 ]
     [ "$(snapshot)" = "$before" ]

@@ -158,16 +158,19 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|env\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|permission\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{"[a-z_]+", take_' "$SRC/core/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
+    grep -q '^permission\. ' "$T/page"
     {
         echo '[preset all]'
         echo 'env.KEY = value'
+        printf 'permission.%s = allow\n' read edit delete move search execute think fetch switch_mode other
         while read -r key; do
             case $key in
-                protocol) echo "$key = tty" ;;
+                protocol) echo "$key = acp" ;;
+                permission) echo "$key = deny" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
                 *_limit) echo "$key = 7" ;;
@@ -249,10 +252,17 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 
 @test "mas-session(5) has every file of a workspace with its mode, and a workspace has them" {
     local file mode count=0
+    "$MAS" init -q
+    printf '[workspace]\nlazy = yes\n' >"$ROOT/mas.ini"
+    new_session -t solo --no-start
+    LAZY=$ID
+    : >"$ROOT/mas.ini"
     new_session -t solo
     while read -r file mode; do
         case $file in run/env | .new-* | .trash-*) continue ;; esac
         case $file in
+            .snapshots/) path=$ROOT/sessions/$file ;;
+            .snapshot) path=$ROOT/sessions/$LAZY/$file ;;
             .sessions.*) path=$ROOT/sessions/$file ;;
             uuid) path=$ROOT/sessions/$ID ;;
             unit/*) path=$ROOT/sessions/$ID/unit/solo ;;
@@ -262,7 +272,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
         echo "${file%/}" >>"$T/page"
         count=$((count + 1))
     done < <(sed -nE 's/^\.It (Pa|Ar) (.*) Ta ([0-7]{3}) Ta .*/\2 \3/p' "$MAN/mas-session.5" | sed 's/ Ns Ar /</; s/<agent/agent/; s/<uuid/uuid/')
-    [ "$count" -eq 11 ]
+    [ "$count" -eq 13 ]
     # and nothing else is there
     run ! grep -vxFf <(echo unit; cat "$T/page") < <(cd "$ROOT/sessions/$ID" && find . -mindepth 1 -maxdepth 1 -printf '%P\n')
 }

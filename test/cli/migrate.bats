@@ -91,6 +91,7 @@ isolated $ID, mas-${ID:0:8}" ]
 
 @test "a crashed one stays crashed" {
     legacy start
+    "$MAS" wait "$ID" --for idle # a host that is still coming up would leave its lock
     tm kill-server
     mas migrate
     [ "$status" -eq 0 ]
@@ -253,7 +254,8 @@ end it first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
     before=$(snapshot)
     mas migrate
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot move '$ROOT/workflows': the session's workspace has a 'workflows' already" ]
+    [ "$stderr" = "mas: cannot move '$ROOT/workflows': the session's workspace has a 'workflows' already
+move that aside first: $ROOT/sessions/$ID/workflows" ]
     [ "$(snapshot)" = "$before" ]
     rm -r "$ROOT/sessions/$ID/workflows"
     mv "$ROOT/unit" "$T/elsewhere"
@@ -325,6 +327,9 @@ half_moved() {
 
 @test "what was interrupted half way is shown, left alone, and gone on with" {
     half_moved
+    mas list
+    [[ ${lines[1]} == *" legacy "*"stopped (migrating)" ]]
+    [ "$("$MAS" list --json | jq -r '.sessions[0].migrating')" = true ]
     mas list --all
     [[ ${lines[1]} == *" legacy "*"stopped (migrating)" ]]
     [ "$(field "$ID" .migrating)" = true ]
@@ -336,13 +341,14 @@ half_moved() {
     "$MAS" doctor --fix
     [ "$(snapshot)" = "$before" ]
     local verb
-    for verb in start rm 'rm -f'; do
+    for verb in start rm 'rm -f' archive 'archive --rm'; do
         # shellcheck disable=SC2086
         mas $verb "$ID"
         [ "$status" -eq 4 ]
-        [ "$stderr" = "mas: cannot ${verb/rm*/remove} session '$ID': a migration of it was interrupted
+        [ "$stderr" = "mas: cannot $(sed 's/ .*//; s/^rm/remove/' <<<"$verb") session '$ID': a migration of it was interrupted
 go on with it: mas migrate $ID" ]
     done
+    [ ! -e "$ROOT/archive" ]
     mas new --mode legacy -t pair
     [ "$status" -eq 4 ]
     mas clean --older-than 0s
@@ -366,7 +372,8 @@ started $ID" ]
     before=$(snapshot)
     mas migrate
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot move '$ROOT/unit': the session's workspace has a 'unit' already" ]
+    [ "$stderr" = "mas: cannot move '$ROOT/unit': the session's workspace has a 'unit' already
+move that aside first: $ROOT/sessions/$ID/unit" ]
     [ "$(snapshot)" = "$before" ]
 }
 

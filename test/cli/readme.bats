@@ -18,7 +18,7 @@ setup_more() {
     unset MAS_ROOT MAS_TMUX_SOCKET
     CLONE=$T/clone
     mkdir -p "$CLONE/sessions" "$T/bin"
-    cp -R "$PROJECT/scripts" "$PROJECT/templates" "$CLONE"
+    cp -R "$PROJECT/lib" "$PROJECT/scripts" "$PROJECT/templates" "$CLONE"
     stand_in sudo 'exec "$@"'
     stand_in apt-get 'echo "apt-get: nothing should be installed here: $*" >&2; exit 1'
     stand_in claude 'trap "exit 0" HUP TERM; while :; do read -r line || sleep 1; done'
@@ -30,8 +30,10 @@ setup_more() {
                 DESTDIR='$T/dest' \"\$@\" ;;
         esac
         mkdir -p build '$T/built'
-        cp '$MAS' build/mas
-        cp '$MAS' '$T/built/mas'"
+        for program in mas mas-archive; do
+            cp -f '${MAS%/*}'/\$program build/\$program
+            cp -f '${MAS%/*}'/\$program '$T/built'/\$program
+        done"
     PATH=$T/bin:$PATH
 }
 
@@ -99,14 +101,23 @@ run_readme() {
     [ "$(cat "$T/attached")" -eq 0 ]
     [[ $output =~ shop\ +default\ .*stopped\ \(crashed\) ]]
     [[ $output =~ fix\ +solo\ .*stopped\ \(crashed\) ]]
-    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 4 ]
+    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 6 ]
     [[ $output == *'everything is in order'* ]]
+    # the script's session and the template of one's own ran; an archive came back twice
+    [[ $output =~ mas-[0-9a-f]{8}\ +writing\ +desk\  ]]
+    [[ $output =~ \ copy\ .*\ tea\ |\ tea\ .*\ copy\  ]]
+    # the legacy session ran, and became an isolated one
+    [[ $output == *mas-tmux* ]]
+    [ ! -e "$CLONE/unit" ]
     [ "$(cd "$CLONE" && "$MAS" list --all -q | wc -l)" -eq 0 ]
     # the installation
     [ "$("$T/dest/usr/local/bin/mas" version)" = "$("$MAS" version)" ]
     [ -f "$T/dest/usr/local/share/man/man1/mas.1" ]
     [ -f "$T/dest/usr/local/share/mas/templates/default/template.ini" ]
     [ -f "$T/dest/usr/local/share/mas/lib/session.sh" ]
+    for file in scripts/mas_refactored.sh scripts/examples/*; do
+        [ -x "$T/dest/usr/local/share/mas/examples/${file##*/}" ]
+    done
     [ -s "$T/dest/usr/local/share/bash-completion/completions/mas" ]
     [ -s "$T/dest/usr/local/share/zsh/site-functions/_mas" ]
     [ -s "$T/dest/usr/local/share/fish/vendor_completions.d/mas.fish" ]

@@ -124,6 +124,7 @@ is_refused() {
 
 @test "an id that exists is a conflict, --new-id brings it back beside that one" {
     new_session -t solo --no-start -n fix-login
+    echo "$ID" >"$ROOT/sessions/$ID/memory.db"
     "$MAS" archive -q "$ID" -o "$ARCHIVE"
     is_refused "$ARCHIVE" 4
     [[ $stderr == *"session '$ID' exists
@@ -134,6 +135,9 @@ give it another name with -n" ]]
     mas restore -q --new-id -n other "$ARCHIVE"
     [ "$status" -eq 0 ]
     [ "$output" != "$ID" ]
+    # nothing of it has the other's id, but for its memory, which came back as it was
+    [ "$(grep -rl "$ID" "$ROOT/sessions/$output")" = "$ROOT/sessions/$output/memory.db" ]
+    cmp "$ROOT/sessions/$ID/memory.db" "$ROOT/sessions/$output/memory.db"
     [ "$(meta "$output" SESSION_ID)" = "$output" ]
     [ "$(meta "$output" NAME)" = other ]
     [ "$(meta "$output" TMUX_SESSION)" = "mas-${output:0:8}" ]
@@ -174,6 +178,46 @@ give it another name with -n" ]]
     [ "$(cat "$ROOT/sessions/$ID/unit/solo/file")" = mine ]
     [ -d "$ROOT/sessions/$ID/unit/solo/link/" ]
     run -0 "$MAS" doctor
+}
+
+@test "the archive of a legacy session comes back beside another one, and never as a second" {
+    "$MAS" new -q --mode legacy -t solo --no-start
+    ID=$("$MAS" list -q)
+    put_away "$ID"
+    local now
+    now=$("$MAS" new -q --mode legacy -t solo --no-start)
+    echo mine >"$ROOT/unit/solo/file"
+    "$MAS" restore -q "$ARCHIVE"
+    "$MAS" restore -q --new-id "$ARCHIVE"
+    [ "$("$MAS" list --all --json | jq -r '[.sessions[].mode] | sort | join(" ")')" = 'isolated isolated legacy' ]
+    [ "$(field "$now" .mode)" = legacy ]
+    [ "$(cat "$ROOT/unit/solo/file")" = mine ]
+    [ ! -e "$ROOT/sessions/$ID/unit/solo/file" ]
+    [ "$(meta "$ID" UNIT_DIR)" = "$ROOT/sessions/$ID/unit" ]
+    [ "$(meta "$ID" TMUX_SESSION)" = "mas-${ID:0:8}" ]
+    "$MAS" start "$ID"
+    [ "$(field "$ID" .status)" = active ]
+    run -0 "$MAS" doctor
+}
+
+@test "a session whose migration had only begun comes back isolated, with none begun" {
+    "$MAS" new -q --mode legacy -t solo --no-start
+    ID=$("$MAS" list -q)
+    sed -i 's/^MODE=legacy$/&\nMIGRATING=active/' "$ROOT/sessions/$ID/.session"
+    echo mine >"$ROOT/unit/solo/file"
+    "$MAS" archive -q "$ID" -o "$ARCHIVE"
+    "$MAS" migrate -q
+    "$MAS" rm -q -f "$ID"
+    "$MAS" restore -q "$ARCHIVE"
+    [ "$(field "$ID" .mode)" = isolated ]
+    [ "$(field "$ID" .status)" = stopped ]
+    run ! grep MIGRATING "$ROOT/sessions/$ID/.session"
+    [ "$(cat "$ROOT/sessions/$ID/unit/solo/file")" = mine ]
+    "$MAS" start "$ID"
+    run -0 "$MAS" doctor
+    mas migrate
+    [ "$status" -eq 0 ]
+    [[ $output == *nothing* ]]
 }
 
 @test "agents that never started have their directories in the archive" {

@@ -218,6 +218,31 @@ $ROOT/sessions/$ID"
     [ "$status" -eq 0 ]
 }
 
+@test "initialize_session_units fills a lazy session from its own snapshot when the template is gone or damaged" {
+    local dir damage
+    printf '[workspace]\nlazy = yes\n' >>"$ROOT/mas.ini"
+    cp -R "$ROOT/templates/pair" "$T/pair"
+    for damage in 'rm -r .' 'echo "[" >template.ini' 'rm -r unit/lead' 'chmod 000 template.ini'; do
+        new_session -t pair --no-start
+        dir=$ROOT/sessions/$ID
+        [ ! -e "$dir/unit/lead" ]
+        (cd "$ROOT/templates/pair" && eval "${damage/rm -r ./rm -r ../pair}")
+        run -0 "$MAS" library fill "$dir"
+        diff -r "$T/pair/unit" "$dir/unit"
+        if [ "$damage" = 'rm -r .' ]; then run -0 "$MAS" library fill "$dir"; fi
+        [ -z "$(ls -A "$ROOT/sessions/.snapshots" 2>/dev/null)" ]
+        rm -rf "$ROOT/templates/pair"
+        cp -R "$T/pair" "$ROOT/templates/pair"
+    done
+    # only what nothing but the template has cannot be made
+    new_session -t pair --no-start
+    dir=$ROOT/sessions/$ID
+    rm -r "$ROOT/templates/pair" "$dir/workflows"
+    fails 3 "cannot fill session '$ID': cannot use template 'pair': there is none" \
+        'initialize_session_units "$1"' "$dir"
+    diff -r "$T/pair/unit" "$dir/unit"
+}
+
 @test "initialize_session_units of the legacy session makes what the root lacks" {
     local dir
     new_session -t pair --mode legacy --no-start

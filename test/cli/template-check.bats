@@ -145,8 +145,10 @@ $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TES
     template "${window_a[@]}" "${agent_a[@]}" 'preset = nope'
     finds "$I:3: cannot start agent 'a': there is no preset 'nope'"
     template "${window_a[@]}" "${agent_a[@]}" "command = sh -c 'unclosed"
-    mas template check mine
-    [[ $output == "$I:3: "*"cannot start agent 'a': its command: "* ]]
+    finds "$I:3: cannot start agent 'a': its command: unclosed single quote"
+    printf '[preset torn]\ncommand = cat %s\n' "\\" >>"$ROOT/mas.ini"
+    template "${window_a[@]}" "${agent_a[@]}" 'preset = torn'
+    finds "$I:3: cannot start agent 'a': its command: a backslash with nothing behind it"
 }
 
 @test "rules that mean nobody are warned of" {
@@ -201,4 +203,34 @@ $I:9: warning: [rules] meta: this means nobody in this team: all" ]
     [[ $output != *$'\033'* ]]
     run find "$T" -name ran
     [ -z "$output" ]
+}
+
+@test "of more than 200 remarks the first are printed, and how many more there are" {
+    local i
+    template "${window_a[@]}" "${agent_a[@]}"
+    for ((i = 0; i < 250; i++)); do mkfifo "$D/unit/a/fifo-$i"; done
+    mas template check mine
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 201 ]
+    [ "${lines[200]}" = '50 more' ]
+    [ "$stderr" = 'mas: cannot use 1 of 1 templates' ]
+    [ "$("$MAS" template check --json mine | jq -c '[(.remarks | length), .errors, .warnings]')" = '[200,250,0]' ]
+    rm "$D"/unit/a/fifo-{200..249}
+    mas template check mine
+    [ "${#lines[@]}" -eq 200 ]
+    [[ ${lines[199]} == *': it cannot be copied: it is a '* ]]
+}
+
+@test "warnings make room for what is wrong" {
+    local lines=('[window w]' "agents = $(seq -s , 20)")
+    local i
+    for ((i = 1; i <= 20; i++)); do
+        lines+=("[agent $i]" 'role = r' 'rank = worker' 'group = g' 'preset = keyed')
+    done
+    printf '[preset keyed]\ncommand = sh\nneeds_env = NOT_SET_ANYWHERE\n' >>"$ROOT/mas.ini"
+    template "${lines[@]}"
+    mkdir -p "$D/unit/"{1..20}
+    for ((i = 0; i < 195; i++)); do mkfifo "$D/unit/1/fifo-$i"; done
+    [ "$("$MAS" template check --json mine |
+        jq -c '[(.remarks | length), ([.remarks[] | select(.severity == "error")] | length), .errors, .warnings]')" = '[200,195,195,20]' ]
 }

@@ -289,8 +289,10 @@ EOF
     presets_refused ':1: [tmux]: there is no such section'
     presets '[preset a b]'
     presets_refused ":1: [preset a b]: a preset's name is 1 to 32 letters, digits, _ or -"
-    presets '[preset a]' 'protocol = acp'
-    presets_refused ':2: [preset a] protocol: '"'"'acp'"'"' is not tty, the only protocol of this version'
+    presets '[preset a]' 'protocol = http'
+    presets_refused ':2: [preset a] protocol: '"'"'http'"'"' is not tty or acp'
+    presets '[preset a]' 'permission.paint = ask'
+    presets_refused ':2: [preset a] permission.paint: there is no such kind of tool'
     presets '[preset a]' 'env.1X = y'
     presets_refused ":2: [preset a] env.1X: '1X' is no name of an environment variable"
     presets '[preset a]' 'env.A-B = y'
@@ -309,6 +311,11 @@ EOF
         presets_refused ":2: [preset a] $key: '$value' is not $want"
     done <<'EOF'
 start|later|now or demand
+permission|maybe|ask, allow or deny
+permission.read||ask, allow or deny
+initialize_timeout|soon|a time such as 200ms, 2s or 1m, up to 24h
+resume_timeout|25h|a time such as 200ms, 2s or 1m, up to 24h
+end_timeout|-1s|a time such as 200ms, 2s or 1m, up to 24h
 start||now or demand
 restart|always|never or on-crash
 restart_limit|1001|a number from 0 to 1000

@@ -11,12 +11,13 @@
 #   enumerate_errors VERB               makes the calls of VERB fail, one by one, and checks
 #
 # A VERB is one of mas, or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a session
-# that runs, `new-lazy` is `new` with [workspace] lazy = yes, and `-own` behind it gives the session
-# a tmux server of its own. `migrate` is of a stopped legacy session, `migrate-running` of one that
-# runs, `migrate-unit` of a unit/ without a session. With FAULT_ACROSS sessions/ is on a file system
-# of its own. To put another under
-# test, say in prepare() what it starts from, in arguments() how it is called, in check_done() what
-# it does, and in follow() what must work after it was killed.
+# that runs, `clean-archive` is `clean --archive`, `new-lazy` is `new` with [workspace] lazy = yes,
+# and `-own` behind it gives the session a tmux server of its own. `migrate` is of a stopped legacy
+# session, `migrate-running` of one that runs, `migrate-unit` of a unit/ without a session. Of
+# `archive-helper` and `restore-helper` it is the program mas-archive, with all its threads, that
+# the faults are put into. With FAULT_ACROSS sessions/ is on a file system of its own. To put another
+# under test, say in prepare() what it starts from, in arguments() how it is called, in check_done()
+# what it does, and in follow() what must work after it was killed.
 #
 # In the box there are two sessions beside, one that runs and one that is stopped, and for all verbs
 # but `new` the one that the verb is about ($TARGET). What is found wrong goes to the file $BAD, a
@@ -86,6 +87,7 @@ make_box() {
     # no longer than needed: each directory is a system call for each program looked for
     PATH=$(dirname "$(command -v tmux)"):/usr/bin:/bin
     make_root
+    make_helper
     [[ -z ${FAULT_ACROSS-} ]] || mount -t tmpfs -o mode=755 none "$SESSIONS"
     RUNS=$("$MAS" new -q -t "$TEMPLATE")
     RESTS=$("$MAS" new -q -t "$TEMPLATE" --no-start)
@@ -99,6 +101,39 @@ make_root() {
     "$MAS" init -q
     printf '\n[stop]\nhangup = 0s\n' >>"$ROOT/mas.ini"
     cp -R "$FAULT_DIR/three" "$ROOT/templates/three"
+}
+
+# A mas whose mas-archive runs under strace, with the options in $T/helper-options. With -D it stays
+# the child of mas, and ends with it.
+make_helper() {
+    mkdir "$T/bin"
+    cp "$MAS" "$T/bin/mas"
+    cat >"$T/bin/mas-archive" <<END
+#!/bin/bash
+mapfile -t options <"$T/helper-options"
+exec strace -D -f "\${options[@]}" "${MAS%/*}/mas-archive"
+END
+    chmod +x "$T/bin/mas-archive"
+}
+
+can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
+
+# The root moves to a disk of 1 MB, on which fill_disk leaves so many KB.
+make_small_root() {
+    mkdir "$T/small"
+    mount -t tmpfs -o size=1m none "$T/small" || return
+    export MAS_ROOT=$T/small/root
+    ROOT=$MAS_ROOT SESSIONS=$MAS_ROOT/sessions
+    make_root
+    RUNS=$("$MAS" new -q -t three)
+    RESTS=$("$MAS" new -q -t three --no-start)
+    wait_quiet
+}
+
+fill_disk() {
+    (($1 == 0)) || head -c "${1}K" /dev/zero >"$T/small/spare"
+    cat /dev/zero >"$T/small/fill" 2>/dev/null
+    rm -f "$T/small/spare"
 }
 
 leave_box() {
@@ -202,6 +237,7 @@ is_quiet() {
                     ! is_host_at_rest "$pid" || continue
                 fi
                 ;;
+            mas-archive) ;;
             mas-keeper) [[ ${children[$pid]-} == '' || ${children[$pid]} == *' mas'* ]] || continue ;;
             *) continue ;;
         esac
@@ -348,9 +384,12 @@ arguments() {
         template-copy) echo template copy "$TEMPLATE" copied ;;
         new*) echo "new -q -t $TEMPLATE" ;;
         rm-f*) echo "rm -f $TARGET" ;;
+        clean-archive) echo "clean --archive --older-than 1d" ;;
         clean*) echo "clean --older-than 1d --status stopped,error,crashed" ;;
         doctor) echo doctor --fix ;;
         list) echo list --all --json ;;
+        archive*) echo "archive -q $TARGET" ;;
+        restore*) echo "restore -q $T/good.tar.zst" ;;
         fill) echo "library fill $SESSIONS/$TARGET" ;;
         mark) echo "library mark $TARGET why" ;;
         migrate*) echo migrate ;;
@@ -389,14 +428,72 @@ prepare() {
     [[ $1 == new* || -d $SESSIONS/$TARGET ]] ||
         expect new -q -t "$TEMPLATE" --no-start --id "$TARGET"
     case $1 in
+        archive* | restore*) prepare_archive "$1" ;;
         template-copy) rm -rf "$ROOT/templates/copied" ;;
         stop* | rm-f* | rm-running*) expect start "$TARGET" ;;
         start* | rm* | mark) expect stop "$TARGET" ;;
         fill) rm -rf "$SESSIONS/$TARGET"/unit/* "$SESSIONS/$TARGET/workflows" ;;
-        clean*) sed -i -E 's/^(LAST_ACTIVITY|STOPPED_AT)=.*/\1=2020-01-01T00:00:00Z/' \
-            "$SESSIONS/$TARGET/.session" ;;
+        clean*)
+            rm -rf "$ROOT/archive"
+            sed -i -E 's/^(LAST_ACTIVITY|STOPPED_AT)=.*/\1=2020-01-01T00:00:00Z/' \
+                "$SESSIONS/$TARGET/.session"
+            ;;
     esac
     wait_quiet
+}
+
+# A stopped session and no archive, or its archive and no session.
+prepare_archive() {
+    rm -rf "$ROOT/archive"
+    mkdir -m 700 "$ROOT/archive"
+    if [[ ! -v PACKED ]]; then
+        expect archive -q "$TARGET" -o "$T/good.tar.zst"
+        PACKED=$(cd "$SESSIONS/$TARGET" && look_at_packed)
+    fi
+    [[ $1 == archive* ]] || expect rm -f "$TARGET"
+}
+
+# What of this workspace goes into an archive and comes back as it was.
+look_at_packed() {
+    find unit workflows -printf '%P %m %s %T@ %l\n' | sort
+    find unit workflows config.json -type f -print0 | sort -z | xargs -0 sha256sum
+}
+
+# Whatever has the name of an archive is whole.
+check_archives() {
+    local file
+
+    for file in "$ROOT/archive"/*.tar.zst; do
+        [[ -e $file ]] || continue
+        mkdir "$T/x"
+        (tar -C "$T/x" --zstd -xf "$file" && cd "$T/x/$TARGET" &&
+            sha256sum -c --quiet SHA256SUMS) >/dev/null 2>&1 || bad 'half an archive has its name'
+        rm -rf "$T/x"
+    done
+}
+
+# check_archive NAMES: there are that many archives, and nothing else, and the session is as it was.
+check_archive() {
+    local file
+
+    check_archives
+    file=$(ls -A "$ROOT/archive")
+    [[ $(grep -c . <<<"$file") == "$1" && $file != *.mas-archive* ]] || bad "in archive/: $file"
+    check_packed
+}
+
+check_packed() {
+    [[ $(cd "$SESSIONS/$TARGET" && look_at_packed) == "$PACKED" ]] || bad 'its files changed'
+}
+
+# After a kill and doctor --fix: there is an archive or there is none, and another can be made.
+follow_archive() {
+    local count
+    count=$(find "$ROOT/archive" -name '*.tar.zst' | wc -l)
+    ((count <= 1)) || bad 'there are two archives'
+    check_archive "$count"
+    expect archive -q "$TARGET"
+    check_archive $((count + 1))
 }
 
 # A legacy session with files that no template has.
@@ -484,10 +581,22 @@ follow() {
         rm -rf "$ROOT/templates/again"
         return
     fi
+    case $1 in
+        archive*) follow_archive ;;
+        clean-archive)
+            check_archives
+            [[ -d $SESSIONS/$TARGET || -n $(find "$ROOT/archive" -name '*.tar.zst') ]] ||
+                bad 'it is gone, and there is no archive'
+            ;;
+        restore*)
+            [[ -d $SESSIONS/$TARGET ]] || expect restore -q "$T/good.tar.zst"
+            check_packed
+            ;;
+    esac
     for id in "${!FOUND[@]}"; do
         [[ $id != "$RUNS" && $id != "$RESTS" ]] || continue
         case $1 in
-            new* | start*)
+            new* | start* | restore*)
                 expect start "$id"
                 wait_quiet
                 agents_run "$id" || bad "$count of $SIZE agents run after start"
@@ -522,13 +631,19 @@ follow() {
 # ---- system calls
 
 # under_strace OPTION... -- VERB: runs mas; its standard error is in $T/err. Only its own process
-# is traced, not what it starts. (The braces: the shell itself says "Killed".)
+# is traced, not what it starts, or only its mas-archive. (The braces: the shell itself says "Killed".)
 under_strace() {
     local options=()
     while [[ $1 != -- ]]; do
         options+=("$1")
         shift
     done
+    if [[ $2 == *-helper ]]; then
+        printf '%s\n' "${options[@]}" >"$T/helper-options"
+        # shellcheck disable=SC2046 # words without blanks
+        "$T/bin/mas" $(arguments "$2") >"$T/out" 2>"$T/err"
+        return
+    fi
     # shellcheck disable=SC2046 # words without blanks
     { strace "${options[@]}" "$MAS" $(arguments "$2") >"$T/out" 2>"$T/err"; } 2>/dev/null
 }
@@ -538,8 +653,10 @@ find_points() {
     under_strace -o "$T/trace" -s 64 -y -- "$1" || [[ $1 == rm-running* ]] ||
         bad "$1 exits with $? under strace: $(<"$T/err")"
     wait_quiet
-    awk '/^[a-z_0-9]+\(/ { name = substr($0, 1, index($0, "(") - 1); print name, ++n[name], $0 }' \
-        "$T/trace" >"$T/points"
+    # strace counts for each thread, whose number is in front
+    awk '{ pid = $1 ~ /^[0-9]+$/ ? $1 : ""; sub(/^[0-9]+ +/, "") }
+        /^[a-z_0-9]+\(/ { name = substr($0, 1, index($0, "(") - 1); i = ++n[pid, name]
+            if (!seen[name, i]++) print name, i, $0 }' "$T/trace" >"$T/points"
     mapfile -t POINTS <"$T/points"
     ((${#POINTS[@]} > 50)) || bad "only ${#POINTS[@]} system calls were seen"
 }
@@ -556,6 +673,8 @@ worth_killing() {
         cat
     elif [[ -n ${TEST_SAN-} || $1 == migrate-running ]]; then
         grep -E '^(rename|unlink|mkdir|clone|pidfd_send)'
+    elif [[ $1 == clean-archive ]]; then
+        grep -E '^(rename|unlink|fsync|pwrite)' # all else is done for `archive` and `clean`
     else
         grep -E "^($CHANGING)"
     fi
@@ -599,15 +718,19 @@ enumerate_kills() {
 
 # kill_at VERB NAME N TEXT: one kill and all checks; fails where there was no such call.
 kill_at() {
-    local rc=0
+    local rc=0 hit=137
 
+    # mas says that it was killed, and has tidied up by itself
+    [[ $1 != *-helper ]] || hit=1
     POINT="$1 killed at: $4"
     under_strace -o /dev/null -e trace="$2" -e inject="$2:signal=SIGKILL:when=$3" -- "$1" || rc=$?
-    ((rc == 137 || rc == 0)) || bad "$1 exits with $rc: $(<"$T/err")"
+    ((rc == hit || rc == 0)) || bad "$1 exits with $rc: $(<"$T/err")"
+    ((rc != 1)) || [[ -z $(find "$SESSIONS" "$ROOT/archive" -maxdepth 1 -name '.new-*' -o \
+        -name '*.zst' -o -name '.mas-*') ]] || bad 'something is left'
     check_promises
     follow "$1"
     start_anew
-    ((rc == 137))
+    ((rc == hit))
 }
 
 # errors_of "NAME N CALL": the errors that this call is made to fail with.
@@ -639,7 +762,8 @@ exceptions_for() {
     local promise verbs errors pattern
     while read -r promise verbs errors pattern; do
         [[ $promise == may || $promise == said ]] || continue
-        [[ $verbs == all || ,$verbs, == *",$1,"* || ,$verbs, == *",${1%-own},"* ]] || continue
+        [[ $verbs == all || ,$verbs, == *",$1,"* || ,$verbs, == *",${1%-own},"* ||
+            ,$verbs, == *",${1%-lazy},"* ]] || continue
         [[ $errors == any || ,$errors, == *",$2,"* ]] || continue
         if [[ $3 =~ $pattern ]]; then echo "$promise"; fi
     done <<<"${EXCEPTIONS-}"
@@ -658,7 +782,10 @@ enumerate_errors() {
     BEFORE=$(look_at_all)
     for point in "${POINTS[@]}"; do
         if [[ $point == *"\"$T"* && $point != execve* ]]; then seen=1; fi
+        if [[ $verb == *-helper && $point == *"<$T/"* ]]; then seen=1; fi
         [[ -n $seen ]] || continue
+        # all else is done for `new`
+        [[ $verb != new-lazy || ${TEST_FAULT-} == full || $point == *snapshot* ]] || continue
         read -r _ _ call <<<"$point"
         for error in $(errors_of "$point"); do
             if ((number++ % of == shard)); then
@@ -667,10 +794,12 @@ enumerate_errors() {
             fi
             if [[ ${TEST_FAULT-} != full ]]; then
                 [[ $(exceptions_for "$verb" "$error" "$call") != *may* ]] || break
-                [[ $verb != migrate* ]] || break
+                [[ $verb != migrate* && $verb != archive* && $verb != restore* ]] || break
             fi
         done
     done
+    POINT="$verb"
+    ((missed <= failed / 2)) || bad "$missed of $failed calls were never reached"
     echo "$verb: $failed errors, $missed calls not reached"
 }
 
@@ -683,7 +812,7 @@ fail_at() {
     if [[ $name == pidfd_open || $name == poll ]]; then how+=:delay_enter=60000; fi
 
     under_strace -o "$T/trace" -y -s 64 -e trace="$name" -e inject="$name:$how" -- "$verb" || rc=$?
-    call=$(grep -m 1 -F '(INJECTED)' "$T/trace")
+    call=$(sed -nE '/\(INJECTED\)/{s/^[0-9]+ +//;p;q}' "$T/trace")
     POINT="$verb with $error at: $name $n $call"
     wait_quiet
     promise=$(exceptions_for "$verb" "$error" "$call")
@@ -740,10 +869,14 @@ check_done() {
         [[ $1 == doctor ]] || check_list "$(<"$T/out")"
         return
     fi
-    if [[ $1 == migrate* ]]; then
-        check_migrated "$1"
-        return
-    fi
+    case $1 in
+        migrate*) check_migrated "$1" ;;
+        archive*) check_archive 1 ;;
+        restore*) check_packed ;;
+    esac
+    case $1 in
+        migrate* | archive* | restore*) return ;;
+    esac
     [[ $1 != new* ]] || id=$(<"$T/out")
     panes=$(panes '#{@mas_id} #{pane_dead}' | grep -c "^$id 0")
     case $1 in

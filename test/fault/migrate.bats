@@ -62,10 +62,6 @@ each() {
     return "$rc"
 }
 
-# shellcheck disable=SC2317 # called by name, in a box
-can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
-export -f can_mount
-
 @test "migrate killed at any system call loses no file and goes on" {
     each enumerate_kills migrate migrate-unit
 }

@@ -380,18 +380,27 @@ static void reads_what_it_wrote(void)
     }
 }
 
-static void writes_what_it_read(void)
+static void puts_nodes_as_they_were_written(void)
 {
     static const char text[] =
-        "{\"a\":[1,-2.5,true,null,\"x\\n\"],\"b\":{},\"c\":[],\"d\":9007199254740992}";
-    _cleanup_str_ struct str s = STR_INIT;
-    _cleanup_json_ struct json *root = parse(text);
-    struct json_out out = {.to = &s};
+        "{\"a\":[1,-0,1.0,1e3,9007199254740993,0.1,123456789012345678901234567890],"
+        "\"b\":{\"c\":null,\"d\":[true,false,\"\\u0085\xC3\xBC\"],\"e\":[]},\"f\":{}}";
+    _cleanup_json_ struct json *root = NULL;
+    _cleanup_str_ struct str again = STR_INIT;
+    struct json_out out = {.to = &again};
+    struct err err = ERR_INIT;
 
+    REQUIRE(json_parse(text, strlen(text), SIZE_MAX, &root, &err) == 0);
     json_put_node(&out, NULL, root);
-    CHECK_STR(str_text(&s), text);
-    json_put_node(&out, "k", NULL);
-    CHECK_STR(str_text(&s) + sizeof text - 1, ",\"k\":null");
+    CHECK_STR(again.data, text);
+    str_clear(&again);
+    out = (struct json_out){.to = &again};
+    json_open(&out, NULL, '[');
+    json_put_node(&out, NULL, json_get(root, "nothing"));
+    json_put_raw(&out, NULL, "{\"x\":2}");
+    json_put_node(&out, NULL, json_get(root, "f"));
+    json_close(&out, ']');
+    CHECK_STR(again.data, "[null,{\"x\":2},{}]");
 }
 
 static const struct unit_test tests[] = {
@@ -411,7 +420,7 @@ static const struct unit_test tests[] = {
     TEST(writes_values),
     TEST(writes_text_safely),
     TEST(reads_what_it_wrote),
-    TEST(writes_what_it_read),
+    TEST(puts_nodes_as_they_were_written),
 };
 
 int main(void)

@@ -1,0 +1,241 @@
+#include "base/diff.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EDITS_MAX = 512, /* lines that differ, up to which the shortest way is looked for */
+    CONTEXT = 3,
+};
+
+struct line {
+    const char *text;
+    size_t len; /* without the newline */
+    bool ended; /* by a newline */
+};
+
+struct lines {
+    struct line *line;
+    size_t count;
+};
+
+/* One line of the result. */
+struct step {
+    char mark; /* ' ', '-', '+' */
+    const struct line *line;
+};
+
+struct diff {
+    struct lines before, after;
+    size_t same; /* lines that both begin with */
+    size_t same_end; /* and end with, behind those */
+    struct step *step;
+    size_t count;
+};
+
+static struct lines split(const char *text)
+{
+    struct lines lines = {.count = 0};
+
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        bool ended = text[len] == '\n';
+
+        lines.line = mem_room(lines.line, lines.count, sizeof(*lines.line));
+        lines.line[lines.count++] = (struct line){.text = text, .len = len, .ended = ended};
+        text += len + ended;
+    }
+    return lines;
+}
+
+static bool is_same(const struct line *a, const struct line *b)
+{
+    return a->len == b->len && a->ended == b->ended && memcmp(a->text, b->text, a->len) == 0;
+}
+
+static void trim(struct diff *d)
+{
+    size_t least = d->before.count < d->after.count ? d->before.count : d->after.count;
+
+    while (d->same < least && is_same(&d->before.line[d->same], &d->after.line[d->same]))
+        d->same++;
+    while (d->same_end < least - d->same &&
+           is_same(&d->before.line[d->before.count - 1 - d->same_end],
+                   &d->after.line[d->after.count - 1 - d->same_end]))
+        d->same_end++;
+}
+
+static void put(struct diff *d, char mark, const struct line *line)
+{
+    d->step[d->count++] = (struct step){.mark = mark, .line = line};
+}
+
+static void put_all(struct diff *d, char mark, const struct lines *lines, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        put(d, mark, &lines->line[i]);
+}
+
+/*
+ * Myers' way through the middle: reach[k] is how far into `before` one comes on diagonal k (place
+ * in before less place in after) with so many edits; each row is kept to walk back.
+ */
+struct path {
+    const struct line *a, *b;
+    int n, m;
+    int *rows; /* EDITS_MAX + 1 rows of 2 * EDITS_MAX + 3 */
+};
+
+enum { ROW = 2 * EDITS_MAX + 3, MIDDLE = EDITS_MAX + 1 };
+
+static bool comes_from_above(const int *reach, int k, int edits)
+{
+    return k == -edits || (k != edits && reach[k - 1] < reach[k + 1]);
+}
+
+/* How many edits, -1: too many. */
+static int search(struct path *p)
+{
+    int limit = p->n + p->m < EDITS_MAX ? p->n + p->m : EDITS_MAX;
+
+    for (int edits = 0; edits <= limit; edits++) {
+        int *reach = p->rows + (size_t)edits * ROW + MIDDLE;
+        const int *last = edits > 0 ? reach - ROW : reach;
+
+        for (int k = -edits; k <= edits; k += 2) {
+            int x = edits == 0                         ? 0
+                    : comes_from_above(last, k, edits) ? last[k + 1]
+                                                       : last[k - 1] + 1;
+
+            while (x < p->n && x - k < p->m && x - k >= 0 && is_same(&p->a[x], &p->b[x - k]))
+                x++;
+            reach[k] = x;
+            if (x >= p->n && x - k >= p->m)
+                return edits;
+        }
+    }
+    return -1;
+}
+
+/* Writes the steps from the last to the first, so that they end at step[*at]. */
+static void walk_back(struct diff *d, const struct path *p, int edits, size_t *at)
+{
+    int x = p->n;
+    int y = p->m;
+
+    for (; edits >= 0; edits--) {
+        const int *last = p->rows + (size_t)(edits - 1) * ROW + MIDDLE;
+        int k = x - y;
+        bool down = edits > 0 && comes_from_above(last, k, edits);
+        int from = edits == 0 ? 0 : down ? last[k + 1] : last[k - 1] + 1;
+
+        while (x > from) {
+            d->step[--*at] = (struct step){.mark = ' ', .line = &p->a[--x]};
+            y--;
+        }
+        if (edits == 0)
+            return;
+        if (down)
+            d->step[--*at] = (struct step){.mark = '+', .line = &p->b[--y]};
+        else
+            d->step[--*at] = (struct step){.mark = '-', .line = &p->a[--x]};
+    }
+}
+
+static void put_middle(struct diff *d)
+{
+    size_t n = d->before.count - d->same - d->same_end;
+    size_t m = d->after.count - d->same - d->same_end;
+    bool small = n < INT32_MAX / 4 && m < INT32_MAX / 4;
+    struct path p = {.a = d->before.line + d->same, .b = d->after.line + d->same};
+    int edits = -1;
+
+    if (n > 0 && m > 0 && small) {
+        p.n = (int)n;
+        p.m = (int)m;
+        p.rows = mem_grow(NULL, (size_t)(EDITS_MAX + 1) * ROW, sizeof(*p.rows));
+        edits = search(&p);
+    }
+    if (edits == -1) {
+        put_all(d, '-', &d->before, d->same, d->same + n);
+        put_all(d, '+', &d->after, d->same, d->same + m);
+    } else {
+        size_t taken = (n + m - (size_t)edits) / 2; /* lines that both have */
+        size_t at = d->count + n + m - taken;
+
+        d->count = at;
+        walk_back(d, &p, edits, &at);
+    }
+    free(p.rows);
+}
+
+static void show(struct str *to, const struct diff *d, size_t from, size_t end, const size_t at[2])
+{
+    size_t count[2] = {0, 0};
+
+    for (size_t i = from; i < end; i++) {
+        count[0] += d->step[i].mark != '+';
+        count[1] += d->step[i].mark != '-';
+    }
+    str_addf(to, "@@ -%zu,%zu +%zu,%zu @@\n", at[0] + (count[0] > 0), count[0],
+             at[1] + (count[1] > 0), count[1]);
+    for (size_t i = from; i < end; i++) {
+        str_addc(to, d->step[i].mark);
+        str_addn(to, d->step[i].line->text, d->step[i].line->len);
+        str_add(to, d->step[i].line->ended ? "\n" : "\n\\ No newline at end of file\n");
+    }
+}
+
+/* The first change at or behind `from`. */
+static size_t next_change(const struct diff *d, size_t from)
+{
+    while (from < d->count && d->step[from].mark == ' ')
+        from++;
+    return from;
+}
+
+static void show_hunks(struct str *to, const struct diff *d)
+{
+    size_t at[2] = {0, 0}; /* lines of each text before `done` */
+    size_t done = 0;
+    size_t change = next_change(d, 0);
+
+    while (change < d->count) {
+        size_t from = change - done > CONTEXT ? change - CONTEXT : done;
+        size_t end;
+
+        for (;;) { /* changes that are near belong to the same hunk */
+            while (change < d->count && d->step[change].mark != ' ')
+                change++;
+            end = change;
+            change = next_change(d, end);
+            if (change == d->count || change - end > 2 * CONTEXT)
+                break;
+        }
+        end = d->count - end > CONTEXT ? end + CONTEXT : d->count;
+        at[0] += from - done;
+        at[1] += from - done;
+        show(to, d, from, end, at);
+        for (size_t i = from; i < end; i++) {
+            at[0] += d->step[i].mark != '+';
+            at[1] += d->step[i].mark != '-';
+        }
+        done = end;
+    }
+}
+
+void diff_unified(struct str *to, const char *before, const char *after)
+{
+    struct diff d = {.before = split(before), .after = split(after)};
+
+    trim(&d);
+    d.step = mem_grow(NULL, d.before.count + d.after.count + 1, sizeof(*d.step));
+    put_all(&d, ' ', &d.before, 0, d.same);
+    put_middle(&d);
+    put_all(&d, ' ', &d.before, d.before.count - d.same_end, d.before.count);
+    show_hunks(to, &d);
+    free(d.step);
+    free(d.before.line);
+    free(d.after.line);
+}

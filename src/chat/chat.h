@@ -1,0 +1,95 @@
+/*
+ * The pane of an ACP agent. For src/chat/ only; main.c owns it and runs the loop.
+ *
+ *     events.c    what the host tells
+ *     typed.c     what the person types: prompts, commands, choices
+ *     past.c      what was said before, from memory.db
+ *     foot.c      what stands below the conversation
+ */
+#ifndef MAS_CHAT_CHAT_H
+#define MAS_CHAT_CHAT_H
+
+#include "base/json.h"
+#include "chat/line.h"
+#include "chat/link.h"
+#include "chat/view.h"
+#include "core/agent_status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TOOLS_MAX = 32, CHOICES_MAX = 12, PERMISSIONS_MAX = 16 };
+
+struct tool {
+    char *id, *title, *status;
+    int64_t message;
+    struct str body;
+};
+
+struct choice {
+    char *id, *name;
+};
+
+struct permission {
+    char *id, *title;
+    struct choice choices[CHOICES_MAX];
+    size_t count;
+};
+
+struct chat {
+    struct link link;
+    struct view view;
+    struct line *line;
+    int dir; /* the workspace */
+    char *session; /* its id */
+    const char *agent;
+    bool greeted; /* what was said before is shown */
+    /* what is so now, as the host told */
+    enum agent_state state;
+    char *note; /* what it waits for */
+    int64_t since_ms; /* epoch */
+    char *conversation, *mode;
+    struct json *modes, *commands; /* as they were told; NULL: not yet */
+    int used; /* percent of its context; -1: not known */
+    struct tool tools[TOOLS_MAX]; /* that run */
+    size_t tool_count;
+    struct json *plan; /* NULL: none in this turn */
+    struct permission permissions[PERMISSIONS_MAX];
+    size_t permission_count;
+    char **queued; /* prompts of this pane that wait for their turn; NULL: none */
+    int64_t known; /* the newest message that past.c has shown */
+    int64_t partial; /* one of these that is not finished, and how much of it is shown */
+    size_t partial_len;
+    int64_t speaking; /* the message whose pieces come now */
+    bool asked_to_leave; /* Ctrl-C at an empty line, once */
+};
+
+/* ---- main.c */
+/* Another connection: what was known is asked anew. */
+void chat_listen(struct chat *chat);
+
+/* ---- events.c */
+void chat_answer(struct chat *chat, enum asked what, const char *body, const struct json *head);
+void chat_event(struct chat *chat, const struct frame *event);
+void chat_free(struct chat *chat);
+
+/* ---- typed.c */
+void chat_submit(struct chat *chat, const char *text);
+void chat_cancel(struct chat *chat);
+void chat_leave(struct chat *chat);
+
+/* ---- past.c */
+enum { PAST_PAGE = 30, PAST_MOST = 1000 };
+/* Shows the newest messages of the conversation. `after`: only those behind that. */
+void past_show(struct chat *chat, int count, int64_t after);
+/* The number of a message: all of it, or what stands behind the last colon. */
+int64_t past_number(const struct json *node);
+
+/* ---- foot.c */
+void foot_update(struct chat *chat);
+/* "[x] what" */
+void foot_plan_entry(const struct json *entry, struct str *to);
+/* true while it changes with the time alone. */
+bool foot_ticks(const struct chat *chat);
+
+#endif

@@ -1,0 +1,138 @@
+#include "chat/chat.h"
+
+#include "base/time.h"
+#include "chat/wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* SGR behind reverse video, by state. */
+static const char *const colours[AGENT_STATE_COUNT] = {
+    [AGENT_ASLEEP] = "\033[2m",   [AGENT_STARTING] = "\033[34m",
+    [AGENT_WORKING] = "\033[32m", [AGENT_IDLE] = "",
+    [AGENT_WAITING] = "\033[33m", [AGENT_EXITED] = "\033[2m",
+    [AGENT_CRASHED] = "\033[31m",
+};
+
+bool foot_ticks(const struct chat *chat)
+{
+    return chat->state == AGENT_WORKING || chat->state == AGENT_STARTING;
+}
+
+void foot_plan_entry(const struct json *entry, struct str *to)
+{
+    const char *status = json_get_text(entry, "status");
+    const char *content = json_get_text(entry, "content");
+    const char *mark = status == NULL                       ? "[ ] "
+                       : strcmp(status, "completed") == 0   ? "[x] "
+                       : strcmp(status, "in_progress") == 0 ? "[>] "
+                                                            : "[ ] ";
+
+    str_addf(to, "%s%s", mark, content != NULL ? content : "");
+}
+
+static void add_plan(struct chat *chat, size_t most)
+{
+    size_t count = 0, active = 0, i = 0;
+
+    for (const struct json *one = json_first(chat->plan); one != NULL; one = json_next(one)) {
+        const char *status = json_get_text(one, "status");
+        if (active == count && status != NULL && strcmp(status, "completed") == 0)
+            active++;
+        count++;
+    }
+    /* the one that is at work, and its neighbours */
+    size_t from = count > most && active > 0 ? active - 1 : 0;
+    if (count > most && from + most > count)
+        from = count - most;
+    for (const struct json *one = json_first(chat->plan); one != NULL; one = json_next(one), i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        if (i < from || i >= from + most)
+            continue;
+        foot_plan_entry(one, &text);
+        view_live(&chat->view, STYLE_PLAN, str_text(&text));
+    }
+}
+
+/* What is to be answered comes first: it must not be cut off. */
+static void add_live(struct chat *chat)
+{
+    struct view *view = &chat->view;
+    size_t rows = (size_t)view->rows;
+
+    view_live_clear(view);
+    for (size_t i = 0; i < chat->tool_count && i < rows / 4 + 1; i++)
+        view_live(view, STYLE_TOOL, chat->tools[i].title);
+    if (chat->permission_count > 0) {
+        const struct permission *permission = &chat->permissions[0];
+        view_live_clear(view);
+        for (size_t i = 0; i < permission->count; i++) {
+            _cleanup_free_ char *text = mem_printf("%zu %s", i + 1, permission->choices[i].name);
+            view_live(view, STYLE_CHOICE, text);
+        }
+        return;
+    }
+    if (chat->plan != NULL)
+        add_plan(chat, rows > 16 ? 8 : 3);
+    for (char **text = chat->queued; text != NULL && *text != NULL; text++) {
+        _cleanup_free_ char *line = mem_printf("queued: %s", *text);
+        view_live(view, STYLE_NOTE, line);
+    }
+}
+
+static void add_part(struct str *to, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        return;
+    str_add(to, " | ");
+    str_add_visible(to, text, strcspn(text, "\n"));
+}
+
+static void set_state(struct chat *chat)
+{
+    struct str *state = &chat->view.state;
+    bool waits = chat->state == AGENT_WAITING;
+    char age[32] = "";
+
+    str_clear(state);
+    str_addf(state, " %s", chat->link.fd == -1 ? "no connection" : agent_state_name(chat->state));
+    chat->view.state_colour = chat->link.fd == -1 ? "\033[31m" : colours[chat->state];
+    if (foot_ticks(chat) && chat->since_ms > 0) {
+        int64_t seconds = (time_epoch_ms() - chat->since_ms) / 1000;
+        (void)snprintf(age, sizeof age, " %llds", seconds > 0 ? (long long)seconds : 0);
+        str_add(state, age);
+    }
+    if (chat->permission_count > 0)
+        add_part(state, chat->permission_count == 1 ? "a digit and Enter answers"
+                                                    : "a digit answers; more wait");
+    else if (waits || chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED)
+        add_part(state, chat->note);
+    if (strv_len(chat->queued) > 0) {
+        char queued[32];
+        (void)snprintf(queued, sizeof queued, "%zu queued", strv_len(chat->queued));
+        add_part(state, queued);
+    }
+    add_part(state, chat->mode);
+    if (chat->used >= 0) {
+        char used[32];
+        (void)snprintf(used, sizeof used, "context %d%%", chat->used);
+        add_part(state, used);
+    }
+}
+
+void foot_update(struct chat *chat)
+{
+    struct view *view = &chat->view;
+    _cleanup_str_ struct str text = STR_INIT;
+    size_t cursor = 0;
+
+    add_live(chat);
+    set_state(chat);
+    line_get(chat->line, &text, &cursor);
+    str_clear(&view->input);
+    /* a tab stands as one blank */
+    for (size_t i = 0; i < text.len; i++)
+        str_addc(&view->input, text.data[i] == '\t' ? ' ' : text.data[i]);
+    view->cursor = cursor;
+    view->changed = true;
+}

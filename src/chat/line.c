@@ -1,0 +1,439 @@
+#include "chat/line.h"
+
+#include "core/message.h"
+
+#include <histedit.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#define PASTE_BEGIN "\033[200~"
+#define PASTE_END "\033[201~"
+
+enum { HISTORY_MAX = 500, REMEMBERED_BYTES = 64 * 1024 };
+
+struct line {
+    EditLine *edit;
+    History *history;
+    FILE *in, *null;
+    struct termios was;
+    bool raw;
+    struct str keys; /* typed, and not taken */
+    size_t at; /* how many of them are taken */
+    size_t end; /* where the key ends that the editor reads now */
+    bool settle; /* half a key is a whole one */
+    bool pasting;
+    struct str paste;
+    enum line_event event; /* of the key that was taken last */
+    bool browses; /* a line of the history is shown, in place of: */
+    char *draft;
+};
+
+/* ---- what libedit calls */
+
+static struct line *line_of(EditLine *edit)
+{
+    void *data = NULL;
+    (void)el_get(edit, EL_CLIENTDATA, &data);
+    return data;
+}
+
+/* The next character of the key that is at work; 0: it has no more. */
+static int read_char(EditLine *edit, wchar_t *ret)
+{
+    struct line *line = line_of(edit);
+    mbstate_t state = {0};
+
+    if (line->at >= line->end)
+        return 0;
+    size_t n = mbrtowc(ret, line->keys.data + line->at, line->end - line->at, &state);
+    if (n == 0 ||
+        n > line->end - line->at) { /* no character: dropped with all that is in the key */
+        line->at = line->end;
+        return 0;
+    }
+    line->at += n;
+    return 1;
+}
+
+static size_t length(EditLine *edit)
+{
+    const LineInfo *info = el_line(edit);
+    return (size_t)(info->lastchar - info->buffer);
+}
+
+static unsigned char on_submit(EditLine *edit, int key)
+{
+    (void)key;
+    line_of(edit)->event = LINE_SUBMIT;
+    return CC_NORM;
+}
+
+static unsigned char on_newline(EditLine *edit, int key)
+{
+    (void)key;
+    (void)el_insertstr(edit, "\n");
+    return CC_REFRESH;
+}
+
+static unsigned char on_cancel(EditLine *edit, int key)
+{
+    (void)key;
+    if (length(edit) > 0)
+        line_set(line_of(edit), "");
+    else
+        line_of(edit)->event = LINE_CANCEL;
+    return CC_REFRESH;
+}
+
+static unsigned char on_leave(EditLine *edit, int key)
+{
+    const LineInfo *info = el_line(edit);
+    (void)key;
+    if (length(edit) == 0) {
+        line_of(edit)->event = LINE_LEAVE;
+        return CC_NORM;
+    }
+    if (info->cursor < info->lastchar) { /* deletes the character under the cursor */
+        (void)el_cursor(edit, 1);
+        el_deletestr(edit, 1);
+    }
+    return CC_REFRESH;
+}
+
+static unsigned char on_redraw(EditLine *edit, int key)
+{
+    (void)key;
+    line_of(edit)->event = LINE_REDRAW;
+    return CC_NORM;
+}
+
+static unsigned char browse(EditLine *edit, bool back)
+{
+    struct line *line = line_of(edit);
+    HistEvent event;
+
+    if (!line->browses && !back)
+        return CC_NORM;
+    int rc = history(line->history, &event, !line->browses ? H_FIRST : back ? H_NEXT : H_PREV);
+    if (rc == -1 && back)
+        return CC_NORM;
+    if (!line->browses) {
+        _cleanup_str_ struct str text = STR_INIT;
+        size_t cursor;
+        line_get(line, &text, &cursor);
+        free(line->draft);
+        line->draft = mem_dup(str_text(&text));
+    }
+    if (rc == -1) {
+        line_set(line, line->draft);
+        return CC_REFRESH;
+    }
+    line_set(line, event.str);
+    line->browses = true;
+    return CC_REFRESH;
+}
+
+static unsigned char on_back(EditLine *edit, int key)
+{
+    (void)key;
+    return browse(edit, true);
+}
+
+static unsigned char on_forth(EditLine *edit, int key)
+{
+    (void)key;
+    return browse(edit, false);
+}
+
+/* ---- opening */
+
+static const struct {
+    const char *name;
+    unsigned char (*run)(EditLine *edit, int key);
+} functions[] = {
+    {"mas-submit", on_submit}, {"mas-newline", on_newline}, {"mas-cancel", on_cancel},
+    {"mas-leave", on_leave},   {"mas-redraw", on_redraw},   {"mas-back", on_back},
+    {"mas-forth", on_forth},
+};
+
+static const struct {
+    const char *key, *function;
+} bindings[] = {
+    {"^M", "mas-submit"},
+    {"^J", "mas-newline"},
+    {"\033^M", "mas-newline"},
+    {"^C", "mas-cancel"},
+    {"^D", "mas-leave"},
+    {"^L", "mas-redraw"},
+    {"^P", "mas-back"},
+    {"^N", "mas-forth"},
+    {"\033[A", "mas-back"},
+    {"\033[B", "mas-forth"},
+    {"\033OA", "mas-back"},
+    {"\033OB", "mas-forth"},
+    {"\033[C", "ed-next-char"},
+    {"\033[D", "ed-prev-char"},
+    {"\033OC", "ed-next-char"},
+    {"\033OD", "ed-prev-char"},
+    {"\033[H", "ed-move-to-beg"},
+    {"\033[F", "ed-move-to-end"},
+    {"\033OH", "ed-move-to-beg"},
+    {"\033OF", "ed-move-to-end"},
+    {"\033[1~", "ed-move-to-beg"},
+    {"\033[4~", "ed-move-to-end"},
+    {"\033[3~", "ed-delete-next-char"},
+    {"\033[1;5C", "em-next-word"},
+    {"\033[1;5D", "ed-prev-word"},
+    {"\033[1;3C", "em-next-word"},
+    {"\033[1;3D", "ed-prev-word"},
+    {"^U", "vi-kill-line-prev"},
+    {"^W", "ed-delete-prev-word"},
+    {"^?", "em-delete-prev-char"},
+    {"^H", "em-delete-prev-char"},
+    /* what would read further keys by itself, or change the terminal */
+    {"^V", "ed-unassigned"},
+    {"^Q", "ed-unassigned"},
+    {"^S", "ed-unassigned"},
+    {"^R", "ed-unassigned"},
+    {"^Z", "ed-unassigned"},
+    {"^O", "ed-unassigned"},
+    {"^\\", "ed-unassigned"},
+    {"^I", "ed-unassigned"},
+    {"\033x", "ed-unassigned"},
+    {"\033X", "ed-unassigned"},
+    {"^X^X", "em-exchange-mark"},
+};
+
+static void bind_keys(EditLine *edit)
+{
+    (void)el_set(edit, EL_EDITOR, "emacs");
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        (void)el_set(edit, EL_ADDFN, functions[i].name, functions[i].name, functions[i].run);
+    for (size_t i = 0; i < ARRAY_LEN(bindings); i++)
+        (void)el_set(edit, EL_BIND, bindings[i].key, bindings[i].function, NULL);
+}
+
+/* The terminal, once libedit has set it as it likes. */
+static void make_raw(struct line *line)
+{
+    struct termios raw = line->was;
+
+    raw.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INLCR | IGNCR | INPCK | ISTRIP | IXON | IXOFF);
+    raw.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON | ISIG | IEXTEN);
+    raw.c_oflag |= OPOST;
+    raw.c_cflag |= CS8;
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+    line->raw = true;
+}
+
+struct line *line_new(struct err *err)
+{
+    struct line *line = mem_alloc(sizeof *line);
+    HistEvent event;
+
+    if (tcgetattr(STDIN_FILENO, &line->was) == -1) {
+        free(line);
+        (void)err_errno(err, "cannot read keys");
+        return NULL;
+    }
+    line->in = fdopen(dup(STDIN_FILENO), "r");
+    line->null = fopen("/dev/null", "we");
+    line->history = history_init();
+    /* it wants descriptors of a terminal, but draws into its file, which is nowhere */
+    if (line->in != NULL && line->null != NULL)
+        line->edit = el_init_fd("mas-chat", line->in, line->null, line->null, STDIN_FILENO,
+                                STDOUT_FILENO, STDERR_FILENO);
+    if (line->edit == NULL || line->history == NULL) {
+        line_free(line);
+        (void)err_set(err, MAS_FAILED, "cannot start the line editor");
+        return NULL;
+    }
+    (void)history(line->history, &event, H_SETSIZE, HISTORY_MAX);
+    (void)history(line->history, &event, H_SETUNIQUE, 1);
+    (void)el_set(line->edit, EL_CLIENTDATA, line);
+    (void)el_set(line->edit, EL_SIGNAL, 0);
+    bind_keys(line->edit);
+    (void)el_set(line->edit, EL_GETCFN, read_char);
+    (void)el_set(line->edit, EL_UNBUFFERED, 1);
+    make_raw(line);
+    return line;
+}
+
+void line_free(struct line *line)
+{
+    if (line == NULL)
+        return;
+    if (line->edit != NULL)
+        el_end(line->edit);
+    if (line->history != NULL)
+        history_end(line->history);
+    if (line->in != NULL)
+        (void)fclose(line->in);
+    if (line->null != NULL)
+        (void)fclose(line->null);
+    if (line->raw)
+        (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &line->was);
+    str_free(&line->keys);
+    str_free(&line->paste);
+    free(line->draft);
+    free(line);
+}
+
+/* ---- keys */
+
+/* The bytes of the key at the beginning of a text; 0: it is not whole. */
+static size_t key_length(const char *text, size_t len)
+{
+    unsigned char c = (unsigned char)text[0];
+    size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 1;
+
+    if (c != '\033')
+        return len >= need ? need : 0;
+    if (len == 1)
+        return 0;
+    if (text[1] == 'O')
+        return len >= 3 ? 3 : 0;
+    if (text[1] != '[')
+        return text[1] == '\033' ? 1 : 2;
+    for (size_t i = 2; i < len; i++)
+        if (text[i] < 0x20 || text[i] > 0x3f)
+            return i + 1;
+    return 0;
+}
+
+void line_feed(struct line *line, const char *bytes, size_t len)
+{
+    if (line->at > 0) { /* what is taken goes */
+        memmove(line->keys.data, line->keys.data + line->at, line->keys.len - line->at);
+        line->keys.len -= line->at;
+        line->at = 0;
+    }
+    str_addn(&line->keys, bytes, len);
+    line->settle = false;
+}
+
+bool line_is_half(const struct line *line)
+{
+    return line->at < line->keys.len && !line->pasting;
+}
+
+void line_settle(struct line *line)
+{
+    line->settle = true;
+}
+
+/* Inserts text where the cursor is, without what could not be sent. */
+static void insert(struct line *line, const char *text, size_t len)
+{
+    _cleanup_str_ struct str clean = STR_INIT;
+
+    for (size_t i = 0; i < len; i++) {
+        bool cr = text[i] == '\r';
+        if (cr && i + 1 < len && text[i + 1] == '\n')
+            continue;
+        if ((unsigned char)text[i] >= 0x20 || text[i] == '\t' || text[i] == '\n' || cr)
+            str_addc(&clean, cr ? '\n' : text[i]);
+    }
+    if (length(line->edit) + clean.len > MESSAGE_MAX || message_check(str_text(&clean), clean.len))
+        return;
+    (void)el_insertstr(line->edit, str_text(&clean));
+}
+
+/* Takes what was pasted as far as it has come; true: all of it. */
+static bool take_paste(struct line *line)
+{
+    const char *from = line->keys.data + line->at;
+    size_t len = line->keys.len - line->at;
+    const char *end = memmem(from, len, PASTE_END, strlen(PASTE_END));
+    size_t n = end != NULL ? (size_t)(end - from) : len - (len < 5 ? len : 5);
+
+    if (line->paste.len + n <= MESSAGE_MAX)
+        str_addn(&line->paste, from, n);
+    line->at += n;
+    if (end == NULL)
+        return false;
+    line->at += strlen(PASTE_END);
+    line->pasting = false;
+    insert(line, str_text(&line->paste), line->paste.len);
+    str_clear(&line->paste);
+    return true;
+}
+
+/* Lets libedit do what a key means. */
+static void take_key(struct line *line, size_t len)
+{
+    int count = 0;
+
+    line->end = line->at + len;
+    (void)el_gets(line->edit, &count);
+    line->at = line->end; /* of a key that means nothing to it the rest goes too */
+}
+
+enum line_event line_next(struct line *line, char **ret_text)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    size_t cursor;
+
+    line->event = LINE_NOTHING;
+    while (line->event == LINE_NOTHING && line->at < line->keys.len) {
+        if (line->pasting && !take_paste(line))
+            return LINE_NOTHING;
+        const char *key = line->keys.data + line->at;
+        size_t len = line->at < line->keys.len ? key_length(key, line->keys.len - line->at) : 0;
+        if (len == 0 && !line->settle)
+            return LINE_NOTHING;
+        if (len == 0)
+            len = line->keys.len - line->at;
+        if (len == strlen(PASTE_BEGIN) && memcmp(key, PASTE_BEGIN, len) == 0) {
+            line->at += len;
+            line->pasting = true;
+            continue;
+        }
+        if (len == 2 && key[0] == '\xc2' && (unsigned char)key[1] < 0xa0)
+            line->at += len; /* a control character */
+        else
+            take_key(line, len);
+    }
+    if (line->event != LINE_SUBMIT)
+        return line->event;
+    line_get(line, &text, &cursor);
+    line_set(line, "");
+    *ret_text = str_steal(&text);
+    return LINE_SUBMIT;
+}
+
+/* ---- the line */
+
+void line_get(struct line *line, struct str *to, size_t *ret_cursor)
+{
+    const LineInfo *info = el_line(line->edit);
+
+    str_addn(to, info->buffer, (size_t)(info->lastchar - info->buffer));
+    *ret_cursor = (size_t)(info->cursor - info->buffer);
+}
+
+void line_set(struct line *line, const char *text)
+{
+    const LineInfoW *info = el_wline(line->edit);
+
+    (void)el_cursor(line->edit, (int)(info->lastchar - info->cursor));
+    info = el_wline(line->edit);
+    el_deletestr(line->edit, (int)(info->lastchar - info->buffer));
+    if (text[0] != '\0')
+        (void)el_insertstr(line->edit, text);
+    line->browses = false;
+}
+
+void line_remember(struct line *line, const char *text)
+{
+    HistEvent event;
+
+    if (text[0] != '\0' && strlen(text) <= REMEMBERED_BYTES)
+        (void)history(line->history, &event, H_ENTER, text);
+}

@@ -1,0 +1,264 @@
+/*
+ * mas-chat SESSION_DIR AGENT: the pane of an ACP agent. Its host starts it on the pane's terminal,
+ * and it is a client of that host like others; it keeps nothing.
+ */
+#include "chat/chat.h"
+
+#include "base/id.h"
+#include "base/path.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    RETRY_MIN_MS = 20,
+    RETRY_MAX_MS = 1000,
+    TICK_MS = 1000,
+    CHUNK = 16 * 1024,
+    FRAMES_AT_ONCE = 2000, /* between two looks at the keys */
+};
+
+/* The loop's own. */
+struct loop {
+    struct chat chat;
+    int signals;
+    int64_t retry_at; /* when to connect again */
+    int retry_ms;
+    bool ends;
+};
+
+void chat_listen(struct chat *chat)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+
+    str_add(&head, "{\"do\":\"listen\"}");
+    (void)link_ask(&chat->link, ASKED_LISTEN, &head, NULL);
+}
+
+static void lose(struct loop *loop)
+{
+    struct chat *chat = &loop->chat;
+
+    view_end(&chat->view);
+    link_drop(&chat->link);
+    strv_free(chat->queued);
+    chat->queued = NULL;
+    loop->retry_at = time_monotonic_ms() + loop->retry_ms;
+    loop->retry_ms = loop->retry_ms * 2 < RETRY_MAX_MS ? loop->retry_ms * 2 : RETRY_MAX_MS;
+}
+
+static void connect_again(struct loop *loop)
+{
+    struct chat *chat = &loop->chat;
+
+    if (!link_has_host(&chat->link)) {
+        loop->ends = true;
+        return;
+    }
+    if (!link_connect(&chat->link)) {
+        lose(loop);
+        return;
+    }
+    chat_listen(chat);
+}
+
+/* Takes frames; false: the connection is of no more use. */
+static bool take_frames(struct loop *loop)
+{
+    struct chat *chat = &loop->chat;
+    struct frame frame;
+    enum asked what;
+    bool is_event;
+    int rc = 0;
+
+    for (;;) {
+        char *body = NULL;
+        rc = link_take(&chat->link, &frame, &is_event, &what, &body);
+        if (rc != 1)
+            return rc == 0;
+        if (is_event && chat->greeted)
+            chat_event(chat, &frame);
+        else if (!is_event)
+            chat_answer(chat, what, body, frame.head);
+        if (chat->greeted)
+            loop->retry_ms = RETRY_MIN_MS;
+        free(body);
+        frame_free(&frame);
+    }
+}
+
+static void read_link(struct loop *loop, short events)
+{
+    struct link *link = &loop->chat.link;
+    bool good = (events & POLLOUT) == 0 || link_write(link);
+    bool open = true;
+
+    if (good && (events & ~POLLOUT) != 0) {
+        open = link_read(link);
+        good = take_frames(loop);
+    }
+    if (!good || !open)
+        lose(loop);
+}
+
+static void take_keys(struct loop *loop)
+{
+    struct chat *chat = &loop->chat;
+    enum line_event event;
+    char *text = NULL;
+
+    while ((event = line_next(chat->line, &text)) != LINE_NOTHING) {
+        if (event == LINE_SUBMIT) {
+            chat_submit(chat, text);
+            free(text);
+            text = NULL;
+        } else if (event == LINE_CANCEL) {
+            chat_cancel(chat);
+        } else if (event == LINE_LEAVE) {
+            chat_leave(chat);
+        } else if (event == LINE_REDRAW) {
+            view_repaint(&chat->view);
+        }
+    }
+}
+
+static void read_keys(struct loop *loop)
+{
+    char chunk[CHUNK];
+    ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
+
+    if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
+        loop->ends = true; /* the pane is gone */
+        return;
+    }
+    if (n > 0)
+        line_feed(loop->chat.line, chunk, (size_t)n);
+    take_keys(loop);
+}
+
+static void take_signal(struct loop *loop)
+{
+    struct signalfd_siginfo info;
+
+    if (read(loop->signals, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    if (info.ssi_signo == SIGWINCH)
+        view_repaint(&loop->chat.view);
+    else
+        loop->ends = true;
+}
+
+static int wait_ms(const struct loop *loop)
+{
+    const struct chat *chat = &loop->chat;
+    int64_t now = time_monotonic_ms();
+
+    if (line_is_half(chat->line))
+        return LINE_PAUSE_MS;
+    if (chat->link.fd == -1)
+        return loop->retry_at > now ? (int)(loop->retry_at - now) : 0;
+    return foot_ticks(chat) ? TICK_MS : -1;
+}
+
+static void run(struct loop *loop)
+{
+    struct chat *chat = &loop->chat;
+
+    while (!loop->ends) {
+        if (chat->link.fd == -1 && time_monotonic_ms() >= loop->retry_at)
+            connect_again(loop);
+        foot_update(chat);
+        view_draw(&chat->view);
+        short events = chat->link.out.len > 0 ? POLLIN | POLLOUT : POLLIN;
+        struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                               {.fd = loop->signals, .events = POLLIN},
+                               {.fd = chat->link.fd, .events = events}};
+        int ready = poll(fds, ARRAY_LEN(fds), wait_ms(loop));
+        if (ready == 0 && line_is_half(chat->line)) {
+            line_settle(chat->line);
+            take_keys(loop);
+        }
+        if (ready <= 0)
+            continue;
+        if (fds[1].revents != 0)
+            take_signal(loop);
+        if (fds[0].revents != 0)
+            read_keys(loop);
+        if (fds[2].revents != 0 && chat->link.fd != -1)
+            read_link(loop, fds[2].revents);
+    }
+}
+
+/* Signals come as something to read. */
+static int catch_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGWINCH);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGHUP);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int prepare(struct loop *loop, char *dir, const char *agent, struct err *err)
+{
+    struct chat *chat = &loop->chat;
+
+    chat->link.host = getppid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    chat->agent = chat->link.agent = agent;
+    chat->dir = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (chat->dir == -1)
+        return err_errno(err, "cannot open '%s'", dir);
+    chat->link.run = openat(chat->dir, "run", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (chat->link.run == -1)
+        return err_errno(err, "cannot open '%s/run'", dir);
+    chat->session = mem_dup(basename(dir));
+    loop->signals = catch_signals();
+    chat->line = line_new(err);
+    return loop->signals == -1 || chat->line == NULL ? -1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct loop loop = {.chat = {.link = {.fd = -1, .run = -1}, .dir = -1, .used = -1},
+                        .signals = -1,
+                        .retry_ms = RETRY_MIN_MS};
+    struct chat *chat = &loop.chat;
+    struct err err = ERR_INIT;
+
+    if (argc != 3) {
+        (void)fputs("usage: mas-chat SESSION_DIR AGENT (mas host starts it)\n", stderr);
+        return MAS_USAGE;
+    }
+    if (setlocale(LC_CTYPE, "") == NULL || MB_CUR_MAX == 1)
+        (void)setlocale(LC_CTYPE, "C.UTF-8");
+    if (prepare(&loop, argv[1], argv[2], &err) == -1) {
+        err_print(&err);
+        return err.code;
+    }
+    view_open(&chat->view, STDOUT_FILENO);
+    (void)write(STDOUT_FILENO, "\033[?2004h", strlen("\033[?2004h")); /* pastes are marked */
+    run(&loop);
+    view_close(&chat->view);
+    (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));
+    link_drop(&chat->link);
+    line_free(chat->line);
+    chat_free(chat);
+    return MAS_OK;
+}

@@ -1,0 +1,117 @@
+#include "chat/chat.h"
+
+#include "memory/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OLD_DETAILS = 4 };
+
+int64_t past_number(const struct json *node)
+{
+    const char *text = json_text(node);
+
+    if (text == NULL)
+        return json_int(node, 0);
+    const char *colon = strrchr(text, ':');
+    return strtoll(colon != NULL ? colon + 1 : text, NULL, 10);
+}
+
+/* What is being shown; arg of the reading. */
+struct showing {
+    struct chat *chat;
+    int64_t query; /* of the message before; 0: none */
+    int64_t newest;
+    bool again; /* it was shown before, and nothing is to be known of it */
+};
+
+static const struct {
+    enum style style;
+    bool apart; /* an empty line in front */
+} looks[ROLE_COUNT] = {
+    [ROLE_USER] = {STYLE_USER, true},       [ROLE_AGENT] = {STYLE_TEXT, true},
+    [ROLE_THOUGHT] = {STYLE_THOUGHT, true}, [ROLE_TOOL] = {STYLE_DONE, false},
+    [ROLE_PLAN] = {STYLE_PLAN, false},      [ROLE_PERMISSION] = {STYLE_NOTE, false},
+    [ROLE_MODE] = {STYLE_NOTE, false},      [ROLE_NOTE] = {STYLE_NOTE, false},
+};
+
+static void show_tool(struct view *view, const struct store_item *item)
+{
+    const char *newline = memchr(item->text, '\n', item->len);
+    size_t first = newline != NULL ? (size_t)(newline - item->text) : item->len;
+
+    view_add(view, item->state == MESSAGE_FAILED ? STYLE_FAILED : STYLE_DONE, item->text, first);
+    if (newline != NULL)
+        view_details(view, newline + 1, item->len - first - 1, OLD_DETAILS);
+}
+
+static void show(struct showing *showing, const struct store_item *item)
+{
+    struct view *view = &showing->chat->view;
+
+    if (showing->query != 0 && showing->query != item->query) {
+        view_gap(view);
+        view_addf(view, STYLE_NOTE, "---- context cleared ----");
+    }
+    showing->query = item->query;
+    if (looks[item->role].apart)
+        view_gap(view);
+    if (item->role == ROLE_USER && item->sender != NULL)
+        view_addf(view, STYLE_NOTE, "from %s:", item->sender);
+    if (item->role == ROLE_USER)
+        view_prompt(view, item->text, item->len);
+    else if (item->role == ROLE_TOOL)
+        show_tool(view, item);
+    else if (item->state == MESSAGE_OPEN)
+        view_piece(view, looks[item->role].style, item->text, item->len);
+    else
+        view_add(view, looks[item->role].style, item->text, item->len);
+    if (item->state == MESSAGE_INTERRUPTED)
+        view_addf(view, STYLE_NOTE, "(interrupted)");
+}
+
+static bool on_item(const struct store_item *item, void *arg)
+{
+    struct showing *showing = arg;
+    struct chat *chat = showing->chat;
+
+    /* a prompt that waits for its turn is told when that begins, a tool that runs when it ends */
+    if (item->state == MESSAGE_OPEN && (item->role == ROLE_USER || item->role == ROLE_TOOL))
+        return true;
+    if (item->role == ROLE_USER && item->sender == NULL)
+        line_remember(chat->line, item->text);
+    show(showing, item);
+    if (showing->again)
+        return true;
+    if (item->state == MESSAGE_OPEN) {
+        chat->partial = chat->speaking = item->number;
+        chat->partial_len = item->len;
+    }
+    showing->newest = item->number;
+    return true;
+}
+
+void past_show(struct chat *chat, int count, int64_t after)
+{
+    struct err err = ERR_INIT;
+    _cleanup_store_ struct store *store = NULL;
+    struct showing showing = {
+        .chat = chat, .newest = chat->known, .again = chat->greeted && after == 0};
+    const struct store_filter filter = {
+        .agent = chat->agent,
+        .conversation = chat->conversation,
+        .after = after,
+        .newest = true,
+        .limit = count,
+    };
+
+    if (chat->conversation == NULL ||
+        store_open(chat->dir, chat->session, NULL, false, &store, &err) == -1 ||
+        store_read(store, &filter, on_item, &showing, &err) == -1) {
+        if (err.code != MAS_OK && err.code != MAS_NOT_FOUND)
+            view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
+        return;
+    }
+    if (showing.newest > chat->known)
+        chat->known = showing.newest;
+}

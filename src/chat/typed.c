@@ -1,0 +1,214 @@
+#include "chat/chat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HISTORY_SHOWN = 100 };
+
+/* A request of members that are all text; NULL ends them. */
+static bool ask(struct chat *chat, enum asked what, const char *request, const char *key,
+                const char *value, const char *body)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", request);
+    if (key != NULL)
+        json_put(&out, key, value);
+    json_close(&out, '}');
+    if (link_ask(&chat->link, what, &head, body))
+        return true;
+    view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host now");
+    return false;
+}
+
+static void say(struct chat *chat, const char *text)
+{
+    view_end(&chat->view);
+    view_add(&chat->view, STYLE_NOTE, text, strlen(text));
+}
+
+/* ---- commands */
+
+static void do_help(struct chat *chat, const char *rest)
+{
+    (void)rest;
+    say(chat, "Enter sends, Ctrl-J or Alt-Enter begins a line, Up brings back.\n"
+              "Ctrl-C cancels the turn, Ctrl-L draws anew.\n"
+              "/clear [TEXT]  an empty context, and TEXT\n"
+              "/mode [MODE]   the permission mode\n"
+              "/history [N]   what was said\n"
+              "/cancel        end the turn\n"
+              "/new           another conversation\n"
+              "//word         sends /word as it is");
+    for (const struct json *one = json_first(chat->commands); one != NULL; one = json_next(one)) {
+        const char *name = json_get_text(one, "name");
+        const char *description = json_get_text(one, "description");
+        if (name != NULL)
+            view_addf(&chat->view, STYLE_NOTE, "/%s  %s", name,
+                      description != NULL ? description : "");
+    }
+}
+
+static void do_clear(struct chat *chat, const char *rest)
+{
+    (void)ask(chat, ASKED_CLEAR, "clear", NULL, NULL, rest[0] != '\0' ? rest : NULL);
+}
+
+static void do_mode(struct chat *chat, const char *rest)
+{
+    if (rest[0] != '\0') {
+        (void)ask(chat, ASKED_MODE, "mode", "mode", rest, NULL);
+        return;
+    }
+    view_end(&chat->view);
+    view_addf(&chat->view, STYLE_NOTE, "mode: %s",
+              chat->mode != NULL && chat->mode[0] != '\0' ? chat->mode : "not told");
+    for (const struct json *one = json_first(chat->modes); one != NULL; one = json_next(one)) {
+        const char *id = json_get_text(one, "id");
+        const char *name = json_get_text(one, "name");
+        if (id != NULL)
+            view_addf(&chat->view, STYLE_NOTE, "  %s  %s", id, name != NULL ? name : "");
+    }
+}
+
+static void do_history(struct chat *chat, const char *rest)
+{
+    long count = rest[0] != '\0' ? strtol(rest, NULL, 10) : HISTORY_SHOWN;
+
+    if (count < 1 || count > PAST_MOST)
+        count = HISTORY_SHOWN;
+    view_gap(&chat->view);
+    view_addf(&chat->view, STYLE_NOTE, "---- history ----");
+    past_show(chat, (int)count, 0);
+    view_gap(&chat->view);
+    view_addf(&chat->view, STYLE_NOTE, "---- now ----");
+}
+
+static void do_cancel(struct chat *chat, const char *rest)
+{
+    (void)rest;
+    chat_cancel(chat);
+}
+
+static void do_new(struct chat *chat, const char *rest)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    (void)rest;
+
+    str_add(&head, "{\"do\":\"conversation\",\"new\":true}");
+    if (!link_ask(&chat->link, ASKED_NEW, &head, NULL))
+        say(chat, "there is no connection to the agent's host now");
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct chat *chat, const char *rest);
+} commands[] = {
+    {"help", do_help},       {"clear", do_clear},   {"mode", do_mode},
+    {"history", do_history}, {"cancel", do_cancel}, {"new", do_new},
+};
+
+/* A command of the agent's own goes to it as a prompt. */
+static bool is_agents(const struct chat *chat, const char *name, size_t len)
+{
+    for (const struct json *one = json_first(chat->commands); one != NULL; one = json_next(one)) {
+        const char *known = json_get_text(one, "name");
+        if (known != NULL && strlen(known) == len && memcmp(known, name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* true if it was a command. */
+static bool run_command(struct chat *chat, const char *text)
+{
+    size_t len = strcspn(text + 1, " \t\n");
+    const char *rest = text + 1 + len + strspn(text + 1 + len, " \t\n");
+
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strlen(commands[i].name) == len && memcmp(commands[i].name, text + 1, len) == 0) {
+            commands[i].run(chat, rest);
+            return true;
+        }
+    if (is_agents(chat, text + 1, len))
+        return false;
+    view_end(&chat->view);
+    view_addf(&chat->view, STYLE_ERROR, "there is no command '%.*s'; see /help", (int)len + 1,
+              text);
+    return true;
+}
+
+/* ---- what was typed */
+
+/* A digit answers the permission that is shown. */
+static bool answer(struct chat *chat, const char *text)
+{
+    const struct permission *permission = &chat->permissions[0];
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+    char *end = NULL;
+
+    if (chat->permission_count == 0 || text[0] < '0' || text[0] > '9')
+        return false;
+    unsigned long choice = strtoul(text, &end, 10);
+    if (*end != '\0')
+        return false;
+    if (choice < 1 || choice > permission->count) {
+        view_addf(&chat->view, STYLE_ERROR, "there are 1 to %zu", permission->count);
+        return true;
+    }
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "permit");
+    json_put(&out, "permission", permission->id);
+    json_put(&out, "option", permission->choices[choice - 1].id);
+    json_close(&out, '}');
+    if (!link_ask(&chat->link, ASKED_PERMIT, &head, NULL))
+        say(chat, "there is no connection to the agent's host now");
+    return true;
+}
+
+void chat_submit(struct chat *chat, const char *text)
+{
+    size_t blanks = strspn(text, " \t\n");
+
+    chat->asked_to_leave = false;
+    if (text[blanks] == '\0' || answer(chat, text + blanks))
+        return;
+    line_remember(chat->line, text);
+    if (text[0] == '/' && text[1] != '/' && run_command(chat, text))
+        return;
+    if (text[0] == '/' && text[1] == '/')
+        text++;
+    _cleanup_str_ struct str head = STR_INIT;
+    str_add(&head, "{\"do\":\"ask\",\"wait\":false}");
+    if (link_ask(&chat->link, ASKED_PROMPT, &head, text)) {
+        strv_push(&chat->queued, text);
+        return;
+    }
+    say(chat, "there is no connection to the agent's host now");
+    line_set(chat->line, text);
+}
+
+void chat_cancel(struct chat *chat)
+{
+    bool busy = chat->state == AGENT_WORKING || chat->state == AGENT_WAITING ||
+                chat->state == AGENT_STARTING;
+
+    if (busy) {
+        (void)ask(chat, ASKED_CANCEL, "cancel", NULL, NULL, NULL);
+    } else if (chat->asked_to_leave) {
+        chat_leave(chat);
+    }
+    chat->asked_to_leave = !busy && !chat->asked_to_leave;
+}
+
+void chat_leave(struct chat *chat)
+{
+    view_end(&chat->view);
+    view_addf(&chat->view, STYLE_NOTE,
+              "This pane belongs to agent %s. Leave the team with tmux's detach key (Ctrl-b d); "
+              "end it with: mas stop %.8s",
+              chat->agent, chat->session);
+}

@@ -1,0 +1,87 @@
+#include "cmd/one.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* approve, deny: one answers a permission request so, the other so. */
+
+static const struct opt opts[] = {
+    {0, "permission", "ID", "which request, if not the oldest that is open", OFFER_NONE},
+    {0, "from", "AGENT", "who answers; in a team's pane that is known", OFFER_AGENT},
+    {.name = NULL},
+};
+
+/* The words that the commands themselves know, for what an agent calls as it likes. */
+static const struct {
+    const char *verb, *word, *option;
+} known[] = {
+    {"approve", NULL, "allow"}, {"approve", "once", "allow"}, {"approve", "always", "allow_always"},
+    {"deny", NULL, "deny"},     {"deny", "once", "deny"},     {"deny", "always", "deny_always"},
+};
+
+static const char *option_for(const char *verb, const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(known[i].verb, verb) == 0 &&
+            (word == NULL ? known[i].word == NULL
+                          : known[i].word != NULL && strcmp(known[i].word, word) == 0))
+            return known[i].option;
+    return word;
+}
+
+static int run_permit(struct call *call, struct err *err)
+{
+    _cleanup_one_ struct one one = ONE_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_json_ struct json *answer = NULL;
+    struct json_out out = {.to = &head};
+    const char *verb = call->cmd->name;
+    const char *permission = call_opt(call, "permission");
+    const char *word = NULL;
+
+    if (one_take(call, "answer", &one, err) == -1 || one_operand(call, &word, err) == -1)
+        return -1;
+    one_open(&one, "permit", &out);
+    if (permission != NULL)
+        json_put(&out, "permission", permission);
+    json_put(&out, "option", option_for(verb, word));
+    json_put(&out, "as", strcmp(verb, "approve") == 0 ? "allow" : "deny");
+    json_close(&out, '}');
+    if (one_ask(call, &one, &head, NULL, 0, &answer, err) == -1)
+        return -1;
+    if (call->json)
+        one_print(&one, answer);
+    return 0;
+}
+
+const struct cmd cmd_approve = {
+    .name = "approve",
+    .operands = " [SESSION] AGENT [OPTION]",
+    .summary = "answer an agent's permission request: yes",
+    .details = "The oldest request that is open. OPTION is once (the default), always, clear (for "
+               "a plan: clear the\n"
+               "context and carry it out), or one of those that 'mas status' and the agent's pane "
+               "show. Exit 3: no\n"
+               "request is open.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_permit,
+};
+
+const struct cmd cmd_deny = {
+    .name = "deny",
+    .operands = " [SESSION] AGENT [OPTION]",
+    .summary = "answer an agent's permission request: no",
+    .details = "The oldest request that is open. OPTION is once (the default), always, or one that "
+               "the agent offers.\n"
+               "Exit 3: no request is open.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_permit,
+};

@@ -1,0 +1,444 @@
+#include "base/harmless.h"
+#include "base/time.h"
+#include "cmd/one.h"
+#include "cmd/print.h"
+#include "cmd/targets.h"
+#include "cmd/words.h"
+#include "core/life.h"
+#include "core/talk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TAKE_MS = 20000, /* how long a host may take to take a prompt */
+    TICK_MS = 100, /* how often a signal is looked for that came between two waits */
+    CANCEL_MS = 3000, /* how long the end of a cancelled turn is waited for */
+    TAGS_MAX = 32,
+};
+
+static const struct opt opts[] = {
+    {0, "file", "FILE", "ask what is in this file", OFFER_FILE},
+    {0, "new", NULL, "in a new conversation, which becomes the current one", OFFER_NONE},
+    {0, "conversation", "ID", "in this conversation, which becomes the current one", OFFER_NONE},
+    {0, "tag", "KEY:VALUE", "put this tag on the prompt and its answer; may be given often",
+     OFFER_NONE},
+    {0, "timeout", "TIME", "cancel the turn after so long, such as 30s or 5m", OFFER_NONE},
+    {0, "no-wait", NULL, "come back when the prompt is taken", OFFER_NONE},
+    {0, "from", "AGENT", "who asks; in a team's pane that is known", OFFER_AGENT},
+    {.name = NULL},
+};
+
+/* A prompt, its answer as far as it has come, and where that is printed; arg of the replies. */
+struct asking {
+    struct one one;
+    char *text;
+    size_t len;
+    char **tags; /* may be NULL */
+    int timeout_ms; /* -1: none */
+    bool wait, json;
+    bool shown; /* the answer goes to a terminal */
+    bool told; /* and what happens meanwhile to another, or the same */
+    struct json *taken; /* the host's first answer; NULL: none yet */
+    char *prompt; /* its id */
+    struct harmless harmless;
+    char *message; /* whose text was printed last; NULL: none */
+    char last; /* byte that was printed; 0: none */
+    char *stop_reason; /* NULL: its turn has not ended */
+    char *error; /* of the turn; NULL: none */
+    int code; /* of that */
+};
+
+static void asking_free(struct asking *asking)
+{
+    one_free(&asking->one);
+    json_free(asking->taken);
+    strv_free(asking->tags);
+    free(asking->text);
+    free(asking->prompt);
+    free(asking->message);
+    free(asking->stop_reason);
+    free(asking->error);
+}
+#define _cleanup_asking_ __attribute__((cleanup(asking_free)))
+
+/* How turns end, besides well. */
+static const struct {
+    const char *reason;
+    int code;
+    const char *words;
+} ends[] = {
+    {"max_tokens", MAS_FAILED, "the model has reached its limit of tokens"},
+    {"max_turn_requests", MAS_FAILED, "the agent has reached its limit of requests in a turn"},
+    {"refusal", MAS_FAILED, "the agent refuses to go on"},
+    {"cancelled", MAS_CONFLICT, "the turn was cancelled"},
+    {TALK_END_CLEARED, MAS_CONFLICT, "the context was cleared before its turn"},
+    {TALK_END_STOPPED, MAS_CONFLICT, "the session was stopped before its turn ended"},
+    {TALK_END_FAILED, MAS_FAILED, "the turn has failed"},
+};
+
+/* ---- what is asked */
+
+static int take_text(struct call *call, struct asking *asking, struct err *err)
+{
+    const char *file = call_opt(call, "file");
+    bool words = call->operand_count > 0;
+
+    if (words == (file != NULL)) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'ask': %s",
+                      words ? "it takes TEXT or --file, not both" : "it needs TEXT or --file");
+        return call_usage(call, err);
+    }
+    if (file == NULL && call->operand_count == 1 && strcmp(call->operands[0], "-") == 0)
+        file = "-";
+    if (file == NULL) {
+        asking->text = words_join(call);
+        asking->len = strlen(asking->text);
+    } else if (words_read(file, &asking->text, &asking->len, err) == -1) {
+        return -1;
+    } else if (asking->len > 0 && asking->text[asking->len - 1] == '\n') {
+        asking->len--;
+    }
+    return asking->len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot ask an empty text");
+}
+
+static int take_tags(const struct call *call, struct asking *asking, struct err *err)
+{
+    asking->tags = call_opts(call, "tag");
+    if (strv_len(asking->tags) > TAGS_MAX)
+        return err_set(err, MAS_USAGE, "cannot put on more than %d tags", TAGS_MAX);
+    for (char **tag = asking->tags; tag != NULL && *tag != NULL; tag++) {
+        const char *colon = strchr(*tag, ':');
+        if (colon == NULL || colon == *tag || colon[1] == '\0' || str_has_control(*tag))
+            return err_set(err, MAS_USAGE, "cannot put on tag '%s': a tag is KEY:VALUE", *tag);
+    }
+    return 0;
+}
+
+static int take_options(struct call *call, struct asking *asking, struct err *err)
+{
+    const char *timeout = call_opt(call, "timeout");
+
+    asking->wait = call_opt(call, "no-wait") == NULL;
+    asking->json = call->json;
+    asking->shown = !call->json && isatty(STDOUT_FILENO) != 0;
+    asking->told = !call->json && isatty(STDERR_FILENO) != 0;
+    if (call_opt(call, "new") != NULL && call_opt(call, "conversation") != NULL)
+        return err_set(err, MAS_USAGE, "cannot run 'ask': --new or --conversation, not both");
+    if (timeout != NULL && !asking->wait)
+        return err_set(err, MAS_USAGE, "cannot run 'ask': --timeout or --no-wait, not both");
+    if (timeout != NULL && !time_parse_duration(timeout, &asking->timeout_ms))
+        return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
+                       timeout);
+    return take_tags(call, asking, err);
+}
+
+static void put_request(const struct call *call, const struct asking *asking, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    one_open(&asking->one, "ask", &out);
+    json_put_bool(&out, "wait", asking->wait);
+    if (call_opt(call, "new") != NULL)
+        json_put_bool(&out, "new", true);
+    if (call_opt(call, "conversation") != NULL)
+        json_put(&out, "conversation", call_opt(call, "conversation"));
+    if (asking->tags != NULL) {
+        json_open(&out, "tags", '[');
+        for (char **tag = asking->tags; *tag != NULL; tag++)
+            json_put(&out, NULL, *tag);
+        json_close(&out, ']');
+    }
+    json_close(&out, '}');
+}
+
+/* ---- what comes back */
+
+static void put(struct asking *asking, const char *text, size_t len)
+{
+    if (len == 0)
+        return;
+    (void)fwrite(text, 1, len, stdout);
+    asking->last = text[len - 1];
+}
+
+/* Ends the line of the answer that is being printed. */
+static void end_line(struct asking *asking)
+{
+    if (asking->last != 0 && asking->last != '\n')
+        put(asking, "\n", 1);
+}
+
+static void on_text(struct asking *asking, const struct frame *event)
+{
+    const char *message = json_get_text(event->head, "message");
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (message != NULL && (asking->message == NULL || strcmp(message, asking->message) != 0)) {
+        if (asking->message != NULL) { /* a paragraph of its own */
+            end_line(asking);
+            put(asking, "\n", 1);
+        }
+        free(asking->message);
+        asking->message = mem_dup(message);
+    }
+    if (!asking->shown) {
+        put(asking, event->body, event->body_len);
+        return;
+    }
+    harmless_add(&asking->harmless, event->body != NULL ? event->body : "", event->body_len, &text);
+    put(asking, str_text(&text), text.len);
+}
+
+/* A line beside the answer. */
+static void say(struct asking *asking, const char *what, const char *words)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (asking->shown && asking->last != '\n' && asking->last != 0) {
+        put(asking, "\n", 1);
+        (void)fflush(stdout);
+    }
+    str_addf(&line, "%s", what);
+    str_add_visible(&line, words, strlen(words));
+    (void)fprintf(stderr, "%s\n", line.data);
+}
+
+static const char *title_of(const struct json *head)
+{
+    const char *title = json_get_text(head, "title");
+    const char *kind = json_get_text(head, "kind");
+    return title != NULL && title[0] != '\0' ? title : kind != NULL ? kind : "a tool";
+}
+
+static void on_tool(struct asking *asking, const struct json *head)
+{
+    const char *status = json_get_text(head, "status");
+
+    if (!asking->told || status == NULL)
+        return;
+    if (strcmp(status, "completed") == 0)
+        say(asking, "[done] ", title_of(head));
+    else if (strcmp(status, "failed") == 0)
+        say(asking, "[failed] ", title_of(head));
+}
+
+/* Somebody has to answer it, so it is said in any case. */
+static void on_permission(struct asking *asking, const struct json *head)
+{
+    const struct roll *roll = &asking->one.roll;
+    _cleanup_free_ char *hint = mem_printf("  answer it with: mas approve %s %s", roll->teams[0].id,
+                                           roll->agents[0].agent->id);
+
+    say(asking, "mas: the agent asks for a permission: ", title_of(head));
+    say(asking, "", hint);
+}
+
+static void on_end(struct asking *asking, const struct json *head)
+{
+    const char *reason = json_get_text(head, "stopReason");
+    const char *error = json_get_text(head, "error");
+    _cleanup_str_ struct str rest = STR_INIT;
+
+    asking->stop_reason = mem_dup(reason != NULL ? reason : TALK_END_FAILED);
+    asking->error = mem_dup(error);
+    asking->code = (int)json_int(json_get(head, "code"), MAS_FAILED);
+    if (asking->code < MAS_FAILED || asking->code > MAS_TIMEOUT)
+        asking->code = MAS_FAILED;
+    if (asking->json)
+        return;
+    harmless_end(&asking->harmless, &rest);
+    put(asking, str_text(&rest), rest.len);
+    end_line(asking);
+}
+
+static void print_event(const struct frame *event)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    for (const struct json *node = json_first(event->head); node != NULL; node = json_next(node))
+        if (strcmp(json_key(node), "bytes") != 0)
+            json_put_node(&out, json_key(node), node);
+    if (event->body != NULL)
+        json_put(&out, "text", event->body);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static void on_event(struct asking *asking, const struct frame *event, const char *name)
+{
+    if (asking->json)
+        print_event(event);
+    if (strcmp(name, "end") == 0)
+        on_end(asking, event->head);
+    else if (asking->json)
+        return;
+    else if (strcmp(name, "text") == 0)
+        on_text(asking, event);
+    else if (strcmp(name, "tool") == 0)
+        on_tool(asking, event->head);
+    else if (strcmp(name, "permission") == 0)
+        on_permission(asking, event->head);
+}
+
+static void on_taken(struct asking *asking, const struct json *head)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct err ignored = ERR_INIT;
+    const char *outcome = json_get_text(head, "outcome");
+
+    json_put_node(&out, NULL, head);
+    (void)json_parse(text.data, text.len, text.len, &asking->taken, &ignored);
+    asking->prompt = mem_dup(json_get_text(head, "prompt"));
+    if (asking->told && asking->wait && outcome != NULL && strcmp(outcome, "queued") == 0)
+        say(asking, "", "queued: the agent is at another prompt");
+}
+
+static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
+{
+    struct asking *asking = arg;
+    const char *name = json_get_text(reply->head, "event");
+
+    if (asking->taken != NULL) {
+        if (name != NULL)
+            on_event(asking, reply, name);
+        return asking->stop_reason != NULL;
+    }
+    if (hosts_reply_error(reply->head, &call->err) == -1)
+        return true;
+    on_taken(asking, reply->head);
+    return !asking->wait;
+}
+
+/* ---- waiting */
+
+/* Takes the prompt back, whether its turn has begun or not. */
+static void cancel(const struct asking *asking)
+{
+    const struct roll *roll = &asking->one.roll;
+    struct host_call one = {.run = roll->teams[0].run, .agent = roll->agents[0].agent->id};
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    one_open(&asking->one, "cancel", &out);
+    json_put(&out, "prompt", asking->prompt);
+    json_close(&out, '}');
+    hosts_start(&one, 1, &head, NULL, 0);
+    hosts_finish(&one, 1, CANCEL_MS, NULL, NULL);
+}
+
+/* Takes what comes until the turn has ended. On a signal and after the time the turn is cancelled,
+ * and its end is waited for a moment. false: the time was over. */
+static bool take_all(struct asking *asking, const struct life *life)
+{
+    struct roll *roll = &asking->one.roll;
+    int64_t start = time_monotonic_ms();
+    int64_t end = asking->timeout_ms >= 0 ? start + asking->timeout_ms : INT64_MAX;
+    bool stops = false, cancelled = false, late = false;
+
+    while (hosts_step(roll->calls, roll->asked, TICK_MS, on_reply, asking) > 0) {
+        int64_t now = time_monotonic_ms();
+        (void)fflush(stdout);
+        if (asking->taken == NULL && now >= start + TAKE_MS)
+            break;
+        if (!stops && (now >= end || life->tick(0, 0, life->tick_arg))) {
+            stops = true;
+            late = now >= end;
+            end = now + CANCEL_MS;
+        }
+        if (stops && !cancelled && asking->prompt != NULL) {
+            cancelled = true;
+            cancel(asking);
+        }
+        if (stops && now >= end)
+            break;
+    }
+    hosts_end(roll->calls, roll->asked);
+    return !late;
+}
+
+/* ---- what came of it */
+
+static int judge_end(const struct asking *asking, struct err *err)
+{
+    const char *agent = asking->one.roll.agents[0].agent->id;
+    const char *reason = asking->stop_reason;
+    size_t i = 0;
+
+    if (strcmp(reason, "end_turn") == 0)
+        return 0;
+    while (i < ARRAY_LEN(ends) && strcmp(reason, ends[i].reason) != 0)
+        i++;
+    if (strcmp(reason, TALK_END_FAILED) == 0 && asking->error != NULL)
+        return err_set(err, asking->code, "cannot ask agent '%s': %s: %s", agent, reason,
+                       asking->error);
+    return err_set(err, i < ARRAY_LEN(ends) ? ends[i].code : MAS_FAILED,
+                   "cannot ask agent '%s': %s: %s", agent, reason,
+                   i < ARRAY_LEN(ends) ? ends[i].words : "the turn ended for this reason");
+}
+
+static int judge(const struct asking *asking, bool in_time, struct err *err)
+{
+    const struct roll *roll = &asking->one.roll;
+    const char *agent = roll->agents[0].agent->id;
+
+    if (!in_time)
+        return err_set(err, MAS_TIMEOUT,
+                       "cannot ask agent '%s': its turn has not ended in time, and was cancelled",
+                       agent);
+    if (asking->stop_reason != NULL)
+        return judge_end(asking, err);
+    if (targets_failure(roll, 0, "ask", err) == -1) {
+        if (asking->taken != NULL)
+            (void)err_hint(err, "the prompt was taken: see mas history %s %s", roll->teams[0].id,
+                           agent);
+        return -1;
+    }
+    return 0;
+}
+
+static int run_ask(struct call *call, struct err *err)
+{
+    _cleanup_asking_ struct asking asking = {.one = ONE_INIT, .timeout_ms = -1};
+    _cleanup_str_ struct str head = STR_INIT;
+    struct life life = {.tick = NULL};
+
+    if (take_options(call, &asking, err) == -1 || one_take(call, "ask", &asking.one, err) == -1 ||
+        take_text(call, &asking, err) == -1)
+        return -1;
+    put_request(call, &asking, &head);
+    const struct targets_request request = {
+        .what = "ask", .head = head.data, .body = asking.text, .body_len = asking.len};
+    progress_begin(&life, true);
+    int rc = targets_begin(call, &asking.one.roll, &request, err);
+    if (rc == 0)
+        rc = judge(&asking, take_all(&asking, &life), err);
+    if (call->json && !asking.wait && asking.taken != NULL)
+        one_print(&asking.one, asking.taken);
+    (void)fflush(stdout);
+    progress_end();
+    return rc;
+}
+
+const struct cmd cmd_ask = {
+    .name = "ask",
+    .operands = " [SESSION] AGENT TEXT...",
+    .summary = "prompt an ACP agent and print its answer as it comes",
+    .details = "The words of TEXT are joined by spaces; - is standard input. Exit 0: the turn "
+               "ended well; 1: it failed,\n"
+               "was refused or met a limit; 4: it was cancelled, cleared or stopped; 7: not in "
+               "time. Ctrl-C cancels the\n"
+               "turn. An agent that does not run is started. --json prints what happens, an event "
+               "a line.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_ask,
+};

@@ -1,0 +1,50 @@
+#include "cmd/one.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct opt opts[] = {
+    {0, "from", "AGENT", "who asks for it; in a team's pane that is known", OFFER_AGENT},
+    {.name = NULL},
+};
+
+static int run_cancel(struct call *call, struct err *err)
+{
+    _cleanup_one_ struct one one = ONE_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_json_ struct json *answer = NULL;
+    struct json_out out = {.to = &head};
+    const char *extra = NULL;
+
+    if (one_take(call, "cancel the turn of", &one, err) == -1 ||
+        one_operand(call, &extra, err) == -1)
+        return -1;
+    if (extra != NULL) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'cancel': '%s' is one operand too many", extra);
+        return call_usage(call, err);
+    }
+    one_open(&one, "cancel", &out);
+    json_close(&out, '}');
+    if (one_ask(call, &one, &head, NULL, 0, &answer, err) == -1)
+        return -1;
+    if (call->json)
+        one_print(&one, answer);
+    else if (!json_bool(json_get(answer, "cancelled"), false) && isatty(STDERR_FILENO) != 0)
+        (void)fprintf(stderr, "no turn is in flight\n");
+    return 0;
+}
+
+const struct cmd cmd_cancel = {
+    .name = "cancel",
+    .operands = " [SESSION] AGENT",
+    .summary = "end the turn that an ACP agent is at",
+    .details = "What it has said by then is kept, and prompts that are queued follow. Where no "
+               "turn is in flight,\n"
+               "nothing happens.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_cancel,
+};

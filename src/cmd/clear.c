@@ -1,0 +1,77 @@
+#include "base/str.h"
+#include "cmd/one.h"
+#include "cmd/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opt opts[] = {
+    {0, "then", "TEXT", "the first prompt of the fresh query; - is standard input", OFFER_NONE},
+    {0, "mode", "MODE", "the permission mode of the fresh query", OFFER_NONE},
+    {0, "from", "AGENT", "who asks for it; in a team's pane that is known", OFFER_AGENT},
+    {.name = NULL},
+};
+
+/* The text of --then; NULL where there is none. */
+static int take_then(const struct call *call, char **ret, size_t *ret_len, struct err *err)
+{
+    const char *then = call_opt(call, "then");
+
+    if (then == NULL)
+        return 0;
+    if (strcmp(then, "-") != 0) {
+        *ret = mem_dup(then);
+        *ret_len = strlen(then);
+    } else if (words_read(then, ret, ret_len, err) == -1) {
+        return -1;
+    } else if (*ret_len > 0 && (*ret)[*ret_len - 1] == '\n') {
+        --*ret_len;
+    }
+    return *ret_len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot clear: the text of --then is empty");
+}
+
+static int run_clear(struct call *call, struct err *err)
+{
+    _cleanup_one_ struct one one = ONE_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_json_ struct json *answer = NULL;
+    _cleanup_free_ char *then = NULL;
+    struct json_out out = {.to = &head};
+    const char *mode = call_opt(call, "mode");
+    size_t then_len = 0;
+
+    if (one_take(call, "clear", &one, err) == -1)
+        return -1;
+    if (call->operand_count > 0) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'clear': '%s' is one operand too many",
+                      call->operands[0]);
+        (void)call_usage(call, err);
+        return err_hint(err, "a prompt for the fresh query is given with: --then TEXT");
+    }
+    if (take_then(call, &then, &then_len, err) == -1)
+        return -1;
+    one_open(&one, "clear", &out);
+    if (mode != NULL)
+        json_put(&out, "mode", mode);
+    json_close(&out, '}');
+    if (one_ask(call, &one, &head, then, then_len, &answer, err) == -1)
+        return -1;
+    if (call->json)
+        one_print(&one, answer);
+    return 0;
+}
+
+const struct cmd cmd_clear = {
+    .name = "clear",
+    .operands = " [SESSION] AGENT",
+    .summary = "start a fresh query of an ACP agent: empty context, same conversation",
+    .details = "The turn in flight is cancelled, prompts that are queued fail as cleared, and the "
+               "model sees nothing\n"
+               "from before. Exit 0: that is on disk. What was said stays in the history.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_clear,
+};

@@ -1,0 +1,145 @@
+#include "memory/context.h"
+
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "cmd/targets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put_item(struct json_out *out, const struct context_item *item)
+{
+    _cleanup_free_ char *id = mem_printf("%s:%lld", item->session, (long long)item->number);
+    _cleanup_free_ char *trigger = mem_printf("%s:%lld", item->session, (long long)item->trigger);
+    char when[TIME_TEXT];
+    char score[32];
+
+    time_format((time_t)(item->time_ms / 1000), when);
+    (void)snprintf(score, sizeof score, "%.6f", item->score);
+    json_open(out, NULL, '{');
+    json_put(out, "id", id);
+    json_put(out, "role", store_role_name(item->role));
+    json_put(out, "content", item->text);
+    json_put(out, "source", item->is_relevant ? "semantic" : "session");
+    json_put(out, "session_id", item->session);
+    json_put(out, "agent", item->agent);
+    json_put(out, "trigger_id", item->trigger != 0 ? trigger : NULL);
+    json_put(out, "time", when);
+    if (item->is_relevant)
+        json_put_raw(out, "score", score);
+    json_close(out, '}');
+}
+
+static void put_list(struct json_out *out, const char *key, const struct context_list *list)
+{
+    json_open(out, key, '[');
+    for (size_t i = 0; i < list->count; i++)
+        put_item(out, &list->items[i]);
+    json_close(out, ']');
+}
+
+static void print_json(const struct context *context)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    put_list(&out, "current_conversation", &context->current);
+    put_list(&out, "relevant_history", &context->relevant);
+    put_list(&out, "chat_history", &context->chat);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+/* Each line of what was said stands in, so that none of it looks like a head. */
+static void print_item(const struct context_item *item)
+{
+    _cleanup_str_ struct str out = STR_INIT;
+    const char *dim = colour_dim();
+    char when[TIME_TEXT];
+
+    time_format((time_t)(item->time_ms / 1000), when);
+    str_addf(&out, "%s%s:%lld  %s %s  %s%s", dim != NULL ? dim : "", item->session,
+             (long long)item->number, item->agent, store_role_name(item->role), when,
+             dim != NULL ? "\033[0m" : "");
+    for (const char *line = item->text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        str_add(&out, "\n  ");
+        str_add_visible(&out, line, len);
+        line += len + (line[len] == '\n');
+    }
+    print_line(&out);
+}
+
+static void print_list(const char *title, const struct context_list *list)
+{
+    const char *blue = colour(COLOUR_BLUE);
+
+    printf("%s%s%s\n", blue != NULL ? blue : "", title, blue != NULL ? "\033[0m" : "");
+    for (size_t i = 0; i < list->count; i++)
+        print_item(&list->items[i]);
+}
+
+static int run_context(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_context_ struct context context = {.note = NULL};
+    const struct context_asker asker = context_asker(&call->config);
+
+    if (targets_take(call, TARGETS_ONE, &roll, err) == -1)
+        return -1;
+    if (call->operand_count > 0) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'context': '%s' is one operand too many",
+                      call->operands[0]);
+        return call_usage(call, err);
+    }
+    if (roll.count != 1)
+        return err_set(err, MAS_USAGE, "cannot give the context of %zu agents: name one",
+                       roll.count);
+    const struct context_wish wish = {
+        .session = roll.teams[0].id,
+        .agent = roll.agents[0].agent->id,
+        .team = call_opt(call, "team") != NULL,
+        .text = call_opt(call, "for"),
+        .current = config_number(&call->config, SETTING_MEMORY_CURRENT),
+        .relevant = config_number(&call->config, SETTING_MEMORY_RELEVANT),
+        .all = (size_t)config_number(&call->config, SETTING_MEMORY_ALL),
+    };
+    if (context_take(&call->root, &call->config, &asker, &wish, &context, err) == -1)
+        return -1;
+    if (context.note != NULL)
+        err_warn("%s", context.note);
+    if (call->json) {
+        print_json(&context);
+        return 0;
+    }
+    print_list("current conversation", &context.current);
+    print_list("relevant history", &context.relevant);
+    return 0;
+}
+
+static const struct opt opts[] = {
+    {0, "for", "TEXT", "what the history is to be relevant for (the newest prompt)", OFFER_NONE},
+    {0, "team", NULL, "the conversations of all agents of the session", OFFER_NONE},
+    {.name = NULL},
+};
+
+const struct cmd cmd_context = {
+    .name = "context",
+    .operands = " [SESSION] AGENT",
+    .summary = "print what an agent's conversation is about, and what was said on it elsewhere",
+    .details =
+        "The newest prompts and answers since the last clear, and, apart from them, the most "
+        "relevant ones\n"
+        "of all sessions; how many is said by [memory] of mas.ini. With --json: "
+        "current_conversation,\n"
+        "relevant_history and chat_history, which is both without doubles, in the order of "
+        "time.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_context,
+};

@@ -1,0 +1,261 @@
+#include "memory/search.h"
+
+#include "base/number.h"
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "memory/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOUND = 10 }; /* messages, where no number is given */
+
+struct finding {
+    const struct call *call;
+    struct str text; /* of the JSON */
+    struct json_out out;
+    int count;
+};
+
+/* A snippet with what was found in it made to stand out where colours are shown. */
+static void add_snippet(struct str *to, const char *text)
+{
+    const char *bold = colour(COLOUR_GREEN);
+    char mark[] = {SEARCH_MARK, SEARCH_MARK_END, '\0'};
+
+    while (*text != '\0') {
+        size_t len = strcspn(text, mark);
+        str_add_visible(to, text, len);
+        text += len;
+        if (*text != '\0' && bold != NULL)
+            str_add(to, *text == SEARCH_MARK ? bold : "\033[0m");
+        text += *text != '\0';
+    }
+    if (bold != NULL)
+        str_add(to, "\033[0m");
+}
+
+static void print_hit(const struct search_hit *hit)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+    const char *dim = colour_dim();
+    char when[TIME_TEXT];
+
+    time_format((time_t)(hit->time_ms / 1000), when);
+    str_addf(&line, "%s%s:%lld  %s %s  %s%s\n  ", dim != NULL ? dim : "", hit->session,
+             (long long)hit->number, hit->agent, store_role_name(hit->role), when,
+             dim != NULL ? "\033[0m" : "");
+    add_snippet(&line, hit->snippet);
+    print_line(&line);
+}
+
+static void put_hit(struct json_out *out, const struct search_hit *hit)
+{
+    _cleanup_free_ char *id = mem_printf("%s:%lld", hit->session, (long long)hit->number);
+    _cleanup_free_ char *trigger = mem_printf("%s:%lld", hit->session, (long long)hit->trigger);
+    _cleanup_free_ char *text = mem_dupn(hit->text, hit->len);
+    _cleanup_str_ struct str snippet = STR_INIT;
+    char score[32];
+    char when[TIME_TEXT];
+
+    for (const char *p = hit->snippet; *p != '\0'; p++) {
+        if (*p != SEARCH_MARK && *p != SEARCH_MARK_END)
+            str_addc(&snippet, *p);
+    }
+    time_format((time_t)(hit->time_ms / 1000), when);
+    (void)snprintf(score, sizeof score, "%.6f", hit->score);
+    json_open(out, NULL, '{');
+    json_put(out, "id", id);
+    json_put(out, "sessionId", hit->session);
+    json_put(out, "agent", hit->agent);
+    json_put(out, "conversation", hit->conversation);
+    json_put(out, "role", store_role_name(hit->role));
+    json_put(out, "time", when);
+    json_put(out, "triggerId", hit->trigger != 0 ? trigger : NULL);
+    json_put_raw(out, "tags", hit->tags);
+    json_put_raw(out, "score", score);
+    json_put(out, "snippet", str_text(&snippet));
+    json_put(out, "content", text);
+    json_close(out, '}');
+}
+
+static bool show(const struct search_hit *hit, void *arg)
+{
+    struct finding *finding = arg;
+
+    finding->count++;
+    if (finding->call->json)
+        put_hit(&finding->out, hit);
+    else if (finding->call->quiet)
+        printf("%s:%lld\n", hit->session, (long long)hit->number);
+    else
+        print_hit(hit);
+    return true;
+}
+
+static int bad_value(const char *option, const char *value, const char *want, struct err *err)
+{
+    return err_set(err, MAS_USAGE, "cannot search: '%s' of --%s is not %s", value, option, want);
+}
+
+static int read_time(const struct call *call, const char *option, int64_t *ret, struct err *err)
+{
+    const char *text = call_opt(call, option);
+    time_t when = 0;
+
+    if (text == NULL)
+        return 0;
+    if (time_parse_age(text, &when))
+        when = time(NULL) - when;
+    else if (!time_parse(text, &when))
+        return bad_value(option, text, "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
+                         err);
+    *ret = (int64_t)when * 1000;
+    return 0;
+}
+
+static int read_role(const struct call *call, unsigned *ret, struct err *err)
+{
+    const char *text = call_opt(call, "role");
+    enum store_role role;
+
+    if (text == NULL)
+        return 0;
+    if (!store_role_parse(text, &role) || (SEARCH_ROLES >> role & 1) == 0)
+        return bad_value("role", text, "user, agent or tool", err);
+    *ret = 1U << role;
+    return 0;
+}
+
+/* What the options say; --session is left to find_session(). */
+static int read_wish(const struct call *call, struct search_wish *ret, struct err *err)
+{
+    static const struct unit plain[] = {{"", 1}};
+    const char *limit = call_opt(call, "limit");
+    uint64_t count = FOUND;
+
+    if (limit != NULL && (!number_parse(limit, plain, 1, SEARCH_FOUND_MAX, &count) || count == 0))
+        return bad_value("limit", limit, "a number from 1 to 1000", err);
+    ret->limit = (int)count;
+    ret->agent = call_opt(call, "agent");
+    ret->tag = call_opt(call, "tag");
+    if (ret->agent != NULL && !str_is_word(ret->agent, 32))
+        return bad_value("agent", ret->agent, "an agent's id", err);
+    if (ret->tag != NULL && strchr(ret->tag, ':') == NULL)
+        return bad_value("tag", ret->tag, "KEY:VALUE", err);
+    return read_role(call, &ret->roles, err) == -1 ||
+                   read_time(call, "since", &ret->since_ms, err) == -1 ||
+                   read_time(call, "until", &ret->until_ms, err) == -1
+               ? -1
+               : 0;
+}
+
+/* The session that is searched alone, where it is one; `ret_alone`: it is private, and has an index
+ * of its own. */
+static int find_session(const struct call *call, char id[ID_TEXT], struct search_wish *wish,
+                        bool *ret_alone, struct err *err)
+{
+    struct context_asker asker = context_asker(&call->config);
+    const char *text = call_opt(call, "session");
+    bool private = false;
+
+    id[0] = '\0';
+    if (text != NULL && call_select(call, text, id, err) == -1)
+        return -1;
+    if (asker.session != NULL && id[0] == '\0') { /* an agent: its own, unless it may see all */
+        if (!id_normalise(asker.session, id))
+            return err_set(err, MAS_FAILED, "cannot search: agent '%s' names no session of its own",
+                           getenv("MAS_AGENT_ID"));
+        if (context_may_see(&call->root, &asker, id, &private, err) == -1)
+            return -1;
+        if (asker.share && !private)
+            id[0] = '\0';
+    } else if (id[0] != '\0' && context_may_see(&call->root, &asker, id, &private, err) == -1) {
+        return -1;
+    }
+    wish->session = id[0] != '\0' ? id : NULL;
+    *ret_alone = private;
+    return 0;
+}
+
+static char *join(const struct call *call)
+{
+    struct str text = STR_INIT;
+
+    for (int i = 0; i < call->operand_count; i++)
+        str_addf(&text, "%s%s", i > 0 ? " " : "", call->operands[i]);
+    return str_steal(&text);
+}
+
+static int search(const struct call *call, const struct search_wish *wish, bool alone,
+                  struct finding *finding, struct err *err)
+{
+    _cleanup_search_ struct search *search = NULL;
+    const char *vectors = config_text(&call->config, SETTING_MEMORY_EMBED);
+
+    if (search_open(&call->root, alone ? wish->session : NULL, &search, err) == -1 ||
+        search_use_vectors(search, vectors, err) == -1 ||
+        search_catch_up(search, SEARCH_WAIT_MS, err) == -1)
+        return -1;
+    int rc = search_find(search, wish, show, finding, err);
+    if (search_note(search) != NULL)
+        err_warn("%s", search_note(search));
+    return rc;
+}
+
+static int run_search(struct call *call, struct err *err)
+{
+    _cleanup_free_ char *text = join(call);
+    struct finding finding = {.call = call, .text = STR_INIT};
+    struct search_wish wish = {.text = text};
+    char id[ID_TEXT];
+    bool alone = false;
+
+    if (read_wish(call, &wish, err) == -1)
+        return -1;
+    if (call->has_root && find_session(call, id, &wish, &alone, err) == -1)
+        return -1;
+    finding.out.to = &finding.text;
+    json_open(&finding.out, NULL, '{');
+    json_open(&finding.out, "messages", '[');
+    int rc = call->has_root ? search(call, &wish, alone, &finding, err) : 0;
+    json_close(&finding.out, ']');
+    json_put_int(&finding.out, "total", finding.count);
+    json_close(&finding.out, '}');
+    if (rc == 0 && call->json)
+        print_line(&finding.text);
+    str_free(&finding.text);
+    return rc;
+}
+
+static const struct opt opts[] = {
+    {'n', "limit", "N", "at most so many messages (10)", OFFER_NONE},
+    {'s', "session", "SESSION", "only of this session", OFFER_SESSION},
+    {0, "agent", "AGENT", "only with this agent", OFFER_NONE},
+    {0, "role", "ROLE", "only prompts (user), answers (agent), or tool calls (tool)", OFFER_NONE},
+    {0, "since", "AGE", "only what is not older: 10m, 2h, 2025-12-18T08:00:00Z", OFFER_NONE},
+    {0, "until", "AGE", "only what is older", OFFER_NONE},
+    {0, "tag", "KEY:VALUE", "only what has this tag", OFFER_NONE},
+    {.name = NULL},
+};
+
+const struct cmd cmd_search = {
+    .name = "search",
+    .operands = " TEXT...",
+    .summary = "find what was said, in all sessions",
+    .details =
+        "Prompts, answers and the titles of tool calls, best first. One word is enough, more "
+        "rank higher;\n"
+        "'\"several words\"' stand together, 'begin*' is the beginning of a word. What was "
+        "cleared is found too.\n"
+        "Private sessions are searched only where --session names one. An agent finds what "
+        "its own session\n"
+        "said, unless [memory] of mas.ini says share = yes.",
+    .opts = opts,
+    .operands_min = 1,
+    .operands_max = -1,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
+    .run = run_search,
+};

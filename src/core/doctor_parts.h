@@ -1,0 +1,34 @@
+/*
+ * What the two parts of core/doctor.h share: what it looks at in the root (doctor.c) and in one
+ * session (doctor_session.c).
+ */
+#ifndef MAS_CORE_DOCTOR_PARTS_H
+#define MAS_CORE_DOCTOR_PARTS_H
+
+#include "core/doctor.h"
+#include "core/survey.h"
+
+#include <sys/types.h>
+
+struct doctor {
+    const struct root *root;
+    const struct config *config;
+    bool fix;
+    struct findings *findings;
+    bool rows_wrong; /* the index has to be written anew */
+};
+
+void doctor_add(struct doctor *doctor, enum finding_state state, const char *subject,
+                const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* Reports something that --fix mends; `mended` says how trying went: 0, or -1 with *why. */
+void doctor_mend(struct doctor *doctor, const char *subject, const char *what, int mended,
+                 const struct err *why);
+/* Checks one entry's type, and its mode, which it sets. */
+void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, const char *name,
+                       mode_t want);
+/* A file that an interrupted write left; nobody writes it now, since the lock is held. */
+void doctor_check_left(struct doctor *doctor, const char *subject, int dir, const char *name);
+/* All of one session that has a workspace. */
+void doctor_check_session(struct doctor *doctor, const struct view *view);
+
+#endif

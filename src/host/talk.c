@@ -1,0 +1,528 @@
+#include "host/talk.h"
+
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "core/env.h"
+#include "core/workspace.h"
+#include "host/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    READ_CHUNK = 64 * 1024,
+    READ_ROUNDS = 8, /* chunks at once: others want to be heard too */
+    ERROR_WORDS = 400, /* bytes of an agent's own words in a note */
+};
+
+struct store_budget talk_budget(const struct host *host)
+{
+    return (struct store_budget){
+        .messages = config_number(&host->config, SETTING_MEMORY_MESSAGES),
+        .each = (size_t)config_number(&host->config, SETTING_MEMORY_EACH),
+        .all = (size_t)config_number(&host->config, SETTING_MEMORY_ALL),
+    };
+}
+
+struct acp_word *talk_copy_words(const struct acp_word *words, size_t count)
+{
+    struct acp_word *copy = count > 0 ? mem_alloc(count * sizeof *copy) : NULL;
+
+    for (size_t i = 0; i < count; i++)
+        copy[i] = (struct acp_word){.id = mem_dup(words[i].id),
+                                    .name = mem_dup(words[i].name),
+                                    .description = mem_dup(words[i].description),
+                                    .kind = mem_dup(words[i].kind)};
+    return copy;
+}
+
+void talk_free_words(struct acp_word *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(words[i].id);
+        free(words[i].name);
+        free(words[i].description);
+        free(words[i].kind);
+    }
+    free(words);
+}
+
+/* ---- the store */
+
+static int open_store(struct host *host, struct err *err)
+{
+    struct talk *talk = host->talk;
+    struct store *store = NULL;
+
+    if (store_open(host->dir, host->session.id, host->agent->id, true, &store, err) == -1)
+        return -1;
+    if (store_enter(store, WISH_CURRENT, NULL, &talk->place, err) == -1) {
+        store_close(store);
+        return -1;
+    }
+    talk->store = store;
+    return 0;
+}
+
+/* Puts a damaged database out of the way. */
+static int set_aside(struct host *host, struct err *err)
+{
+    _cleanup_free_ char *name = NULL;
+
+    if (store_set_aside(host->dir, &name, err) == -1)
+        return -1;
+    _cleanup_free_ char *words =
+        mem_printf("%s was damaged and is kept as %s; a new one was begun", STORE_FILE, name);
+    host_log(host, words);
+    talk_say(host, false, "%s", words);
+    return 0;
+}
+
+int talk_need_store(struct host *host, struct err *err)
+{
+    struct talk *talk = host->talk;
+
+    if (talk->store != NULL)
+        return 0;
+    if (open_store(host, err) == 0)
+        return 0;
+    if (err->code == MAS_DAMAGED && set_aside(host, err) == 0 && open_store(host, err) == 0)
+        return 0;
+    (void)snprintf(talk->store_error, sizeof talk->store_error, "%s", err->text);
+    return -1;
+}
+
+void talk_store_failed(struct host *host, const struct err *err)
+{
+    struct talk *talk = host->talk;
+    bool said = talk->turn.unkept;
+    struct err again = ERR_INIT;
+
+    talk->turn.unkept = true;
+    if (!said)
+        host_log(host, err->text);
+    if (err->code == MAS_DAMAGED) {
+        store_close(talk->store);
+        talk->store = NULL;
+        store_place_free(&talk->place);
+        talk->place = (struct store_place){.query = 0};
+        talk->turn.answer = talk->turn.thought = talk->turn.plan = 0;
+        for (size_t i = 0; i < talk->turn.tool_count; i++)
+            talk->turn.tools[i].number = 0;
+        if (talk_need_store(host, &again) == 0)
+            return;
+    }
+    if (!said)
+        talk_say(host, false, "what is said now cannot be kept: %s", err->text);
+}
+
+void talk_open(struct host *host)
+{
+    struct talk *talk = mem_alloc(sizeof *talk);
+    struct err err = ERR_INIT;
+
+    talk->in = talk->out = talk->err = -1;
+    talk->phase_until = talk->turn.cancel_until = talk->chat_at = -1;
+    talk->mode = mem_dup("");
+    talk->program = mem_dup("");
+    host->talk = talk;
+    if (talk_need_store(host, &err) == -1)
+        talk_say(host, false, "its conversation cannot be opened: %s", err.text);
+}
+
+void talk_free(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    if (talk == NULL)
+        return;
+    talk_end_turn(host, TALK_END_STOPPED, 0, NULL);
+    talk_fail_queue(host, TALK_END_STOPPED, NULL);
+    talk_disconnect(host);
+    talk_pane_close(host);
+    store_place_free(&talk->place);
+    store_close(talk->store);
+    free(talk->cwd);
+    free(talk->program);
+    free(talk->mode);
+    free(talk->title);
+    free(talk->told_note);
+    free(talk->queue);
+    str_free(&talk->options);
+    free(talk);
+    host->talk = NULL;
+}
+
+/* ---- the process */
+
+int talk_connect(struct host *host, int ret_fds[3], struct err *err)
+{
+    struct talk *talk = host->talk;
+    int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
+    int error[2] = {-1, -1};
+
+    talk_disconnect(host);
+    if (pipe2(in, O_CLOEXEC) == -1 || pipe2(out, O_CLOEXEC) == -1 ||
+        pipe2(error, O_CLOEXEC) == -1) {
+        (void)err_errno(err, "cannot make a pipe");
+        for (int i = 0; i < 2; i++) {
+            fd_closep(&in[i]);
+            fd_closep(&out[i]);
+            fd_closep(&error[i]);
+        }
+        return -1;
+    }
+    talk->in = in[1];
+    talk->out = out[0];
+    talk->err = error[0];
+    for (size_t i = 0; i < 3; i++)
+        (void)fcntl(((int[]){in[1], out[0], error[0]})[i], F_SETFL, O_NONBLOCK);
+    ret_fds[0] = in[0];
+    ret_fds[1] = out[1];
+    ret_fds[2] = error[1];
+    return 0;
+}
+
+static void close_fd(int *fd)
+{
+    fd_closep(fd);
+    *fd = -1;
+}
+
+/* What was known of the agent's side is not any more. */
+static void forget(struct talk *talk)
+{
+    free(talk->session);
+    talk->session = NULL;
+    talk->phase = TALK_OFF;
+    talk->phase_until = -1;
+    talk->unclosed = 0;
+    talk->prime = false;
+    talk->settled = false;
+    talk_free_words(talk->modes, talk->mode_count);
+    talk_free_words(talk->commands, talk->command_count);
+    talk->modes = talk->commands = NULL;
+    talk->mode_count = talk->command_count = 0;
+    free(talk->mode);
+    talk->mode = mem_dup("");
+    for (size_t i = 0; i < talk->option_count; i++) {
+        free(talk->option_list[i].id);
+        free(talk->option_list[i].category);
+        free(talk->option_list[i].value);
+    }
+    free(talk->option_list);
+    talk->option_list = NULL;
+    talk->option_count = 0;
+    str_clear(&talk->options);
+    free(talk->rung_notes);
+    talk->rung_notes = NULL;
+}
+
+void talk_disconnect(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    talk_drop_permissions(host);
+    close_fd(&talk->in);
+    close_fd(&talk->out);
+    close_fd(&talk->err);
+    acp_free(talk->acp);
+    talk->acp = NULL;
+    forget(talk);
+}
+
+/* ---- what the wire tells */
+
+static void on_answer(void *arg, const struct acp_answer *answer)
+{
+    struct host *host = arg;
+
+    if (answer->call == ACP_CALL_PROMPT)
+        talk_prompt_answer(host, answer);
+    else
+        talk_rung_answer(host, answer);
+}
+
+static void on_update(void *arg, const struct acp_update *update)
+{
+    talk_update(arg, update);
+}
+
+static void on_permission(void *arg, const struct acp_permission *permission)
+{
+    talk_permission(arg, permission);
+}
+
+static void on_withdrawn(void *arg, const char *ticket)
+{
+    talk_withdrawn(arg, ticket);
+}
+
+static void on_request(void *arg, const struct acp_request *request)
+{
+    struct host *host = arg;
+    acp_refuse(host->talk->acp, request->ticket, -32601, "there is no such method");
+}
+
+static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
+{
+    enum { SHOWN = 200 };
+    struct host *host = arg;
+    struct talk *talk = host->talk;
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (talk->garbage++ > 0) /* its log has them all */
+        return;
+    str_addf(&words, "the agent printed what is no message (%s): ", why);
+    str_add_visible(&words, bytes, len < SHOWN ? len : SHOWN);
+    host_log(host, words.data);
+}
+
+static const struct acp_ops ops = {
+    .answer = on_answer,
+    .update = on_update,
+    .permission = on_permission,
+    .withdrawn = on_withdrawn,
+    .request = on_request,
+    .garbage = on_garbage,
+};
+
+void talk_begin(struct host *host)
+{
+    struct talk *talk = host->talk;
+    const char *cwd = env_get(host->env, "PWD");
+
+    free(talk->cwd);
+    talk->cwd = mem_dup(cwd != NULL ? cwd : "/");
+    talk->trouble[0] = '\0';
+    talk->needs_login = false;
+    talk->garbage = 0;
+    talk->eof = false;
+    talk->acp = acp_new(&ops, host);
+    talk->phase = TALK_INITIALIZES;
+    talk->serial = acp_initialize(talk->acp, host->preset->initialize_ms);
+}
+
+/* Writes what the agent is to be sent, as far as it reads. */
+static void write_out(struct host *host)
+{
+    struct talk *talk = host->talk;
+    size_t len = 0;
+
+    while (talk->acp != NULL && talk->in != -1) {
+        const char *bytes = acp_out(talk->acp, &len);
+        if (len == 0)
+            return;
+        ssize_t n = write(talk->in, bytes, len);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1 && errno != EAGAIN) /* its end is the keeper's to tell */
+            close_fd(&talk->in);
+        if (n == -1 && errno == EAGAIN && len > ACP_OUT_MAX) {
+            talk_trouble(host, false, "the agent does not read what it is sent");
+            child_end(host, child_times(host), 0, false);
+        }
+        if (n <= 0)
+            return;
+        acp_sent(talk->acp, (size_t)n);
+    }
+}
+
+void talk_hang_up(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    if (talk->turn.on && talk->acp != NULL && talk->session != NULL)
+        acp_cancel(talk->acp, talk->session);
+    talk_end_turn(host, TALK_END_STOPPED, 0, NULL);
+    write_out(host);
+    close_fd(&talk->in);
+}
+
+void talk_ended(struct host *host, const char *why)
+{
+    struct talk *talk = host->talk;
+
+    talk_drain(host);
+    _cleanup_free_ char *words = mem_printf("the agent ended: %s", why);
+    talk_end_turn(host, TALK_END_FAILED, 0, words);
+    if (talk->phase == TALK_INITIALIZES && !host->child.asked)
+        (void)snprintf(talk->trouble, sizeof talk->trouble, "it ended before its first answer: %s",
+                       why);
+    talk_disconnect(host);
+}
+
+void talk_trouble(struct host *host, bool needs_login, const char *why)
+{
+    struct talk *talk = host->talk;
+
+    _cleanup_str_ struct str words = STR_INIT;
+    if (needs_login)
+        str_add(&words, "the agent needs a login: ");
+    str_addn(&words, why, strnlen(why, ERROR_WORDS));
+    if (needs_login)
+        talk_add_login(host, &words);
+    talk->phase = TALK_STUCK;
+    talk->phase_until = -1;
+    talk->needs_login = needs_login;
+    (void)snprintf(talk->trouble, sizeof talk->trouble, "%s", words.data);
+    host_log(host, talk->trouble);
+    if (talk->turn.on)
+        talk_end_turn(host, TALK_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, words.data);
+    else
+        talk_say(host, false, "%s", words.data);
+    talk_fail_queue(host, TALK_END_FAILED, words.data);
+}
+
+/* ---- the loop's calls */
+
+void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
+{
+    const struct talk *talk = host->talk;
+    size_t len = 0;
+
+    for (size_t i = 0; i < TALK_POLL_COUNT; i++)
+        fds[i] = (struct pollfd){.fd = -1};
+    if (talk == NULL)
+        return;
+    if (talk->acp != NULL && talk->in != -1)
+        (void)acp_out(talk->acp, &len);
+    if (len > 0)
+        fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
+    fds[TALK_POLL_IN] = (struct pollfd){.fd = talk->out, .events = POLLIN};
+    fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
+}
+
+/* Reads once. false: nothing is there now. */
+static bool read_out(struct host *host)
+{
+    static char chunk[READ_CHUNK];
+    struct talk *talk = host->talk;
+    ssize_t n = talk->out != -1 ? read(talk->out, chunk, sizeof chunk) : -1;
+
+    if (n == 0)
+        close_fd(&talk->out);
+    if (n <= 0)
+        return n == -1 && talk->out != -1 && errno == EINTR;
+    host->output_ms = time_epoch_ms();
+    if (talk->acp != NULL)
+        acp_feed(talk->acp, chunk, (size_t)n);
+    return true;
+}
+
+static bool read_err(struct host *host)
+{
+    static char chunk[READ_CHUNK];
+    struct talk *talk = host->talk;
+    ssize_t n = talk->err != -1 ? read(talk->err, chunk, sizeof chunk) : -1;
+
+    if (n == 0)
+        close_fd(&talk->err);
+    if (n <= 0)
+        return n == -1 && talk->err != -1 && errno == EINTR;
+    host_keep_log(host, chunk, (size_t)n);
+    watcher_output(&host->watcher, chunk, (size_t)n, time_monotonic_ms());
+    return true;
+}
+
+void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT])
+{
+    if (fds[TALK_POLL_ERR].revents != 0)
+        for (int i = 0; i < READ_ROUNDS && read_err(host); i++)
+            ;
+    if (fds[TALK_POLL_IN].revents != 0)
+        for (int i = 0; i < READ_ROUNDS && read_out(host); i++)
+            ;
+}
+
+void talk_drain(struct host *host)
+{
+    enum { MOST = 4096 }; /* chunks: what holds the pipe may go on printing */
+
+    for (int i = 0; i < MOST && read_err(host); i++)
+        ;
+    for (int i = 0; i < MOST && read_out(host); i++)
+        ;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a == -1 || (b != -1 && b < a) ? b : a;
+}
+
+/* An agent that goes on with what it was told to leave is ended, and comes back. */
+static void end_stubborn(struct host *host)
+{
+    host_log(host, "it did not end its turn when told to; it is started anew");
+    talk_say(host, true, "the agent did not end its turn when told to; it is started anew");
+    talk_end_turn(host, "cancelled", 0, NULL);
+    child_end(host, child_times(host), 0, true);
+}
+
+int64_t talk_tick(struct host *host, int64_t now)
+{
+    struct talk *talk = host->talk;
+    struct talk_turn *turn = &talk->turn;
+    int64_t next = talk_pane_tick(host, now);
+
+    if (talk->acp == NULL)
+        return next;
+    next = sooner(next, acp_tick(talk->acp, now));
+    if (talk->phase == TALK_SETTLES) {
+        if (now - talk->quiet_since >= TALK_SETTLE_MS || now >= talk->phase_until)
+            talk_settled(host);
+        else
+            next = sooner(next, talk->quiet_since + TALK_SETTLE_MS);
+    }
+    if ((turn->on && turn->cancel_until != -1 && now >= turn->cancel_until) ||
+        (talk->phase == TALK_ENDS_TURN && now >= talk->phase_until)) {
+        if (host->child.phase == CHILD_RUNS)
+            end_stubborn(host);
+    } else if (turn->on && turn->cancel_until != -1) {
+        next = sooner(next, turn->cancel_until);
+    } else if (talk->phase == TALK_ENDS_TURN) {
+        next = sooner(next, talk->phase_until);
+    }
+    if (host->child.phase == CHILD_RUNS)
+        talk_run(host);
+    write_out(host);
+    return next;
+}
+
+enum agent_state talk_state(const struct host *host)
+{
+    const struct talk *talk = host->talk;
+
+    if (talk->permission_count > 0 || talk->needs_login)
+        return AGENT_WAITING;
+    if (talk->turn.on || talk->phase == TALK_ENDS_TURN)
+        return AGENT_WORKING;
+    if (talk->phase == TALK_READY)
+        return talk->count > 0 ? AGENT_WORKING : AGENT_IDLE;
+    return talk->phase == TALK_STUCK ? AGENT_IDLE : AGENT_STARTING;
+}
+
+const char *talk_continuity(const struct host *host)
+{
+    const struct talk *talk = host->talk;
+    return talk->session != NULL && talk->phase >= TALK_SETTLES && talk->phase <= TALK_READY &&
+                   talk->phase != TALK_OPENS
+               ? store_outcome_name(talk->outcome)
+               : "";
+}
+
+const char *talk_note(const struct host *host)
+{
+    const struct talk *talk = host->talk;
+
+    if (talk->permission_count > 0)
+        return talk->permissions[0].title;
+    return talk->trouble;
+}

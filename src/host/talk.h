@@ -1,0 +1,310 @@
+/*
+ * The conversation of an ACP agent, in its host; for src/host/ only. struct talk owns all of it,
+ * and the loop drives it: nothing here waits.
+ *
+ *     talk.c          its life; the agent's pipes, bytes in and out
+ *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
+ *                     ladder (initialize; resume, load, new), then mode, model and options
+ *     talk_turn.c     the queue of prompts, the turn, what comes in it, its end
+ *     talk_clear.c    clears, and the change to another conversation
+ *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
+ *     talk_event.c    what listeners and askers are told
+ *     talk_request.c  what they ask
+ *     talk_pane.c     the pane: mas-chat, or plain lines
+ *
+ * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
+ * what comes of another than the present one is dropped, so that nothing from before a clear can
+ * come after it.
+ */
+#ifndef MAS_HOST_TALK_H
+#define MAS_HOST_TALK_H
+
+#include "base/json.h"
+#include "base/str.h"
+#include "core/agent_status.h"
+#include "core/talk.h"
+#include "core/team.h"
+#include "memory/store.h"
+#include "wire/acp.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct host;
+struct client;
+struct frame;
+
+enum {
+    TALK_ID_MAX = 64, /* bytes of a message's id */
+    TALK_PERMISSIONS_MAX = 32, /* open at once */
+    TALK_TOOLS_MAX = 512, /* known in one turn; the oldest makes room */
+    TALK_WORDS_MAX = 256, /* modes, commands, options that are kept of an agent */
+    TALK_UNCLOSED_MAX = 4, /* sessions left behind in a process that cannot close them */
+    TALK_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
+    TALK_SETTING_MS = 10000, /* for the answer to a mode or an option */
+    TALK_CLOSE_MS = 5000,
+    TALK_SETTLE_MS = 150, /* silence that says that a loaded session has been replayed */
+    TALK_SETTLE_MAX_MS = 3000,
+};
+
+/* Where the connection with the agent's process is. */
+enum talk_phase {
+    TALK_OFF, /* no process */
+    TALK_INITIALIZES,
+    TALK_RESUMES,
+    TALK_LOADS,
+    TALK_SETTLES, /* loaded; what it replays may still come */
+    TALK_OPENS, /* session/new */
+    TALK_SETS, /* mode, model, options, one after the other */
+    TALK_READY, /* takes prompts */
+    TALK_ENDS_TURN, /* the context was cleared in a turn: its end is waited for */
+    TALK_STUCK, /* needs a login, or cannot do what mas needs: `trouble` says it */
+};
+
+/* A prompt that waits, or is at work. */
+struct talk_prompt {
+    int64_t number; /* in the store */
+    char *text;
+    size_t len;
+    char from[TEAM_WORD_MAX + 1]; /* "-": a person */
+    char **tags; /* NULL: none */
+};
+
+/* A tool call of the turn, as far as it is known. */
+struct talk_tool {
+    int64_t number;
+    char *id, *title, *kind, *status, *text;
+};
+
+struct talk_turn {
+    bool on;
+    struct talk_prompt prompt;
+    int64_t serial; /* of session/prompt */
+    bool primed; /* it began with system, history */
+    bool cancelled;
+    int64_t cancel_until; /* -1: not cancelled */
+    /* messages that grow; 0: none */
+    int64_t answer, thought, plan;
+    size_t answer_len, thought_len; /* bytes of them */
+    struct talk_tool *tools;
+    size_t tool_count;
+    char *plan_text; /* newest plan as text; NULL */
+    bool unkept; /* something could not be stored, and that was said */
+};
+
+/* A permission that is asked. */
+struct talk_permission {
+    int64_t number; /* in the store: how others name it */
+    char id[TALK_ID_MAX]; /* the same with the session's id */
+    char *ticket; /* the wire's name */
+    char *title, *kind, *details, *tool_id;
+    bool plan; /* a plan is to be approved */
+    char *plan_text; /* NULL: not known */
+    struct acp_word *options; /* the agent's, and one of mas for a plan */
+    size_t count;
+};
+
+struct talk {
+    struct store *store; /* NULL: cannot be opened, `store_error` says why */
+    char store_error[ERR_TEXT_MAX];
+    struct store_place place;
+    char *cwd; /* of agent sessions: absolute */
+
+    /* the process */
+    int in, out, err; /* its standard files; -1 */
+    struct acp *acp; /* NULL: none */
+    bool eof; /* it prints nothing more */
+    enum talk_phase phase;
+    int64_t serial; /* of the request that the phase waits for */
+    int64_t phase_until; /* of SETTLES, ENDS_TURN; -1 */
+    int64_t quiet_since; /* of SETTLES */
+    char *session; /* the agent's id; NULL: none */
+    char *program; /* its name and version */
+    enum store_outcome outcome;
+    bool prime; /* system and history go in front of the next prompt */
+    bool fresh; /* nothing was said in this query before the next prompt */
+    bool settled; /* content outside of turns is news, not a replay */
+    int setting; /* next of the settings that are made in SETS */
+    int unclosed;
+    char *rung_notes; /* why rungs failed; NULL */
+    char trouble[512]; /* "" none */
+    bool needs_login;
+    int64_t garbage; /* lines that were no messages */
+
+    /* what the agent has told of itself */
+    char *mode; /* that it is in; "" not known */
+    struct acp_word *modes, *commands;
+    size_t mode_count, command_count;
+    struct str options; /* config options: the "options" event's array; "" none */
+    struct talk_option { /* the same, as far as mas uses it */
+        char *id, *category, *value;
+    } * option_list;
+    size_t option_count;
+    char *title;
+
+    struct talk_prompt *queue;
+    size_t count;
+    struct talk_turn turn;
+    struct talk_permission permissions[TALK_PERMISSIONS_MAX];
+    size_t permission_count;
+
+    enum agent_state told_state;
+    char *told_note;
+
+    /* the pane */
+    pid_t chat; /* mas-chat; 0: none runs */
+    bool plain; /* there is no mas-chat */
+    bool plain_open; /* a line is open */
+    int chat_failures;
+    int64_t chat_started, chat_at; /* when it is started again; -1 */
+};
+
+/* ---- talk.c */
+/* For agents that speak ACP; opens the store. */
+void talk_open(struct host *host);
+void talk_free(struct host *host);
+/* Opens the store if that was not possible before. Fails with why it cannot be. */
+int talk_need_store(struct host *host, struct err *err);
+/* A call of the store has failed: says so once a turn; a damaged one is set aside, and the talk
+ * goes on in a new one. */
+void talk_store_failed(struct host *host, const struct err *err);
+/* Pipes for a process that is about to start: ret_fds is its end. */
+int talk_connect(struct host *host, int ret_fds[3], struct err *err);
+/* It runs. */
+void talk_begin(struct host *host);
+/* It is to end: what is in flight is told, its input closed. */
+void talk_hang_up(struct host *host);
+/* It has ended: the turn is over, with why. */
+void talk_ended(struct host *host, const char *why);
+void talk_disconnect(struct host *host);
+enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_COUNT };
+void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT]);
+void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT]);
+/* Reads all that is there. */
+void talk_drain(struct host *host);
+/* What time alone brings; returns when to call again. */
+int64_t talk_tick(struct host *host, int64_t now);
+enum agent_state talk_state(const struct host *host);
+/* What it waits for, or why it cannot go on; "" */
+const char *talk_note(const struct host *host);
+/* How the present session came to know what was said; "" where there is none. */
+const char *talk_continuity(const struct host *host);
+/* It cannot be used as it is: state and words. Prompts that wait fail. */
+void talk_trouble(struct host *host, bool needs_login, const char *why);
+/* Words with their ids, kept. */
+/* [memory]: how much of what was said is shown again. */
+struct store_budget talk_budget(const struct host *host);
+struct acp_word *talk_copy_words(const struct acp_word *words, size_t count);
+void talk_free_words(struct acp_word *words, size_t count);
+
+/* ---- talk_rungs.c */
+/* The ladder of the open query, behind initialize. */
+void talk_climb(struct host *host);
+/* An answer to one of its requests. */
+void talk_rung_answer(struct host *host, const struct acp_answer *answer);
+/* Takes modes and options of a session's answer, or of an update. */
+void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                     size_t count);
+void talk_take_options(struct host *host, const struct json *options);
+/* Appends how one logs in, by what the agent has told. */
+void talk_add_login(const struct host *host, struct str *to);
+/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
+int talk_set_mode(struct host *host, const char *mode, struct err *err);
+int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
+/* Leaves the present session: it is closed where the agent can. */
+void talk_leave_session(struct host *host);
+/* The loaded session has been silent for long enough, or for too long. */
+void talk_settled(struct host *host);
+
+/* ---- talk_turn.c */
+/* Stores a prompt and puts it behind those that wait. *ret is its number. */
+int talk_add_prompt(struct host *host, const char *text, size_t len, const char *from,
+                    char *const *tags, int64_t *ret, struct err *err);
+/* The same for one that is stored already (--then). */
+void talk_push_prompt(struct host *host, int64_t number, const char *text, size_t len,
+                      const char *from, char *const *tags);
+/* Begins the next turn, if that can be. */
+void talk_run(struct host *host);
+void talk_update(struct host *host, const struct acp_update *update);
+void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
+/* Ends the turn, in the store and for those who wait. */
+void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
+/* Those that wait end without a turn. */
+void talk_fail_queue(struct host *host, const char *stop_reason, const char *error);
+/* Asks the agent to end its turn; false where none is on. */
+bool talk_cancel(struct host *host);
+/* The same for one prompt alone, which may also wait. */
+bool talk_cancel_prompt(struct host *host, int64_t number);
+void talk_prompt_free(struct talk_prompt *prompt);
+
+/* ---- talk_clear.c */
+struct talk_wish {
+    const char *reason; /* "clear", "plan" */
+    const char *mode; /* NULL: as it is */
+    const char *then_text; /* NULL: none */
+    size_t then_len;
+    const char *from;
+    char *const *tags;
+};
+/* *ret_then: the number of the prompt, 0 none. */
+int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_then, struct err *err);
+int talk_change_conversation(struct host *host, enum store_wish wish, const char *id,
+                             struct err *err);
+/* In TALK_ENDS_TURN: it has ended. */
+void talk_turn_is_gone(struct host *host);
+
+/* ---- talk_permit.c */
+void talk_permission(struct host *host, const struct acp_permission *permission);
+void talk_withdrawn(struct host *host, const char *ticket);
+/* Answers the permission of that number (0: the oldest) by an option's id or one of the words of
+ * core/talk.h. `as` ("allow", "deny"; NULL either) is what it is meant as. ret_title and ret_option
+ * are the caller's. */
+int talk_permit(struct host *host, int64_t number, const char *as, const char *option,
+                const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
+                struct err *err);
+/* All of them are over, as cancelled. */
+void talk_drop_permissions(struct host *host);
+
+/* ---- talk_event.c */
+/* An event is an object with "event" first, closed by talk_tell(). */
+struct talk_event {
+    struct str head;
+    struct json_out out;
+};
+void talk_event(struct talk_event *event, const char *name);
+/* To listeners, and to those who wait for prompt `number` (0: to listeners alone). Releases the
+ * event.
+ */
+void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
+               int64_t number);
+/* `at`: bytes of the message before this piece. */
+void talk_tell_text(struct host *host, const char *name, int64_t message, size_t at,
+                    const char *text, size_t len);
+/* Words of mas: stored where `keep` says so, and told. */
+void talk_say(struct host *host, bool keep, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void talk_tell_state(struct host *host, const struct agent_status *status);
+void talk_put_modes(const struct talk *talk, struct json_out *out);
+void talk_put_commands(const struct talk *talk, struct json_out *out);
+void talk_put_permission(const struct host *host, const struct talk_permission *permission,
+                         struct json_out *out);
+/* "<session id>:<number>" */
+const char *talk_id(const struct host *host, int64_t number, char buf[TALK_ID_MAX]);
+/* The number in such an id, or a number alone; 0 where it is neither. */
+int64_t talk_number(const struct host *host, const char *id);
+
+/* ---- talk_request.c */
+/* true if the request is one of a talk, and was answered. */
+bool talk_request(struct host *host, struct client *client, const struct frame *frame);
+
+/* ---- talk_pane.c */
+void talk_pane_open(struct host *host);
+void talk_pane_close(struct host *host);
+/* A child has ended; true if that was mas-chat. */
+bool talk_pane_reap(struct host *host, pid_t pid);
+int64_t talk_pane_tick(struct host *host, int64_t now);
+/* Where there is no mas-chat: an event as a line. */
+void talk_pane_print(struct host *host, const char *event, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,207 @@
+#include "host/talk.h"
+
+#include "base/number.h"
+#include "base/str.h"
+#include "host/parts.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NAME_SHOWN = 200, /* bytes of a name or description in a list */
+    LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
+    TITLE_SHOWN = 2048,
+    BODY_MAX = FRAME_BODY_MAX,
+    COMPACT = 1 << 20, /* bytes that were written and are still held */
+};
+
+const char *talk_id(const struct host *host, int64_t number, char buf[TALK_ID_MAX])
+{
+    (void)snprintf(buf, TALK_ID_MAX, "%s:%" PRId64, host->session.id, number);
+    return buf;
+}
+
+int64_t talk_number(const struct host *host, const char *id)
+{
+    static const struct unit units[] = {{"", 1}};
+    size_t len = strlen(host->session.id);
+    uint64_t number = 0;
+
+    if (strncmp(id, host->session.id, len) == 0 && id[len] == ':')
+        id += len + 1;
+    return number_parse(id, units, 1, INT64_MAX, &number) ? (int64_t)number : 0;
+}
+
+void talk_event(struct talk_event *event, const char *name)
+{
+    *event = (struct talk_event){.head = STR_INIT};
+    event->out.to = &event->head;
+    json_open(&event->out, NULL, '{');
+    json_put(&event->out, "event", name);
+}
+
+/* A member of text that is cut where it is long. */
+static void put_short(struct json_out *out, const char *key, const char *text, size_t max)
+{
+    size_t len = strlen(text);
+
+    while (len > max && max > 0 && ((unsigned char)text[max] & 0xc0) == 0x80)
+        max--; /* at a character */
+    _cleanup_free_ char *cut = mem_dupn(text, len < max ? len : max);
+    json_put(out, key, cut);
+}
+
+/* true if an event of prompt `number` is for this client. */
+static bool wants(const struct client *client, int64_t number)
+{
+    return client->kind == CLIENT_LISTENS ||
+           (client->kind == CLIENT_ASKS && number != 0 && client->prompt == number);
+}
+
+/* What is written already makes room. */
+static void compact(struct client *client)
+{
+    if (client->sent < COMPACT)
+        return;
+    client->out.len -= client->sent;
+    memmove(client->out.data, client->out.data + client->sent, client->out.len + 1);
+    client->sent = 0;
+}
+
+static void give(struct host *host, const struct str *head, const char *body, size_t len,
+                 int64_t number)
+{
+    for (size_t i = 0; i < host->door.count; i++) {
+        struct client *client = &host->door.clients[i];
+        if (!wants(client, number))
+            continue;
+        compact(client);
+        frame_add(&client->out, head, body, len);
+        if (client->out.len - client->sent > TALK_BACKLOG)
+            door_hang_up(client); /* it does not read; the door drops it */
+    }
+}
+
+void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
+               int64_t number)
+{
+    json_close(&event->out, '}');
+    if (event->head.len < FRAME_HEAD_MAX)
+        give(host, &event->head, body, len < BODY_MAX ? len : BODY_MAX, number);
+    str_free(&event->head);
+}
+
+void talk_tell_text(struct host *host, const char *name, int64_t message, size_t at,
+                    const char *text, size_t len)
+{
+    char id[TALK_ID_MAX];
+    const struct talk_turn *turn = &host->talk->turn;
+
+    while (len > 0) {
+        size_t piece = len < BODY_MAX ? len : BODY_MAX;
+        struct talk_event event;
+        talk_event(&event, name);
+        json_put(&event.out, "message", message != 0 ? talk_id(host, message, id) : NULL);
+        json_put_int(&event.out, "at", (int64_t)at);
+        talk_tell(host, &event, text, piece, turn->on ? turn->prompt.number : 0);
+        talk_pane_print(host, name, text, piece);
+        text += piece;
+        at += piece;
+        len -= piece;
+    }
+}
+
+void talk_say(struct host *host, bool keep, const char *fmt, ...)
+{
+    struct talk *talk = host->talk;
+    va_list args;
+    char words[2048];
+    int64_t number = 0;
+
+    va_start(args, fmt);
+    (void)vsnprintf(words, sizeof words, fmt, args);
+    va_end(args);
+    if (keep && talk->store != NULL) {
+        struct store_message note = {
+            .role = ROLE_NOTE,
+            .state = MESSAGE_DONE,
+            .text = words,
+            .len = strlen(words),
+            .trigger = talk->turn.on ? talk->turn.prompt.number : 0,
+        };
+        struct err err = ERR_INIT;
+        if (store_add(talk->store, talk->place.query, &note, SYNC_CHUNK, &number, &err) == -1)
+            number = 0; /* the words are told all the same */
+    }
+    talk_tell_text(host, "note", number, 0, words, strlen(words));
+}
+
+void talk_tell_state(struct host *host, const struct agent_status *status)
+{
+    struct talk *talk = host->talk;
+    enum agent_state state = status->state;
+    const char *note = status->note != NULL ? status->note : "";
+
+    if (talk->told_note != NULL && state == talk->told_state && strcmp(note, talk->told_note) == 0)
+        return;
+    talk->told_state = state;
+    free(talk->told_note);
+    talk->told_note = mem_dup(note);
+    struct talk_event event;
+    talk_event(&event, "state");
+    json_put(&event.out, "state", agent_state_name(state));
+    json_put(&event.out, "note", note);
+    talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
+}
+
+void talk_put_modes(const struct talk *talk, struct json_out *out)
+{
+    json_put(out, "mode", talk->mode);
+    json_open(out, "modes", '[');
+    for (size_t i = 0; i < talk->mode_count && out->to->len < LIST_SHOWN; i++) {
+        json_open(out, NULL, '{');
+        put_short(out, "id", talk->modes[i].id, NAME_SHOWN);
+        put_short(out, "name", talk->modes[i].name, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void talk_put_commands(const struct talk *talk, struct json_out *out)
+{
+    size_t from = out->to->len;
+
+    json_open(out, "commands", '[');
+    for (size_t i = 0; i < talk->command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
+        json_open(out, NULL, '{');
+        put_short(out, "name", talk->commands[i].name, NAME_SHOWN);
+        put_short(out, "description", talk->commands[i].description, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void talk_put_permission(const struct host *host, const struct talk_permission *permission,
+                         struct json_out *out)
+{
+    char id[TALK_ID_MAX];
+
+    json_put(out, "permission", talk_id(host, permission->number, id));
+    json_put(out, "message", id);
+    put_short(out, "id", permission->tool_id, NAME_SHOWN);
+    put_short(out, "title", permission->title, TITLE_SHOWN);
+    put_short(out, "kind", permission->kind, NAME_SHOWN);
+    json_put_bool(out, "plan", permission->plan);
+    json_open(out, "options", '[');
+    for (size_t i = 0; i < permission->count; i++) {
+        json_open(out, NULL, '{');
+        put_short(out, "id", permission->options[i].id, NAME_SHOWN);
+        put_short(out, "name", permission->options[i].name, NAME_SHOWN);
+        put_short(out, "kind", permission->options[i].kind, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}

@@ -1,0 +1,389 @@
+#include "host/talk.h"
+
+#include "base/str.h"
+#include "base/time.h"
+#include "core/message.h"
+#include "core/target.h"
+#include "host/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a request says nothing of who asks: a person. */
+#define PERSON "-"
+
+static void open_answer(const struct host *host, struct str *head, struct json_out *out)
+{
+    *out = (struct json_out){.to = head};
+    json_open(out, NULL, '{');
+    json_put_bool(out, "ok", true);
+    json_put(out, "agent", host->agent->id);
+}
+
+static void close_answer(struct client *client, struct str *head, struct json_out *out)
+{
+    json_close(out, '}');
+    door_answer(client, head);
+    if (client->kind == CLIENT_NEW)
+        client->kind = CLIENT_LEAVES;
+}
+
+static const char *who(const struct frame *frame)
+{
+    const char *from = json_get_text(frame->head, "from");
+    return from != NULL ? from : PERSON;
+}
+
+/* Tags as a vector; -1 where one is none. */
+static int read_tags(const struct frame *frame, char ***ret, struct err *err)
+{
+    _cleanup_strv_ char **tags = NULL;
+    const struct json *list = json_get(frame->head, "tags");
+
+    for (const struct json *tag = json_first(list); tag != NULL; tag = json_next(tag)) {
+        const char *text = json_text(tag);
+        const char *colon = text != NULL ? strchr(text, ':') : NULL;
+        if (colon == NULL || colon == text || strlen(text) > STORE_TAG_MAX || str_has_control(text))
+            return err_set(err, MAS_USAGE, "a tag is KEY:VALUE, of at most %d bytes",
+                           STORE_TAG_MAX);
+        if (str_starts(text, "session:") || str_starts(text, "agent:"))
+            return err_set(err, MAS_USAGE, "the tags session: and agent: are put on by mas");
+        strv_push(&tags, text);
+    }
+    if (strv_len(tags) > STORE_TAGS_MAX)
+        return err_set(err, MAS_USAGE, "at most %d tags", STORE_TAGS_MAX);
+    *ret = tags;
+    tags = NULL;
+    return 0;
+}
+
+static int check_prompt(const struct host *host, const struct frame *frame, struct err *err)
+{
+    const char *text = frame->body != NULL ? frame->body : "";
+    const char *why = message_check(text, frame->body_len);
+
+    if (why == NULL && frame->body_len == 0)
+        why = "is empty";
+    if (why != NULL)
+        return err_set(err, MAS_FAILED, "the prompt %s", why);
+    if (host->child.stopped || host->leaving) {
+        (void)err_set(err, MAS_CONFLICT, "it was stopped");
+        return err_hint(err, "start it again with: mas restart SESSION %s", host->agent->id);
+    }
+    return 0;
+}
+
+/* Has it begun, and everything that waits with it. */
+static void wake(struct host *host)
+{
+    struct talk *talk = host->talk;
+    int64_t now = time_monotonic_ms();
+
+    if (talk->count == 0)
+        return;
+    if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
+        child_start(host, now);
+    else if (host->child.phase == CHILD_RUNS && talk->phase == TALK_STUCK)
+        child_end(host, child_times(host), 0, true); /* somebody may have logged in meanwhile */
+    talk_run(host);
+}
+
+static int change_first(struct host *host, const struct frame *frame, struct err *err)
+{
+    const char *id = json_get_text(frame->head, "conversation");
+
+    if (json_bool(json_get(frame->head, "new"), false))
+        return talk_change_conversation(host, WISH_NEW, NULL, err);
+    return id != NULL ? talk_change_conversation(host, WISH_THIS, id, err) : 0;
+}
+
+static bool is_at_once(const struct talk *talk)
+{
+    return talk->phase == TALK_READY && !talk->turn.on && talk->count == 0;
+}
+
+static int do_ask(struct host *host, struct client *client, const struct frame *frame,
+                  struct err *err)
+{
+    struct talk *talk = host->talk;
+    bool wait = json_bool(json_get(frame->head, "wait"), false) && client->kind == CLIENT_NEW;
+    _cleanup_strv_ char **tags = NULL;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+    char id[TALK_ID_MAX];
+    int64_t number = 0;
+
+    if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
+        return -1;
+    if (wait && !door_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many listen to it");
+    if (change_first(host, frame, err) == -1)
+        return -1;
+    bool at_once = is_at_once(talk);
+    if (talk_add_prompt(host, frame->body, frame->body_len, who(frame), tags, &number, err) == -1)
+        return -1;
+    open_answer(host, &head, &out);
+    json_put(&out, "outcome", at_once ? "started" : "queued");
+    json_put(&out, "prompt", talk_id(host, number, id));
+    json_put_int(&out, "queued", (int64_t)talk->count - (at_once ? 1 : 0));
+    if (wait) {
+        client->kind = CLIENT_ASKS;
+        client->prompt = number;
+    }
+    close_answer(client, &head, &out);
+    wake(host);
+    return 0;
+}
+
+/* As to any agent: taken, and nobody waits. */
+static int do_send(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
+{
+    struct talk *talk = host->talk;
+    bool wait = json_bool(json_get(frame->head, "wait"), false) && client->kind == CLIENT_NEW;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+    int64_t number = 0;
+
+    if (check_prompt(host, frame, err) == -1)
+        return -1;
+    if (wait && !door_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many watch it");
+    bool at_once = is_at_once(talk);
+    if (talk_add_prompt(host, frame->body, frame->body_len, who(frame), NULL, &number, err) == -1)
+        return -1;
+    wake(host);
+    bool there = talk->turn.on && talk->turn.prompt.number == number;
+    for (size_t i = 0; i < talk->count; i++)
+        there = there || talk->queue[i].number == number;
+    if (!there && host->child.phase == CHILD_NONE) /* it could not be started */
+        return err_set(err, MAS_FAILED, "%s", host->child.note);
+    open_answer(host, &head, &out);
+    json_put(&out, "outcome", at_once ? "delivered" : "queued");
+    if (wait) {
+        client->kind = CLIENT_WATCHES;
+        client->dirty = true;
+    }
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+static int do_listen(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    struct talk *talk = host->talk;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct agent_status status;
+    struct json_out out;
+
+    (void)frame;
+    if (client->kind == CLIENT_NEW && !door_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many listen to it");
+    (void)talk_need_store(host, err);
+    host_fill_status(host, &status);
+    open_answer(host, &head, &out);
+    agent_status_put(&status, &out);
+    json_put_int(&out, "query", talk->place.number);
+    talk_put_modes(talk, &out);
+    talk_put_commands(talk, &out);
+    json_open(&out, "permissions", '[');
+    for (size_t i = 0; i < talk->permission_count && head.len < FRAME_HEAD_MAX / 2; i++) {
+        json_open(&out, NULL, '{');
+        talk_put_permission(host, &talk->permissions[i], &out);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    if (client->kind == CLIENT_NEW)
+        client->kind = CLIENT_LISTENS;
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+static int do_cancel(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    const char *prompt = json_get_text(frame->head, "prompt");
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    (void)err;
+    bool cancelled =
+        prompt != NULL ? talk_cancel_prompt(host, talk_number(host, prompt)) : talk_cancel(host);
+    open_answer(host, &head, &out);
+    json_put_bool(&out, "cancelled", cancelled);
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+static int do_permit(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    const char *permission = json_get_text(frame->head, "permission");
+    const char *option = json_get_text(frame->head, "option");
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_free_ char *title = NULL;
+    _cleanup_free_ char *chosen = NULL;
+    struct json_out out;
+    char id[TALK_ID_MAX];
+    int64_t number = 0;
+
+    if (strcmp(who(frame), host->agent->id) == 0)
+        return err_set(err, MAS_FAILED, "no agent permits itself anything");
+    int64_t wanted = permission != NULL ? talk_number(host, permission) : 0;
+    if (permission != NULL && wanted == 0)
+        return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
+    const char *as = json_get_text(frame->head, "as");
+    if (talk_permit(host, wanted, as,
+                    option != NULL ? option
+                    : as != NULL   ? as
+                                   : "allow",
+                    who(frame), &title, &chosen, &number, err) == -1)
+        return -1;
+    open_answer(host, &head, &out);
+    json_put(&out, "permission", talk_id(host, number, id));
+    json_put(&out, "option", chosen);
+    json_put(&out, "title", title);
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+static int do_clear(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err)
+{
+    struct talk *talk = host->talk;
+    bool then = frame->body != NULL && frame->body_len > 0;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_strv_ char **tags = NULL;
+    struct json_out out;
+    char id[TALK_ID_MAX];
+    int64_t number = 0;
+    struct talk_wish wish = {.reason = "clear",
+                             .mode = json_get_text(frame->head, "mode"),
+                             .then_text = then ? frame->body : NULL,
+                             .then_len = then ? frame->body_len : 0,
+                             .from = who(frame)};
+
+    if (read_tags(frame, &tags, err) == -1 || (then && check_prompt(host, frame, err) == -1))
+        return -1;
+    wish.tags = tags;
+    if (talk_clear(host, &wish, &number, err) == -1)
+        return -1;
+    open_answer(host, &head, &out);
+    json_put(&out, "conversation", talk->place.conversation);
+    json_put_int(&out, "query", talk->place.number);
+    json_put(&out, "prompt", number != 0 ? talk_id(host, number, id) : NULL);
+    if (number != 0 && json_bool(json_get(frame->head, "wait"), false) &&
+        client->kind == CLIENT_NEW) {
+        client->kind = CLIENT_ASKS;
+        client->prompt = number;
+    }
+    close_answer(client, &head, &out);
+    wake(host);
+    return 0;
+}
+
+static int answer_ok(struct host *host, struct client *client)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    open_answer(host, &head, &out);
+    json_put(&out, "conversation", host->talk->place.conversation);
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+static int do_mode(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
+{
+    const char *mode = json_get_text(frame->head, "mode");
+
+    if (mode == NULL || mode[0] == '\0' || strlen(mode) > ACP_ID_MAX)
+        return err_set(err, MAS_USAGE, "no mode was named");
+    return talk_set_mode(host, mode, err) == -1 ? -1 : answer_ok(host, client);
+}
+
+static int do_set(struct host *host, struct client *client, const struct frame *frame,
+                  struct err *err)
+{
+    const char *option = json_get_text(frame->head, "option");
+    const char *value = json_get_text(frame->head, "value");
+
+    if (option == NULL || value == NULL || strlen(option) > ACP_ID_MAX ||
+        strlen(value) > ACP_ID_MAX)
+        return err_set(err, MAS_USAGE, "no option and value were named");
+    return talk_set_option(host, option, value, err) == -1 ? -1 : answer_ok(host, client);
+}
+
+static int do_conversation(struct host *host, struct client *client, const struct frame *frame,
+                           struct err *err)
+{
+    if (talk_need_store(host, err) == -1 || change_first(host, frame, err) == -1)
+        return -1;
+    return answer_ok(host, client);
+}
+
+static const struct {
+    const char *name;
+    const char *what; /* "cannot <what> agent '..'" */
+    int (*run)(struct host *host, struct client *client, const struct frame *frame,
+               struct err *err);
+} requests[] = {
+    {"ask", "ask", do_ask},
+    {"send", "send to", do_send},
+    {"listen", "listen to", do_listen},
+    {"cancel", "cancel the turn of", do_cancel},
+    {"permit", "answer", do_permit},
+    {"clear", "clear the context of", do_clear},
+    {"mode", "set the mode of", do_mode},
+    {"set", "set an option of", do_set},
+    {"conversation", "change the conversation of", do_conversation},
+};
+
+/* Whoever speaks for an agent is held to the rules by which agents write to each other. */
+static int check_sender(const struct host *host, const struct frame *frame, struct err *err)
+{
+    const char *from = json_get_text(frame->head, "from");
+    const struct agent *sender = from != NULL ? team_agent(&host->team, from) : NULL;
+
+    if (from == NULL)
+        return 0;
+    if (sender == NULL)
+        return err_set(err, MAS_NOT_FOUND, "the team has no agent '%s'", from);
+    return 0;
+}
+
+bool talk_request(struct host *host, struct client *client, const struct frame *frame)
+{
+    const char *name = json_get_text(frame->head, "do");
+    struct err err = ERR_INIT;
+    size_t i = 0;
+
+    while (i < ARRAY_LEN(requests) && strcmp(requests[i].name, name) != 0)
+        i++;
+    if (i == ARRAY_LEN(requests) || (host->talk == NULL && strcmp(name, "send") == 0))
+        return false;
+    int rc = 0;
+    if (host->talk == NULL) {
+        (void)err_set(&err, MAS_CONFLICT, "it is no ACP agent");
+        rc = err_hint(&err, "text is sent to it with: mas send SESSION %s TEXT", host->agent->id);
+    } else {
+        rc = check_sender(host, frame, &err);
+        const char *from = json_get_text(frame->head, "from");
+        if (rc == 0 && from != NULL &&
+            target_check_rule(&host->team, team_agent(&host->team, from), host->agent, &err) ==
+                -1) {
+            door_refuse(client, &err); /* it names the rule and both agents */
+            return true;
+        }
+    }
+    if (rc == 0)
+        rc = requests[i].run(host, client, frame, &err);
+    if (rc == -1) {
+        if (!str_starts(err.text, "cannot "))
+            (void)err_wrap(&err, "cannot %s agent '%s'", requests[i].what, host->agent->id);
+        door_refuse(client, &err);
+    }
+    return true;
+}

@@ -1,0 +1,53 @@
+/*
+ * Programs that an agent has the host run: terminal/create, output, wait_for_exit, kill, release.
+ *
+ * Each runs under a keeper of its own, in a session of its own, with nothing to read and its output
+ * in a pipe, in a directory of the place (by default the host's own, which is the agent's). Its
+ * whole tree ends with it, when it is killed or released, when talk_terminals_end() is called, and
+ * with the host however that ends. The newest output is kept, outputByteLimit bytes (1 MiB where
+ * the agent says none, 4 MiB at most), cut at a character.
+ *
+ * A command without arguments that names no program is a line for `sh -c`: some agents ask so.
+ * Nothing waits here: the loop polls and serves.
+ */
+#ifndef MAS_HOST_TALK_TERMINALS_H
+#define MAS_HOST_TALK_TERMINALS_H
+
+#include "host/keeper.h"
+#include "host/talk_files.h"
+#include "wire/acp.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    TALK_TERMINALS_MAX = 64, /* that are not released, or have not ended yet */
+    TALK_TERMINALS_POLL_MAX = 2 * TALK_TERMINALS_MAX,
+};
+
+struct talk_terminals;
+
+/* What it is given stays the caller's and has to outlive it. `times`: how they are ended. */
+struct talk_terminals *talk_terminals_new(const struct talk_place *place, char *const *env,
+                                          struct keeper_times times);
+/* Ends them all; their keepers see to it. */
+void talk_terminals_free(struct talk_terminals *terminals);
+
+/* Answers or refuses a request, at once or later; false if it is another one's. */
+bool talk_terminals_serve(struct talk_terminals *terminals, struct acp *acp,
+                          const struct acp_request *request);
+/* Kills and forgets those of a session of the agent; NULL: all. Requests that wait stay unanswered
+ * (the agent or its session is gone). */
+void talk_terminals_end(struct talk_terminals *terminals, const char *session);
+
+/* Fills in what to poll; returns how many there are. */
+size_t talk_terminals_poll(const struct talk_terminals *terminals,
+                           struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
+/* Takes what has come, for all of them; `acp` NULL: the agent is gone. */
+void talk_terminals_read(struct talk_terminals *terminals, struct acp *acp);
+
+/* Its output by now, for those who show it; NULL: there is none of that id. It holds no NUL. */
+const char *talk_terminals_output(const struct talk_terminals *terminals, const char *id);
+
+#endif

@@ -1,0 +1,486 @@
+#include "memory/context.h"
+
+#include "base/time.h"
+#include "core/session.h"
+#include "core/workspace.h"
+#include "memory/search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RECALL_WAIT_MS = 1000,
+    RECALL_MESSAGES = 4, /* of each role */
+    RECALL_PART = 4, /* of the budget of what is injected, one part in so many */
+};
+
+/* ---- who may see what */
+
+struct context_asker context_asker(const struct config *config)
+{
+    const char *agent = getenv("MAS_AGENT_ID");
+    const char *session = getenv("MAS_SESSION_ID");
+    bool is_agent = agent != NULL && agent[0] != '\0';
+
+    return (struct context_asker){.session = !is_agent         ? NULL
+                                             : session == NULL ? ""
+                                                               : session,
+                                  .share = config_yes(config, SETTING_MEMORY_SHARE)};
+}
+
+static int read_private(const struct root *root, const char *id, bool *ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = workspace_open(root, id);
+
+    if (dir == -1)
+        return err_errno(err, "cannot open session '%s'", id);
+    if (session_load(root, dir, id, &session, err) == -1)
+        return -1;
+    *ret = session.private;
+    return 0;
+}
+
+int context_may_see(const struct root *root, const struct context_asker *asker, const char *session,
+                    bool *ret_private, struct err *err)
+{
+    bool private = false;
+    bool own_private = false;
+
+    if (read_private(root, session, &private, err) == -1)
+        return -1;
+    *ret_private = private;
+    if (asker->session == NULL || strcmp(asker->session, session) == 0)
+        return 0;
+    if (!asker->share) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot look into session '%s': the rule is that an agent sees its own "
+                      "session only",
+                      session);
+        return err_hint(err, "with 'share = yes' in [memory] of mas.ini agents see all");
+    }
+    if (id_is_valid(asker->session) && read_private(root, asker->session, &own_private, err) == -1)
+        return -1;
+    if (private || own_private)
+        return err_set(err, MAS_FAILED,
+                       "cannot look into session '%s': the rule is that a private session shares "
+                       "no memory",
+                       session);
+    return 0;
+}
+
+/* ---- lists */
+
+static size_t count_chars(const char *text)
+{
+    size_t chars = 0;
+
+    for (; *text != '\0'; text++)
+        chars += ((unsigned char)*text & 0xC0) != 0x80;
+    return chars;
+}
+
+static struct context_item *add_item(struct context_list *list, const char *session,
+                                     const char *text, size_t len)
+{
+    list->items = mem_room(list->items, list->count, sizeof *list->items);
+    struct context_item *item = &list->items[list->count++];
+    *item = (struct context_item){.text = mem_dupn(text, len)};
+    (void)snprintf(item->session, sizeof item->session, "%s", session);
+    item->chars = count_chars(item->text);
+    return item;
+}
+
+static void free_item(struct context_item *item)
+{
+    free(item->agent);
+    free(item->text);
+}
+
+static void free_list(struct context_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free_item(&list->items[i]);
+    free(list->items);
+}
+
+void context_free(struct context *context)
+{
+    free_list(&context->current);
+    free_list(&context->relevant);
+    free(context->chat.items);
+    free(context->note);
+    *context = (struct context){.note = NULL};
+}
+
+static bool is_same(const struct context_item *a, const struct context_item *b)
+{
+    return a->number == b->number && strcmp(a->session, b->session) == 0;
+}
+
+/* How many of the items fit the budget, from the front or from the back. One that alone is too much
+ * is cut, if it is the first. */
+static size_t fit(struct context_list *list, size_t all, bool from_back)
+{
+    size_t left = all;
+    size_t count = 0;
+
+    for (; count < list->count; count++) {
+        struct context_item *item = &list->items[from_back ? list->count - 1 - count : count];
+        if (item->chars > left && count > 0)
+            break;
+        if (item->chars > left) {
+            size_t bytes = 0;
+            for (size_t chars = 0; item->text[bytes] != '\0'; bytes++) {
+                chars += ((unsigned char)item->text[bytes] & 0xC0) != 0x80;
+                if (chars > left)
+                    break;
+            }
+            item->text[bytes] = '\0';
+            item->chars = left;
+        }
+        left -= item->chars;
+    }
+    return count;
+}
+
+/* ---- the conversation */
+
+struct reading {
+    const struct context_wish *wish;
+    struct store *store;
+    struct context_list list;
+    char conversation[ID_TEXT]; /* of the agent, where it has one */
+    int64_t query;
+    char *prompt; /* the newest one of the agent */
+    enum store_role role; /* that is read now */
+    size_t first; /* of the list that is of this query and role */
+    struct {
+        char *agent;
+        int64_t query;
+    } queries[STORE_TAGS_MAX * 4];
+    size_t query_count;
+};
+
+static bool note_query(const struct store_query *query, void *arg)
+{
+    struct reading *reading = arg;
+    bool is_own = strcmp(query->agent, reading->wish->agent) == 0;
+
+    if (!query->current || reading->query_count == ARRAY_LEN(reading->queries))
+        return true;
+    if (is_own) {
+        memcpy(reading->conversation, query->conversation, sizeof reading->conversation);
+        reading->query = query->query;
+    }
+    if (is_own || reading->wish->team) {
+        reading->queries[reading->query_count].agent = mem_dup(query->agent);
+        reading->queries[reading->query_count++].query = query->query;
+    }
+    return true;
+}
+
+static bool note_message(const struct store_item *message, void *arg)
+{
+    struct reading *reading = arg;
+
+    if (message->len == 0)
+        return true;
+    struct context_item *item =
+        add_item(&reading->list, reading->wish->session, message->text, message->len);
+    item->number = message->number;
+    item->agent = mem_dup(message->agent);
+    item->role = message->role;
+    item->trigger = message->trigger;
+    item->time_ms = message->time_ms;
+    if (message->role == ROLE_USER && strcmp(message->agent, reading->wish->agent) == 0) {
+        free(reading->prompt);
+        reading->prompt = mem_dup(item->text);
+    }
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const struct context_item *x = a;
+    const struct context_item *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The newest of a role, of all queries together. */
+static void keep_newest(struct reading *reading, enum store_role role)
+{
+    struct context_list *list = &reading->list;
+    size_t kept = list->count;
+    int count = 0;
+
+    for (size_t i = list->count; i-- > 0;) {
+        if (list->items[i].role == role && ++count > reading->wish->current)
+            free_item(&list->items[i]);
+        else
+            list->items[--kept] = list->items[i];
+    }
+    list->count -= kept;
+    if (list->count > 0)
+        memmove(list->items, list->items + kept, list->count * sizeof *list->items);
+}
+
+static int read_messages(struct reading *reading, struct err *err)
+{
+    static const enum store_role roles[] = {ROLE_USER, ROLE_AGENT};
+
+    if (store_queries(reading->store, NULL, note_query, reading, err) == -1)
+        return -1;
+    for (size_t i = 0; i < reading->query_count; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(roles); k++) {
+            const struct store_filter filter = {.agent = reading->queries[i].agent,
+                                                .query = reading->queries[i].query,
+                                                .roles = 1U << roles[k],
+                                                .newest = true,
+                                                .limit = reading->wish->current};
+            if (filter.limit > 0 &&
+                store_read(reading->store, &filter, note_message, reading, err) == -1)
+                return -1;
+        }
+    }
+    if (reading->list.count == 0)
+        return 0;
+    qsort(reading->list.items, reading->list.count, sizeof *reading->list.items, compare_numbers);
+    for (size_t k = 0; k < ARRAY_LEN(roles); k++)
+        keep_newest(reading, roles[k]);
+    return 0;
+}
+
+static void reading_free(struct reading *reading)
+{
+    store_close(reading->store);
+    free_list(&reading->list);
+    free(reading->prompt);
+    for (size_t i = 0; i < reading->query_count; i++)
+        free(reading->queries[i].agent);
+}
+
+static int read_current(const struct root *root, struct reading *reading, struct err *err)
+{
+    struct err why = ERR_INIT;
+    _cleanup_close_ int dir = workspace_open(root, reading->wish->session);
+
+    if (dir == -1)
+        return err_errno(err, "cannot open session '%s'", reading->wish->session);
+    if (store_open(dir, reading->wish->session, NULL, false, &reading->store, &why) == -1) {
+        if (why.code == MAS_NOT_FOUND)
+            return 0;
+        *err = why;
+        return -1;
+    }
+    return read_messages(reading, err);
+}
+
+/* The newest of the list that fit. */
+static void move_current(struct reading *reading, struct context_list *ret)
+{
+    struct context_list *list = &reading->list;
+    size_t drop = list->count - fit(list, reading->wish->all, true);
+
+    for (size_t i = 0; i < drop; i++)
+        free_item(&list->items[i]);
+    list->count -= drop;
+    if (drop > 0 && list->count > 0)
+        memmove(list->items, list->items + drop, list->count * sizeof *list->items);
+    *ret = *list;
+    *list = (struct context_list){.count = 0};
+}
+
+/* ---- the relevant history */
+
+static bool note_hit(const struct search_hit *hit, void *arg)
+{
+    struct context_list *list = arg;
+    struct context_item *item = add_item(list, hit->session, hit->text, hit->len);
+
+    item->number = hit->number;
+    item->agent = mem_dup(hit->agent);
+    item->role = hit->role;
+    item->trigger = hit->trigger;
+    item->time_ms = hit->time_ms;
+    item->is_relevant = true;
+    item->score = hit->score;
+    return true;
+}
+
+/* Opens the index that the wish may see, and searches it. */
+static int search(const struct root *root, const char *alone, const char *vectors, int wait_ms,
+                  const struct search_wish *wish, struct context_list *ret, char **ret_note,
+                  struct err *err)
+{
+    _cleanup_search_ struct search *search = NULL;
+    struct err why = ERR_INIT;
+
+    if (search_open(root, alone, &search, err) == -1 ||
+        search_use_vectors(search, vectors, err) == -1 ||
+        search_catch_up(search, wait_ms, err) == -1)
+        return -1;
+    int rc = search_find(search, wish, note_hit, ret, &why);
+    *ret_note = mem_dup(search_note(search));
+    if (rc == -1 && why.code != MAS_USAGE) { /* a prompt without a word has no relevant history */
+        *err = why;
+        return -1;
+    }
+    return 0;
+}
+
+static int read_relevant(const struct root *root, const struct config *config,
+                         const struct context_asker *asker, const struct reading *reading,
+                         bool private, struct context *ret, struct err *err)
+{
+    const struct context_wish *wish = reading->wish;
+    bool own_only = asker->session != NULL && !asker->share;
+    const struct search_wish asked = {
+        .text = wish->text != NULL ? wish->text : reading->prompt,
+        .session = own_only ? wish->session : NULL,
+        .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
+        /* what was cleared is for people */
+        .not_conversation = asker->session != NULL && reading->conversation[0] != '\0'
+                                ? reading->conversation
+                                : NULL,
+        .keep_query = reading->query,
+        .limit = wish->relevant,
+        .each_role = true,
+    };
+
+    if (asked.text == NULL || asked.limit <= 0)
+        return 0;
+    if (search(root, private ? wish->session : NULL, config_text(config, SETTING_MEMORY_EMBED),
+               SEARCH_WAIT_MS, &asked, &ret->relevant, &ret->note, err) == -1)
+        return -1;
+    size_t count = fit(&ret->relevant, wish->all, false);
+    while (ret->relevant.count > count)
+        free_item(&ret->relevant.items[--ret->relevant.count]);
+    return 0;
+}
+
+/* ---- both */
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct context_item *x = a;
+    const struct context_item *y = b;
+    if (x->time_ms != y->time_ms)
+        return x->time_ms < y->time_ms ? -1 : 1;
+    int session = strcmp(x->session, y->session);
+    return session != 0 ? session : compare_numbers(a, b);
+}
+
+/* The conversation, newest first, then the relevant ones, as long as they fit. */
+static void make_chat(struct context *context, size_t all)
+{
+    struct context_list *chat = &context->chat;
+    size_t left = all;
+
+    for (size_t i = 0; i < context->current.count + context->relevant.count; i++) {
+        bool is_current = i < context->current.count;
+        const struct context_item *item =
+            is_current ? &context->current.items[context->current.count - 1 - i]
+                       : &context->relevant.items[i - context->current.count];
+        bool twice = false;
+        for (size_t k = 0; k < chat->count && !twice; k++)
+            twice = is_same(&chat->items[k], item);
+        if (twice || item->chars > left)
+            continue;
+        left -= item->chars;
+        chat->items = mem_room(chat->items, chat->count, sizeof *chat->items);
+        chat->items[chat->count++] = *item;
+    }
+    if (chat->count > 0)
+        qsort(chat->items, chat->count, sizeof *chat->items, compare_times);
+}
+
+int context_take(const struct root *root, const struct config *config,
+                 const struct context_asker *asker, const struct context_wish *wish,
+                 struct context *ret, struct err *err)
+{
+    _cleanup_context_ struct context context = {.note = NULL};
+    struct reading reading = {.wish = wish};
+    bool private = false;
+
+    int rc = context_may_see(root, asker, wish->session, &private, err);
+    if (rc == 0)
+        rc = read_current(root, &reading, err);
+    if (rc == 0) {
+        move_current(&reading, &context.current);
+        rc = read_relevant(root, config, asker, &reading, private, &context, err);
+    }
+    reading_free(&reading);
+    if (rc == -1)
+        return -1;
+    make_chat(&context, wish->all);
+    *ret = context;
+    context = (struct context){.note = NULL};
+    return 0;
+}
+
+/* ---- recall */
+
+static const char recall_head[] =
+    "<recalled_history>\n"
+    "This was said before, in other conversations, and may bear on the user's next words. It is "
+    "here for you to know, not to be answered, and is not part of this conversation.\n";
+static const char recall_tail[] = "</recalled_history>\n";
+
+static void add_recalled(struct str *to, const struct context_item *item, size_t each)
+{
+    char when[TIME_TEXT];
+    size_t bytes = 0;
+
+    for (size_t chars = 0; item->text[bytes] != '\0'; bytes++) {
+        chars += ((unsigned char)item->text[bytes] & 0xC0) != 0x80;
+        if (chars > each)
+            break;
+    }
+    time_format((time_t)(item->time_ms / 1000), when);
+    str_addf(to, "<message role=\"%s\" agent=\"%s\" time=\"%s\">", store_role_name(item->role),
+             item->agent, when);
+    store_quote(to, item->text, bytes);
+    str_add(to, item->text[bytes] != '\0' ? " [... cut]</message>\n" : "</message>\n");
+}
+
+int context_recall(const struct root *root, const struct config *config,
+                   const struct recall_wish *wish, struct str *ret, struct err *err)
+{
+    size_t each = (size_t)config_number(config, SETTING_MEMORY_EACH);
+    size_t left = (size_t)config_number(config, SETTING_MEMORY_ALL) / RECALL_PART;
+    struct context_list list = {.count = 0};
+    _cleanup_free_ char *note = NULL;
+    bool private = false;
+
+    if (!config_yes(config, SETTING_MEMORY_RECALL))
+        return 0;
+    if (read_private(root, wish->session, &private, err) == -1)
+        return -1;
+    const struct search_wish asked = {
+        .text = wish->text,
+        .session = config_yes(config, SETTING_MEMORY_SHARE) ? NULL : wish->session,
+        .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
+        .not_conversation = wish->conversation,
+        .limit = RECALL_MESSAGES,
+        .each_role = true,
+    };
+    /* the host waits for it: words alone */
+    int rc =
+        search(root, private ? wish->session : NULL, "", RECALL_WAIT_MS, &asked, &list, &note, err);
+    if (rc == 0 && list.count > 0) {
+        qsort(list.items, list.count, sizeof *list.items, compare_times);
+        str_add(ret, recall_head);
+        for (size_t i = 0; i < list.count; i++) {
+            size_t chars = list.items[i].chars < each ? list.items[i].chars : each;
+            if (chars > left)
+                continue;
+            left -= chars;
+            add_recalled(ret, &list.items[i], each);
+        }
+        str_add(ret, recall_tail);
+    }
+    free_list(&list);
+    return rc;
+}

@@ -1,0 +1,549 @@
+#include "memory/db.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VFS_NAME "mas-beneath"
+
+enum {
+    NAP_US_MAX = 2000, /* between two looks at a busy database */
+    WAL_KEPT = 4 << 20, /* bytes that its log may keep when it starts anew */
+};
+
+struct statement {
+    const char *sql; /* where its text stands: a literal has one place */
+    sqlite3_stmt *stmt;
+};
+
+struct db {
+    sqlite3 *sql;
+    int dir; /* keeps /proc/self/fd/<dir>/<name> alive; -1: in memory */
+    char *name;
+    bool write;
+    bool full; /* synchronous, as set */
+    struct stat is; /* the file that was opened */
+    int64_t busy_since;
+    struct statement *statements;
+    size_t count;
+};
+
+/* ---- the file */
+
+/* SQLite would resolve the links in the path, /proc/self/fd/N among them, and then open what has
+ * that path by then. The kernel resolves it at each open instead; the file itself is opened with
+ * O_NOFOLLOW. */
+static int full_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
+{
+    (void)vfs;
+    return snprintf(ret, (size_t)room, "%s", name) < room ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+static int find_vfs(struct err *err)
+{
+    if (sqlite3_vfs_find(VFS_NAME) != NULL)
+        return 0;
+    const sqlite3_vfs *system = sqlite3_vfs_find("unix");
+    if (system == NULL)
+        return err_set(err, MAS_FAILED, "cannot open a database: SQLite has no unix VFS");
+    /* SQLite's until the process ends. */
+    sqlite3_vfs *vfs = mem_alloc(sizeof *vfs);
+    *vfs = *system;
+    vfs->pNext = NULL;
+    vfs->zName = VFS_NAME;
+    vfs->xFullPathname = full_path;
+    if (sqlite3_vfs_register(vfs, 0) != SQLITE_OK) {
+        free(vfs);
+        return err_set(err, MAS_FAILED, "cannot open a database: out of memory");
+    }
+    return 0;
+}
+
+static int make_file(int dir, const char *name, struct err *err)
+{
+    _cleanup_close_ int fd =
+        openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd == -1 && errno == EEXIST)
+        return 0; /* another one was quicker */
+    if (fd == -1 || fchmod(fd, 0600) == -1)
+        return err_errno(err, "cannot make '%s'", name);
+    return file_sync_dir(dir, err);
+}
+
+static int not_regular(const char *name, mode_t mode, struct err *err)
+{
+    return err_set(err, MAS_DAMAGED, "cannot open '%s': it is %s", name, path_type_name(mode));
+}
+
+/* It and what belongs to it are files, or not there. It is never opened here: to close it would
+ * drop the locks that another connection of this process has. */
+static int look_at(struct db *db, struct err *err)
+{
+    static const char *const parts[] = {"-wal", "-shm", "-journal"};
+
+    if (fstatat(db->dir, db->name, &db->is, AT_SYMLINK_NOFOLLOW) == -1) {
+        int code = errno == ENOENT ? MAS_NOT_FOUND : MAS_FAILED;
+        (void)err_errno(err, "cannot open '%s'", db->name);
+        err->code = code;
+        return -1;
+    }
+    if (!S_ISREG(db->is.st_mode))
+        return not_regular(db->name, db->is.st_mode, err);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        _cleanup_free_ char *name = mem_printf("%s%s", db->name, parts[i]);
+        struct stat st;
+        if (fstatat(db->dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        if (!S_ISREG(st.st_mode))
+            return not_regular(name, st.st_mode, err);
+        if (i == 0 && db->is.st_size == 0 && st.st_size > 0)
+            return err_set(err, MAS_DAMAGED, "cannot open '%s': it is empty and its log is not",
+                           db->name);
+    }
+    return 0;
+}
+
+/* true if the name still stands for the file that was opened. */
+static bool is_named(const struct db *db)
+{
+    struct stat st;
+    return db->dir == -1 || (fstatat(db->dir, db->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                             st.st_ino == db->is.st_ino && st.st_dev == db->is.st_dev);
+}
+
+/* ---- waiting */
+
+static int nap(void *arg, int count)
+{
+    struct db *db = arg;
+    int64_t now = time_monotonic_ms();
+
+    if (count == 0)
+        db->busy_since = now;
+    if (now - db->busy_since >= DB_BUSY_MS)
+        return 0;
+    /* Who waits is spread by its address and the count, so that 13 do not wake at once. */
+    unsigned us = 50u << (count < 5 ? count : 5);
+    us += (unsigned)((uintptr_t)db / 64 + (unsigned)count * 7919u + (unsigned)getpid() * 104729u) %
+          (us + 1);
+    (void)usleep(us < NAP_US_MAX ? us : NAP_US_MAX);
+    return 1;
+}
+
+/* ---- opening */
+
+static int harden(struct db *db, struct err *err)
+{
+    static const int switches[][2] = {
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+        {SQLITE_DBCONFIG_ENABLE_FKEY, 0},    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(switches); i++) {
+        if (sqlite3_db_config(db->sql, switches[i][0], switches[i][1], NULL) != SQLITE_OK)
+            return err_set(err, MAS_FAILED, "cannot open '%s': this SQLite is too old", db->name);
+    }
+    (void)sqlite3_extended_result_codes(db->sql, 1);
+    (void)sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, DB_VALUE_MAX);
+    (void)sqlite3_limit(db->sql, SQLITE_LIMIT_ATTACHED, 0);
+    (void)sqlite3_limit(db->sql, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
+    (void)sqlite3_busy_handler(db->sql, nap, db);
+    return 0;
+}
+
+/* The first look at the content: SQLite finds here what is no database. */
+static int set_up(struct db *db, struct err *err)
+{
+    char pragmas[256];
+
+    (void)snprintf(pragmas, sizeof pragmas,
+                   "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;"
+                   "PRAGMA secure_delete = OFF; PRAGMA journal_size_limit = %d;"
+                   "PRAGMA synchronous = FULL;",
+                   WAL_KEPT);
+    db->full = true;
+    if (db_exec(db, pragmas, err) == -1)
+        return -1;
+    if (!db->write)
+        return db_exec(db, "PRAGMA query_only = ON; PRAGMA schema_version;", err);
+
+    /* To switch, a database must be alone for a moment; those who make it together take turns. */
+    int64_t end = time_monotonic_ms() + DB_BUSY_MS;
+    for (int count = 0;; count++) {
+        int rc = sqlite3_exec(db->sql, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (rc == SQLITE_OK)
+            return 0;
+        if ((rc & 0xff) != SQLITE_BUSY || time_monotonic_ms() >= end)
+            return db_error(db, rc, "open", err);
+        (void)nap(db, count);
+    }
+}
+
+static int open_file(struct db *db, enum db_how how, struct err *err)
+{
+    if (find_vfs(err) == -1)
+        return -1;
+    if (how == DB_CREATE && faccessat(db->dir, db->name, F_OK, AT_SYMLINK_NOFOLLOW) == -1 &&
+        errno == ENOENT && make_file(db->dir, db->name, err) == -1)
+        return -1;
+    if (look_at(db, err) == -1)
+        return -1;
+    _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d/%s", db->dir, db->name);
+    int rc = sqlite3_open_v2(path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, VFS_NAME);
+    if (rc != SQLITE_OK)
+        return db_error(db, rc, "open", err);
+    if (harden(db, err) == -1 || set_up(db, err) == -1)
+        return -1;
+    if (!is_named(db))
+        return err_set(err, MAS_CONFLICT, "cannot open '%s': it was replaced meanwhile", db->name);
+    return 0;
+}
+
+int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct err *err)
+{
+    _cleanup_db_ struct db *db = mem_alloc(sizeof *db);
+
+    db->name = mem_dup(name);
+    db->write = how != DB_READ;
+    db->dir = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (db->dir == -1)
+        return err_errno(err, "cannot open '%s'", name);
+    if (open_file(db, how, err) == -1)
+        return -1;
+    *ret = db;
+    db = NULL;
+    return 0;
+}
+
+int db_open_memory(struct db **ret, struct err *err)
+{
+    _cleanup_db_ struct db *db = mem_alloc(sizeof *db);
+
+    db->name = mem_dup("memory");
+    db->write = true;
+    db->dir = -1;
+    int rc =
+        sqlite3_open_v2(":memory:", &db->sql,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, "unix");
+    if (rc != SQLITE_OK)
+        return db_error(db, rc, "open", err);
+    if (harden(db, err) == -1)
+        return -1;
+    *ret = db;
+    db = NULL;
+    return 0;
+}
+
+void db_close(struct db *db)
+{
+    if (db == NULL)
+        return;
+    for (size_t i = 0; i < db->count; i++)
+        (void)sqlite3_finalize(db->statements[i].stmt);
+    /* The last one out removes the log by its name; that may be another's by now. */
+    int keep = 1;
+    if (db->sql != NULL && !is_named(db))
+        (void)sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+    (void)sqlite3_close(db->sql);
+    fd_closep(&db->dir);
+    free(db->statements);
+    free(db->name);
+    free(db);
+}
+
+void db_closep(struct db **db)
+{
+    db_close(*db);
+}
+
+sqlite3 *db_handle(const struct db *db)
+{
+    return db->sql;
+}
+
+/* ---- errors */
+
+static const struct {
+    int code; /* of SQLite, without its extension */
+    int ours;
+    const char *why; /* NULL: SQLite's own words */
+} words[] = {
+    {SQLITE_BUSY, MAS_TIMEOUT, "another process is writing to it without an end"},
+    {SQLITE_LOCKED, MAS_TIMEOUT, "another process is writing to it without an end"},
+    {SQLITE_CORRUPT, MAS_DAMAGED, "it is damaged"},
+    {SQLITE_NOTADB, MAS_DAMAGED, "it is not a database"},
+    {SQLITE_TOOBIG, MAS_DAMAGED, "a value in it is too large"},
+    {SQLITE_CONSTRAINT, MAS_FAILED, "what is to be written contradicts what is there"},
+    {SQLITE_FULL, MAS_FAILED, "no space left on device"},
+    {SQLITE_NOMEM, MAS_FAILED, "out of memory"},
+};
+
+int db_error(const struct db *db, int code, const char *what, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (words[i].code == (code & 0xff))
+            return err_set(err, words[i].ours, "cannot %s '%s': %s", what, db->name, words[i].why);
+    }
+    int system = db->sql != NULL ? sqlite3_system_errno(db->sql) : 0;
+    if (((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN) && system != 0) {
+        errno = system;
+        return err_errno(err, "cannot %s '%s'", what, db->name);
+    }
+    return err_set(err, MAS_FAILED, "cannot %s '%s': %s", what, db->name, sqlite3_errstr(code));
+}
+
+/* ---- statements */
+
+static sqlite3_stmt *prepare(struct db *db, const char *sql, unsigned flags, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    int rc = sqlite3_prepare_v3(db->sql, sql, -1, flags, &stmt, NULL);
+    if (rc != SQLITE_OK)
+        (void)db_error(db, rc, db->write ? "write to" : "read", err);
+    return stmt;
+}
+
+sqlite3_stmt *db_prepare_once(struct db *db, const char *sql, struct err *err)
+{
+    return prepare(db, sql, 0, err);
+}
+
+sqlite3_stmt *db_prepare(struct db *db, const char *sql, struct err *err)
+{
+    for (size_t i = 0; i < db->count; i++) {
+        if (db->statements[i].sql == sql)
+            return db->statements[i].stmt;
+    }
+    sqlite3_stmt *stmt = prepare(db, sql, SQLITE_PREPARE_PERSISTENT, err);
+    if (stmt == NULL)
+        return NULL;
+    db->statements = mem_room(db->statements, db->count, sizeof *db->statements);
+    db->statements[db->count++] = (struct statement){.sql = sql, .stmt = stmt};
+    return stmt;
+}
+
+static void bind_all(sqlite3_stmt *stmt, const char *kinds, va_list args)
+{
+    for (int at = 1; *kinds != '\0'; kinds++, at++) {
+        const char *text;
+        switch (*kinds) {
+        case 'i':
+            (void)sqlite3_bind_int64(stmt, at, va_arg(args, int64_t));
+            break;
+        case 'd':
+            (void)sqlite3_bind_double(stmt, at, va_arg(args, double));
+            break;
+        case 't':
+            (void)sqlite3_bind_text(stmt, at, va_arg(args, const char *), -1, SQLITE_STATIC);
+            break;
+        case 'n':
+            text = va_arg(args, const char *);
+            (void)sqlite3_bind_text64(stmt, at, text, va_arg(args, size_t), SQLITE_STATIC,
+                                      SQLITE_UTF8);
+            break;
+        case 'b':
+            text = va_arg(args, const char *);
+            (void)sqlite3_bind_blob64(stmt, at, text, va_arg(args, size_t), SQLITE_STATIC);
+            break;
+        default:
+            abort();
+        }
+    }
+}
+
+void db_bind(sqlite3_stmt *stmt, const char *kinds, ...)
+{
+    va_list args;
+
+    va_start(args, kinds);
+    bind_all(stmt, kinds, args);
+    va_end(args);
+}
+
+void db_reset(sqlite3_stmt *stmt)
+{
+    (void)sqlite3_reset(stmt);
+    (void)sqlite3_clear_bindings(stmt);
+}
+
+int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err)
+{
+    bool reads = sqlite3_stmt_readonly(stmt) != 0;
+
+    /* Inside a transaction that was looked at by db_begin(). */
+    if (!reads && sqlite3_get_autocommit(db->sql) != 0 && !is_named(db)) {
+        db_reset(stmt);
+        return err_set(err, MAS_DAMAGED, "cannot write to '%s': it was set aside", db->name);
+    }
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        return 1;
+    db_reset(stmt);
+    return rc == SQLITE_DONE ? 0 : db_error(db, rc, reads ? "read" : "write to", err);
+}
+
+int db_run(struct db *db, struct err *err, const char *sql, const char *kinds, ...)
+{
+    sqlite3_stmt *stmt = db_prepare(db, sql, err);
+    va_list args;
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    va_start(args, kinds);
+    bind_all(stmt, kinds, args);
+    va_end(args);
+    while ((rc = db_step(db, stmt, err)) == 1)
+        continue;
+    return rc;
+}
+
+int db_number(struct db *db, int64_t fallback, int64_t *ret, struct err *err, const char *sql,
+              const char *kinds, ...)
+{
+    sqlite3_stmt *stmt = db_prepare(db, sql, err);
+    va_list args;
+
+    if (stmt == NULL)
+        return -1;
+    va_start(args, kinds);
+    bind_all(stmt, kinds, args);
+    va_end(args);
+    int rc = db_step(db, stmt, err);
+    if (rc == -1)
+        return -1;
+    int64_t n = fallback;
+    if (rc == 1 && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+        n = sqlite3_column_int64(stmt, 0);
+    db_reset(stmt);
+    *ret = n;
+    return 0;
+}
+
+int db_exec(struct db *db, const char *sql, struct err *err)
+{
+    int rc = sqlite3_exec(db->sql, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK ? 0 : db_error(db, rc, db->write ? "write to" : "read", err);
+}
+
+const char *db_text_null(sqlite3_stmt *stmt, int column)
+{
+    return (const char *)sqlite3_column_text(stmt, column);
+}
+
+const char *db_text(sqlite3_stmt *stmt, int column)
+{
+    const char *text = db_text_null(stmt, column);
+    return text != NULL ? text : "";
+}
+
+size_t db_len(sqlite3_stmt *stmt, int column)
+{
+    return (size_t)sqlite3_column_bytes(stmt, column);
+}
+
+/* ---- transactions */
+
+int db_sync(struct db *db, bool full, struct err *err)
+{
+    if (db->full == full)
+        return 0;
+    if (db_exec(db, full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", err) == -1)
+        return -1;
+    db->full = full;
+    return 0;
+}
+
+int db_begin(struct db *db, struct err *err)
+{
+    return db_run(db, err, "BEGIN IMMEDIATE", "");
+}
+
+int db_commit(struct db *db, struct err *err)
+{
+    if (db_run(db, err, "COMMIT", "") == 0)
+        return 0;
+    db_rollback(db);
+    return -1;
+}
+
+void db_rollback(struct db *db)
+{
+    struct err ignored = ERR_INIT;
+
+    if (sqlite3_get_autocommit(db->sql) == 0)
+        (void)db_exec(db, "ROLLBACK", &ignored);
+}
+
+/* ---- checks */
+
+/* All that the database has, as text that can be compared. What SQLite makes by itself
+ * (sqlite_sequence, automatic indexes) is in it too. */
+static int describe(struct db *db, struct str *ret, struct err *err)
+{
+    sqlite3_stmt *stmt = db_prepare(
+        db, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name", err);
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    while ((rc = db_step(db, stmt, err)) == 1) {
+        for (int i = 0; i < 4; i++) {
+            str_addn(ret, db_text(stmt, i), db_len(stmt, i));
+            str_addc(ret, '\0');
+        }
+    }
+    return rc;
+}
+
+int db_same_schema(struct db *db, int (*build)(struct db *model, void *arg, struct err *err),
+                   void *arg, bool *ret_same, struct err *err)
+{
+    _cleanup_db_ struct db *model = NULL;
+    _cleanup_str_ struct str want = STR_INIT;
+    _cleanup_str_ struct str got = STR_INIT;
+
+    if (db_open_memory(&model, err) == -1 || build(model, arg, err) == -1 ||
+        describe(model, &want, err) == -1 || describe(db, &got, err) == -1)
+        return -1;
+    *ret_same =
+        want.len == got.len && (want.len == 0 || memcmp(want.data, got.data, want.len) == 0);
+    return 0;
+}
+
+int db_check(struct db *db, struct err *err)
+{
+    sqlite3_stmt *stmt = db_prepare(db, "PRAGMA integrity_check(1)", err);
+    if (stmt == NULL)
+        return -1;
+    int rc = db_step(db, stmt, err);
+    if (rc == -1)
+        return -1;
+    _cleanup_free_ char *finding = mem_dup(rc == 1 ? db_text(stmt, 0) : "nothing was checked");
+    db_reset(stmt);
+    if (strcmp(finding, "ok") != 0)
+        return err_set(err, MAS_DAMAGED, "cannot trust '%s': %s", db->name, finding);
+
+    stmt = db_prepare(db, "PRAGMA foreign_key_check", err);
+    if (stmt == NULL || (rc = db_step(db, stmt, err)) == -1)
+        return -1;
+    if (rc == 1) {
+        (void)err_set(err, MAS_DAMAGED, "cannot trust '%s': a row of %s belongs to nothing",
+                      db->name, db_text(stmt, 0));
+        db_reset(stmt);
+        return -1;
+    }
+    return 0;
+}

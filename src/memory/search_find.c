@@ -1,0 +1,337 @@
+/* What is asked of the index, and what it answers. */
+#include "memory/search_parts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SNIPPET_BYTES = 160 /* of a message that has none of the words itself */ };
+
+/* One search. */
+struct finding {
+    struct search *search;
+    const struct search_wish *wish;
+    struct search_wish asked; /* with what its tag says taken out */
+    const char *match; /* for snippets */
+    struct pool pool;
+    bool none; /* nothing can fit */
+    int found[1 << KIND_BITS]; /* of each kind */
+};
+
+/* ---- the pool */
+
+static void add_condition(struct str *sql, const char *condition)
+{
+    str_add(sql, sql->len == 0 ? " WHERE " : " AND ");
+    str_add(sql, condition);
+}
+
+/* Which sittings there are at all to be searched; none of them named: all. */
+static int read_sittings(struct finding *finding, struct err *err)
+{
+    const struct search_wish *wish = &finding->asked;
+    struct pool *pool = &finding->pool;
+    struct db *db = finding->search->db;
+    _cleanup_str_ struct str where = STR_INIT;
+    int rc;
+
+    if (wish->session != NULL)
+        add_condition(&where, "session = (SELECT id FROM session WHERE uuid = ?1)");
+    if (wish->agent != NULL)
+        add_condition(&where, "agent = ?2");
+    if (wish->since_ms != 0)
+        add_condition(&where, "last >= ?3");
+    if (wish->until_ms != 0)
+        add_condition(&where, "first < ?4");
+    if (wish->not_conversation != NULL)
+        add_condition(&where, "(conversation != ?5 OR query = ?6)");
+    if (where.len == 0)
+        return 0;
+    if (db_number(db, 0, &pool->top, err, "SELECT max(id) FROM sitting", "") == -1)
+        return -1;
+    pool->sittings = mem_alloc((size_t)pool->top / 8 + 1);
+    _cleanup_free_ char *sql =
+        mem_printf("SELECT id, said + tools, words FROM sitting%s", str_text(&where));
+    sqlite3_stmt *stmt = db_prepare_once(db, sql, err);
+    if (stmt == NULL)
+        return -1;
+    db_bind(stmt, "ttiiti", wish->session, wish->agent, wish->since_ms, wish->until_ms,
+            wish->not_conversation, wish->keep_query);
+    while ((rc = db_step(db, stmt, err)) == 1) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        if (id < 0 || id > pool->top)
+            continue;
+        pool->sittings[id / 8] |= (unsigned char)(1 << (id % 8));
+        pool->count++;
+        pool->messages += sqlite3_column_int64(stmt, 1);
+        pool->words += sqlite3_column_int64(stmt, 2);
+    }
+    (void)sqlite3_finalize(stmt);
+    finding->none = finding->none || pool->count == 0;
+    return rc;
+}
+
+static int read_tagged(struct finding *finding, struct err *err)
+{
+    struct pool *pool = &finding->pool;
+    struct db *db = finding->search->db;
+    int rc;
+
+    if (finding->asked.tag == NULL)
+        return 0;
+    sqlite3_stmt *stmt =
+        db_prepare(db, "SELECT message FROM tag WHERE tag = ?1 ORDER BY message", err);
+    if (stmt == NULL)
+        return -1;
+    pool->only = mem_alloc(sizeof *pool->only);
+    db_bind(stmt, "t", finding->asked.tag);
+    while ((rc = db_step(db, stmt, err)) == 1) {
+        pool->only = mem_room(pool->only, pool->only_count, sizeof *pool->only);
+        pool->only[pool->only_count++] = sqlite3_column_int64(stmt, 0);
+    }
+    finding->none = finding->none || pool->only_count == 0;
+    return rc;
+}
+
+/* Two that must both hold. */
+static void narrow(struct finding *finding, const char **what, const char *to)
+{
+    finding->none = finding->none || (*what != NULL && strcmp(*what, to) != 0);
+    *what = to;
+}
+
+static int make_pool(struct finding *finding, struct err *err)
+{
+    struct search_wish *wish = &finding->asked;
+
+    *wish = *finding->wish;
+    /* tags that every message has without being told */
+    if (wish->tag != NULL && str_starts(wish->tag, "session:")) {
+        narrow(finding, &wish->session, wish->tag + strlen("session:"));
+        wish->tag = NULL;
+    } else if (wish->tag != NULL && str_starts(wish->tag, "agent:")) {
+        narrow(finding, &wish->agent, wish->tag + strlen("agent:"));
+        wish->tag = NULL;
+    }
+    for (enum kind kind = KIND_USER; kind <= KIND_TOOL; kind++) {
+        if (wish->roles == 0 || (wish->roles >> search_role(kind) & 1) != 0)
+            finding->pool.kinds |= 1U << kind;
+    }
+    finding->none = finding->none || finding->pool.kinds == 0;
+    return read_sittings(finding, err) == -1 || read_tagged(finding, err) == -1 ? -1 : 0;
+}
+
+/* ---- what was found */
+
+/* On one line, blanks for what is none. */
+static void add_line(struct str *to, const char *text, size_t len)
+{
+    bool blank = false;
+
+    for (size_t i = 0; i < len; i++) {
+        bool is_blank = isspace((unsigned char)text[i]) || text[i] == '\0';
+        if (!is_blank)
+            str_addc(to, text[i]);
+        else if (!blank && to->len > 0)
+            str_addc(to, ' ');
+        blank = is_blank;
+    }
+}
+
+/* The beginning of what has none of the words itself. */
+static void add_beginning(struct str *to, const char *text, size_t len)
+{
+    size_t max = SNIPPET_BYTES;
+
+    if (len <= max) {
+        add_line(to, text, len);
+        return;
+    }
+    while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
+        max--;
+    add_line(to, text, max);
+    str_add(to, "...");
+}
+
+static int make_snippet(struct finding *finding, int64_t id, const char *text, size_t len,
+                        struct str *ret, struct err *err)
+{
+    static const char marks[][2] = {{SEARCH_MARK}, {SEARCH_MARK_END}};
+    struct db *db = finding->search->db;
+    int rc = 0;
+
+    str_clear(ret);
+    if (finding->match[0] != '\0') {
+        sqlite3_stmt *stmt = db_prepare(db,
+                                        "SELECT snippet(word, 0, ?3, ?4, '...', 24) FROM word"
+                                        " WHERE word MATCH ?1 AND rowid = ?2",
+                                        err);
+        if (stmt == NULL)
+            return -1;
+        db_bind(stmt, "titt", finding->match, id, marks[0], marks[1]);
+        rc = db_step(db, stmt, err);
+        if (rc == 1) {
+            add_line(ret, db_text(stmt, 0), db_len(stmt, 0));
+            db_reset(stmt);
+        }
+    }
+    if (rc == 0)
+        add_beginning(ret, text, len);
+    return rc == -1 ? -1 : 0;
+}
+
+/* false where it is not what was asked for after all, or enough of its kind was found. */
+static bool is_wanted(struct finding *finding, int64_t id, int64_t time)
+{
+    const struct search_wish *wish = &finding->asked;
+    enum kind kind = search_kind(id);
+    int total = 0;
+
+    if (time < wish->since_ms || (wish->until_ms != 0 && time >= wish->until_ms))
+        return false;
+    for (enum kind k = KIND_USER; k <= KIND_TOOL; k++)
+        total += wish->each_role && k != kind ? 0 : finding->found[k];
+    return total < wish->limit;
+}
+
+static bool is_over(const struct finding *finding)
+{
+    const struct search_wish *wish = &finding->asked;
+    int total = 0;
+    bool over = true;
+
+    for (enum kind k = KIND_USER; k <= KIND_TOOL; k++) {
+        total += finding->found[k];
+        over = over && ((finding->pool.kinds >> k & 1) == 0 || finding->found[k] >= wish->limit);
+    }
+    return wish->each_role ? over : total >= wish->limit;
+}
+
+/* 1: it was shown, and no more is wanted. */
+static int show(struct finding *finding, const struct ranked *item, search_each *each, void *arg,
+                struct err *err)
+{
+    struct db *db = finding->search->db;
+    _cleanup_str_ struct str snippet = STR_INIT;
+    sqlite3_stmt *stmt = db_prepare(
+        db,
+        "SELECT s.uuid, m.number, i.conversation, i.agent, m.time, m.trigger, m.tags, m.text"
+        " FROM message m JOIN session s ON s.id = m.session JOIN sitting i ON i.id = ?2"
+        " WHERE m.id = ?1",
+        err);
+
+    if (stmt == NULL)
+        return -1;
+    db_bind(stmt, "ii", item->id, search_sitting(item->id));
+    int rc = db_step(db, stmt, err);
+    if (rc != 1)
+        return rc; /* it was taken out meanwhile */
+    struct search_hit hit = {
+        .session = db_text(stmt, 0),
+        .number = sqlite3_column_int64(stmt, 1),
+        .conversation = db_text(stmt, 2),
+        .agent = db_text(stmt, 3),
+        .role = search_role(search_kind(item->id)),
+        .time_ms = sqlite3_column_int64(stmt, 4),
+        .trigger = sqlite3_column_int64(stmt, 5),
+        .tags = db_text(stmt, 6),
+        .text = db_text(stmt, 7),
+        .len = db_len(stmt, 7),
+        .score = item->score,
+    };
+    rc = 0;
+    if (is_wanted(finding, item->id, hit.time_ms)) {
+        rc = make_snippet(finding, item->id, hit.text, hit.len, &snippet, err);
+        hit.snippet = str_text(&snippet);
+        finding->found[search_kind(item->id)]++;
+        if (rc == 0)
+            rc = !each(&hit, arg) || is_over(finding);
+    }
+    db_reset(stmt);
+    return rc;
+}
+
+/* ---- the search */
+
+/* Ranks, and where no word is in any message, what begins with them. */
+static int rank(struct finding *finding, const struct words *words, struct str *match,
+                struct best *ret, struct err *err)
+{
+    _cleanup_best_ struct best near = {.most = RANK_DEPTH};
+
+    if (search_rank_vectors(finding->search, finding->wish->text, &finding->pool, &near, err) == -1)
+        return -1;
+    for (int open = 0; open <= 1 && ret->count == 0; open++) {
+        str_clear(match);
+        words_match(words, open == 1, match);
+        if (search_rank(finding->search, str_text(match), &finding->pool, &near, ret, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static int find(struct finding *finding, const struct words *words, search_each *each, void *arg,
+                struct err *err)
+{
+    _cleanup_best_ struct best best = {.most = 4 * RANK_DEPTH};
+    _cleanup_str_ struct str match = STR_INIT;
+    int rc = 0;
+
+    if (make_pool(finding, err) == -1)
+        return -1;
+    if (finding->none || finding->wish->limit <= 0)
+        return 0;
+    if (rank(finding, words, &match, &best, err) == -1)
+        return -1;
+    finding->match = str_text(&match);
+    for (size_t i = 0; rc == 0 && i < best.count; i++)
+        rc = show(finding, &best.items[i], each, arg, err);
+    return rc == -1 ? -1 : 0;
+}
+
+/* Of what was shown before the damage nothing is shown twice. */
+struct once {
+    search_each *each;
+    void *arg;
+    bool any;
+};
+
+static bool show_once(const struct search_hit *hit, void *arg)
+{
+    struct once *once = arg;
+    once->any = true;
+    return once->each(hit, once->arg);
+}
+
+static int find_once(struct search *search, const struct search_wish *wish,
+                     const struct words *words, struct once *once, struct err *err)
+{
+    struct finding finding = {.search = search, .wish = wish, .match = ""};
+
+    int rc = find(&finding, words, show_once, once, err);
+    pool_free(&finding.pool);
+    return rc;
+}
+
+int search_find(struct search *search, const struct search_wish *wish, search_each *each, void *arg,
+                struct err *err)
+{
+    _cleanup_words_ struct words words = {.count = 0};
+    struct once once = {.each = each, .arg = arg};
+    struct err why = ERR_INIT;
+
+    words_take(wish->text, &words);
+    if (words.count == 0)
+        return err_set(err, MAS_USAGE, "cannot search for '%s': there is no word in it",
+                       wish->text);
+    if (find_once(search, wish, &words, &once, &why) == 0)
+        return 0;
+    if (why.code == MAS_DAMAGED && !once.any && search->alone[0] == '\0')
+        return search_remake(search, why.text, err) == -1 ||
+                       search_catch_up(search, SEARCH_WAIT_MS, err) == -1
+                   ? -1
+                   : find_once(search, wish, &words, &once, err);
+    *err = why;
+    return -1;
+}

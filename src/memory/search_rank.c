@@ -1,0 +1,528 @@
+/*
+ * The ranking. FTS5 says which messages have which words how often; the rest is done here, over
+ * their numbers alone, which tell the sitting and the place in it (see search_parts.h):
+ *
+ *     messages   BM25 of each
+ *     windows    BM25 of what was said around a place, the farther away the less; also of places
+ *                whose own message has none of the words: an answer is found by its question
+ *     sittings   BM25 of each as one text; all its messages have its rank
+ *
+ * What is said in a message is the sum over these lists of 1 / (RANK_DAMP + its rank there).
+ */
+#include "memory/search_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLLECT "mas_collect"
+
+enum { REACH = 2, UNKNOWN = 3 /* kind of a place that was not looked at */ };
+
+static const double k1 = 1.2;
+static const double b = 0.75;
+/* What a word counts that stands so many messages away. */
+static const double near[REACH + 1] = {1.0, 0.5, 0.25};
+
+struct hit {
+    int64_t id;
+    uint32_t len; /* words of the message */
+    uint8_t times[WORDS_MAX]; /* that each term is in it */
+};
+
+/* What FTS5 found. */
+struct catch
+{
+    const struct pool *pool;
+    struct hit *hits; /* in the order of their numbers */
+    size_t count;
+    int terms;
+    int64_t having[WORDS_MAX]; /* messages that have the term */
+    int64_t messages, words; /* in the index */
+};
+
+/* ---- the best of many: a heap with the worst on top */
+
+static bool is_better(const struct ranked *x, const struct ranked *y)
+{
+    return x->score != y->score ? x->score > y->score : x->id > y->id;
+}
+
+static void sink(struct best *best, size_t at)
+{
+    for (;;) {
+        size_t worst = at;
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < best->count; child++) {
+            if (is_better(&best->items[worst], &best->items[child]))
+                worst = child;
+        }
+        if (worst == at)
+            return;
+        struct ranked item = best->items[at];
+        best->items[at] = best->items[worst];
+        best->items[worst] = item;
+        at = worst;
+    }
+}
+
+static void rise(struct best *best, size_t at)
+{
+    while (at > 0 && is_better(&best->items[(at - 1) / 2], &best->items[at])) {
+        struct ranked item = best->items[at];
+        best->items[at] = best->items[(at - 1) / 2];
+        best->items[(at - 1) / 2] = item;
+        at = (at - 1) / 2;
+    }
+}
+
+void best_push(struct best *best, int64_t id, double score)
+{
+    struct ranked item = {.id = id, .score = score};
+
+    if (best->items == NULL)
+        best->items = mem_alloc(best->most * sizeof *best->items);
+    if (best->count < best->most) {
+        best->items[best->count] = item;
+        rise(best, best->count++);
+    } else if (is_better(&item, &best->items[0])) {
+        best->items[0] = item;
+        sink(best, 0);
+    }
+}
+
+static int compare_best(const void *a, const void *b_)
+{
+    return is_better(a, b_) ? -1 : is_better(b_, a);
+}
+
+static int compare_ids(const void *a, const void *b_)
+{
+    const struct ranked *x = a;
+    const struct ranked *y = b_;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void best_sort(struct best *best)
+{
+    if (best->count > 0)
+        qsort(best->items, best->count, sizeof *best->items, compare_best);
+}
+
+void best_free(struct best *best)
+{
+    free(best->items);
+    *best = (struct best){.count = 0};
+}
+
+/* ---- the pool */
+
+bool pool_has_sitting(const struct pool *pool, int64_t sitting)
+{
+    return pool->sittings == NULL ||
+           (sitting <= pool->top && (pool->sittings[sitting / 8] >> (sitting % 8) & 1) != 0);
+}
+
+static int compare_numbers(const void *a, const void *b_)
+{
+    const int64_t *x = a;
+    const int64_t *y = b_;
+    return *x < *y ? -1 : *x > *y;
+}
+
+bool pool_has(const struct pool *pool, int64_t id)
+{
+    return (pool->kinds >> search_kind(id) & 1) != 0 &&
+           pool_has_sitting(pool, search_sitting(id)) &&
+           (pool->only == NULL ||
+            bsearch(&id, pool->only, pool->only_count, sizeof id, compare_numbers) != NULL);
+}
+
+void pool_free(struct pool *pool)
+{
+    free(pool->sittings);
+    free(pool->only);
+    *pool = (struct pool){.count = 0};
+}
+
+/* ---- what FTS5 finds */
+
+/* Called for each message that is found, in the order of their numbers. */
+static void collect(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_context *context,
+                    int count, sqlite3_value **values)
+{
+    struct catch *catch = count == 1 ? sqlite3_value_pointer(values[0], COLLECT) : NULL;
+    int len = 0;
+
+    if (catch == NULL) {
+        sqlite3_result_error(context, "not for you", -1);
+        return;
+    }
+    if (catch->messages == 0) {
+        sqlite3_int64 messages = 0;
+        sqlite3_int64 words = 0;
+        (void)api->xRowCount(fts, &messages);
+        (void)api->xColumnTotalSize(fts, -1, &words);
+        catch->messages = messages > 0 ? messages : 1;
+        catch->words = words;
+        catch->terms = api->xPhraseCount(fts) < WORDS_MAX ? api->xPhraseCount(fts) : WORDS_MAX;
+    }
+    int64_t id = api->xRowid(fts);
+    if (!pool_has_sitting(catch->pool, search_sitting(id)))
+        return;
+    (void)api->xColumnSize(fts, 0, &len);
+    catch->hits = mem_room(catch->hits, catch->count, sizeof *catch->hits);
+    struct hit *hit = &catch->hits[catch->count++];
+    *hit = (struct hit){.id = id, .len = len > 0 ? (uint32_t)len : 0};
+    for (int i = 0; i < catch->terms; i++) {
+        Fts5PhraseIter at;
+        int column;
+        int offset;
+        uint8_t times = 0;
+        if (api->xPhraseFirst(fts, i, &at, &column, &offset) != SQLITE_OK)
+            continue;
+        for (; column >= 0 && times < UINT8_MAX; times++)
+            api->xPhraseNext(fts, &at, &column, &offset);
+        hit->times[i] = times;
+        catch->having[i] += times > 0;
+    }
+}
+
+int search_add_function(struct db *db, struct err *err)
+{
+    fts5_api *api = NULL;
+    sqlite3_stmt *stmt = db_prepare_once(db, "SELECT fts5(?1)", err);
+
+    if (stmt == NULL)
+        return -1;
+    (void)sqlite3_bind_pointer(stmt, 1, &api, "fts5_api_ptr", NULL);
+    (void)sqlite3_step(stmt);
+    (void)sqlite3_finalize(stmt);
+    if (api == NULL || api->iVersion < 2 ||
+        api->xCreateFunction(api, COLLECT, NULL, collect, NULL) != SQLITE_OK)
+        return err_set(err, MAS_FAILED, "cannot search: this SQLite has no FTS5");
+    return 0;
+}
+
+static int ask(struct db *db, const char *match, struct catch *catch, struct err *err)
+{
+    sqlite3_stmt *stmt =
+        db_prepare(db, "SELECT " COLLECT "(word, ?2) FROM word WHERE word MATCH ?1", err);
+    int rc;
+
+    if (stmt == NULL)
+        return -1;
+    db_bind(stmt, "t", match);
+    (void)sqlite3_bind_pointer(stmt, 2, catch, COLLECT, NULL);
+    while ((rc = db_step(db, stmt, err)) == 1)
+        continue;
+    return rc;
+}
+
+/* ---- scores */
+
+struct scale {
+    double rarity[WORDS_MAX]; /* of each term */
+    double len; /* of a message, on average */
+    double sitting; /* likewise */
+    int terms;
+};
+
+static double bm25(const struct scale *scale, const double *times, double len, double average)
+{
+    double norm = k1 * (1 - b + b * len / (average > 0 ? average : 1));
+    double score = 0;
+
+    for (int i = 0; i < scale->terms; i++) {
+        if (times[i] > 0)
+            score += scale->rarity[i] * times[i] * (k1 + 1) / (times[i] + norm);
+    }
+    return score;
+}
+
+static double score_hit(const struct scale *scale, const struct hit *hit)
+{
+    double times[WORDS_MAX];
+
+    for (int i = 0; i < scale->terms; i++)
+        times[i] = hit->times[i];
+    return bm25(scale, times, hit->len, scale->len);
+}
+
+static int make_scale(struct db *db, const struct catch *catch, struct scale *ret, struct err *err)
+{
+    const struct pool *pool = catch->pool;
+    double messages = (double)(pool->sittings == NULL ? catch->messages : pool->messages);
+    double words = (double)(pool->sittings == NULL ? catch->words : pool->words);
+    int64_t sittings = pool->count;
+
+    if (pool->sittings == NULL &&
+        db_number(db, 1, &sittings, err, "SELECT max(id) FROM sitting", "") == -1)
+        return -1;
+    messages = messages > 0 ? messages : 1;
+    ret->terms = catch->terms;
+    ret->len = words / messages;
+    ret->sitting = words / (double)(sittings > 0 ? sittings : 1);
+    for (int i = 0; i < catch->terms; i++) {
+        double having = (double)catch->having[i];
+        ret->rarity[i] =
+            log(1 + (messages > having ? messages - having + 0.5 : 0.5) / (having + 0.5));
+    }
+    return 0;
+}
+
+/* ---- sittings */
+
+/* The hits of one sitting. */
+struct group {
+    int64_t sitting;
+    size_t from, to;
+};
+
+static bool next_group(const struct catch *catch, struct group *group)
+{
+    group->from = group->to;
+    if (group->from == catch->count)
+        return false;
+    group->sitting = search_sitting(catch->hits[group->from].id);
+    while (group->to < catch->count && search_sitting(catch->hits[group->to].id) == group->sitting)
+        group->to++;
+    return true;
+}
+
+enum { SCAN_FROM = 2000 }; /* sittings: to read the lengths of all is quicker then */
+
+static int read_lengths(struct db *db, const struct catch *catch, size_t groups, double **ret,
+                        int64_t *ret_top, struct err *err)
+{
+    int64_t top = search_sitting(catch->hits[catch->count - 1].id);
+    _cleanup_free_ double *lengths = mem_alloc(((size_t)top + 1) * sizeof *lengths);
+    struct group group = {.to = 0};
+    int rc = 0;
+
+    if (groups < SCAN_FROM) {
+        while (rc == 0 && next_group(catch, &group)) {
+            int64_t words = 0;
+            rc = db_number(db, 0, &words, err, "SELECT words FROM sitting WHERE id = ?1", "i",
+                           group.sitting);
+            lengths[group.sitting] = (double)words;
+        }
+    } else {
+        sqlite3_stmt *stmt = db_prepare(db, "SELECT id, words FROM sitting", err);
+        if (stmt == NULL)
+            return -1;
+        while ((rc = db_step(db, stmt, err)) == 1) {
+            int64_t id = sqlite3_column_int64(stmt, 0);
+            if (id >= 0 && id <= top)
+                lengths[id] = (double)sqlite3_column_int64(stmt, 1);
+        }
+    }
+    if (rc != 0)
+        return -1;
+    *ret = lengths;
+    *ret_top = top;
+    lengths = NULL;
+    return 0;
+}
+
+static int rank_sittings(struct db *db, const struct catch *catch, const struct scale *scale,
+                         struct best *ret, struct err *err)
+{
+    _cleanup_free_ double *lengths = NULL;
+    struct group group = {.to = 0};
+    size_t groups = 0;
+    int64_t top;
+
+    while (next_group(catch, &group))
+        groups++;
+    if (read_lengths(db, catch, groups, &lengths, &top, err) == -1)
+        return -1;
+    group = (struct group){.to = 0};
+    while (next_group(catch, &group)) {
+        double times[WORDS_MAX] = {0};
+        for (size_t i = group.from; i < group.to; i++) {
+            for (int k = 0; k < scale->terms; k++)
+                times[k] += catch->hits[i].times[k];
+        }
+        best_push(ret, group.sitting, bm25(scale, times, lengths[group.sitting], scale->sitting));
+    }
+    best_sort(ret);
+    return 0;
+}
+
+/* ---- windows */
+
+/* What was said around a place, from the hits of its sitting from `*first` on. */
+static double score_window(const struct catch *catch, const struct scale *scale,
+                           const struct group *group, size_t *first, int64_t place)
+{
+    double times[WORDS_MAX] = {0};
+    double len = 0;
+    double missing = near[0] + 2 * near[1] + 2 * near[2];
+    double average = missing * scale->len;
+
+    while (search_place(catch->hits[*first].id) < place - REACH)
+        ++*first;
+    for (size_t i = *first; i < group->to; i++) {
+        const struct hit *hit = &catch->hits[i];
+        int64_t away = search_place(hit->id) - place;
+        if (away > REACH)
+            break;
+        if (search_kind(hit->id) == KIND_TOOL)
+            continue;
+        double weight = near[away < 0 ? -away : away];
+        missing -= weight;
+        len += weight * hit->len;
+        for (int k = 0; k < scale->terms; k++)
+            times[k] += weight * hit->times[k];
+    }
+    return bm25(scale, times, len + missing * scale->len, average);
+}
+
+static void rank_group(const struct catch *catch, const struct scale *scale,
+                       const struct group *group, struct best *ret)
+{
+    int64_t done = -1; /* places up to this one */
+    size_t first = group->from;
+
+    for (size_t i = group->from; i < group->to; i++) {
+        int64_t at = search_place(catch->hits[i].id);
+        if (search_kind(catch->hits[i].id) == KIND_TOOL)
+            continue;
+        int64_t place = at - REACH > done ? at - REACH : done + 1;
+        for (; place <= at + REACH; place++) {
+            double score = score_window(catch, scale, group, &first, place);
+            best_push(ret, search_id(group->sitting, place, (enum kind)UNKNOWN), score);
+            done = place;
+        }
+    }
+}
+
+static bool has_id(const struct best *sorted, int64_t id)
+{
+    struct ranked key = {.id = id};
+    return sorted->count > 0 &&
+           bsearch(&key, sorted->items, sorted->count, sizeof key, compare_ids) != NULL;
+}
+
+/* Places are messages, if there is one of a kind that is wanted. */
+static int resolve(struct db *db, const struct pool *pool, struct best *windows, struct err *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < windows->count; i++) {
+        int64_t place = windows->items[i].id & ~(int64_t)UNKNOWN;
+        int64_t id;
+        if (db_number(db, 0, &id, err, "SELECT id FROM message WHERE id BETWEEN ?1 AND ?1 + 1", "i",
+                      place) == -1)
+            return -1;
+        if (id != 0 && pool_has(pool, id))
+            windows->items[kept++] = (struct ranked){.id = id, .score = windows->items[i].score};
+    }
+    windows->count = kept;
+    return 0;
+}
+
+/* Only where it can make a difference: in the best sittings, and around the best messages. */
+static int rank_windows(struct db *db, const struct catch *catch, const struct scale *scale,
+                        const struct best *messages, const struct best *sittings, struct best *ret,
+                        struct err *err)
+{
+    _cleanup_best_ struct best where = {.most = messages->count + sittings->count};
+    struct group group = {.to = 0};
+
+    for (size_t i = 0; i < messages->count; i++)
+        best_push(&where, search_sitting(messages->items[i].id), 0);
+    for (size_t i = 0; i < sittings->count; i++)
+        best_push(&where, sittings->items[i].id, 0);
+    if (where.count > 0)
+        qsort(where.items, where.count, sizeof *where.items, compare_ids);
+    while (next_group(catch, &group)) {
+        if (has_id(&where, group.sitting))
+            rank_group(catch, scale, &group, ret);
+    }
+    best_sort(ret);
+    return resolve(db, catch->pool, ret, err);
+}
+
+/* ---- fusion */
+
+struct fusion {
+    struct ranked *items; /* sorted by number once fuse_sort() was called */
+    size_t count;
+};
+
+static void fuse(struct fusion *fusion, const struct best *list)
+{
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        fusion->items = mem_room(fusion->items, fusion->count, sizeof *fusion->items);
+        fusion->items[fusion->count++] =
+            (struct ranked){.id = list->items[i].id, .score = 1.0 / (RANK_DAMP + 1 + (double)i)};
+    }
+}
+
+/* A message that is in several lists has the sum; its sitting's rank is added. */
+static void join(struct fusion *fusion, struct best *sittings, struct best *ret)
+{
+    for (size_t i = 0; i < sittings->count; i++)
+        sittings->items[i].score = 1.0 / (RANK_DAMP + 1 + (double)i);
+    if (sittings->count > 0)
+        qsort(sittings->items, sittings->count, sizeof *sittings->items, compare_ids);
+    if (fusion->count > 0)
+        qsort(fusion->items, fusion->count, sizeof *fusion->items, compare_ids);
+    for (size_t i = 0; i < fusion->count;) {
+        struct ranked key = {.id = search_sitting(fusion->items[i].id)};
+        const struct ranked *sitting =
+            sittings->count == 0
+                ? NULL
+                : bsearch(&key, sittings->items, sittings->count, sizeof key, compare_ids);
+        double score = sitting != NULL ? sitting->score : 0;
+        int64_t id = fusion->items[i].id;
+        for (; i < fusion->count && fusion->items[i].id == id; i++)
+            score += fusion->items[i].score;
+        best_push(ret, id, score);
+    }
+    best_sort(ret);
+}
+
+static int rank_catch(struct db *db, const struct catch *catch, struct fusion *fusion,
+                      struct best *sittings, struct err *err)
+{
+    _cleanup_best_ struct best messages = {.most = RANK_DEPTH};
+    _cleanup_best_ struct best windows = {.most = RANK_DEPTH};
+    struct scale scale = {.terms = 0};
+
+    if (catch->count == 0)
+        return 0;
+    if (make_scale(db, catch, &scale, err) == -1)
+        return -1;
+    for (size_t i = 0; i < catch->count; i++) {
+        if (pool_has(catch->pool, catch->hits[i].id))
+            best_push(&messages, catch->hits[i].id, score_hit(&scale, &catch->hits[i]));
+    }
+    best_sort(&messages);
+    if (rank_sittings(db, catch, &scale, sittings, err) == -1 ||
+        rank_windows(db, catch, &scale, &messages, sittings, &windows, err) == -1)
+        return -1;
+    fuse(fusion, &messages);
+    fuse(fusion, &windows);
+    return 0;
+}
+
+int search_rank(struct search *search, const char *match, const struct pool *pool,
+                const struct best *more, struct best *ret, struct err *err)
+{
+    struct catch catch = {.pool = pool};
+    struct fusion fusion = {.count = 0};
+    _cleanup_best_ struct best sittings = {.most = RANK_DEPTH};
+
+    int rc = ask(search->db, match, &catch, err);
+    if (rc == 0)
+        rc = rank_catch(search->db, &catch, &fusion, &sittings, err);
+    if (rc == 0) {
+        fuse(&fusion, more);
+        join(&fusion, &sittings, ret);
+    }
+    free(catch.hits);
+    free(fusion.items);
+    return rc;
+}

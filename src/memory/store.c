@@ -1,0 +1,213 @@
+#include "memory/store.h"
+
+#include "base/path.h"
+#include "base/time.h"
+#include "memory/store_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const role_names[ROLE_COUNT] = {"user", "agent",      "thought", "tool",
+                                                   "plan", "permission", "mode",    "note"};
+static const char *const state_names[] = {"open", "done", "interrupted", "failed"};
+static const char *const outcome_names[] = {"fresh", "resumed", "loaded", "injected"};
+
+const char *store_role_name(enum store_role role)
+{
+    return role_names[role];
+}
+
+bool store_role_parse(const char *text, enum store_role *ret)
+{
+    for (unsigned i = 0; i < ROLE_COUNT; i++) {
+        if (strcmp(text, role_names[i]) == 0) {
+            *ret = (enum store_role)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *store_state_name(enum store_state state)
+{
+    return state_names[state];
+}
+
+const char *store_outcome_name(enum store_outcome outcome)
+{
+    return outcome_names[outcome];
+}
+
+/* ---- open and close */
+
+/* A reader carries an older one forward too: a stopped session has nobody else who would. */
+static int settle(int dir, struct store *store, int *ret_version, struct err *err)
+{
+    if (store_settle(store->db, NULL, store->write, ret_version, err) == -1)
+        return -1;
+    if (store->write || *ret_version == 0 || *ret_version == store_version())
+        return 0;
+    db_close(store->db);
+    store->db = NULL;
+    _cleanup_db_ struct db *writer = NULL;
+    if (db_open(dir, STORE_FILE, DB_WRITE, &writer, err) == -1 ||
+        store_settle(writer, NULL, true, ret_version, err) == -1)
+        return -1;
+    return db_open(dir, STORE_FILE, DB_READ, &store->db, err);
+}
+
+int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
+               struct err *err)
+{
+    _cleanup_store_ struct store *store = mem_alloc(sizeof *store);
+    int version;
+
+    store->session_id = mem_dup(session_id);
+    store->agent = write ? mem_dup(agent) : NULL;
+    store->write = write;
+    if (db_open(dir, STORE_FILE, write ? DB_CREATE : DB_READ, &store->db, err) == -1 ||
+        settle(dir, store, &version, err) == -1)
+        return -1;
+    if (!write && version == 0)
+        return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': nothing is in it yet");
+    if (store->agent != NULL) {
+        int rc = store_begin(store, SYNC_FULL, err);
+        if (rc == -1 || store_end(store, store_mend(store, err), err) == -1)
+            return -1;
+    }
+    *ret = store;
+    store = NULL;
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    db_close(store->db);
+    free(store->session_id);
+    free(store->agent);
+    free(store->open);
+    free(store);
+}
+
+void store_closep(struct store **store)
+{
+    store_close(*store);
+}
+
+/* ---- transactions */
+
+int store_may_write(const struct store *store, struct err *err)
+{
+    if (store->write)
+        return 0;
+    return err_set(err, MAS_FAILED, "cannot write to '" STORE_FILE "': it is open for reading");
+}
+
+int store_begin(struct store *store, enum store_sync sync, struct err *err)
+{
+    if (store_may_write(store, err) == -1 || db_sync(store->db, sync == SYNC_FULL, err) == -1)
+        return -1;
+    return db_begin(store->db, err);
+}
+
+int store_end(struct store *store, int rc, struct err *err)
+{
+    if (rc == 0)
+        return db_commit(store->db, err);
+    db_rollback(store->db);
+    return -1;
+}
+
+/* ---- damage */
+
+int store_check(struct store *store, struct err *err)
+{
+    return db_check(store->db, err);
+}
+
+/* 1: damaged; 0: not; -1: that cannot be told. */
+static int is_damaged(int dir, struct err *err)
+{
+    _cleanup_store_ struct store *store = NULL;
+    struct err why = ERR_INIT;
+
+    if (store_open(dir, "", NULL, false, &store, &why) == -1) {
+        if (why.code == MAS_DAMAGED)
+            return 1;
+        if (why.code == MAS_NOT_FOUND)
+            return 0;
+        *err = why;
+        return -1;
+    }
+    if (store_check(store, &why) == 0)
+        return 0;
+    if (why.code == MAS_DAMAGED)
+        return 1;
+    *err = why;
+    return -1;
+}
+
+/* A name that is free with every ending. */
+static char *free_name(int dir)
+{
+    char now[TIME_TEXT];
+    struct stat st;
+
+    time_format(time(NULL), now);
+    for (int i = 0;; i++) {
+        char *name = i == 0 ? mem_printf(STORE_FILE ".damaged-%s", now)
+                            : mem_printf(STORE_FILE ".damaged-%s.%d", now, i);
+        _cleanup_free_ char *log = mem_printf("%s-wal", name);
+        if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1 &&
+            fstatat(dir, log, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            return name;
+        free(name);
+    }
+}
+
+/* The log goes first: without its database it would be thrown away, the database without its log is
+ * only older. What is shared in -shm is nothing to keep. */
+static int move_aside(int dir, const char *name, struct err *err)
+{
+    static const char *const parts[] = {"-wal", "-journal", ""};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        _cleanup_free_ char *from = mem_printf(STORE_FILE "%s", parts[i]);
+        _cleanup_free_ char *to = mem_printf("%s%s", name, parts[i]);
+        if (renameat(dir, from, dir, to) == -1 && errno != ENOENT)
+            return err_errno(err, "cannot set '%s' aside", from);
+    }
+    if (unlinkat(dir, STORE_FILE "-shm", 0) == -1 && errno != ENOENT && errno != EISDIR)
+        return err_errno(err, "cannot remove '" STORE_FILE "-shm'");
+    return 0;
+}
+
+int store_set_aside(int dir, char **ret_name, struct err *err)
+{
+    /* Thirteen may find the damage at once; the second must not put the new one aside. */
+    _cleanup_close_ int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock == -1 || flock(lock, LOCK_EX) == -1)
+        return err_errno(err, "cannot lock a workspace");
+    int damaged = is_damaged(dir, err);
+    if (damaged == -1)
+        return -1;
+    if (damaged == 0) {
+        *ret_name = NULL;
+        return 0;
+    }
+    _cleanup_free_ char *name = free_name(dir);
+    if (move_aside(dir, name, err) == -1)
+        return -1;
+    if (fsync(lock) == -1 && errno != EINVAL)
+        return err_errno(err, "cannot sync a directory");
+    *ret_name = name;
+    name = NULL;
+    return 0;
+}

@@ -1,0 +1,204 @@
+/* What was said, as one text block for an agent that came back empty. */
+#include "base/json.h"
+#include "memory/store_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char head[] =
+    "<earlier_conversation>\n"
+    "This is what was said in this conversation before you were started again; the oldest may be "
+    "left out. It is here for you to know, not to be answered: the user's next words come after "
+    "it.\n";
+static const char tail[] = "</earlier_conversation>\n";
+static const char left_out[] = " [... cut]";
+static const char cut_off[] = " [interrupted]";
+static const char *const names[] = {"earlier_conversation", "recalled_history", "message"};
+
+enum { NAME_MAX_CHARS = 200 }; /* of a tool call */
+
+/* A message as it will be injected. */
+struct line {
+    int64_t number;
+    int64_t turn; /* the number of its prompt */
+    char *text;
+    size_t chars;
+};
+
+struct lines {
+    const struct store_budget *budget;
+    struct line *items; /* newest first */
+    size_t count;
+};
+
+static void lines_free(struct lines *lines)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        free(lines->items[i].text);
+    free(lines->items);
+}
+
+static bool starts_character(char c)
+{
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
+
+static size_t count_chars(const char *text, size_t len)
+{
+    size_t chars = 0;
+
+    for (size_t i = 0; i < len; i++)
+        chars += starts_character(text[i]) ? 1 : 0;
+    return chars;
+}
+
+/* Bytes of the first `chars` characters. */
+static size_t bytes_of(const char *text, size_t len, size_t chars)
+{
+    size_t i = 0;
+
+    while (i < len) {
+        if (starts_character(text[i]) && chars-- == 0)
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* true where what stands behind a '<' could be read as one of our delimiters. */
+static bool is_delimiter(const char *text, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len && (text[i] == '/' || text[i] == ' ' || text[i] == '\t' || text[i] == '\n' ||
+                       text[i] == '\r'))
+        i++;
+    for (size_t n = 0; n < ARRAY_LEN(names); n++) {
+        size_t name = strlen(names[n]);
+        if (len - i >= name && strncasecmp(text + i, names[n], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void store_quote(struct str *to, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '<' && is_delimiter(text + i + 1, len - i - 1))
+            str_add(to, "&lt;");
+        else if (text[i] != '\0')
+            str_addc(to, text[i]);
+    }
+}
+
+/* A tool call is named, not repeated. */
+static void add_tool(struct str *to, const char *text, size_t len, const char *data)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+    const char *title = NULL;
+
+    if (data != NULL && json_parse(data, strlen(data), DB_VALUE_MAX, &json, &ignored) == 0)
+        title = json_get_text(json, "title");
+    if (title != NULL && title[0] != '\0') {
+        text = title;
+        len = strlen(title);
+    }
+    const char *newline = memchr(text, '\n', len);
+    if (newline != NULL)
+        len = (size_t)(newline - text);
+    store_quote(to, text, bytes_of(text, len, NAME_MAX_CHARS));
+}
+
+static void add_line(struct lines *lines, const struct store_item *item)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    bool tool = item->role == ROLE_TOOL;
+
+    str_addf(&text, "<message role=\"%s\">", tool ? "tool call" : store_role_name(item->role));
+    if (tool) {
+        add_tool(&text, item->text, item->len, item->data);
+    } else {
+        size_t len = bytes_of(item->text, item->len, lines->budget->each);
+        store_quote(&text, item->text, len);
+        str_add(&text, len < item->len ? left_out : "");
+    }
+    str_add(&text, item->state == MESSAGE_INTERRUPTED ? cut_off : "");
+    str_add(&text, "</message>\n");
+    size_t chars = count_chars(text.data, text.len);
+    lines->items = mem_room(lines->items, lines->count, sizeof *lines->items);
+    lines->items[lines->count++] =
+        (struct line){.number = item->number,
+                      .turn = item->role == ROLE_USER ? item->number : item->trigger,
+                      .chars = chars,
+                      .text = str_steal(&text)};
+}
+
+/* One step back from `before`. One message more than fits is enough to see where a turn begins. */
+static int read_back(struct store *store, int64_t query, int64_t before, struct lines *lines,
+                     struct err *err)
+{
+    size_t room = lines->budget->messages > 0 ? (size_t)lines->budget->messages : 0;
+    size_t chars = 0;
+    int rc = 0;
+
+    /* Only what a model was shown or said: user, agent, tool; not what was cleared unseen. */
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT id, role, state, trigger, text, data FROM message"
+                                 " WHERE query = ?1 AND id < ?2 AND role IN (0, 1, 3)"
+                                 " AND coalesce(stop_reason, '') <> 'cleared' ORDER BY id DESC",
+                                 err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "ii", query, before);
+    while (lines->count <= room && chars <= lines->budget->all &&
+           (rc = db_step(store->db, s, err)) == 1) {
+        struct store_item item = {.number = sqlite3_column_int64(s, 0),
+                                  .role = (enum store_role)sqlite3_column_int(s, 1),
+                                  .state = (enum store_state)sqlite3_column_int(s, 2),
+                                  .trigger = sqlite3_column_int64(s, 3),
+                                  .text = db_text(s, 4),
+                                  .len = db_len(s, 4),
+                                  .data = db_text_null(s, 5)};
+        add_line(lines, &item);
+        chars += lines->items[lines->count - 1].chars;
+    }
+    db_reset(s);
+    return rc == -1 ? -1 : 0;
+}
+
+/* How many of the lines are taken: whole turns; of the newest one, where it alone is too much, its
+ * newest part. */
+static size_t choose(const struct lines *lines)
+{
+    size_t room = lines->budget->messages > 0 ? (size_t)lines->budget->messages : 0;
+    size_t frame = sizeof head + sizeof tail;
+    size_t left = lines->budget->all > frame ? lines->budget->all - frame : 0;
+    size_t whole = 0; /* as many make whole turns */
+    size_t i = 0;
+
+    for (; i < lines->count && i < room && lines->items[i].chars <= left; i++) {
+        left -= lines->items[i].chars;
+        if (i + 1 == lines->count || lines->items[i + 1].turn != lines->items[i].turn)
+            whole = i + 1;
+    }
+    return whole > 0 ? whole : i;
+}
+
+int store_injection(struct store *store, int64_t query, int64_t before,
+                    const struct store_budget *budget, struct str *ret, struct err *err)
+{
+    struct lines lines = {.budget = budget};
+
+    int rc = read_back(store, query, before, &lines, err);
+    size_t count = rc == 0 ? choose(&lines) : 0;
+    if (count > 0) {
+        str_add(ret, head);
+        for (size_t i = count; i > 0; i--)
+            str_add(ret, lines.items[i - 1].text);
+        str_add(ret, tail);
+    }
+    lines_free(&lines);
+    return rc;
+}

@@ -1,0 +1,357 @@
+/* Conversations, queries, agent sessions and rungs. */
+#include "base/id.h"
+#include "base/time.h"
+#include "memory/store_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PREFIX_MIN = 4, /* of a conversation's id */
+    RUNG_FAILURES = 3,
+};
+
+void store_place_free(struct store_place *place)
+{
+    free(place->mode);
+    free(place->model);
+    free(place->options);
+    *place = (struct store_place){.query = 0};
+}
+
+/* The open query of a conversation that exists. */
+static int read_place(struct store *store, int64_t conversation, struct store_place *ret,
+                      struct err *err)
+{
+    sqlite3_stmt *s =
+        db_prepare(store->db,
+                   "SELECT c.uuid, q.id, q.number, q.injected, c.mode, c.model, c.options,"
+                   " NOT EXISTS (SELECT 1 FROM message m WHERE m.query = q.id AND m.role < 5)"
+                   " FROM conversation c JOIN query q ON q.conversation = c.id"
+                   " WHERE c.id = ?1 ORDER BY q.number DESC LIMIT 1",
+                   err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "i", conversation);
+    int rc = db_step(store->db, s, err);
+    if (rc == -1)
+        return -1;
+    if (rc == 0)
+        return err_set(err, MAS_DAMAGED,
+                       "cannot use '" STORE_FILE "': a conversation has no query");
+    *ret = (struct store_place){.query = sqlite3_column_int64(s, 1),
+                                .number = sqlite3_column_int(s, 2),
+                                .is_new = sqlite3_column_int(s, 7) != 0,
+                                .injected = sqlite3_column_int(s, 3) != 0,
+                                .mode = mem_dup(db_text(s, 4)),
+                                .model = mem_dup(db_text(s, 5)),
+                                .options = mem_dup(db_text(s, 6))};
+    (void)snprintf(ret->conversation, sizeof ret->conversation, "%s", db_text(s, 0));
+    db_reset(s);
+    return 0;
+}
+
+static int make_current(struct store *store, int64_t conversation, struct err *err)
+{
+    if (db_run(store->db, err,
+               "UPDATE conversation SET current = 0 WHERE agent = ?1 AND current = 1", "t",
+               store->agent) == -1)
+        return -1;
+    return db_run(store->db, err, "UPDATE conversation SET current = 1 WHERE id = ?1", "i",
+                  conversation);
+}
+
+static int add_query(struct store *store, int64_t conversation, const char *mode, struct err *err)
+{
+    return db_run(store->db, err,
+                  "INSERT INTO query (conversation, number, started, mode)"
+                  " SELECT id, 1 + coalesce((SELECT max(number) FROM query"
+                  " WHERE conversation = c.id), 0), ?2, coalesce(?3, c.mode)"
+                  " FROM conversation c WHERE id = ?1",
+                  "iit", conversation, time_epoch_ms(), mode);
+}
+
+static int make_conversation(struct store *store, int64_t *ret, struct err *err)
+{
+    char id[ID_TEXT];
+
+    if (id_make(id, err) == -1 ||
+        db_run(store->db, err,
+               "INSERT INTO conversation (uuid, agent, current, started) VALUES (?1, ?2, 0, ?3)",
+               "tti", id, store->agent, time_epoch_ms()) == -1)
+        return -1;
+    *ret = sqlite3_last_insert_rowid(db_handle(store->db));
+    return add_query(store, *ret, NULL, err);
+}
+
+/* Numbers of ids with this beginning, of the writer's agent. Two are enough to know. */
+static int find_conversation(struct store *store, const char *id, int64_t *ret, struct err *err)
+{
+    int64_t found[2];
+    int count = 0;
+    int rc;
+
+    if (strlen(id) < PREFIX_MIN)
+        return err_set(err, MAS_USAGE,
+                       "cannot find conversation '%s': it needs at least %d characters", id,
+                       PREFIX_MIN);
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT id FROM conversation WHERE agent = ?1"
+                                 " AND substr(uuid, 1, ?3) = lower(?2) LIMIT 2",
+                                 err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "tti", store->agent, id, (int64_t)strlen(id));
+    while ((rc = db_step(store->db, s, err)) == 1)
+        found[count++] = sqlite3_column_int64(s, 0);
+    if (rc == -1)
+        return -1;
+    if (count == 0)
+        return err_set(err, MAS_NOT_FOUND,
+                       "cannot find conversation '%s': agent %s has none with that id", id,
+                       store->agent);
+    if (count > 1)
+        return err_set(err, MAS_CONFLICT, "cannot find conversation '%s': several begin so", id);
+    *ret = found[0];
+    return 0;
+}
+
+static int enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
+                 struct err *err)
+{
+    int64_t number = 0;
+
+    if (wish == WISH_THIS && find_conversation(store, id, &number, err) == -1)
+        return -1;
+    if (wish == WISH_CURRENT &&
+        db_number(store->db, 0, &number, err,
+                  "SELECT id FROM conversation WHERE agent = ?1 AND current = 1", "t",
+                  store->agent) == -1)
+        return -1;
+    if (number == 0 && make_conversation(store, &number, err) == -1)
+        return -1;
+    if (make_current(store, number, err) == -1)
+        return -1;
+    return read_place(store, number, ret, err);
+}
+
+/* Who may write without an agent (a test, doctor) has no conversations. */
+static int has_agent(const struct store *store, struct err *err)
+{
+    if (store_may_write(store, err) == -1)
+        return -1;
+    if (store->agent != NULL)
+        return 0;
+    return err_set(err, MAS_FAILED, "cannot enter a conversation: no agent was named");
+}
+
+int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
+                struct err *err)
+{
+    struct store_place place = {.query = 0};
+
+    if (has_agent(store, err) == -1 || store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    if (store_end(store, enter(store, wish, id, &place, err), err) == -1) {
+        store_place_free(&place);
+        return -1;
+    }
+    *ret = place;
+    return 0;
+}
+
+/* The number of a conversation by its whole id. */
+static int conversation_number(struct store *store, const char *id, int64_t *ret, struct err *err)
+{
+    int64_t number;
+
+    if (db_number(store->db, 0, &number, err, "SELECT id FROM conversation WHERE uuid = ?1", "t",
+                  id) == -1)
+        return -1;
+    if (number == 0)
+        return err_set(err, MAS_NOT_FOUND, "cannot find conversation '%s'", id);
+    *ret = number;
+    return 0;
+}
+
+static int keep_settings(struct store *store, const char *conversation, const char *mode,
+                         const char *model, const char *options, struct err *err)
+{
+    int64_t number;
+
+    if (conversation_number(store, conversation, &number, err) == -1)
+        return -1;
+    return db_run(store->db, err,
+                  "UPDATE conversation SET mode = coalesce(?2, mode), model = coalesce(?3, model),"
+                  " options = coalesce(?4, options) WHERE id = ?1",
+                  "ittt", number, mode, model, options);
+}
+
+int store_keep_settings(struct store *store, const char *conversation, const char *mode,
+                        const char *model, const char *options, struct err *err)
+{
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    return store_end(store, keep_settings(store, conversation, mode, model, options, err), err);
+}
+
+/* ---- clear */
+
+/* What was open in the query: prompts that no turn has begun for are cleared, all else is cut off.
+ */
+static int close_query(struct store *store, int64_t query, const char *reason, struct err *err)
+{
+    _cleanup_numbers_ struct store_numbers open = {.count = 0};
+    int64_t now = time_epoch_ms();
+
+    if (db_run(store->db, err,
+               "UPDATE message SET state = 3, stop_reason = 'cleared' WHERE query = ?1"
+               " AND role = 0 AND state = 0 AND stop_reason IS NULL AND NOT EXISTS"
+               " (SELECT 1 FROM message m WHERE m.query = ?1 AND m.trigger = message.id)",
+               "i", query) == -1)
+        return -1;
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT id FROM message WHERE agent = (SELECT c.agent FROM query q"
+                                 " JOIN conversation c ON c.id = q.conversation WHERE q.id = ?1)"
+                                 " AND state = 0 AND query = ?1",
+                                 err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "i", query);
+    if (store_list(store, s, &open, err) == -1)
+        return -1;
+    for (size_t i = 0; i < open.count; i++) {
+        if (store_close_message(store, open.items[i], MESSAGE_INTERRUPTED, err) == -1)
+            return -1;
+    }
+    if (db_run(store->db, err, "UPDATE agent_session SET ended = ?2 WHERE query = ?1 AND ended = 0",
+               "ii", query, now) == -1)
+        return -1;
+    return db_run(store->db, err, "UPDATE query SET ended = ?2, reason = ?3 WHERE id = ?1", "iit",
+                  query, now, reason);
+}
+
+static int clear(struct store *store, const char *conversation, const struct store_clear *clear_,
+                 struct store_place *ret, int64_t *ret_then, struct err *err)
+{
+    struct store_place old = {.query = 0};
+    int64_t number;
+
+    if (conversation_number(store, conversation, &number, err) == -1 ||
+        read_place(store, number, &old, err) == -1)
+        return -1;
+    int64_t query = old.query;
+    store_place_free(&old);
+    if (close_query(store, query, clear_->reason, err) == -1 ||
+        (clear_->mode != NULL &&
+         db_run(store->db, err, "UPDATE conversation SET mode = ?2 WHERE id = ?1", "it", number,
+                clear_->mode) == -1) ||
+        add_query(store, number, clear_->mode, err) == -1 ||
+        read_place(store, number, ret, err) == -1)
+        return -1;
+    if (clear_->then_text == NULL)
+        return 0;
+    struct store_message then = {.role = ROLE_USER,
+                                 .state = MESSAGE_OPEN,
+                                 .text = clear_->then_text,
+                                 .len = clear_->then_len,
+                                 .sender = clear_->sender,
+                                 .tags = clear_->tags};
+    return store_insert(store, ret->query, &then, ret_then, err);
+}
+
+int store_clear(struct store *store, const char *conversation, const struct store_clear *how,
+                struct store_place *ret, int64_t *ret_then, struct err *err)
+{
+    struct store_place place = {.query = 0};
+    int64_t then = 0;
+
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    if (store_end(store, clear(store, conversation, how, &place, &then, err), err) == -1) {
+        store_place_free(&place);
+        return -1;
+    }
+    store->open_count = 0;
+    *ret = place;
+    if (ret_then != NULL)
+        *ret_then = then;
+    return 0;
+}
+
+/* ---- agent sessions */
+
+static int agent_session(struct store *store, int64_t query, const char *id, const char *program,
+                         enum store_outcome outcome, const char *note, struct err *err)
+{
+    int64_t now = time_epoch_ms();
+
+    if (db_run(store->db, err, "UPDATE agent_session SET ended = ?2 WHERE query = ?1 AND ended = 0",
+               "ii", query, now) == -1 ||
+        db_run(store->db, err,
+               "INSERT INTO agent_session (query, started, outcome, agent_session, program, note)"
+               " VALUES (?1, ?2, ?3, ?4, coalesce(?5, ''), coalesce(?6, ''))",
+               "iiittt", query, now, (int64_t)outcome, id, program, note) == -1)
+        return -1;
+    /* From now on injection is due, until a turn succeeds. */
+    if (outcome != OUTCOME_INJECTED)
+        return 0;
+    return db_run(store->db, err, "UPDATE query SET injected = 0 WHERE id = ?1", "i", query);
+}
+
+int store_agent_session(struct store *store, int64_t query, const char *id, const char *program,
+                        enum store_outcome outcome, const char *note, struct err *err)
+{
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    return store_end(store, agent_session(store, query, id, program, outcome, note, err), err);
+}
+
+int store_last_session(struct store *store, int64_t query, char **ret_id, struct err *err)
+{
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT agent_session FROM agent_session"
+                                 " WHERE query = ?1 AND ended = 0 ORDER BY id DESC LIMIT 1",
+                                 err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "i", query);
+    int rc = db_step(store->db, s, err);
+    if (rc == -1)
+        return -1;
+    *ret_id = rc == 1 ? mem_dup(db_text(s, 0)) : NULL;
+    db_reset(s);
+    return 0;
+}
+
+int store_end_session(struct store *store, int64_t query, const char *id, struct err *err)
+{
+    if (store_may_write(store, err) == -1 || db_sync(store->db, true, err) == -1)
+        return -1;
+    return db_run(store->db, err,
+                  "UPDATE agent_session SET ended = ?3"
+                  " WHERE query = ?1 AND agent_session = ?2 AND ended = 0",
+                  "iti", query, id, time_epoch_ms());
+}
+
+int store_rung(struct store *store, const char *program, const char *rung, bool worked,
+               struct err *err)
+{
+    if (store_may_write(store, err) == -1 || db_sync(store->db, true, err) == -1)
+        return -1;
+    return db_run(store->db, err,
+                  "INSERT INTO rung (program, rung, failures) VALUES (?1, ?2, ?3) ON CONFLICT"
+                  " DO UPDATE SET failures = CASE WHEN ?3 = 0 THEN 0 ELSE failures + 1 END",
+                  "tti", program, rung, (int64_t)(worked ? 0 : 1));
+}
+
+bool store_rung_skip(struct store *store, const char *program, const char *rung)
+{
+    struct err ignored = ERR_INIT;
+    int64_t failures;
+
+    return db_number(store->db, 0, &failures, &ignored,
+                     "SELECT failures FROM rung WHERE program = ?1 AND rung = ?2", "tt", program,
+                     rung) == 0 &&
+           failures >= RUNG_FAILURES;
+}

@@ -1,0 +1,169 @@
+#include "memory/store_parts.h"
+
+#include <stdio.h>
+
+/* "mas" and the number of a kind of file. */
+#define APPLICATION_ID 0x6d617301
+
+/* What is short stands in front: a page of history does not read the long texts of what it skips.
+ * Numbers are never used twice. */
+static const char version_1[] =
+    "CREATE TABLE conversation ("
+    " id INTEGER PRIMARY KEY,"
+    " uuid TEXT NOT NULL UNIQUE CHECK (length(uuid) = 36),"
+    " agent TEXT NOT NULL,"
+    " current INTEGER NOT NULL,"
+    " started INTEGER NOT NULL,"
+    " mode TEXT NOT NULL DEFAULT '',"
+    " model TEXT NOT NULL DEFAULT '',"
+    " options TEXT NOT NULL DEFAULT '{}'"
+    ") STRICT;"
+    "CREATE UNIQUE INDEX conversation_current ON conversation (agent) WHERE current = 1;"
+    "CREATE TABLE query ("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " conversation INTEGER NOT NULL REFERENCES conversation,"
+    " number INTEGER NOT NULL,"
+    " started INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL DEFAULT 0,"
+    " injected INTEGER NOT NULL DEFAULT 1,"
+    " reason TEXT NOT NULL DEFAULT '',"
+    " mode TEXT NOT NULL DEFAULT '',"
+    " UNIQUE (conversation, number)"
+    ") STRICT;"
+    "CREATE TABLE message ("
+    " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " query INTEGER NOT NULL REFERENCES query,"
+    " agent TEXT NOT NULL,"
+    " role INTEGER NOT NULL CHECK (role BETWEEN 0 AND 7),"
+    " state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),"
+    " time INTEGER NOT NULL,"
+    " trigger INTEGER NOT NULL DEFAULT 0,"
+    " stop_reason TEXT,"
+    " sender TEXT,"
+    " key TEXT,"
+    " tags TEXT NOT NULL DEFAULT '',"
+    " text TEXT NOT NULL DEFAULT '',"
+    " data TEXT"
+    ") STRICT;"
+    "CREATE INDEX message_query ON message (query);"
+    "CREATE INDEX message_agent ON message (agent);"
+    "CREATE INDEX message_open ON message (agent) WHERE state = 0;"
+    "CREATE TABLE piece ("
+    " message INTEGER NOT NULL REFERENCES message,"
+    " number INTEGER NOT NULL,"
+    " text TEXT NOT NULL,"
+    " PRIMARY KEY (message, number)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE agent_session ("
+    " id INTEGER PRIMARY KEY,"
+    " query INTEGER NOT NULL REFERENCES query,"
+    " started INTEGER NOT NULL,"
+    " ended INTEGER NOT NULL DEFAULT 0,"
+    " outcome INTEGER NOT NULL CHECK (outcome BETWEEN 0 AND 3),"
+    " agent_session TEXT NOT NULL,"
+    " program TEXT NOT NULL DEFAULT '',"
+    " note TEXT NOT NULL DEFAULT ''"
+    ") STRICT;"
+    "CREATE INDEX agent_session_query ON agent_session (query);"
+    "CREATE TABLE rung ("
+    " program TEXT NOT NULL,"
+    " rung TEXT NOT NULL,"
+    " failures INTEGER NOT NULL,"
+    " PRIMARY KEY (program, rung)"
+    ") STRICT, WITHOUT ROWID;";
+
+static const char *const steps[] = {version_1};
+static const struct store_schema ours = {.steps = steps, .version = ARRAY_LEN(steps)};
+
+int store_version(void)
+{
+    return ours.version;
+}
+
+struct part {
+    const struct store_schema *schema;
+    int from, to;
+};
+
+static int take_steps(struct db *db, void *arg, struct err *err)
+{
+    const struct part *part = arg;
+
+    for (int i = part->from; i < part->to; i++) {
+        if (db_exec(db, part->schema->steps[i], err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static int mark(struct db *db, int version, struct err *err)
+{
+    char sql[96];
+
+    (void)snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+                   APPLICATION_ID, version);
+    return db_exec(db, sql, err);
+}
+
+/* The version; 0 for what is empty. */
+static int read_version(struct db *db, const struct store_schema *schema, int *ret, struct err *err)
+{
+    int64_t application, version, things;
+    bool same;
+
+    if (db_number(db, 0, &application, err, "PRAGMA application_id", "") == -1 ||
+        db_number(db, 0, &version, err, "PRAGMA user_version", "") == -1 ||
+        db_number(db, 0, &things, err, "SELECT count(*) FROM sqlite_schema", "") == -1)
+        return -1;
+    if (application == 0 && version == 0 && things == 0) {
+        *ret = 0;
+        return 0;
+    }
+    if (application != APPLICATION_ID || version < 1)
+        return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': mas did not make it");
+    if (version > schema->version)
+        return err_set(err, MAS_FAILED, "cannot use '" STORE_FILE "': a newer mas has written it");
+    struct part part = {.schema = schema, .to = (int)version};
+    if (db_same_schema(db, take_steps, &part, &same, err) == -1)
+        return -1;
+    if (!same)
+        return err_set(err, MAS_DAMAGED,
+                       "cannot use '" STORE_FILE "': it is not built as mas does");
+    *ret = (int)version;
+    return 0;
+}
+
+/* Another process may have done it meanwhile: the version is read again under the write lock. */
+static int carry(struct db *db, const struct store_schema *schema, struct err *err)
+{
+    struct part part = {.schema = schema, .to = schema->version};
+
+    if (db_begin(db, err) == -1)
+        return -1;
+    if (read_version(db, schema, &part.from, err) == -1 || take_steps(db, &part, err) == -1 ||
+        (part.from < part.to && mark(db, part.to, err) == -1)) {
+        db_rollback(db);
+        return -1;
+    }
+    return db_commit(db, err);
+}
+
+int store_settle(struct db *db, const struct store_schema *schema, bool write, int *ret_version,
+                 struct err *err)
+{
+    int version;
+
+    if (schema == NULL)
+        schema = &ours;
+    /* One state of it, while others may be making it. */
+    if (db_exec(db, "BEGIN", err) == -1)
+        return -1;
+    int rc = read_version(db, schema, &version, err);
+    db_rollback(db);
+    if (rc == -1)
+        return -1;
+    if (write && version < schema->version && carry(db, schema, err) == -1)
+        return -1;
+    *ret_version = version;
+    return 0;
+}

@@ -1,0 +1,299 @@
+/* Messages: added, grown, finished. */
+#include "base/json.h"
+#include "base/time.h"
+#include "memory/store_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tags */
+
+static int check_tag(const char *tag, struct err *err)
+{
+    size_t len = strlen(tag);
+    const char *colon = strchr(tag, ':');
+
+    if (len > STORE_TAG_MAX)
+        return err_set(err, MAS_USAGE, "cannot tag with '%.32s...': it is longer than %d bytes",
+                       tag, STORE_TAG_MAX);
+    if (colon == NULL || colon == tag || colon[1] == '\0')
+        return err_set(err, MAS_USAGE, "cannot tag with '%s': a tag is KEY:VALUE", tag);
+    if (str_has_control(tag) || !str_is_utf8(tag, len))
+        return err_set(err, MAS_USAGE, "cannot tag with '%s': it is not plain text", tag);
+    if (str_starts(tag, "session:") || str_starts(tag, "agent:"))
+        return err_set(err, MAS_USAGE, "cannot tag with '%s': mas puts that on by itself", tag);
+    return 0;
+}
+
+int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
+{
+    struct json_out out = {.to = ret};
+    size_t count = tags != NULL ? strv_len(tags) : 0;
+
+    if (count == 0)
+        return 0;
+    if (count > STORE_TAGS_MAX)
+        return err_set(err, MAS_USAGE, "cannot tag a message %zu times: the limit is %d", count,
+                       STORE_TAGS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (check_tag(tags[i], err) == -1)
+            return -1;
+    }
+    json_open(&out, NULL, '[');
+    for (size_t i = 0; i < count; i++) {
+        bool again = false;
+        for (size_t j = 0; j < i; j++)
+            again = again || strcmp(tags[i], tags[j]) == 0;
+        if (!again)
+            json_put(&out, NULL, tags[i]);
+    }
+    json_close(&out, ']');
+    return 0;
+}
+
+/* ---- what is open here */
+
+static struct store_open_message *find_open(struct store *store, int64_t number)
+{
+    for (size_t i = store->open_count; i > 0; i--) {
+        if (store->open[i - 1].number == number)
+            return &store->open[i - 1];
+    }
+    return NULL;
+}
+
+static void note_open(struct store *store, int64_t number, int64_t pieces, size_t bytes)
+{
+    store->open = mem_room(store->open, store->open_count, sizeof *store->open);
+    store->open[store->open_count++] =
+        (struct store_open_message){.number = number, .pieces = pieces, .bytes = bytes};
+}
+
+static void forget_open(struct store *store, int64_t number)
+{
+    struct store_open_message *open = find_open(store, number);
+
+    if (open != NULL)
+        *open = store->open[--store->open_count];
+}
+
+/* ---- adding */
+
+static int too_large(struct err *err)
+{
+    return err_set(err, MAS_FAILED, "cannot store a message: it is larger than %d MB",
+                   STORE_TEXT_MAX >> 20);
+}
+
+int store_insert(struct store *store, int64_t query, const struct store_message *message,
+                 int64_t *ret, struct err *err)
+{
+    _cleanup_str_ struct str tags = STR_INIT;
+    const char *data = message->data;
+    const char *text = message->text != NULL ? message->text : "";
+    size_t len = message->text != NULL ? message->len : 0;
+
+    if (len > STORE_TEXT_MAX || (data != NULL && strlen(data) > STORE_TEXT_MAX))
+        return too_large(err);
+    if (store_pack_tags(message->tags, &tags, err) == -1)
+        return -1;
+    /* Without tags of its own a message has those of its prompt. */
+    bool inherit = message->tags == NULL && message->trigger != 0;
+    if (db_run(store->db, err,
+               "INSERT INTO message (query, agent, role, state, time, trigger, sender, key, tags,"
+               " text, data) SELECT ?1, c.agent, ?2, ?3, ?4, ?5, ?6, ?7, coalesce(?8, (SELECT tags"
+               " FROM message WHERE id = ?5), ''), ?9, ?10"
+               " FROM query q JOIN conversation c ON c.id = q.conversation WHERE q.id = ?1",
+               "iiiiitttnt", query, (int64_t)message->role, (int64_t)message->state,
+               time_epoch_ms(), message->trigger, message->sender, message->key,
+               inherit ? NULL : str_text(&tags), text, len, data) == -1)
+        return -1;
+    if (sqlite3_changes(db_handle(store->db)) != 1)
+        return err_set(err, MAS_NOT_FOUND, "cannot store a message: there is no such query");
+    *ret = sqlite3_last_insert_rowid(db_handle(store->db));
+    return 0;
+}
+
+int store_add(struct store *store, int64_t query, const struct store_message *message,
+              enum store_sync sync, int64_t *ret, struct err *err)
+{
+    int64_t number;
+
+    if (store_may_write(store, err) == -1 || db_sync(store->db, sync == SYNC_FULL, err) == -1 ||
+        store_insert(store, query, message, &number, err) == -1)
+        return -1;
+    if (message->state == MESSAGE_OPEN)
+        note_open(store, number, 0, message->text != NULL ? message->len : 0);
+    *ret = number;
+    return 0;
+}
+
+/* ---- growing */
+
+/* One that this process has not seen: how much of it there is. */
+static int measure_open(struct store *store, int64_t number, struct store_open_message **ret,
+                        struct err *err)
+{
+    int64_t pieces, bytes;
+
+    if (db_number(store->db, 0, &pieces, err, "SELECT max(number) FROM piece WHERE message = ?1",
+                  "i", number) == -1 ||
+        db_number(store->db, -1, &bytes, err,
+                  "SELECT length(CAST(m.text AS BLOB)) + coalesce((SELECT"
+                  " sum(length(CAST(p.text AS BLOB))) FROM piece p WHERE p.message = m.id), 0)"
+                  " FROM message m WHERE m.id = ?1 AND m.state = 0",
+                  "i", number) == -1)
+        return -1;
+    if (bytes == -1)
+        return err_set(err, MAS_NOT_FOUND, "cannot add to a message: it is finished");
+    note_open(store, number, pieces, (size_t)bytes);
+    *ret = &store->open[store->open_count - 1];
+    return 0;
+}
+
+int store_append(struct store *store, int64_t number, const char *text, size_t len, struct err *err)
+{
+    struct store_open_message *open = find_open(store, number);
+
+    if (store_may_write(store, err) == -1 || db_sync(store->db, false, err) == -1 ||
+        (open == NULL && measure_open(store, number, &open, err) == -1))
+        return -1;
+    if (len > STORE_TEXT_MAX - open->bytes)
+        return too_large(err);
+    if (db_run(store->db, err, "INSERT INTO piece (message, number, text) VALUES (?1, ?2, ?3)",
+               "iin", number, open->pieces + 1, text, len) == -1)
+        return -1;
+    open->pieces++;
+    open->bytes += len;
+    return 0;
+}
+
+/* ---- finishing */
+
+int store_close_message(struct store *store, int64_t number, enum store_state state,
+                        struct err *err)
+{
+    /* A text that was never in pieces is not written again. */
+    if (db_run(store->db, err,
+               "UPDATE message SET text = text || (SELECT group_concat(text, '') FROM"
+               " (SELECT text FROM piece WHERE message = ?1 ORDER BY number))"
+               " WHERE id = ?1 AND EXISTS (SELECT 1 FROM piece WHERE message = ?1)",
+               "i", number) == -1 ||
+        db_run(store->db, err, "DELETE FROM piece WHERE message = ?1", "i", number) == -1 ||
+        db_run(store->db, err, "UPDATE message SET state = ?2 WHERE id = ?1", "ii", number,
+               (int64_t)state) == -1)
+        return -1;
+    if (sqlite3_changes(db_handle(store->db)) != 1)
+        return err_set(err, MAS_NOT_FOUND,
+                       "cannot finish a message: there is none with number %lld",
+                       (long long)number);
+    return 0;
+}
+
+int store_finish(struct store *store, int64_t number, enum store_state state, enum store_sync sync,
+                 struct err *err)
+{
+    return store_update(store, number, NULL, 0, NULL, state, sync, err);
+}
+
+static int replace(struct store *store, int64_t number, const char *text, size_t len,
+                   const char *data, enum store_state state, struct err *err)
+{
+    if (text != NULL &&
+        db_run(store->db, err, "DELETE FROM piece WHERE message = ?1", "i", number) == -1)
+        return -1;
+    if ((text != NULL || data != NULL) &&
+        db_run(store->db, err,
+               "UPDATE message SET text = coalesce(?2, text), data = coalesce(?3, data)"
+               " WHERE id = ?1",
+               "int", number, text, len, data) == -1)
+        return -1;
+    return store_close_message(store, number, state, err);
+}
+
+int store_update(struct store *store, int64_t number, const char *text, size_t len,
+                 const char *data, enum store_state state, enum store_sync sync, struct err *err)
+{
+    if ((text != NULL && len > STORE_TEXT_MAX) || (data != NULL && strlen(data) > STORE_TEXT_MAX))
+        return too_large(err);
+    if (store_begin(store, sync, err) == -1 ||
+        store_end(store, replace(store, number, text, len, data, state, err), err) == -1)
+        return -1;
+    /* Still open, its pieces have become text: it is measured anew at the next one. */
+    forget_open(store, number);
+    return 0;
+}
+
+int store_list(struct store *store, sqlite3_stmt *stmt, struct store_numbers *ret, struct err *err)
+{
+    int rc;
+
+    while ((rc = db_step(store->db, stmt, err)) == 1) {
+        ret->items = mem_room(ret->items, ret->count, sizeof *ret->items);
+        ret->items[ret->count++] = sqlite3_column_int64(stmt, 0);
+    }
+    return rc;
+}
+
+void store_numbers_free(struct store_numbers *numbers)
+{
+    free(numbers->items);
+}
+
+static int close_all(struct store *store, sqlite3_stmt *stmt, enum store_state state,
+                     struct err *err)
+{
+    _cleanup_numbers_ struct store_numbers open = {.count = 0};
+
+    if (store_list(store, stmt, &open, err) == -1)
+        return -1;
+    for (size_t i = 0; i < open.count; i++) {
+        if (store_close_message(store, open.items[i], state, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+int store_mend(struct store *store, struct err *err)
+{
+    sqlite3_stmt *s =
+        db_prepare(store->db, "SELECT id FROM message WHERE agent = ?1 AND state = 0", err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "t", store->agent);
+    return close_all(store, s, MESSAGE_INTERRUPTED, err);
+}
+
+static int end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
+                    enum store_state state, bool succeeded, struct err *err)
+{
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT m.id FROM message m WHERE m.agent = (SELECT agent FROM"
+                                 " message WHERE id = ?1) AND m.state = 0 AND m.trigger = ?1",
+                                 err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "i", prompt);
+    if (close_all(store, s, state, err) == -1 ||
+        db_run(store->db, err, "UPDATE message SET stop_reason = ?2 WHERE id = ?1", "it", prompt,
+               stop_reason) == -1 ||
+        store_close_message(store, prompt, state, err) == -1)
+        return -1;
+    if (!succeeded)
+        return 0;
+    return db_run(store->db, err, "UPDATE query SET injected = 1 WHERE id = ?1 AND injected = 0",
+                  "i", query);
+}
+
+int store_end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
+                   enum store_state state, bool succeeded, struct err *err)
+{
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    int rc = end_turn(store, query, prompt, stop_reason, state, succeeded, err);
+    if (store_end(store, rc, err) == -1)
+        return -1;
+    /* A cache: what is open of other turns is measured anew. */
+    store->open_count = 0;
+    return 0;
+}

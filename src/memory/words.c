@@ -1,0 +1,173 @@
+#include "memory/words.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WORD_MAX = 64, TAKEN_MAX = 512 /* words that are looked at */ };
+
+/* Words that are in every second message; sorted. */
+static const char *const stops[] = {
+    "a",      "about", "after",  "again",   "all",   "also",   "am",      "an",     "and",
+    "any",    "are",   "aren",   "as",      "at",    "be",     "because", "been",   "before",
+    "being",  "both",  "but",    "by",      "can",   "could",  "couldn",  "d",      "did",
+    "didn",   "do",    "does",   "doesn",   "doing", "don",    "down",    "during", "each",
+    "few",    "for",   "from",   "had",     "hadn",  "has",    "hasn",    "have",   "haven",
+    "having", "he",    "her",    "here",    "hers",  "him",    "his",     "how",    "i",
+    "if",     "in",    "into",   "is",      "isn",   "it",     "its",     "just",   "ll",
+    "m",      "me",    "might",  "more",    "most",  "must",   "my",      "no",     "nor",
+    "not",    "now",   "of",     "off",     "on",    "once",   "only",    "or",     "other",
+    "our",    "ours",  "out",    "over",    "own",   "please", "re",      "s",      "same",
+    "shall",  "she",   "should", "shouldn", "so",    "some",   "such",    "t",      "than",
+    "that",   "the",   "their",  "theirs",  "them",  "then",   "there",   "these",  "they",
+    "this",   "those", "to",     "too",     "under", "until",  "up",      "us",     "ve",
+    "very",   "was",   "wasn",   "we",      "were",  "weren",  "what",    "when",   "where",
+    "which",  "while", "who",    "whom",    "why",   "will",   "with",    "won",    "would",
+    "wouldn", "you",   "your",   "yours",
+};
+
+static int compare_stop(const void *a, const void *b)
+{
+    return strcmp(a, *(const char *const *)b);
+}
+
+bool words_is_stop(const char *word, size_t len)
+{
+    char lower[16];
+
+    if (len >= sizeof lower)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        lower[i] = (char)tolower((unsigned char)word[i]);
+    lower[len] = '\0';
+    return bsearch(lower, stops, ARRAY_LEN(stops), sizeof *stops, compare_stop) != NULL;
+}
+
+/* A byte of a word, as the tokenizer of the index has it; all that is not ASCII may be. */
+static bool is_part(char c)
+{
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+size_t words_count(const char *text, size_t len)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < len; i++)
+        count += is_part(text[i]) && (i == 0 || !is_part(text[i - 1]));
+    return count;
+}
+
+/* What was cut out of a question. */
+struct cut {
+    const char *text;
+    size_t len;
+    bool prefix, quoted, stop, out;
+};
+
+/* What stands between blanks may be several words ("fix-login", "store_open()"): those stand
+ * together. The apostrophe begins what is a stop word itself ("doesn't", "Ann's"). */
+static const char *next_cut(const char *at, struct cut *ret)
+{
+    const char *end;
+
+    while (*at != '\0' && !is_part(*at) && *at != '"')
+        at++;
+    *ret = (struct cut){.text = at, .quoted = *at == '"'};
+    if (ret->quoted) {
+        ret->text = ++at;
+        end = strchr(at, '"');
+        if (end == NULL)
+            end = at + strlen(at);
+        at = *end == '"' ? end + 1 : end;
+    } else {
+        while (*at != '\0' && !isspace((unsigned char)*at) && *at != '"' && *at != '\'' &&
+               *at != ',' && *at != '*')
+            at++;
+        end = at;
+        while (end > ret->text && !is_part(end[-1]))
+            end--;
+        if (*at == '\'' && strncmp(at, "'s", 2) == 0 && !is_part(at[2]))
+            at += 2;
+    }
+    ret->prefix = *at == '*';
+    ret->len = (size_t)(end - ret->text);
+    ret->stop = !ret->quoted && !ret->prefix && words_is_stop(ret->text, ret->len);
+    return at;
+}
+
+static bool is_twice(const struct cut *cuts, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (cuts[k].len == cuts[i].len && cuts[k].prefix == cuts[i].prefix &&
+            strncasecmp(cuts[k].text, cuts[i].text, cuts[i].len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Leaves out the shortest until few enough are left; of two the later one. */
+static void thin(struct cut *cuts, size_t count, size_t left)
+{
+    for (; left > WORDS_MAX; left--) {
+        size_t shortest = count;
+        for (size_t i = 0; i < count; i++) {
+            if (!cuts[i].out && !cuts[i].quoted &&
+                (shortest == count || cuts[i].len <= cuts[shortest].len))
+                shortest = i;
+        }
+        for (size_t i = count; shortest == count && i-- > 0;) {
+            if (!cuts[i].out)
+                shortest = i;
+        }
+        cuts[shortest].out = true;
+    }
+}
+
+void words_take(const char *text, struct words *ret)
+{
+    _cleanup_free_ struct cut *cuts = mem_alloc(TAKEN_MAX * sizeof *cuts);
+    size_t count = 0;
+    size_t telling = 0;
+    size_t left = 0;
+
+    *ret = (struct words){.count = 0};
+    while (*text != '\0' && count < TAKEN_MAX) {
+        text = next_cut(text, &cuts[count]);
+        if (words_count(cuts[count].text, cuts[count].len) == 0 ||
+            cuts[count].len > (cuts[count].quoted ? WORD_MAX * 8 : WORD_MAX) ||
+            is_twice(cuts, count))
+            continue;
+        telling += !cuts[count].stop;
+        count++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        cuts[i].out = cuts[i].stop && telling > 0;
+        left += !cuts[i].out;
+    }
+    thin(cuts, count, left);
+    for (size_t i = 0; i < count; i++) {
+        if (cuts[i].out)
+            continue;
+        _cleanup_free_ char *term = mem_dupn(cuts[i].text, cuts[i].len);
+        ret->prefix[ret->count++] = cuts[i].prefix;
+        strv_push(&ret->terms, term);
+    }
+}
+
+void words_match(const struct words *words, bool open, struct str *to)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        str_add(to, i == 0 ? "\"" : " OR \"");
+        /* no quote is in a term */
+        str_add(to, words->terms[i]);
+        str_add(to, open || words->prefix[i] ? "\" *" : "\"");
+    }
+}
+
+void words_free(struct words *words)
+{
+    strv_free(words->terms);
+    *words = (struct words){.count = 0};
+}

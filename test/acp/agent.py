@@ -1,0 +1,727 @@
+#!/usr/bin/env python3
+"""A scripted ACP agent (protocol version 1) for tests: it does what words in the prompt say.
+
+usage: agent.py [OPTION]...
+
+Only the last text block of a prompt steers it, so that an injected history does not. Its words are
+done in order; WORD:"..." takes a JSON string. Then, unless a word ended the turn, it answers
+
+    AGENT#n seen=[CW-A CW-B] users=N last="..."
+
+with n the turn of this process, the code words (CW-...) in all that its session was ever shown, the
+number of prompts in that, and the prompt's last text block (60 characters).
+
+text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
+time    SLOW:ms HANG (until cancelled) DEAF (even then)
+tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal PLAN
+asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE (of a plan, see --plan-clears)
+client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
+        (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>")
+        CALL:method (any request, -> "call=<code|ok>")
+news    MODE:id TITLE:x USAGE:used/size COMMANDS OPTIONS ODD (kinds and methods nobody knows)
+ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
+faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LATE:ms (news after the
+        answer) EARLY (the answer before the text) STDERR:x SPAWN:seconds (a child that left its
+        session) FORGET (its own context, as an agent's own /clear does)
+"""
+import argparse, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
+
+parser = argparse.ArgumentParser(add_help=True, description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--store", help="keep sessions in this directory: load and resume work after a restart")
+parser.add_argument("--name", default="scripted")
+parser.add_argument("--version", default="1.0")
+parser.add_argument("--protocol", type=int, default=1)
+for rung in "load", "resume", "close", "list":
+    parser.add_argument(f"--no-{rung}", action="store_true", help=f"has no session/{rung}")
+for call in "init", "new", "load", "resume", "close", "mode", "option":
+    parser.add_argument(f"--{call}-error", nargs="?", type=int, const=-32603, help="answer with this error")
+    parser.add_argument(f"--{call}-hang", action="store_true", help="never answer")
+    parser.add_argument(f"--{call}-slow", type=int, default=0, metavar="MS")
+parser.add_argument("--load-empty", action="store_true", help="load answers well and knows nothing")
+parser.add_argument("--resume-empty", action="store_true")
+parser.add_argument("--replay", choices=["before", "after", "none"], default="before",
+                    help="earlier messages, relative to the answer of load")
+parser.add_argument("--no-modes", action="store_true")
+parser.add_argument("--no-options", action="store_true")
+parser.add_argument("--login", nargs="?", const="", metavar="FILE",
+                    help="-32000 until authenticate was called (until FILE is there)")
+parser.add_argument("--ids", choices=["int", "string", "float", "huge"], default="int")
+parser.add_argument("--plan-clears", action="store_true", help="plan approval has an option that clears")
+parser.add_argument("--lose", action="store_true", help="keeps a prompt only when its turn has ended")
+parser.add_argument("--preamble", action="store_true", help="a notification before anything else")
+parser.add_argument("--banner", action="store_true", help="garbage before anything else")
+parser.add_argument("--exit", type=int, metavar="CODE", help="exit at once")
+parser.add_argument("--stay", action="store_true", help="survive the end of stdin, and SIGTERM")
+parser.add_argument("--log", help="file for a trace: what came (<) and what went (>), one a line")
+parser.add_argument("--ask-in-new", action="store_true", help="asks for a permission in session/new")
+opt = parser.parse_args()
+
+out_lock = threading.Lock()
+state_lock = threading.RLock()
+sessions = {}          # id -> {"id", "cwd", "history", "updates", "mode", "model", "verbose"}
+turns = {}             # session id -> cancel event
+waiting = {}           # id of our request -> queue
+authenticated = False
+counter = -1
+turn_count = 0
+children = []
+
+MODES = [("default", "Default", "Asks first"), ("plan", "Plan", "Plans only"),
+         ("acceptEdits", "Accept edits", "Edits unasked"), ("bypass", "Bypass", "Never asks")]
+MODELS = ["small", "large"]
+
+
+def trace(direction, line):
+    if opt.log:
+        with open(opt.log, "a") as f:
+            f.write(f"{direction} {line}\n")
+
+
+def write(data):
+    with out_lock:
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except (BrokenPipeError, ValueError):
+            if not opt.stay:
+                os._exit(0)
+
+
+def send(message):
+    line = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False)
+    trace(">", line)
+    write(line.encode() + b"\n")
+
+
+def reply(id, result):
+    send({"id": id, "result": result})
+
+
+def refuse(id, code, text="scripted error"):
+    send({"id": id, "error": {"code": code, "message": text}})
+
+
+def next_id():
+    global counter
+    with state_lock:
+        counter += 1
+        return {"int": counter, "string": f"req \"{counter}\" ü", "float": counter + 0.5,
+                "huge": 9007199254740993 + counter}[opt.ids]
+
+
+def request(method, params, cancel=None):
+    """Asks the client; an answer, or None where the turn was cancelled meanwhile."""
+    id = next_id()
+    box = waiting[json.dumps(id)] = queue.Queue()
+    send({"id": id, "method": method, "params": params})
+    while True:
+        try:
+            return box.get(timeout=0.05)
+        except queue.Empty:
+            # a permission is answered by the client when it cancels
+            if cancel is not None and cancel.is_set() and method != "session/request_permission":
+                return None
+
+
+def save(session):
+    if opt.store:
+        os.makedirs(opt.store, exist_ok=True)
+        path = os.path.join(opt.store, session["id"] + ".json")
+        with open(path + ".new", "w") as f:
+            json.dump(session, f)
+        os.replace(path + ".new", path)
+
+
+def find(id):
+    if id in sessions:
+        return sessions[id]
+    path = os.path.join(opt.store, os.path.basename(str(id)) + ".json") if opt.store else None
+    if path and os.path.exists(path):
+        with open(path) as f:
+            sessions[id] = json.load(f)
+        return sessions[id]
+    return None
+
+
+def setup(session):
+    result = {}
+    if not opt.no_modes:
+        result["modes"] = {"currentModeId": session["mode"], "availableModes": [
+            {"id": i, "name": n, "description": d} for i, n, d in MODES]}
+    if not opt.no_options:
+        result["configOptions"] = options(session)
+    return result
+
+
+def options(session):
+    return [{"id": "model", "name": "Model", "category": "model", "type": "select",
+             "currentValue": session["model"],
+             "options": [{"value": m, "name": m.title()} for m in MODELS]}]
+
+
+def update(session, event, /, **what):
+    what = {"sessionUpdate": event, **what}
+    if event in ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call",
+                         "tool_call_update", "plan"):
+        session["updates"].append(what)
+    send({"method": "session/update", "params": {"sessionId": session["id"], "update": what}})
+
+
+def text_block(text):
+    return {"type": "text", "text": text}
+
+
+def say(session, text):
+    update(session, "agent_message_chunk", content=text_block(text))
+
+
+def commands(session):
+    update(session, "available_commands_update", availableCommands=[
+        {"name": "compact", "description": "Shorten what was said", "input": {"hint": "what to keep"}},
+        {"name": "review", "description": "Look at the changes"}])
+
+
+class Over(Exception):
+    """The turn ends: with an answer, an error, or not at all."""
+    def __init__(self, stop=None, error=None, silent=False):
+        self.stop, self.error, self.silent = stop, error, silent
+
+
+class Turn:
+    def __init__(self, id, session, blocks):
+        self.id, self.session, self.cancel = id, session, threading.Event()
+        self.texts = [b.get("text", "") for b in blocks if b.get("type") == "text"]
+        self.last = self.texts[-1] if self.texts else ""
+        self.quiet = self.twice = self.early = self.exit = self.answered = False
+        self.late = None
+        self.said = []
+        self.calls = 0
+
+    def say(self, text):
+        self.said.append(text)
+        say(self.session, text)
+
+    def check(self):
+        if self.cancel.is_set():
+            raise Over(stop="cancelled")
+
+    def sleep(self, seconds):
+        if self.cancel.wait(seconds):
+            raise Over(stop="cancelled")
+
+    def call_id(self):
+        self.calls += 1
+        return f"call-{len(self.session['history'])}-{self.calls}"
+
+    def ask(self, method, **params):
+        answer = request(method, {"sessionId": self.session["id"], **params}, self.cancel)
+        if answer is None:
+            raise Over(stop="cancelled")
+        return answer
+
+    def permission(self, tool, choices):
+        answer = self.ask("session/request_permission", toolCall=tool, options=[
+            {"optionId": i, "name": n, "kind": k} for i, n, k in choices])
+        if "error" in answer:
+            self.say(f"permit=error{answer['error'].get('code')} ")
+            return None
+        outcome = answer["result"].get("outcome", {})
+        choice = outcome.get("optionId") if outcome.get("outcome") == "selected" else "cancelled"
+        self.say(f"permit={choice} ")
+        return choice
+
+    # ---- words
+
+    def do_say(self, x): self.say(x)
+    def do_think(self, x): update(self.session, "agent_thought_chunk", content=text_block(x))
+    def do_quiet(self, x): self.quiet = True
+    def do_hang(self, x): self.cancel.wait(); raise Over(stop="cancelled")
+    def do_slow(self, x): self.sleep(int(x) / 1000)
+    def do_die(self, x): os._exit(int(x or 1))
+    def do_kill(self, x): os.kill(os.getpid(), signal.SIGKILL)
+    def do_exit(self, x): self.exit = True
+    def do_err(self, x): raise Over(error=int(x or -32603))
+    def do_login(self, x): raise Over(error=-32000)
+    def do_stop(self, x): raise Over(stop=x)
+    def do_twice(self, x): self.twice = True
+    def do_early(self, x): self.early = True
+    def do_late(self, x): self.late = int(x or 0) / 1000
+    def do_commands(self, x): commands(self.session)
+    def do_title(self, x): update(self.session, "session_info_update", title=x)
+    def do_options(self, x):
+        update(self.session, "config_option_update", configOptions=options(self.session))
+    def do_deaf(self, x): raise Over(silent=True)
+
+    def do_forget(self, x):
+        self.session["history"], self.session["updates"] = [], []
+
+    def do_chunks(self, x):
+        for i in range(int(x)):
+            self.check()
+            self.say(f"chunk{i} ")
+
+    def do_flood(self, x):
+        lines = []
+        for i in range(int(x)):
+            lines.append(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {
+                "sessionId": self.session["id"], "update": {
+                    "sessionUpdate": "agent_message_chunk", "content": text_block(f"{i} ")}}}))
+        write(("\n".join(lines) + "\n").encode())
+
+    def do_big(self, x):
+        self.say("x" * (int(x) * 1024) + " ")
+
+    def do_tool(self, x):
+        call, kind = self.call_id(), x or "execute"
+        update(self.session, "tool_call", toolCallId=call, title=f"A call of {kind}", kind=kind,
+               status="pending", locations=[{"path": os.path.join(self.session["cwd"], "file"), "line": 3}],
+               rawInput={"what": kind})
+        update(self.session, "tool_call_update", toolCallId=call, status="in_progress")
+        update(self.session, "tool_call_update", toolCallId=call, status="completed",
+               content=[{"type": "content", "content": text_block(f"result of {kind}")}],
+               rawOutput={"ok": True})
+
+    def do_upsert(self, x):
+        update(self.session, "tool_call_update", toolCallId=self.call_id(), title="Never announced",
+               kind="fetch", status="completed")
+
+    def do_diff(self, x):
+        update(self.session, "tool_call", toolCallId=self.call_id(), title=f"Edit {x}", kind="edit",
+               status="completed", content=[{"type": "diff", "path": x, "oldText": "one\ntwo\nthree\n",
+                                             "newText": "one\n2\nthree\nfour\n"}])
+
+    def do_show(self, x):
+        update(self.session, "tool_call", toolCallId=self.call_id(), title="Terminal", kind="execute",
+               status="in_progress", content=[{"type": "terminal", "terminalId": x}])
+
+    def do_plan(self, x):
+        for done in "in_progress", "completed":
+            update(self.session, "plan", entries=[
+                {"content": "look", "priority": "high", "status": done},
+                {"content": "act", "priority": "medium", "status": "pending"}])
+
+    def do_ask(self, x):
+        kind, call = x or "execute", self.call_id()
+        choice = self.permission(
+            {"toolCallId": call, "title": f"May I {kind}?", "kind": kind, "status": "pending",
+             "rawInput": {"command": "make"}},
+            [("yes-1", "Allow", "allow_once"), ("yes-2", "Always allow", "allow_always"),
+             ("no-1", "Reject", "reject_once"), ("no-2", "Always reject", "reject_always")])
+        if choice == "cancelled":
+            raise Over(stop="cancelled")
+        update(self.session, "tool_call_update", toolCallId=call,
+               status="completed" if choice and choice.startswith("yes") else "failed")
+
+    def do_withdraw(self, x):
+        id = next_id()
+        waiting[json.dumps(id)] = box = queue.Queue()
+        send({"id": id, "method": "session/request_permission", "params": {
+            "sessionId": self.session["id"], "toolCall": {"toolCallId": self.call_id(), "title": "Withdrawn"},
+            "options": [{"optionId": "y", "name": "Allow", "kind": "allow_once"}]}})
+        self.sleep(0.2)
+        send({"method": "$/cancel_request", "params": {"requestId": id}})
+        try:
+            answer = box.get(timeout=5)
+            self.say(f"withdrawn={answer.get('error', {}).get('code', 'answered')} ")
+        except queue.Empty:
+            self.say("withdrawn=silence ")
+
+    def do_approve(self, x):
+        choices = [("acceptEdits", "Yes, and accept edits", "allow_always"),
+                   ("default", "Yes, and ask before edits", "allow_once"),
+                   ("plan", "No, keep planning", "reject_once")]
+        if opt.plan_clears:
+            choices.insert(0, ("clearContext", "Yes, clear context and accept edits", "allow_always"))
+        choice = self.permission(
+            {"toolCallId": self.call_id(), "title": "Ready to code?", "kind": "switch_mode", "status": "pending",
+             "content": [{"type": "content", "content": text_block("PLAN: do CW-PLAN first")}],
+             "rawInput": {"plan": "PLAN: do CW-PLAN first"}}, choices)
+        if choice == "cancelled":
+            raise Over(stop="cancelled")
+        if choice == "clearContext":
+            self.do_forget(None)
+            self.session["history"].append({"role": "user", "text": "PLAN: do CW-PLAN first"})
+        if choice in ("acceptEdits", "default", "clearContext"):
+            mode = "acceptEdits" if choice == "clearContext" else choice
+            self.session["mode"] = mode
+            update(self.session, "current_mode_update", currentModeId=mode)
+
+    def result(self, word, answer, show):
+        if "error" in answer:
+            self.say(f"{word}=error{answer['error'].get('code')} ")
+        else:
+            self.say(f"{word}={show(answer.get('result') or {})} ")
+
+    def path(self, x):
+        return os.path.join(self.session["cwd"], x)
+
+    def do_read(self, x):
+        path, *rest = x.split(":")
+        more = dict(zip(("line", "limit"), map(int, rest)))
+        self.result("read", self.ask("fs/read_text_file", path=self.path(path), **more),
+                    lambda r: json.dumps(r.get("content"), ensure_ascii=False))
+
+    def do_write(self, x):
+        path, _, content = x.partition("=")
+        self.result("write", self.ask("fs/write_text_file", path=self.path(path), content=content),
+                    lambda r: "ok")
+
+    def create(self, x, **more):
+        words = shlex.split(x)
+        answer = self.ask("terminal/create", command=words[0], args=words[1:], cwd=self.session["cwd"],
+                          outputByteLimit=4096, env=[{"name": "SCRIPTED", "value": "yes"}], **more)
+        if "error" in answer:
+            self.result("run", answer, str)
+            return None
+        return answer["result"]["terminalId"]
+
+    def do_run(self, x, kill=False):
+        id = self.create(x)
+        if id is None:
+            return
+        update(self.session, "tool_call", toolCallId=self.call_id(), title=x, kind="execute",
+               status="in_progress", content=[{"type": "terminal", "terminalId": id}])
+        if kill:
+            self.ask("terminal/kill", terminalId=id)
+        ended = self.ask("terminal/wait_for_exit", terminalId=id)
+        shown = self.ask("terminal/output", terminalId=id)
+        self.ask("terminal/release", terminalId=id)
+        how = ended.get("result", {})
+        code = how.get("exitCode") if how.get("exitCode") is not None else how.get("signal")
+        self.result("run", shown, lambda r: f"{code}:{r.get('output')!r}" +
+                    (" truncated" if r.get("truncated") else ""))
+
+    def do_runkill(self, x): self.do_run(x, kill=True)
+    def do_runleave(self, x): self.say(f"run={self.create(x)} ")
+
+    def do_call(self, x):
+        answer = self.ask(x)
+        self.say(f"call={answer['error'].get('code') if 'error' in answer else 'ok'} ")
+
+    def do_mode(self, x):
+        self.session["mode"] = x
+        update(self.session, "current_mode_update", currentModeId=x)
+
+    def do_usage(self, x):
+        used, _, size = x.partition("/")
+        update(self.session, "usage_update", used=int(used), size=int(size or 200000))
+
+    def do_odd(self, x):
+        update(self.session, "vibration_update", strength=3)
+        send({"method": "_vendor/unknown", "params": {"x": [1, 2]}})
+        send({"method": "session/update", "params": {"sessionId": self.session["id"]}})
+        send({"method": "session/update", "params": {"sessionId": "nobody", "update": {
+            "sessionUpdate": "agent_message_chunk", "content": text_block("for nobody")}}})
+        answer = self.ask("vendor/strange")
+        self.say(f"odd={answer.get('error', {}).get('code')} ")
+
+    def do_garbage(self, x):
+        write(b"this is no JSON\n{\"jsonrpc\":\"2.0\",\"method\n\n\xff\xfe\x00\x1b[31mred\n[]\n42\n{\"id\":[]}\n"
+              + b"[" * 200 + b"]" * 200 + b"\n")
+
+    def do_half(self, x):
+        line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {
+            "sessionId": self.session["id"], "update": {
+                "sessionUpdate": "agent_message_chunk", "content": text_block("half")}}}).encode() + b"\n"
+        write(line[:40])
+        time.sleep(0.1)
+        write(line[40:])
+
+    def do_wrongid(self, x):
+        reply(987654321, {"stopReason": "refusal"})
+        reply("no such", {"stopReason": "refusal"})
+        send({"id": None, "error": {"code": -32700, "message": "Parse error"}})
+
+    def do_stderr(self, x):
+        sys.stderr.write(x + "\n")
+        sys.stderr.flush()
+
+    def do_spawn(self, x):
+        child = subprocess.Popen(["sleep", x or "100"], start_new_session=True, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        children.append(child)
+        self.say(f"spawned={child.pid} ")
+
+    # ---- the turn
+
+    def words(self):
+        for match in re.finditer(r'(?<!\S)([A-Z]+)(?::("(?:[^"\\]|\\.)*"|\S*))?(?=\s|$)', self.last):
+            what = getattr(self, "do_" + match[1].lower(), None)
+            if what is not None:
+                value = match[2]
+                if value and value.startswith('"'):
+                    value = json.loads(value, strict=False)
+                yield what, value
+
+    def answer(self):
+        history = self.session["history"]
+        seen = []
+        for entry in history:
+            if entry["role"] == "user":
+                seen += re.findall(r"CW-[A-Z0-9]+", entry["text"])
+        seen = list(dict.fromkeys(seen))
+        users = sum(1 for entry in history if entry["role"] == "user")
+        last = json.dumps(self.last[:60], ensure_ascii=False)
+        text = f"AGENT#{turn_count} seen=[{' '.join(seen)}] users={users} last={last}"
+        for i in range(0, len(text), 24):
+            self.say(text[i:i + 24])
+
+    def finish(self, over):
+        if over.silent or self.answered:
+            return
+        self.answered = True
+        with state_lock:
+            turns.pop(self.session["id"], None)
+        for _ in range(2 if self.twice else 1):
+            if over.error is not None:
+                refuse(self.id, over.error, "Authentication required" if over.error == -32000
+                       else "scripted error")
+            else:
+                reply(self.id, {"stopReason": over.stop})
+
+    def run(self):
+        global turn_count
+        session = self.session
+        turn_count += 1
+        over = Over(stop="end_turn")
+        kept = {"role": "user", "text": "\n".join(self.texts)}
+        session["history"].append(kept)
+        session["updates"].append({"sessionUpdate": "user_message_chunk", "content": text_block(kept["text"])})
+        if not opt.lose:
+            save(session)
+        try:
+            for what, value in self.words():
+                self.check()
+                what(value)
+            if self.early:
+                self.finish(over)
+            if not self.quiet:
+                self.answer()
+        except Over as o:
+            over = o
+        except Exception as e:
+            sys.stderr.write(f"scripted agent: {e!r}\n")
+            over = Over(error=-32602)
+        session["history"].append({"role": "agent", "text": "".join(self.said)})
+        save(session)
+        self.finish(over)
+        if self.late is not None:
+            time.sleep(self.late)
+            say(session, "late ")
+        if self.exit:
+            os._exit(0)
+
+
+# ---- requests of the client
+
+class Refusal(Exception):
+    def __init__(self, code, text):
+        self.code, self.text = code, text
+
+
+def initialize(params):
+    sessions_can = {}
+    for rung in "resume", "close", "list":
+        if not getattr(opt, "no_" + rung):
+            sessions_can[rung] = {}
+    result = {"protocolVersion": opt.protocol, "agentCapabilities": {
+        "loadSession": not opt.no_load, "promptCapabilities": {"embeddedContext": True},
+        "mcpCapabilities": {"http": False, "sse": False}, "sessionCapabilities": sessions_can},
+        "agentInfo": {"name": opt.name, "title": "Scripted agent", "version": opt.version}, "authMethods": []}
+    if opt.login is not None:
+        result["authMethods"] = [{"id": "pass", "name": "Password", "description": "Run `scripted login`"}]
+    return result
+
+
+def authenticate(params):
+    global authenticated
+    if params.get("methodId") != "pass":
+        raise Refusal(-32602, "no such method")
+    authenticated = True
+    return {}
+
+
+def logged_in():
+    if opt.login is None or authenticated or (opt.login and os.path.exists(opt.login)):
+        return
+    raise Refusal(-32000, "Authentication required")
+
+
+def session_new(params):
+    logged_in()
+    if not os.path.isabs(params.get("cwd", "")) or not isinstance(params.get("mcpServers"), list):
+        raise Refusal(-32602, "Invalid params")
+    session = {"id": str(uuid.uuid4()), "cwd": params["cwd"], "history": [], "updates": [], "mode": "default",
+               "model": "small"}
+    sessions[session["id"]] = session
+    save(session)
+    if opt.ask_in_new:
+        request("session/request_permission", {"sessionId": session["id"], "toolCall": {
+            "toolCallId": "trust", "title": "Trust this directory?"}, "options": [
+                {"optionId": "y", "name": "Yes", "kind": "allow_once"},
+                {"optionId": "n", "name": "No", "kind": "reject_once"}]})
+    return {"sessionId": session["id"], **setup(session)}, lambda: commands(session)
+
+
+def came_back(params, can, empty):
+    if not can:
+        raise Refusal(-32601, "Method not found")
+    logged_in()
+    session = find(params.get("sessionId"))
+    if session is None:
+        raise Refusal(-32002, "Resource not found")
+    if empty:
+        session["history"], session["updates"] = [], []
+    # Permission modes and models are this process's own: a client has to set them again.
+    session["mode"], session["model"] = "default", "small"
+    return session
+
+
+def session_load(params):
+    session = came_back(params, not opt.no_load, opt.load_empty)
+
+    def replay():
+        for what in list(session["updates"]):
+            send({"method": "session/update", "params": {"sessionId": session["id"], "update": what}})
+
+    if opt.replay == "before":
+        replay()
+    return setup(session), replay if opt.replay == "after" else None
+
+
+def session_resume(params):
+    return setup(came_back(params, not opt.no_resume, opt.resume_empty))
+
+
+def session_close(params):
+    if opt.no_close:
+        raise Refusal(-32601, "Method not found")
+    session_cancel(params)
+    if sessions.pop(params.get("sessionId"), None) is None:
+        raise Refusal(-32002, "Resource not found")
+    return {}
+
+
+def session_list(params):
+    if opt.no_list:
+        raise Refusal(-32601, "Method not found")
+    names = set(sessions)
+    if opt.store and os.path.isdir(opt.store):
+        names |= {n[:-5] for n in os.listdir(opt.store) if n.endswith(".json")}
+    return {"sessions": [{"sessionId": n, "cwd": find(n)["cwd"]} for n in sorted(names)]}
+
+
+def known(params):
+    session = sessions.get(params.get("sessionId"))
+    if session is None:
+        raise Refusal(-32002, "Resource not found")
+    return session
+
+
+def set_mode(params):
+    session = known(params)
+    if params.get("modeId") not in [m[0] for m in MODES]:
+        raise Refusal(-32602, "no such mode")
+    session["mode"] = params["modeId"]
+    save(session)
+    return {}, lambda: update(session, "current_mode_update", currentModeId=session["mode"])
+
+
+def set_option(params):
+    session = known(params)
+    if params.get("configId") != "model" or params.get("value") not in MODELS:
+        raise Refusal(-32602, "no such option or value")
+    session["model"] = params["value"]
+    save(session)
+    return {"configOptions": options(session)}
+
+
+def session_cancel(params):
+    with state_lock:
+        turn = turns.get(params.get("sessionId"))
+    if turn is not None:
+        turn.cancel.set()
+
+
+CALLS = {"initialize": (initialize, "init"), "authenticate": (authenticate, ""),
+         "session/new": (session_new, "new"), "session/load": (session_load, "load"),
+         "session/resume": (session_resume, "resume"), "session/close": (session_close, "close"),
+         "session/list": (session_list, ""), "session/set_mode": (set_mode, "mode"),
+         "session/set_config_option": (set_option, "option")}
+
+
+def prompt(id, params):
+    try:
+        logged_in()
+        session = known(params)
+    except Refusal as r:
+        return refuse(id, r.code, r.text)
+    with state_lock:
+        if session["id"] in turns:
+            return refuse(id, -32600, "a prompt is in flight already")
+        turn = turns[session["id"]] = Turn(id, session, params.get("prompt", []))
+    threading.Thread(target=turn.run, daemon=True).start()
+
+
+def call(id, method, params):
+    handler, name = CALLS[method]
+    if name:
+        if getattr(opt, name + "_hang"):
+            return
+        time.sleep(getattr(opt, name + "_slow") / 1000)
+        error = getattr(opt, name + "_error")
+        if error is not None:
+            return refuse(id, error)
+    try:
+        result = handler(params)
+    except Refusal as r:
+        return refuse(id, r.code, r.text)
+    after = None
+    if isinstance(result, tuple):
+        result, after = result
+    reply(id, result)
+    if after is not None:
+        after()
+
+
+def handle(line):
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return refuse(None, -32700, "Parse error")
+    method, id, params = message.get("method"), message.get("id"), message.get("params") or {}
+    if method is None:
+        box = waiting.pop(json.dumps(id), None)
+        if box is not None:
+            box.put(message)
+    elif "id" not in message:
+        if method == "session/cancel":
+            session_cancel(params)
+    elif method == "session/prompt":
+        prompt(id, params)
+    elif method in CALLS:
+        slow = CALLS[method][1] and getattr(opt, CALLS[method][1] + "_slow")
+        if slow or opt.ask_in_new:
+            threading.Thread(target=call, args=(id, method, params), daemon=True).start()
+        else:
+            call(id, method, params)
+    else:
+        refuse(id, -32601, "Method not found")
+
+
+if opt.exit is not None:
+    sys.stderr.write("scripted agent: exits at once\n")
+    sys.exit(opt.exit)
+if opt.stay:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if opt.banner:
+    write(b"Welcome to the scripted agent!\n\x1b[1mloading...\x1b[0m\n")
+if opt.preamble:
+    send({"method": "_auth/status_update", "params": {"status": "unknown"}})
+for raw in sys.stdin.buffer:
+    trace("<", raw.decode(errors="replace").rstrip("\n"))
+    handle(raw)
+while opt.stay:
+    time.sleep(1)
+os._exit(0)

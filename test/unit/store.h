@@ -1,0 +1,118 @@
+/*
+ * What the tests of the store share: a workspace of their own, a store in it, short calls.
+ */
+#ifndef MAS_TEST_STORE_H
+#define MAS_TEST_STORE_H
+
+#include "unit.h"
+
+#include "base/path.h"
+#include "base/tree.h"
+#include "memory/store.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SESSION "550e8400-e29b-41d4-a716-446655440000"
+
+struct place {
+    char path[32];
+    int dir;
+};
+
+UNIT_MAYBE static void place_free(struct place *place)
+{
+    _cleanup_close_ int tmp = path_open_dir(AT_FDCWD, "/tmp");
+    struct err err = ERR_INIT;
+
+    fd_closep(&place->dir);
+    CHECK_INT(tree_remove(tmp, place->path + strlen("/tmp/"), &err), 0);
+}
+#define _cleanup_place_ __attribute__((cleanup(place_free)))
+
+UNIT_MAYBE static struct place place_make(void)
+{
+    struct place place = {.path = "/tmp/mas-test-store-XXXXXX"};
+
+    CHECK(mkdtemp(place.path) != NULL);
+    place.dir = path_open_dir(AT_FDCWD, place.path);
+    return place;
+}
+
+/* Prints the error of a call that was to succeed. */
+UNIT_MAYBE static bool went_well(int rc, const struct err *err)
+{
+    if (rc == -1)
+        unit_print_str("error", err->text);
+    return rc == 0;
+}
+#define WELL(call) CHECK(went_well((call), &err))
+#define MUST(call) REQUIRE(went_well((call), &err))
+
+UNIT_MAYBE static struct store *opened(const struct place *place, const char *agent)
+{
+    struct store *store = NULL;
+    struct err err = ERR_INIT;
+
+    WELL(store_open(place->dir, SESSION, agent, agent != NULL, &store, &err));
+    return store;
+}
+
+/* The current query of the writer's agent. */
+UNIT_MAYBE static int64_t query_of(struct store *store)
+{
+    struct store_place place = {.query = 0};
+    struct err err = ERR_INIT;
+
+    WELL(store_enter(store, WISH_CURRENT, NULL, &place, &err));
+    int64_t query = place.query;
+    store_place_free(&place);
+    return query;
+}
+
+UNIT_MAYBE static int64_t add(struct store *store, int64_t query, enum store_role role,
+                              enum store_state state, const char *text, int64_t trigger)
+{
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+    struct store_message message = {
+        .role = role, .state = state, .text = text, .len = strlen(text), .trigger = trigger};
+
+    WELL(store_add(store, query, &message, SYNC_CHUNK, &number, &err));
+    return number;
+}
+
+/* A prompt and its answer, ended. */
+UNIT_MAYBE static int64_t turn(struct store *store, int64_t query, const char *prompt,
+                               const char *answer)
+{
+    struct err err = ERR_INIT;
+    int64_t number = add(store, query, ROLE_USER, MESSAGE_OPEN, prompt, 0);
+
+    (void)add(store, query, ROLE_AGENT, MESSAGE_OPEN, answer, number);
+    WELL(store_end_turn(store, query, number, "end_turn", MESSAGE_DONE, true, &err));
+    return number;
+}
+
+/* Messages as lines: role, state, text. */
+UNIT_MAYBE static bool add_row(const struct store_item *item, void *arg)
+{
+    struct str *to = arg;
+
+    str_addf(to, "%s %s %s %.*s\n", item->agent, store_role_name(item->role),
+             store_state_name(item->state), (int)item->len, item->text);
+    return true;
+}
+
+UNIT_MAYBE static void check_rows(struct store *store, const struct store_filter *filter,
+                                  const char *want)
+{
+    _cleanup_str_ struct str rows = STR_INIT;
+    struct err err = ERR_INIT;
+
+    WELL(store_read(store, filter, add_row, &rows, &err));
+    CHECK_STR(str_text(&rows), want);
+}
+
+#endif

@@ -1,0 +1,516 @@
+#include "unit.h"
+
+#include "base/time.h"
+#include "wire/acp.h"
+
+#include <stdlib.h>
+
+/* What the client told, one a line. */
+struct heard {
+    struct acp *acp;
+    struct str notes;
+    char ticket[32]; /* newest permission or request */
+    bool leave; /* at the next answer */
+};
+
+static void add_text(struct str *to, const char *name, const char *text)
+{
+    if (text != NULL)
+        str_addf(to, " %s=%s", name, text);
+}
+
+static void add_words(struct str *to, const struct acp_word *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        str_addf(to, " (%s|%s|%s|%s)", words[i].id, words[i].name, words[i].description,
+                 words[i].kind);
+}
+
+static void add_update(struct str *to, const struct acp_update *update)
+{
+    static const char *const names[] = {"user", "text",    "thought", "tool",  "plan", "commands",
+                                        "mode", "options", "info",    "usage", "other"};
+
+    str_addf(to, "%s@%s", names[update->kind], update->session);
+    add_text(to, "id", update->id);
+    add_text(to, "title", update->title);
+    add_text(to, "kind", update->tool_kind);
+    add_text(to, "status", update->status);
+    if (update->text != NULL)
+        str_addf(to, " <%.*s>", (int)update->len, update->text);
+    add_words(to, update->words, update->count);
+    str_addc(to, '\n');
+}
+
+static void on_answer(void *arg, const struct acp_answer *answer)
+{
+    struct heard *h = arg;
+
+    str_addf(&h->notes, "=%lld call %d ", (long long)answer->serial, (int)answer->call);
+    if (answer->ok)
+        str_add(&h->notes, "ok");
+    else
+        str_addf(&h->notes, "error %lld %s", (long long)answer->code, answer->message);
+    add_text(&h->notes, "session", answer->session);
+    add_text(&h->notes, "mode", answer->mode);
+    add_text(&h->notes, "stop", answer->stop_reason);
+    add_words(&h->notes, answer->modes, answer->mode_count);
+    if (answer->options != NULL)
+        str_add(&h->notes, " options");
+    str_addc(&h->notes, '\n');
+    if (h->leave)
+        acp_free(h->acp);
+}
+
+static void on_update(void *arg, const struct acp_update *update)
+{
+    struct heard *h = arg;
+
+    add_update(&h->notes, update);
+}
+
+static void on_permission(void *arg, const struct acp_permission *permission)
+{
+    struct heard *h = arg;
+
+    (void)snprintf(h->ticket, sizeof h->ticket, "%s", permission->ticket);
+    str_addf(&h->notes, "may@%s", permission->session);
+    add_words(&h->notes, permission->options, permission->count);
+    str_add(&h->notes, " for ");
+    add_update(&h->notes, &permission->tool);
+}
+
+static void on_withdrawn(void *arg, const char *ticket)
+{
+    struct heard *h = arg;
+
+    str_addf(&h->notes, "withdrawn %s\n", ticket);
+}
+
+static void on_request(void *arg, const struct acp_request *request)
+{
+    struct heard *h = arg;
+
+    (void)snprintf(h->ticket, sizeof h->ticket, "%s", request->ticket);
+    str_addf(&h->notes, "do %s@%s\n", request->method, request->session);
+}
+
+static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
+{
+    struct heard *h = arg;
+
+    (void)why;
+    str_addf(&h->notes, "garbage %.*s\n", (int)len, bytes);
+}
+
+static const struct acp_ops ops = {
+    .answer = on_answer,
+    .update = on_update,
+    .permission = on_permission,
+    .withdrawn = on_withdrawn,
+    .request = on_request,
+    .garbage = on_garbage,
+};
+
+static void begin(struct heard *h)
+{
+    *h = (struct heard){.leave = false};
+    h->acp = acp_new(&ops, h);
+}
+
+static void end(struct heard *h)
+{
+    if (!h->leave)
+        acp_free(h->acp);
+    str_free(&h->notes);
+}
+
+static void feed(struct heard *h, const char *text)
+{
+    acp_feed(h->acp, text, strlen(text));
+}
+
+static void feed_update(struct heard *h, const char *update)
+{
+    _cleanup_free_ char *line =
+        mem_printf("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":"
+                   "{\"sessionId\":\"S\",\"update\":%s}}\n",
+                   update);
+
+    feed(h, line);
+}
+
+static void check_heard(struct heard *h, const char *want)
+{
+    CHECK_STR(str_text(&h->notes), want);
+    str_clear(&h->notes);
+}
+
+static void check_out(struct heard *h, const char *want)
+{
+    size_t len;
+    const char *out = acp_out(h->acp, &len);
+    _cleanup_free_ char *text = mem_dupn(out, len);
+
+    CHECK_STR(text, want);
+    acp_sent(h->acp, len);
+}
+
+static void forget_out(struct heard *h)
+{
+    size_t len;
+
+    (void)acp_out(h->acp, &len);
+    acp_sent(h->acp, len);
+}
+
+static void learns_what_an_agent_can(void)
+{
+    struct heard h;
+    const struct acp_info *info;
+
+    begin(&h);
+    CHECK_STR(acp_info(h.acp)->name, "");
+    CHECK_INT(acp_initialize(h.acp, 1000), 1);
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":"
+                  "{\"protocolVersion\":1,\"clientCapabilities\":{\"fs\":{\"readTextFile\":true,"
+                  "\"writeTextFile\":true},\"terminal\":true},\"clientInfo\":{\"name\":\"mas\","
+                  "\"version\":\"" MAS_VERSION "\"}}}\n");
+    feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{"
+             "\"loadSession\":true,\"promptCapabilities\":{\"embeddedContext\":true},"
+             "\"sessionCapabilities\":{\"resume\":{},\"list\":null,\"close\":{}}},"
+             "\"agentInfo\":{\"name\":\"a\",\"version\":\"1.2\"},"
+             "\"authMethods\":[{\"id\":\"x\",\"n\":0.10}]}}\n");
+    check_heard(&h, "=1 call 0 ok\n");
+    info = acp_info(h.acp);
+    CHECK_STR(info->name, "a");
+    CHECK_STR(info->version, "1.2");
+    CHECK(info->load && info->resume && info->close && !info->list);
+    CHECK(!info->image && info->embedded && !info->mcp_http);
+    CHECK_INT(info->protocol, 1);
+    CHECK_STR(info->auth, "[{\"id\":\"x\",\"n\":0.10}]");
+    end(&h);
+}
+
+static void refuses_another_version(void)
+{
+    struct heard h;
+
+    begin(&h);
+    (void)acp_initialize(h.acp, -1);
+    feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":2}}\n");
+    check_heard(&h, "=1 call 0 error -2 the agent speaks another version of the protocol than 1\n");
+    (void)acp_initialize(h.acp, -1);
+    feed(&h, "{\"id\":2,\"result\":{}}\n");
+    check_heard(&h, "=2 call 0 error -2 the agent does not say which version of the protocol it "
+                    "speaks\n");
+    CHECK_STR(acp_info(h.acp)->auth, "[]");
+    end(&h);
+}
+
+static void opens_sessions(void)
+{
+    struct heard h;
+
+    begin(&h);
+    (void)acp_session_new(h.acp, "/w", NULL, -1);
+    (void)acp_session_load(h.acp, "old \"1\"", "/w", "[{\"name\":\"m\"}]", -1);
+    (void)acp_session_resume(h.acp, "old", "/w", NULL, -1);
+    (void)acp_session_close(h.acp, "old", -1);
+    (void)acp_session_list(h.acp, "next", -1);
+    (void)acp_authenticate(h.acp, "key", -1);
+    check_out(
+        &h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/new\",\"params\":{\"cwd\":\"/w\","
+            "\"mcpServers\":[]}}\n"
+            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/load\",\"params\":{\"sessionId\":"
+            "\"old \\\"1\\\"\",\"cwd\":\"/w\",\"mcpServers\":[{\"name\":\"m\"}]}}\n"
+            "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/resume\",\"params\":{\"sessionId\":"
+            "\"old\",\"cwd\":\"/w\",\"mcpServers\":[]}}\n"
+            "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"session/close\",\"params\":{\"sessionId\":"
+            "\"old\"}}\n"
+            "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"session/list\",\"params\":{\"cursor\":"
+            "\"next\"}}\n"
+            "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"authenticate\",\"params\":{\"methodId\":"
+            "\"key\"}}\n");
+    feed(&h, "{\"id\":6,\"result\":{}}\n{\"id\":3,\"result\":null}\n"
+             "{\"id\":1,\"result\":{\"sessionId\":\"S\",\"modes\":{\"currentModeId\":\"ask\","
+             "\"availableModes\":[{\"id\":\"ask\",\"name\":\"Ask\",\"description\":\"d\"},7,"
+             "{\"id\":\"go\",\"name\":\"Go\"}]},\"configOptions\":[{}]}}\n"
+             "{\"id\":2,\"error\":{\"code\":-32002,\"message\":\"gone\"}}\n{\"id\":4}\n");
+    check_heard(&h, "=6 call 9 ok\n=3 call 3 ok session=old\n"
+                    "=1 call 1 ok session=S mode=ask (ask|Ask|d|) (go|Go||) options\n"
+                    "=2 call 2 error -32002 gone session=old \"1\"\n"
+                    "=4 call 4 ok session=old\n");
+    end(&h);
+}
+
+static void needs_a_session_id(void)
+{
+    static const char *const results[] = {"null", "{}", "{\"sessionId\":\"\"}", "{\"sessionId\":7}",
+                                          "{\"sessionId\":\"a\\nb\"}"};
+    struct heard h;
+
+    begin(&h);
+    for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+        _cleanup_free_ char *line = mem_printf("{\"id\":%zu,\"result\":%s}\n", i + 1, results[i]);
+        _cleanup_free_ char *want = mem_printf(
+            "=%zu call 1 error -2 the agent gave no session id that can be used\n", i + 1);
+
+        (void)acp_session_new(h.acp, "/w", NULL, -1);
+        feed(&h, line);
+        check_heard(&h, want);
+    }
+    end(&h);
+}
+
+static void prompts_and_sets(void)
+{
+    static const char *const blocks[] = {"earlier\n", "now \xFF", NULL};
+    struct heard h;
+
+    begin(&h);
+    (void)acp_prompt(h.acp, "S", blocks, -1);
+    (void)acp_set_mode(h.acp, "S", "plan", -1);
+    (void)acp_set_option(h.acp, "S", "model", "large", -1);
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/prompt\",\"params\":{"
+                  "\"sessionId\":\"S\",\"prompt\":[{\"type\":\"text\",\"text\":\"earlier\\n\"},"
+                  "{\"type\":\"text\",\"text\":\"now \xEF\xBF\xBD\"}]}}\n"
+                  "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/set_mode\",\"params\":{"
+                  "\"sessionId\":\"S\",\"modeId\":\"plan\"}}\n"
+                  "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/set_config_option\","
+                  "\"params\":{\"sessionId\":\"S\",\"configId\":\"model\",\"value\":\"large\"}}\n");
+    feed(&h, "{\"id\":3,\"result\":{\"configOptions\":[]}}\n{\"id\":2,\"result\":{}}\n"
+             "{\"id\":1,\"result\":{\"stopReason\":\"end_turn\"}}\n");
+    check_heard(&h, "=3 call 8 ok session=S options\n=2 call 7 ok session=S mode=plan\n"
+                    "=1 call 6 ok session=S stop=end_turn\n");
+    (void)acp_prompt(h.acp, "S", blocks, 1000);
+    (void)acp_prompt(h.acp, "S", blocks, -1);
+    (void)acp_prompt(h.acp, "S", blocks, -1);
+    feed(&h, "{\"id\":5,\"result\":{}}\n{\"id\":6,\"error\":{\"code\":401,\"message\":\"no\"}}\n");
+    CHECK_INT(acp_tick(h.acp, time_monotonic_ms() + 2000), -1);
+    check_heard(&h, "=5 call 6 ok session=S stop=unknown\n=6 call 6 error 401 no session=S\n"
+                    "=4 call 6 error -1 no answer in time session=S\n");
+    end(&h);
+}
+
+static void tells_updates(void)
+{
+    struct heard h;
+
+    begin(&h);
+    feed_update(&h, "{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"m1\",\"content\":"
+                    "{\"type\":\"text\",\"text\":\"h\\u00ebllo\"}}");
+    feed_update(&h, "{\"sessionUpdate\":\"user_message_chunk\",\"content\":{\"type\":\"image\","
+                    "\"mimeType\":\"image/png\",\"data\":\"\"}}");
+    feed_update(&h, "{\"sessionUpdate\":\"agent_thought_chunk\",\"content\":{\"type\":"
+                    "\"resource_link\",\"uri\":\"file:///x\",\"name\":\"x\"}}");
+    feed_update(&h, "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"resource\","
+                    "\"resource\":{\"uri\":\"u\",\"text\":\"inside\"}}}");
+    feed_update(&h, "{\"sessionUpdate\":\"agent_message_chunk\"}");
+    check_heard(&h, "text@S id=m1 <h\xC3\xABllo>\nuser@S <[image image/png]>\n"
+                    "thought@S <[file:///x]>\ntext@S <inside>\ntext@S <>\n");
+    feed_update(&h, "{\"sessionUpdate\":\"plan\",\"entries\":[{\"content\":\"look\",\"priority\":"
+                    "\"high\",\"status\":\"pending\"},{}]}");
+    feed_update(&h, "{\"sessionUpdate\":\"available_commands_update\",\"availableCommands\":["
+                    "{\"name\":\"compact\",\"description\":\"d\"}]}");
+    feed_update(&h, "{\"sessionUpdate\":\"current_mode_update\",\"currentModeId\":\"plan\"}");
+    feed_update(&h, "{\"sessionUpdate\":\"session_info_update\",\"title\":\"T\"}");
+    feed_update(&h, "{\"sessionUpdate\":\"usage_update\",\"used\":5,\"size\":10}");
+    feed_update(&h, "{\"sessionUpdate\":\"config_option_update\",\"configOptions\":[]}");
+    feed_update(&h, "{\"sessionUpdate\":\"something_new\",\"x\":1}");
+    feed_update(&h, "{\"sessionUpdate\":\"current_mode_update\"}");
+    feed_update(&h, "{}");
+    feed_update(&h, "7");
+    check_heard(&h, "plan@S (|look|high|pending) (|||)\ncommands@S (compact|compact|d|)\n"
+                    "mode@S id=plan <plan>\ninfo@S title=T <T>\nusage@S\noptions@S\nother@S\n"
+                    "other@S\nother@S\n");
+    end(&h);
+}
+
+static void tells_tools_as_upserts(void)
+{
+    struct heard h;
+
+    begin(&h);
+    feed_update(&h, "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"new\",\"status\":"
+                    "\"completed\",\"title\":null}");
+    feed_update(&h, "{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"c\",\"title\":\"Edit\","
+                    "\"kind\":\"edit\",\"status\":\"pending\",\"content\":["
+                    "{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":\"words\"}},"
+                    "{\"type\":\"diff\",\"path\":\"/w/f\",\"oldText\":\"a\\nb\\n\",\"newText\":"
+                    "\"a\\nc\\n\"},{\"type\":\"diff\",\"path\":\"/w/n\",\"newText\":\"x\\n\"},"
+                    "{\"type\":\"terminal\",\"terminalId\":\"t1\"},{\"type\":\"odd\"},3]}");
+    feed_update(&h, "{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"c\",\"content\":[]}");
+    feed_update(&h, "{\"sessionUpdate\":\"tool_call\",\"title\":\"no id\"}");
+    check_heard(&h, "tool@S id=new status=completed\n"
+                    "tool@S id=c title=Edit kind=edit status=pending <words\n--- /w/f\n+++ /w/f\n"
+                    "@@ -1,2 +1,2 @@\n a\n-b\n+c\n--- /dev/null\n+++ /w/n\n@@ -0,0 +1,1 @@\n+x\n"
+                    "[terminal t1]\n[odd]\n[]>\n"
+                    "tool@S id=c <>\nother@S title=no id\n");
+    end(&h);
+}
+
+static const char permission_line[] =
+    "{\"id\":\"p\",\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"S\","
+    "\"toolCall\":{\"toolCallId\":\"c\",\"title\":\"Run\"},\"options\":["
+    "{\"optionId\":\"y\",\"name\":\"Yes\",\"kind\":\"allow_once\"},"
+    "{\"optionId\":\"n\",\"name\":\"No\",\"kind\":\"reject_once\"}]}}\n";
+static const char permission_told[] =
+    "may@S (y|Yes||allow_once) (n|No||reject_once) for tool@S id=c title=Run\n";
+static const char cancelled[] =
+    "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"outcome\":{\"outcome\":\"cancelled\"}}}\n";
+
+static void answers_permissions(void)
+{
+    struct heard h;
+
+    begin(&h);
+    feed(&h, permission_line);
+    check_heard(&h, permission_told);
+    CHECK(!acp_permit(h.acp, h.ticket, "maybe"));
+    CHECK(!acp_permit(h.acp, "77", "y"));
+    check_out(&h, "");
+    CHECK(acp_permit(h.acp, h.ticket, "y"));
+    CHECK(!acp_permit(h.acp, h.ticket, "y"));
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"outcome\":{\"outcome\":"
+                  "\"selected\",\"optionId\":\"y\"}}}\n");
+    feed(&h, permission_line);
+    CHECK(acp_permit(h.acp, h.ticket, NULL));
+    check_out(&h, cancelled);
+    feed(&h, "{\"id\":1,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"S\","
+             "\"toolCall\":{\"toolCallId\":\"c\"},\"options\":[]}}\n");
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":"
+                  "\"a permission needs toolCall and options\"}}\n");
+    end(&h);
+}
+
+static void notices_permissions_taken_back(void)
+{
+    static const char *const blocks[] = {"x", NULL};
+    struct heard h;
+
+    begin(&h);
+    feed(&h, permission_line);
+    feed(&h, "{\"method\":\"$/cancel_request\",\"params\":{\"requestId\":\"q\"}}\n");
+    check_heard(&h, permission_told);
+    feed(&h, "{\"method\":\"$/cancel_request\",\"params\":{\"requestId\":\"p\"}}\n");
+    check_heard(&h, "withdrawn 1\n");
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"error\":{\"code\":-32800,\"message\":"
+                  "\"cancelled\"}}\n");
+    CHECK(!acp_permit(h.acp, "1", "y"));
+    /* a turn that ends while one is open */
+    (void)acp_prompt(h.acp, "S", blocks, -1);
+    forget_out(&h);
+    feed(&h, permission_line);
+    feed(&h, "{\"id\":1,\"result\":{\"stopReason\":\"end_turn\"}}\n");
+    CHECK(strstr(h.notes.data, "withdrawn 2\n=1 call 6 ok") != NULL);
+    check_out(&h, cancelled);
+    end(&h);
+}
+
+static void cancels_with_open_permissions(void)
+{
+    static const char *const blocks[] = {"x", NULL};
+    struct heard h;
+
+    begin(&h);
+    (void)acp_prompt(h.acp, "S", blocks, -1);
+    (void)acp_prompt(h.acp, "T", blocks, -1);
+    forget_out(&h);
+    feed(&h, permission_line);
+    feed(&h, "{\"id\":9,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"T\","
+             "\"toolCall\":{\"toolCallId\":\"c\"},\"options\":[{\"optionId\":\"y\"}]}}\n");
+    str_clear(&h.notes);
+    acp_cancel(h.acp, "S");
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":"
+                  "\"S\"}}\n"
+                  "{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{\"outcome\":{\"outcome\":"
+                  "\"cancelled\"}}}\n");
+    feed(&h, permission_line); /* it crossed the cancel */
+    check_heard(&h, "");
+    check_out(&h, cancelled);
+    feed(&h, "{\"id\":1,\"result\":{\"stopReason\":\"cancelled\"}}\n");
+    check_heard(&h, "=1 call 6 ok session=S stop=cancelled\n");
+    CHECK(acp_permit(h.acp, h.ticket, "y"));
+    forget_out(&h);
+    (void)acp_prompt(h.acp, "S", blocks, -1);
+    forget_out(&h);
+    feed(&h, permission_line);
+    check_heard(&h, permission_told);
+    end(&h);
+}
+
+static void serves_what_it_can(void)
+{
+    struct heard h;
+
+    begin(&h);
+    feed(&h, "{\"id\":0,\"method\":\"fs/read_text_file\",\"params\":{\"sessionId\":\"S\"}}\n");
+    check_heard(&h, "do fs/read_text_file@S\n");
+    acp_answer_request(h.acp, h.ticket, "{\"content\":\"\"}");
+    acp_answer_request(h.acp, h.ticket, "{}");
+    feed(&h, "{\"id\":1.5,\"method\":\"terminal/create\",\"params\":{\"sessionId\":\"S\"}}\n");
+    acp_refuse(h.acp, h.ticket, -32602, "no");
+    feed(&h, "{\"id\":2,\"method\":\"terminal/create\",\"params\":{}}\n"
+             "{\"id\":3,\"method\":\"elicitation/create\",\"params\":{\"sessionId\":\"S\"}}\n"
+             "{\"method\":\"_auth/status_update\",\"params\":{}}\n{\"method\":\"session/update\"}\n"
+             "{\"method\":\"$/cancel_request\"}\n");
+    check_heard(&h, "do terminal/create@S\n");
+    check_out(&h,
+              "{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"content\":\"\"}}\n"
+              "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"error\":{\"code\":-32602,\"message\":\"no\"}}\n"
+              "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32602,\"message\":"
+              "\"sessionId is missing\"}}\n"
+              "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-32601,\"message\":"
+              "\"method not found\"}}\n");
+    end(&h);
+}
+
+static void tells_what_is_replayed_in_order(void)
+{
+    static const char chunk[] = "{\"sessionUpdate\":\"agent_message_chunk\",\"content\":"
+                                "{\"type\":\"text\",\"text\":\"old\"}}";
+    struct heard h;
+
+    begin(&h);
+    (void)acp_session_load(h.acp, "S", "/w", NULL, -1);
+    feed_update(&h, chunk);
+    feed(&h, "{\"id\":1,\"result\":{}}\n");
+    feed_update(&h, chunk);
+    check_heard(&h, "text@S <old>\n=1 call 2 ok session=S\ntext@S <old>\n");
+    end(&h);
+}
+
+static void may_be_freed_in_a_call(void)
+{
+    struct heard h;
+
+    begin(&h);
+    (void)acp_initialize(h.acp, -1);
+    h.leave = true;
+    feed(&h, "{\"id\":1,\"error\":{\"code\":1,\"message\":\"x\"}}\ngarbage\n{\"id\":4,\"method\":"
+             "\"terminal/create\",\"params\":{\"sessionId\":\"S\"}}\n");
+    check_heard(&h, "=1 call 0 error 1 x\n");
+    end(&h);
+}
+
+static const struct unit_test tests[] = {
+    TEST(learns_what_an_agent_can),
+    TEST(refuses_another_version),
+    TEST(opens_sessions),
+    TEST(needs_a_session_id),
+    TEST(prompts_and_sets),
+    TEST(tells_updates),
+    TEST(tells_tools_as_upserts),
+    TEST(answers_permissions),
+    TEST(notices_permissions_taken_back),
+    TEST(cancels_with_open_permissions),
+    TEST(serves_what_it_can),
+    TEST(tells_what_is_replayed_in_order),
+    TEST(may_be_freed_in_a_call),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
