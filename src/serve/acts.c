@@ -346,17 +346,15 @@ enum step api_message(struct request *request)
 static void done_message(struct job *job)
 {
     struct request *request = api_request(job);
-    _cleanup_str_ struct str body = STR_INIT;
-    struct json_out out = {.to = &body};
+    const struct answer *answer = &request->answer;
+    const char *text = json_get_text(request->json, "message");
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
 
-    if (request->answer.status == 200) {
-        json_open(&out, NULL, '{');
-        json_put(&out, "sessionId", request->id);
-        json_put(&out, "target", json_get_text(request->json, "target"));
-        json_put(&out, "from", NULL);
-        json_put(&out, "message", json_get_text(request->json, "message"));
-        json_close(&out, '}');
-        events_add(request->server->events, "message", &body);
-    }
+    if (answer->status == 200 && json_parse(str_text(&answer->body), answer->body.len,
+                                            answer->body.len, &json, &ignored) == 0)
+        for (const struct json *n = json_first(json_get(json, "agents")); n != NULL;
+             n = json_next(n))
+            events_tell_message(request->server->events, request->id, json_get_text(n, "id"), text);
     http_answered(request);
 }

@@ -10,7 +10,8 @@
 enum { BODY_RUN = 5 << 20, BODY_MESSAGE = 5 << 20, BODY_SMALL = 64 * 1024 };
 
 static const char *const list_queries[] = {"limit", "offset", "status", "mode", NULL};
-static const char *const history_queries[] = {"limit", "offset", "query", "since", NULL};
+static const char *const history_queries[] = {"limit", "offset", "query",        "since", "until",
+                                              "role",  "tag",    "conversation", NULL};
 static const char *const context_queries[] = {"for", "team", NULL};
 static const char *const remove_queries[] = {"force", NULL};
 

@@ -48,7 +48,7 @@ int events_make(struct server *server, struct events **ret, struct err *err)
         return err_errno(err, "cannot make an epoll");
     }
     events->last_id = (uint64_t)time_epoch_ms() * 1000;
-    events->follow = follow_make(events, events->fd);
+    events->follow = follow_make(events, &server->root, events->fd);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
@@ -284,7 +284,7 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
     events->hurry = !now->settled;
     if (primed && was != NULL)
         compare_lists(events, &was->survey, &now->survey);
-    follow_update(events->follow, &events->server->root, &now->survey, !primed);
+    follow_update(events->follow, &now->survey, !primed);
 }
 
 void events_turn(struct events *events)
@@ -321,6 +321,24 @@ void events_tick(struct events *events)
         events->beat_ms = now;
         http_wake_streams(events->server->http, true);
     }
+}
+
+void events_tell_message(struct events *events, const char *id, const char *agent, const char *text)
+{
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    if (!is_wanted(events) || follow_hears(events->follow, id, agent))
+        return;
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", id);
+    json_put(&out, "agent", agent);
+    json_put(&out, "role", "user");
+    json_put(&out, "id", NULL);
+    json_put(&out, "from", NULL);
+    json_put(&out, "text", text);
+    json_close(&out, '}');
+    events_add(events, "message", &body);
 }
 
 enum step api_events(struct request *request)

@@ -10,7 +10,8 @@
  *     session.created session.started session.stopped session.crashed session.error   the session
  *     session.removed     sessionId
  *     agent.state         sessionId, agent, state, and what `mas status --json` has
- *     message             sessionId, target, from, outcome: somebody was sent something
+ *     message             sessionId, agent, role (user: it is asked, agent: it has answered), text
+ *     permission          sessionId, agent, permission, title, options: it waits for an answer
  *     reset               what happened before is not known any more: read the list anew
  */
 #ifndef MAS_SERVE_EVENTS_H
@@ -52,6 +53,9 @@ void events_tick(struct events *events);
 
 /* Tells one; `body` is its JSON object. */
 void events_add(struct events *events, const char *type, const struct str *body);
+/* Somebody was sent a text through this server; agents that tell of it themselves are left out. */
+void events_tell_message(struct events *events, const char *id, const char *agent,
+                         const char *text);
 /* The list's `changed`: arg is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 

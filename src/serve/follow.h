@@ -14,13 +14,14 @@ struct events;
 struct follow;
 
 /* `epoll` gets their sockets. */
-struct follow *follow_make(struct events *events, int epoll);
+struct follow *follow_make(struct events *events, const struct root *root, int epoll);
 void follow_free(struct follow *follow);
 /* Finds hosts that are new. `quiet`: the state they are in is no news. */
-void follow_update(struct follow *follow, const struct root *root, const struct survey *survey,
-                   bool quiet);
+void follow_update(struct follow *follow, const struct survey *survey, bool quiet);
 /* What epoll said is ready. */
 void follow_turn(struct follow *follow, void *ready);
+/* true if what this agent is asked comes as events by itself. */
+bool follow_hears(const struct follow *follow, const char *id, const char *agent);
 /* Nobody listens any more. */
 void follow_end(struct follow *follow);
 
