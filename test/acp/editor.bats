@@ -445,6 +445,7 @@ END
     mkfifo "$T/in"
     sleep 60 >"$T/in" 3>&- &
     local holds=$!
+    # shellcheck disable=SC2216 # it is not to be read
     timeout 60 "$MAS" acp "$ID" <"$T/in" 3>&- | sleep 60 3>&- &
     printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}' \
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/load\",\"params\":{\"sessionId\":\"$(<"$T/id")\",\"cwd\":\"/\",\"mcpServers\":[]}}" \
