@@ -22,6 +22,16 @@ bool link_connect(struct link *link)
     return link->fd != -1;
 }
 
+void link_restart(const struct link *link)
+{
+    struct host_call call = {.run = link->run, .agent = link->agent};
+    _cleanup_str_ struct str head = STR_INIT;
+
+    str_add(&head, "{\"do\":\"restart\"}");
+    hosts_start(&call, 1, &head, NULL, 0);
+    hosts_end(&call, 1);
+}
+
 void link_drop(struct link *link)
 {
     fd_closep(&link->fd);

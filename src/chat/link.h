@@ -45,6 +45,8 @@ bool link_has_host(const struct link *link);
 
 /* `head` is the text of an object. false: too much waits for answers. */
 bool link_ask(struct link *link, enum asked what, const struct str *head, const char *body);
+/* Has the host start the agent, on a connection of its own; nobody waits for the answer. */
+void link_restart(const struct link *link);
 /* Writes what it takes, reads what has come. false: the connection is gone. */
 bool link_write(struct link *link);
 bool link_read(struct link *link);

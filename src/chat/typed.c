@@ -174,6 +174,8 @@ void chat_submit(struct chat *chat, const char *text)
     size_t blanks = strspn(text, " \t\n");
 
     chat->asked_to_leave = false;
+    if (text[blanks] == '\0' && (chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED))
+        link_restart(&chat->link);
     if (text[blanks] == '\0' || answer(chat, text + blanks))
         return;
     line_remember(chat->line, text);
