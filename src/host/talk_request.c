@@ -148,6 +148,10 @@ static int do_send(struct host *host, struct client *client, const struct frame 
     struct json_out out;
     int64_t number = 0;
 
+    if (!json_bool(json_get(frame->head, "enter"), true)) {
+        (void)err_set(err, MAS_USAGE, "it is an ACP agent, where a text is a whole prompt");
+        return err_hint(err, "send it without --no-enter");
+    }
     if (check_prompt(host, frame, err) == -1)
         return -1;
     if (wait && !door_lets_watch(host))
@@ -174,6 +178,7 @@ static int do_send(struct host *host, struct client *client, const struct frame 
 static int do_listen(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
+    enum { OPTIONS_MARGIN = 64 };
     struct talk *talk = host->talk;
     _cleanup_str_ struct str head = STR_INIT;
     struct agent_status status;
@@ -196,6 +201,8 @@ static int do_listen(struct host *host, struct client *client, const struct fram
         json_close(&out, '}');
     }
     json_close(&out, ']');
+    if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - OPTIONS_MARGIN)
+        json_put_raw(&out, "options", talk->options.data);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SHOWN_MAX = 256 * 1024 }; /* bytes of a tool's content, beyond which no output is put in */
+
 static void add_root(struct talk_work *work, char *path, int dir, bool workspace)
 {
     work->paths[work->place.count] = path;
@@ -71,6 +73,51 @@ size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_
 
 void talk_work_read(struct host *host)
 {
-    if (host->talk->work.terminals != NULL)
-        talk_terminals_read(host->talk->work.terminals, host->talk->acp);
+    struct talk_work *work = &host->talk->work;
+
+    if (work->terminals == NULL)
+        return;
+    talk_terminals_read(work->terminals, host->talk->acp);
+    if (work->shown == talk_terminals_ended(work->terminals))
+        return;
+    work->shown = talk_terminals_ended(work->terminals);
+    talk_show_programs(host);
+}
+
+/* The last part of what a program printed. */
+static void add_output(struct str *to, const char *text)
+{
+    size_t len = strlen(text);
+    const char *from = text;
+
+    if (len > TALK_TERMINALS_TAIL) {
+        str_add(to, "...\n");
+        from = text + len - TALK_TERMINALS_TAIL;
+        from += strcspn(from, "\n");
+        from += *from == '\n';
+    }
+    str_add(to, from);
+}
+
+char *talk_work_text(const struct host *host, const char *text)
+{
+    static const char mark[] = TALK_TERMINAL_MARK;
+    const struct talk_terminals *terminals = host->talk->work.terminals;
+    struct str shown = STR_INIT;
+    const char *at;
+
+    while ((at = strstr(text, mark)) != NULL) {
+        size_t len = strcspn(at, "]\n");
+        _cleanup_free_ char *id = mem_dupn(at + sizeof mark - 1, len - (sizeof mark - 1));
+        const char *output = terminals != NULL ? talk_terminals_output(terminals, id) : NULL;
+
+        str_addn(&shown, text, (size_t)(at - text));
+        text = at + len + (at[len] == ']');
+        if (output == NULL || shown.len > SHOWN_MAX)
+            str_addf(&shown, "%s%s]", mark, id);
+        else
+            add_output(&shown, output);
+    }
+    str_add(&shown, text);
+    return str_steal(&shown);
 }

@@ -365,6 +365,7 @@ static int escape_code(const char *text, size_t len)
 /* Escapes of what cannot stand in a string of ours become U+FFFD, in place. */
 static void soften(char *line, size_t len)
 {
+    static const char replacement[] = {'\\', 'u', 'f', 'f', 'f', 'd'};
     char *end = line + len;
     char *at = line;
 
@@ -376,7 +377,7 @@ static void soften(char *line, size_t len)
         if (next >= 0xDC00 && next <= 0xDFFF)
             at += 12;
         else if (code == 0 || (code >= 0xD800 && code <= 0xDFFF))
-            at = (char *)memcpy(at, "\\ufffd", 6) + 6;
+            at = (char *)memcpy(at, replacement, sizeof replacement) + sizeof replacement;
         else
             at += end - at < 2 ? 1 : 2;
     }

@@ -147,8 +147,8 @@ load lib
     options_preset made
     new_session -t solo --agent made --no-start
     DIR=$ROOT/sessions/$ID
-    jq -c '(.agents[]? | select(.id == "solo")).system = "CW-SYSTEM words"' "$DIR/config.json" >"$T/config"
-    grep -q CW-SYSTEM "$T/config" || skip "config.json keeps system texts elsewhere"
+    jq -c '(.. | objects | select(.id? == "solo" and .role?)).system = "CW-SYSTEM words"' "$DIR/config.json" >"$T/config"
+    grep -q CW-SYSTEM "$T/config"
     cp "$T/config" "$DIR/config.json"
     "$MAS" start -q "$ID" >/dev/null
     eventually came_back fresh

@@ -30,6 +30,14 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     says "run=SIGTERM:''"
 }
 
+@test "what a program printed is shown and kept with the tool call that ran it" {
+    run_acp ""
+    mas ask --json "$ID" solo 'RUN:"echo printed words"'
+    jq -es 'any(.event == "tool" and .text == "printed words\n")' <<<"$output"
+    mas history "$ID" solo
+    says 'printed words'
+}
+
 @test "what runs for an agent ends with its context, with the agent and with its host" {
     run_acp ""
     tell "RUNLEAVE:\"sleep $MARK\""

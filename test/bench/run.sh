@@ -3,7 +3,8 @@
 #
 #   test/bench/run.sh [-n ROUNDS] [NAME...]
 #
-# NAME is one of start, new, copy, many, clean, du, archive, complete, host, ask, memory; without one, all.
+# NAME is one of start, new, copy, many, clean, du, archive, complete, host, memory, talk, ask;
+# without one, all.
 # Each number is the median of ROUNDS runs (15; fewer only to try the benchmark itself). What is
 # compared runs alternately in one go, see timer.c. Exit 0: every limit is met; 1: one is not, or a
 # benchmark could not be run; what is not installed is skipped with a word.
@@ -21,7 +22,7 @@ while getopts n: option; do
     esac
 done
 shift $((OPTIND - 1))
-(($#)) || set -- start new copy many clean du archive complete host ask memory
+(($#)) || set -- start new copy many clean du archive complete host memory talk ask
 
 # shellcheck source=lib.sh
 . ./lib.sh
@@ -30,7 +31,7 @@ trap tear_down EXIT
 trap 'exit 1' INT TERM HUP
 
 for name; do
-    if [[ ! $name =~ ^(start|new|copy|many|clean|du|archive|complete|host|ask|memory)$ ]]; then
+    if [[ ! $name =~ ^(start|new|copy|many|clean|du|archive|complete|host|memory|talk|ask)$ ]]; then
         echo "run.sh: there is no benchmark '$name'" >&2
         exit 2
     fi
