@@ -1,4 +1,4 @@
-#include "chat/link.h"
+#include "core/host_link.h"
 
 #include "base/sock.h"
 #include "core/hosts.h"
@@ -6,61 +6,47 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { CHUNK = 64 * 1024 };
 
-bool link_connect(struct link *link)
+bool host_link_connect(struct host_link *link, int run, const char *agent)
 {
     char name[TEAM_WORD_MAX + sizeof HOSTS_SOCKET];
 
-    (void)snprintf(name, sizeof name, "%s" HOSTS_SOCKET, link->agent);
-    link->fd = sock_connect(link->run, name);
+    (void)snprintf(name, sizeof name, "%s" HOSTS_SOCKET, agent);
+    link->fd = sock_connect(run, name);
     return link->fd != -1;
 }
 
-void link_restart(const struct link *link)
-{
-    struct host_call call = {.run = link->run, .agent = link->agent};
-    _cleanup_str_ struct str head = STR_INIT;
-
-    str_add(&head, "{\"do\":\"restart\"}");
-    hosts_start(&call, 1, &head, NULL, 0);
-    hosts_end(&call, 1);
-}
-
-void link_drop(struct link *link)
+void host_link_drop(struct host_link *link)
 {
     fd_closep(&link->fd);
     link->fd = -1;
     frames_free(&link->frames);
     link->frames = (struct frames){.at = 0};
-    str_clear(&link->out);
+    str_free(&link->out);
     link->sent = 0;
-    for (size_t i = 0; i < link->waiting_count; i++)
-        free(link->bodies[i]);
     link->waiting_count = 0;
 }
 
-bool link_has_host(const struct link *link)
+bool host_link_has_more(const struct host_link *link)
 {
-    return getppid() == link->host;
+    return link->fd != -1 && link->sent < link->out.len;
 }
 
-bool link_ask(struct link *link, enum asked what, const struct str *head, const char *body)
+bool host_link_ask(struct host_link *link, struct host_link_asked asked, const struct str *head,
+                   const char *body, size_t body_len)
 {
-    if (link->fd == -1 || link->waiting_count == LINK_WAITING_MAX)
+    if (link->fd == -1 || link->waiting_count == HOST_LINK_WAITING_MAX)
         return false;
-    frame_add(&link->out, head, body, body != NULL ? strlen(body) : 0);
-    link->waiting[link->waiting_count] = what;
-    link->bodies[link->waiting_count++] = mem_dup(body);
-    return link_write(link);
+    frame_add(&link->out, head, body, body_len);
+    link->waiting[link->waiting_count++] = asked;
+    return host_link_write(link);
 }
 
-bool link_write(struct link *link)
+bool host_link_write(struct host_link *link)
 {
     while (link->sent < link->out.len) {
         ssize_t n =
@@ -74,7 +60,7 @@ bool link_write(struct link *link)
     return true;
 }
 
-bool link_read(struct link *link)
+bool host_link_read(struct host_link *link)
 {
     char chunk[CHUNK];
     ssize_t n = recv(link->fd, chunk, sizeof chunk, 0);
@@ -85,8 +71,8 @@ bool link_read(struct link *link)
     return n > 0;
 }
 
-int link_take(struct link *link, struct frame *ret, bool *ret_is_event, enum asked *ret_what,
-              char **ret_body)
+int host_link_take(struct host_link *link, struct frame *ret, bool *ret_is_event,
+                   struct host_link_asked *ret_asked)
 {
     struct err ignored = ERR_INIT;
     int rc = frames_take(&link->frames, ret, &ignored);
@@ -100,10 +86,8 @@ int link_take(struct link *link, struct frame *ret, bool *ret_is_event, enum ask
         frame_free(ret);
         return -1;
     }
-    *ret_what = link->waiting[0];
-    *ret_body = link->bodies[0];
+    *ret_asked = link->waiting[0];
     link->waiting_count--;
     memmove(link->waiting, link->waiting + 1, link->waiting_count * sizeof *link->waiting);
-    memmove(link->bodies, link->bodies + 1, link->waiting_count * sizeof *link->bodies);
     return 1;
 }
