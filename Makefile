@@ -5,6 +5,7 @@
 #   make test                              all tests; fault injection in its quick form
 #   make test-unit | test-cli | test-host | test-acp | test-fault
 #                                          a part of them; test-fault is the full run
+#   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
@@ -79,7 +80,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-agents test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat
 
@@ -223,6 +224,10 @@ test-host: $(BUILD)/mas $(HELPERS) $(TOOLS)
 
 test-acp: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(ACP_BATS)
+
+# Real agents of the npm registry, where test/agents/install.sh has put them; not part of `test`.
+test-agents: $(BUILD)/mas $(HELPERS)
+	@$(TEST_ENV) test/agents/run.sh $(AGENTS)
 
 test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)

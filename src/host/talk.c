@@ -131,6 +131,7 @@ void talk_open(struct host *host)
     talk->phase_until = talk->turn.cancel_until = talk->chat_at = -1;
     talk->mode = mem_dup("");
     talk->program = mem_dup("");
+    talk->tools = talk_tools(host);
     host->talk = talk;
     if (talk_need_store(host, &err) == -1)
         talk_say(host, false, "its conversation cannot be opened: %s", err.text);
@@ -149,6 +150,7 @@ void talk_free(struct host *host)
     store_place_free(&talk->place);
     store_close(talk->store);
     free(talk->cwd);
+    free(talk->tools);
     free(talk->program);
     free(talk->mode);
     free(talk->title);

@@ -14,6 +14,7 @@
  *     talk_event.c    what listeners and askers are told
  *     talk_request.c  what they ask
  *     talk_work.c     files and programs that the agent asks for (talk_files.h, talk_terminals.h)
+ *     talk_tools.c    the tools of the team, for the agent's sessions
  *     talk_pane.c     the pane: mas-chat, or plain lines
  *
  * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
@@ -131,6 +132,7 @@ struct talk {
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
     char *cwd; /* of agent sessions: absolute */
+    char *tools; /* mcpServers of agent sessions; NULL: none */
 
     /* the process */
     int in, out, err; /* its standard files; -1 */
@@ -365,6 +367,10 @@ void talk_work_read(struct host *host);
 /* Content of a tool call with the output of programs in it; the caller frees. */
 #define TALK_TERMINAL_MARK "[terminal "
 char *talk_work_text(const struct host *host, const char *text);
+
+/* ---- talk_tools.c */
+/* mcpServers with `mas mcp` for this agent, the caller's; NULL where its preset does not want it. */
+char *talk_tools(const struct host *host);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);

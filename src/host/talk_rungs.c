@@ -167,14 +167,14 @@ static void try_from(struct host *host, enum talk_phase rung)
     if (rung == TALK_RESUMES && info->resume && talk->session != NULL &&
         !store_rung_skip(talk->store, talk->program, "resume")) {
         talk->phase = TALK_RESUMES;
-        talk->serial = acp_session_resume(talk->acp, talk->session, talk->cwd, NULL, ms);
+        talk->serial = acp_session_resume(talk->acp, talk->session, talk->cwd, talk->tools, ms);
         return;
     }
     if (rung <= TALK_LOADS && info->load && talk->session != NULL &&
         !store_rung_skip(talk->store, talk->program, "load")) {
         talk->phase = TALK_LOADS;
         talk->replayed = 0;
-        talk->serial = acp_session_load(talk->acp, talk->session, talk->cwd, NULL, ms);
+        talk->serial = acp_session_load(talk->acp, talk->session, talk->cwd, talk->tools, ms);
         return;
     }
     free(talk->session);
@@ -187,7 +187,7 @@ void talk_open_session(struct host *host)
     struct talk *talk = host->talk;
 
     talk->phase = TALK_OPENS;
-    talk->serial = acp_session_new(talk->acp, talk->cwd, NULL, host->preset->initialize_ms);
+    talk->serial = acp_session_new(talk->acp, talk->cwd, talk->tools, host->preset->initialize_ms);
 }
 
 void talk_climb(struct host *host)
