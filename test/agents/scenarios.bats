@@ -214,7 +214,7 @@ load lib
     N=$((N + 1))
     mas clear "$ID" solo --then "and CW-HERON {{$N}}"
     [ "$status" -eq 0 ]
-    within 60 model_has "$N"
+    within 200 model_has "$N"
     saw_word "$N" CW-HERON
     saw_no_word "$N" CW-OTTER
     told "which words?"
@@ -323,7 +323,7 @@ load lib
     local turn pids=()
     ask_slowly "one" 2000
     for turn in 3 4 5; do
-        "$MAS" ask --timeout 90s "$ID" solo "number $turn {{$turn}}" >"$T/answer$turn" 2>&1 3>&- &
+        "$MAS" ask --timeout 240s "$ID" solo "number $turn {{$turn}}" >"$T/answer$turn" 2>&1 3>&- &
         pids+=($!)
         # shellcheck disable=SC2317 # called by within
         is_queued() { [ "$(of_agent queued)" -ge $((turn - 2)) ]; }
@@ -342,7 +342,7 @@ load lib
 @test "queued prompts: a clear makes those that wait fail" {
     team
     ask_slowly "the word is CW-OTTER"
-    "$MAS" ask --timeout 90s "$ID" solo "and CW-HERON {{2}}" >"$T/second" 2>&1 3>&- &
+    "$MAS" ask --timeout 240s "$ID" solo "and CW-HERON {{2}}" >"$T/second" 2>&1 3>&- &
     local second=$!
     within 10 is_one_queued
     mas clear "$ID" solo
