@@ -131,6 +131,7 @@ void talk_open(struct host *host)
     talk->phase_until = talk->turn.cancel_until = talk->chat_at = -1;
     talk->mode = mem_dup("");
     talk->program = mem_dup("");
+    talk->tools = talk_tools(host);
     host->talk = talk;
     if (talk_need_store(host, &err) == -1)
         talk_say(host, false, "its conversation cannot be opened: %s", err.text);
@@ -149,6 +150,7 @@ void talk_free(struct host *host)
     store_place_free(&talk->place);
     store_close(talk->store);
     free(talk->cwd);
+    free(talk->tools);
     free(talk->program);
     free(talk->mode);
     free(talk->title);
@@ -370,7 +372,7 @@ void talk_trouble(struct host *host, bool needs_login, const char *why)
     _cleanup_str_ struct str words = STR_INIT;
     if (needs_login)
         str_add(&words, "the agent needs a login: ");
-    str_addn(&words, why, strnlen(why, ERROR_WORDS));
+    str_addn(&words, why, talk_cut(why, ERROR_WORDS));
     if (needs_login)
         talk_add_login(host, &words);
     talk->phase = TALK_STUCK;
@@ -400,7 +402,8 @@ void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
         (void)acp_out(talk->acp, &len);
     if (len > 0)
         fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
-    fds[TALK_POLL_IN] = (struct pollfd){.fd = talk->out, .events = POLLIN};
+    fds[TALK_POLL_IN] =
+        (struct pollfd){.fd = talk_has_full_listener(host) ? -1 : talk->out, .events = POLLIN};
     fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
     (void)talk_work_poll(host, &fds[TALK_POLL_WORK]);
 }
@@ -449,7 +452,7 @@ void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT])
         for (int i = 0; i < READ_ROUNDS && read_err(host); i++)
             ;
     if (fds[TALK_POLL_IN].revents != 0)
-        for (int i = 0; i < READ_ROUNDS && read_out(host); i++)
+        for (int i = 0; i < READ_ROUNDS && !talk_has_full_listener(host) && read_out(host); i++)
             ;
 }
 
@@ -481,7 +484,7 @@ int64_t talk_tick(struct host *host, int64_t now)
 {
     struct talk *talk = host->talk;
     struct talk_turn *turn = &talk->turn;
-    int64_t next = talk_pane_tick(host, now);
+    int64_t next = sooner(talk_pane_tick(host, now), talk_tick_listeners(host, now));
 
     if (talk->acp == NULL)
         return next;

@@ -4,14 +4,17 @@
  *
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
- *                     ladder (initialize; resume, load, new), then mode, model and options
+ *                     ladder (initialize; resume, load, new)
+ *     talk_settings.c mode, model and options: the agent's, and those to be set again
  *     talk_summary.c  a summary of what is too long to be told again, by the agent itself
- *     talk_turn.c     the queue of prompts, the turn, what comes in it, its end
+ *     talk_turn.c     the queue of prompts, the turn, its end
+ *     talk_update.c   what comes of the agent, in a turn and outside of one
  *     talk_clear.c    clears, and the change to another conversation
  *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
  *     talk_event.c    what listeners and askers are told
  *     talk_request.c  what they ask
  *     talk_work.c     files and programs that the agent asks for (talk_files.h, talk_terminals.h)
+ *     talk_tools.c    the tools of the team, for the agent's sessions
  *     talk_pane.c     the pane: mas-chat, or plain lines
  *
  * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
@@ -49,6 +52,8 @@ enum {
     TALK_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
     TALK_SETTING_MS = 10000, /* for the answer to a mode or an option */
     TALK_CLOSE_MS = 5000,
+    TALK_FULL_MS = 1000, /* a listener that has left TALK_BACKLOG unread for so long goes */
+    TALK_QUEUE_BYTES = 16 << 20, /* of prompts that wait */
     TALK_SETTLE_MS = 150, /* silence that says that a loaded session has been replayed */
     TALK_SETTLE_MAX_MS = 3000,
 };
@@ -127,6 +132,7 @@ struct talk {
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
     char *cwd; /* of agent sessions: absolute */
+    char *tools; /* mcpServers of agent sessions; NULL: none */
 
     /* the process */
     int in, out, err; /* its standard files; -1 */
@@ -224,15 +230,10 @@ void talk_free_words(struct acp_word *words, size_t count);
 void talk_climb(struct host *host);
 /* An answer to one of its requests. */
 void talk_rung_answer(struct host *host, const struct acp_answer *answer);
-/* Takes modes and options of a session's answer, or of an update. */
-void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                     size_t count);
-void talk_take_options(struct host *host, const struct json *options);
 /* Appends how one logs in, by what the agent has told. */
 void talk_add_login(const struct host *host, struct str *to);
-/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
-int talk_set_mode(struct host *host, const char *mode, struct err *err);
-int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
+/* Why an answer was no success, in words. */
+const char *talk_why(const struct acp_answer *answer, char *buf, size_t size);
 /* Leaves the present session: it is closed where the agent can. */
 void talk_leave_session(struct host *host);
 /* The loaded session has been silent for long enough, or for too long. */
@@ -240,6 +241,18 @@ void talk_settled(struct host *host);
 
 /* Opens a session, for the summary's end. */
 void talk_open_session(struct host *host);
+
+/* ---- talk_settings.c */
+/* One setting after the other, then prompts. */
+void talk_set_up(struct host *host);
+void talk_setting_answer(struct host *host, const struct acp_answer *answer);
+/* Takes modes and options of a session's answer, or of an update. */
+void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                     size_t count);
+void talk_take_options(struct host *host, const struct json *options);
+/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
+int talk_set_mode(struct host *host, const char *mode, struct err *err);
+int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
 
 /* ---- talk_summary.c */
 /* true if the new session is used for a summary first; the next one is for prompts. */
@@ -257,12 +270,9 @@ void talk_push_prompt(struct host *host, int64_t number, const char *text, size_
                       const char *from, char *const *tags);
 /* Begins the next turn, if that can be. */
 void talk_run(struct host *host);
-void talk_update(struct host *host, const struct acp_update *update);
 void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
 /* Ends the turn, in the store and for those who wait. */
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
-/* Programs have ended: the tool calls that show their output are told again. */
-void talk_show_programs(struct host *host);
 /* Those that wait end without a turn. */
 void talk_fail_queue(struct host *host, const char *stop_reason, const char *error);
 /* Asks the agent to end its turn; false where none is on. */
@@ -270,6 +280,16 @@ bool talk_cancel(struct host *host);
 /* The same for one prompt alone, which may also wait. */
 bool talk_cancel_prompt(struct host *host, int64_t number);
 void talk_prompt_free(struct talk_prompt *prompt);
+
+/* ---- talk_update.c */
+void talk_update(struct host *host, const struct acp_update *update);
+/* Programs have ended: the tool calls that show their output are told again. */
+void talk_show_programs(struct host *host);
+/* What comes next is not more of the text that was. */
+void talk_close_text(struct host *host);
+void talk_tool_free(struct talk_tool *tool);
+/* true if the call of the store went well; else it was said that it did not. */
+bool talk_kept(struct host *host, int rc, const struct err *err);
 
 /* ---- talk_clear.c */
 struct talk_wish {
@@ -300,6 +320,12 @@ int talk_permit(struct host *host, int64_t number, const char *as, const char *o
 void talk_drop_permissions(struct host *host);
 
 /* ---- talk_event.c */
+/* Bytes of text that fit into max, cut at a character. */
+size_t talk_cut(const char *text, size_t max);
+/* Hangs up on those who do not read. Returns when to call again. While one is full the agent waits.
+ */
+int64_t talk_tick_listeners(struct host *host, int64_t now);
+bool talk_has_full_listener(const struct host *host);
 /* An event is an object with "event" first, closed by talk_tell(). */
 struct talk_event {
     struct str head;
@@ -341,6 +367,10 @@ void talk_work_read(struct host *host);
 /* Content of a tool call with the output of programs in it; the caller frees. */
 #define TALK_TERMINAL_MARK "[terminal "
 char *talk_work_text(const struct host *host, const char *text);
+
+/* ---- talk_tools.c */
+/* mcpServers with `mas mcp` for this agent, the caller's; NULL where its preset does not want it. */
+char *talk_tools(const struct host *host);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);

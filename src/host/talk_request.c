@@ -148,6 +148,10 @@ static int do_send(struct host *host, struct client *client, const struct frame 
     struct json_out out;
     int64_t number = 0;
 
+    if (!json_bool(json_get(frame->head, "enter"), true)) {
+        (void)err_set(err, MAS_USAGE, "it is an ACP agent, where a text is a whole prompt");
+        return err_hint(err, "send it without --no-enter");
+    }
     if (check_prompt(host, frame, err) == -1)
         return -1;
     if (wait && !door_lets_watch(host))

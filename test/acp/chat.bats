@@ -289,6 +289,36 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     [ "$(screen | grep -c '^before')" -eq 1 ]
 }
 
+@test "a pane that does not read is hung up on, and comes back to the conversation" {
+    chat
+    local pid
+    pid=$(pgrep -f "mas-chat $DIR solo")
+    kill -STOP "$pid"
+    local n
+    for n in 1 2 3 4; do "$MAS" ask "$ID" solo 'BIG:1500' >/dev/null; done
+    "$MAS" ask "$ID" solo 'CW-LATER' >/dev/null
+    kill -CONT "$pid"
+    eventually scrolled_shows 'the connection is lost'
+    eventually shows 'seen=[CW-LATER] users=5'
+    eventually shows_state idle
+    type_line 'and now'
+    eventually shows 'users=6 last="and now"'
+}
+
+@test "prompts that waited when the pane came back are shown when their turn begins" {
+    chat
+    type_line 'SAY:begun HANG'
+    eventually shows begun
+    type_line 'the second'
+    eventually is solo .queued 1
+    kill "$(pgrep -f "mas-chat $DIR solo")"
+    eventually shows 'queued: the second'
+    "$MAS" cancel "$ID" solo
+    eventually shows_line '› the second'
+    eventually shows 'last="the second"'
+    [ "$(screen | grep -c '^› the second')" -eq 1 ]
+}
+
 @test "it ends with its host" {
     chat
     pid=$(pgrep -f "mas-chat $DIR solo")

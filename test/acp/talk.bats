@@ -91,3 +91,30 @@ load lib
     [ "$(sent session/set_mode)" = 3 ]
     ask solo '{"do":"mode","mode":"nonsense"}' | jq -e '.code == 3'
 }
+
+@test "who reads gets an update of any size; who does not read is hung up on, and delays nobody for long" {
+    run_acp ""
+    tell "BIG:6000 CW-ONE"
+    [ "$status" -eq 0 ]
+    [ "${#output}" -gt 6000000 ]
+    python3 -ES - "$DIR/run" <<'P' >"$T/deaf" 3>&- &
+import os, socket, sys, time
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+s.connect("solo.sock")
+s.sendall(b'{"do":"listen"}\n')
+print("connected", flush=True)
+time.sleep(1000)
+P
+    deaf=$!
+    eventually test -s "$T/deaf"
+    tell "BIG:6000 CW-TWO"
+    [ "$status" -eq 0 ]
+    kill "$deaf"
+}
+
+@test "text without Enter is refused: a text is a whole prompt" {
+    run_acp ""
+    say_to solo hello ',"enter":false' | jq -e '.code == 2'
+}
