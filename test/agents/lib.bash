@@ -172,7 +172,7 @@ tell() {
     N=$((N + 1))
     local text="$1 {{$N$order}}"
     shift
-    mas ask --timeout "${ASK_TIME:-240s}" "$@" "$ID" solo "$text"
+    mas ask --timeout "${ASK_TIME:-420s}" "$@" "$ID" solo "$text"
 }
 
 # told TEXT: the same, and it must end well and be what the model answered to that prompt.
@@ -239,7 +239,7 @@ again() {
 # ask_slowly TEXT [MS]: a turn that goes on in the background ($ASK), and has reached the model.
 ask_slowly() {
     N=$((N + 1))
-    "$MAS" ask --timeout 240s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
+    "$MAS" ask --timeout 420s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
     ASK=$!
     within 200 model_has "$N"
 }
