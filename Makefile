@@ -3,7 +3,7 @@
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
 #   make test                              all tests; fault injection in its quick form
-#   make test-unit | test-cli | test-host | test-acp | test-fault
+#   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make lint | format                     check the style and the rules | put the format right
@@ -20,6 +20,9 @@ FLOORS := base core memory wire host cmd
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/src/main.o,$(OBJ))
+SERVE_SRC := $(sort $(wildcard src/serve/*.c))
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
+SERVE_LIB := $(filter-out $(BUILD)/src/serve/main.o,$(SERVE_OBJ))
 ARCHIVE_SRC := $(sort $(wildcard src/archive/*.c))
 ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
 ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
@@ -32,6 +35,7 @@ TOOLS := $(TOOLS_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
+SERVE_BATS := $(sort $(wildcard test/serve/*.bats))
 HOST_BATS := $(sort $(wildcard test/host/*.bats))
 ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
@@ -42,7 +46,7 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES)
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
@@ -50,6 +54,7 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
+SERVE_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
@@ -80,9 +85,9 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-agents test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fault lint bench fuzz format FORCE
 
-HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve
 
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
@@ -116,6 +121,11 @@ $(BUILD)/libmas.a: $(LIB_OBJ) $(BUILD)/.objects
 $(BUILD)/mas-archive: $(ARCHIVE_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(ARCHIVE_LIBS)
+
+$(BUILD)/mas-serve: $(SERVE_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(SERVE_LIBS)
+$(BUILD)/src/serve/health.o: src/serve/openapi.json
 
 $(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
@@ -171,9 +181,13 @@ install: all
 	    > '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron'
 	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-cleanup.service \
 	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
-	$(Q)$(INSTALL) -m 644 scripts/mas-cleanup.timer '$(DESTDIR)$(SYSTEMD_USER_DIR)/'
+	$(Q)sed 's|^ExecStart=/usr/local/bin/|ExecStart=$(BINDIR)/|' scripts/mas-serve.service \
+	    > '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service'
+	$(Q)$(INSTALL) -m 644 scripts/mas-cleanup.timer scripts/mas-serve.socket \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/'
 	$(Q)chmod 644 '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service'
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service'
 
 # Removes what `install` put there and no template that somebody added.
 uninstall:
@@ -183,7 +197,9 @@ uninstall:
 	    '$(DESTDIR)$(DATADIR)/lib/session.sh' \
 	    '$(DESTDIR)$(DATADIR)/examples/mas-cleanup.cron' \
 	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.service' \
-	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer'
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-cleanup.timer' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.service' \
+	    '$(DESTDIR)$(SYSTEMD_USER_DIR)/mas-serve.socket'
 	$(Q)set -e; for page in $(MAN); do \
 	    rm -f '$(DESTDIR)$(MANDIR)'/man$${page##*.}/$${page##*/}; \
 	done
@@ -211,7 +227,7 @@ TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PW
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
 test: $(BUILD)/mas $(HELPERS) $(UNIT) $(TOOLS)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(UNIT)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(SERVE_BATS) $(UNIT)
 
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
@@ -229,6 +245,9 @@ test-acp: $(BUILD)/mas $(HELPERS) $(TOOLS)
 test-agents: $(BUILD)/mas $(HELPERS)
 	@$(TEST_ENV) test/agents/run.sh $(AGENTS)
 
+test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
+	@$(RUN_TESTS) $(SERVE_BATS)
+
 test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
@@ -245,10 +264,11 @@ fuzz:
 .PHONY: fuzz-programs
 fuzz-programs: $(FUZZ)
 $(BUILD)/test/fuzz/fuzz_archive: $(ARCHIVE_LIB)
+$(BUILD)/test/fuzz/fuzz_serve: $(SERVE_LIB)
 $(FUZZ): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -fsanitize=fuzzer,address,undefined -o $@ \
-	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS)
+	    $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS) $(ARCHIVE_LIBS) $(SERVE_LIBS)
 
 # ---- keeping it tidy
 
@@ -270,4 +290,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

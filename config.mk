@@ -25,6 +25,8 @@ INSTALL ?= install
 PACKAGES := libcjson inih uuid sqlite3
 # Those of mas-archive, which mas is not linked with.
 ARCHIVE_PACKAGES := libarchive libzstd libcrypto
+# And of mas-serve.
+SERVE_PACKAGES := libmicrohttpd
 # That of mas-chat.
 CHAT_PACKAGES := libedit
 

@@ -8,9 +8,10 @@
 BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-config:command:pkg-config
     libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
     libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit
-    libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto'
+    libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
+    libmicrohttpd-dev:library:libmicrohttpd'
 RUN_NEEDS='tmux:command:tmux'
-TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq dash:command:dash
+TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:curl dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh

@@ -3,86 +3,21 @@
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
-#include "core/survey.h"
-#include "core/usage.h"
+#include "core/sight.h"
 #include "core/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* All that is known of one session. */
-struct sight {
-    struct view view; /* a copy, with what the hosts said */
-    struct roll roll; /* empty where the team cannot be read */
-    struct tmux_pane *panes;
-    size_t pane_count;
-    struct usage usage;
-};
-
-static void sight_free(struct sight *sight)
-{
-    roll_free(&sight->roll);
-    usage_free(&sight->usage);
-    free(sight->panes);
-}
-
-/* Reads what is there; what is not stays empty, the view says why. */
-static void look(const struct call *call, const struct view *view, struct sight *ret)
-{
-    struct err ignored = ERR_INIT;
-    struct roll_team team;
-    const struct usage_wish wish = {.id = view->row.id, .mode = view->row.mode};
-
-    ret->view = *view;
-    if (roll_open(&call->root, view->row.id, &team, &ignored) == 0) {
-        (void)roll_add(&ret->roll, &team, NULL, &ignored);
-        roll_ask(&ret->roll, "{\"do\":\"status\"}", NULL, 0);
-    }
-    usage_measure(&call->root, &wish, 1, &ret->usage, NULL);
-    if (view->live != NULL)
-        (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
-                         &ret->pane_count, &ignored);
-    roll_finish(&ret->roll, HOSTS_ANSWER_MS);
-    for (size_t i = 0; i < ret->roll.count; i++)
-        if (ret->roll.agents[i].told) {
-            ret->view.tally.told++;
-            ret->view.tally.states[ret->roll.agents[i].status.state]++;
-        }
-}
-
-static const struct tmux_pane *find_pane(const struct sight *sight, const char *agent)
-{
-    for (size_t i = 0; i < sight->pane_count; i++)
-        if (strcmp(sight->panes[i].agent, agent) == 0)
-            return &sight->panes[i];
-    return NULL;
-}
-
-/* What tmux sees of an agent whose host says nothing. */
-static const char *state_of(const struct tmux_pane *pane)
-{
-    return pane == NULL ? "stopped" : pane->dead ? "exited" : "running";
-}
-
-/* The code that an agent ended with, 128 + signal; -1 where it did not. */
-static int exit_status(const struct roll_agent *agent, const struct tmux_pane *pane)
-{
-    if (!agent->told)
-        return pane != NULL && pane->dead ? pane->exit_status : -1;
-    if (agent->status.state != AGENT_EXITED && agent->status.state != AGENT_CRASHED)
-        return -1;
-    return agent->status.signal != 0 ? 128 + agent->status.signal : agent->status.exit_code;
-}
-
 /* "idle", "exited 3", "running (no host)" */
 static void describe(const struct sight *sight, size_t i, const struct tmux_pane *pane,
                      struct str *to)
 {
     const struct roll_agent *agent = &sight->roll.agents[i];
-    int code = exit_status(agent, pane);
+    int code = sight_exit_status(agent, pane);
 
-    str_add(to, agent->told ? agent_state_name(agent->status.state) : state_of(pane));
+    str_add(to, agent->told ? agent_state_name(agent->status.state) : sight_pane_word(pane));
     if (code != -1)
         str_addf(to, " %d", code);
     if (!agent->told && pane != NULL)
@@ -120,7 +55,7 @@ static void add_agents(const struct sight *sight, struct table *table)
         table_add(table, heads[i], colour_dim());
     for (size_t i = 0; i < sight->roll.count; i++) {
         const struct roll_agent *one = &sight->roll.agents[i];
-        const struct tmux_pane *pane = find_pane(sight, one->agent->id);
+        const struct tmux_pane *pane = sight_pane(sight, one->agent->id);
         _cleanup_str_ struct str state = STR_INIT;
         char age[24];
         char pid[24] = "-";
@@ -199,78 +134,22 @@ static void print_sight(const struct call *call, const struct sight *sight)
     table_free(&agents);
 }
 
-static void put_agent(const struct sight *sight, size_t i, struct json_out *out)
-{
-    const struct roll_agent *one = &sight->roll.agents[i];
-    const struct tmux_pane *pane = find_pane(sight, one->agent->id);
-    int code = exit_status(one, pane);
-
-    json_open(out, NULL, '{');
-    json_put(out, "id", one->agent->id);
-    json_put(out, "role", one->agent->role);
-    json_put(out, "rank", rank_name(one->agent->rank));
-    json_put(out, "group", one->agent->group);
-    json_put(out, "preset", one->agent->preset);
-    json_put(out, "model", one->agent->model);
-    if (one->told) {
-        agent_status_put(&one->status, out);
-    } else {
-        json_put(out, "state", state_of(pane));
-        if (pane != NULL) {
-            json_put(out, "problem", roll_problem(&sight->roll, i));
-            json_put(out, "pane", pane->pane);
-        }
-    }
-    if (code != -1)
-        json_put_int(out, "exitStatus", code);
-    json_close(out, '}');
-}
-
-static void put_sight(const struct call *call, const struct sight *sight, struct json_out *out)
-{
-    const struct view *view = &sight->view;
-    struct session session = {.mode = view->row.mode};
-    memcpy(session.id, view->row.id, ID_TEXT);
-    _cleanup_free_ char *unit = workspace_part_path(&call->root, &session, WORKSPACE_UNIT);
-    _cleanup_free_ char *workflows =
-        workspace_part_path(&call->root, &session, WORKSPACE_WORKFLOWS);
-
-    json_open(out, NULL, '{');
-    view_put_json(&call->root, view, out);
-    json_put(out, "tmuxSocket", view->live_socket != NULL ? view->live_socket : view->socket);
-    json_put(out, "unitDir", unit);
-    json_put(out, "workflowsDir", workflows);
-    json_put(out, "protection", "none");
-    json_put(out, "endedBy", "sweep");
-    json_open(out, "disk", '{');
-    json_put_int(out, "files", (int64_t)sight->usage.all.files);
-    json_put_int(out, "apparentBytes", (int64_t)sight->usage.all.apparent);
-    json_put_int(out, "realBytes", (int64_t)sight->usage.all.real);
-    json_close(out, '}');
-    json_open(out, "agents", '[');
-    for (size_t i = 0; i < sight->roll.count; i++)
-        put_agent(sight, i, out);
-    json_close(out, ']');
-    json_close(out, '}');
-}
-
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err)
 {
-    struct sight sight = {.roll = ROLL_INIT, .usage = USAGE_INIT};
+    _cleanup_sight_ struct sight sight = SIGHT_INIT;
     const struct view *view = survey_look(&call->root, survey, id);
 
     if (view == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", id);
-    look(call, view, &sight);
+    sight_look(&call->root, view, &sight);
     if (call->json) {
         _cleanup_str_ struct str text = STR_INIT;
         struct json_out out = {.to = &text};
-        put_sight(call, &sight, &out);
+        sight_put_json(&call->root, &sight, &out);
         print_line(&text);
     } else {
         print_sight(call, &sight);
     }
-    sight_free(&sight);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "core/config.h"
 
+#include "base/address.h"
 #include "base/ini.h"
 #include "base/number.h"
 #include "base/path.h"
@@ -182,6 +183,27 @@ static const char *check_characters(const char *v)
                : "a number of characters from 100 to 4000000";
 }
 
+/* An address, or nothing. */
+static const char *check_listen(const char *v)
+{
+    struct address address;
+    return v[0] == '\0' || address_parse(v, &address) ? NULL
+                                                      : "ADDRESS:PORT, such as 127.0.0.1:8765";
+}
+
+/* A path, or nothing. */
+static const char *check_path(const char *v)
+{
+    return strlen(v) < PATH_MAX && !str_has_control(v) ? NULL : "a path without control characters";
+}
+
+static const char *check_hosts(const char *v)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  ".-_:[], \t";
+    return strspn(v, allowed) == strlen(v) ? NULL : "a list of names of hosts";
+}
+
 static const char *check_patterns(const char *v)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -260,6 +282,19 @@ static const struct setting_info {
                                 "'mas context': prompts, and answers, of the conversation"},
     [SETTING_MEMORY_RELEVANT] = {"memory", "relevant", NULL, "10", check_messages,
                                  "'mas context': prompts, and answers, of relevant history"},
+    [SETTING_SERVE_LISTEN] = {"serve", "listen", NULL, "127.0.0.1:8765", check_listen,
+                              "where 'mas serve' listens; empty: only at the socket"},
+    [SETTING_SERVE_UNIX] = {"serve", "unix", NULL, "", check_path,
+                            "a Unix socket to listen at: below the root, or an absolute path"},
+    [SETTING_SERVE_TOKEN] = {"serve", "token_file", NULL, "serve.token", check_path,
+                             "the token of its clients: below the root, or an absolute path"},
+    [SETTING_SERVE_HOSTS] = {"serve", "hosts", NULL, "", check_hosts,
+                             "names that requests may be for, besides localhost"},
+    [SETTING_SERVE_CERT] = {"serve", "tls_cert", NULL, "", check_path,
+                            "a certificate in PEM: 'mas serve' speaks TLS"},
+    [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", check_path, "its key"},
+    [SETTING_SERVE_REMOTE] = {"serve", "allow_remote", NULL, "no", check_yes,
+                              "yes: listen beyond this machine without TLS"},
 };
 
 bool config_parse_size(const char *text, int *ret_columns, int *ret_rows)

@@ -50,6 +50,13 @@ enum setting {
     SETTING_MEMORY_ALL, /* and of all; of each list of `context` too */
     SETTING_MEMORY_CURRENT, /* `context`: messages of the conversation, of each role */
     SETTING_MEMORY_RELEVANT, /* and of the relevant history, of each role */
+    SETTING_SERVE_LISTEN, /* ADDRESS:PORT, or "": none */
+    SETTING_SERVE_UNIX, /* path of a socket, below the root or absolute, or "" */
+    SETTING_SERVE_TOKEN, /* path of the file with the token, likewise */
+    SETTING_SERVE_HOSTS, /* names that requests may be for, besides those of loopback */
+    SETTING_SERVE_CERT, /* path of a certificate chain, or "" */
+    SETTING_SERVE_KEY, /* and of its key */
+    SETTING_SERVE_REMOTE, /* yes: listens beyond loopback without TLS */
     SETTING_COUNT
 };
 

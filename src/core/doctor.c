@@ -98,7 +98,8 @@ static bool is_known(const char *name)
         if (strcmp(name, known[i]) == 0)
             return true;
     return id_is_valid(name) || str_starts(name, STAGING_PREFIX) ||
-           str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index");
+           str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index") ||
+           str_starts(name, ROOT_SERVE);
 }
 
 /* What a migration left on its way, in the root. */

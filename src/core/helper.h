@@ -8,6 +8,7 @@
 
 #define HELPER_ARCHIVE "mas-archive"
 #define HELPER_CHAT "mas-chat" /* mas-chat SESSION_DIR AGENT: the pane of an ACP agent */
+#define HELPER_SERVE "mas-serve" /* mas-serve MAS ROOT SETTING=VALUE...: the HTTP API */
 
 /* The path of a helper: beside a mas that was just built or installed, else where it was configured
  * to be installed. The caller frees; NULL: it is not there. */

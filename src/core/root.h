@@ -14,6 +14,7 @@
 #define ROOT_PRESETS "templates/agents.ini"
 #define ROOT_SESSIONS "sessions"
 #define ROOT_LOCK ".sessions.lock"
+#define ROOT_SERVE ".serve." /* what these names begin with are the files of `mas serve` */
 
 enum { ROOT_LOCK_MS = 30000 }; /* how long a metadata write waits for those before it */
 

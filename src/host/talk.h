@@ -369,7 +369,8 @@ void talk_work_read(struct host *host);
 char *talk_work_text(const struct host *host, const char *text);
 
 /* ---- talk_tools.c */
-/* mcpServers with `mas mcp` for this agent, the caller's; NULL where its preset does not want it. */
+/* mcpServers with `mas mcp` for this agent, the caller's; NULL where its preset does not want it.
+ */
 char *talk_tools(const struct host *host);
 
 /* ---- talk_pane.c */

@@ -1,0 +1,92 @@
+#include "base/address.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "cmd.h"
+#include "core/helper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opt opts[] = {
+    {0, "listen", "ADDRESS:PORT", "listen there; port 0 is a free one", OFFER_NONE},
+    {0, "unix", "PATH", "listen at a Unix socket, which needs no token", OFFER_FILE},
+    {0, "token-file", "FILE", "what clients have to know; made where it is missing", OFFER_FILE},
+    {0, "tls-cert", "FILE", "speak TLS with this certificate", OFFER_FILE},
+    {0, "tls-key", "FILE", "and its key", OFFER_FILE},
+    {0, "allow-remote", NULL, "listen beyond this machine without TLS", OFFER_NONE},
+    {.name = NULL},
+};
+
+/* Options that stand for settings; a path is made absolute, for the settings start at the root. */
+static const struct given_setting {
+    const char *option;
+    enum setting setting;
+    bool is_path;
+} given[] = {
+    {"listen", SETTING_SERVE_LISTEN, false},   {"unix", SETTING_SERVE_UNIX, true},
+    {"token-file", SETTING_SERVE_TOKEN, true}, {"tls-cert", SETTING_SERVE_CERT, true},
+    {"tls-key", SETTING_SERVE_KEY, true},
+};
+
+static char *absolute(const char *path)
+{
+    char *here = path[0] == '/' || path[0] == '\0' ? NULL : path_canonical(".");
+    char *whole = here == NULL ? mem_dup(path) : mem_printf("%s/%s", here, path);
+    free(here);
+    return whole;
+}
+
+static int take_options(struct call *call, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(given); i++) {
+        const char *value = call_opt(call, given[i].option);
+        _cleanup_free_ char *origin = mem_printf("--%s", given[i].option);
+        _cleanup_free_ char *text =
+            value != NULL && given[i].is_path ? absolute(value) : mem_dup(value);
+        if (text != NULL &&
+            config_override(&call->config, given[i].setting, text, origin, err) == -1)
+            return -1;
+    }
+    if (call_opt(call, "unix") != NULL && call_opt(call, "listen") == NULL &&
+        config_override(&call->config, SETTING_SERVE_LISTEN, "", "--unix", err) == -1)
+        return -1;
+    return call_opt(call, "allow-remote") == NULL
+               ? 0
+               : config_override(&call->config, SETTING_SERVE_REMOTE, "yes", "--allow-remote", err);
+}
+
+static int run_serve(struct call *call, struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+    char name[64];
+
+    if (take_options(call, err) == -1)
+        return -1;
+    _cleanup_free_ char *file = helper_find(HELPER_SERVE, err);
+    _cleanup_free_ char *mas = path_exe();
+    if (file == NULL)
+        return -1;
+    if (mas == NULL)
+        return err_errno(err, "cannot find the program that runs");
+    strv_push(&argv, HELPER_SERVE);
+    strv_push(&argv, mas);
+    strv_push(&argv, call->root.path);
+    for (enum setting i = SETTING_SERVE_LISTEN; i <= SETTING_SERVE_REMOTE; i++) {
+        _cleanup_free_ char *word =
+            mem_printf("%s=%s", setting_name(i, name), config_text(&call->config, i));
+        strv_push(&argv, word);
+    }
+    return proc_exec(file, argv, NULL, err);
+}
+
+const struct cmd cmd_serve = {
+    .name = "serve",
+    .operands = "",
+    .summary = "serve sessions over HTTP",
+    .details = "Listens on this machine alone, unless told otherwise, and prints where. Settings "
+               "are in mas.ini,\n"
+               "[serve]; see mas-serve(8).",
+    .opts = opts,
+    .flags = CMD_ROOT | CMD_MAKES_ROOT,
+    .run = run_serve,
+};

@@ -1,0 +1,360 @@
+/* What changes something: runs, stop, start, removal, messages. */
+#include "core/message.h"
+#include "core/prompts.h"
+#include "core/survey.h"
+#include "core/template.h"
+#include "core/workspace.h"
+#include "serve/api.h"
+#include "serve/events.h"
+#include "serve/http.h"
+#include "serve/server.h"
+#include "serve/tell.h"
+#include "serve/verb.h"
+
+#include <string.h>
+
+enum { STATUS_CREATED = 201 };
+
+/* ---- POST /runs */
+
+static const char *const run_members[] = {"agents", "sessionMode", "sessionId", "template",
+                                          "name",   "preset",      "private",   NULL};
+
+/* What a new session is to be. */
+struct run {
+    const char *mode, *id, *template, *name, *preset;
+    bool private;
+    char own_id[ID_TEXT];
+};
+
+static bool refuse(struct request *request, const char *key, const char *why)
+{
+    answer_error(request, 400, "cannot use the body: %s: it is %s", key, why);
+    return false;
+}
+
+static bool take_run(struct request *request, struct run *ret)
+{
+    struct run *run = ret;
+    const struct json *private = json_get(request->json, "private");
+    enum mode mode;
+    const char *wrong;
+
+    *run = (struct run){.mode = NULL};
+    if (!api_text(request, "sessionMode", false, &run->mode) ||
+        !api_text(request, "sessionId", false, &run->id) ||
+        !api_text(request, "template", false, &run->template) ||
+        !api_text(request, "name", false, &run->name) ||
+        !api_text(request, "preset", false, &run->preset))
+        return false;
+    if (json_get(request->json, "agents") == NULL) {
+        answer_error(request, 400, "cannot use the body: agents: it is missing");
+        return false;
+    }
+    if (private != NULL && json_bool(private, true) != json_bool(private, false))
+        return refuse(request, "private", "neither true nor false");
+    run->private = json_bool(private, false);
+    if (run->mode != NULL && !mode_parse(run->mode, &mode))
+        return refuse(request, "sessionMode", "neither isolated nor legacy");
+    if (run->id != NULL && !id_normalise(run->id, run->own_id))
+        return refuse(request, "sessionId", "no version 4 UUID");
+    /* a path would name a directory of the machine, and programs in it */
+    if (run->template != NULL && !str_is_word(run->template, TEMPLATE_NAME_MAX))
+        return refuse(request, "template", "no name of a template");
+    if (run->preset != NULL && !str_is_word(run->preset, PRESET_NAME_MAX))
+        return refuse(request, "preset", "no name of a preset");
+    wrong = run->name != NULL ? session_check_name(run->name) : NULL;
+    if (wrong != NULL) {
+        answer_error(request, 400, "cannot use the body: name: a name is %s", wrong);
+        return false;
+    }
+    return true;
+}
+
+/* {"agents":...} of the body, once it is known to fit the template. */
+static int take_agents(const struct request *request, const struct run *run, struct str *to,
+                       struct err *err)
+{
+    const struct root *root = &request->server->root;
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_json_ struct json *json = NULL;
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put_node(&out, "agents", json_get(request->json, "agents"));
+    json_close(&out, '}');
+    if (config_load(root, true, &config, err) == -1) {
+        return -1;
+    }
+    const char *name =
+        run->template != NULL ? run->template : config_text(&config, SETTING_TEMPLATE);
+    if (json_parse(to->data, to->len, to->len, &json, err) == -1 ||
+        template_open(root, name, &tmpl, err) == -1 ||
+        prompts_from_json(json, "the body", &config, &tmpl.team, err) == -1) {
+        if (err->code != MAS_DAMAGED)
+            err->code = MAS_USAGE; /* what was asked for is wrong, not the machine */
+        return -1;
+    }
+    return 0;
+}
+
+static void add_option(const char **words, size_t *count, const char *option, const char *value)
+{
+    if (value == NULL)
+        return;
+    words[(*count)++] = option;
+    words[(*count)++] = value;
+}
+
+static int make_session(const struct request *request, struct run *run, struct err *err)
+{
+    const char *words[24] = {"new", "-q", "--config", "-"};
+    size_t count = 4;
+    _cleanup_str_ struct str agents = STR_INIT;
+
+    if (take_agents(request, run, &agents, err) == -1)
+        return -1;
+    if (run->id == NULL && id_make(run->own_id, err) == -1)
+        return -1;
+    add_option(words, &count, "--id", run->own_id);
+    add_option(words, &count, "--mode", run->mode);
+    add_option(words, &count, "--template", run->template);
+    add_option(words, &count, "--name", run->name);
+    add_option(words, &count, "--agent", run->preset);
+    if (run->private)
+        words[count++] = "--private";
+    if (verb_run(request->server, words, &agents, NULL, err) == 0)
+        return 0;
+    if (err->code == MAS_NOT_FOUND)
+        err->code = MAS_USAGE; /* no such preset, say */
+    return -1;
+}
+
+static int tell_run(const struct request *request, const char *id, struct str *to, struct err *err)
+{
+    const struct root *root = &request->server->root;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct json_out out = {.to = to};
+    _cleanup_close_ int dir = workspace_open(root, id);
+
+    if (dir == -1)
+        return err_errno(err, "cannot open session '%s'", id);
+    if (session_load(root, dir, id, &session, err) == -1)
+        return -1;
+    _cleanup_free_ char *path = workspace_path(root, id, NULL);
+    _cleanup_free_ char *unit = workspace_part_path(root, &session, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows = workspace_part_path(root, &session, WORKSPACE_WORKFLOWS);
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", id);
+    json_put(&out, "tmuxSession", session.tmux_name);
+    json_put(&out, "workingDir", path);
+    json_put(&out, "sessionMode", mode_name(session.mode));
+    json_put(&out, "unitDir", unit);
+    json_put(&out, "workflowsDir", workflows);
+    json_put(&out, "status", status_name(session.status));
+    json_close(&out, '}');
+    return 0;
+}
+
+static void run_run(struct job *job)
+{
+    struct request *request = api_request(job);
+    struct str body = STR_INIT;
+    struct err err = ERR_INIT;
+    struct run run;
+
+    if (!take_run(request, &run))
+        return;
+    if (make_session(request, &run, &err) == -1 ||
+        tell_run(request, run.own_id, &body, &err) == -1) {
+        str_free(&body);
+        answer_err(request, &err, 409);
+        return;
+    }
+    answer_json(request, STATUS_CREATED, &body);
+}
+
+enum step api_run(struct request *request)
+{
+    struct run run;
+
+    if (!api_read(request, run_members) || !take_run(request, &run))
+        return STEP_ANSWERED;
+    return api_later(request, run_run);
+}
+
+/* ---- stop, start, DELETE */
+
+static void run_verb(struct request *request, const char *const *words)
+{
+    struct str body = STR_INIT;
+    struct err err = ERR_INIT;
+
+    if (verb_run(request->server, words, NULL, NULL, &err) == -1 ||
+        tell_session(request->server, request->id, &body, &err) == -1) {
+        str_free(&body);
+        answer_err(request, &err, 409);
+        return;
+    }
+    answer_json(request, 200, &body);
+}
+
+static void run_stop(struct job *job)
+{
+    struct request *request = api_request(job);
+    run_verb(request, (const char *[]){"stop", "-q", request->id, NULL});
+}
+
+static void run_start(struct job *job)
+{
+    struct request *request = api_request(job);
+    run_verb(request, (const char *[]){"start", "-q", request->id, NULL});
+}
+
+static const char *const no_members[] = {NULL};
+
+enum step api_stop(struct request *request)
+{
+    return api_read(request, no_members) ? api_later(request, run_stop) : STEP_ANSWERED;
+}
+
+enum step api_start(struct request *request)
+{
+    return api_read(request, no_members) ? api_later(request, run_start) : STEP_ANSWERED;
+}
+
+static void run_remove(struct job *job)
+{
+    struct request *request = api_request(job);
+    const char *force = request_query(request, "force");
+    bool forced = force != NULL && strcmp(force, "true") == 0;
+    struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+    struct err err = ERR_INIT;
+
+    if (verb_run(request->server, (const char *[]){"rm", forced ? "-qf" : "-q", request->id, NULL},
+                 NULL, NULL, &err) == -1) {
+        answer_err(request, &err, 409);
+        return;
+    }
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", request->id);
+    json_put_bool(&out, "removed", true);
+    json_close(&out, '}');
+    answer_json(request, 200, &body);
+}
+
+enum step api_remove(struct request *request)
+{
+    const char *force = request_query(request, "force");
+
+    if (force != NULL && strcmp(force, "true") != 0 && strcmp(force, "false") != 0) {
+        answer_error(request, 400, "cannot use the query force: it is neither true nor false");
+        return STEP_ANSWERED;
+    }
+    return api_later(request, run_remove);
+}
+
+/* ---- messages */
+
+static const char *const message_members[] = {"target", "message", "execute", NULL};
+
+/* 410 where the session's tmux is gone, which mas calls a conflict like others. */
+static void answer_unsent(struct request *request, struct err *err)
+{
+    const struct root *root = &request->server->root;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
+    int conflict = 409;
+    _cleanup_close_ int dir = workspace_open(root, request->id);
+
+    if (err->code == MAS_CONFLICT && dir != -1 &&
+        session_load(root, dir, request->id, &session, &ignored) == 0 &&
+        survey_find_live(root, session.tmux_socket, request->id, &live, &ignored) == 0) {
+        if (live == NULL)
+            conflict = 410;
+        else
+            tmux_sessions_free(live, 1);
+    }
+    answer_err(request, err, conflict);
+}
+
+static void run_message(struct job *job)
+{
+    struct request *request = api_request(job);
+    const char *target = json_get_text(request->json, "target");
+    const char *message = json_get_text(request->json, "message");
+    bool execute = json_bool(json_get(request->json, "execute"), true);
+    const char *words[16] = {"send", "--json", "-s", request->id};
+    _cleanup_str_ struct str input = STR_INIT;
+    struct str said = STR_INIT;
+    struct err err = ERR_INIT;
+    size_t count = 4;
+
+    if (!execute)
+        words[count++] = "--no-enter";
+    if (message[0] != '\0')
+        add_option(words, &count, "--file", "-");
+    words[count++] = "--";
+    words[count++] = target;
+    if (message[0] == '\0')
+        words[count++] = ""; /* Enter alone */
+    str_add(&input, message);
+    if (execute)
+        str_addc(&input, '\n'); /* which `send` takes off */
+    if (verb_run(request->server, words, &input, &said, &err) == -1) {
+        answer_unsent(request, &err);
+        return;
+    }
+    while (said.len > 0 && said.data[said.len - 1] == '\n')
+        said.data[--said.len] = '\0';
+    answer_json(request, 200, &said);
+}
+
+/* On the loop again: those who listen are told. */
+static void done_message(struct job *job);
+
+enum step api_message(struct request *request)
+{
+    const char *target;
+    const char *message;
+
+    if (!api_read(request, message_members) || !api_text(request, "target", true, &target) ||
+        !api_text(request, "message", true, &message))
+        return STEP_ANSWERED;
+    const struct json *execute = json_get(request->json, "execute");
+    const char *wrong = message_check(message, strlen(message));
+    bool enter = json_bool(execute, true);
+    if (execute != NULL && enter != json_bool(execute, false))
+        wrong = NULL, (void)refuse(request, "execute", "neither true nor false");
+    else if (target[0] == '\0' || str_has_control(target))
+        (void)refuse(request, "target", "no agent, unit, managers, workers or all");
+    else if (wrong != NULL)
+        answer_error(request, 400, "cannot use the body: message: it %s", wrong);
+    else if (message[0] == '\0' && !enter)
+        (void)refuse(request, "message", "empty");
+    if (request->answer.status != 0)
+        return STEP_ANSWERED;
+    enum step step = api_later(request, run_message);
+    if (step == STEP_LATER)
+        request->job.done = done_message;
+    return step;
+}
+
+static void done_message(struct job *job)
+{
+    struct request *request = api_request(job);
+    const struct answer *answer = &request->answer;
+    const char *text = json_get_text(request->json, "message");
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (answer->status == 200 && json_parse(str_text(&answer->body), answer->body.len,
+                                            answer->body.len, &json, &ignored) == 0)
+        for (const struct json *n = json_first(json_get(json, "agents")); n != NULL;
+             n = json_next(n))
+            events_tell_message(request->server->events, request->id, json_get_text(n, "id"), text);
+    http_answered(request);
+}

@@ -1,0 +1,350 @@
+#include "serve/events.h"
+
+#include "base/time.h"
+#include "serve/api.h"
+#include "serve/follow.h"
+#include "serve/http.h"
+#include "serve/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 1000, HURRY_MS = 60 };
+
+struct event {
+    uint64_t id;
+    char *text; /* as it is sent */
+    size_t len;
+};
+
+struct events {
+    struct server *server;
+    struct event ring[EVENTS_MAX];
+    uint64_t first, end; /* numbers of the oldest that is kept, and of the next */
+    size_t bytes;
+    uint64_t last_id;
+    size_t listeners;
+    int64_t wanted_until_ms; /* monotonic; 0: nobody has listened yet */
+    int64_t looked_ms, beat_ms;
+    bool hurry; /* something has changed: look soon */
+    bool primed; /* what is now is known */
+    int fd, inotify;
+    struct follow *follow;
+};
+
+int events_make(struct server *server, struct events **ret, struct err *err)
+{
+    struct events *events = mem_alloc(sizeof *events);
+    struct epoll_event event = {.events = EPOLLIN};
+
+    events->server = server;
+    events->inotify = -1;
+    events->fd = epoll_create1(EPOLL_CLOEXEC);
+    if (events->fd == -1) {
+        free(events);
+        return err_errno(err, "cannot make an epoll");
+    }
+    events->last_id = (uint64_t)time_epoch_ms() * 1000;
+    events->follow = follow_make(events, &server->root, events->fd);
+    events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (events->inotify != -1) { /* without it events come up to a second late */
+        _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
+        (void)inotify_add_watch(events->inotify, path,
+                                IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM);
+        (void)epoll_ctl(events->fd, EPOLL_CTL_ADD, events->inotify, &event);
+    }
+    *ret = events;
+    return 0;
+}
+
+void events_free(struct events *events)
+{
+    if (events == NULL)
+        return;
+    follow_free(events->follow);
+    for (uint64_t n = events->first; n < events->end; n++)
+        free(events->ring[n % EVENTS_MAX].text);
+    fd_closep(&events->inotify);
+    fd_closep(&events->fd);
+    free(events);
+}
+
+int events_fd(const struct events *events)
+{
+    return events->fd;
+}
+
+static bool is_wanted(const struct events *events)
+{
+    return events->listeners > 0 || time_monotonic_ms() < events->wanted_until_ms;
+}
+
+/* ---- the ring */
+
+static void drop_first(struct events *events)
+{
+    struct event *event = &events->ring[events->first++ % EVENTS_MAX];
+    events->bytes -= event->len;
+    free(event->text);
+    event->text = NULL;
+}
+
+void events_add(struct events *events, const char *type, const struct str *body)
+{
+    struct str text = STR_INIT;
+    uint64_t id = (uint64_t)time_epoch_ms() * 1000;
+
+    if (!is_wanted(events))
+        return;
+    if (id <= events->last_id)
+        id = events->last_id + 1;
+    events->last_id = id;
+    str_addf(&text, "id: %llu\nevent: %s\ndata: ", (unsigned long long)id, type);
+    str_add(&text, str_text(body)); /* JSON in one line: mas writes no other */
+    str_add(&text, "\n\n");
+    while (events->end - events->first == EVENTS_MAX ||
+           (events->first < events->end && events->bytes + text.len > EVENTS_BYTES))
+        drop_first(events);
+    size_t len = text.len;
+    events->ring[events->end++ % EVENTS_MAX] =
+        (struct event){.id = id, .text = str_steal(&text), .len = len};
+    events->bytes += len;
+    http_wake_streams(events->server->http, false);
+}
+
+void events_enter(struct events *events, const char *last, struct event_cursor *ret)
+{
+    char *end = NULL;
+    uint64_t id = last != NULL ? strtoull(last, &end, 10) : 0;
+
+    *ret = (struct event_cursor){.next = events->end};
+    if (!is_wanted(events))
+        events->primed = false;
+    events->listeners++;
+    events->hurry = true;
+    if (last == NULL)
+        return;
+    ret->next = events->first;
+    while (ret->next < events->end && events->ring[ret->next % EVENTS_MAX].id <= id)
+        ret->next++;
+    bool known = events->first < events->end && events->ring[events->first % EVENTS_MAX].id <= id &&
+                 id <= events->last_id;
+    ret->missed = !known || *end != '\0';
+    if (ret->missed)
+        ret->next = events->end;
+}
+
+void events_leave(struct events *events)
+{
+    events->listeners--;
+    events->wanted_until_ms = time_monotonic_ms() + EVENTS_LINGER_MS;
+}
+
+bool events_is_behind(const struct events *events, const struct event_cursor *cursor)
+{
+    return cursor->next < events->first || events->end - cursor->next > EVENTS_BEHIND;
+}
+
+/* Copies what is left of a text behind *offset. true: all of it. */
+static bool copy(const char *text, size_t len, size_t *offset, char *buf, size_t max, size_t *at)
+{
+    size_t n = len - *offset < max - *at ? len - *offset : max - *at;
+
+    memcpy(buf + *at, text + *offset, n);
+    *at += n;
+    *offset += n;
+    if (*offset < len)
+        return false;
+    *offset = 0;
+    return true;
+}
+
+size_t events_read(const struct events *events, struct event_cursor *cursor, char *buf, size_t max)
+{
+    static const char hello[] = "retry: 2000\n\n";
+    static const char reset[] = "event: reset\ndata: {}\n\n";
+    size_t at = 0;
+
+    if (!cursor->greeted) {
+        const char *text = cursor->missed ? reset : hello;
+        cursor->greeted = copy(text, strlen(text), &cursor->offset, buf, max, &at);
+    }
+    while (cursor->greeted && cursor->next >= events->first && cursor->next < events->end) {
+        const struct event *event = &events->ring[cursor->next % EVENTS_MAX];
+        if (!copy(event->text, event->len, &cursor->offset, buf, max, &at))
+            break;
+        cursor->next++;
+    }
+    return at;
+}
+
+/* ---- what happens to sessions */
+
+static void tell(struct events *events, const char *type, const struct view *view)
+{
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    json_open(&out, NULL, '{');
+    view_put_json(&events->server->root, view, &out);
+    json_close(&out, '}');
+    events_add(events, type, &body);
+}
+
+static void tell_removed(struct events *events, const char *id)
+{
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", id);
+    json_close(&out, '}');
+    events_add(events, "session.removed", &body);
+}
+
+static void compare_views(struct events *events, const struct view *was, const struct view *now)
+{
+    static const char *const words[STATUS_COUNT] = {[STATUS_ACTIVE] = "session.started",
+                                                    [STATUS_STOPPED] = "session.stopped",
+                                                    [STATUS_ERROR] = "session.error"};
+
+    if (was == NULL)
+        tell(events, "session.created", now);
+    if (was == NULL && now->status == STATUS_STOPPED)
+        return;
+    if (was != NULL && was->status == now->status && was->crashed == now->crashed) {
+        /* the same run? another one has another number in tmux */
+        if (now->live == NULL || was->live == NULL ||
+            (strcmp(was->live->target, now->live->target) == 0))
+            return;
+    }
+    if (now->crashed && (was == NULL || !was->crashed))
+        tell(events, "session.crashed", now);
+    else if (was == NULL || was->status != now->status || now->status == STATUS_ACTIVE)
+        tell(events, words[now->status], now);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct view *const *x = a;
+    const struct view *const *y = b;
+    return strcmp((*x)->row.id, (*y)->row.id);
+}
+
+static const struct view **sort_views(const struct view *views, size_t count)
+{
+    const struct view **sorted = mem_alloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &views[i];
+    qsort(sorted, count, sizeof *sorted, compare_ids);
+    return sorted;
+}
+
+/* Both stand in the order of their making, so nearly always only a few at the end differ. */
+static void compare_lists(struct events *events, const struct survey *was, const struct survey *now)
+{
+    size_t same = 0;
+    size_t i = 0;
+    size_t j = 0;
+
+    while (same < was->count && same < now->count &&
+           strcmp(was->views[same].row.id, now->views[same].row.id) == 0) {
+        compare_views(events, &was->views[same], &now->views[same]);
+        same++;
+    }
+    size_t old_count = was->count - same;
+    size_t new_count = now->count - same;
+    const struct view **old = sort_views(was->views + same, old_count);
+    const struct view **fresh = sort_views(now->views + same, new_count);
+    while (i < old_count || j < new_count) {
+        int order = i == old_count ? 1 : j == new_count ? -1 : compare_ids(&old[i], &fresh[j]);
+        if (order < 0)
+            tell_removed(events, old[i++]->row.id);
+        else if (order > 0)
+            compare_views(events, NULL, fresh[j++]);
+        else
+            compare_views(events, old[i++], fresh[j++]);
+    }
+    free((void *)old);
+    free((void *)fresh);
+}
+
+void events_compare(void *arg, const struct listing *was, const struct listing *now)
+{
+    struct events *events = arg;
+    bool primed = events->primed;
+
+    if (!is_wanted(events))
+        return;
+    events->primed = true;
+    events->looked_ms = time_monotonic_ms();
+    events->hurry = !now->settled;
+    if (primed && was != NULL)
+        compare_lists(events, &was->survey, &now->survey);
+    follow_update(events->follow, &now->survey, !primed);
+}
+
+void events_turn(struct events *events)
+{
+    struct epoll_event ready[64];
+    char buf[4096];
+
+    int n = epoll_wait(events->fd, ready, ARRAY_LEN(ready), 0);
+    for (int i = 0; i < n; i++) {
+        if (ready[i].data.ptr != NULL) {
+            follow_turn(events->follow, ready[i].data.ptr);
+            continue;
+        }
+        while (read(events->inotify, buf, sizeof buf) > 0)
+            ;
+        events->hurry = true;
+    }
+}
+
+void events_tick(struct events *events)
+{
+    int64_t now = time_monotonic_ms();
+
+    if (!is_wanted(events)) {
+        follow_end(events->follow);
+        events->primed = false;
+        return;
+    }
+    if (now - events->looked_ms >= (events->hurry ? HURRY_MS : LOOK_MS)) {
+        events->looked_ms = now;
+        (void)list_get(&events->server->list, NULL);
+    }
+    if (now - events->beat_ms >= EVENTS_BEAT_MS) {
+        events->beat_ms = now;
+        http_wake_streams(events->server->http, true);
+    }
+}
+
+void events_tell_message(struct events *events, const char *id, const char *agent, const char *text)
+{
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    if (!is_wanted(events) || follow_hears(events->follow, id, agent))
+        return;
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", id);
+    json_put(&out, "agent", agent);
+    json_put(&out, "role", "user");
+    json_put(&out, "id", NULL);
+    json_put(&out, "from", NULL);
+    json_put(&out, "text", text);
+    json_close(&out, '}');
+    events_add(events, "message", &body);
+}
+
+enum step api_events(struct request *request)
+{
+    if (http_streams(request->server->http) < SERVER_LISTENERS)
+        return STEP_STREAM;
+    answer_error(request, 503, "%d listen already", SERVER_LISTENERS);
+    return STEP_ANSWERED;
+}

@@ -1,0 +1,264 @@
+#include "serve/follow.h"
+
+#include "base/path.h"
+#include "base/sock.h"
+#include "core/hosts.h"
+#include "core/workspace.h"
+#include "serve/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { SAID_MAX = 64 * 1024 }; /* bytes of an answer that an event holds */
+
+struct watched {
+    struct watched *next, **at;
+    struct follow *follow;
+    char id[ID_TEXT];
+    char agent[TEAM_WORD_MAX + 1];
+    int fd;
+    struct frames frames;
+    bool listens; /* to what an ACP agent is asked and says; else its state is watched */
+    struct str said; /* by the agent in this turn, as far as SAID_MAX */
+    bool quiet; /* the next state is no news */
+    enum agent_state state; /* that was told last */
+    bool known;
+};
+
+struct follow {
+    struct events *events;
+    const struct root *root;
+    int epoll;
+    struct watched *all;
+    size_t count;
+};
+
+struct follow *follow_make(struct events *events, const struct root *root, int epoll)
+{
+    struct follow *follow = mem_alloc(sizeof *follow);
+    follow->events = events;
+    follow->root = root;
+    follow->epoll = epoll;
+    return follow;
+}
+
+static void drop(struct watched *watched)
+{
+    *watched->at = watched->next;
+    if (watched->next != NULL)
+        watched->next->at = watched->at;
+    watched->follow->count--;
+    fd_closep(&watched->fd);
+    frames_free(&watched->frames);
+    str_free(&watched->said);
+    free(watched);
+}
+
+void follow_end(struct follow *follow)
+{
+    while (follow->all != NULL)
+        drop(follow->all);
+}
+
+void follow_free(struct follow *follow)
+{
+    follow_end(follow);
+    free(follow);
+}
+
+static bool is_watched(const struct follow *follow, const char *id, const char *agent, bool listens)
+{
+    for (const struct watched *at = follow->all; at != NULL; at = at->next)
+        if (at->listens == listens && strcmp(at->agent, agent) == 0 &&
+            memcmp(at->id, id, ID_TEXT) == 0)
+            return true;
+    return false;
+}
+
+/* One that cannot be connected to now is found again by the next survey. */
+static void add(struct follow *follow, int run, const char *id, const char *agent, bool listens,
+                bool quiet)
+{
+    _cleanup_free_ char *name = mem_printf("%s%s", agent, HOSTS_SOCKET);
+    const char *request = listens ? "{\"do\":\"listen\"}\n" : "{\"do\":\"watch\"}\n";
+    size_t len = strlen(request);
+    _cleanup_close_ int fd = -1;
+
+    if (follow->count >= FOLLOW_MAX || !str_is_word(agent, TEAM_WORD_MAX) ||
+        is_watched(follow, id, agent, listens))
+        return;
+    fd = sock_connect(run, name);
+    if (fd == -1 || send(fd, request, len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)len)
+        return;
+    struct watched *watched = mem_alloc(sizeof *watched);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = watched};
+    if (epoll_ctl(follow->epoll, EPOLL_CTL_ADD, fd, &event) == -1) {
+        free(watched);
+        return;
+    }
+    memcpy(watched->id, id, ID_TEXT);
+    memcpy(watched->agent, agent, strlen(agent) + 1);
+    watched->follow = follow;
+    watched->listens = listens;
+    watched->quiet = quiet;
+    watched->fd = fd;
+    fd = -1;
+    watched->next = follow->all;
+    watched->at = &follow->all;
+    if (follow->all != NULL)
+        follow->all->at = &watched->next;
+    follow->all = watched;
+    follow->count++;
+}
+
+void follow_update(struct follow *follow, const struct survey *survey, bool quiet)
+{
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct view *view = &survey->views[i];
+        if (view->live == NULL || view->row.missing)
+            continue;
+        _cleanup_close_ int dir = workspace_open(follow->root, view->row.id);
+        _cleanup_close_ int run = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_RUN);
+        _cleanup_strv_ char **agents = run == -1 ? NULL : hosts_list(run, HOSTS_SOCKET);
+        for (char **agent = agents; agent != NULL && *agent != NULL; agent++)
+            add(follow, run, view->row.id, *agent, false, quiet);
+    }
+}
+
+/* Also what the agent is asked and says, where it can be told. */
+static void listen_too(struct watched *watched)
+{
+    const struct root *root = watched->follow->root;
+    _cleanup_close_ int dir = workspace_open(root, watched->id);
+    _cleanup_close_ int run = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_RUN);
+    if (run != -1)
+        add(watched->follow, run, watched->id, watched->agent, true, false);
+}
+
+static void begin_event(struct json_out *out, const struct watched *watched)
+{
+    json_open(out, NULL, '{');
+    json_put(out, "sessionId", watched->id);
+    json_put(out, "agent", watched->agent);
+}
+
+static void take_status(struct watched *watched, const struct frame *frame)
+{
+    struct agent_status status;
+    struct err ignored = ERR_INIT;
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    if (agent_status_parse(frame->head, &status, &ignored) == -1)
+        return;
+    bool news = !watched->quiet && (!watched->known || status.state != watched->state);
+    watched->quiet = false;
+    watched->known = true;
+    watched->state = status.state;
+    if (news) {
+        begin_event(&out, watched);
+        agent_status_put(&status, &out);
+        json_close(&out, '}');
+        events_add(watched->follow->events, "agent.state", &body);
+    }
+    if (status.acp)
+        listen_too(watched);
+    agent_status_free(&status);
+}
+
+static void tell_prompt(struct watched *watched, const struct frame *frame, struct json_out *out)
+{
+    str_clear(&watched->said);
+    json_put(out, "role", "user");
+    json_put(out, "id", json_get_text(frame->head, "prompt"));
+    json_put(out, "from", json_get_text(frame->head, "from"));
+    json_put(out, "text", frame->body != NULL ? frame->body : "");
+}
+
+static void tell_end(struct watched *watched, const struct frame *frame, struct json_out *out)
+{
+    json_put(out, "role", "agent");
+    json_put(out, "trigger", json_get_text(frame->head, "prompt"));
+    json_put(out, "stopReason", json_get_text(frame->head, "stopReason"));
+    json_put(out, "error", json_get_text(frame->head, "error"));
+    json_put(out, "text", str_text(&watched->said));
+    str_clear(&watched->said);
+}
+
+static void tell_permission(struct watched *watched, const struct frame *frame,
+                            struct json_out *out)
+{
+    (void)watched;
+    json_put(out, "permission", json_get_text(frame->head, "permission"));
+    json_put(out, "title", json_get_text(frame->head, "title"));
+    json_put_node(out, "options", json_get(frame->head, "options"));
+}
+
+/* What of an agent's talk becomes an event. */
+static const struct talk_event {
+    const char *name, *type;
+    void (*tell)(struct watched *watched, const struct frame *frame, struct json_out *out);
+} talk_events[] = {
+    {"prompt", "message", tell_prompt},
+    {"end", "message", tell_end},
+    {"permission", "permission", tell_permission},
+};
+
+static void take_talk(struct watched *watched, const struct frame *frame)
+{
+    const char *name = json_get_text(frame->head, "event");
+    _cleanup_str_ struct str body = STR_INIT;
+    struct json_out out = {.to = &body};
+
+    if (name == NULL)
+        return;
+    if (strcmp(name, "text") == 0 && frame->body != NULL &&
+        watched->said.len + frame->body_len <= SAID_MAX)
+        str_addn(&watched->said, frame->body, frame->body_len);
+    for (size_t i = 0; i < ARRAY_LEN(talk_events); i++) {
+        if (strcmp(talk_events[i].name, name) != 0)
+            continue;
+        begin_event(&out, watched);
+        talk_events[i].tell(watched, frame, &out);
+        json_close(&out, '}');
+        events_add(watched->follow->events, talk_events[i].type, &body);
+    }
+}
+
+void follow_turn(struct follow *follow, void *ready)
+{
+    struct watched *watched = ready;
+    struct err ignored = ERR_INIT;
+    struct frame frame;
+    char buf[16384];
+    int rc;
+
+    (void)follow;
+    ssize_t n = recv(watched->fd, buf, sizeof buf, MSG_DONTWAIT);
+    if (n == -1 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        drop(watched);
+        return;
+    }
+    frames_feed(&watched->frames, buf, (size_t)n);
+    while ((rc = frames_take(&watched->frames, &frame, &ignored)) == 1) {
+        if (watched->listens)
+            take_talk(watched, &frame);
+        else
+            take_status(watched, &frame);
+        frame_free(&frame);
+    }
+    if (rc == -1)
+        drop(watched);
+}
+
+bool follow_hears(const struct follow *follow, const char *id, const char *agent)
+{
+    return is_watched(follow, id, agent, true);
+}

@@ -1,0 +1,64 @@
+/*
+ * The list of sessions, from a survey that is kept as long as it is true.
+ *
+ * A survey of ten thousand sessions takes milliseconds, so a worker takes it and requests share it.
+ * It is good for a request while the index and the metadata of every session that runs are the
+ * files that it was made from, tmux's answer is at most LIST_TMUX_MS old, and no session is on its
+ * way (wanted to run and not there, or the other way round). A request that it is not good for
+ * waits for one that began later. Hosts are asked once in LIST_HOSTS_MS; what they said is taken
+ * over in between. All of this belongs to the event loop but the survey that is being taken.
+ */
+#ifndef MAS_SERVE_LIST_H
+#define MAS_SERVE_LIST_H
+
+#include "core/config.h"
+#include "core/root.h"
+#include "core/survey.h"
+#include "serve/request.h"
+#include "serve/work.h"
+
+#include <sys/stat.h>
+
+enum { LIST_TMUX_MS = 100, LIST_FRESH_MS = 50, LIST_HOSTS_MS = 1000 };
+
+/* A view as JSON, made when it is first asked for. */
+struct card {
+    char *json;
+    size_t len;
+    uint64_t hash;
+};
+
+struct listing {
+    struct survey survey;
+    struct card *cards; /* one a view */
+    struct stat index; /* the file, before it was read */
+    size_t *watched; /* views whose metadata is looked at each time */
+    size_t watched_count;
+    int64_t began_ms, hosts_ms; /* monotonic */
+    bool settled;
+    bool untold; /* hosts of some session have not said anything yet */
+};
+
+struct list {
+    const struct root *root;
+    const struct config *config;
+    struct pool *pool; /* one thread */
+    struct listing *now; /* NULL: none yet */
+    struct taking *taking; /* by the worker; NULL: none */
+    struct request *waiting; /* newest first */
+    struct err err; /* why the last one failed; MAS_OK: it did not */
+    void (*changed)(void *arg, const struct listing *was, const struct listing *now);
+    void (*ready)(struct request *request); /* a request that waited has what it needs */
+    void *arg;
+};
+
+int list_make(const struct root *root, const struct config *config, struct list *ret,
+              struct err *err);
+void list_free(struct list *list);
+
+/* The survey, where it is good; else NULL, and the request waits. request NULL: asks for a fresh
+ * one, which `changed` will tell of. */
+struct listing *list_get(struct list *list, struct request *request);
+const struct card *list_card(const struct list *list, struct listing *listing, size_t i);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * mas-serve: the HTTP API of a root. `mas serve` checks its words and becomes this program:
+ *
+ *     mas-serve MAS ROOT SETTING=VALUE...
+ */
+#include "base/file.h"
+#include "base/sock.h"
+#include "base/time.h"
+#include "serve/api.h"
+#include "serve/bind.h"
+#include "serve/events.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+#include "serve/server.h"
+#include "serve/verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    PEM_MAX = 1 << 20, /* bytes of a certificate chain */
+    ACCEPT_AT_ONCE = 64,
+    ACCEPT_PAUSE_MS = 100, /* where there are no descriptors */
+    LAST_MS = 5000, /* what is only half sent gets so long at the end */
+    EVENTS_READY = 16
+};
+
+#define LOCK_FILE ROOT_SERVE "lock"
+#define LOG_FILE ROOT_SERVE "log"
+
+/* The event loop. */
+struct loop {
+    struct server *server;
+    struct bindings bindings;
+    int epoll, signals;
+    int64_t swept_ms, paused_ms, ended_ms;
+    bool paused; /* no connection is taken */
+    bool at_once; /* asked twice to end */
+};
+
+static int take_settings(struct config *config, char **words, struct err *err)
+{
+    char name[64];
+
+    for (; *words != NULL; words++) {
+        const char *equals = strchr(*words, '=');
+        size_t len = equals == NULL ? 0 : (size_t)(equals - *words);
+        enum setting i = SETTING_SERVE_LISTEN;
+        while (i <= SETTING_SERVE_REMOTE &&
+               (strncmp(setting_name(i, name), *words, len) != 0 || strlen(name) != len))
+            i++;
+        if (equals == NULL || i > SETTING_SERVE_REMOTE)
+            return err_set(err, MAS_USAGE,
+                           "cannot use '%s': this is a part of mas; see: mas help "
+                           "serve",
+                           *words);
+        if (config_override(config, i, equals + 1, "mas serve", err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static void raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int read_pem(const struct server *server, enum setting setting, char **ret, struct err *err)
+{
+    const char *path = config_text(&server->config, setting);
+    size_t len;
+
+    if (path[0] == '\0')
+        return 0;
+    _cleanup_close_ int fd = openat(server->root.fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd == -1)
+        return err_errno(err, "cannot read '%s'", path);
+    return file_read_stream(fd, path, PEM_MAX, ret, &len, err);
+}
+
+static int open_http(struct server *server, struct err *err)
+{
+    _cleanup_free_ char *cert = NULL;
+    _cleanup_free_ char *key = NULL;
+
+    if (read_pem(server, SETTING_SERVE_CERT, &cert, err) == -1 ||
+        read_pem(server, SETTING_SERVE_KEY, &key, err) == -1)
+        return -1;
+    if ((cert == NULL) != (key == NULL))
+        return err_set(err, MAS_USAGE, "cannot speak TLS: it needs both a certificate and its key");
+    return http_make(server, cert, key, &server->http, err);
+}
+
+static int open_server(struct server *server, char **argv, struct bindings *bindings,
+                       struct err *err)
+{
+    if (root_open(argv[2], &server->root, err) == -1 ||
+        config_load(&server->root, false, &server->config, err) == -1 ||
+        take_settings(&server->config, argv + 3, err) == -1)
+        return -1;
+    if (file_lock(server->root.sessions, LOCK_FILE, LOCK_TRY, "the root", "serve", &server->lock,
+                  err) == -1)
+        return err_wrap(err, "cannot serve '%s'", server->root.path);
+    if (bind_all(&server->root, &server->config, bindings, err) == -1 ||
+        guard_make(&server->root, &server->config, bind_is_open(bindings), &server->guard, err) ==
+            -1 ||
+        log_open(&server->log, server->root.sessions, LOG_FILE, config_log_limits(&server->config),
+                 false, err) == -1 ||
+        pool_make(SERVER_WORKERS, &server->pool, err) == -1 ||
+        list_make(&server->root, &server->config, &server->list, err) == -1 ||
+        events_make(server, &server->events, err) == -1)
+        return -1;
+    server->mas = argv[1];
+    server->env = verb_env();
+    server->metrics = metrics_make();
+    server->list.changed = events_compare;
+    server->list.ready = api_ready;
+    server->list.arg = server->events;
+    return open_http(server, err);
+}
+
+static void close_server(struct server *server)
+{
+    pool_free(server->pool);
+    http_free(server->http);
+    list_free(&server->list);
+    events_free(server->events);
+    metrics_free(server->metrics);
+    guard_free(&server->guard);
+    strv_free(server->env);
+    log_close(&server->log);
+    fd_closep(&server->lock);
+    config_free(&server->config);
+    root_close(&server->root);
+}
+
+/* ---- the loop */
+
+/* What epoll says is ready: one of the bindings by its number, or one of these. */
+enum source { SOURCE_SIGNAL = BIND_MAX, SOURCE_POOL, SOURCE_LIST, SOURCE_EVENTS, SOURCE_HTTP };
+
+static int watch(const struct loop *loop, int fd, unsigned source, struct err *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = source};
+    if (fd != -1 && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) == -1)
+        return err_errno(err, "cannot wait for a descriptor");
+    return 0;
+}
+
+static void watch_bindings(struct loop *loop, bool on)
+{
+    struct err ignored = ERR_INIT;
+
+    for (size_t i = 0; i < loop->bindings.count; i++)
+        if (on)
+            (void)watch(loop, loop->bindings.at[i].fd, (unsigned)i, &ignored);
+        else
+            (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, loop->bindings.at[i].fd, NULL);
+}
+
+static int open_loop(struct loop *loop, struct err *err)
+{
+    struct server *server = loop->server;
+    int fds[HTTP_DAEMONS];
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (loop->epoll == -1 || loop->signals == -1)
+        return err_errno(err, "cannot make an event loop");
+    http_fds(server->http, fds);
+    if (watch(loop, loop->signals, SOURCE_SIGNAL, err) == -1 ||
+        watch(loop, pool_fd(server->pool), SOURCE_POOL, err) == -1 ||
+        watch(loop, pool_fd(server->list.pool), SOURCE_LIST, err) == -1 ||
+        watch(loop, events_fd(server->events), SOURCE_EVENTS, err) == -1 ||
+        watch(loop, fds[0], SOURCE_HTTP, err) == -1 || watch(loop, fds[1], SOURCE_HTTP, err) == -1)
+        return -1;
+    watch_bindings(loop, true);
+    return 0;
+}
+
+static void take_connections(struct loop *loop, const struct binding *binding)
+{
+    for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
+        struct sockaddr_storage from = {.ss_family = AF_UNIX};
+        socklen_t len = sizeof(sa_family_t);
+        pid_t peer;
+        int fd;
+        if (binding->local) {
+            fd = sock_accept(binding->fd, &peer);
+        } else {
+            len = sizeof from;
+            fd = accept4(binding->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        }
+        if (fd != -1)
+            http_add(loop->server->http, fd, (const struct sockaddr *)&from, len);
+        else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+            loop->paused = true;
+            loop->paused_ms = time_monotonic_ms();
+            watch_bindings(loop, false);
+            return;
+        } else if (errno != EPERM && errno != ECONNABORTED && errno != EINTR) {
+            return;
+        }
+    }
+}
+
+static void take_signal(struct loop *loop)
+{
+    struct signalfd_siginfo info;
+
+    while (read(loop->signals, &info, sizeof info) == sizeof info) {
+        loop->at_once = loop->server->ending;
+        if (loop->server->ending)
+            continue;
+        loop->server->ending = true;
+        watch_bindings(loop, false);
+        bind_end(&loop->bindings); /* who comes now is told at once that nobody is there */
+        http_wake_streams(loop->server->http, true);
+    }
+}
+
+static bool has_ended(struct loop *loop)
+{
+    const struct server *server = loop->server;
+    int64_t now = time_monotonic_ms();
+
+    if (!server->ending)
+        return false;
+    if (loop->at_once)
+        return true;
+    if (pool_busy(server->pool) > 0)
+        loop->ended_ms = 0;
+    else if (loop->ended_ms == 0)
+        loop->ended_ms = now;
+    return pool_busy(server->pool) == 0 && server->list.waiting == NULL &&
+           ((http_busy(server->http) == 0 && http_streams(server->http) == 0) ||
+            now - loop->ended_ms > LAST_MS);
+}
+
+static void take_turn(struct loop *loop)
+{
+    struct server *server = loop->server;
+    struct epoll_event ready[EVENTS_READY];
+    int timeout = http_timeout_ms(server->http);
+
+    if (http_streams(server->http) > 0 && timeout > 100)
+        timeout = 100;
+    int n = epoll_wait(loop->epoll, ready, EVENTS_READY, timeout);
+    for (int i = 0; i < n; i++) {
+        unsigned source = ready[i].data.u32;
+        if (source < loop->bindings.count)
+            take_connections(loop, &loop->bindings.at[source]);
+        else if (source == SOURCE_SIGNAL)
+            take_signal(loop);
+        else if (source == SOURCE_POOL)
+            pool_collect(server->pool);
+        else if (source == SOURCE_LIST)
+            pool_collect(server->list.pool);
+        else if (source == SOURCE_EVENTS)
+            events_turn(server->events);
+    }
+    events_tick(server->events);
+    http_turn(server->http);
+    int64_t now = time_monotonic_ms();
+    if (now - loop->swept_ms >= 1000) {
+        loop->swept_ms = now;
+        http_sweep(server->http);
+    }
+    if (loop->paused && now - loop->paused_ms >= ACCEPT_PAUSE_MS && !server->ending) {
+        loop->paused = false;
+        watch_bindings(loop, true);
+    }
+}
+
+static int run(char **argv, struct err *err)
+{
+    struct server server = {.root = ROOT_INIT, .config = CONFIG_INIT, .log = LOG_INIT, .lock = -1};
+    struct loop loop = {.server = &server, .epoll = -1, .signals = -1};
+
+    raise_limit();
+    int rc = open_server(&server, argv, &loop.bindings, err);
+    if (rc == 0)
+        rc = open_loop(&loop, err);
+    for (size_t i = 0; rc == 0 && i < loop.bindings.count; i++)
+        printf("%s\n", loop.bindings.at[i].name);
+    if (rc == 0 && fflush(stdout) == EOF)
+        rc = err_errno(err, "cannot write to standard output");
+    while (rc == 0 && !has_ended(&loop))
+        take_turn(&loop);
+    bind_end(&loop.bindings);
+    if (loop.at_once)
+        _exit(MAS_FAILED);
+    close_server(&server);
+    fd_closep(&loop.signals);
+    fd_closep(&loop.epoll);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+
+    if (argc < 3) {
+        (void)fputs("mas-serve: this is a part of mas; see: mas help serve\n", stderr);
+        return MAS_USAGE;
+    }
+    if (run(argv, &err) == -1) {
+        err_print(&err);
+        return err.code;
+    }
+    return MAS_OK;
+}

@@ -1,0 +1,174 @@
+#include "serve/metrics.h"
+
+#include "serve/api.h"
+#include "serve/events.h"
+#include "serve/http.h"
+#include "serve/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUTES_MAX = 32, BUCKETS = 8 };
+
+/* Upper ends of the buckets of times, in microseconds. */
+static const int64_t ends[BUCKETS] = {1000, 5000, 10000, 50000, 100000, 1000000, 5000000, 30000000};
+static const char *const end_names[BUCKETS] = {"0.001", "0.005", "0.01", "0.05",
+                                               "0.1",   "1",     "5",    "30"};
+static const int statuses[] = {200, 201, 202, 304, 400, 401, 403, 404, 405,
+                               409, 410, 413, 422, 500, 503, 504, 507};
+
+struct counter {
+    uint64_t by_status[ARRAY_LEN(statuses)];
+    uint64_t timed, buckets[BUCKETS], sum_us;
+};
+
+struct metrics {
+    struct counter counters[ROUTES_MAX + 1]; /* the last one: of no route */
+};
+
+struct metrics *metrics_make(void)
+{
+    return mem_alloc(sizeof(struct metrics));
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    free(metrics);
+}
+
+void metrics_count(struct metrics *metrics, const struct request *request, int64_t took_us)
+{
+    size_t route = request->route == NULL ? ROUTES_MAX : (size_t)(request->route - api_routes);
+    struct counter *counter = &metrics->counters[route];
+
+    for (size_t i = 0; i < ARRAY_LEN(statuses); i++)
+        counter->by_status[i] += statuses[i] == request->answer.status;
+    if (took_us < 0)
+        return;
+    counter->timed++;
+    counter->sum_us += (uint64_t)took_us;
+    for (size_t i = 0; i < BUCKETS; i++)
+        counter->buckets[i] += took_us <= ends[i];
+}
+
+static void add_head(struct str *to, const char *name, const char *type, const char *help)
+{
+    str_addf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static const char *method_name(const struct route *route)
+{
+    return route->method == METHOD_GET ? "GET" : route->method == METHOD_POST ? "POST" : "DELETE";
+}
+
+static void add_labels(struct str *to, size_t i)
+{
+    if (i == ROUTES_MAX)
+        str_add(to, "{route=\"other\",method=\"\"");
+    else
+        str_addf(to, "{route=\"%s\",method=\"%s\"", api_routes[i].path,
+                 method_name(&api_routes[i]));
+}
+
+static void add_counts(const struct metrics *metrics, struct str *to)
+{
+    add_head(to, "mas_http_requests_total", "counter", "Requests that were answered.");
+    for (size_t i = 0; i <= ROUTES_MAX; i++)
+        for (size_t j = 0; j < ARRAY_LEN(statuses); j++) {
+            uint64_t n = metrics->counters[i].by_status[j];
+            if (n == 0)
+                continue;
+            str_add(to, "mas_http_requests_total");
+            add_labels(to, i);
+            str_addf(to, ",status=\"%d\"} %llu\n", statuses[j], (unsigned long long)n);
+        }
+}
+
+static void add_times(const struct metrics *metrics, struct str *to)
+{
+    static const char name[] = "mas_http_request_seconds";
+
+    add_head(to, name, "histogram", "How long answers took.");
+    for (size_t i = 0; i <= ROUTES_MAX; i++) {
+        const struct counter *counter = &metrics->counters[i];
+        if (counter->timed == 0)
+            continue;
+        for (size_t j = 0; j < BUCKETS; j++) {
+            str_addf(to, "%s_bucket", name);
+            add_labels(to, i);
+            str_addf(to, ",le=\"%s\"} %llu\n", end_names[j],
+                     (unsigned long long)counter->buckets[j]);
+        }
+        str_addf(to, "%s_bucket", name);
+        add_labels(to, i);
+        str_addf(to, ",le=\"+Inf\"} %llu\n", (unsigned long long)counter->timed);
+        str_addf(to, "%s_sum", name);
+        add_labels(to, i);
+        str_addf(to, "} %.6f\n", (double)counter->sum_us / 1e6);
+        str_addf(to, "%s_count", name);
+        add_labels(to, i);
+        str_addf(to, "} %llu\n", (unsigned long long)counter->timed);
+    }
+}
+
+static void add_sessions(const struct survey *survey, struct str *to)
+{
+    size_t by_status[STATUS_COUNT] = {0};
+    size_t by_state[AGENT_STATE_COUNT] = {0};
+    size_t crashed = 0;
+
+    for (size_t i = 0; i < survey->count; i++) {
+        by_status[survey->views[i].status]++;
+        crashed += survey->views[i].crashed;
+        for (size_t j = 0; j < AGENT_STATE_COUNT; j++)
+            by_state[j] += survey->views[i].tally.states[j];
+    }
+    add_head(to, "mas_sessions", "gauge", "Sessions by status.");
+    for (size_t i = 0; i < STATUS_COUNT; i++)
+        str_addf(to, "mas_sessions{status=\"%s\"} %zu\n", status_name((enum status)i),
+                 by_status[i]);
+    add_head(to, "mas_sessions_crashed", "gauge", "Sessions that stopped without being asked to.");
+    str_addf(to, "mas_sessions_crashed %zu\n", crashed);
+    add_head(to, "mas_agents", "gauge", "Agents by state.");
+    for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
+        str_addf(to, "mas_agents{state=\"%s\"} %zu\n", agent_state_name((enum agent_state)i),
+                 by_state[i]);
+}
+
+static void answer_metrics(struct request *request, const struct survey *survey)
+{
+    struct str body = STR_INIT;
+
+    add_sessions(survey, &body);
+    add_counts(request->server->metrics, &body);
+    add_times(request->server->metrics, &body);
+    add_head(&body, "mas_http_connections", "gauge", "Connections that are open.");
+    str_addf(&body, "mas_http_connections %zu\n", http_connections(request->server->http));
+    add_head(&body, "mas_event_listeners", "gauge", "Who listens to events.");
+    str_addf(&body, "mas_event_listeners %zu\n", http_streams(request->server->http));
+    answer_json(request, 200, &body);
+    request->answer.type = "text/plain; version=0.0.4";
+}
+
+enum step api_metrics(struct request *request)
+{
+    struct listing *listing = list_get(&request->server->list, request);
+
+    if (listing == NULL)
+        return STEP_LATER;
+    answer_metrics(request, &listing->survey);
+    return STEP_ANSWERED;
+}
+
+void api_ready(struct request *request)
+{
+    struct list *list = &request->server->list;
+
+    if (list->err.code != MAS_OK)
+        answer_err(request, &list->err, 409);
+    else if (request->route->handle == api_metrics)
+        answer_metrics(request, &list->now->survey);
+    else
+        api_sessions_answer(request, list->now);
+    http_answered(request);
+}

@@ -1,0 +1,194 @@
+#include "serve/request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Decodes a word of a query in place; false for what is no good text. */
+static bool decode(char *text)
+{
+    char *to = text;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        char c = *at == '+' ? ' ' : *at;
+        if (*at == '%') {
+            int high = hex_value(at[1]);
+            int low = high == -1 ? -1 : hex_value(at[2]);
+            if (low == -1)
+                return false;
+            c = (char)(high * 16 + low);
+            at += 2;
+        }
+        if (c == '\0')
+            return false;
+        *to++ = c;
+    }
+    *to = '\0';
+    return str_is_utf8(text, (size_t)(to - text)) && !str_has_control(text);
+}
+
+static bool split_query(struct request *request, char *text)
+{
+    char *rest = text;
+
+    while (rest != NULL && *rest != '\0') {
+        char *pair = strsep(&rest, "&");
+        char *value = strchr(pair, '=');
+        if (*pair == '\0')
+            continue;
+        if (value != NULL)
+            *value++ = '\0';
+        else
+            value = pair + strlen(pair);
+        if (request->query_count == REQUEST_QUERIES || !decode(pair) || !decode(value)) {
+            answer_error(request, 400, "cannot read the query of the address");
+            return false;
+        }
+        if (request_query(request, pair) != NULL) {
+            answer_error(request, 400, "cannot take the query '%s' twice", pair);
+            return false;
+        }
+        request->queries[request->query_count++] = (struct query){pair, value};
+    }
+    return true;
+}
+
+bool request_split(struct request *request)
+{
+    char *path = request->uri;
+    char *query = strchr(path, '?');
+
+    if (query != NULL)
+        *query++ = '\0';
+    /* A path holds nothing that would have to be decoded: what does is the path of nothing. */
+    bool good = path[0] == '/' && !str_has_control(path) && strchr(path, '%') == NULL;
+    for (char *rest = path + 1; good && rest != NULL && !(rest == path + 1 && *rest == '\0');) {
+        char *part = strsep(&rest, "/");
+        good = *part != '\0' && strcmp(part, ".") != 0 && strcmp(part, "..") != 0 &&
+               request->part_count < REQUEST_PARTS;
+        if (good)
+            request->parts[request->part_count++] = part;
+    }
+    if (!good) {
+        answer_error(request, 404, "there is nothing at this address");
+        return false;
+    }
+    return query == NULL || split_query(request, query);
+}
+
+const char *request_query(const struct request *request, const char *key)
+{
+    for (size_t i = 0; i < request->query_count; i++)
+        if (strcmp(request->queries[i].key, key) == 0)
+            return request->queries[i].value;
+    return NULL;
+}
+
+void request_free(struct request *request)
+{
+    free(request->uri);
+    str_free(&request->body);
+    str_free(&request->answer.body);
+    json_free(request->json);
+}
+
+/* What each status is called in an error. */
+static const struct {
+    int status;
+    const char *code;
+} codes[] = {
+    {400, "bad_request"}, {401, "unauthorized"}, {403, "forbidden"}, {404, "not_found"},
+    {405, "bad_method"},  {409, "conflict"},     {410, "gone"},      {413, "too_large"},
+    {500, "internal"},    {503, "unavailable"},  {504, "timeout"},   {422, "damaged"},
+    {507, "no_space"},
+};
+
+void answer_put_error(int status, const char *message, const char *hint, struct str *to)
+{
+    struct json_out out = {.to = to};
+    size_t i = 0;
+
+    while (i < ARRAY_LEN(codes) && codes[i].status != status)
+        i++;
+    json_open(&out, NULL, '{');
+    json_open(&out, "error", '{');
+    json_put(&out, "code", i < ARRAY_LEN(codes) ? codes[i].code : "internal");
+    json_put(&out, "message", message);
+    if (hint[0] != '\0')
+        json_put(&out, "hint", hint);
+    json_close(&out, '}');
+    json_close(&out, '}');
+}
+
+void answer_json(struct request *request, int status, struct str *body)
+{
+    str_free(&request->answer.body);
+    request->answer.status = status;
+    request->answer.body = *body;
+    *body = (struct str)STR_INIT;
+}
+
+static void answer_text(struct request *request, int status, const char *message, const char *hint)
+{
+    struct str body = STR_INIT;
+    answer_put_error(status, message, hint, &body);
+    answer_json(request, status, &body);
+}
+
+void answer_error(struct request *request, int status, const char *fmt, ...)
+{
+    char text[ERR_TEXT_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    answer_text(request, status, text, "");
+}
+
+void answer_err(struct request *request, const struct err *err, int conflict)
+{
+    static const int statuses[] = {
+        [MAS_FAILED] = 500,  [MAS_USAGE] = 400, [MAS_NOT_FOUND] = 404,
+        [MAS_DAMAGED] = 422, [MAS_TMUX] = 503,  [MAS_TIMEOUT] = 504,
+    };
+    int status = err->code == MAS_CONFLICT ? conflict : 500;
+    if (err->code > 0 && (size_t)err->code < ARRAY_LEN(statuses) && statuses[err->code] != 0)
+        status = statuses[err->code];
+    answer_text(request, status, err->text, err->hint);
+}
+
+uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* true if a list of tags, or "*", has this one. */
+static bool list_has(const char *list, const char *tag)
+{
+    const char *at = strstr(list, tag);
+    return at != NULL || strcmp(list, "*") == 0;
+}
+
+void answer_tag(struct request *request, uint64_t hash)
+{
+    struct answer *answer = &request->answer;
+
+    (void)snprintf(answer->etag, sizeof answer->etag, "\"%016llx\"", (unsigned long long)hash);
+    if (request->if_none_match == NULL || !list_has(request->if_none_match, answer->etag))
+        return;
+    answer->status = 304;
+    str_clear(&answer->body);
+}

@@ -1,0 +1,164 @@
+/* GET /sessions and /sessions/{id}. */
+#include "core/sight.h"
+#include "serve/api.h"
+#include "serve/server.h"
+#include "serve/tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_MAX = 10000, OFFSET_MAX = 1000000000 };
+
+/* What a request wants of the list. */
+struct wish {
+    unsigned statuses, modes; /* sets */
+    size_t limit, offset;
+};
+
+static bool take_number(struct request *request, const char *key, size_t most, size_t *ret)
+{
+    const char *text = request_query(request, key);
+    size_t len = text == NULL ? 0 : strlen(text);
+
+    if (text == NULL)
+        return true;
+    unsigned long n = len > 0 && len < 11 && strspn(text, "0123456789") == len
+                          ? strtoul(text, NULL, 10)
+                          : most + 1;
+    if (n > most) {
+        answer_error(request, 400, "cannot use the query %s: it is no number up to %zu", key, most);
+        return false;
+    }
+    *ret = n;
+    return true;
+}
+
+/* A list of words with commas between them, as a set of their places. */
+static bool take_set(struct request *request, const char *key, const char *(*name)(size_t),
+                     unsigned *ret)
+{
+    const char *text = request_query(request, key);
+    unsigned set = 0;
+
+    if (text == NULL)
+        return true;
+    _cleanup_strv_ char **words = str_split_list(text);
+    for (char **word = words; word != NULL && *word != NULL; word++) {
+        size_t i = 0;
+        while (name(i) != NULL && strcmp(name(i), *word) != 0)
+            i++;
+        if (name(i) == NULL) {
+            answer_error(request, 400, "cannot use the query %s: there is no '%s'", key, *word);
+            return false;
+        }
+        set |= 1U << i;
+    }
+    if (set == 0) {
+        answer_error(request, 400, "cannot use the query %s: it is empty", key);
+        return false;
+    }
+    *ret = set;
+    return true;
+}
+
+static const char *name_of_status(size_t i)
+{
+    return i < STATUS_COUNT ? status_name((enum status)i) : NULL;
+}
+
+static const char *name_of_mode(size_t i)
+{
+    return i < MODE_COUNT ? mode_name((enum mode)i) : NULL;
+}
+
+static bool take_wish(struct request *request, struct wish *ret)
+{
+    *ret = (struct wish){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
+    return take_number(request, "limit", LIMIT_MAX, &ret->limit) &&
+           take_number(request, "offset", OFFSET_MAX, &ret->offset) &&
+           take_set(request, "status", name_of_status, &ret->statuses) &&
+           take_set(request, "mode", name_of_mode, &ret->modes);
+}
+
+void api_sessions_answer(struct request *request, struct listing *listing)
+{
+    const struct list *list = &request->server->list;
+    const struct survey *survey = &listing->survey;
+    struct str body = STR_INIT;
+    uint64_t hash = HASH_START;
+    struct wish wish;
+    size_t total = 0;
+    size_t given = 0;
+
+    if (!take_wish(request, &wish))
+        return;
+    str_add(&body, "{\"sessions\":[");
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct view *view = &survey->views[i];
+        if ((wish.statuses >> view->status & 1U) == 0 || (wish.modes >> view->row.mode & 1U) == 0)
+            continue;
+        if (total++ < wish.offset || given == wish.limit)
+            continue;
+        const struct card *card = list_card(list, listing, i);
+        if (given++ > 0)
+            str_addc(&body, ',');
+        else
+            str_reserve(&body, 65536);
+        str_addn(&body, card->json, card->len);
+        hash = hash_bytes(hash, (const char *)&card->hash, sizeof card->hash);
+    }
+    str_addf(&body, "],\"total\":%zu}", total);
+    hash = hash_bytes(hash, (const char *)&total, sizeof total);
+    answer_json(request, 200, &body);
+    answer_tag(request, hash);
+}
+
+enum step api_sessions(struct request *request)
+{
+    struct wish wish;
+
+    if (!take_wish(request, &wish))
+        return STEP_ANSWERED;
+    struct listing *listing = list_get(&request->server->list, request);
+    if (listing == NULL)
+        return STEP_LATER;
+    api_sessions_answer(request, listing);
+    return STEP_ANSWERED;
+}
+
+int tell_session(const struct server *server, const char *id, struct str *to, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    _cleanup_sight_ struct sight sight = SIGHT_INIT;
+    struct json_out out = {.to = to};
+
+    if (survey_take(&server->root, &server->config, SURVEY_LIVE, &survey, err) == -1)
+        return -1;
+    const struct view *view = survey_look(&server->root, &survey, id);
+    if (view == NULL)
+        return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", id);
+    sight_look(&server->root, view, &sight);
+    sight_put_json(&server->root, &sight, &out);
+    return 0;
+}
+
+static void run_session(struct job *job)
+{
+    struct request *request = api_request(job);
+    struct str body = STR_INIT;
+    struct err err = ERR_INIT;
+
+    if (tell_session(request->server, request->id, &body, &err) == -1) {
+        str_free(&body);
+        answer_err(request, &err, 409);
+        return;
+    }
+    uint64_t hash = hash_bytes(HASH_START, body.data, body.len);
+    answer_json(request, 200, &body);
+    answer_tag(request, hash);
+}
+
+enum step api_session(struct request *request)
+{
+    return api_later(request, run_session);
+}

@@ -1,0 +1,207 @@
+/* Prompts, history and context of agents. */
+#include "core/hosts.h"
+#include "core/message.h"
+#include "core/roll.h"
+#include "serve/api.h"
+#include "serve/server.h"
+#include "serve/verb.h"
+
+#include <string.h>
+
+enum { STATUS_ACCEPTED = 202, TAKE_MS = 30000, WORDS = 24 };
+
+/* ---- POST .../prompts */
+
+static const char *const prompt_members[] = {"prompt", "conversation", "tags", NULL};
+
+/* What the host said to an "ask". */
+struct reply {
+    struct str text;
+    struct err err;
+};
+
+static bool on_reply(struct host_call *call, const struct frame *frame, void *arg)
+{
+    struct reply *reply = arg;
+    struct json_out out = {.to = &reply->text};
+
+    (void)call;
+    if (hosts_reply_error(frame->head, &reply->err) == -1)
+        return true;
+    json_open(&out, NULL, '{');
+    json_put(&out, "agent", json_get_text(frame->head, "agent"));
+    json_put(&out, "outcome", json_get_text(frame->head, "outcome"));
+    json_put(&out, "prompt", json_get_text(frame->head, "prompt"));
+    json_put_int(&out, "queued", json_int(json_get(frame->head, "queued"), 0));
+    json_close(&out, '}');
+    return true;
+}
+
+static void put_request(const struct request *request, struct str *to)
+{
+    const char *conversation = json_get_text(request->json, "conversation");
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "ask");
+    if (conversation != NULL && strcmp(conversation, "new") == 0)
+        json_put_bool(&out, "new", true);
+    else if (conversation != NULL)
+        json_put(&out, "conversation", conversation);
+    if (json_get(request->json, "tags") != NULL)
+        json_put_node(&out, "tags", json_get(request->json, "tags"));
+    json_close(&out, '}');
+}
+
+/* Why nobody has taken the prompt. */
+static void answer_silence(struct request *request, const struct host_call *call)
+{
+    switch (call->answer) {
+    case HOST_ABSENT:
+    case HOST_ENDED:
+        answer_error(request, 410, "cannot ask agent '%s': it is not running", request->agent);
+        break;
+    case HOST_LATE:
+        answer_error(request, 504, "cannot ask agent '%s': its host does not answer",
+                     request->agent);
+        break;
+    default:
+        answer_error(request, 500, "cannot ask agent '%s': %s", request->agent, call->err.text);
+    }
+}
+
+static void run_prompt(struct job *job)
+{
+    struct request *request = api_request(job);
+    const char *text = json_get_text(request->json, "prompt");
+    struct reply reply = {.text = STR_INIT, .err = ERR_INIT};
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct roll_team team;
+    struct err err = ERR_INIT;
+
+    if (roll_open(&request->server->root, request->id, &team, &err) == -1 ||
+        roll_add(&roll, &team, request->agent, &err) == -1) {
+        answer_err(request, &err, 409);
+        return;
+    }
+    if (roll.count != 1 || strcmp(roll.agents[0].agent->id, request->agent) != 0) {
+        answer_error(request, 404, "there is no agent '%s' in this session", request->agent);
+        return;
+    }
+    put_request(request, &head);
+    struct host_call call = {.run = roll.teams[0].run, .agent = roll.agents[0].agent->id};
+    hosts_start(&call, 1, &head, text, strlen(text));
+    hosts_finish(&call, 1, TAKE_MS, on_reply, &reply);
+    if (reply.err.code != MAS_OK)
+        answer_err(request, &reply.err, 409);
+    else if (reply.text.len == 0)
+        answer_silence(request, &call);
+    else
+        answer_json(request, STATUS_ACCEPTED, &reply.text);
+    str_free(&reply.text);
+}
+
+enum step api_prompt(struct request *request)
+{
+    const char *text;
+    const char *conversation;
+
+    if (!api_read(request, prompt_members) || !api_text(request, "prompt", true, &text) ||
+        !api_text(request, "conversation", false, &conversation))
+        return STEP_ANSWERED;
+    const char *wrong = message_check(text, strlen(text));
+    const struct json *tags = json_get(request->json, "tags");
+    if (text[0] == '\0')
+        wrong = "is empty";
+    if (wrong != NULL)
+        answer_error(request, 400, "cannot use the body: prompt: it %s", wrong);
+    else if (tags != NULL && !json_is_array(tags))
+        answer_error(request, 400, "cannot use the body: tags: it is no list");
+    return request->answer.status != 0 ? STEP_ANSWERED : api_later(request, run_prompt);
+}
+
+/* ---- history, context: as `mas history --json` and `mas context --json` print them */
+
+static void answer_verb(struct request *request, const char *const *words)
+{
+    struct str said = STR_INIT;
+    struct err err = ERR_INIT;
+
+    if (verb_run(request->server, words, NULL, &said, &err) == -1) {
+        answer_err(request, &err, 409);
+        return;
+    }
+    while (said.len > 0 && said.data[said.len - 1] == '\n')
+        said.data[--said.len] = '\0';
+    uint64_t hash = hash_bytes(HASH_START, str_text(&said), said.len);
+    answer_json(request, 200, &said);
+    answer_tag(request, hash);
+}
+
+static size_t begin(const struct request *request, const char *verb, const char **words)
+{
+    words[0] = verb;
+    words[1] = "--json";
+    words[2] = "-s";
+    words[3] = request->id;
+    return 4;
+}
+
+static void run_history(struct job *job)
+{
+    struct request *request = api_request(job);
+    static const char *const known[][2] = {
+        {"limit", "--limit"}, {"offset", "--offset"},
+        {"query", "--query"}, {"since", "--since"},
+        {"until", "--until"}, {"role", "--role"},
+        {"tag", "--tag"},     {"conversation", "--conversation"},
+    };
+    const char *words[WORDS] = {NULL};
+    size_t count = begin(request, "history", words);
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        const char *value = request_query(request, known[i][0]);
+        if (value == NULL)
+            continue;
+        words[count++] = known[i][1];
+        words[count++] = value;
+    }
+    words[count++] = "--";
+    words[count++] = request->agent;
+    answer_verb(request, words);
+}
+
+enum step api_history(struct request *request)
+{
+    return api_later(request, run_history);
+}
+
+static void run_context(struct job *job)
+{
+    struct request *request = api_request(job);
+    const char *text = request_query(request, "for");
+    const char *team = request_query(request, "team");
+    const char *words[WORDS] = {NULL};
+    size_t count = begin(request, "context", words);
+
+    if (text != NULL) {
+        words[count++] = "--for";
+        words[count++] = text;
+    }
+    if (team != NULL && strcmp(team, "true") == 0)
+        words[count++] = "--team";
+    words[count++] = "--";
+    words[count++] = request->agent;
+    answer_verb(request, words);
+}
+
+enum step api_context(struct request *request)
+{
+    const char *team = request_query(request, "team");
+
+    if (team == NULL || strcmp(team, "true") == 0 || strcmp(team, "false") == 0)
+        return api_later(request, run_context);
+    answer_error(request, 400, "cannot use the query team: it is neither true nor false");
+    return STEP_ANSWERED;
+}

@@ -1,0 +1,86 @@
+#include "serve/verb.h"
+
+#include "serve/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUTPUT_MAX = 8 << 20, TIMEOUT_MS = 1800 * 1000 };
+
+char **verb_env(void)
+{
+    static const char *const dropped[] = {
+        "MAS_SESSION_ID=", "MAS_SESSION_DIR=", "MAS_AGENT_ID=",     "MAS_AGENT_ROLE=",
+        "SESSION_NAME=",   "UNIT_DIR=",        "WORKFLOWS_DIR=",    "TMUX=",
+        "TMUX_PANE=",      "LISTEN_FDS=",      "LISTEN_PID=",       "LISTEN_FDNAMES=",
+        "NOTIFY_SOCKET=",  "WATCHDOG_USEC=",   "WATCHDOG_PID=",     "INVOCATION_ID=",
+        "JOURNAL_STREAM=", "MAINPID=",         "SYSTEMD_EXEC_PID=",
+    };
+    char **env = NULL;
+
+    for (char **at = environ; *at != NULL; at++) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(dropped) && !str_starts(*at, dropped[i]))
+            i++;
+        if (i == ARRAY_LEN(dropped))
+            strv_push(&env, *at);
+    }
+    return env;
+}
+
+/* What it said on stderr: "mas: <text>" and a line with what to do. Warnings stand before. */
+static void take_words(const char *said, int code, struct err *err)
+{
+    const char *line = strstr(said, "mas: ");
+
+    while (line != NULL && str_starts(line, "mas: warning: ")) {
+        const char *next = strstr(line + 1, "\nmas: ");
+        line = next == NULL ? NULL : next + 1;
+    }
+    if (line == NULL) {
+        (void)err_set(err, code, "mas ended with code %d", code);
+        return;
+    }
+    line += strlen("mas: ");
+    size_t len = strcspn(line, "\n");
+    (void)err_set(err, code, "%.*s", (int)len, line);
+    const char *hint = line + len + (line[len] == '\n');
+    if (!str_starts(hint, "mas: ") && hint[0] != '\0')
+        (void)err_hint(err, "%.*s", (int)strcspn(hint, "\n"), hint);
+}
+
+int verb_run(const struct server *server, const char *const *words, const struct str *input,
+             struct str *ret_out, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+    _cleanup_strv_ char **argv = NULL;
+
+    strv_push(&argv, "mas");
+    strv_push(&argv, "--root");
+    strv_push(&argv, server->root.path);
+    for (; *words != NULL; words++)
+        strv_push(&argv, *words);
+    const struct proc_spec spec = {.file = server->mas,
+                                   .argv = argv,
+                                   .envp = server->env,
+                                   .cwd = server->root.fd,
+                                   .input = input != NULL ? str_text(input) : NULL,
+                                   .input_len = input != NULL ? input->len : 0,
+                                   .output_max = OUTPUT_MAX,
+                                   .timeout_ms = TIMEOUT_MS};
+    int rc = proc_start(&spec, &proc, err);
+    if (rc == 0)
+        rc = proc_finish(&proc, &result, err);
+    if (rc == 0 && result.status != 0) {
+        take_words(str_text(&result.err), result.status, err);
+        rc = -1;
+    }
+    if (rc == 0 && ret_out != NULL) {
+        *ret_out = result.out;
+        result.out = (struct str)STR_INIT;
+    }
+    proc_result_free(&result);
+    return rc;
+}
