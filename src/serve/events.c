@@ -314,8 +314,11 @@ void events_tick(struct events *events)
         return;
     }
     if (now - events->looked_ms >= (events->hurry ? HURRY_MS : LOOK_MS)) {
+        const struct listing *listing = events->server->list.now;
         events->looked_ms = now;
-        (void)list_get(&events->server->list, NULL);
+        list_look(&events->server->list, events->hurry || !events->primed);
+        if (listing != NULL && events->primed)
+            follow_update(events->follow, &listing->survey, false);
     }
     if (now - events->beat_ms >= EVENTS_BEAT_MS) {
         events->beat_ms = now;
