@@ -51,6 +51,7 @@ static void listing_free(struct listing *listing)
     for (size_t i = 0; i < listing->survey.count; i++)
         free(listing->cards[i].json);
     free(listing->cards);
+    free(listing->kinds);
     free(listing->watched);
     survey_free(&listing->survey);
     free(listing);
@@ -83,8 +84,10 @@ static void run_taking(struct job *job)
     }
     listing->cards = mem_alloc((survey->count + 1) * sizeof *listing->cards);
     listing->watched = mem_alloc((survey->count + 1) * sizeof *listing->watched);
+    listing->kinds = mem_alloc(survey->count + 1);
     listing->settled = true;
     for (size_t i = 0; i < survey->count; i++) {
+        listing->kinds[i] = list_kind(survey->views[i].status, survey->views[i].row.mode);
         if (is_watched(&survey->views[i]))
             listing->watched[listing->watched_count++] = i;
         if (is_moving(&survey->views[i]))

@@ -32,6 +32,7 @@ struct listing {
     struct survey survey;
     struct card *cards; /* one a view */
     struct stat index; /* the file, before it was read */
+    unsigned char *kinds; /* status and mode of each view, see list_kind(): close together */
     size_t *watched; /* views whose metadata is looked at each time */
     size_t watched_count;
     /* Monotonic: when it was begun, tmux asked last, the hosts asked last. */
@@ -54,6 +55,12 @@ struct list {
     void (*ready)(struct request *request); /* a request that waited has what it needs */
     void *arg;
 };
+
+/* A view's status and mode in one number. */
+static inline unsigned char list_kind(enum status status, enum mode mode)
+{
+    return (unsigned char)((unsigned)mode * STATUS_COUNT + (unsigned)status);
+}
 
 int list_make(const struct root *root, const struct config *config, struct list *ret,
               struct err *err);
