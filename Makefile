@@ -3,8 +3,9 @@
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
 #   make test                              all tests; fault injection in its quick form
-#   make test-unit | test-cli | test-host | test-serve | test-fault
+#   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
+#   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
 #   make lint | format                     check the style and the rules | put the format right
 #   make bench | fuzz                      [FUZZ_SECONDS=20]
 #   make clean
@@ -29,11 +30,14 @@ CHAT_SRC := $(sort $(wildcard src/chat/*.c))
 CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
+TOOLS_SRC := $(sort $(wildcard test/tools/*.c))
+TOOLS := $(TOOLS_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
 SERVE_BATS := $(sort $(wildcard test/serve/*.bats))
 HOST_BATS := $(sort $(wildcard test/host/*.bats))
+ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
@@ -81,7 +85,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean install uninstall test test-unit test-cli test-host test-serve test-fault lint bench fuzz format FORCE
+.PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fault lint bench fuzz format FORCE
 
 HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve
 
@@ -214,7 +218,7 @@ uninstall:
 
 # ---- testing
 
-$(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
+$(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
 
@@ -222,25 +226,32 @@ $(UNIT): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(HELPERS) $(UNIT)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(CLI_BATS) $(SERVE_BATS) $(UNIT)
+test: $(BUILD)/mas $(HELPERS) $(UNIT) $(TOOLS)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(SERVE_BATS) $(UNIT)
 
-test-unit: $(UNIT) $(BUILD)/mas $(HELPERS)
+test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
 
-test-cli: $(BUILD)/mas $(HELPERS)
+test-cli: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(CLI_BATS)
 
-test-host: $(BUILD)/mas $(HELPERS)
+test-host: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(HOST_BATS)
 
-test-serve: $(BUILD)/mas $(HELPERS)
+test-acp: $(BUILD)/mas $(HELPERS) $(TOOLS)
+	@$(RUN_TESTS) $(ACP_BATS)
+
+# Real agents of the npm registry, where test/agents/install.sh has put them; not part of `test`.
+test-agents: $(BUILD)/mas $(HELPERS)
+	@$(TEST_ENV) test/agents/run.sh $(AGENTS)
+
+test-serve: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(SERVE_BATS)
 
-test-fault: $(BUILD)/mas $(HELPERS)
+test-fault: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@TEST_FAULT=full $(RUN_TESTS) -t 7200 $(FAULT_BATS)
 
-bench: $(BUILD)/mas $(HELPERS)
+bench: $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(TEST_ENV) test/bench/run.sh
 
 # The program under the fuzzer is all of ours, built by clang with the fuzzer's counters; hence a
@@ -279,4 +290,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

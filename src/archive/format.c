@@ -9,8 +9,8 @@
 const struct part parts[PARTS_COUNT] = {
     {.name = WORKSPACE_SESSION, .required = true, .mode = 0600, .max = KV_FILE_MAX},
     {.name = WORKSPACE_CONFIG, .required = true, .mode = 0600, .max = CONFIG_FILE_MAX},
-    {.name = "memory.db", .mode = 0600, .max = NO_LIMIT},
-    {.name = "memory.db-wal", .mode = 0600, .max = NO_LIMIT},
+    {.name = WORKSPACE_MEMORY, .mode = 0600, .max = NO_LIMIT},
+    {.name = WORKSPACE_MEMORY "-wal", .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_LOGS, .dir = true, .mode = 0700},
     {.name = WORKSPACE_UNIT, .dir = true, .required = true, .deep = true, .agents = true},
     {.name = WORKSPACE_WORKFLOWS, .dir = true, .deep = true, .agents = true},

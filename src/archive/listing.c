@@ -280,8 +280,9 @@ static int walk_part(struct walk *w, const struct part *part)
 /* What stands in the workspace and is no part of a session. */
 static int look_for_others(struct walk *w)
 {
-    static const char *const known[] = {WORKSPACE_LOCK, WORKSPACE_RUN, WORKSPACE_SESSION ".new",
-                                        WORKSPACE_CONFIG ".new", "memory.db-shm"};
+    static const char *const known[] = {WORKSPACE_LOCK,           WORKSPACE_RUN,
+                                        WORKSPACE_SESSION ".new", WORKSPACE_CONFIG ".new",
+                                        WORKSPACE_MEMORY "-shm",  WORKSPACE_MEMORY "-journal"};
     _cleanup_strv_ char **names = NULL;
 
     if (path_list(w->source->dir, &names, w->err) == -1)

@@ -125,7 +125,7 @@ static void walk_back(struct diff *d, const struct path *p, int edits, size_t *a
     int y = p->m;
 
     for (; edits >= 0; edits--) {
-        const int *last = p->rows + (size_t)(edits - 1) * ROW + MIDDLE;
+        const int *last = p->rows + (edits > 0 ? (size_t)edits - 1 : 0) * ROW + MIDDLE;
         int k = x - y;
         bool down = edits > 0 && comes_from_above(last, k, edits);
         int from = edits == 0 ? 0 : down ? last[k + 1] : last[k - 1] + 1;
@@ -148,10 +148,12 @@ static void put_middle(struct diff *d)
     size_t n = d->before.count - d->same - d->same_end;
     size_t m = d->after.count - d->same - d->same_end;
     bool small = n < INT32_MAX / 4 && m < INT32_MAX / 4;
-    struct path p = {.a = d->before.line + d->same, .b = d->after.line + d->same};
+    struct path p = {.rows = NULL};
     int edits = -1;
 
     if (n > 0 && m > 0 && small) {
+        p.a = d->before.line + d->same;
+        p.b = d->after.line + d->same;
         p.n = (int)n;
         p.m = (int)m;
         p.rows = mem_grow(NULL, (size_t)(EDITS_MAX + 1) * ROW, sizeof(*p.rows));

@@ -75,7 +75,7 @@ static size_t count_children(const cJSON *node)
  * exact integer; valuestring is its text where that says more than the value. */
 static void note_number(struct walk *w, cJSON *node)
 {
-    int kind = *w->numbers++;
+    unsigned kind = (unsigned char)*w->numbers++;
 
     node->valueint = (kind & JSON_NUMBER_INTEGER) != 0;
     if ((kind & JSON_NUMBER_RAW) != 0) {

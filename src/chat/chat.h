@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TOOLS_MAX = 32, CHOICES_MAX = 12, PERMISSIONS_MAX = 16 };
+enum { TOOLS_MAX = 32, CHOICES_MAX = 12, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256 };
 
 struct tool {
     char *id, *title, *status;
@@ -56,8 +56,10 @@ struct chat {
     struct json *plan; /* NULL: none in this turn */
     struct permission permissions[PERMISSIONS_MAX];
     size_t permission_count;
-    char **queued; /* prompts of this pane that wait for their turn; NULL: none */
+    char **queued; /* prompts that wait for their turn, as far as this pane knows; NULL: none */
     int64_t known; /* the newest message that past.c has shown */
+    int64_t unbegun[UNBEGUN_MAX]; /* prompts before it that waited then, and were not shown */
+    size_t unbegun_count;
     int64_t partial; /* one of these that is not finished, and how much of it is shown */
     size_t partial_len;
     int64_t speaking; /* the message whose pieces come now */
@@ -71,6 +73,8 @@ void chat_listen(struct chat *chat);
 /* ---- events.c */
 void chat_answer(struct chat *chat, enum asked what, const char *body, const struct json *head);
 void chat_event(struct chat *chat, const struct frame *event);
+/* Forgets what was so: the connection is gone. */
+void chat_forget(struct chat *chat);
 void chat_free(struct chat *chat);
 
 /* ---- typed.c */
@@ -80,8 +84,11 @@ void chat_leave(struct chat *chat);
 
 /* ---- past.c */
 enum { PAST_PAGE = 30, PAST_MOST = 1000 };
-/* Shows the newest messages of the conversation. `after`: only those behind that. */
-void past_show(struct chat *chat, int count, int64_t after);
+/* Shows the newest messages of the conversation; what is known of them is for the events that
+ * follow. */
+void past_show(struct chat *chat, int count);
+/* Shows them once more: nothing follows from that. */
+void past_show_again(struct chat *chat, int count);
 /* The number of a message: all of it, or what stands behind the last colon. */
 int64_t past_number(const struct json *node);
 

@@ -265,13 +265,23 @@ static void unqueue(struct chat *chat, const char *text)
         chat->queued[i] = chat->queued[i + 1];
 }
 
+/* true where past.c has not shown that prompt. */
+static bool is_unshown(const struct chat *chat, int64_t prompt)
+{
+    bool unbegun = false;
+
+    for (size_t i = 0; i < chat->unbegun_count; i++)
+        unbegun = unbegun || chat->unbegun[i] == prompt;
+    return unbegun || prompt > chat->known;
+}
+
 static void on_prompt(struct chat *chat, const struct frame *event)
 {
     const char *from = json_get_text(event->head, "from");
     const char *text = event->body != NULL ? event->body : "";
 
     unqueue(chat, text);
-    if (past_number(json_get(event->head, "prompt")) <= chat->known)
+    if (!is_unshown(chat, past_number(json_get(event->head, "prompt"))))
         return;
     view_gap(&chat->view);
     if (from != NULL && strcmp(from, "-") != 0)
@@ -289,11 +299,11 @@ static void on_end(struct chat *chat, const struct frame *event)
         settle_tool(chat, 0, STYLE_TOOL);
     settle_plan(chat);
     view_end(&chat->view);
-    if (strcmp(reason, TALK_END_FAILED) == 0)
+    if (strcmp(reason, TALK_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
+        view_addf(&chat->view, STYLE_NOTE, "the turn has ended: %s", reason);
+    if (strcmp(reason, TALK_END_FAILED) == 0 && (error == NULL || !view_says(&chat->view, error)))
         view_addf(&chat->view, STYLE_ERROR, "the turn has failed: %s",
                   error != NULL ? error : "for a reason that is not known");
-    else if (strcmp(reason, "end_turn") != 0)
-        view_addf(&chat->view, STYLE_NOTE, "the turn has ended: %s", reason);
     view_gap(&chat->view);
 }
 
@@ -356,7 +366,7 @@ static void on_conversation(struct chat *chat, const struct frame *event)
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "---- conversation %.8s ----",
               word(event->head, "conversation", "?"));
-    past_show(chat, PAST_PAGE, 0);
+    past_show(chat, PAST_PAGE);
 }
 
 static const struct {
@@ -408,10 +418,8 @@ static void take_status(struct chat *chat, const struct json *head)
     set_text(&chat->mode, json_get_text(head, "mode"));
     set_json(&chat->modes, json_get(head, "modes"));
     set_json(&chat->commands, json_get(head, "commands"));
-    past_show(chat, chat->greeted ? PAST_MOST : PAST_PAGE, chat->greeted ? chat->known : 0);
+    past_show(chat, PAST_PAGE);
     chat->greeted = true;
-    while (chat->permission_count > 0)
-        drop_permission(chat, chat->permissions[0].id);
     for (const struct json *one = json_first(json_get(head, "permissions")); one != NULL;
          one = json_next(one))
         ask_person(chat, one, "", 0);
@@ -448,16 +456,26 @@ void chat_answer(struct chat *chat, enum asked what, const char *body, const str
         view_addf(&chat->view, STYLE_NOTE, "no turn is in flight");
 }
 
-void chat_free(struct chat *chat)
+void chat_forget(struct chat *chat)
 {
+    view_end(&chat->view);
     while (chat->permission_count > 0)
         drop_permission(chat, chat->permissions[0].id);
-    for (size_t i = 0; i < chat->tool_count; i++)
-        tool_free(&chat->tools[i]);
-    json_free(chat->plan);
+    while (chat->tool_count > 0)
+        tool_free(&chat->tools[--chat->tool_count]);
+    set_json(&chat->plan, NULL);
+    strv_free(chat->queued);
+    chat->queued = NULL;
+    chat->known = chat->partial = chat->speaking = 0;
+    chat->unbegun_count = 0;
+    chat->greeted = false;
+}
+
+void chat_free(struct chat *chat)
+{
+    chat_forget(chat);
     json_free(chat->modes);
     json_free(chat->commands);
-    strv_free(chat->queued);
     free(chat->note);
     free(chat->conversation);
     free(chat->mode);

@@ -26,7 +26,6 @@ enum {
     RETRY_MAX_MS = 1000,
     TICK_MS = 1000,
     CHUNK = 16 * 1024,
-    FRAMES_AT_ONCE = 2000, /* between two looks at the keys */
 };
 
 /* The loop's own. */
@@ -50,10 +49,12 @@ static void lose(struct loop *loop)
 {
     struct chat *chat = &loop->chat;
 
-    view_end(&chat->view);
+    if (chat->greeted) {
+        view_end(&chat->view);
+        view_addf(&chat->view, STYLE_NOTE, "---- the connection is lost ----");
+    }
+    chat_forget(chat);
     link_drop(&chat->link);
-    strv_free(chat->queued);
-    chat->queued = NULL;
     loop->retry_at = time_monotonic_ms() + loop->retry_ms;
     loop->retry_ms = loop->retry_ms * 2 < RETRY_MAX_MS ? loop->retry_ms * 2 : RETRY_MAX_MS;
 }
@@ -254,7 +255,9 @@ int main(int argc, char **argv)
     }
     view_open(&chat->view, STDOUT_FILENO);
     (void)write(STDOUT_FILENO, "\033[?2004h", strlen("\033[?2004h")); /* pastes are marked */
+    view_repaint(&chat->view); /* what another left there */
     run(&loop);
+    chat_forget(chat);
     view_close(&chat->view);
     (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));
     link_drop(&chat->link);

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_DETAILS = 4 };
+enum {
+    OLD_DETAILS = 4, /* lines of what a tool said */
+    OLD_BYTES = 16 * 1024, /* of one message */
+};
 
 int64_t past_number(const struct json *node)
 {
@@ -45,9 +48,22 @@ static void show_tool(struct view *view, const struct store_item *item)
         view_details(view, newline + 1, item->len - first - 1, OLD_DETAILS);
 }
 
+/* How much of a long message is shown, cut at a character. */
+static size_t shown_of(const struct store_item *item)
+{
+    size_t len = item->len;
+
+    if (len <= OLD_BYTES || item->state == MESSAGE_OPEN)
+        return len;
+    for (len = OLD_BYTES; len > 0 && ((unsigned char)item->text[len] & 0xc0) == 0x80;)
+        len--;
+    return len;
+}
+
 static void show(struct showing *showing, const struct store_item *item)
 {
     struct view *view = &showing->chat->view;
+    size_t len = shown_of(item);
 
     if (showing->query != 0 && showing->query != item->query) {
         view_gap(view);
@@ -59,31 +75,44 @@ static void show(struct showing *showing, const struct store_item *item)
     if (item->role == ROLE_USER && item->sender != NULL)
         view_addf(view, STYLE_NOTE, "from %s:", item->sender);
     if (item->role == ROLE_USER)
-        view_prompt(view, item->text, item->len);
+        view_prompt(view, item->text, len);
     else if (item->role == ROLE_TOOL)
         show_tool(view, item);
     else if (item->state == MESSAGE_OPEN)
-        view_piece(view, looks[item->role].style, item->text, item->len);
+        view_piece(view, looks[item->role].style, item->text, len);
     else
-        view_add(view, looks[item->role].style, item->text, item->len);
+        view_add(view, looks[item->role].style, item->text, len);
+    if (len < item->len)
+        view_addf(view, STYLE_NOTE, "(%zu more bytes: mas history)", item->len - len);
     if (item->state == MESSAGE_INTERRUPTED)
         view_addf(view, STYLE_NOTE, "(interrupted)");
+}
+
+/* A prompt that waits for its turn: it is shown when that begins. */
+static void note_waiting(struct chat *chat, const struct store_item *item)
+{
+    if (chat->unbegun_count == UNBEGUN_MAX)
+        return;
+    chat->unbegun[chat->unbegun_count++] = item->number;
+    strv_push(&chat->queued, item->text);
 }
 
 static bool on_item(const struct store_item *item, void *arg)
 {
     struct showing *showing = arg;
     struct chat *chat = showing->chat;
+    bool open = item->state == MESSAGE_OPEN;
 
-    /* a prompt that waits for its turn is told when that begins, a tool that runs when it ends */
-    if (item->state == MESSAGE_OPEN && (item->role == ROLE_USER || item->role == ROLE_TOOL))
-        return true;
-    if (item->role == ROLE_USER && item->sender == NULL)
+    if (open && item->role == ROLE_USER && !showing->again)
+        note_waiting(chat, item);
+    if (open && (item->role == ROLE_USER || item->role == ROLE_TOOL))
+        return true; /* a tool that runs is told of when there is news of it */
+    if (item->role == ROLE_USER && item->sender == NULL && !showing->again)
         line_remember(chat->line, item->text);
     show(showing, item);
     if (showing->again)
         return true;
-    if (item->state == MESSAGE_OPEN) {
+    if (open) {
         chat->partial = chat->speaking = item->number;
         chat->partial_len = item->len;
     }
@@ -91,27 +120,34 @@ static bool on_item(const struct store_item *item, void *arg)
     return true;
 }
 
-void past_show(struct chat *chat, int count, int64_t after)
+static void read_page(struct chat *chat, int count, bool again)
 {
     struct err err = ERR_INIT;
     _cleanup_store_ struct store *store = NULL;
-    struct showing showing = {
-        .chat = chat, .newest = chat->known, .again = chat->greeted && after == 0};
+    struct showing showing = {.chat = chat, .newest = chat->known, .again = again};
     const struct store_filter filter = {
         .agent = chat->agent,
         .conversation = chat->conversation,
-        .after = after,
         .newest = true,
         .limit = count,
     };
 
-    if (chat->conversation == NULL ||
-        store_open(chat->dir, chat->session, NULL, false, &store, &err) == -1 ||
-        store_read(store, &filter, on_item, &showing, &err) == -1) {
-        if (err.code != MAS_OK && err.code != MAS_NOT_FOUND)
-            view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
+    if (chat->conversation == NULL || chat->conversation[0] == '\0')
         return;
-    }
+    if ((store_open(chat->dir, chat->session, NULL, false, &store, &err) == -1 ||
+         store_read(store, &filter, on_item, &showing, &err) == -1) &&
+        err.code != MAS_NOT_FOUND)
+        view_addf(&chat->view, STYLE_ERROR, "%s", err.text);
     if (showing.newest > chat->known)
         chat->known = showing.newest;
+}
+
+void past_show(struct chat *chat, int count)
+{
+    read_page(chat, count, false);
+}
+
+void past_show_again(struct chat *chat, int count)
+{
+    read_page(chat, count, true);
 }

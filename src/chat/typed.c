@@ -81,7 +81,7 @@ static void do_history(struct chat *chat, const char *rest)
         count = HISTORY_SHOWN;
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "---- history ----");
-    past_show(chat, (int)count, 0);
+    past_show_again(chat, (int)count);
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "---- now ----");
 }
@@ -89,7 +89,7 @@ static void do_history(struct chat *chat, const char *rest)
 static void do_cancel(struct chat *chat, const char *rest)
 {
     (void)rest;
-    chat_cancel(chat);
+    (void)ask(chat, ASKED_CANCEL, "cancel", NULL, NULL, NULL);
 }
 
 static void do_new(struct chat *chat, const char *rest)

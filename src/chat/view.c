@@ -241,6 +241,14 @@ void view_gap(struct view *view)
     }
 }
 
+bool view_says(const struct view *view, const char *text)
+{
+    _cleanup_str_ struct str safe = STR_INIT;
+
+    str_add_visible(&safe, text, strlen(text));
+    return view->count > 0 && strcmp(view->lines[view->count - 1].text, str_text(&safe)) == 0;
+}
+
 static enum style detail_style(const char *line, size_t len, bool diff)
 {
     if (!diff || len == 0)
@@ -461,11 +469,12 @@ void view_repaint(struct view *view)
 {
     _cleanup_str_ struct str body = STR_INIT;
     size_t from = view->count;
-    size_t want = (size_t)view->rows;
+    size_t want;
     size_t rows = 0;
 
     read_size(view);
-    want = (size_t)view->rows;
+    size_t foot = view->live_count + 2;
+    want = (size_t)view->rows > foot ? (size_t)view->rows - foot : 1;
     str_add(&view->out, "\033[?25l");
     for (int row = 1; row <= view->rows; row++)
         str_addf(&view->out, "\033[%d;1H\033[2K", row);

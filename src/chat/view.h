@@ -88,6 +88,8 @@ void view_piece(struct view *view, enum style style, const char *text, size_t le
 void view_end(struct view *view);
 /* An empty line, where there is none yet. */
 void view_gap(struct view *view);
+/* true if the newest line is this. */
+bool view_says(const struct view *view, const char *text);
 /* Lines of a diff or of output, each in its style, at most `most` of them. */
 void view_details(struct view *view, const char *text, size_t len, size_t most);
 

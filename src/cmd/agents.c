@@ -93,6 +93,14 @@ void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct st
         number_format_size((uint64_t)status->log_lost, size);
         str_addf(to, "%s not logged", size);
     }
+    if (status->acp && status->permission[0] != '\0') {
+        separate(to, start);
+        str_add(to, "asks: ");
+        add_words(to, status->asks, false);
+        str_addf(to, " (mas approve %.8s %s)", roll->teams[roll->agents[i].team].id,
+                 roll->agents[i].agent->id);
+        return;
+    }
     const char *words = status->note[0] != '\0' ? status->note : status->title;
     if (words[0] != '\0') {
         separate(to, start);

@@ -57,6 +57,8 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     progress_end();
     if (rc == -1)
         return -1;
+    if (call_opt(call, "rm") != NULL)
+        forget_sessions(&call->root, &id, 1);
     for (char **warning = report.warnings; warning != NULL && *warning != NULL; warning++)
         err_warn("session '%s': %s", id, *warning);
     if (!is_standard(file))

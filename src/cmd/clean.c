@@ -29,6 +29,7 @@ struct tally_of_clean {
     struct str text; /* of the sessions' JSON */
     struct json_out out;
     struct err first; /* failure; code MAS_OK: none */
+    char **gone; /* ids */
 };
 
 static void put_result(struct json_out *out, const struct retention_result *result)
@@ -68,6 +69,8 @@ static void tell(const struct retention_result *result, void *arg)
     all->locked += result->fate == RETENTION_LOCKED;
     all->failed += result->fate == RETENTION_FAILED;
     all->freed += result->freed;
+    if (result->fate == RETENTION_REMOVED && !all->dry)
+        strv_push(&all->gone, result->session->id);
     if (result->fate == RETENTION_REMOVED && all->call->json)
         put_result(&all->out, result);
     if (result->fate != RETENTION_FAILED && !all->call->json && !all->call->quiet)
@@ -147,9 +150,12 @@ static int run_clean(struct call *call, struct err *err)
     json_open(&all.out, "sessions", '[');
     progress_begin(&life, call->quiet);
     int rc = call->has_root ? retention_run(&life, &wish, all.dry, tell, &all, err) : 0;
+    if (all.gone != NULL)
+        forget_sessions(&call->root, (const char *const *)all.gone, strv_len(all.gone));
     print_totals(&all);
     progress_end();
     str_free(&all.text);
+    strv_free(all.gone);
     if (all.first.code == MAS_OK)
         return rc;
     if (rc == -1)

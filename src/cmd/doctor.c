@@ -3,13 +3,44 @@
 #include "base/json.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "memory/store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const struct opt opts[] = {
     {0, "fix", NULL, "mend what can be mended without losing anything", OFFER_NONE},
     {.name = NULL},
 };
+
+/* What was said in a session. Damaged, it makes room for a new one; its text is still in it, for
+ * who can read it. */
+static int look_at_memory(int dir, const char *id, bool fix, char **ret_what, struct err *err)
+{
+    _cleanup_store_ struct store *store = NULL;
+    struct err why = ERR_INIT;
+    char *name = NULL;
+
+    int rc = store_open(dir, id, NULL, false, &store, &why);
+    if (rc == 0)
+        rc = store_check(store, &why);
+    if (rc == 0 || why.code == MAS_NOT_FOUND)
+        return 0;
+    if (why.code != MAS_DAMAGED) {
+        *err = why;
+        return -1;
+    }
+    store_close(store);
+    store = NULL;
+    if (!fix || (rc = store_set_aside(dir, &name, err)) == -1) {
+        *ret_what = mem_printf("%s; it can be set aside, so that a new one begins", why.text);
+        return fix ? -1 : 1;
+    }
+    *ret_what =
+        mem_printf("%s; set aside as %s", why.text, name != NULL ? name : "another process did");
+    free(name);
+    return 1;
+}
 
 static void print_json(const struct findings *findings)
 {
@@ -53,7 +84,7 @@ static int run_doctor(struct call *call, struct err *err)
     size_t by_hand = 0;
 
     if (call->has_root && doctor_run(&call->root, &call->config, call_opt(call, "fix") != NULL,
-                                     &findings, err) == -1) {
+                                     look_at_memory, &findings, err) == -1) {
         findings_free(&findings);
         return -1;
     }

@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "core/survey.h"
 #include "core/workspace.h"
+#include "memory/search.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -156,6 +157,14 @@ int print_made(const struct call *call, const struct session *session, bool star
              word);
     print_line(&line);
     return 0;
+}
+
+void forget_sessions(const struct root *root, const char *const *ids, size_t count)
+{
+    struct err err = ERR_INIT;
+
+    if (search_forget(root, ids, count, &err) == -1)
+        err_warn("the search still knows what was said there: %s", err.text);
 }
 
 static volatile sig_atomic_t caught;

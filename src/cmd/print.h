@@ -41,6 +41,10 @@ int print_view(const struct call *call, struct survey *survey, const char *id, s
 int print_made(const struct call *call, const struct session *session, bool started,
                struct err *err);
 
+/* Takes sessions that were removed out of the search. Where that fails it says so; the next search
+ * does it then. */
+void forget_sessions(const struct root *root, const char *const *ids, size_t count);
+
 /* Writes *s and a newline to stdout. */
 void print_line(const struct str *s);
 

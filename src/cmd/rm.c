@@ -1,3 +1,4 @@
+#include "cmd/print.h"
 #include "cmd/several.h"
 
 #include <signal.h>
@@ -12,6 +13,7 @@ static int remove_one(struct call *call, const struct life *life, const char *id
 {
     if (life_remove(life, id, call_opt(call, "force") != NULL, err) == -1)
         return -1;
+    forget_sessions(&call->root, &id, 1);
     if (!call->quiet)
         printf("%s removed\n", id);
     return 0;

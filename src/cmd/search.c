@@ -77,7 +77,7 @@ static void put_hit(struct json_out *out, const struct search_hit *hit)
     json_put_raw(out, "tags", hit->tags);
     json_put_raw(out, "score", score);
     json_put(out, "snippet", str_text(&snippet));
-    json_put(out, "content", text);
+    json_put(out, "text", text);
     json_close(out, '}');
 }
 

@@ -24,14 +24,34 @@ static void describe(const struct sight *sight, size_t i, const struct tmux_pane
         str_addf(to, " (%s)", roll_problem(&sight->roll, i));
 }
 
+/* true if one of them speaks ACP. */
+static bool any_talks(const struct sight *sight)
+{
+    bool any = false;
+    for (size_t i = 0; i < sight->roll.count; i++)
+        any = any || (sight->roll.agents[i].told && sight->roll.agents[i].status.acp);
+    return any;
+}
+
+/* "26dc2fb2 resumed": which it is, and how the agent came to know it. */
+static void add_conversation(struct table *table, const struct roll_agent *agent)
+{
+    const struct agent_status *status = &agent->status;
+    char text[64] = "-";
+
+    if (agent->told && status->acp && status->conversation[0] != '\0')
+        (void)snprintf(text, sizeof text, "%.8s %.20s", status->conversation, status->continuity);
+    table_add(table, text, NULL);
+}
+
 static void add_agents(const struct sight *sight, struct table *table)
 {
-    static const char *const heads[] = {"AGENT", "ROLE", "UNIT",     "STATE",
-                                        "SINCE", "PID",  "RESTARTS", "PANE"};
+    static const char *const heads[] = {"AGENT", "ROLE",     "UNIT", "STATE",       "SINCE",
+                                        "PID",   "RESTARTS", "PANE", "CONVERSATION"};
     int64_t now = time_epoch_ms();
 
-    table->columns = ARRAY_LEN(heads);
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+    table->columns = ARRAY_LEN(heads) - (any_talks(sight) ? 0 : 1);
+    for (size_t i = 0; i < table->columns; i++)
         table_add(table, heads[i], colour_dim());
     for (size_t i = 0; i < sight->roll.count; i++) {
         const struct roll_agent *one = &sight->roll.agents[i];
@@ -54,6 +74,8 @@ static void add_agents(const struct sight *sight, struct table *table)
         table_add(table, pid, NULL);
         table_add(table, restarts, NULL);
         table_add(table, pane != NULL ? pane->pane : "-", NULL);
+        if (table->columns == ARRAY_LEN(heads))
+            add_conversation(table, one);
     }
 }
 

@@ -91,6 +91,8 @@ static int timed_out(const struct roll *roll, enum goal goal, const char *timeou
             continue;
         str_addf(&names, "%s%s is %s", names.len > 0 ? ", " : "", agent->agent->id,
                  agent->told ? agent_state_name(agent->status.state) : "silent");
+        if (agent->told && agent->status.acp && agent->status.permission[0] != '\0')
+            str_addf(&names, " for a permission (%s)", agent->status.asks);
         if (agent->told && agent->status.queued > 0)
             str_addf(&names, " with %d message%s queued", agent->status.queued,
                      agent->status.queued == 1 ? "" : "s");

@@ -258,11 +258,12 @@ static void check_limits(struct doctor *doctor, const struct survey *survey)
     free(wishes);
 }
 
-int doctor_run(const struct root *root, const struct config *config, bool fix, struct findings *ret,
-               struct err *err)
+int doctor_run(const struct root *root, const struct config *config, bool fix, doctor_look *look,
+               struct findings *ret, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    struct doctor doctor = {.root = root, .config = config, .fix = fix, .findings = ret};
+    struct doctor doctor = {
+        .root = root, .config = config, .fix = fix, .look = look, .findings = ret};
 
     (void)workspace_sweep(root, !fix, add_stale, &doctor);
     archive_sweep(root, config, !fix, add_stale, &doctor);

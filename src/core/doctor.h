@@ -30,8 +30,13 @@ struct findings {
     size_t count;
 };
 
-int doctor_run(const struct root *root, const struct config *config, bool fix, struct findings *ret,
-               struct err *err);
+/* What is above this floor looks at its own part of each session, whose workspace is open at `dir`
+ * and locked. 0: nothing is wrong; 1: what *ret_what says (the caller frees), which with `fix` has
+ * been mended; -1: that cannot be mended, or, with *ret_what NULL, not be looked at. */
+typedef int doctor_look(int dir, const char *id, bool fix, char **ret_what, struct err *err);
+
+int doctor_run(const struct root *root, const struct config *config, bool fix, doctor_look *look,
+               struct findings *ret, struct err *err);
 void findings_free(struct findings *findings);
 
 const char *finding_state_name(enum finding_state state);

@@ -14,6 +14,7 @@ struct doctor {
     const struct root *root;
     const struct config *config;
     bool fix;
+    doctor_look *look;
     struct findings *findings;
     bool rows_wrong; /* the index has to be written anew */
 };

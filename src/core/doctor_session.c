@@ -154,6 +154,19 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     }
 }
 
+/* What another floor knows of it. */
+static void check_more(struct doctor *doctor, int dir, const char *id)
+{
+    _cleanup_free_ char *what = NULL;
+    struct err why = ERR_INIT;
+    int rc = doctor->look(dir, id, doctor->fix, &what, &why);
+
+    if (what != NULL)
+        doctor_mend(doctor, id, what, rc == -1 ? -1 : 0, &why);
+    else if (rc == -1)
+        doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+}
+
 /* The socket of a server of its own that is gone. */
 static void check_socket(struct doctor *doctor, const struct session *session)
 {
@@ -246,6 +259,9 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, enum mod
     } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},
                  {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_MEMORY, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_MEMORY "-wal", S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_MEMORY "-shm", S_IFREG | 0600, false, true, false},
                  {WORKSPACE_UNIT, S_IFDIR | 0755, true, false, true},
                  {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true, false, true},
                  {WORKSPACE_RUN, S_IFDIR | 0700, true, false, false},
@@ -321,6 +337,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     check_config(doctor, dir, &session);
     check_snapshot(doctor, dir, &session);
     check_run(doctor, dir, view);
+    check_more(doctor, dir, id);
     if (view->live == NULL)
         check_socket(doctor, &session);
     check_facts(doctor, dir, &session, view);

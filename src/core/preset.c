@@ -129,6 +129,16 @@ static const char *take_names(const char *value, void *to)
     return NULL;
 }
 
+static const char *take_yes(const char *value, void *to)
+{
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return "yes or no";
+    *(bool *)to = yes;
+    return NULL;
+}
+
 static const struct key {
     const char *name;
     take_fn *take;
@@ -156,6 +166,7 @@ static const struct key {
     {"title_waiting", take_regex, offsetof(struct preset, title_waiting)},
     {"permission", take_policy, offsetof(struct preset, permission)},
     {"mode", take_text, offsetof(struct preset, mode)},
+    {"tools", take_yes, offsetof(struct preset, tools)},
     {"initialize_timeout", take_duration, offsetof(struct preset, initialize_ms)},
     {"resume_timeout", take_duration, offsetof(struct preset, resume_ms)},
     {"end_timeout", take_duration, offsetof(struct preset, end_ms)},
@@ -205,6 +216,7 @@ void preset_make(struct preset *preset, const char *name)
                               .ready_ms = 100,
                               .ready_timeout_ms = 3000,
                               .permission = POLICY_ASK,
+                              .tools = true,
                               .initialize_ms = 60000,
                               .resume_ms = 30000,
                               .end_ms = 1000};

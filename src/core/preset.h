@@ -71,6 +71,7 @@ struct preset {
     enum policy permission;
     enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: as `permission` */
     char *mode; /* that its sessions are put into; "" as the agent has it */
+    bool tools; /* its sessions get the tools of the team (mas mcp) */
     int initialize_ms; /* for its first answer, and a new session */
     int resume_ms; /* for each attempt to bring a session back */
     int end_ms; /* after the end of its input, before SIGTERM */

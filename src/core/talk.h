@@ -12,7 +12,8 @@
  *       that closes before takes nothing back.
  *   {"do":"send",...}        as to any agent: a prompt that nobody waits for
  *   {"do":"listen"}          -> {"ok":true,...status...,"conversation","query","mode","modes",
- *                            "commands","permissions":[...]} then every event, until it hangs up;
+ *                            "commands","permissions":[...],"options":[...] where it has told some
+ *                            and they fit} then every event, until it hangs up;
  *                            further requests may be made on the same connection. A listener that
  *                            leaves TALK_BACKLOG bytes unread is hung up on.
  *   {"do":"cancel","prompt"}  -> {"ok":true,"cancelled":true|false}   the turn in flight; with

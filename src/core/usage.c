@@ -18,7 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define MEMORY_FILES "memory.db" /* and what is named after it: memory.db-wal */
+#define MEMORY_FILES WORKSPACE_MEMORY /* and what is named after it: memory.db-wal */
 
 /* One session being measured. */
 struct measure {

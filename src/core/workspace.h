@@ -25,6 +25,7 @@
 #define WORKSPACE_SESSION ".session"
 #define WORKSPACE_LOCK ".session.lock"
 #define WORKSPACE_CONFIG "config.json"
+#define WORKSPACE_MEMORY "memory.db" /* what was said: memory/store.h */
 #define WORKSPACE_UNIT "unit"
 #define WORKSPACE_WORKFLOWS "workflows"
 #define WORKSPACE_RUN "run"

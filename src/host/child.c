@@ -173,7 +173,9 @@ static void plan_restart(struct host *host, int64_t now)
         return;
     }
     if (child->failures >= limit) {
-        host_fail_queue(host, "the agent ends each time before it takes a message");
+        bool told = host->talk != NULL && host->talk->trouble[0] != '\0';
+        host_fail_queue(host, told ? host->talk->trouble
+                                   : "the agent ends each time before it takes a message");
         return;
     }
     int64_t delay = preset->restart_delay_ms;

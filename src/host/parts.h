@@ -109,6 +109,7 @@ struct client {
     bool done; /* it says nothing more, but may still listen */
     bool dirty; /* a watcher that is to be told, when it has read what it was told before */
     int64_t prompt; /* of CLIENT_ASKS: its number */
+    int64_t full_since; /* it has left too much unread since then; 0: it has not */
     struct frames frames;
     struct str out;
     size_t sent;

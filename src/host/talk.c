@@ -131,6 +131,7 @@ void talk_open(struct host *host)
     talk->phase_until = talk->turn.cancel_until = talk->chat_at = -1;
     talk->mode = mem_dup("");
     talk->program = mem_dup("");
+    talk->tools = talk_tools(host);
     host->talk = talk;
     if (talk_need_store(host, &err) == -1)
         talk_say(host, false, "its conversation cannot be opened: %s", err.text);
@@ -149,6 +150,7 @@ void talk_free(struct host *host)
     store_place_free(&talk->place);
     store_close(talk->store);
     free(talk->cwd);
+    free(talk->tools);
     free(talk->program);
     free(talk->mode);
     free(talk->title);
@@ -223,6 +225,7 @@ static void forget(struct talk *talk)
     str_clear(&talk->options);
     free(talk->rung_notes);
     talk->rung_notes = NULL;
+    str_free(&talk->summary);
 }
 
 void talk_disconnect(struct host *host)
@@ -230,6 +233,7 @@ void talk_disconnect(struct host *host)
     struct talk *talk = host->talk;
 
     talk_drop_permissions(host);
+    talk_work_close(host);
     close_fd(&talk->in);
     close_fd(&talk->out);
     close_fd(&talk->err);
@@ -267,8 +271,7 @@ static void on_withdrawn(void *arg, const char *ticket)
 
 static void on_request(void *arg, const struct acp_request *request)
 {
-    struct host *host = arg;
-    acp_refuse(host->talk->acp, request->ticket, -32601, "there is no such method");
+    talk_work_request(arg, request);
 }
 
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
@@ -306,6 +309,7 @@ void talk_begin(struct host *host)
     talk->garbage = 0;
     talk->eof = false;
     talk->acp = acp_new(&ops, host);
+    talk_work_open(host);
     talk->phase = TALK_INITIALIZES;
     talk->serial = acp_initialize(talk->acp, host->preset->initialize_ms);
 }
@@ -316,6 +320,11 @@ static void write_out(struct host *host)
     struct talk *talk = host->talk;
     size_t len = 0;
 
+    if (talk->acp != NULL && acp_is_stuck(talk->acp) && host->child.phase == CHILD_RUNS) {
+        talk_trouble(host, false, "the agent does not read what it is sent");
+        child_end(host, child_times(host), 0, false);
+        return;
+    }
     while (talk->acp != NULL && talk->in != -1) {
         const char *bytes = acp_out(talk->acp, &len);
         if (len == 0)
@@ -325,10 +334,6 @@ static void write_out(struct host *host)
             continue;
         if (n == -1 && errno != EAGAIN) /* its end is the keeper's to tell */
             close_fd(&talk->in);
-        if (n == -1 && errno == EAGAIN && len > ACP_OUT_MAX) {
-            talk_trouble(host, false, "the agent does not read what it is sent");
-            child_end(host, child_times(host), 0, false);
-        }
         if (n <= 0)
             return;
         acp_sent(talk->acp, (size_t)n);
@@ -354,8 +359,9 @@ void talk_ended(struct host *host, const char *why)
     _cleanup_free_ char *words = mem_printf("the agent ended: %s", why);
     talk_end_turn(host, TALK_END_FAILED, 0, words);
     if (talk->phase == TALK_INITIALIZES && !host->child.asked)
-        (void)snprintf(talk->trouble, sizeof talk->trouble, "it ended before its first answer: %s",
-                       why);
+        (void)snprintf(talk->trouble, sizeof talk->trouble,
+                       "the agent ended before its first answer: %s%s%.400s", why,
+                       host->child.note[0] != '\0' ? ": " : "", host->child.note);
     talk_disconnect(host);
 }
 
@@ -366,7 +372,7 @@ void talk_trouble(struct host *host, bool needs_login, const char *why)
     _cleanup_str_ struct str words = STR_INIT;
     if (needs_login)
         str_add(&words, "the agent needs a login: ");
-    str_addn(&words, why, strnlen(why, ERROR_WORDS));
+    str_addn(&words, why, talk_cut(why, ERROR_WORDS));
     if (needs_login)
         talk_add_login(host, &words);
     talk->phase = TALK_STUCK;
@@ -396,8 +402,10 @@ void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
         (void)acp_out(talk->acp, &len);
     if (len > 0)
         fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
-    fds[TALK_POLL_IN] = (struct pollfd){.fd = talk->out, .events = POLLIN};
+    fds[TALK_POLL_IN] =
+        (struct pollfd){.fd = talk_has_full_listener(host) ? -1 : talk->out, .events = POLLIN};
     fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
+    (void)talk_work_poll(host, &fds[TALK_POLL_WORK]);
 }
 
 /* Reads once. false: nothing is there now. */
@@ -434,11 +442,17 @@ static bool read_err(struct host *host)
 
 void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT])
 {
+    bool works = false;
+
+    for (size_t i = TALK_POLL_WORK; i < TALK_POLL_COUNT; i++)
+        works = works || fds[i].revents != 0;
+    if (works)
+        talk_work_read(host);
     if (fds[TALK_POLL_ERR].revents != 0)
         for (int i = 0; i < READ_ROUNDS && read_err(host); i++)
             ;
     if (fds[TALK_POLL_IN].revents != 0)
-        for (int i = 0; i < READ_ROUNDS && read_out(host); i++)
+        for (int i = 0; i < READ_ROUNDS && !talk_has_full_listener(host) && read_out(host); i++)
             ;
 }
 
@@ -470,7 +484,7 @@ int64_t talk_tick(struct host *host, int64_t now)
 {
     struct talk *talk = host->talk;
     struct talk_turn *turn = &talk->turn;
-    int64_t next = talk_pane_tick(host, now);
+    int64_t next = sooner(talk_pane_tick(host, now), talk_tick_listeners(host, now));
 
     if (talk->acp == NULL)
         return next;
@@ -512,10 +526,8 @@ enum agent_state talk_state(const struct host *host)
 const char *talk_continuity(const struct host *host)
 {
     const struct talk *talk = host->talk;
-    return talk->session != NULL && talk->phase >= TALK_SETTLES && talk->phase <= TALK_READY &&
-                   talk->phase != TALK_OPENS
-               ? store_outcome_name(talk->outcome)
-               : "";
+    return talk->phase == TALK_SETS || talk->phase == TALK_READY ? store_outcome_name(talk->outcome)
+                                                                 : "";
 }
 
 const char *talk_note(const struct host *host)

@@ -4,12 +4,17 @@
  *
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
- *                     ladder (initialize; resume, load, new), then mode, model and options
- *     talk_turn.c     the queue of prompts, the turn, what comes in it, its end
+ *                     ladder (initialize; resume, load, new)
+ *     talk_settings.c mode, model and options: the agent's, and those to be set again
+ *     talk_summary.c  a summary of what is too long to be told again, by the agent itself
+ *     talk_turn.c     the queue of prompts, the turn, its end
+ *     talk_update.c   what comes of the agent, in a turn and outside of one
  *     talk_clear.c    clears, and the change to another conversation
  *     talk_permit.c   permissions: by policy, asked, answered from anywhere; plans
  *     talk_event.c    what listeners and askers are told
  *     talk_request.c  what they ask
+ *     talk_work.c     files and programs that the agent asks for (talk_files.h, talk_terminals.h)
+ *     talk_tools.c    the tools of the team, for the agent's sessions
  *     talk_pane.c     the pane: mas-chat, or plain lines
  *
  * Order of all that happens: it is stored, then told. A session of the agent is known by its id;
@@ -24,6 +29,8 @@
 #include "core/agent_status.h"
 #include "core/talk.h"
 #include "core/team.h"
+#include "host/talk_files.h"
+#include "host/talk_terminals.h"
 #include "memory/store.h"
 #include "wire/acp.h"
 
@@ -45,6 +52,8 @@ enum {
     TALK_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
     TALK_SETTING_MS = 10000, /* for the answer to a mode or an option */
     TALK_CLOSE_MS = 5000,
+    TALK_FULL_MS = 1000, /* a listener that has left TALK_BACKLOG unread for so long goes */
+    TALK_QUEUE_BYTES = 16 << 20, /* of prompts that wait */
     TALK_SETTLE_MS = 150, /* silence that says that a loaded session has been replayed */
     TALK_SETTLE_MAX_MS = 3000,
 };
@@ -57,6 +66,7 @@ enum talk_phase {
     TALK_LOADS,
     TALK_SETTLES, /* loaded; what it replays may still come */
     TALK_OPENS, /* session/new */
+    TALK_SUMS_UP, /* a session of its own, for the summary of a long history */
     TALK_SETS, /* mode, model, options, one after the other */
     TALK_READY, /* takes prompts */
     TALK_ENDS_TURN, /* the context was cleared in a turn: its end is waited for */
@@ -70,6 +80,7 @@ struct talk_prompt {
     size_t len;
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     char **tags; /* NULL: none */
+    bool begun; /* it was stored as one whose turn begins */
 };
 
 /* A tool call of the turn, as far as it is known. */
@@ -106,11 +117,22 @@ struct talk_permission {
     size_t count;
 };
 
+/* Where the agent's requests are served, while it runs. */
+struct talk_work {
+    struct talk_root roots[3]; /* the workspace, and of a legacy session what is beside it */
+    char *paths[3];
+    struct talk_place place;
+    struct talk_terminals *terminals; /* NULL: it does not run */
+    int64_t shown; /* how many of them had ended when their output was last shown */
+};
+
 struct talk {
+    struct talk_work work;
     struct store *store; /* NULL: cannot be opened, `store_error` says why */
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
     char *cwd; /* of agent sessions: absolute */
+    char *tools; /* mcpServers of agent sessions; NULL: none */
 
     /* the process */
     int in, out, err; /* its standard files; -1 */
@@ -124,10 +146,13 @@ struct talk {
     char *program; /* its name and version */
     enum store_outcome outcome;
     bool prime; /* system and history go in front of the next prompt */
-    bool fresh; /* nothing was said in this query before the next prompt */
+    int64_t remind; /* prompt whose turn was cut off: the agent may not know of it; 0: none */
+    int64_t replayed; /* pieces that a loaded session has shown again */
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */
     int unclosed;
+    bool summed; /* a summary was made, or tried, on this climb */
+    struct str summary; /* "" none */
     char *rung_notes; /* why rungs failed; NULL */
     char trouble[512]; /* "" none */
     bool needs_login;
@@ -179,7 +204,8 @@ void talk_hang_up(struct host *host);
 /* It has ended: the turn is over, with why. */
 void talk_ended(struct host *host, const char *why);
 void talk_disconnect(struct host *host);
-enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_COUNT };
+enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_WORK };
+enum { TALK_POLL_COUNT = TALK_POLL_WORK + TALK_TERMINALS_POLL_MAX };
 void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT]);
 void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT]);
 /* Reads all that is there. */
@@ -204,19 +230,36 @@ void talk_free_words(struct acp_word *words, size_t count);
 void talk_climb(struct host *host);
 /* An answer to one of its requests. */
 void talk_rung_answer(struct host *host, const struct acp_answer *answer);
-/* Takes modes and options of a session's answer, or of an update. */
-void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                     size_t count);
-void talk_take_options(struct host *host, const struct json *options);
 /* Appends how one logs in, by what the agent has told. */
 void talk_add_login(const struct host *host, struct str *to);
-/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
-int talk_set_mode(struct host *host, const char *mode, struct err *err);
-int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
+/* Why an answer was no success, in words. */
+const char *talk_why(const struct acp_answer *answer, char *buf, size_t size);
 /* Leaves the present session: it is closed where the agent can. */
 void talk_leave_session(struct host *host);
 /* The loaded session has been silent for long enough, or for too long. */
 void talk_settled(struct host *host);
+
+/* Opens a session, for the summary's end. */
+void talk_open_session(struct host *host);
+
+/* ---- talk_settings.c */
+/* One setting after the other, then prompts. */
+void talk_set_up(struct host *host);
+void talk_setting_answer(struct host *host, const struct acp_answer *answer);
+/* Takes modes and options of a session's answer, or of an update. */
+void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                     size_t count);
+void talk_take_options(struct host *host, const struct json *options);
+/* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
+int talk_set_mode(struct host *host, const char *mode, struct err *err);
+int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);
+
+/* ---- talk_summary.c */
+/* true if the new session is used for a summary first; the next one is for prompts. */
+bool talk_sum_up(struct host *host);
+void talk_summed_up(struct host *host, const struct acp_answer *answer);
+/* What goes in front of the history. */
+void talk_add_summary(const struct talk *talk, struct str *to);
 
 /* ---- talk_turn.c */
 /* Stores a prompt and puts it behind those that wait. *ret is its number. */
@@ -227,7 +270,6 @@ void talk_push_prompt(struct host *host, int64_t number, const char *text, size_
                       const char *from, char *const *tags);
 /* Begins the next turn, if that can be. */
 void talk_run(struct host *host);
-void talk_update(struct host *host, const struct acp_update *update);
 void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
 /* Ends the turn, in the store and for those who wait. */
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
@@ -238,6 +280,16 @@ bool talk_cancel(struct host *host);
 /* The same for one prompt alone, which may also wait. */
 bool talk_cancel_prompt(struct host *host, int64_t number);
 void talk_prompt_free(struct talk_prompt *prompt);
+
+/* ---- talk_update.c */
+void talk_update(struct host *host, const struct acp_update *update);
+/* Programs have ended: the tool calls that show their output are told again. */
+void talk_show_programs(struct host *host);
+/* What comes next is not more of the text that was. */
+void talk_close_text(struct host *host);
+void talk_tool_free(struct talk_tool *tool);
+/* true if the call of the store went well; else it was said that it did not. */
+bool talk_kept(struct host *host, int rc, const struct err *err);
 
 /* ---- talk_clear.c */
 struct talk_wish {
@@ -268,6 +320,12 @@ int talk_permit(struct host *host, int64_t number, const char *as, const char *o
 void talk_drop_permissions(struct host *host);
 
 /* ---- talk_event.c */
+/* Bytes of text that fit into max, cut at a character. */
+size_t talk_cut(const char *text, size_t max);
+/* Hangs up on those who do not read. Returns when to call again. While one is full the agent waits.
+ */
+int64_t talk_tick_listeners(struct host *host, int64_t now);
+bool talk_has_full_listener(const struct host *host);
 /* An event is an object with "event" first, closed by talk_tell(). */
 struct talk_event {
     struct str head;
@@ -297,6 +355,23 @@ int64_t talk_number(const struct host *host, const char *id);
 /* ---- talk_request.c */
 /* true if the request is one of a talk, and was answered. */
 bool talk_request(struct host *host, struct client *client, const struct frame *frame);
+
+/* ---- talk_work.c */
+void talk_work_open(struct host *host);
+void talk_work_close(struct host *host);
+/* A session of the agent has been left: its programs end. */
+void talk_work_leave(struct host *host, const char *session);
+void talk_work_request(struct host *host, const struct acp_request *request);
+size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
+void talk_work_read(struct host *host);
+/* Content of a tool call with the output of programs in it; the caller frees. */
+#define TALK_TERMINAL_MARK "[terminal "
+char *talk_work_text(const struct host *host, const char *text);
+
+/* ---- talk_tools.c */
+/* mcpServers with `mas mcp` for this agent, the caller's; NULL where its preset does not want it.
+ */
+char *talk_tools(const struct host *host);
 
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);

@@ -112,6 +112,8 @@ int talk_change_conversation(struct host *host, enum store_wish wish, const char
 
     if (talk_need_store(host, err) == -1)
         return -1;
+    if (wish == WISH_THIS && strcmp(id, talk->place.conversation) == 0)
+        return 0;
     if (talk->turn.on || talk->count > 0) {
         (void)err_set(err, MAS_CONFLICT, "it is at work");
         return err_hint(err, "wait for it, or end its turn with: mas cancel SESSION %s",

@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "host/parts.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@ enum {
     NAME_SHOWN = 200, /* bytes of a name or description in a list */
     LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
     TITLE_SHOWN = 2048,
+    ID_SHOWN = 1024,
     BODY_MAX = FRAME_BODY_MAX,
     COMPACT = 1 << 20, /* bytes that were written and are still held */
 };
@@ -43,14 +45,19 @@ void talk_event(struct talk_event *event, const char *name)
     json_put(&event->out, "event", name);
 }
 
+size_t talk_cut(const char *text, size_t max)
+{
+    size_t len = strnlen(text, max + 1);
+
+    while (len > max || (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80))
+        len--;
+    return len;
+}
+
 /* A member of text that is cut where it is long. */
 static void put_short(struct json_out *out, const char *key, const char *text, size_t max)
 {
-    size_t len = strlen(text);
-
-    while (len > max && max > 0 && ((unsigned char)text[max] & 0xc0) == 0x80)
-        max--; /* at a character */
-    _cleanup_free_ char *cut = mem_dupn(text, len < max ? len : max);
+    _cleanup_free_ char *cut = mem_dupn(text, talk_cut(text, max));
     json_put(out, key, cut);
 }
 
@@ -71,6 +78,11 @@ static void compact(struct client *client)
     client->sent = 0;
 }
 
+static bool is_full(const struct client *client)
+{
+    return client->out.len - client->sent > TALK_BACKLOG;
+}
+
 static void give(struct host *host, const struct str *head, const char *body, size_t len,
                  int64_t number)
 {
@@ -80,9 +92,36 @@ static void give(struct host *host, const struct str *head, const char *body, si
             continue;
         compact(client);
         frame_add(&client->out, head, body, len);
-        if (client->out.len - client->sent > TALK_BACKLOG)
-            door_hang_up(client); /* it does not read; the door drops it */
+        if (client->full_since == 0 && is_full(client))
+            client->full_since = time_monotonic_ms();
     }
+}
+
+int64_t talk_tick_listeners(struct host *host, int64_t now)
+{
+    int64_t next = -1;
+
+    for (size_t i = 0; i < host->door.count; i++) {
+        struct client *client = &host->door.clients[i];
+        if (client->full_since == 0)
+            continue;
+        int64_t until = client->full_since + TALK_FULL_MS;
+        if (!is_full(client))
+            client->full_since = 0;
+        else if (now >= until)
+            door_hang_up(client); /* the door drops it */
+        else if (next == -1 || until < next)
+            next = until;
+    }
+    return next;
+}
+
+bool talk_has_full_listener(const struct host *host)
+{
+    for (size_t i = 0; i < host->door.count; i++)
+        if (host->door.clients[i].full_since != 0 && is_full(&host->door.clients[i]))
+            return true;
+    return false;
 }
 
 void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
@@ -124,6 +163,7 @@ void talk_say(struct host *host, bool keep, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(words, sizeof words, fmt, args);
     va_end(args);
+    words[talk_cut(words, sizeof words - 1)] = '\0';
     if (keep && talk->store != NULL) {
         struct store_message note = {
             .role = ROLE_NOTE,
@@ -198,7 +238,7 @@ void talk_put_permission(const struct host *host, const struct talk_permission *
     json_open(out, "options", '[');
     for (size_t i = 0; i < permission->count; i++) {
         json_open(out, NULL, '{');
-        put_short(out, "id", permission->options[i].id, NAME_SHOWN);
+        put_short(out, "id", permission->options[i].id, ID_SHOWN);
         put_short(out, "name", permission->options[i].name, NAME_SHOWN);
         put_short(out, "kind", permission->options[i].kind, NAME_SHOWN);
         json_close(out, '}');

@@ -84,6 +84,8 @@ static void wake(struct host *host)
         return;
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
         child_start(host, now);
+    else if (host->child.phase == CHILD_ENDS)
+        host->child.again = true;
     else if (host->child.phase == CHILD_RUNS && talk->phase == TALK_STUCK)
         child_end(host, child_times(host), 0, true); /* somebody may have logged in meanwhile */
     talk_run(host);
@@ -146,6 +148,10 @@ static int do_send(struct host *host, struct client *client, const struct frame 
     struct json_out out;
     int64_t number = 0;
 
+    if (!json_bool(json_get(frame->head, "enter"), true)) {
+        (void)err_set(err, MAS_USAGE, "it is an ACP agent, where a text is a whole prompt");
+        return err_hint(err, "send it without --no-enter");
+    }
     if (check_prompt(host, frame, err) == -1)
         return -1;
     if (wait && !door_lets_watch(host))
@@ -172,6 +178,7 @@ static int do_send(struct host *host, struct client *client, const struct frame 
 static int do_listen(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
+    enum { OPTIONS_MARGIN = 64 };
     struct talk *talk = host->talk;
     _cleanup_str_ struct str head = STR_INIT;
     struct agent_status status;
@@ -194,6 +201,8 @@ static int do_listen(struct host *host, struct client *client, const struct fram
         json_close(&out, '}');
     }
     json_close(&out, ']');
+    if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - OPTIONS_MARGIN)
+        json_put_raw(&out, "options", talk->options.data);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);

@@ -8,16 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_SHOWN = 200, OPTIONS_MAX = 32 * 1024 };
+enum { WORDS_SHOWN = 200, METHODS_MAX = 32 * 1024 };
 
-static const char *why_of(const struct acp_answer *answer, char *buf, size_t size)
+const char *talk_why(const struct acp_answer *answer, char *buf, size_t size)
 {
+    const char *words =
+        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "an error";
+
     if (answer->code == ACP_TIMED_OUT)
         (void)snprintf(buf, size, "no answer in time");
     else
-        (void)snprintf(buf, size, "%.*s (%lld)", WORDS_SHOWN,
-                       answer->message != NULL && answer->message[0] != '\0' ? answer->message
-                                                                             : "an error",
+        (void)snprintf(buf, size, "%.*s (%lld)", (int)talk_cut(words, WORDS_SHOWN), words,
                        (long long)answer->code);
     return buf;
 }
@@ -43,7 +44,7 @@ void talk_add_login(const struct host *host, struct str *to)
     bool any = false;
 
     if (info == NULL || info->auth == NULL ||
-        json_parse(info->auth, strlen(info->auth), OPTIONS_MAX, &methods, &err) == -1)
+        json_parse(info->auth, strlen(info->auth), METHODS_MAX, &methods, &err) == -1)
         methods = NULL;
     for (const struct json *m = json_first(methods); m != NULL; m = json_next(m)) {
         const char *name = json_get_text(m, "name");
@@ -58,290 +59,6 @@ void talk_add_login(const struct host *host, struct str *to)
     str_add(to, any ? "; then ask again" : "; log in with its own program, then ask again");
 }
 
-/* ---- settings */
-
-void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                     size_t count)
-{
-    struct talk *talk = host->talk;
-    struct talk_event event;
-
-    if (count > 0) {
-        talk_free_words(talk->modes, talk->mode_count);
-        talk->mode_count = count < TALK_WORDS_MAX ? count : TALK_WORDS_MAX;
-        talk->modes = talk_copy_words(modes, talk->mode_count);
-    }
-    if (mode != NULL) {
-        free(talk->mode);
-        talk->mode = mem_dup(mode);
-    }
-    if (count == 0 && mode == NULL)
-        return;
-    talk_event(&event, "mode");
-    talk_put_modes(talk, &event.out);
-    talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
-}
-
-/* The values of an option, those in groups too. */
-static void put_values(struct json_out *out, const struct json *values)
-{
-    for (const struct json *v = json_first(values); v != NULL; v = json_next(v)) {
-        if (json_get(v, "options") != NULL) {
-            for (const struct json *w = json_first(json_get(v, "options")); w != NULL;
-                 w = json_next(w)) {
-                json_open(out, NULL, '{');
-                json_put(out, "value", json_get_text(w, "value"));
-                json_put(out, "name", json_get_text(w, "name"));
-                json_close(out, '}');
-            }
-            continue;
-        }
-        json_open(out, NULL, '{');
-        json_put(out, "value", json_get_text(v, "value"));
-        json_put(out, "name", json_get_text(v, "name"));
-        json_close(out, '}');
-    }
-}
-
-static void free_options(struct talk *talk)
-{
-    for (size_t i = 0; i < talk->option_count; i++) {
-        free(talk->option_list[i].id);
-        free(talk->option_list[i].category);
-        free(talk->option_list[i].value);
-    }
-    free(talk->option_list);
-    talk->option_list = NULL;
-    talk->option_count = 0;
-    str_clear(&talk->options);
-}
-
-void talk_take_options(struct host *host, const struct json *options)
-{
-    struct talk *talk = host->talk;
-    struct json_out out = {.to = &talk->options};
-    struct talk_event event;
-
-    if (!json_is_array(options))
-        return;
-    free_options(talk);
-    json_open(&out, NULL, '[');
-    for (const struct json *o = json_first(options); o != NULL; o = json_next(o)) {
-        const char *id = json_get_text(o, "id");
-        const char *value = json_get_text(o, "currentValue");
-        const char *category = json_get_text(o, "category");
-        if (id == NULL || talk->option_count == TALK_WORDS_MAX)
-            continue;
-        if (value == NULL && json_get(o, "currentValue") != NULL)
-            value = json_bool(json_get(o, "currentValue"), false) ? "true" : "false";
-        talk->option_list =
-            mem_room(talk->option_list, talk->option_count, sizeof *talk->option_list);
-        talk->option_list[talk->option_count++] =
-            (struct talk_option){.id = mem_dup(id),
-                                 .category = mem_dup(category != NULL ? category : ""),
-                                 .value = mem_dup(value != NULL ? value : "")};
-        json_open(&out, NULL, '{');
-        json_put(&out, "id", id);
-        json_put(&out, "name", json_get_text(o, "name"));
-        json_put(&out, "category", category);
-        json_put(&out, "value", value);
-        json_open(&out, "values", '[');
-        if (talk->options.len < OPTIONS_MAX)
-            put_values(&out, json_get(o, "options"));
-        json_close(&out, ']');
-        json_close(&out, '}');
-    }
-    json_close(&out, ']');
-    talk_event(&event, "options");
-    str_addf(&event.head, ",\"options\":%s", talk->options.data);
-    talk_tell(host, &event, NULL, 0, 0);
-}
-
-static bool has_mode(const struct talk *talk, const char *mode)
-{
-    for (size_t i = 0; i < talk->mode_count; i++)
-        if (strcmp(talk->modes[i].id, mode) == 0)
-            return true;
-    return false;
-}
-
-static const struct talk_option *find_option(const struct talk *talk, const char *id,
-                                             const char *category)
-{
-    for (size_t i = 0; i < talk->option_count; i++)
-        if ((id != NULL && strcmp(talk->option_list[i].id, id) == 0) ||
-            (category != NULL && strcmp(talk->option_list[i].category, category) == 0))
-            return &talk->option_list[i];
-    return NULL;
-}
-
-static int64_t ask_option(struct talk *talk, const struct talk_option *option, const char *value)
-{
-    if (option == NULL || value == NULL || strcmp(option->value, value) == 0)
-        return 0;
-    return acp_set_option(talk->acp, talk->session, option->id, value, TALK_SETTING_MS);
-}
-
-/* Asks for one of the settings; 0 where it is as it is to be, or the agent does not have it. */
-static int64_t ask_mode(struct host *host)
-{
-    struct talk *talk = host->talk;
-    const char *mode = talk->place.mode;
-
-    if (mode == NULL || mode[0] == '\0')
-        mode = host->preset->mode;
-    if (mode[0] == '\0' || strcmp(mode, talk->mode) == 0)
-        return 0;
-    if (has_mode(talk, mode))
-        return acp_set_mode(talk->acp, talk->session, mode, TALK_SETTING_MS);
-    return talk->mode_count == 0 ? ask_option(talk, find_option(talk, NULL, "mode"), mode) : 0;
-}
-
-static int64_t ask_model(struct host *host)
-{
-    struct talk *talk = host->talk;
-    const char *model = talk->place.model;
-
-    if ((model == NULL || model[0] == '\0') && host->preset->model_option[0] == '\0')
-        model = host->agent->model;
-    return model == NULL || model[0] == '\0'
-               ? 0
-               : ask_option(talk, find_option(talk, NULL, "model"), model);
-}
-
-/* Of the options that were set by hand, the one of this place. *ret_more: there is one. */
-static int64_t ask_kept(struct host *host, int place, bool *ret_more)
-{
-    struct talk *talk = host->talk;
-    const char *text = talk->place.options != NULL ? talk->place.options : "{}";
-    _cleanup_json_ struct json *options = NULL;
-    struct err err = ERR_INIT;
-
-    *ret_more = false;
-    if (json_parse(text, strlen(text), OPTIONS_MAX, &options, &err) == -1)
-        return 0;
-    const struct json *option = json_first(options);
-    for (int i = 0; i < place && option != NULL; i++)
-        option = json_next(option);
-    if (option == NULL)
-        return 0;
-    *ret_more = true;
-    return ask_option(talk, find_option(talk, json_key(option), NULL), json_text(option));
-}
-
-/* One setting after the other, then prompts. */
-static void go_on(struct host *host)
-{
-    enum { MODE, MODEL, OTHERS };
-    struct talk *talk = host->talk;
-    bool more = true;
-
-    talk->phase = TALK_SETS;
-    while (more) {
-        int setting = talk->setting++;
-        int64_t serial = 0;
-        if (setting == MODE)
-            serial = ask_mode(host);
-        else if (setting == MODEL)
-            serial = ask_model(host);
-        else
-            serial = ask_kept(host, setting - OTHERS, &more);
-        if (serial == 0)
-            continue;
-        talk->serial = serial;
-        return;
-    }
-    talk->phase = TALK_READY;
-    talk_run(host);
-}
-
-static void take_setting(struct host *host, const struct acp_answer *answer)
-{
-    char why[256];
-
-    if (!answer->ok) {
-        talk_say(host, true, "the agent did not take the %s: %s",
-                 answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
-                 why_of(answer, why, sizeof why));
-    } else if (answer->call == ACP_CALL_SET_OPTION) {
-        talk_take_options(host, answer->options);
-    } else {
-        talk_take_modes(host, answer->mode, NULL, 0);
-    }
-}
-
-static int keep(struct host *host, const char *mode, const char *options, const char *words,
-                struct err *err)
-{
-    struct talk *talk = host->talk;
-    int64_t number = 0;
-    const struct store_message message = {.role = ROLE_MODE,
-                                          .state = MESSAGE_DONE,
-                                          .text = words,
-                                          .len = strlen(words),
-                                          .trigger = 0};
-
-    if (talk_need_store(host, err) == -1)
-        return -1;
-    if (store_add(talk->store, talk->place.query, &message, SYNC_CHUNK, &number, err) == -1)
-        return -1;
-    return store_keep_settings(talk->store, talk->place.conversation, mode, NULL, options, err);
-}
-
-int talk_set_mode(struct host *host, const char *mode, struct err *err)
-{
-    struct talk *talk = host->talk;
-
-    if (talk->phase == TALK_READY && talk->mode_count > 0 && !has_mode(talk, mode)) {
-        _cleanup_str_ struct str list = STR_INIT;
-        for (size_t i = 0; i < talk->mode_count && list.len < WORDS_SHOWN; i++)
-            str_addf(&list, "%s%s", i > 0 ? ", " : "", talk->modes[i].id);
-        (void)err_set(err, MAS_NOT_FOUND, "the agent has no mode '%s'", mode);
-        return err_hint(err, "its modes are: %s", list.data);
-    }
-    if (keep(host, mode, NULL, mode, err) == -1)
-        return -1;
-    free(talk->place.mode);
-    talk->place.mode = mem_dup(mode);
-    if (talk->phase == TALK_READY)
-        (void)ask_mode(host);
-    return 0;
-}
-
-int talk_set_option(struct host *host, const char *option, const char *value, struct err *err)
-{
-    struct talk *talk = host->talk;
-    const char *text = talk->place.options != NULL ? talk->place.options : "{}";
-    _cleanup_json_ struct json *old = NULL;
-    _cleanup_str_ struct str options = STR_INIT;
-    struct json_out out = {.to = &options};
-
-    const struct talk_option *known = find_option(talk, option, NULL);
-    if (talk->phase == TALK_READY && known == NULL)
-        return err_set(err, MAS_NOT_FOUND, "the agent has no option '%s'", option);
-    if (talk_need_store(host, err) == -1 ||
-        json_parse(text, strlen(text), OPTIONS_MAX, &old, err) == -1)
-        return -1;
-    json_open(&out, NULL, '{');
-    for (const struct json *o = json_first(old); o != NULL; o = json_next(o))
-        if (strcmp(json_key(o), option) != 0)
-            json_put(&out, json_key(o), json_text(o));
-    json_put(&out, option, value);
-    json_close(&out, '}');
-    _cleanup_free_ char *words = mem_printf("%s = %s", option, value);
-    if (options.len > OPTIONS_MAX)
-        return err_set(err, MAS_FAILED, "too many options are set");
-    if (keep(host, NULL, options.data, words, err) == -1)
-        return -1;
-    free(talk->place.options);
-    talk->place.options = str_steal(&options);
-    if (talk->phase == TALK_READY)
-        (void)ask_option(talk, known, value);
-    return 0;
-}
-
-/* ---- the ladder */
-
 void talk_leave_session(struct host *host)
 {
     struct talk *talk = host->talk;
@@ -349,12 +66,61 @@ void talk_leave_session(struct host *host)
     talk_drop_permissions(host);
     if (talk->session == NULL || talk->acp == NULL)
         return;
+    talk_work_leave(host, talk->session);
     if (acp_info(talk->acp)->close)
         (void)acp_session_close(talk->acp, talk->session, TALK_CLOSE_MS);
     else
         talk->unclosed++;
     free(talk->session);
     talk->session = NULL;
+}
+
+/* true if there is something that a new session has to be told. */
+static bool has_history(struct host *host)
+{
+    struct talk *talk = host->talk;
+    const struct store_budget budget = talk_budget(host);
+    _cleanup_str_ struct str history = STR_INIT;
+    struct err err = ERR_INIT;
+    int64_t before = talk->count > 0 ? talk->queue[0].number : INT64_MAX;
+
+    return talk->store != NULL &&
+           store_injection(talk->store, talk->place.query, before, &budget, &history, &err) == 0 &&
+           history.len > 0;
+}
+
+struct last_prompt {
+    int64_t before;
+    int64_t cut_off; /* its number; 0: it came to its end */
+};
+
+static bool look_at_prompt(const struct store_item *item, void *arg)
+{
+    struct last_prompt *last = arg;
+    const char *stop = item->stop_reason;
+
+    if (item->number < last->before)
+        last->cut_off = stop == NULL || strcmp(stop, TALK_END_FAILED) == 0 ||
+                                strcmp(stop, TALK_END_STOPPED) == 0
+                            ? item->number
+                            : 0;
+    return true;
+}
+
+/* The last prompt where its turn came to no end, for some agents forget it then; else 0. */
+static int64_t find_cut_off(struct host *host)
+{
+    struct talk *talk = host->talk;
+    struct last_prompt last = {.before = talk->count > 0 ? talk->queue[0].number : INT64_MAX};
+    const struct store_filter filter = {.query = talk->place.query,
+                                        .roles = 1U << ROLE_USER,
+                                        .newest = true,
+                                        .limit = (int)talk->count + 1};
+    struct err err = ERR_INIT;
+
+    if (talk->store == NULL || store_read(talk->store, &filter, look_at_prompt, &last, &err) == -1)
+        return 0;
+    return last.cut_off;
 }
 
 /* A session that prompts can go to. */
@@ -372,7 +138,8 @@ static void join(struct host *host, enum store_outcome outcome)
     if (outcome == OUTCOME_INJECTED)
         talk->place.injected = false; /* until a turn has succeeded */
     talk->outcome = outcome;
-    talk->prime = is_new || !talk->place.injected;
+    talk->prime = is_new || !talk->place.injected || talk->place.is_new;
+    talk->remind = is_new ? 0 : find_cut_off(host);
     talk->settled = outcome != OUTCOME_LOADED;
     talk->setting = 0;
     _cleanup_free_ char *words = mem_printf("conversation %s%s%s", store_outcome_name(outcome),
@@ -385,18 +152,7 @@ static void join(struct host *host, enum store_outcome outcome)
     talk_tell(host, &event, NULL, 0, talk->count > 0 ? talk->queue[0].number : 0);
     if (outcome != OUTCOME_FRESH)
         talk_pane_print(host, "note", words, strlen(words));
-    if (outcome != OUTCOME_LOADED) {
-        go_on(host);
-        return;
-    }
-    talk->phase = TALK_SETTLES;
-    talk->quiet_since = time_monotonic_ms();
-    talk->phase_until = talk->quiet_since + TALK_SETTLE_MAX_MS;
-}
-
-void talk_settled(struct host *host)
-{
-    go_on(host);
+    talk_set_up(host);
 }
 
 /* Tries the rungs from this one on. */
@@ -406,22 +162,32 @@ static void try_from(struct host *host, enum talk_phase rung)
     const struct acp_info *info = acp_info(talk->acp);
     int ms = host->preset->resume_ms;
 
+    if (talk->store == NULL) /* then there is no session to come back to either */
+        rung = TALK_OPENS;
     if (rung == TALK_RESUMES && info->resume && talk->session != NULL &&
         !store_rung_skip(talk->store, talk->program, "resume")) {
         talk->phase = TALK_RESUMES;
-        talk->serial = acp_session_resume(talk->acp, talk->session, talk->cwd, NULL, ms);
+        talk->serial = acp_session_resume(talk->acp, talk->session, talk->cwd, talk->tools, ms);
         return;
     }
     if (rung <= TALK_LOADS && info->load && talk->session != NULL &&
         !store_rung_skip(talk->store, talk->program, "load")) {
         talk->phase = TALK_LOADS;
-        talk->serial = acp_session_load(talk->acp, talk->session, talk->cwd, NULL, ms);
+        talk->replayed = 0;
+        talk->serial = acp_session_load(talk->acp, talk->session, talk->cwd, talk->tools, ms);
         return;
     }
     free(talk->session);
     talk->session = NULL;
+    talk_open_session(host);
+}
+
+void talk_open_session(struct host *host)
+{
+    struct talk *talk = host->talk;
+
     talk->phase = TALK_OPENS;
-    talk->serial = acp_session_new(talk->acp, talk->cwd, NULL, host->preset->initialize_ms);
+    talk->serial = acp_session_new(talk->acp, talk->cwd, talk->tools, host->preset->initialize_ms);
 }
 
 void talk_climb(struct host *host)
@@ -432,6 +198,8 @@ void talk_climb(struct host *host)
 
     free(talk->rung_notes);
     talk->rung_notes = NULL;
+    talk->summed = false;
+    str_free(&talk->summary);
     talk->phase_until = -1;
     if (talk->store == NULL)
         (void)talk_need_store(host, &err);
@@ -440,6 +208,33 @@ void talk_climb(struct host *host)
     free(talk->session);
     talk->session = id;
     try_from(host, TALK_RESUMES);
+}
+
+static void note_rung(struct talk *talk, const char *rung, const char *why);
+
+/* What a loaded session shows again may come before the answer or after it: it is let pass. One
+ * that shows nothing, where something was said, knows nothing. */
+static void settle(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    talk->phase = TALK_SETTLES;
+    talk->quiet_since = time_monotonic_ms();
+    talk->phase_until = talk->quiet_since + TALK_SETTLE_MAX_MS;
+}
+
+void talk_settled(struct host *host)
+{
+    struct talk *talk = host->talk;
+    bool empty = talk->replayed == 0 && has_history(host);
+    struct err err = ERR_INIT;
+
+    talk->phase_until = -1;
+    if (empty)
+        note_rung(talk, "load", "the session came back empty");
+    if (talk->store != NULL && store_rung(talk->store, talk->program, "load", !empty, &err) == -1)
+        talk_store_failed(host, &err);
+    join(host, empty ? OUTCOME_INJECTED : OUTCOME_LOADED);
 }
 
 static void note_rung(struct talk *talk, const char *rung, const char *why)
@@ -464,31 +259,21 @@ static void take_back(struct host *host, const struct acp_answer *answer)
         return;
     }
     /* that this session is not there says nothing about the rung */
-    if ((answer->ok || answer->code != ACP_NO_SUCH) &&
+    bool counts = answer->ok ? resumes : answer->code != ACP_NO_SUCH;
+    if (counts && talk->store != NULL &&
         store_rung(talk->store, talk->program, rung, answer->ok, &err) == -1)
         talk_store_failed(host, &err);
     if (answer->ok) {
         talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
         talk_take_options(host, answer->options);
-        join(host, resumes ? OUTCOME_RESUMED : OUTCOME_LOADED);
+        if (resumes)
+            join(host, OUTCOME_RESUMED);
+        else
+            settle(host);
         return;
     }
-    note_rung(talk, rung, why_of(answer, why, sizeof why));
+    note_rung(talk, rung, talk_why(answer, why, sizeof why));
     try_from(host, resumes ? TALK_LOADS : TALK_OPENS);
-}
-
-/* true if there is something that a new session has to be told. */
-static bool has_history(struct host *host)
-{
-    struct talk *talk = host->talk;
-    const struct store_budget budget = talk_budget(host);
-    _cleanup_str_ struct str history = STR_INIT;
-    struct err err = ERR_INIT;
-    int64_t before = talk->count > 0 ? talk->queue[0].number : INT64_MAX;
-
-    return talk->store != NULL &&
-           store_injection(talk->store, talk->place.query, before, &budget, &history, &err) == 0 &&
-           history.len > 0;
 }
 
 static void take_new(struct host *host, const struct acp_answer *answer)
@@ -502,10 +287,12 @@ static void take_new(struct host *host, const struct acp_answer *answer)
     }
     if (!answer->ok || answer->session == NULL) {
         give_up(host, "the agent made no session: %s",
-                answer->ok ? "it told no id" : why_of(answer, why, sizeof why));
+                answer->ok ? "it told no id" : talk_why(answer, why, sizeof why));
         return;
     }
     talk->session = mem_dup(answer->session);
+    if (talk_sum_up(host))
+        return;
     talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
     talk_take_options(host, answer->options);
     join(host, has_history(host) ? OUTCOME_INJECTED : OUTCOME_FRESH);
@@ -523,7 +310,7 @@ static void take_initialize(struct host *host, const struct acp_answer *answer)
     }
     if (!answer->ok) {
         give_up(host, "the agent did not begin to speak the protocol: %s",
-                why_of(answer, why, sizeof why));
+                talk_why(answer, why, sizeof why));
         return;
     }
     if (info->protocol != 1) {
@@ -560,9 +347,9 @@ void talk_rung_answer(struct host *host, const struct acp_answer *answer)
         break;
     case ACP_CALL_SET_MODE:
     case ACP_CALL_SET_OPTION:
-        take_setting(host, answer);
+        talk_setting_answer(host, answer);
         if (waited_for && talk->phase == TALK_SETS)
-            go_on(host);
+            talk_set_up(host);
         break;
     case ACP_CALL_CLOSE:
     case ACP_CALL_LIST:

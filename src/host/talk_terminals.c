@@ -38,6 +38,12 @@ struct terminal_child {
     bool released; /* nobody can name it any more */
 };
 
+/* Output of one that was released. */
+struct kept {
+    char id[ID_MAX];
+    char *text;
+};
+
 struct talk_terminals {
     const struct talk_place *place;
     char *const *env;
@@ -45,6 +51,9 @@ struct talk_terminals {
     struct terminal_child *children[TALK_TERMINALS_MAX];
     size_t count;
     int64_t last; /* number of the newest */
+    int64_t ended; /* how many have, or were released */
+    struct kept kept[TALK_TERMINALS_KEPT]; /* the newest of them at kept_count - 1, round about */
+    size_t kept_count;
 };
 
 static const struct keeper_times at_once = {0, 0};
@@ -80,6 +89,8 @@ void talk_terminals_free(struct talk_terminals *terminals)
         keeper_end(&terminals->children[i]->keeper, at_once, 0);
         free_child(terminals->children[i]);
     }
+    for (size_t i = 0; i < TALK_TERMINALS_KEPT; i++)
+        free(terminals->kept[i].text);
     free(terminals);
 }
 
@@ -98,18 +109,24 @@ static struct terminal_child *find(const struct talk_terminals *terminals, const
 
 /* ---- output */
 
-/* The newest bytes that are within the limit and begin with a whole character. */
+/* Where the newest bytes that are within the limit begin with a whole character. */
+static size_t find_cut(const struct str *text, size_t limit)
+{
+    size_t cut = text->len > limit ? text->len - limit : 0;
+
+    while (cut > 0 && cut < text->len && ((unsigned char)text->data[cut] & 0xC0) == 0x80)
+        cut++;
+    return cut;
+}
+
 static void trim(struct terminal_child *child)
 {
     struct str *text = &child->text;
-    size_t cut;
+    size_t cut = find_cut(text, child->limit);
 
-    if (text->len <= child->limit)
+    if (cut == 0)
         return;
     child->truncated = true;
-    cut = text->len - child->limit;
-    while (cut < text->len && ((unsigned char)text->data[cut] & 0xC0) == 0x80)
-        cut++;
     memmove(text->data, text->data + cut, text->len - cut + 1);
     text->len -= cut;
 }
@@ -139,10 +156,31 @@ const char *talk_terminals_output(const struct talk_terminals *terminals, const 
 {
     struct terminal_child *child = find(terminals, NULL, id);
 
+    for (size_t i = 0; child == NULL && i < TALK_TERMINALS_KEPT; i++)
+        if (terminals->kept[i].text != NULL && strcmp(terminals->kept[i].id, id) == 0)
+            return terminals->kept[i].text;
     if (child == NULL)
         return NULL;
     trim(child);
     return str_text(&child->text);
+}
+
+int64_t talk_terminals_ended(const struct talk_terminals *terminals)
+{
+    return terminals->ended;
+}
+
+static void keep_output(struct talk_terminals *terminals, struct terminal_child *child)
+{
+    struct kept *kept = &terminals->kept[terminals->kept_count++ % TALK_TERMINALS_KEPT];
+    size_t cut;
+
+    for (int i = 0; i < ROUNDS && read_output(child); i++)
+        ;
+    cut = find_cut(&child->text, TALK_TERMINALS_TAIL);
+    free(kept->text);
+    kept->text = mem_dup(str_text(&child->text) + cut);
+    memcpy(kept->id, child->id, sizeof kept->id);
 }
 
 /* ---- answers */
@@ -419,7 +457,11 @@ static void serve_kill(struct talk_terminals *terminals, struct terminal_child *
 /* What is released stays until its keeper has gone. */
 static void release(struct talk_terminals *terminals, struct terminal_child *child)
 {
+    if (child->released)
+        return;
     child->released = true;
+    terminals->ended++;
+    keep_output(terminals, child);
     end_child(terminals, child);
 }
 
@@ -529,7 +571,8 @@ static void take_end(struct terminal_child *child, struct acp *acp, int status)
 }
 
 /* Takes one report; false when there is none. */
-static bool take_report(struct terminal_child *child, struct acp *acp)
+static bool take_report(struct talk_terminals *terminals, struct terminal_child *child,
+                        struct acp *acp)
 {
     struct keeper_report report;
 
@@ -544,6 +587,7 @@ static bool take_report(struct terminal_child *child, struct acp *acp)
         break;
     case KEEPER_ENDED:
         take_end(child, acp, report.status);
+        terminals->ended++;
         break;
     case KEEPER_GONE:
         answer_create(child, acp, "its keeper has ended");
@@ -567,7 +611,7 @@ void talk_terminals_read(struct talk_terminals *terminals, struct acp *acp)
 
         for (int round = 0; round < ROUNDS && read_output(child); round++)
             ;
-        while (child->keeper.fd != -1 && take_report(child, acp))
+        while (child->keeper.fd != -1 && take_report(terminals, child, acp))
             ;
     }
     drop_gone(terminals);

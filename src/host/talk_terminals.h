@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     TALK_TERMINALS_MAX = 64, /* that are not released, or have not ended yet */
@@ -47,7 +48,11 @@ size_t talk_terminals_poll(const struct talk_terminals *terminals,
 /* Takes what has come, for all of them; `acp` NULL: the agent is gone. */
 void talk_terminals_read(struct talk_terminals *terminals, struct acp *acp);
 
-/* Its output by now, for those who show it; NULL: there is none of that id. It holds no NUL. */
+/* Its output by now, for those who show it; NULL: there is none of that id. It holds no NUL. Of the
+ * newest that were released the last TALK_TERMINALS_TAIL bytes are kept for that. */
+enum { TALK_TERMINALS_KEPT = 32, TALK_TERMINALS_TAIL = 32 * 1024 };
 const char *talk_terminals_output(const struct talk_terminals *terminals, const char *id);
+/* How many have ended or were released so far: their output is whole. */
+int64_t talk_terminals_ended(const struct talk_terminals *terminals);
 
 #endif

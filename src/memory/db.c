@@ -281,6 +281,7 @@ static const struct {
 } words[] = {
     {SQLITE_BUSY, MAS_TIMEOUT, "another process is writing to it without an end"},
     {SQLITE_LOCKED, MAS_TIMEOUT, "another process is writing to it without an end"},
+    {SQLITE_PROTOCOL, MAS_TIMEOUT, "other processes are writing to it without an end"},
     {SQLITE_CORRUPT, MAS_DAMAGED, "it is damaged"},
     {SQLITE_NOTADB, MAS_DAMAGED, "it is not a database"},
     {SQLITE_TOOBIG, MAS_DAMAGED, "a value in it is too large"},

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,12 @@ static int open_sitting(struct filling *filling, struct sitting *sitting, const 
     return 0;
 }
 
+static int length_of(size_t words)
+{
+    double length = log((double)words + 1) / log(LENGTH_STEP);
+    return length < LENGTH_MAX ? (int)lround(length) : LENGTH_MAX;
+}
+
 /* Gives a message its number in the index. */
 static int seat(struct filling *filling, struct item *item, struct err *err)
 {
@@ -289,10 +296,11 @@ static int seat(struct filling *filling, struct item *item, struct err *err)
          sitting->said >= PLACE_MAX || sitting->tools >= PLACE_MAX) &&
         open_sitting(filling, sitting, item, err) == -1)
         return -1;
+    size_t words = words_count(item->text, item->len);
     item->id = search_id(sitting->id, is_tool ? sitting->tools++ : sitting->said++,
-                         search_kind_of(item->role));
+                         search_kind_of(item->role), length_of(words));
     sitting->last = item->time > sitting->last ? item->time : sitting->last;
-    sitting->words += (int64_t)words_count(item->text, item->len);
+    sitting->words += (int64_t)words;
     sitting->changed = true;
     return 0;
 }

@@ -1,9 +1,10 @@
 /*
  * What the parts of the search share. Of no use outside src/memory/search*.c and its test.
  *
- * The number of a message in the index says where it is: its sitting, its place there, its kind.
- * Prompts and answers of a sitting are counted together, tool calls by themselves: so what was said
- * before and after a message has the numbers next to it.
+ * The number of a message in the index says where it is: its sitting, its place there, its kind,
+ * and about how long it is, so that a ranking of a million looks nothing up. Prompts and answers of
+ * a sitting are counted together, tool calls by themselves: what was said before and after a
+ * message has the places next to it.
  */
 #ifndef MAS_MEMORY_SEARCH_PARTS_H
 #define MAS_MEMORY_SEARCH_PARTS_H
@@ -14,15 +15,20 @@
 
 enum kind { KIND_USER, KIND_AGENT, KIND_TOOL };
 enum {
+    LENGTH_BITS = 6,
     KIND_BITS = 2,
     PLACE_BITS = 20,
-    SITTING_SHIFT = KIND_BITS + PLACE_BITS,
+    PLACE_SHIFT = LENGTH_BITS + KIND_BITS,
+    SITTING_SHIFT = PLACE_SHIFT + PLACE_BITS,
     PLACE_MAX = (1 << PLACE_BITS) - 1,
+    LENGTH_MAX = (1 << LENGTH_BITS) - 1,
 };
+/* A length is a power of this. */
+#define LENGTH_STEP 1.15
 
-static inline int64_t search_id(int64_t sitting, int64_t place, enum kind kind)
+static inline int64_t search_id(int64_t sitting, int64_t place, enum kind kind, int length)
 {
-    return sitting << SITTING_SHIFT | place << KIND_BITS | (int64_t)kind;
+    return sitting << SITTING_SHIFT | place << PLACE_SHIFT | (int64_t)kind << LENGTH_BITS | length;
 }
 
 static inline int64_t search_sitting(int64_t id)
@@ -32,12 +38,17 @@ static inline int64_t search_sitting(int64_t id)
 
 static inline int64_t search_place(int64_t id)
 {
-    return id >> KIND_BITS & PLACE_MAX;
+    return id >> PLACE_SHIFT & PLACE_MAX;
 }
 
 static inline enum kind search_kind(int64_t id)
 {
-    return (enum kind)(id & ((1 << KIND_BITS) - 1));
+    return (enum kind)(id >> LENGTH_BITS & ((1 << KIND_BITS) - 1));
+}
+
+static inline int search_length(int64_t id)
+{
+    return (int)(id & LENGTH_MAX);
 }
 
 enum store_role search_role(enum kind kind);

@@ -17,7 +17,7 @@
 
 #define COLLECT "mas_collect"
 
-enum { REACH = 2, UNKNOWN = 3 /* kind of a place that was not looked at */ };
+enum { REACH = 2 };
 
 static const double k1 = 1.2;
 static const double b = 0.75;
@@ -26,7 +26,6 @@ static const double near[REACH + 1] = {1.0, 0.5, 0.25};
 
 struct hit {
     int64_t id;
-    uint32_t len; /* words of the message */
     uint8_t times[WORDS_MAX]; /* that each term is in it */
 };
 
@@ -151,7 +150,6 @@ static void collect(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_conte
                     int count, sqlite3_value **values)
 {
     struct catch *catch = count == 1 ? sqlite3_value_pointer(values[0], COLLECT) : NULL;
-    int len = 0;
 
     if (catch == NULL) {
         sqlite3_result_error(context, "not for you", -1);
@@ -169,10 +167,9 @@ static void collect(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_conte
     int64_t id = api->xRowid(fts);
     if (!pool_has_sitting(catch->pool, search_sitting(id)))
         return;
-    (void)api->xColumnSize(fts, 0, &len);
     catch->hits = mem_room(catch->hits, catch->count, sizeof *catch->hits);
     struct hit *hit = &catch->hits[catch->count++];
-    *hit = (struct hit){.id = id, .len = len > 0 ? (uint32_t)len : 0};
+    *hit = (struct hit){.id = id};
     for (int i = 0; i < catch->terms; i++) {
         Fts5PhraseIter at;
         int column;
@@ -222,6 +219,7 @@ static int ask(struct db *db, const char *match, struct catch *catch, struct err
 
 struct scale {
     double rarity[WORDS_MAX]; /* of each term */
+    double lengths[LENGTH_MAX + 1]; /* in words, as the numbers have them */
     double len; /* of a message, on average */
     double sitting; /* likewise */
     int terms;
@@ -245,7 +243,7 @@ static double score_hit(const struct scale *scale, const struct hit *hit)
 
     for (int i = 0; i < scale->terms; i++)
         times[i] = hit->times[i];
-    return bm25(scale, times, hit->len, scale->len);
+    return bm25(scale, times, scale->lengths[search_length(hit->id)], scale->len);
 }
 
 static int make_scale(struct db *db, const struct catch *catch, struct scale *ret, struct err *err)
@@ -260,6 +258,8 @@ static int make_scale(struct db *db, const struct catch *catch, struct scale *re
         return -1;
     messages = messages > 0 ? messages : 1;
     ret->terms = catch->terms;
+    for (int i = 0; i <= LENGTH_MAX; i++)
+        ret->lengths[i] = pow(LENGTH_STEP, i) - 1;
     ret->len = words / messages;
     ret->sitting = words / (double)(sittings > 0 ? sittings : 1);
     for (int i = 0; i < catch->terms; i++) {
@@ -371,7 +371,7 @@ static double score_window(const struct catch *catch, const struct scale *scale,
             continue;
         double weight = near[away < 0 ? -away : away];
         missing -= weight;
-        len += weight * hit->len;
+        len += weight * scale->lengths[search_length(hit->id)];
         for (int k = 0; k < scale->terms; k++)
             times[k] += weight * hit->times[k];
     }
@@ -391,7 +391,7 @@ static void rank_group(const struct catch *catch, const struct scale *scale,
         int64_t place = at - REACH > done ? at - REACH : done + 1;
         for (; place <= at + REACH; place++) {
             double score = score_window(catch, scale, group, &first, place);
-            best_push(ret, search_id(group->sitting, place, (enum kind)UNKNOWN), score);
+            best_push(ret, search_id(group->sitting, place, KIND_USER, 0), score);
             done = place;
         }
     }
@@ -410,10 +410,12 @@ static int resolve(struct db *db, const struct pool *pool, struct best *windows,
     size_t kept = 0;
 
     for (size_t i = 0; i < windows->count; i++) {
-        int64_t place = windows->items[i].id & ~(int64_t)UNKNOWN;
+        int64_t first = windows->items[i].id;
+        int64_t last =
+            search_id(search_sitting(first), search_place(first), KIND_AGENT, LENGTH_MAX);
         int64_t id;
-        if (db_number(db, 0, &id, err, "SELECT id FROM message WHERE id BETWEEN ?1 AND ?1 + 1", "i",
-                      place) == -1)
+        if (db_number(db, 0, &id, err, "SELECT id FROM message WHERE id BETWEEN ?1 AND ?2", "ii",
+                      first, last) == -1)
             return -1;
         if (id != 0 && pool_has(pool, id))
             windows->items[kept++] = (struct ranked){.id = id, .score = windows->items[i].score};

@@ -1,5 +1,6 @@
 #include "memory/store.h"
 
+#include "base/id.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "memory/store_parts.h"
@@ -127,9 +128,43 @@ int store_end(struct store *store, int rc, struct err *err)
 
 /* ---- damage */
 
+/* What no constraint says: names and ids as mas makes them, each conversation with a query. */
+static int check_conversations(struct store *store, struct err *err)
+{
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT uuid, agent, EXISTS (SELECT 1 FROM query q"
+                                 " WHERE q.conversation = c.id) FROM conversation c",
+                                 err);
+    int rc;
+
+    if (s == NULL)
+        return -1;
+    while ((rc = db_step(store->db, s, err)) == 1) {
+        if (id_is_valid(db_text(s, 0)) && str_is_word(db_text(s, 1), STORE_AGENT_MAX) &&
+            sqlite3_column_int(s, 2) != 0)
+            continue;
+        db_reset(s);
+        return err_set(err, MAS_DAMAGED,
+                       "cannot trust '" STORE_FILE "': a conversation in it is "
+                       "not as mas writes it");
+    }
+    return rc;
+}
+
 int store_check(struct store *store, struct err *err)
 {
-    return db_check(store->db, err);
+    int64_t strangers;
+
+    if (db_check(store->db, err) == -1 || check_conversations(store, err) == -1 ||
+        db_number(store->db, 0, &strangers, err,
+                  "SELECT count(*) FROM message m JOIN query q ON q.id = m.query"
+                  " JOIN conversation c ON c.id = q.conversation WHERE m.agent <> c.agent",
+                  "") == -1)
+        return -1;
+    if (strangers > 0)
+        return err_set(err, MAS_DAMAGED,
+                       "cannot trust '" STORE_FILE "': a message is not of its agent");
+    return 0;
 }
 
 /* 1: damaged; 0: not; -1: that cannot be told. */

@@ -23,12 +23,13 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "core/workspace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define STORE_FILE "memory.db"
+#define STORE_FILE WORKSPACE_MEMORY
 
 enum {
     STORE_TEXT_MAX = 16 << 20, /* bytes of one message */
@@ -225,6 +226,7 @@ struct store_budget {
     int messages; /* 50 */
     size_t each; /* characters of one, 2000 */
     size_t all; /* characters, 60000 */
+    int64_t since; /* nothing from before the message of this number; 0: from the beginning */
 };
 int store_injection(struct store *store, int64_t query, int64_t before,
                     const struct store_budget *budget, struct str *ret, struct err *err);

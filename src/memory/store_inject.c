@@ -146,12 +146,12 @@ static int read_back(struct store *store, int64_t query, int64_t before, struct 
     /* Only what a model was shown or said: user, agent, tool; not what was cleared unseen. */
     sqlite3_stmt *s = db_prepare(store->db,
                                  "SELECT id, role, state, trigger, text, data FROM message"
-                                 " WHERE query = ?1 AND id < ?2 AND role IN (0, 1, 3)"
+                                 " WHERE query = ?1 AND id < ?2 AND id >= ?3 AND role IN (0, 1, 3)"
                                  " AND coalesce(stop_reason, '') <> 'cleared' ORDER BY id DESC",
                                  err);
     if (s == NULL)
         return -1;
-    db_bind(s, "ii", query, before);
+    db_bind(s, "iii", query, before, lines->budget->since);
     while (lines->count <= room && chars <= lines->budget->all &&
            (rc = db_step(store->db, s, err)) == 1) {
         struct store_item item = {.number = sqlite3_column_int64(s, 0),

@@ -7,6 +7,8 @@
 #include "memory/db.h"
 #include "memory/store.h"
 
+enum { STORE_AGENT_MAX = 32 }; /* characters of an agent's id */
+
 /* A message that is open in this process. */
 struct store_open_message {
     int64_t number;

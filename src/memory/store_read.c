@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { AGENT_MAX = 32 };
-
 static int damaged(struct err *err, const char *what)
 {
     return err_set(err, MAS_DAMAGED, "cannot read '" STORE_FILE "': %s is not as mas writes it",
@@ -189,7 +187,7 @@ static int fill_item(struct store *store, sqlite3_stmt *s, struct buffers *buffe
         return damaged(err, "the role of a message");
     if (state < MESSAGE_OPEN || state > MESSAGE_FAILED)
         return damaged(err, "the state of a message");
-    if (!id_is_valid(db_text(s, C_CONVERSATION)) || !str_is_word(ret->agent, AGENT_MAX))
+    if (!id_is_valid(db_text(s, C_CONVERSATION)) || !str_is_word(ret->agent, STORE_AGENT_MAX))
         return damaged(err, "a conversation");
     memcpy(ret->conversation, db_text(s, C_CONVERSATION), sizeof ret->conversation);
     str_clear(&buffers->tags);
@@ -326,7 +324,7 @@ static int fill_query(struct store *store, sqlite3_stmt *s, struct str *sessions
                                 .mode = db_text(s, 7),
                                 .current = sqlite3_column_int(s, 8) != 0,
                                 .messages = sqlite3_column_int64(s, 9)};
-    if (!id_is_valid(db_text(s, 2)) || !str_is_word(ret->agent, AGENT_MAX))
+    if (!id_is_valid(db_text(s, 2)) || !str_is_word(ret->agent, STORE_AGENT_MAX))
         return damaged(err, "a conversation");
     memcpy(ret->conversation, db_text(s, 2), sizeof ret->conversation);
     str_clear(sessions);

@@ -483,17 +483,33 @@ static struct asked take_asked(struct acp *acp, int64_t serial)
     return asked;
 }
 
+/* An error's words; some agents say in its data alone what is the matter. The caller frees. */
+static char *error_words(const struct rpc_answer *from)
+{
+    static const char *const keys[] = {"details", "message", "error", "reason"};
+    const char *more = json_text(from->data);
+
+    if (from->ok)
+        return mem_dup("");
+    for (size_t i = 0; i < ARRAY_LEN(keys) && more == NULL; i++)
+        more = json_get_text(from->data, keys[i]);
+    if (more == NULL || strstr(from->message, more) != NULL)
+        return mem_dup(from->message);
+    return mem_printf("%s%s%s", from->message, from->message[0] != '\0' ? ": " : "", more);
+}
+
 static void on_answer(void *arg, const struct rpc_answer *from)
 {
     struct acp *acp = arg;
     struct asked asked = take_asked(acp, from->serial);
     struct acp_words modes = {.count = 0};
+    _cleanup_free_ char *words = error_words(from);
     struct acp_answer answer = {
         .call = asked.call,
         .serial = from->serial,
         .ok = from->ok,
         .code = from->code,
-        .message = from->ok ? "" : from->message,
+        .message = words,
         .session = asked.session,
         .result = from->result,
     };

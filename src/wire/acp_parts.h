@@ -24,8 +24,8 @@ struct acp_news {
     struct acp_words words;
     struct str text;
 };
-/* Reads `update` of session/update. Released with acp_news_free(). */
-void acp_news_read(const char *session, const struct json *update, struct acp_news *ret);
+/* Reads the `update` of a session/update. Released with acp_news_free(). */
+void acp_news_read(const char *session, const struct json *json, struct acp_news *ret);
 /* Reads a ToolCallUpdate by itself. */
 void acp_news_read_tool(const char *session, const struct json *tool, struct acp_news *ret);
 void acp_news_free(struct acp_news *news);

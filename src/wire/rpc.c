@@ -146,16 +146,19 @@ static void say(struct rpc *rpc, int64_t serial, const char *method, const char 
     end(rpc, &out);
 }
 
-static void say_error(struct rpc *rpc, const char *id, int code, const char *message)
+static void say_error(struct rpc *rpc, const char *id, int code, const char *message,
+                      const char *data)
 {
     struct json_out out;
 
-    if (!begin(rpc, size_of(message), &out))
+    if (!begin(rpc, size_of(message) + size_of(data), &out))
         return;
     json_put_raw(&out, "id", id);
     json_open(&out, "error", '{');
     json_put_int(&out, "code", code);
     json_put(&out, "message", message);
+    if (data != NULL)
+        json_put_raw(&out, "data", data);
     json_close(&out, '}');
     end(rpc, &out);
 }
@@ -226,14 +229,25 @@ bool rpc_reply(struct rpc *rpc, const char *ticket, const char *result)
     return true;
 }
 
-bool rpc_refuse(struct rpc *rpc, const char *ticket, int code, const char *message)
+bool rpc_refuse_with(struct rpc *rpc, const char *ticket, int code, const char *message,
+                     const char *data)
 {
     _cleanup_free_ char *id = take_open(rpc, ticket);
 
     if (id == NULL)
         return false;
-    say_error(rpc, id, code, message);
+    say_error(rpc, id, code, message, data);
     return true;
+}
+
+bool rpc_refuse(struct rpc *rpc, const char *ticket, int code, const char *message)
+{
+    return rpc_refuse_with(rpc, ticket, code, message, NULL);
+}
+
+void rpc_drop(struct rpc *rpc, const char *ticket)
+{
+    free(take_open(rpc, ticket));
 }
 
 /* Text of an id, the caller's; NULL where it is neither number nor text. */
@@ -282,7 +296,8 @@ static void take_request(struct rpc *rpc, const struct json *message, const char
     if (text == NULL || rpc->open_count == RPC_OPEN_MAX) {
         say_error(rpc, text != NULL ? text : "null",
                   text != NULL ? RPC_INTERNAL_ERROR : RPC_INVALID_REQUEST,
-                  text != NULL ? "too many requests are open" : "an id is a number or a string");
+                  text != NULL ? "too many requests are open" : "an id is a number or a string",
+                  NULL);
         free(text);
         return;
     }
@@ -321,7 +336,7 @@ static void take_other(struct rpc *rpc, const struct json *message, const char *
     _cleanup_free_ char *id = id_text(json_get(message, "id"));
 
     if (id != NULL)
-        say_error(rpc, id, RPC_INVALID_REQUEST, "neither a request nor an answer");
+        say_error(rpc, id, RPC_INVALID_REQUEST, "neither a request nor an answer", NULL);
     garbage(rpc, "neither a request nor an answer", line, len);
 }
 
@@ -365,6 +380,7 @@ static int escape_code(const char *text, size_t len)
 /* Escapes of what cannot stand in a string of ours become U+FFFD, in place. */
 static void soften(char *line, size_t len)
 {
+    static const char replacement[] = {'\\', 'u', 'f', 'f', 'f', 'd'};
     char *end = line + len;
     char *at = line;
 
@@ -376,7 +392,7 @@ static void soften(char *line, size_t len)
         if (next >= 0xDC00 && next <= 0xDFFF)
             at += 12;
         else if (code == 0 || (code >= 0xD800 && code <= 0xDFFF))
-            at = (char *)memcpy(at, "\\ufffd", 6) + 6;
+            at = (char *)memcpy(at, replacement, sizeof replacement) + sizeof replacement;
         else
             at += end - at < 2 ? 1 : 2;
     }
@@ -397,7 +413,7 @@ static void take_line(struct rpc *rpc, char *line, size_t len)
     soften(line, len);
     if (json_parse(line, len, rpc->spec->line_max, &message, &err) == -1) {
         if (line[blank] == '{')
-            say_error(rpc, "null", RPC_PARSE_ERROR, err.text);
+            say_error(rpc, "null", RPC_PARSE_ERROR, err.text, NULL);
         garbage(rpc, err.text, line, len);
     } else if (json_is_object(message)) {
         take_message(rpc, message, line, len);
@@ -413,7 +429,7 @@ static void skip_line(struct rpc *rpc)
 
     rpc->in = (struct str)STR_INIT;
     rpc->skipping = true;
-    say_error(rpc, "null", RPC_PARSE_ERROR, "the message is too long");
+    say_error(rpc, "null", RPC_PARSE_ERROR, "the message is too long", NULL);
     garbage(rpc, "the message is too long", str_text(&line), line.len);
 }
 

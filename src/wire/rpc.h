@@ -90,6 +90,11 @@ void rpc_tell(struct rpc *rpc, const char *method, const char *params);
 /* Answers a request of the peer; result is JSON text. false: none of that ticket is open. */
 bool rpc_reply(struct rpc *rpc, const char *ticket, const char *result);
 bool rpc_refuse(struct rpc *rpc, const char *ticket, int code, const char *message);
+/* The same with `data`, JSON text. */
+bool rpc_refuse_with(struct rpc *rpc, const char *ticket, int code, const char *message,
+                     const char *data);
+/* It is never answered: the peer has taken it back. */
+void rpc_drop(struct rpc *rpc, const char *ticket);
 /* Ticket of the open request that has this id, as a peer names one that it takes back; NULL none.
  * Valid until that is answered. */
 const char *rpc_ticket_of(const struct rpc *rpc, const struct json *id);

@@ -21,7 +21,8 @@ client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUN
 news    MODE:id TITLE:x USAGE:used/size COMMANDS OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
 faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LATE:ms (news after the
-        answer) EARLY (the answer before the text) STDERR:x SPAWN:seconds (a child that left its
+        answer) CUT (text with half a character and a NUL, as escapes) HALFDIE (dies within a message)
+        TOOLONG (a message past all limits) EARLY (the answer before the text) STDERR:x SPAWN:seconds (a child that left its
         session) FORGET (its own context, as an agent's own /clear does)
 """
 import argparse, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
@@ -427,6 +428,22 @@ class Turn:
         write(line[:40])
         time.sleep(0.1)
         write(line[40:])
+
+    def chunk_line(self, text):
+        """A chunk whose text is JSON already."""
+        return (b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"' +
+                self.session["id"].encode() + b'","update":{"sessionUpdate":"agent_message_chunk",'
+                b'"content":{"type":"text","text":"' + text + b'"}}}}\n')
+
+    def do_cut(self, x):
+        write(self.chunk_line(rb"cut\ud83d \u0000 \ud83d\ude00 "))
+
+    def do_halfdie(self, x):
+        write(self.chunk_line(b"never whole")[:-20])
+        os._exit(0)
+
+    def do_toolong(self, x):
+        write(self.chunk_line(b"x" * (33 << 20)))
 
     def do_wrongid(self, x):
         reply(987654321, {"stopReason": "refusal"})

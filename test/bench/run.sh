@@ -3,8 +3,7 @@
 #
 #   test/bench/run.sh [-n ROUNDS] [NAME...]
 #
-# NAME is one of start, new, copy, many, clean, du, archive, complete, host,
-# serve; without one, all.
+# NAME is one of those in `all` below; without one, all.
 # Each number is the median of ROUNDS runs (15; fewer only to try the benchmark itself). What is
 # compared runs alternately in one go, see timer.c. Exit 0: every limit is met; 1: one is not, or a
 # benchmark could not be run; what is not installed is skipped with a word.
@@ -22,7 +21,8 @@ while getopts n: option; do
     esac
 done
 shift $((OPTIND - 1))
-(($#)) || set -- start new copy many clean du archive complete host serve
+all=(start new copy many clean du archive complete host memory talk ask search serve)
+(($#)) || set -- "${all[@]}"
 
 # shellcheck source=lib.sh
 . ./lib.sh
@@ -31,7 +31,7 @@ trap tear_down EXIT
 trap 'exit 1' INT TERM HUP
 
 for name; do
-    if [[ ! $name =~ ^(start|new|copy|many|clean|du|archive|complete|host|serve)$ ]]; then
+    if [[ " ${all[*]} " != *" $name "* ]]; then
         echo "run.sh: there is no benchmark '$name'" >&2
         exit 2
     fi

@@ -255,6 +255,9 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ -z "$(bash_offers send two lead re)" ] # the text
     [ "$(bash_offers restart two lead re)" = reviewer ]
     [ "$(lines_of "$(bash_offers attach two '')")" = 'lead reviewer' ]
+    for verb in ask clear cancel approve deny; do
+        [ "$(lines_of "$(bash_offers "$verb" two '')")" = 'lead reviewer' ]
+    done
     [ -z "$(bash_offers send nosuch '')" ]
     [ -z "$(bash_offers show two le)" ]
 }

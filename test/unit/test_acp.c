@@ -293,6 +293,22 @@ static void prompts_and_sets(void)
     end(&h);
 }
 
+static void tells_what_an_error_says_in_its_data(void)
+{
+    struct heard h;
+
+    begin(&h);
+    for (int i = 0; i < 4; i++)
+        (void)acp_session_close(h.acp, "S", -1);
+    feed(&h, "{\"id\":1,\"error\":{\"code\":1,\"message\":\"no\",\"data\":{\"details\":\"why\"}}}\n"
+             "{\"id\":2,\"error\":{\"code\":1,\"message\":\"\",\"data\":\"why\"}}\n"
+             "{\"id\":3,\"error\":{\"code\":1,\"message\":\"no: why\",\"data\":\"why\"}}\n"
+             "{\"id\":4,\"error\":{\"code\":1,\"message\":\"no\",\"data\":{\"x\":1}}}\n");
+    check_heard(&h, "=1 call 4 error 1 no: why session=S\n=2 call 4 error 1 why session=S\n"
+                    "=3 call 4 error 1 no: why session=S\n=4 call 4 error 1 no session=S\n");
+    end(&h);
+}
+
 static void tells_updates(void)
 {
     struct heard h;
@@ -500,6 +516,7 @@ static const struct unit_test tests[] = {
     TEST(opens_sessions),
     TEST(needs_a_session_id),
     TEST(prompts_and_sets),
+    TEST(tells_what_an_error_says_in_its_data),
     TEST(tells_updates),
     TEST(tells_tools_as_upserts),
     TEST(answers_permissions),

@@ -20,6 +20,7 @@ static void shows_what_changed(void)
     check("a\n", "", "@@ -1,1 +0,0 @@\n-a\n");
     check("same\n", "same\n", "");
     check("", "", "");
+    check("", "x", "@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n");
 }
 
 static void says_where_a_newline_is_missing(void)

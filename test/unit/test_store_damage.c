@@ -356,6 +356,7 @@ static void wrong_values_are_damage_where_they_are_read(void)
         "PRAGMA ignore_check_constraints = 1; UPDATE message SET state = -1",
         "UPDATE conversation SET uuid = '../../../../../../../../../../../../'",
         "UPDATE message SET agent = char(27) || '[2J'",
+        "UPDATE conversation SET agent = 'a b'; UPDATE message SET agent = 'a b'",
     };
     struct store_filter all = {.agent = NULL};
 
@@ -371,6 +372,9 @@ static void wrong_values_are_damage_where_they_are_read(void)
         CHECK_INT(err.code, MAS_DAMAGED);
         CHECK_INT(rows.len, 0);
         str_free(&rows);
+        store_close(store);
+        store = NULL;
+        check_damaged(&place, NULL); /* doctor finds it as well */
     }
 }
 

@@ -1,0 +1,96 @@
+#include "cmd.h"
+#include "cmd/targets.h"
+#include "core/session.h"
+#include "wire/face.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct opt opts[] = {
+    {0, "from", "AGENT", "who prompts; in a team's pane that is known", OFFER_AGENT},
+    {.name = NULL},
+};
+
+/* The one agent that is meant: the only one, or the meta manager where none was named. */
+static const struct agent *choose(const struct roll *roll)
+{
+    const struct team *team = &roll->teams[0].team;
+
+    if (roll->count == 1)
+        return roll->agents[0].agent;
+    for (size_t i = 0; roll->count == team->agent_count && i < roll->count; i++)
+        if (roll->agents[i].agent->rank == RANK_META)
+            return roll->agents[i].agent;
+    return NULL;
+}
+
+static int find_cwd(const struct call *call, const struct roll_team *team, const char *agent,
+                    char **ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct kv env = {.count = 0};
+
+    if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
+        return err_wrap(err, "cannot reach agent '%s'", agent);
+    session_env(&call->root, &session, &env);
+    const char *unit = kv_get(&env, "UNIT_DIR");
+    *ret = mem_printf("%s/%s", unit != NULL ? unit : "", agent);
+    kv_free(&env);
+    return 0;
+}
+
+static int run_acp(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_free_ char *cwd = NULL;
+    const char *from = NULL;
+
+    if (targets_take(call, TARGETS_OPTIONAL, &roll, err) == -1 ||
+        targets_sender(call, &roll, "prompt", &from, err) == -1)
+        return -1;
+    if (call->operand_count > 0) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'acp': '%s' is one operand too many",
+                      call->operands[0]);
+        return call_usage(call, err);
+    }
+    const struct agent *agent = choose(&roll);
+    if (agent == NULL) {
+        (void)err_set(err, MAS_USAGE, "cannot run 'acp' for %zu agents: it takes one", roll.count);
+        return call_usage(call, err);
+    }
+    const struct roll_team *team = &roll.teams[0];
+    if (find_cwd(call, team, agent->id, &cwd, err) == -1)
+        return -1;
+    const struct face_spec spec = {
+        .root = &call->root,
+        .session = team->id,
+        .agent = agent->id,
+        .from = from,
+        .cwd = cwd,
+        .dir = team->dir,
+        .run = team->run,
+        .in = STDIN_FILENO,
+        .out = STDOUT_FILENO,
+    };
+    (void)signal(SIGPIPE, SIG_IGN);
+    return face_run(&spec, err);
+}
+
+const struct cmd cmd_acp = {
+    .name = "acp",
+    .operands = " [SESSION] [AGENT]",
+    .summary = "let an editor talk with an ACP agent of a team, on stdin and stdout",
+    .details = "For programs that speak the Agent Client Protocol, such as Zed, Neovim or Emacs: "
+               "they start it.\n"
+               "Without AGENT it is the meta manager, or the only agent. The conversation is the "
+               "one that the pane\n"
+               "and `mas ask` have.",
+    .opts = opts,
+    .operands_max = -1,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET,
+    .run = run_acp,
+};

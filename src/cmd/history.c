@@ -1,0 +1,312 @@
+#include "cmd/history.h"
+
+#include "base/number.h"
+#include "base/time.h"
+#include "cmd.h"
+#include "cmd/targets.h"
+#include "memory/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    PAGE = 50, /* messages, where nothing else is asked for */
+    NUMBER_MAX = 1000000000,
+    WIDTH = 80,
+    WIDTH_MIN = 40,
+    WIDTH_MAX = 100,
+    CONVERSATION_MIN = 4, /* digits of an id */
+};
+
+static const char *const forms[] = {
+    [HISTORY_JSONL] = "jsonl",
+    [HISTORY_MARKDOWN] = "md",
+};
+
+static int bad_value(const struct call *call, const char *option, const char *what, struct err *err)
+{
+    return err_set(err, MAS_USAGE, "cannot run 'history': '%s' of --%s is not %s",
+                   call_opt(call, option), option, what);
+}
+
+/* *ret stays as it is where the option was not given. */
+static int read_number(const struct call *call, const char *option, int64_t *ret, struct err *err)
+{
+    static const struct unit plain[] = {{"", 1}};
+    const char *text = call_opt(call, option);
+    uint64_t n;
+
+    if (text == NULL)
+        return 0;
+    if (!number_parse(text, plain, 1, NUMBER_MAX, &n))
+        return bad_value(call, option, "a number", err);
+    *ret = (int64_t)n;
+    return 0;
+}
+
+static int read_roles(const struct call *call, unsigned *ret, struct err *err)
+{
+    const char *text = call_opt(call, "role");
+    unsigned roles = 0;
+    enum store_role role;
+
+    if (text == NULL)
+        return 0;
+    _cleanup_strv_ char **names = str_split_list(text);
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        if (!store_role_parse(names[i], &role))
+            return bad_value(call, "role",
+                             "a list of user, agent, thought, tool, plan, permission, mode, note",
+                             err);
+        roles |= 1u << role;
+    }
+    *ret = roles;
+    return 0;
+}
+
+static int read_time(const struct call *call, const char *option, int64_t *ret, struct err *err)
+{
+    const char *text = call_opt(call, option);
+    time_t when = 0;
+
+    if (text == NULL)
+        return 0;
+    if (time_parse_age(text, &when))
+        when = time(NULL) - when;
+    else if (!time_parse(text, &when))
+        return bad_value(call, option, "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
+                         err);
+    *ret = (int64_t)when * 1000;
+    return 0;
+}
+
+static int read_form(const struct call *call, enum history_form *ret, struct err *err)
+{
+    const char *text = call_opt(call, "export");
+
+    if (text != NULL && (call->json || call_opt(call, "queries") != NULL))
+        return err_set(err, MAS_USAGE, "cannot run 'history': --export is not --json or --queries");
+    *ret = call->json ? HISTORY_JSON : HISTORY_TEXT;
+    for (size_t i = 0; text != NULL && i < ARRAY_LEN(forms); i++) {
+        if (forms[i] != NULL && strcmp(forms[i], text) == 0) {
+            *ret = (enum history_form)i;
+            return 0;
+        }
+    }
+    return text == NULL ? 0 : bad_value(call, "export", "md or jsonl", err);
+}
+
+/* An export is whole where nothing else is said, all else a page of the newest. */
+static int read_filter(const struct call *call, enum history_form form, struct store_filter *ret,
+                       struct err *err)
+{
+    const char *limit_text = call_opt(call, "limit");
+    bool all = limit_text != NULL && strcmp(limit_text, "all") == 0;
+    int64_t limit = form == HISTORY_JSONL || form == HISTORY_MARKDOWN ? 0 : PAGE;
+    int64_t offset = 0;
+
+    if ((!all && read_number(call, "limit", &limit, err) == -1) ||
+        read_number(call, "offset", &offset, err) == -1 ||
+        read_number(call, "query", &ret->query, err) == -1 ||
+        read_roles(call, &ret->roles, err) == -1 ||
+        read_time(call, "since", &ret->since_ms, err) == -1 ||
+        read_time(call, "until", &ret->until_ms, err) == -1)
+        return -1;
+    if (limit_text != NULL && !all && limit == 0)
+        return bad_value(call, "limit", "a number from 1 on, or all", err);
+    ret->limit = all ? 0 : (int)limit;
+    ret->offset = (int)offset;
+    ret->tag = call_opt(call, "tag");
+    ret->newest = true;
+    return 0;
+}
+
+/* ---- a conversation by the beginning of its id */
+
+struct search {
+    const char *prefix;
+    char found[ID_TEXT];
+    bool several;
+};
+
+static bool compare(const struct store_query *query, void *arg)
+{
+    struct search *search = arg;
+
+    if (!str_starts(query->conversation, search->prefix) ||
+        strcmp(query->conversation, search->found) == 0)
+        return true;
+    search->several = search->found[0] != '\0';
+    memcpy(search->found, query->conversation, ID_TEXT);
+    return !search->several;
+}
+
+static int find_conversation(struct store *store, const char *agent, const char *text,
+                             char ret[ID_TEXT], struct err *err)
+{
+    struct search search = {.prefix = text};
+
+    if (strlen(text) < CONVERSATION_MIN)
+        return err_set(err, MAS_USAGE,
+                       "cannot find conversation '%s': it needs at least %d characters", text,
+                       CONVERSATION_MIN);
+    if (store_queries(store, agent, compare, &search, err) == -1)
+        return -1;
+    if (search.found[0] == '\0')
+        return err_set(err, MAS_NOT_FOUND,
+                       "cannot find conversation '%s': agent %s has none with that id", text,
+                       agent);
+    if (search.several)
+        return err_set(err, MAS_CONFLICT, "cannot find conversation '%s': several begin so", text);
+    memcpy(ret, search.found, ID_TEXT);
+    return 0;
+}
+
+/* ---- printing */
+
+static int line_width(void)
+{
+    struct winsize size = {.ws_col = 0};
+
+    if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == -1 ||
+        size.ws_col == 0)
+        return WIDTH;
+    return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col > WIDTH_MAX ? WIDTH_MAX : size.ws_col;
+}
+
+/* {"sessionId":..,"agent":..,"total":N,"<list>":[ */
+static void open_json(const char *id, const char *agent, int64_t total, const char *list)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "sessionId", id);
+    json_put(&out, "agent", agent);
+    if (total != -1)
+        json_put_int(&out, "total", total);
+    json_open(&out, list, '[');
+    (void)fwrite(text.data, 1, text.len, stdout);
+}
+
+static int print_messages(struct store *store, const struct store_filter *filter,
+                          struct history *history, struct err *err)
+{
+    int64_t total = 0;
+    bool pages = history->form == HISTORY_TEXT && filter->limit != 0 && isatty(STDOUT_FILENO) != 0;
+
+    if ((history->form == HISTORY_JSON || pages) && store != NULL &&
+        store_count(store, filter, &total, err) == -1)
+        return -1;
+    if (history->form == HISTORY_JSON)
+        open_json(history->session_id, filter->agent, total, "messages");
+    if (history->form == HISTORY_MARKDOWN)
+        printf("# Agent %s of session %s\n\n", filter->agent, history->session_id);
+    if (store != NULL && store_read(store, filter, history_print, history, err) == -1)
+        return -1;
+    if (history->form == HISTORY_JSON)
+        (void)fputs("]}\n", stdout);
+    int64_t older = total - filter->offset - history->count;
+    if (pages && older > 0)
+        (void)fprintf(stderr, "%lld older: --offset %lld\n", (long long)older,
+                      (long long)(filter->offset + history->count));
+    return 0;
+}
+
+static int print_queries(struct store *store, const char *agent, struct history *history,
+                         struct err *err)
+{
+    if (history->form == HISTORY_JSON)
+        open_json(history->session_id, agent, -1, "queries");
+    if (store != NULL && store_queries(store, agent, history_print_query, history, err) == -1)
+        return -1;
+    if (history->form == HISTORY_JSON)
+        (void)fputs("]}\n", stdout);
+    return 0;
+}
+
+/* store: NULL where nothing was ever said. */
+static int print_all(const struct call *call, struct store *store, struct store_filter *filter,
+                     struct history *history, struct err *err)
+{
+    const char *conversation = call_opt(call, "conversation");
+    char found[ID_TEXT];
+
+    if (call_opt(call, "queries") != NULL)
+        return print_queries(store, filter->agent, history, err);
+    if (conversation != NULL && store != NULL) {
+        if (find_conversation(store, filter->agent, conversation, found, err) == -1)
+            return -1;
+        filter->conversation = found;
+    }
+    return print_messages(store, filter, history, err);
+}
+
+/* What the store says of memory.db, for somebody who asked about a session. */
+static int failed(const char *id, struct err *err)
+{
+    if (err->code == MAS_USAGE || err->code == MAS_NOT_FOUND || err->code == MAS_CONFLICT)
+        return -1;
+    (void)err_wrap(err, "cannot show what was said in session '%s'", id);
+    if (err->code == MAS_DAMAGED)
+        (void)err_hint(err, "set it aside, so that the team goes on, with: mas doctor --fix");
+    return -1;
+}
+
+static int run_history(struct call *call, struct err *err)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_store_ struct store *store = NULL;
+    struct history history = {.width = line_width()};
+    struct store_filter filter = {.agent = NULL};
+    bool private;
+
+    if (read_form(call, &history.form, err) == -1 ||
+        read_filter(call, history.form, &filter, err) == -1 ||
+        targets_take(call, TARGETS_ONE, &roll, err) == -1)
+        return -1;
+    if (roll.count != 1)
+        return err_set(err, MAS_USAGE, "cannot run 'history': it takes one agent");
+    const struct roll_team *team = &roll.teams[0];
+    const struct context_asker asker = context_asker(&call->config);
+    if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)
+        return -1;
+    filter.agent = roll.agents[0].agent->id;
+    history.session_id = team->id;
+    int rc = store_open(team->dir, team->id, NULL, false, &store, err);
+    if (rc == -1 && err->code != MAS_NOT_FOUND)
+        return failed(team->id, err);
+    return print_all(call, store, &filter, &history, err) == 0 ? 0 : failed(team->id, err);
+}
+
+static const struct opt opts[] = {
+    {'n', "limit", "N", "so many messages, the newest (50); all", OFFER_NONE},
+    {0, "offset", "N", "leave out so many of the newest", OFFER_NONE},
+    {0, "role", "LIST", "only of these: user, agent, thought, tool, plan, ...", OFFER_NONE},
+    {0, "since", "AGE", "only what is not older: 10m, 2h, 2025-12-18T08:00:00Z", OFFER_NONE},
+    {0, "until", "AGE", "only what is older", OFFER_NONE},
+    {0, "tag", "KEY:VALUE", "only what has this tag", OFFER_NONE},
+    {0, "conversation", "ID", "only this conversation", OFFER_NONE},
+    {0, "query", "N", "only this query", OFFER_NONE},
+    {0, "queries", NULL, "list the queries: when, why they ended, how they were continued",
+     OFFER_NONE},
+    {0, "export", "FORM", "all of it as md (Markdown) or jsonl (a JSON object a line)", OFFER_NONE},
+    {.name = NULL},
+};
+
+const struct cmd cmd_history = {
+    .name = "history",
+    .operands = " [SESSION] AGENT",
+    .summary = "print what was said with an agent",
+    .details =
+        "Of stopped sessions too. The newest messages are printed, the oldest of them first.",
+    .opts = opts,
+    .operands_max = 2,
+    .offer = OFFER_SESSION,
+    .then = OFFER_AGENT,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .run = run_history,
+};

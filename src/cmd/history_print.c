@@ -1,0 +1,369 @@
+#include "base/json.h"
+#include "base/plain.h"
+#include "base/time.h"
+#include "cmd/history.h"
+#include "cmd/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { INDENT = 4, DATA_MAX = 32 << 20 };
+
+/* ---- for people */
+
+/* What the lines of a text are printed with. */
+struct block {
+    const char *before; /* each line */
+    size_t width; /* characters; 0: lines stay whole */
+    const char *colour; /* NULL: none */
+    bool first_only;
+    size_t lines; /* so far */
+};
+
+/* Bytes of the first characters, at most so many; tabs count to the next stop. */
+static size_t fit(const char *line, size_t len, size_t width)
+{
+    size_t column = 0;
+    size_t i = 0;
+
+    while (i < len) {
+        size_t next = i + 1;
+        while (next < len && ((unsigned char)line[next] & 0xC0) == 0x80)
+            next++;
+        column = line[i] == '\t' ? (column / 8 + 1) * 8 : column + 1;
+        if (column > width)
+            break;
+        i = next;
+    }
+    return i;
+}
+
+static void print_piece(const struct block *block, const char *line, size_t len)
+{
+    const char *end = block->colour != NULL ? "\033[0m" : "";
+
+    printf("%s%s%.*s%s\n", len > 0 ? block->before : "", block->colour != NULL ? block->colour : "",
+           (int)len, line, end);
+}
+
+/* Cuts a long line at its blanks, where it has some. */
+static void on_line(const char *line, size_t len, void *arg)
+{
+    struct block *block = arg;
+
+    if (block->first_only && block->lines > 0)
+        return;
+    block->lines++;
+    while (block->width > 0) {
+        size_t room = fit(line, len, block->width);
+        if (room == len || room == 0)
+            break;
+        size_t cut = room;
+        while (cut > 0 && line[cut] != ' ')
+            cut--;
+        if (fit(line, cut, block->width) == 0 || strspn(line, " ") >= cut)
+            cut = room;
+        print_piece(block, line, cut);
+        if (block->first_only)
+            return;
+        line += cut;
+        len -= cut;
+        while (len > 0 && *line == ' ') {
+            line++;
+            len--;
+        }
+    }
+    print_piece(block, line, len);
+}
+
+/* Text of any origin: what could move a terminal is gone from it. */
+static void print_block(struct block *block, const char *text, size_t len)
+{
+    struct plain plain = {.columns = 0};
+
+    plain_feed(&plain, text, len, on_line, block);
+    plain_end(&plain, on_line, block);
+    plain_free(&plain);
+}
+
+/* The title of a tool call; the caller frees; NULL: it has none. */
+static char *title_of(const struct store_item *item)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (item->data == NULL ||
+        json_parse(item->data, strlen(item->data), DATA_MAX, &json, &ignored) == -1)
+        return NULL;
+    return mem_dup(json_get_text(json, "title"));
+}
+
+static bool is_one_line(enum store_role role)
+{
+    return role == ROLE_TOOL || role == ROLE_PERMISSION || role == ROLE_MODE;
+}
+
+/* Who speaks: "user", "user (from 00)", "10", "tool". */
+static void add_who(const struct store_item *item, struct str *to)
+{
+    if (item->role == ROLE_AGENT)
+        str_add(to, item->agent);
+    else
+        str_add(to, store_role_name(item->role));
+    if (item->sender != NULL) {
+        str_add(to, " (from ");
+        str_add_visible(to, item->sender, strlen(item->sender));
+        str_add(to, ")");
+    }
+}
+
+/* How it ended, where that is worth a word: " (interrupted)", " (cancelled)". */
+static void add_end(const struct store_item *item, struct str *to)
+{
+    const char *stop = item->stop_reason;
+
+    if (stop != NULL && strcmp(stop, "end_turn") != 0) {
+        str_add(to, " (");
+        str_add_visible(to, stop, strlen(stop));
+        str_add(to, ")");
+    } else if (item->state != MESSAGE_DONE) {
+        str_addf(to, " (%s)", store_state_name(item->state));
+    }
+}
+
+static const char *colour_of_role(enum store_role role)
+{
+    return role == ROLE_USER      ? colour(COLOUR_GREEN)
+           : role == ROLE_AGENT   ? colour(COLOUR_BLUE)
+           : role == ROLE_THOUGHT ? colour(COLOUR_DIM)
+                                  : colour(COLOUR_YELLOW);
+}
+
+static const char *or_none(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static void print_text(const struct store_item *item, struct history *history)
+{
+    static const char blanks[] = "                                ";
+    _cleanup_str_ struct str who = STR_INIT;
+    char when[TIME_TEXT];
+    const char *dim = colour(COLOUR_DIM);
+    const char *paint = colour_of_role(item->role);
+
+    time_format((time_t)(item->time_ms / 1000), when);
+    if (item->query != history->query)
+        printf("%s%s-- query %lld, conversation %.8s --%s\n", history->count > 0 ? "\n" : "",
+               or_none(dim), (long long)item->query, item->conversation,
+               dim != NULL ? "\033[0m" : "");
+    add_who(item, &who);
+    add_end(item, &who);
+    printf("%s%s #%lld%s %s%s%s", or_none(dim), when, (long long)item->number,
+           dim != NULL ? "\033[0m" : "", or_none(paint), who.data, paint != NULL ? "\033[0m" : "");
+
+    struct block block = {.width = (size_t)history->width - INDENT, .before = blanks};
+    block.before += sizeof blanks - 1 - INDENT;
+    block.colour = item->role == ROLE_THOUGHT ? dim : NULL;
+    if (!is_one_line(item->role)) {
+        (void)putchar('\n');
+        print_block(&block, item->text, item->len);
+        return;
+    }
+    _cleanup_free_ char *title = title_of(item);
+    int used = printf(": ");
+    used += snprintf(NULL, 0, "%s #%lld %s", when, (long long)item->number, who.data);
+    block.before = "";
+    block.first_only = true;
+    block.width = history->width > used + 20 ? (size_t)(history->width - used) : 20;
+    if (title != NULL && title[0] != '\0')
+        print_block(&block, title, strlen(title));
+    else
+        print_block(&block, item->text, item->len);
+    if (block.lines == 0)
+        (void)putchar('\n');
+}
+
+/* ---- as JSON */
+
+static void put_time(struct json_out *out, const char *key, int64_t ms)
+{
+    char text[TIME_TEXT];
+
+    time_format((time_t)(ms / 1000), text);
+    json_put(out, key, ms != 0 ? text : NULL);
+}
+
+/* Text that is to be JSON, and was kept in a file that anybody may have written. */
+static void put_parsed(struct json_out *out, const char *key, const char *text)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (text != NULL && json_parse(text, strlen(text), DATA_MAX, &json, &ignored) == 0)
+        json_put_node(out, key, json);
+    else
+        json_put(out, key, NULL);
+}
+
+static void put_id(struct json_out *out, const char *key, const char *session, int64_t number)
+{
+    _cleanup_free_ char *id =
+        number != 0 ? mem_printf("%s:%lld", session, (long long)number) : NULL;
+
+    json_put(out, key, id);
+}
+
+static void put_message(const struct store_item *item, const struct history *history,
+                        struct json_out *out)
+{
+    /* SQLite's text may hold NULs, ours ends at the first. */
+    _cleanup_free_ char *text = mem_dupn(item->text, item->len);
+
+    json_open(out, NULL, '{');
+    put_id(out, "id", history->session_id, item->number);
+    json_put(out, "role", store_role_name(item->role));
+    json_put(out, "state", store_state_name(item->state));
+    put_time(out, "time", item->time_ms);
+    json_put(out, "agent", item->agent);
+    json_put(out, "conversation", item->conversation);
+    json_put_int(out, "query", item->query);
+    put_id(out, "triggerId", history->session_id, item->trigger);
+    json_put(out, "sender", item->sender);
+    json_put(out, "stopReason", item->stop_reason);
+    json_put(out, "key", item->key);
+    put_parsed(out, "tags", item->tags);
+    json_put(out, "text", text);
+    put_parsed(out, "data", item->data);
+    json_close(out, '}');
+}
+
+static void print_json(const struct store_item *item, const struct history *history)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    put_message(item, history, &out);
+    if (history->form == HISTORY_JSON && history->count > 0)
+        (void)fputs(",\n", stdout);
+    (void)fwrite(text.data, 1, text.len, stdout);
+    if (history->form == HISTORY_JSONL)
+        (void)putchar('\n');
+}
+
+/* ---- as a document */
+
+/* What was said stands in quotations, so that no heading in it is one of ours. */
+static void print_markdown(const struct store_item *item, const struct history *history)
+{
+    _cleanup_str_ struct str who = STR_INIT;
+    struct block block = {.before = "> ", .first_only = is_one_line(item->role)};
+    char when[TIME_TEXT];
+
+    time_format((time_t)(item->time_ms / 1000), when);
+    if (item->query != history->query)
+        printf("## Query %lld\n\n", (long long)item->query);
+    add_who(item, &who);
+    add_end(item, &who);
+    printf("### %s, %s\n\n", who.data, when);
+    _cleanup_free_ char *title = item->role == ROLE_TOOL ? title_of(item) : NULL;
+    if (title != NULL && title[0] != '\0')
+        print_block(&block, title, strlen(title));
+    else
+        print_block(&block, item->text, item->len);
+    (void)putchar('\n');
+}
+
+bool history_print(const struct store_item *item, void *arg)
+{
+    struct history *history = arg;
+
+    if (history->form == HISTORY_TEXT)
+        print_text(item, history);
+    else if (history->form == HISTORY_MARKDOWN)
+        print_markdown(item, history);
+    else
+        print_json(item, history);
+    history->query = item->query;
+    history->count++;
+    return ferror(stdout) == 0;
+}
+
+/* ---- queries */
+
+static void print_session(const struct json *session)
+{
+    static const char *const fields[] = {"startedAt", "outcome", "id", "program", "note"};
+    _cleanup_str_ struct str line = STR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        const char *text = json_get_text(session, fields[i]);
+        if (text == NULL || text[0] == '\0')
+            continue;
+        str_add(&line, line.len > 0 ? "  " : "    ");
+        str_add_visible(&line, text, strlen(text));
+    }
+    print_line(&line);
+}
+
+static void print_query_text(const struct store_query *query)
+{
+    _cleanup_json_ struct json *sessions = NULL;
+    _cleanup_str_ struct str line = STR_INIT;
+    struct err ignored = ERR_INIT;
+    char started[TIME_TEXT], ended[TIME_TEXT];
+
+    time_format((time_t)(query->started_ms / 1000), started);
+    time_format((time_t)(query->ended_ms / 1000), ended);
+    str_addf(&line, "query %lld  %.8s/%d  %s  %lld message%s", (long long)query->query,
+             query->conversation, query->number, started, (long long)query->messages,
+             query->messages == 1 ? "" : "s");
+    if (query->mode[0] != '\0') {
+        str_add(&line, "  mode ");
+        str_add_visible(&line, query->mode, strlen(query->mode));
+    }
+    if (query->ended_ms != 0) {
+        str_addf(&line, "\n    %s  ended: ", ended);
+        str_add_visible(&line, query->reason, strlen(query->reason));
+    } else if (query->current) {
+        str_add(&line, "  current");
+    }
+    print_line(&line);
+    if (json_parse(query->sessions, strlen(query->sessions), DATA_MAX, &sessions, &ignored) == -1)
+        return;
+    for (const struct json *one = json_first(sessions); one != NULL; one = json_next(one))
+        print_session(one);
+}
+
+static void print_query_json(const struct store_query *query, const struct history *history)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_put_int(&out, "query", query->query);
+    json_put(&out, "conversation", query->conversation);
+    json_put_int(&out, "number", query->number);
+    json_put(&out, "agent", query->agent);
+    json_put_bool(&out, "current", query->current);
+    put_time(&out, "startedAt", query->started_ms);
+    put_time(&out, "endedAt", query->ended_ms);
+    json_put(&out, "reason", query->reason);
+    json_put(&out, "mode", query->mode);
+    json_put_int(&out, "messages", query->messages);
+    put_parsed(&out, "agentSessions", query->sessions);
+    json_close(&out, '}');
+    printf("%s%s", history->count > 0 ? ",\n" : "", text.data);
+}
+
+bool history_print_query(const struct store_query *query, void *arg)
+{
+    struct history *history = arg;
+
+    if (history->form == HISTORY_JSON)
+        print_query_json(query, history);
+    else
+        print_query_text(query);
+    history->count++;
+    return ferror(stdout) == 0;
+}

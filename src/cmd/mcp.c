@@ -1,0 +1,460 @@
+#include "wire/mcp.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/time.h"
+#include "cmd.h"
+#include "core/roll.h"
+#include "core/target.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Each tool is a command of mas, run as a child: so its rules, its words and its limits are those
+ * of the command line, and a call that is cancelled is a child that is killed.
+ */
+
+enum {
+    CALLS_MAX = 32, /* at once */
+    OUTPUT_MAX = 16 << 20, /* bytes of a command's answer */
+    QUICK_MS = 60 * 1000, /* for a command that does not wait */
+    WAIT_MAX = 3600, /* seconds */
+    WAIT_DEFAULT = 60,
+    ARGS_MAX = 16,
+    CHUNK = 64 * 1024,
+    WRITE_MAX = 4096, /* what a pipe that poll() says has room takes without waiting */
+    TEXT_MAX = 1 << 20, /* bytes of a message */
+};
+
+static const char *const states[] = {"idle", "exit", "waiting", NULL};
+
+enum { SEND, LIST, READ, SEARCH, WAIT };
+
+static const struct mcp_tool tools[] = {
+    [SEND] = {"send_message",
+              "Send a message",
+              "Send a message to agents of the team. It is delivered as a prompt; what they answer "
+              "is read with read_messages after wait_for.",
+              false,
+              {{"target", MCP_STRING,
+                "an agent's id, several with commas between, a unit, 'managers' or 'workers'", true,
+                1, 1024, NULL},
+               {"text", MCP_STRING, "the message", true, 1, TEXT_MAX, NULL}}},
+    [LIST] = {"list_agents",
+              "List the agents",
+              "The agents of the team: id, role, unit, what each is doing now, and whether the "
+              "team's rules let you write to it.",
+              true,
+              {{.name = NULL}}},
+    [READ] = {"read_messages",
+              "Read messages",
+              "What was said with an agent of the team, the newest messages, oldest first.",
+              true,
+              {{"agent", MCP_STRING, "the agent's id", true, 1, 32, NULL},
+               {"limit", MCP_INTEGER, "how many messages (20)", false, 1, 500, NULL}}},
+    [SEARCH] = {"search_history",
+                "Search the history",
+                "Messages that fit these words best, of this team or, where the settings share "
+                "them, of all teams.",
+                true,
+                {{"query", MCP_STRING, "words to look for", true, 1, 4096, NULL},
+                 {"limit", MCP_INTEGER, "how many messages (10)", false, 1, 100, NULL}}},
+    [WAIT] = {"wait_for",
+              "Wait for agents",
+              "Wait until agents are idle (done with what they were sent), have exited, or wait "
+              "for an answer.",
+              true,
+              {{"target", MCP_STRING, "an agent's id, several with commas between, or a unit", true,
+                1, 1024, NULL},
+               {"state", MCP_STRING, "what to wait for (idle)", false, 0, 0, states},
+               {"timeout", MCP_INTEGER, "seconds at most (60)", false, 1, WAIT_MAX, NULL}}},
+};
+
+/* A call that is running. */
+struct running {
+    char *ticket;
+    size_t tool;
+    struct proc proc;
+};
+
+struct server {
+    const char *session;
+    const char *me; /* the agent that calls; NULL: a person */
+    char *exe;
+    const struct root *root;
+    struct mcp *mcp;
+    struct running calls[CALLS_MAX];
+    size_t count;
+    bool ends;
+};
+
+/* ---- what is run */
+
+struct words {
+    const char *argv[ARGS_MAX + 1];
+    size_t count;
+    char numbers[2][32];
+};
+
+static void add_word(struct words *words, const char *word)
+{
+    words->argv[words->count++] = word;
+}
+
+static const char *text_of(const struct json *arguments, const char *key, const char *fallback)
+{
+    const char *text = json_get_text(arguments, key);
+    return text != NULL ? text : fallback;
+}
+
+static const char *number_of(struct words *words, int slot, const struct json *arguments,
+                             const char *key, int fallback, const char *unit)
+{
+    (void)snprintf(words->numbers[slot], sizeof words->numbers[slot], "%lld%s",
+                   (long long)json_int(json_get(arguments, key), fallback), unit);
+    return words->numbers[slot];
+}
+
+/* The command line of a tool. What an agent gives stands behind "--" or an option's name. */
+static void put_words(const struct server *server, size_t tool, const struct json *arguments,
+                      struct words *words)
+{
+    static const char *const verbs[] = {"send", "status", "history", "search", "wait"};
+
+    add_word(words, "mas");
+    add_word(words, verbs[tool]);
+    if (tool != SEARCH) {
+        add_word(words, "--session");
+        add_word(words, server->session);
+    }
+    if (tool != WAIT)
+        add_word(words, "--json");
+    if (tool == SEND) {
+        add_word(words, "--");
+        add_word(words, text_of(arguments, "target", ""));
+        add_word(words, "-");
+    } else if (tool == READ) {
+        add_word(words, "--limit");
+        add_word(words, number_of(words, 0, arguments, "limit", 20, ""));
+        add_word(words, "--");
+        add_word(words, text_of(arguments, "agent", ""));
+    } else if (tool == SEARCH) {
+        add_word(words, "--limit");
+        add_word(words, number_of(words, 0, arguments, "limit", 10, ""));
+        add_word(words, "--");
+        add_word(words, text_of(arguments, "query", ""));
+    } else if (tool == WAIT) {
+        add_word(words, "--for");
+        add_word(words, text_of(arguments, "state", "idle"));
+        add_word(words, "--timeout");
+        add_word(words, number_of(words, 1, arguments, "timeout", WAIT_DEFAULT, "s"));
+        add_word(words, "--");
+        add_word(words, text_of(arguments, "target", ""));
+    }
+    words->argv[words->count] = NULL;
+}
+
+static void on_call(void *arg, const char *ticket, size_t tool, const struct json *arguments)
+{
+    struct server *server = arg;
+    struct words words = {.count = 0};
+    struct err err = ERR_INIT;
+
+    if (server->count == CALLS_MAX) {
+        mcp_result(server->mcp, ticket, "too many calls are running", NULL, true);
+        return;
+    }
+    put_words(server, tool, arguments, &words);
+    const char *input = tool == SEND ? text_of(arguments, "text", "") : NULL;
+    const struct proc_spec spec = {
+        .file = server->exe,
+        .argv = (char *const *)words.argv,
+        .cwd = -1,
+        .input = input,
+        .input_len = input != NULL ? strlen(input) : 0,
+        .output_max = OUTPUT_MAX,
+        .timeout_ms = tool == WAIT ? (WAIT_MAX + WAIT_DEFAULT) * 1000 : QUICK_MS,
+    };
+    struct running *call = &server->calls[server->count];
+    if (proc_start(&spec, &call->proc, &err) == -1) {
+        mcp_result(server->mcp, ticket, err.text, NULL, true);
+        return;
+    }
+    call->ticket = mem_dup(ticket);
+    call->tool = tool;
+    server->count++;
+}
+
+/* ---- what came of it */
+
+/* true if the caller may write to an agent of this team. */
+static bool may_write(const struct roll_team *team, const char *me, const char *agent)
+{
+    const struct agent *to = agent != NULL ? team_agent(&team->team, agent) : NULL;
+    const struct agent *from = me != NULL ? team_agent(&team->team, me) : NULL;
+    struct err ignored = ERR_INIT;
+
+    return to != NULL && to != from && target_check_rule(&team->team, from, to, &ignored) == 0;
+}
+
+static void put_members(struct json_out *out, const struct json *node, const char *const *keys)
+{
+    json_open(out, NULL, '{');
+    for (size_t i = 0; keys[i] != NULL; i++)
+        if (json_get(node, keys[i]) != NULL && !json_is_null(json_get(node, keys[i])))
+            json_put_node(out, keys[i], json_get(node, keys[i]));
+}
+
+static void put_agents(const struct server *server, const struct json *answer, struct json_out *out)
+{
+    static const char *const keys[] = {"id",    "role", "rank",       "group", "state",
+                                       "since", "note", "permission", "asks",  NULL};
+    const struct json *session = json_first(json_get(answer, "sessions"));
+    struct roll_team team = {.dir = -1};
+    struct err ignored = ERR_INIT;
+    bool is_open = roll_open(server->root, server->session, &team, &ignored) == 0;
+
+    if (server->me != NULL)
+        json_put(out, "you", server->me);
+    json_open(out, "agents", '[');
+    for (const struct json *node = json_first(json_get(session, "agents")); node != NULL;
+         node = json_next(node)) {
+        put_members(out, node, keys);
+        json_put_bool(out, "mayWrite",
+                      is_open && may_write(&team, server->me, json_get_text(node, "id")));
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    if (is_open)
+        roll_close(&team);
+}
+
+static void put_messages(const struct json *answer, struct json_out *out)
+{
+    static const char *const keys[] = {"id",   "sessionId", "agent",      "role", "state",
+                                       "time", "sender",    "stopReason", "text", NULL};
+
+    json_open(out, "messages", '[');
+    for (const struct json *node = json_first(json_get(answer, "messages")); node != NULL;
+         node = json_next(node)) {
+        put_members(out, node, keys);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    json_put_int(out, "total", json_int(json_get(answer, "total"), 0));
+}
+
+/* What is left of a command's answer for a model. */
+static int put_answer(const struct server *server, size_t tool, const struct proc_result *result,
+                      struct str *to, struct err *err)
+{
+    _cleanup_json_ struct json *answer = NULL;
+    struct json_out out = {.to = to};
+
+    if (tool != WAIT &&
+        json_parse(str_text(&result->out), result->out.len, OUTPUT_MAX, &answer, err) == -1)
+        return -1;
+    json_open(&out, NULL, '{');
+    if (tool == WAIT)
+        json_put_bool(&out, "reached", result->status == MAS_OK);
+    else if (tool == LIST)
+        put_agents(server, answer, &out);
+    else if (tool == SEND)
+        json_put_node(&out, "agents", json_get(answer, "agents"));
+    else
+        put_messages(answer, &out);
+    json_close(&out, '}');
+    return 0;
+}
+
+/* Its error, without the name of the program. */
+static char *words_of_error(const struct proc_result *result)
+{
+    const char *text = str_text(&result->err);
+    size_t len = strlen(text);
+
+    if (str_starts(text, "mas: ")) {
+        text += strlen("mas: ");
+        len -= strlen("mas: ");
+    }
+    while (len > 0 && text[len - 1] == '\n')
+        len--;
+    return len > 0 ? mem_dupn(text, len) : mem_printf("it failed with code %d", result->status);
+}
+
+static void take_result(struct server *server, struct running *call)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct err err = ERR_INIT;
+    int rc = proc_finish(&call->proc, &result, &err);
+    bool done = rc == 0 &&
+                (result.status == MAS_OK || (call->tool == WAIT && result.status == MAS_TIMEOUT));
+
+    if (done && put_answer(server, call->tool, &result, &text, &err) == 0) {
+        mcp_result(server->mcp, call->ticket, text.data, text.data, false);
+    } else {
+        _cleanup_free_ char *words = rc == 0 && !done ? words_of_error(&result) : mem_dup(err.text);
+        mcp_result(server->mcp, call->ticket, words, NULL, true);
+    }
+    proc_result_free(&result);
+}
+
+static void forget(struct server *server, size_t i)
+{
+    free(server->calls[i].ticket);
+    server->calls[i] = server->calls[--server->count];
+}
+
+static void on_cancelled(void *arg, const char *ticket)
+{
+    struct server *server = arg;
+
+    for (size_t i = 0; i < server->count; i++) {
+        if (strcmp(server->calls[i].ticket, ticket) != 0)
+            continue;
+        proc_abandon(&server->calls[i].proc);
+        forget(server, i);
+        return;
+    }
+}
+
+/* ---- the loop */
+
+static void read_client(struct server *server)
+{
+    char chunk[CHUNK];
+    ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
+
+    if (n > 0)
+        mcp_feed(server->mcp, chunk, (size_t)n);
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+        server->ends = true;
+}
+
+static void write_client(struct server *server)
+{
+    size_t len = 0;
+    const char *out = mcp_out(server->mcp, &len);
+    ssize_t n = write(STDOUT_FILENO, out, len < WRITE_MAX ? len : WRITE_MAX);
+
+    if (n > 0)
+        mcp_sent(server->mcp, (size_t)n);
+    else if (n == -1 && errno != EINTR && errno != EAGAIN)
+        server->ends = true;
+}
+
+/* A command prints when it is done: what it has printed, or its end, says so. */
+static void take_results(struct server *server, const struct pollfd *fds)
+{
+    for (size_t i = server->count; i-- > 0;) {
+        if (fds[2 * i].revents == 0 && fds[2 * i + 1].revents == 0)
+            continue;
+        take_result(server, &server->calls[i]);
+        forget(server, i);
+    }
+}
+
+/* `last`: the client has hung up; what it asked for is still answered. */
+static void wait_and_serve(struct server *server, bool last)
+{
+    enum { IN, OUT, CALLS };
+    struct pollfd fds[CALLS + 2 * CALLS_MAX];
+    nfds_t count = CALLS;
+    size_t len = 0;
+
+    (void)mcp_out(server->mcp, &len);
+    fds[IN] =
+        (struct pollfd){.fd = last || len > MCP_LINE_MAX ? -1 : STDIN_FILENO, .events = POLLIN};
+    fds[OUT] = (struct pollfd){.fd = STDOUT_FILENO, .events = len > 0 ? POLLOUT : 0};
+    for (size_t i = 0; i < server->count; i++) {
+        fds[count++] = (struct pollfd){.fd = server->calls[i].proc.out, .events = POLLIN};
+        fds[count++] = (struct pollfd){.fd = server->calls[i].proc.pidfd, .events = POLLIN};
+    }
+    if (poll(fds, count, -1) <= 0)
+        return;
+    take_results(server, fds + CALLS);
+    if ((fds[OUT].revents & POLLOUT) != 0)
+        write_client(server);
+    else if (fds[OUT].revents != 0)
+        server->ends = true;
+    if (fds[IN].revents != 0)
+        read_client(server);
+}
+
+/* Answers what was asked before the end of input, but for what waits. */
+static void finish(struct server *server)
+{
+    size_t len = 0;
+
+    for (size_t i = server->count; i-- > 0;) {
+        if (server->calls[i].tool != WAIT)
+            continue;
+        proc_abandon(&server->calls[i].proc);
+        forget(server, i);
+    }
+    server->ends = false;
+    while (!server->ends && (server->count > 0 || (mcp_out(server->mcp, &len) != NULL && len > 0)))
+        wait_and_serve(server, true);
+    while (server->count > 0) {
+        proc_abandon(&server->calls[0].proc);
+        forget(server, 0);
+    }
+}
+
+static const struct mcp_ops ops = {.call = on_call, .cancelled = on_cancelled};
+
+static const struct mcp_self self = {
+    .name = "mas",
+    .title = "mas team",
+    .version = MAS_VERSION,
+    .instructions =
+        "You are an agent of a team. list_agents tells who is in it and to whom you may write; "
+        "send_message gives somebody work; wait_for waits until it is done; read_messages reads "
+        "what came of it; search_history finds what was said before.",
+};
+
+static int run_mcp(struct call *call, struct err *err)
+{
+    char id[ID_TEXT];
+    const char *agent = getenv("MAS_AGENT_ID");
+    const char *own = getenv("MAS_SESSION_ID");
+
+    if (call_select(call, call->session, id, err) == -1)
+        return -1;
+    struct server server = {
+        .session = id,
+        .me = agent != NULL && own != NULL && strcmp(own, id) == 0 ? agent : NULL,
+        .exe = path_exe(),
+        .root = &call->root,
+    };
+    if (server.exe == NULL)
+        return err_errno(err, "cannot find the program that this is");
+    (void)signal(SIGPIPE, SIG_IGN);
+    server.mcp = mcp_new(&ops, &server, &self, tools, ARRAY_LEN(tools));
+    while (!server.ends && !mcp_is_stuck(server.mcp))
+        wait_and_serve(&server, false);
+    if (!mcp_is_stuck(server.mcp))
+        finish(&server);
+    mcp_free(server.mcp);
+    free(server.exe);
+    return 0;
+}
+
+const struct cmd cmd_mcp = {
+    .name = "mcp",
+    .operands = " [SESSION]",
+    .summary = "give a model the tools of a team, on stdin and stdout",
+    .details = "A server of the Model Context Protocol with the tools send_message, list_agents,\n"
+               "read_messages, search_history and wait_for. ACP agents of a team get it by "
+               "themselves.",
+    .operands_max = 1,
+    .offer = OFFER_SESSION,
+    .flags = CMD_ROOT | CMD_SESSION,
+    .run = run_mcp,
+};

@@ -1,0 +1,188 @@
+#include "memory/embed.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 1 << 20, PART_MAX = 127 };
+
+static void add_request(struct str *to, const struct embed_text *text, const char *kind)
+{
+    struct json_out out = {.to = to};
+    size_t len = text->len;
+
+    if (len > EMBED_TEXT_MAX) {
+        len = EMBED_TEXT_MAX;
+        while (len > 0 && ((unsigned char)text->text[len] & 0xC0) == 0x80)
+            len--;
+    }
+    _cleanup_free_ char *copy = mem_dupn(text->text, len);
+    json_open(&out, NULL, '{');
+    json_put(&out, "kind", kind);
+    json_put(&out, "text", copy);
+    json_close(&out, '}');
+    str_addc(to, '\n');
+}
+
+static int wrong(struct err *err, size_t line, const char *what)
+{
+    return err_set(err, MAS_FAILED, "line %zu of its output %s", line + 1, what);
+}
+
+/* Makes it as long as 1 and its parts whole. */
+static int shorten(const double *numbers, size_t parts, struct vector *ret)
+{
+    double length = 0;
+    double largest = 0;
+
+    for (size_t i = 0; i < parts; i++) {
+        length += numbers[i] * numbers[i];
+        largest = fabs(numbers[i]) > largest ? fabs(numbers[i]) : largest;
+    }
+    length = sqrt(length);
+    if (!isfinite(length) || length <= 0)
+        return -1;
+    ret->parts = mem_alloc(parts);
+    ret->scale = (float)(largest / PART_MAX / length);
+    for (size_t i = 0; i < parts; i++)
+        ret->parts[i] = (int8_t)lround(numbers[i] / largest * PART_MAX);
+    return 0;
+}
+
+static int take_line(struct embedding *embedding, const char *line, size_t len, struct err *err)
+{
+    _cleanup_json_ struct json *json = NULL;
+    _cleanup_free_ double *numbers = mem_alloc(EMBED_PARTS_MAX * sizeof *numbers);
+    struct err ignored = ERR_INIT;
+    size_t at = embedding->count;
+    size_t parts = 0;
+
+    if (json_parse(line, len, LINE_MAX_BYTES, &json, &ignored) == -1)
+        return wrong(err, at, "is no JSON object");
+    const char *model = json_get_text(json, "model");
+    const struct json *part = json_first(json_get(json, "vector"));
+    for (; part != NULL && parts < EMBED_PARTS_MAX; part = json_next(part))
+        numbers[parts++] = json_number(part, NAN);
+    if (parts == 0 || part != NULL)
+        return wrong(err, at, "has no vector of 1 to 16384 numbers");
+    if (model != NULL && strlen(model) > EMBED_MODEL_MAX)
+        return wrong(err, at, "names a model with more than 256 bytes");
+    if (at == 0) {
+        embedding->model = mem_dup(model != NULL ? model : "");
+        embedding->parts = parts;
+    } else if (parts != embedding->parts ||
+               (model != NULL && strcmp(model, embedding->model) != 0)) {
+        return wrong(err, at, "is of another model or another length than the first");
+    }
+    if (shorten(numbers, parts, &embedding->vectors[at]) == -1)
+        return wrong(err, at, "has a vector that points nowhere");
+    embedding->count++;
+    return 0;
+}
+
+static int take_output(const struct str *output, size_t wanted, struct embedding *embedding,
+                       struct err *err)
+{
+    const char *at = str_text(output);
+    const char *end = at + output->len;
+
+    while (at < end && embedding->count < wanted) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline != NULL ? newline : end;
+        if (take_line(embedding, at, (size_t)(stop - at), err) == -1)
+            return -1;
+        at = newline != NULL ? newline + 1 : end;
+    }
+    if (embedding->count < wanted)
+        return err_set(err, MAS_FAILED, "it gave %zu vectors for %zu texts", embedding->count,
+                       wanted);
+    return 0;
+}
+
+/* The last line that it wrote to stderr says most. */
+static const char *last_line(struct str *text)
+{
+    while (text->len > 0 && text->data[text->len - 1] == '\n')
+        text->data[--text->len] = '\0';
+    const char *newline = text->len > 0 ? strrchr(text->data, '\n') : NULL;
+    return newline != NULL ? newline + 1 : str_text(text);
+}
+
+static int run(const char *command, const struct str *input, size_t wanted, struct proc_result *ret,
+               struct err *err)
+{
+    _cleanup_strv_ char **words = NULL;
+    const char *search = getenv("PATH");
+    struct proc proc;
+
+    if (str_split_words(command, &words, err) == -1)
+        return -1;
+    if (words == NULL || words[0] == NULL)
+        return err_set(err, MAS_FAILED, "it names no program");
+    _cleanup_free_ char *file =
+        path_find_program(words[0], search != NULL ? search : "/usr/bin:/bin", AT_FDCWD);
+    if (file == NULL)
+        return err_set(err, MAS_FAILED, "there is no program '%s'", words[0]);
+    const struct proc_spec spec = {
+        .file = file,
+        .argv = words,
+        .cwd = -1,
+        .input = input->data,
+        .input_len = input->len,
+        .output_max = wanted * LINE_MAX_BYTES,
+        .timeout_ms = EMBED_TIMEOUT_MS,
+    };
+    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, ret, err) == -1)
+        return -1;
+    if (ret->status != 0)
+        return err_set(err, MAS_FAILED, "it ended with %d: %s", ret->status, last_line(&ret->err));
+    return 0;
+}
+
+int embed_run(const char *command, const struct embed_text *query,
+              const struct embed_text *documents, size_t count, struct embedding *ret,
+              struct err *err)
+{
+    _cleanup_embedding_ struct embedding embedding = {.count = 0};
+    _cleanup_str_ struct str input = STR_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+    size_t wanted = count + 1;
+
+    add_request(&input, query, "query");
+    for (size_t i = 0; i < count; i++)
+        add_request(&input, &documents[i], "document");
+    embedding.vectors = mem_alloc(wanted * sizeof *embedding.vectors);
+    int rc = run(command, &input, wanted, &result, err);
+    if (rc == 0)
+        rc = take_output(&result.out, wanted, &embedding, err);
+    proc_result_free(&result);
+    if (rc == -1)
+        return -1;
+    *ret = embedding;
+    embedding = (struct embedding){.count = 0};
+    return 0;
+}
+
+void embedding_free(struct embedding *embedding)
+{
+    for (size_t i = 0; i < embedding->count; i++)
+        free(embedding->vectors[i].parts);
+    free(embedding->vectors);
+    free(embedding->model);
+    *embedding = (struct embedding){.count = 0};
+}
+
+int32_t vector_product(const int8_t *a, const int8_t *b, size_t parts)
+{
+    int32_t sum = 0; /* EMBED_PARTS_MAX * 127 * 127 fits */
+
+    for (size_t i = 0; i < parts; i++)
+        sum += a[i] * b[i];
+    return sum;
+}

@@ -1,0 +1,339 @@
+#!/usr/bin/env bats
+# The pane of an ACP agent: what is said streams, what is asked is answered, and nothing that the
+# agent says can move the terminal.
+load ../helper
+load ../host/lib
+load lib
+
+# A session with the scripted agent, whose pane has its prompt.
+chat() {
+    acp_agent
+    eventually shows_state idle
+}
+
+# The state line has this word.
+shows_state() { screen | grep -qE "^ $1( |$)"; }
+
+# What is typed now stands in a line of its own.
+typed() { screen | grep -qxF -- "${1:+> }${1:->}"; }
+
+# The whole history of the pane
+scrolled() { tm capture-pane -S - -pt "$PANE"; }
+scrolled_shows() { scrolled | grep -qF -- "$1"; }
+
+resize() { tm resize-window -t "$PANE" -x "$1" -y "$2"; }
+
+# Text $1 reaches the pane as a person's terminal pastes it.
+paste() {
+    printf '%s' "$1" >"$T/paste"
+    tm load-buffer -b pasted "$T/paste" \; paste-buffer -p -r -d -b pasted -t "$PANE"
+}
+
+@test "what is typed is a prompt, and the answer stands below it" {
+    chat
+    type_line 'hello CW-ONE'
+    eventually shows_line '› hello CW-ONE'
+    eventually shows 'seen=[CW-ONE] users=1'
+    eventually shows_state idle
+    typed ''
+}
+
+@test "text streams, and the state line says for how long it works" {
+    chat
+    type_line 'SAY:half HANG'
+    eventually shows_line half
+    eventually shows_state 'working 1s'
+    press C-c
+    eventually shows 'the turn has ended: cancelled'
+    eventually shows_state idle
+}
+
+@test "a tool is one line that changes in place" {
+    chat
+    type_line 'SHOW:terminal ASK:execute'
+    eventually asks
+    type_line 1
+    eventually shows_state idle
+    type_line 'TOOL:read QUIET'
+    eventually shows '✓ A call of read'
+    eventually shows_state idle
+    run ! shows '… A call of read'
+    [ "$(screen | grep -c 'A call of read')" -eq 1 ]
+}
+
+@test "a diff and a plan are readable" {
+    chat
+    type_line 'DIFF:x.c PLAN QUIET'
+    eventually shows '✓ Edit x.c'
+    eventually shows_state idle
+    shows_line '  --- x.c'
+    shows_line '  -two'
+    shows_line '  +2'
+    screen | grep -qE '^\[[x >]\] '
+}
+
+@test "a permission is a list of numbers, and a digit and Enter answers" {
+    chat
+    type_line ASK:execute
+    eventually shows_state waiting
+    eventually shows '? May I execute?'
+    screen | grep -qE '^ +1 '
+    screen | grep -qE '^ +2 '
+    type_line 9
+    eventually shows 'there are 1 to'
+    type_line 1
+    eventually shows 'answered: '
+    eventually shows permit=yes
+    run ! screen_has_choices
+}
+screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
+
+@test "a permission that is answered elsewhere goes" {
+    chat
+    type_line ASK
+    eventually shows_state waiting
+    eventually screen_has_choices
+    "$MAS" approve "$ID" solo
+    eventually shows permit=yes
+    run ! screen_has_choices
+}
+
+@test "prompts from elsewhere are seen, and those that wait are told" {
+    chat
+    type_line HANG
+    eventually shows_state working
+    type_line 'from here'
+    eventually shows 'queued: from here'
+    shows '1 queued'
+    "$MAS" ask "$ID" solo 'from elsewhere' >"$T/out" 3>&- &
+    local pid=$!
+    eventually is solo .queued 2
+    press C-c
+    eventually shows_line '› from here'
+    eventually shows_line '› from elsewhere'
+    wait "$pid"
+}
+
+@test "lines are edited, and Up brings back what was sent" {
+    chat
+    tm send-keys -t "$PANE" -l 'helo wrld'
+    press Left Left Left Left
+    tm send-keys -t "$PANE" -l X
+    press BSpace C-a
+    tm send-keys -t "$PANE" -l '漢é '
+    press C-e
+    tm send-keys -t "$PANE" -l '!'
+    eventually typed '漢é helo wrld!'
+    press Enter
+    eventually shows 'last="漢é helo wrld!"'
+    press Up
+    eventually typed '漢é helo wrld!'
+    press Down
+    tm send-keys -t "$PANE" -l 'a b c'
+    press C-w C-w
+    eventually typed 'a'
+    press C-c
+    eventually typed ''
+}
+
+@test "what is pasted is one prompt, however many lines it has" {
+    chat
+    paste $'one CW-A\ntwo CW-B\n\tthree'
+    eventually shows_line '  two CW-B'
+    run ! grep -q session/prompt "$TRACE"
+    press Enter
+    eventually shows 'seen=[CW-A CW-B] users=1'
+    # Ctrl-J begins a line too
+    tm send-keys -t "$PANE" -l 'x'
+    press C-j
+    tm send-keys -t "$PANE" -l 'y CW-Y'
+    press Enter
+    eventually shows 'CW-Y] users=2'
+}
+
+@test "a long paste arrives whole" {
+    chat
+    seq -f 'line %g of a long text' 1 3000 >"$T/long"
+    paste "$(cat "$T/long") QUIET SAY:got-it"
+    eventually shows 'QUIET SAY:got-it'
+    press Enter
+    eventually was_sent 'line 2999 of a long text\nline 3000 of a long text QUIET'
+    eventually shows_line got-it
+}
+
+@test "/clear empties the context, /clear TEXT goes on with the text" {
+    chat
+    type_line CW-OLD
+    eventually shows users=1
+    type_line '/clear CW-THEN'
+    eventually shows 'context cleared'
+    eventually shows 'seen=[CW-THEN] users=1'
+    type_line /clear
+    eventually is solo .state idle
+    type_line CW-LAST
+    eventually shows 'seen=[CW-LAST] users=1'
+}
+
+@test "/mode, /history, /new, /help and /cancel" {
+    chat
+    type_line 'CW-ONE'
+    eventually shows users=1
+    type_line /mode
+    eventually shows 'acceptEdits'
+    type_line '/mode plan'
+    eventually shows_state 'idle | plan'
+    type_line /help
+    eventually shows '/history'
+    press C-l
+    type_line /history
+    eventually shows '---- now ----'
+    shows '---- history ----' || scrolled_shows '---- history ----'
+    type_line /nonsense
+    eventually shows "there is no command '/nonsense'"
+    type_line /cancel
+    eventually shows 'no turn is in flight'
+    type_line /new
+    eventually shows '---- conversation'
+    type_line CW-TWO
+    eventually shows 'seen=[CW-TWO] users=1'
+    type_line '//odd word'
+    eventually shows 'last="/odd word"'
+}
+
+@test "Ctrl-C at an empty line says at the second time how to leave" {
+    chat
+    press C-c
+    press C-c
+    eventually shows "This pane belongs to agent solo."
+    eventually shows_state idle
+}
+
+@test "hostile output breaks no terminal" {
+    chat
+    type_line 'SAY:"\u001b[2J\u001b[H\u001b]0;title\u0007\u009b31m\u202e" TITLE:"\u001b]0;x\u0007" QUIET'
+    eventually shows '\x1b[2J\x1b[H\x1b]0;title\x07'
+    eventually shows_state idle
+    [ "$(tm display-message -pt "$PANE" '#{pane_title}')" != title ]
+    type_line hello
+    eventually shows users=2
+}
+
+@test "it works at 40x12, and when the size changes" {
+    chat
+    resize 40 12
+    type_line 'SAY:"The words of a long answer are cut at the blanks between them, never inside." QUIET'
+    eventually shows_line 'The words of a long answer are cut at'
+    eventually shows_line 'the blanks between them, never inside.'
+    type_line ASK:execute
+    eventually screen_has_choices
+    shows_state waiting
+    type_line 1
+    eventually shows permit=yes
+    resize 100 30
+    eventually shows_line 'The words of a long answer are cut at the blanks between them, never inside.'
+    eventually shows_state idle
+    [ "$(screen | grep -cE '^ idle')" -eq 1 ]
+    resize 30 6
+    eventually shows_state idle
+    type_line hello
+    eventually shows 'hello'
+    eventually shows_state idle
+}
+
+@test "four panes of 40x12 in a grid show four conversations" {
+    acp_preset scripted
+    echo 'start = demand' >>"$ROOT/mas.ini"
+    new_session --agent scripted
+    DIR=$ROOT/sessions/$ID
+    local agent
+    for agent in 10 11 12 13; do
+        hosts_there "$agent"
+        PANE=$(of "$agent" .pane)
+        [ "$agent" != 10 ] || tm resize-window -t "$PANE" -x 81 -y 25 \; select-layout -t "$PANE" tiled
+        eventually shows_state asleep
+        [ "$(tm display-message -pt "$PANE" '#{pane_width}')" -le 40 ]
+        type_line "CW-A$agent"
+    done
+    for agent in 10 11 12 13; do
+        PANE=$(of "$agent" .pane)
+        eventually shows_line "› CW-A$agent"
+        eventually shows "seen=[CW-A$agent]"
+        eventually shows_state idle
+    done
+}
+
+@test "the conversation so far is there when the pane comes back" {
+    chat
+    type_line 'CW-ONE TOOL:read'
+    eventually shows users=1
+    kill "$(pgrep -f "mas-chat $DIR solo")"
+    eventually shows_state idle
+    eventually shows_line '› CW-ONE TOOL:read'
+    [ "$(screen | grep -c 'users=1')" -eq 1 ]
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID"
+    find_agent
+    eventually shows_line '› CW-ONE TOOL:read'
+    eventually shows 'A call of read'
+    press Up
+    eventually typed 'CW-ONE TOOL:read'
+}
+
+@test "what was said while the pane was away is there, once, in mid-turn too" {
+    chat
+    type_line 'SAY:before SLOW:1500 SAY:after QUIET'
+    eventually shows before
+    kill "$(pgrep -f "mas-chat $DIR solo")"
+    eventually shows_line beforeafter
+    eventually shows_state idle
+    [ "$(screen | grep -c '^before')" -eq 1 ]
+}
+
+@test "a pane that does not read is hung up on, and comes back to the conversation" {
+    chat
+    local pid
+    pid=$(pgrep -f "mas-chat $DIR solo")
+    kill -STOP "$pid"
+    local n
+    for n in 1 2 3 4; do "$MAS" ask "$ID" solo 'BIG:1500' >/dev/null; done
+    "$MAS" ask "$ID" solo 'CW-LATER' >/dev/null
+    kill -CONT "$pid"
+    eventually scrolled_shows 'the connection is lost'
+    eventually shows 'seen=[CW-LATER] users=5'
+    eventually shows_state idle
+    type_line 'and now'
+    eventually shows 'users=6 last="and now"'
+}
+
+@test "prompts that waited when the pane came back are shown when their turn begins" {
+    chat
+    type_line 'SAY:begun HANG'
+    eventually shows begun
+    type_line 'the second'
+    eventually is solo .queued 1
+    kill "$(pgrep -f "mas-chat $DIR solo")"
+    eventually shows 'queued: the second'
+    "$MAS" cancel "$ID" solo
+    eventually shows_line '› the second'
+    eventually shows 'last="the second"'
+    [ "$(screen | grep -c '^› the second')" -eq 1 ]
+}
+
+@test "it ends with its host" {
+    chat
+    pid=$(pgrep -f "mas-chat $DIR solo")
+    kill -KILL "$(of solo .hostPid)"
+    eventually is_gone "$pid"
+}
+
+@test "NO_COLOR is kept" {
+    chat
+    type_line hello
+    eventually shows users=1
+    tm capture-pane -ept "$PANE" | grep -q $'\033\\[[0-9;]*m'
+    "$MAS" stop -q "$ID"
+    NO_COLOR=1 "$MAS" start -q "$ID"
+    find_agent
+    eventually shows_state idle
+    run ! grep -q $'\033\\[[0-9;]*m' <(tm capture-pane -ept "$PANE")
+}

@@ -1,0 +1,153 @@
+load ../helper
+load ../host/lib
+load lib
+
+@test "after a clear the model is shown nothing from before, after clear and restart only what came since" {
+    for way in "" "--no-resume" "--no-resume --no-load"; do
+        rm -rf "$T/store"
+        run_acp "$way"
+        tell CW-OLD
+        mas clear "$ID" solo
+        [ "$status" -eq 0 ]
+        tell CW-NEW
+        knows CW-NEW
+        again
+        tell CW-LAST
+        knows CW-LAST CW-NEW
+        "$MAS" stop -q "$ID" >/dev/null
+        : >"$ROOT/mas.ini"
+    done
+}
+
+@test "after a clear and a restart with nothing said in between the agent knows nothing" {
+    run_acp "--no-resume --no-load"
+    tell CW-OLD
+    "$MAS" clear "$ID" solo
+    again
+    tell CW-NEW
+    knows CW-NEW
+    came_back fresh
+}
+
+@test "clear with the agent's own store gone" {
+    run_acp ""
+    tell CW-OLD
+    "$MAS" clear "$ID" solo
+    tell CW-NEW
+    "$MAS" stop -q "$ID" >/dev/null
+    rm -rf "$T/store"
+    "$MAS" start -q "$ID" >/dev/null
+    tell CW-LAST
+    knows CW-LAST CW-NEW
+}
+
+@test "--then is the first prompt of the new query, in the mode that was asked for" {
+    run_acp ""
+    tell CW-OLD
+    run --separate-stderr timeout 30 "$MAS" clear "$ID" solo --then "CW-THEN" --mode acceptEdits
+    [ "$status" -eq 0 ]
+    tell CW-NEW
+    knows CW-NEW CW-THEN
+    [[ $output == *"users=2 "* ]]
+    grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | grep -qF acceptEdits
+    again
+    tell CW-LAST
+    knows CW-LAST CW-NEW CW-THEN
+}
+
+@test "a clear in mid-turn ends that turn as cancelled, and what waited as cleared" {
+    run_acp ""
+    timeout 30 "$MAS" ask "$ID" solo "CW-OLD HANG" >"$T/out1" 2>&1 3>&- &
+    eventually state_is solo working
+    timeout 30 "$MAS" ask "$ID" solo CW-WAITS >"$T/out2" 2>&1 3>&- &
+    eventually is solo .queued 1
+    "$MAS" clear "$ID" solo
+    wait || true
+    grep -q cancelled "$T/out1"
+    grep -q cleared "$T/out2"
+    tell CW-NEW
+    knows CW-NEW
+}
+
+@test "an agent that goes on after a clear is ended, and nothing of what it says then is kept" {
+    run_acp ""
+    timeout 30 "$MAS" ask "$ID" solo "CW-OLD DEAF" >"$T/out" 2>&1 3>&- &
+    eventually state_is solo working
+    agent=$(of solo .pid)
+    "$MAS" clear "$ID" solo
+    tell CW-NEW
+    knows CW-NEW
+    is_gone "$agent"
+    wait || true
+}
+
+@test "a clear while nothing runs, or while the agent starts, is one all the same" {
+    run_acp "" "start = demand"
+    hosts_there
+    tell CW-OLD
+    "$MAS" restart -q "$ID" solo >/dev/null || true
+    "$MAS" clear "$ID" solo
+    tell CW-NEW
+    knows CW-NEW
+    again
+    "$MAS" clear "$ID" solo
+    tell CW-LAST
+    knows CW-LAST
+}
+
+@test "news of the old session that come late are not heard" {
+    run_acp ""
+    tell "CW-OLD LATE:300"
+    "$MAS" clear "$ID" solo
+    tell "SLOW:500 CW-NEW"
+    knows CW-NEW
+    [[ $output != *late* ]]
+}
+
+@test "a clear is durable when it is reported: a host that is killed then does not bring back what was" {
+    run_acp ""
+    tell CW-OLD
+    agent=$(of solo .pid)
+    host=$(of solo .hostPid)
+    "$MAS" clear "$ID" solo
+    kill -KILL "$host"
+    eventually is_gone "$agent"
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" start -q "$ID" >/dev/null
+    tell CW-NEW
+    knows CW-NEW
+}
+
+@test "clears pile up neither processes nor memory, nor sessions in the agent" {
+    run_acp ""
+    hosts_there
+    clears() {
+        local n
+        for ((n = 0; n < $1; n++)); do echo '{"do":"clear"}'; done >"$T/many"
+        ask solo "$(<"$T/many")" >/dev/null
+        tell "CW-$2"
+        knows "CW-$2"
+    }
+    host=$(of solo .hostPid)
+    clears 20 FIRST
+    before=$(private_memory "$host")
+    count=$(pgrep -cf "$T/agent|$T/store")
+    clears 100 SECOND
+    after=$(private_memory "$host")
+    [ "$(pgrep -cf "$T/agent|$T/store")" = "$count" ]
+    echo "$before KiB, then $after KiB" >&2
+    [ -n "${TEST_SAN-}" ] || [ $((after - before)) -lt 1024 ]
+    [ $(($(sent session/new) - $(sent session/close))) -le 2 ]
+}
+
+@test "an agent that cannot close sessions is started anew now and then" {
+    run_acp "--no-close"
+    eventually state_is solo idle
+    agent=$(of solo .pid)
+    for n in 1 2 3 4 5 6; do
+        "$MAS" clear "$ID" solo
+        tell "CW-N$n"
+        knows "CW-N$n"
+    done
+    [ "$(of solo .pid)" != "$agent" ]
+}

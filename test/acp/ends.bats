@@ -1,0 +1,117 @@
+load ../helper
+load ../host/lib
+load lib
+
+@test "an agent that cannot start for a while has its session back afterwards" {
+    run_acp ""
+    tell CW-ONE
+    options "--exit 3"
+    again
+    tell CW-TWO
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"exited with code 3"* ]]
+    options "--new-error --resume-error --load-error"
+    tell CW-THREE
+    [ "$status" -ne 0 ]
+    options ""
+    again
+    tell CW-FOUR
+    came_back resumed
+    [[ $output == *CW-ONE*CW-FOUR* ]]
+}
+
+@test "an agent that is killed in mid-turn keeps its conversation, the prompt that was cut off too" {
+    run_acp "--lose"
+    tell CW-ONE
+    tell "CW-CUT SAY:half KILL"
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"the agent ended: was killed by signal 9 (Killed)"* ]]
+    tell CW-TWO
+    knows CW-CUT CW-ONE CW-TWO
+    came_back resumed
+    tell CW-THREE
+    [ "$(injections)" = 1 ]
+}
+
+@test "a host that is killed in mid-turn has kept what was shown, and the agent knows all of it" {
+    run_acp "--no-resume --no-load"
+    tell CW-ONE
+    timeout 30 "$MAS" ask "$ID" solo "CW-CUT SAY:CW-SHOWN HANG" >"$T/out" 2>&1 3>&- &
+    eventually grep -q CW-SHOWN "$T/out"
+    agent=$(of solo .pid)
+    kill -KILL "$(of solo .hostPid)"
+    eventually is_gone "$agent"
+    wait || true
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" start -q "$ID" >/dev/null
+    tell CW-TWO
+    knows CW-CUT CW-ONE CW-SHOWN CW-TWO
+    came_back injected
+}
+
+@test "an agent that says nothing is ended after its time, and that is told" {
+    run_acp "--init-hang" "initialize_timeout = 300ms"
+    tell one
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"no answer in time"* ]]
+    eventually state_is solo exited
+    [[ $(of solo .note) == *"no answer in time"* ]]
+}
+
+@test "an agent that goes at once or speaks another version is told of with why" {
+    run_acp "--exit 3"
+    tell one
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"exited with code 3"* ]]
+    options "--protocol 2"
+    tell one
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"version"* ]]
+    options ""
+    tell CW-ONE
+    [ "$status" -eq 0 ]
+}
+
+@test "an agent that ignores a cancel is ended, and comes back with what it knew" {
+    run_acp ""
+    tell CW-ONE
+    timeout 30 "$MAS" ask "$ID" solo DEAF >"$T/out" 2>&1 3>&- &
+    asker=$!
+    eventually state_is solo working
+    "$MAS" cancel "$ID" solo
+    rc=0
+    wait $asker || rc=$?
+    [ "$rc" -ne 0 ]
+    tell CW-TWO
+    knows CW-ONE CW-TWO
+    session_log "it did not end its turn when told to"
+}
+
+@test "stop ends the turn and what waits, as stopped; nothing of the agent is left" {
+    run_acp "--stay" "end_timeout = 100ms"
+    timeout 30 "$MAS" ask "$ID" solo "SPAWN:$MARK HANG" >"$T/out1" 2>&1 3>&- &
+    eventually state_is solo working
+    timeout 30 "$MAS" ask "$ID" solo two >"$T/out2" 2>&1 3>&- &
+    eventually is solo .queued 1
+    agent=$(of solo .pid)
+    sed -i 's/^;terminate = .*/terminate = 1s/' "$ROOT/mas.ini"
+    "$MAS" stop -q "$ID" >/dev/null
+    wait || true
+    grep -q stopped "$T/out1"
+    grep -q stopped "$T/out2"
+    is_gone "$agent"
+}
+
+@test "a damaged memory.db is put aside, said, and the team goes on" {
+    run_acp ""
+    tell CW-ONE
+    "$MAS" stop -q "$ID" >/dev/null
+    rm -f "$DIR/memory.db-wal" "$DIR/memory.db-shm"
+    printf 'no database at all, %.0s' $(seq 1000) >"$DIR/memory.db"
+    "$MAS" start -q "$ID" >/dev/null
+    tell CW-TWO
+    [ "$status" -eq 0 ]
+    knows CW-TWO
+    session_log "memory.db was damaged and is kept as memory.db.damaged-"
+    [ -n "$(ls "$DIR"/memory.db.damaged-*)" ]
+}

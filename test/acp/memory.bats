@@ -1,0 +1,53 @@
+load ../helper
+load ../host/lib
+load lib
+
+@test "summary = agent: the agent's own summary stands in for what the budget leaves out" {
+    run_acp "--no-resume --no-load"
+    printf '[memory]\nsummary = agent\nmessages = 2\n' >>"$ROOT/mas.ini"
+    tell CW-ONE
+    tell CW-TWO
+    tell CW-THREE
+    again
+    tell CW-FOUR
+    knows CW-FOUR CW-ONE CW-THREE CW-TWO
+    [ "$(prompts '"<summary_of_earlier_conversation>')" = 1 ]
+    [ "$(sent session/new)" = 3 ]
+    came_back injected
+    [ "$(stored 0)" = 4 ]
+}
+
+@test "without a summary the newest whole turns are told, within the budget" {
+    run_acp "--no-resume --no-load"
+    printf '[memory]\nmessages = 2\n' >>"$ROOT/mas.ini"
+    tell CW-ONE
+    tell CW-TWO
+    tell "hello CW-THREE QUIET"
+    again
+    tell CW-FOUR
+    [[ $output != *CW-ONE* ]]
+    [[ $output == *CW-THREE* ]]
+}
+
+@test "recall = on: what was said elsewhere on the subject goes into the first prompt of a fresh query, once" {
+    run_acp ""
+    printf '[memory]\nrecall = on\nshare = yes\n' >>"$ROOT/mas.ini"
+    tell "the zeppelin hangar password is CW-PASS"
+    first=$ID
+    new_session -t solo --agent made
+    find_agent
+    tell "what was the zeppelin hangar password"
+    knows CW-PASS
+    tell "and CW-MORE"
+    [ "$(grep '^<' "$T/trace" | grep -F session/prompt | grep -c CW-PASS)" = 2 ]
+    [ -n "$first" ]
+}
+
+@test "recall never brings back what a clear put away from that conversation" {
+    run_acp ""
+    printf '[memory]\nrecall = on\nshare = yes\n' >>"$ROOT/mas.ini"
+    tell "the zeppelin hangar password is CW-PASS"
+    "$MAS" clear "$ID" solo
+    tell "what was the zeppelin hangar password CW-NEW"
+    knows CW-NEW
+}

@@ -1,0 +1,132 @@
+load ../helper
+load ../host/lib
+load lib
+
+# in_background TEXT: asks, and waits until the agent waits for a permission.
+in_background() {
+    timeout 30 "$MAS" ask "$ID" solo "$1" >"$T/out" 2>"$T/err" 3>&- &
+    asker=$!
+    eventually state_is solo waiting
+}
+
+done_asking() { wait "$asker" || true; }
+
+@test "an agent that asks waits, its note says for what, and approve lets it go on" {
+    run_acp ""
+    in_background ASK:execute
+    [ "$(of solo .note)" = "May I execute?" ]
+    [ "$(of solo .asks)" = "May I execute?" ]
+    mas approve "$ID" solo
+    [ "$status" -eq 0 ]
+    done_asking
+    grep -q 'permit=yes-1' "$T/out"
+    eventually state_is solo idle
+    [ -z "$(of solo .note)" ]
+}
+
+@test "deny answers no; an option can be named; what is not offered is refused with what is" {
+    run_acp ""
+    in_background ASK:edit
+    mas deny "$ID" solo
+    [ "$status" -eq 0 ]
+    done_asking
+    grep -q 'permit=no-1' "$T/out"
+    in_background ASK:edit
+    mas approve "$ID" solo nonsense
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"yes-1"*"yes-2"* ]]
+    mas approve "$ID" solo yes-2
+    done_asking
+    grep -q 'permit=yes-2' "$T/out"
+    mas approve "$ID" solo
+    [ "$status" -eq 3 ]
+}
+
+@test "the policy answers by kind of tool, and asks for the others" {
+    run_acp "" "permission = deny" "permission.read = allow" "permission.execute = ask"
+    tell ASK:read
+    [[ $output == *permit=yes-1* ]]
+    tell ASK:edit
+    [[ $output == *permit=no-1* ]]
+    in_background ASK:execute
+    "$MAS" approve "$ID" solo
+    done_asking
+    grep -q 'permit=yes-1' "$T/out"
+}
+
+@test "what was asked and what was decided is kept" {
+    run_acp "" "permission = allow"
+    tell ASK:read
+    [ "$(stored 5)" = 1 ]
+    python3 -ES - "$DIR/memory.db" <<'P'
+import json, sqlite3, sys
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+data = json.loads(db.execute("select data from message where role = 5").fetchone()[0])
+assert data["option"] == "yes-1" and data["by"] == "policy", data
+P
+}
+
+@test "a cancel answers what is open as cancelled; a withdrawn question is none any more" {
+    run_acp ""
+    in_background ASK:execute
+    "$MAS" cancel "$ID" solo
+    done_asking
+    eventually state_is solo idle
+    is solo .permission null
+    tell WITHDRAW
+    [ "$status" -eq 0 ]
+    is solo .permission null
+}
+
+@test "no agent permits itself anything" {
+    run_acp ""
+    in_background ASK:execute
+    ask solo '{"do":"permit","from":"solo"}' | jq -e '.ok == false'
+    state_is solo waiting
+    "$MAS" deny "$ID" solo
+    done_asking
+}
+
+@test "an approved plan can be carried out in a cleared context, in a mode that works" {
+    run_acp ""
+    tell CW-OLD
+    in_background APPROVE
+    mas approve "$ID" solo clear
+    [ "$status" -eq 0 ]
+    done_asking
+    grep -q cancelled "$T/err"
+    eventually state_is solo idle
+    tell CW-NEW
+    knows CW-NEW CW-PLAN
+    grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | grep -qF acceptEdits
+    again
+    tell CW-LAST
+    knows CW-LAST CW-NEW CW-PLAN
+}
+
+@test "where the agent's own option clears, mas clears in its place" {
+    run_acp "--plan-clears"
+    tell CW-OLD
+    in_background APPROVE
+    option=$(grep '^>' "$T/trace" | grep request_permission | sed 's/^> //' |
+        jq -r '.params.options[] | select(.name | test("clear"; "i")).optionId')
+    [ -n "$option" ]
+    mas approve "$ID" solo "$option"
+    [ "$status" -eq 0 ]
+    done_asking
+    eventually state_is solo idle
+    again
+    tell CW-NEW
+    knows CW-NEW CW-PLAN
+}
+
+@test "a plan approved by the agent's own option goes on in the same context" {
+    run_acp ""
+    tell CW-OLD
+    in_background APPROVE
+    mas approve "$ID" solo default
+    [ "$status" -eq 0 ]
+    done_asking
+    tell CW-NEW
+    [[ $output == *CW-OLD*CW-NEW* ]]
+}

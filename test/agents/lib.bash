@@ -1,0 +1,252 @@
+# What the tests of real agents share; loaded behind ../helper.
+# shellcheck shell=bash
+#
+#   $AGENT   the preset: claude, codex, gemini, copilot, opencode
+#   $AGENTS  where install.sh put the programs (MAS_TEST_AGENTS, else ~/.cache/mas-agents)
+#   $LOG     what the model was sent, one request a line: model.mjs says how
+#   $ID      the session; its one agent is `solo`
+#
+# The presets are used as they are shipped: the programs are found on PATH, and what points them at
+# the model server is in their environment and in files below their HOME.
+#
+# Every prompt has a number of its own, its mark, in braces: tell "text" marks and asks, and leaves
+# the number in $N; `saw $N` prints the code words that the model was shown with that prompt.
+
+AGENT=${MAS_TEST_AGENT:-claude}
+AGENTS=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
+
+declare -gA PROGRAMS=(
+    [claude]=claude-agent-acp [codex]=codex-acp [gemini]=gemini [copilot]=copilot [opencode]=opencode
+)
+
+setup_more() {
+    local program=${PROGRAMS[$AGENT]}
+    local found=$AGENTS/$program/node_modules/.bin/$program
+
+    command -v node >/dev/null || skip "there is no node"
+    [ -x "$found" ] || skip "$program is not installed: test/agents/install.sh $AGENT"
+    [ -x "${MAS_TEST_CHAT:-${MAS%/*}/mas-chat}" ] || skip "mas-chat is not built"
+    mkdir -p "$T/bin"
+    if [ -n "${MAS_TEST_TRACE-}" ]; then
+        trace_program "$program" "$found"
+    else
+        ln -s "$found" "$T/bin/$program"
+    fi
+    export PATH=$T/bin:$PATH
+    N=0
+    LOG=$T/model.log
+    : >"$LOG"
+    node "$BATS_TEST_DIRNAME/model.mjs" "$LOG" "$T/port" >"$T/model.out" 2>&1 3>&- &
+    MODEL=$!
+    eventually test -s "$T/port"
+    PORT=$(<"$T/port")
+    point_at_model
+}
+
+# The program behind one that keeps what goes in and what comes out, for a look at the protocol.
+trace_program() {
+    mkdir -p "$MAS_TEST_TRACE"
+    cat >"$T/bin/$1" <<END
+#!/bin/bash
+trace=$MAS_TEST_TRACE/$AGENT-$BATS_TEST_NUMBER-\$\$
+exec < <(exec tee "\$trace.in") > >(exec tee "\$trace.out")
+exec '$2' "\$@"
+END
+    chmod +x "$T/bin/$1"
+}
+
+# Names, keys and files that make the agents speak to the model server and to nobody else.
+point_at_model() {
+    local url=http://127.0.0.1:$PORT
+
+    # shellcheck disable=SC2046 # names
+    unset $(compgen -e | grep -E '^(ANTHROPIC|CLAUDE|CODEX|OPENAI|GEMINI|GOOGLE|COPILOT|OPENCODE)')
+    unset IS_SANDBOX GH_TOKEN GITHUB_TOKEN
+    export NO_PROXY=127.0.0.1,localhost DO_NOT_TRACK=1 NO_COLOR=1 TMPDIR=$T/tmp
+    export XDG_CACHE_HOME=$HOME/.cache XDG_STATE_HOME=$HOME/.local/state
+    mkdir -p "$TMPDIR"
+    unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
+    "model_of_$AGENT" "$url"
+}
+
+model_of_claude() {
+    export ANTHROPIC_BASE_URL=$1 ANTHROPIC_API_KEY=none CLAUDE_CONFIG_DIR=$HOME/.claude
+    export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1 DISABLE_TELEMETRY=1
+    export DISABLE_ERROR_REPORTING=1 CLAUDE_CODE_MAX_RETRIES=1
+    mkdir -p "$CLAUDE_CONFIG_DIR"
+}
+
+model_of_codex() {
+    export CODEX_HOME=$HOME/.codex OPENAI_API_KEY=none CODEX_API_KEY=none
+    mkdir -p "$CODEX_HOME"
+    cat >"$CODEX_HOME/config.toml" <<END
+model = "test-model"
+model_provider = "test"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.test]
+name = "test"
+base_url = "$1/v1"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+supports_websockets = false
+END
+}
+
+model_of_gemini() {
+    export GEMINI_API_KEY=none GOOGLE_GEMINI_BASE_URL=$1 GEMINI_TELEMETRY_ENABLED=false
+    export GEMINI_CLI_TRUST_WORKSPACE=true
+    mkdir -p "$HOME/.gemini"
+    jq -n '{security: {auth: {selectedType: "gemini-api-key"}, folderTrust: {enabled: false}},
+        privacy: {usageStatisticsEnabled: false}, model: {name: "gemini-2.5-flash"},
+        general: {disableAutoUpdate: true, enableAutoUpdate: false}}' >"$HOME/.gemini/settings.json"
+}
+
+model_of_copilot() {
+    export COPILOT_AUTO_UPDATE=false COPILOT_OFFLINE=true COPILOT_MODEL=test-model
+    export COPILOT_PROVIDER_BASE_URL=$1/v1 COPILOT_PROVIDER_TYPE=openai COPILOT_PROVIDER_API_KEY=none
+}
+
+model_of_opencode() {
+    export OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_MODELS_FETCH=1
+    export OPENCODE_DISABLE_LSP_DOWNLOAD=1
+    mkdir -p "$XDG_CONFIG_HOME/opencode"
+    jq -n --arg url "$1/v1" '{autoupdate: false, share: "disabled", model: "test/test-model",
+        small_model: "test/test-model", provider: {test: {npm: "@ai-sdk/openai-compatible",
+        name: "Test", options: {baseURL: $url, apiKey: "none"},
+        models: {"test-model": {name: "Test", limit: {context: 200000, output: 8000}}}}}}' \
+        >"$XDG_CONFIG_HOME/opencode/opencode.json"
+}
+
+teardown_more() {
+    if [ -n "${ID-}" ]; then keep_for_report; fi
+    if [ -n "${MODEL-}" ]; then kill "$MODEL" 2>/dev/null || true; fi
+    "$MAS" stop --all -q 2>/dev/null || true
+    local pid
+    # shellcheck disable=SC2013 # numbers
+    for pid in $(grep -lsz "^HOME=$HOME$" /proc/[0-9]*/environ | cut -d/ -f3); do
+        [ "$pid" = "$$" ] || [ "$pid" = "$BASHPID" ] || kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+
+# What helps where a test failed
+keep_for_report() {
+    [ -z "${BATS_TEST_COMPLETED-}" ] || return 0
+    echo "--- what the model was sent (mark, words, answer)"
+    jq -c '[.mark, .words, .system, .tools, .answer, .error]' "$LOG" | cut -c1-300
+    echo "--- session log"
+    tail -n 20 "$ROOT"/sessions/*/logs/session.log
+    echo "--- agent log"
+    tail -n 20 "$ROOT"/sessions/*/logs/agent-solo.log | cut -c1-600
+    if [ -n "${MAS_TEST_KEEP-}" ]; then
+        rm -rf "$MAS_TEST_KEEP/$AGENT-$BATS_TEST_NUMBER"
+        mkdir -p "$MAS_TEST_KEEP" && cp -a "$T" "$MAS_TEST_KEEP/$AGENT-$BATS_TEST_NUMBER"
+    fi
+} 2>/dev/null
+
+# Waits until a command succeeds, at most $1 seconds.
+within() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || { echo "never came true: $*" >&2; return 1; }
+        read -rt 0.05 <> <(:) || :
+    done
+}
+
+# team OPTION...: a session whose agent is the preset's
+team() { new_session -t solo --agent "$AGENT" "$@"; }
+
+# tell [-o ORDER] TEXT [OPTION...]: asks the agent; the answer is in $output, the exit code in $status.
+tell() {
+    local order=''
+    if [ "$1" = -o ]; then
+        order=" $2"
+        shift 2
+    fi
+    N=$((N + 1))
+    local text="$1 {{$N$order}}"
+    shift
+    mas ask --timeout "${ASK_TIME:-90s}" "$@" "$ID" solo "$text"
+}
+
+# told TEXT: the same, and it must end well and be what the model answered to that prompt.
+told() {
+    tell "$@"
+    if [ "$status" -ne 0 ] || [[ $output != *"answer to $N:"* ]]; then
+        echo "ask: exit $status, '$output', $stderr"
+        return 1
+    fi
+}
+
+# All code words that the model was shown, wherever, with prompt $1
+saw() { jq -r --argjson n "$1" 'select(.mark == $n) | (.words + .system)[]' "$LOG" | sort -u; }
+
+# saw_word N WORD, saw_no_word N WORD; there must be a request of that prompt.
+saw_word() {
+    saw "$1" | grep -qx "$2" || { echo "prompt $1 came without $2: $(saw "$1" | xargs)"; return 1; }
+}
+saw_no_word() {
+    jq -e -n --argjson n "$1" 'any(inputs; .mark == $n)' "$LOG" >/dev/null ||
+        { echo "the model never had prompt $1"; return 1; }
+    if saw "$1" | grep -qx "$2"; then
+        echo "prompt $1 came with $2"
+        return 1
+    fi
+}
+
+# The request of prompt $1 that is the agent's turn: the one with tools, else the longest.
+request() {
+    jq -c -n --argjson n "$1" '[inputs | select(.mark == $n)]
+        | (map(select(.tools > 0)) | first) // max_by(.said | length)' "$LOG"
+}
+
+# How often the words of prompt $1 are in the conversation that was sent with prompt $2
+times_said() { request "$2" | jq "[.said[].text | scan(\"\\\\{\\\\{$1[ }]\")] | length"; }
+
+# How many histories that mas told are in the conversation of prompt $1
+injections() { request "$1" | jq '[.said[].text | scan("<earlier_conversation>")] | length'; }
+has_injection() { [ "$(injections "$1")" -eq 1 ] || { echo "no history in prompt $1"; return 1; }; }
+no_injection() { [ "$(injections "$1")" -eq 0 ] || { echo "a history in prompt $1"; return 1; }; }
+
+# A field of the agent's status
+of_agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[0].$1"; }
+agent_is() { [ "$(of_agent state)" = "$1" ]; }
+
+# The agent has taken up prompt $1: the model has it.
+model_has() { jq -e -n --argjson n "$1" 'any(inputs; .mark == $n)' "$LOG" >/dev/null; }
+
+# What a start of the agent came to
+continuity() { of_agent continuity; }
+
+# Everything that the agent itself keeps, gone
+wipe_store() {
+    rm -rf "$HOME/.claude" "$HOME/.codex/"{sessions,*.sqlite*,state*,history*,log*} \
+        "$HOME/.gemini/"{tmp,history} "$HOME/.copilot" "$HOME/.local/share/opencode" \
+        "$HOME/.local/state" "$HOME/.cache"
+}
+
+# Stops and starts the session.
+again() {
+    mas stop "$ID" && [ "$status" -eq 0 ] && mas start "$ID" && [ "$status" -eq 0 ]
+}
+
+# ask_slowly TEXT [MS]: a turn that goes on in the background ($ASK), and has reached the model.
+ask_slowly() {
+    N=$((N + 1))
+    "$MAS" ask --timeout 90s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
+    ASK=$!
+    within 60 model_has "$N"
+}
+
+is_one_queued() { [ "$(of_agent queued)" -ge 1 ]; }
+agent_has_ended() { [[ $(of_agent state) =~ ^(exited|crashed)$ ]]; }
+
+# Processes of the session's agents
+team_processes() { grep -lsz "^MAS_SESSION_ID=$ID$" /proc/[0-9]*/environ | cut -d/ -f3; }
+nothing_runs() { [ -z "$(team_processes)" ]; }

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Runs the scenarios with each real agent and prints a table of them.
+#
+#   test/agents/run.sh [-k] [-f SCENARIO] [AGENT...]     claude codex gemini copilot opencode
+#
+# The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is
+# not there is skipped with a word, and all of them where there is no node. Nothing leaves the
+# machine: where a network namespace can be had they run in one that has only loopback.
+#
+# -f runs the scenarios whose names match; -k keeps what those that failed left, in build/agents/kept;
+# MAS_TEST_TRACE=DIR keeps what the agents and mas said to each other. The exit code is 1 if a
+# scenario failed. What an agent makes impossible stands in the file `impossible`, with the trace.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+project=$(cd "$here/../.." && pwd -P)
+export MAS=${MAS:-$project/build/mas}
+export MAS_TEST_AGENTS=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
+out=$project/build/agents
+filter=.
+
+while getopts kf: option; do
+    case $option in
+        k) export MAS_TEST_KEEP=$out/kept ;;
+        f) filter=$OPTARG ;;
+        *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+(($# > 0)) || set -- claude codex gemini copilot opencode
+
+if ! command -v node >/dev/null; then
+    echo "skipped: there is no node, which the agents need (20 or newer)"
+    exit 0
+fi
+
+private=()
+for try in "unshare -n" "unshare -rn"; do
+    if $try sh -c 'ip link set lo up' 2>/dev/null; then
+        # shellcheck disable=SC2016,SC2206 # for the inner shell; two words
+        private=($try sh -c 'ip link set lo up && exec "$@"' sh)
+        break
+    fi
+done
+if ((${#private[@]} == 0)); then
+    echo "no network namespace can be had: the agents run with the network there is" >&2
+fi
+
+# cell AGENT NAME: what became of a scenario.
+cell() {
+    local line
+    line=$(grep -E '^(not )?ok [0-9]+ ' "$out/$1.tap" | grep -F " $2" | head -n 1)
+    case $line in
+        '') echo - ;;
+        *'# skip'*) echo skipped ;;
+        not*) if grep -qF "$1: $2" "$here/impossible"; then echo impossible; else echo FAILED; fi ;;
+        *) echo ok ;;
+    esac
+}
+
+mkdir -p "$out"
+rc=0
+for agent; do
+    MAS_TEST_AGENT=$agent "${private[@]}" timeout 3600 bats --formatter tap --filter "$filter" \
+        "$here/scenarios.bats" >"$out/$agent.tap" 2>&1 </dev/null 3>&-
+    grep -q '^1\.\.[1-9]' "$out/$agent.tap" || {
+        cat "$out/$agent.tap"
+        rc=1
+    }
+    grep -m 1 -o 'skip .*' "$out/$agent.tap" | sed "s/^skip /$agent: skipped, /"
+    awk '/^not ok/ { show = 1 } /^ok/ { show = 0 } show' "$out/$agent.tap"
+done
+
+printf '%-72s' scenario
+printf ' %10s' "$@"
+echo
+while IFS= read -r name; do
+    row=$(printf '%-72s' "${name:0:72}")
+    for agent; do
+        cell=$(cell "$agent" "$name")
+        [ "$cell" != FAILED ] || rc=1
+        row+=$(printf ' %10s' "$cell")
+    done
+    echo "$row"
+done < <(sed -n 's/^@test "\(.*\)" {$/\1/p' "$here/scenarios.bats" | grep -E -- "$filter")
+exit "$rc"

@@ -1,0 +1,417 @@
+# One real agent, $MAS_TEST_AGENT, from end to end: what it still knows after all that can happen to
+# it. Judged by what the model was sent; what the agent says proves nothing.
+
+load ../helper
+load lib
+
+# ---- memory
+
+@test "memory: a turn knows the turns before it" {
+    team
+    told "the word is CW-OTTER"
+    told "and CW-HERON"
+    told "which words?"
+    saw_word "$N" CW-OTTER
+    saw_word "$N" CW-HERON
+    [ "$(continuity)" = fresh ]
+    no_injection "$N"
+}
+
+@test "two sessions: neither knows what was said in the other" {
+    local one two
+    team && one=$ID
+    told "the word is CW-OTTER"
+    team && two=$ID
+    told "the word is CW-HERON"
+    saw_no_word "$N" CW-OTTER
+    ID=$one
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    saw_no_word "$N" CW-HERON
+    ID=$two
+    told "which word?"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+}
+
+@test "many turns: all of them are known after a restart, in their order" {
+    team
+    local turn
+    for turn in 1 2 3 4 5; do told "word $turn is CW-WORD$turn"; done
+    again
+    told "which words?"
+    [ "$(saw "$N" | xargs)" = "CW-WORD1 CW-WORD2 CW-WORD3 CW-WORD4 CW-WORD5" ]
+    for turn in 1 2 3 4 5; do [ "$(times_said "$turn" "$N")" -eq 1 ]; done
+    request "$N" | jq -r '.said[].text' | grep -o '{{[0-9]' | uniq | xargs >"$T/order"
+    [ "$(<"$T/order")" = "{{1 {{2 {{3 {{4 {{5 {{6" ]
+}
+
+# ---- restarts
+
+@test "restart: stop and start lose nothing, and nothing is said twice" {
+    team
+    told "the word is CW-OTTER"
+    again
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 1 ]
+    [[ $(continuity) =~ ^(resumed|loaded|injected)$ ]]
+}
+
+@test "restart twice: what was said between is known too, once" {
+    team
+    told "the word is CW-OTTER"
+    again
+    told "and CW-HERON"
+    again
+    told "which words?"
+    saw_word "$N" CW-OTTER
+    saw_word "$N" CW-HERON
+    [ "$(times_said 1 "$N")" -eq 1 ]
+    [ "$(times_said 2 "$N")" -eq 1 ]
+}
+
+@test "restart twice without a word between" {
+    team
+    told "the word is CW-OTTER"
+    again
+    again
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+@test "mas restart: the agent alone" {
+    team
+    told "the word is CW-OTTER"
+    mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+# ---- ends that nobody asked for
+
+@test "kill -9 of the agent: the next prompt finds it alive, with its memory" {
+    team
+    told "the word is CW-OTTER"
+    kill -KILL "$(of_agent pid)"
+    within 20 agent_has_ended
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+@test "kill -9 of the host: nothing of its agent stays, and memory does" {
+    team
+    told "the word is CW-OTTER"
+    kill -KILL "$(of_agent hostPid)"
+    within 20 nothing_runs
+    mas restart "$ID" solo
+    [ "$status" -eq 0 ]
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+@test "kill -9 in mid-turn: the turn fails, and what was asked in it is known" {
+    team
+    told "the word is CW-OTTER"
+    ask_slowly "and CW-HERON"
+    kill -KILL "$(of_agent pid)"
+    wait "$ASK" && false
+    within 20 agent_has_ended
+    told "which words?"
+    saw_word "$N" CW-OTTER
+    saw_word "$N" CW-HERON
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+@test "kill -9 of the host in mid-turn" {
+    team
+    told "the word is CW-OTTER"
+    ask_slowly "and CW-HERON"
+    kill -KILL "$(of_agent hostPid)"
+    wait "$ASK" && false
+    within 20 nothing_runs
+    mas restart "$ID" solo
+    told "which words?"
+    saw_word "$N" CW-OTTER
+    saw_word "$N" CW-HERON
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+@test "the tmux server killed: mas start brings the conversation back" {
+    team
+    told "the word is CW-OTTER"
+    tm kill-server
+    within 20 nothing_runs
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+# ---- the agent's own store
+
+@test "the agent's own store wiped: mas tells it what was said, once" {
+    team
+    told "the word is CW-OTTER"
+    mas stop "$ID"
+    wipe_store
+    mas start "$ID"
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    has_injection "$N"
+    [ "$(continuity)" = injected ]
+    local first=$N
+    told "and again?"
+    saw_word "$N" CW-OTTER
+    [ "$(injections "$N")" -eq 1 ]
+    again
+    told "and now?"
+    saw_word "$N" CW-OTTER
+    [ "$(injections "$N")" -eq 1 ]
+    [ "$(times_said "$first" "$N")" -eq 1 ]
+}
+
+@test "the store wiped twice: each time everything is told anew" {
+    team
+    told "the word is CW-OTTER"
+    local bird
+    for bird in HERON RAVEN; do
+        mas stop "$ID"
+        wipe_store
+        mas start "$ID"
+        told "and CW-$bird"
+        saw_word "$N" CW-OTTER
+        [ "$(times_said 1 "$N")" -eq 1 ]
+    done
+    saw_word "$N" CW-HERON
+}
+
+# ---- clear
+
+@test "clear: the model sees nothing from before" {
+    team
+    told "the word is CW-OTTER"
+    mas clear "$ID" solo
+    [ "$status" -eq 0 ]
+    told "and CW-HERON"
+    saw_no_word "$N" CW-OTTER
+    [ "$(times_said 1 "$N")" -eq 0 ]
+    told "which words?"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+    no_injection "$N"
+}
+
+@test "clear --then: the model sees just that text" {
+    team
+    told "the word is CW-OTTER"
+    N=$((N + 1))
+    mas clear "$ID" solo --then "and CW-HERON {{$N}}"
+    [ "$status" -eq 0 ]
+    within 60 model_has "$N"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+    told "which words?"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+}
+
+@test "clear and restart: only what came since" {
+    team
+    told "the word is CW-OTTER"
+    mas clear "$ID" solo
+    told "and CW-HERON"
+    again
+    told "which words?"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+    [ "$(times_said 2 "$N")" -eq 1 ]
+}
+
+@test "clear and restart with nothing between: nothing" {
+    team
+    told "the word is CW-OTTER"
+    mas clear "$ID" solo
+    again
+    told "and CW-HERON"
+    saw_no_word "$N" CW-OTTER
+    no_injection "$N"
+}
+
+@test "clear with the store wiped: what came since is told, no more" {
+    team
+    told "the word is CW-OTTER"
+    mas clear "$ID" solo
+    told "and CW-HERON"
+    mas stop "$ID"
+    wipe_store
+    mas start "$ID"
+    told "which words?"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+    has_injection "$N"
+}
+
+@test "clear in mid-turn: the turn ends as cleared or cancelled, and is forgotten" {
+    team
+    ask_slowly "the word is CW-OTTER"
+    mas clear "$ID" solo
+    [ "$status" -eq 0 ]
+    wait "$ASK" && false
+    told "and CW-HERON"
+    saw_no_word "$N" CW-OTTER
+    again
+    told "which words?"
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-OTTER
+}
+
+@test "clear, then kill -9: what was cleared stays so" {
+    team
+    told "the word is CW-OTTER"
+    mas clear "$ID" solo
+    kill -KILL "$(of_agent hostPid)"
+    within 20 nothing_runs
+    mas restart "$ID" solo
+    told "and CW-HERON"
+    saw_no_word "$N" CW-OTTER
+}
+
+@test "history across clears: nothing that was said is lost to people" {
+    team
+    told "the word is CW-OTTER"
+    mas clear "$ID" solo
+    told "and CW-HERON"
+    mas clear "$ID" solo
+    told "and CW-RAVEN"
+    mas history "$ID" solo
+    [ "$status" -eq 0 ]
+    [[ $output == *CW-OTTER*CW-HERON*CW-RAVEN* ]]
+    mas history "$ID" solo --queries --json
+    [ "$(jq '.queries | length' <<<"$output")" -eq 3 ]
+}
+
+@test "twenty clears: processes do not pile up" {
+    team
+    told "the word is CW-OTTER"
+    local before turn
+    before=$(team_processes | wc -l)
+    for turn in {1..20}; do
+        mas clear "$ID" solo
+        [ "$status" -eq 0 ]
+        if ((turn % 5 == 0)); then
+            told "and CW-WORD$turn"
+            [ "$(saw "$N")" = "CW-WORD$turn" ]
+        fi
+    done
+    # shellcheck disable=SC2317 # called by within
+    few_processes() { [ "$(team_processes | wc -l)" -le $((before + 6)) ]; }
+    within 20 few_processes
+}
+
+# ---- prompts
+
+@test "queued prompts: one turn after the other, to each its own answer" {
+    team
+    told "the word is CW-OTTER"
+    local turn pids=()
+    ask_slowly "one" 2000
+    for turn in 3 4 5; do
+        "$MAS" ask --timeout 90s "$ID" solo "number $turn {{$turn}}" >"$T/answer$turn" 2>&1 3>&- &
+        pids+=($!)
+        # shellcheck disable=SC2317 # called by within
+        is_queued() { [ "$(of_agent queued)" -ge $((turn - 2)) ]; }
+        within 10 is_queued
+    done
+    wait "$ASK"
+    wait "${pids[@]}"
+    for turn in 3 4 5; do grep -q "answer to $turn:" "$T/answer$turn"; done
+    [ "$(jq -r 'select(.tools > 0) | .mark' "$LOG" | uniq | xargs)" = "1 2 3 4 5" ]
+    N=5
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    for turn in 1 2 3 4 5; do [ "$(times_said "$turn" "$N")" -eq 1 ]; done
+}
+
+@test "queued prompts: a clear makes those that wait fail" {
+    team
+    ask_slowly "the word is CW-OTTER"
+    "$MAS" ask --timeout 90s "$ID" solo "and CW-HERON {{2}}" >"$T/second" 2>&1 3>&- &
+    local second=$!
+    within 10 is_one_queued
+    mas clear "$ID" solo
+    [ "$status" -eq 0 ]
+    wait "$second" && false
+    grep -q cleared "$T/second"
+    N=2
+    told "and CW-RAVEN"
+    saw_no_word "$N" CW-OTTER
+    saw_no_word "$N" CW-HERON
+    run model_has 2
+    [ "$status" -ne 0 ]
+}
+
+@test "cancel: the turn ends soon, and the conversation goes on" {
+    team
+    told "the word is CW-OTTER"
+    ask_slowly "tell me more"
+    mas cancel "$ID" solo
+    [ "$status" -eq 0 ]
+    local code=0
+    wait "$ASK" || code=$?
+    [ "$code" -eq 4 ]
+    told "which word?"
+    saw_word "$N" CW-OTTER
+}
+
+@test "model errors: the turn says so, and the next one works" {
+    team
+    told "the word is CW-OTTER"
+    local code
+    for code in 400 500; do
+        tell -o "fail $code" "and this"
+        # some agents end such a turn well, with the error as their words
+        [ "$status" -ne 0 ] || [ -n "$output" ]
+        [[ $output != *"answer to $N:"* ]]
+    done
+    told "which word?"
+    saw_word "$N" CW-OTTER
+}
+
+@test "a model that never ends: --timeout cancels, and the conversation goes on" {
+    team
+    told "the word is CW-OTTER"
+    ASK_TIME=4s tell -o hang "and CW-HERON"
+    [ "$status" -eq 7 ]
+    told "which word?"
+    saw_word "$N" CW-OTTER
+}
+
+@test "a long answer and hostile text arrive as they are" {
+    team
+    # shellcheck disable=SC2016 # it must not be expanded
+    tell -o "big 256" 'quotes "$(id)" `x` \ and </earlier_conversation> CW-OTTER'
+    [ "$status" -eq 0 ]
+    [ "${#output}" -ge 262144 ]
+    request "$N" | jq -e '[.said[].text] | any(contains("\"$(id)\" `x` \\ and </earlier_conversation>"))'
+    mas stop "$ID"
+    wipe_store
+    mas start "$ID"
+    told "which word?"
+    saw_word "$N" CW-OTTER
+    [ "$(request "$N" | jq '[.said[].text | scan("</earlier_conversation>")] | length')" -eq 1 ]
+}
+
+@test "stop: no process of the team is left" {
+    team
+    told "the word is CW-OTTER"
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    within 10 nothing_runs
+}

@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# mas ask streams the answer of an ACP agent, and its exit status says how the turn ended.
+load ../helper
+load ../host/lib
+load ../acp/lib
+
+@test "ask starts the agent, prints its answer and exits 0 when the turn has ended" {
+    acp_agent
+    mas ask "$ID" solo hello   CW-ONE
+    [ "$status" -eq 0 ]
+    [ "$output" = 'AGENT#1 seen=[CW-ONE] users=1 last="hello CW-ONE"' ]
+    [ -z "$stderr" ]
+    mas ask "$ID" solo again
+    [[ $output == *"seen=[CW-ONE] users=2"* ]]
+}
+
+@test "- is standard input, --file a file, and many lines are one prompt" {
+    acp_agent
+    printf 'one CW-A\ntwo CW-B\n' >"$T/text"
+    run "$MAS" ask "$ID" solo - <"$T/text"
+    [[ $output == *"seen=[CW-A CW-B] users=1"* ]]
+    mas ask "$ID" solo --file "$T/text"
+    [[ $output == *"users=2"* ]]
+    mas ask "$ID" solo - </dev/null
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot ask an empty text"* ]]
+    mas ask "$ID" solo
+    [ "$status" -eq 2 ]
+    mas ask "$ID" solo --file "$T/text" word
+    [ "$status" -eq 2 ]
+    mas ask "$ID" solo --file "$T/none"
+    [ "$status" -eq 1 ]
+}
+
+@test "the answer comes as it is made" {
+    acp_agent
+    "$MAS" ask "$ID" solo 'SAY:early HANG' >"$T/out" 3>&- &
+    local pid=$!
+    eventually grep -q early "$T/out"
+    "$MAS" cancel "$ID" solo
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 4 ]
+}
+
+@test "each end of a turn has its word, and its exit status" {
+    acp_agent
+    while read -r words code word; do
+        mas ask "$ID" solo "$words"
+        [ "$status" -eq "$code" ]
+        [[ $stderr == "mas: cannot ask agent 'solo': $word: "* ]]
+    done <<'END'
+STOP:max_tokens 1 max_tokens
+STOP:max_turn_requests 1 max_turn_requests
+STOP:refusal 1 refusal
+STOP:cancelled 4 cancelled
+STOP:odd 1 odd
+ERR:-32603 1 failed
+DIE 1 failed
+END
+    mas ask "$ID" solo alive
+    [ "$status" -eq 0 ]
+}
+
+@test "--json is an event a line, the last of which is the end" {
+    acp_agent
+    mas ask "$ID" solo --json 'THINK:hm TOOL:read PLAN SAY:"a\u001b[31mb"'
+    [ "$status" -eq 0 ]
+    jq -es 'map(.event) | index("prompt") < index("text")' <<<"$output"
+    jq -es '.[-1].event == "end" and .[-1].stopReason == "end_turn"' <<<"$output"
+    jq -es 'map(.event) | contains(["thought", "tool", "plan", "text"])' <<<"$output"
+    jq -es 'map(select(.event == "text").text) | add | startswith("a\u001b[31mb")' <<<"$output"
+    jq -es 'map(select(.event == "tool" and .status == "completed")) | length == 1' <<<"$output"
+    jq -es 'map(select(.event == "plan"))[0].entries[0] | has("content") and has("status")' <<<"$output"
+    # no byte of it can move a terminal
+    [[ $output != *$'\033'* ]]
+}
+
+@test "an answer is raw on a pipe and harmless on a terminal" {
+    acp_agent
+    mas ask "$ID" solo 'SAY:"x\u001b[31my\u0007\n" QUIET'
+    [ "$output" = $'x\033[31my\a' ]
+    cat >"$T/text" <<<'SAY:"x\u001b[31my\u0007\n" QUIET'
+    tm new-session -d -s person "'$MAS' --root '$ROOT' ask $ID solo --file '$T/text'; exec sleep 1000"
+    # shellcheck disable=SC2317 # called by eventually
+    shown() { tm capture-pane -pt person: | grep -qF 'x\x1b[31my\x07'; }
+    eventually shown
+}
+
+@test "prompts of several callers queue, and each gets the answer to its own" {
+    acp_agent
+    local n pids=()
+    for n in 1 2 3 4 5; do
+        "$MAS" ask "$ID" solo "CW-$n SLOW:100" >"$T/out.$n" 3>&- &
+        pids+=($!)
+    done
+    wait "${pids[@]}"
+    for n in 1 2 3 4 5; do grep -q "last=\"CW-$n SLOW:100\"" "$T/out.$n"; done
+    [ "$(cat "$T"/out.* | wc -l)" -eq 5 ]
+}
+
+@test "--no-wait comes back when the prompt is taken" {
+    acp_agent
+    mas ask "$ID" solo --no-wait 'HANG'
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    mas ask "$ID" solo --no-wait --json next
+    [ "$status" -eq 0 ]
+    jq -e --arg id "$ID" '.sessionId == $id and .agent == "solo" and .outcome == "queued" and
+        (.prompt | startswith($id + ":")) and .queued >= 1' <<<"$output"
+    "$MAS" cancel "$ID" solo
+    eventually state_is solo idle
+    was_sent '"next"'
+}
+
+@test "--timeout cancels the turn and exits 7" {
+    acp_agent
+    "$MAS" ask "$ID" solo hello
+    mas ask "$ID" solo --timeout 1500ms HANG
+    [ "$status" -eq 7 ]
+    [[ $stderr == "mas: cannot ask agent 'solo': its turn has not ended in time, and was cancelled"* ]]
+    eventually state_is solo idle
+    was_sent session/cancel
+    mas ask "$ID" solo --timeout 1x hello
+    [ "$status" -eq 2 ]
+    mas ask "$ID" solo --timeout 1s --no-wait hello
+    [ "$status" -eq 2 ]
+}
+
+# A child of a script has SIGINT ignored unless somebody sets it anew.
+interruptible() { exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
+
+@test "Ctrl-C cancels the turn, and the exit status is 130" {
+    acp_agent
+    interruptible "$MAS" ask "$ID" solo 'SAY:begun HANG' >"$T/out" 3>&- &
+    local pid=$!
+    eventually grep -q begun "$T/out"
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 130 ]
+    eventually state_is solo idle
+    was_sent session/cancel
+}
+
+@test "Ctrl-C takes back a prompt that waits, and leaves the turn of another alone" {
+    acp_agent
+    "$MAS" ask "$ID" solo 'SAY:begun HANG' >"$T/first" 3>&- &
+    local first=$!
+    eventually grep -q begun "$T/first"
+    interruptible "$MAS" ask "$ID" solo CW-SECOND >"$T/second" 3>&- &
+    local second=$!
+    eventually is solo .queued 1
+    kill -INT "$second"
+    status=0
+    wait "$second" || status=$?
+    [ "$status" -eq 130 ]
+    is solo .queued 0
+    state_is solo working
+    "$MAS" cancel "$ID" solo
+    status=0
+    wait "$first" || status=$?
+    [ "$status" -eq 4 ]
+    run grep -c CW-SECOND "$TRACE"
+    [ "$output" = 0 ]
+}
+
+@test "--new begins another conversation, --conversation goes back" {
+    acp_agent
+    "$MAS" ask "$ID" solo CW-OLD
+    old=$(of solo .conversation)
+    mas ask "$ID" solo --new CW-NEW
+    [[ $output == *"seen=[CW-NEW] users=1"* ]]
+    [ "$(of solo .conversation)" != "$old" ]
+    mas ask "$ID" solo --conversation "${old:0:8}" more
+    [[ $output == *"CW-OLD"* ]]
+    [[ $output != *"CW-NEW"* ]]
+    [ "$(of solo .conversation)" = "$old" ]
+    mas ask "$ID" solo --conversation 00000000-none more
+    [ "$status" -eq 3 ]
+    mas ask "$ID" solo --new --conversation "$old" more
+    [ "$status" -eq 2 ]
+}
+
+@test "a tag is KEY:VALUE and goes with the prompt" {
+    acp_agent
+    mas ask "$ID" solo --tag ticket:42 --tag a:b --json hello
+    [ "$status" -eq 0 ]
+    jq -es 'map(select(.event == "prompt"))[0].tags | contains(["ticket:42", "a:b"])' <<<"$output"
+    for tag in plain :x 'x:' session:other; do
+        mas ask "$ID" solo --tag "$tag" hello
+        [ "$status" -eq 2 ]
+    done
+}
+
+@test "what waits for a permission is said with how to answer it" {
+    acp_agent
+    "$MAS" ask "$ID" solo ASK >"$T/out" 2>"$T/err" 3>&- &
+    local pid=$!
+    eventually grep -q "mas approve $ID solo" "$T/err"
+    "$MAS" approve "$ID" solo
+    wait "$pid"
+    grep -q permit= "$T/out"
+}
+
+@test "in a team SESSION is left out, and the rules hold" {
+    acp_team default --version 2
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas ask 10 hello
+    [ "$status" -eq 0 ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas ask 20 hello
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"the rule for a worker, 'manager, unit', does not let agent '11' write to it"* ]]
+    mas ask "$ID" 20 --from 11 hello
+    [ "$status" -eq 1 ]
+    mas ask "$ID" 99 hello
+    [ "$status" -eq 3 ]
+    mas ask "$ID" workers hello
+    [ "$status" -eq 2 ]
+}
+
+@test "a terminal program is refused, with what does instead" {
+    new_session -t solo --agent shell
+    mas ask "$ID" solo hello
+    [ "$status" -eq 4 ]
+    [[ $stderr == "mas: cannot ask agent 'solo': it is no ACP agent"*"mas send"* ]]
+}
+
+@test "a stopped session is not started" {
+    acp_agent
+    "$MAS" stop -q "$ID"
+    mas ask "$ID" solo hello
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"mas start $ID"* ]]
+}
+
+@test "an agent that ended is started, and knows what was said" {
+    acp_agent
+    "$MAS" ask "$ID" solo CW-ONE
+    mas ask "$ID" solo EXIT
+    eventually is solo '.state == "exited" or .state == "crashed"' true
+    mas ask "$ID" solo and
+    [ "$status" -eq 0 ]
+    [[ $output == *CW-ONE* ]]
+}

@@ -1,0 +1,96 @@
+/*
+ * A client that writes anything: only calls that fit their tool's row are told, and what is sent is
+ * JSON, a message a line. The first byte says how calls are ended.
+ */
+#include "wire/mcp.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+static void must(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+static const char *const words[] = {"idle", "exit", NULL};
+static const struct mcp_tool tools[] = {
+    {"one",
+     "One",
+     "A tool",
+     false,
+     {{"text", MCP_STRING, "text", true, 1, 10, NULL},
+      {"n", MCP_INTEGER, "number", false, 1, 5, NULL},
+      {"word", MCP_STRING, "word", false, 0, 0, words}}},
+    {"two", "Two", "Another", true, {{.name = NULL}}},
+};
+
+struct server {
+    struct mcp *mcp;
+    unsigned char mood;
+};
+
+static void on_call(void *arg, const char *ticket, size_t tool, const struct json *arguments)
+{
+    struct server *server = arg;
+
+    must(tool < ARRAY_LEN(tools));
+    if (tool == 0) {
+        const char *text = json_get_text(arguments, "text");
+        const char *word = json_get_text(arguments, "word");
+        int64_t n = json_int(json_get(arguments, "n"), 1);
+        must(text != NULL && strlen(text) >= 1 && strlen(text) <= 10);
+        must(n >= 1 && n <= 5);
+        must(word == NULL || strcmp(word, "idle") == 0 || strcmp(word, "exit") == 0);
+    } else {
+        must(json_first(arguments) == NULL);
+    }
+    if ((server->mood & 1) != 0)
+        mcp_result(server->mcp, ticket, "done", (server->mood & 2) != 0 ? "{}" : NULL,
+                   (server->mood & 4) != 0);
+}
+
+static void on_cancelled(void *arg, const char *ticket)
+{
+    must(arg != NULL && ticket[0] != '\0');
+}
+
+static void check_out(struct mcp *mcp)
+{
+    size_t len = 0;
+    const char *out = mcp_out(mcp, &len);
+
+    while (len > 0) {
+        const char *newline = memchr(out, '\n', len);
+        _cleanup_json_ struct json *message = NULL;
+        struct err err = ERR_INIT;
+        must(newline != NULL);
+        size_t line = (size_t)(newline - out);
+        must(json_parse(out, line, line, &message, &err) == 0 && json_is_object(message));
+        mcp_sent(mcp, line + 1);
+        out = mcp_out(mcp, &len);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+    static const struct mcp_ops ops = {.call = on_call, .cancelled = on_cancelled};
+    static const struct mcp_self self = {"mas", "mas", "1", "words"};
+    static const char hello[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
+                                "\"params\":{\"protocolVersion\":\"2025-11-25\"}}\n";
+    struct server server = {.mood = size > 0 ? data[0] : 0};
+
+    if (size == 0)
+        return 0;
+    server.mcp = mcp_new(&ops, &server, &self, tools, ARRAY_LEN(tools));
+    if ((server.mood & 8) == 0)
+        mcp_feed(server.mcp, hello, sizeof hello - 1);
+    mcp_feed(server.mcp, (const char *)data + 1, size - 1);
+    check_out(server.mcp);
+    mcp_free(server.mcp);
+    return 0;
+}
