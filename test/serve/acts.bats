@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016 # what must not be expanded stands in quotes
 # POST /runs, stop, start, DELETE, messages: what mas does, and what its errors are here.
 load ../helper
 load lib

@@ -82,7 +82,7 @@ came() { data "$1" | jq -se "any($2)" >/dev/null; }
     for n in {1..40}; do eventually grep -q "$ID" "$T/events.$n"; done
     api GET /metrics
     grep -qx 'mas_event_listeners 40' <<<"$output"
-    kill $(jobs -p | grep -vx "$SERVER")
+    jobs -p | grep -vx "$SERVER" | xargs kill
 }
 
 @test "one that does not read is hung up on, the others go on" {

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2153,SC2317 # quotes that are meant; TOKEN is lib.bash's; called by name
 # Who is let through: tokens, Host, Origin, where it listens; what is too large or too slow; one
 # server a root; how it ends.
 load ../helper
