@@ -161,7 +161,8 @@ s = c.new()
 n = c.begin_prompt(s, "ASK:edit")
 p = c.permission()
 assert p["params"]["sessionId"] == s
-assert p["params"]["toolCall"]["kind"] == "edit" and p["params"]["toolCall"]["toolCallId"]
+tool = c.tools(s)[p["params"]["toolCall"]["toolCallId"]]
+assert (tool["title"], tool["kind"]) == ("May I edit?", "edit"), tool
 c.permit(p, c.option(p, "allow_once"))
 c.end(n)
 assert "permit=" in c.text(s) and "cancelled" not in c.text(s), c.text(s)
