@@ -26,11 +26,14 @@ setup_more() {
         printf '%s\n' \"\$*\" >>'$T/made'
         case \" \$* \" in
         *' install '*)
-            exec '$(command -v make)' -s -C '$PROJECT' -o '$T/built/mas' BUILD='$T/built' \\
+            old=
+            for program in '$T/built'/mas*; do old=\"\$old -o \$program\"; done
+            exec '$(command -v make)' -s -C '$PROJECT' \$old BUILD='$T/built' \\
                 DESTDIR='$T/dest' \"\$@\" ;;
         esac
         mkdir -p build '$T/built'
-        for program in mas mas-archive; do
+        for program in mas mas-archive mas-chat mas-serve; do
+            [ -e '${MAS%/*}'/\$program ] || continue
             cp -f '${MAS%/*}'/\$program build/\$program
             cp -f '${MAS%/*}'/\$program '$T/built'/\$program
         done"
@@ -211,7 +214,6 @@ run_readme() {
         line=${line/ ID/ $id}
         case $line in rm\ *) "$MAS" stop -q "$id" ;; esac
         : >"$T/calls"
-        # shellcheck disable=SC2086 # words of a command
         mas ${line/ NAME/ named}
         [ "$status" -eq 0 ] || { echo "$line: $stderr" >&2; false; }
         [ "$(wc -l <"$T/calls")" -eq "$wanted" ] || { echo "$line: $(wc -l <"$T/calls")" >&2; false; }
