@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2153 # TOKEN is lib.bash's
 # What mas serve answers has the form that its description says, and that is OpenAPI 3.1, by
-# validators of the npm registry. they are in $MAS_TEST_AGENTS/openapi.
+# validators of the npm registry. They are in $MAS_TEST_AGENTS/openapi.
 load ../helper
 load ../serve/lib
 
@@ -20,7 +20,7 @@ ask() {
     modules=$AGENTS/openapi/node_modules
     [ -d "$modules" ] || skip \
         "missing: npm install --prefix $AGENTS/openapi @seriousme/openapi-schema-validator ajv"
-    none=11111111-1111-4111-8111-111111111111 s=/sessions/{id}
+    none=11111111-1111-4111-8111-111111111111 s='/sessions/{id}'
     mkdir "$T/answers"
     serve
     ask POST /runs /runs '{"agents":{},"template":"solo","name":"one"}'
