@@ -18,6 +18,7 @@ teardown_more() {
 }
 
 serve() {
+    rm -f "$T/serve.out"
     "$MAS" serve --listen 127.0.0.1:0 "$@" >"$T/serve.out" 2>"$T/serve.err" 3>&- &
     SERVER=$!
     eventually test -s "$T/serve.out"
