@@ -217,7 +217,7 @@ void preset_make(struct preset *preset, const char *name)
                               .ready_timeout_ms = 3000,
                               .permission = POLICY_ASK,
                               .tools = true,
-                              .initialize_ms = 60000,
+                              .initialize_ms = 180000,
                               .resume_ms = 30000,
                               .end_ms = 1000};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)

@@ -98,7 +98,9 @@ int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_the
         talk_push_prompt(host, then, wish->then_text, wish->then_len, wish->from, wish->tags);
     host_log(host, "context cleared");
     tell_query(host, wish->reason);
-    move_on(host, in_turn);
+    /* A session that is being opened has nothing of before in it: it is for the new query. */
+    if (talk->phase != TALK_OPENS || talk->summary.len > 0)
+        move_on(host, in_turn);
     *ret_then = then;
     return 0;
 }

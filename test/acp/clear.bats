@@ -29,6 +29,16 @@ load lib
     came_back fresh
 }
 
+@test "clears while a session is being opened open no other" {
+    run_acp "--new-slow 1500"
+    hosts_there
+    for _ in 1 2 3; do "$MAS" clear "$ID" solo; done
+    tell CW-NEW
+    knows CW-NEW
+    [ "$(sent session/new)" = 1 ]
+    came_back fresh
+}
+
 @test "clear with the agent's own store gone" {
     run_acp ""
     tell CW-OLD

@@ -47,6 +47,7 @@ options_preset() {
     local name=$1
     shift
     STORE=$T/store TRACE=$T/trace
+    # shellcheck disable=SC2016 # for the script
     printf '#!/bin/sh\nset -f\nexec python3 -ES %s --store %s/store --log %s/trace $(cat %s/options)\n' \
         "$PROJECT/test/acp/agent.py" "$T" "$T" "$T" >"$T/agent"
     chmod +x "$T/agent"

@@ -138,7 +138,7 @@ teardown_more() {
 keep_for_report() {
     [ -z "${BATS_TEST_COMPLETED-}" ] || return 0
     echo "--- what the model was sent (mark, words, answer)"
-    jq -c '[.mark, .words, .system, .tools, .answer, .error]' "$LOG" | cut -c1-300
+    jq -c '[.mark, .words, .system, (.tools | length), .answer, .error]' "$LOG" | cut -c1-300
     echo "--- session log"
     tail -n 20 "$ROOT"/sessions/*/logs/session.log
     echo "--- agent log"
@@ -172,7 +172,7 @@ tell() {
     N=$((N + 1))
     local text="$1 {{$N$order}}"
     shift
-    mas ask --timeout "${ASK_TIME:-90s}" "$@" "$ID" solo "$text"
+    mas ask --timeout "${ASK_TIME:-420s}" "$@" "$ID" solo "$text"
 }
 
 # told TEXT: the same, and it must end well and be what the model answered to that prompt.
@@ -203,7 +203,7 @@ saw_no_word() {
 # The request of prompt $1 that is the agent's turn: the one with tools, else the longest.
 request() {
     jq -c -n --argjson n "$1" '[inputs | select(.mark == $n)]
-        | (map(select(.tools > 0)) | first) // max_by(.said | length)' "$LOG"
+        | (map(select(.tools != [])) | first) // max_by(.said | length)' "$LOG"
 }
 
 # How often the words of prompt $1 are in the conversation that was sent with prompt $2
@@ -220,6 +220,19 @@ agent_is() { [ "$(of_agent state)" = "$1" ]; }
 
 # The agent has taken up prompt $1: the model has it.
 model_has() { jq -e -n --argjson n "$1" 'any(inputs; .mark == $n)' "$LOG" >/dev/null; }
+
+# A call of the tool of $AGENT that runs a command, as an order of the model
+run_order() {
+    local name
+
+    case $AGENT in
+        claude) name=Bash ;;
+        gemini) name=run_shell_command ;;
+        copilot | opencode) name=bash ;;
+        *) return 1 ;;
+    esac
+    echo "call $name $(jq -nc --arg command "$1" '{command: $command, description: "as asked"}')"
+}
 
 # What a start of the agent came to
 continuity() { of_agent continuity; }
@@ -239,9 +252,9 @@ again() {
 # ask_slowly TEXT [MS]: a turn that goes on in the background ($ASK), and has reached the model.
 ask_slowly() {
     N=$((N + 1))
-    "$MAS" ask --timeout 90s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
+    "$MAS" ask --timeout 420s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
     ASK=$!
-    within 60 model_has "$N"
+    within 200 model_has "$N"
 }
 
 is_one_queued() { [ "$(of_agent queued)" -ge 1 ]; }

@@ -11,7 +11,7 @@
 // What it was sent is what tests judge by. A prompt carries a mark, {{12}}, and code words, CW-OTTER.
 // Every request for an answer is one line of LOG:
 //   {"mark": the highest mark in it, "words": [code words in the conversation],
-//    "system": [code words in the system prompt], "tools": how many it offered, "format", "time",
+//    "system": [code words in the system prompt], "tools": [their names], "format", "time",
 //    "said": [{"role", "text"}...], "answer"}
 //
 // The highest mark is the newest prompt's, and what follows in its braces is obeyed:
@@ -211,6 +211,11 @@ function reply(response, status, value) {
     response.end(JSON.stringify(value));
 }
 
+// Names of the tools that a request offers.
+const toolNames = (tools = []) => tools.flatMap((tool) =>
+    tool.functionDeclarations ? toolNames(tool.functionDeclarations)
+        : [tool.function?.name ?? tool.name ?? tool.type]);
+
 // What some agents ask before and beside.
 function aside(path, response) {
     if (/count_?tokens$/i.test(path)) return reply(response, 200, {input_tokens: 10, totalTokens: 10});
@@ -248,7 +253,7 @@ async function serve(request, response) {
     if (wantsJson) text = '{"reasoning":"none","next_speaker":"user"}';
     fs.appendFileSync(logFile, JSON.stringify({
         mark, words, system: codeWords(textOf(said.filter(({role}) => role === 'system'))),
-        tools: (body.tools ?? []).length, format, time: Date.now(),
+        tools: toolNames(body.tools), format, time: Date.now(),
         said: said.filter(({role}) => role !== 'system'), answer: tool ? {call: tool} : text,
     }) + '\n');
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs the scenarios with each real agent and prints a table of them.
+# Runs the scenarios with each real agent and prints a table of them. What is no agent but has a file
+# NAME.bats runs that: `sdk`, the example agent of the protocol's SDK; `editors`, clients of other
+# people (which install-editors.sh installs).
 #
-#   test/agents/run.sh [-k] [-f SCENARIO] [AGENT...]     claude codex gemini copilot opencode
+#   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]    claude codex gemini copilot opencode sdk editors
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is
 # not there is skipped with a word, and all of them where there is no node. Nothing leaves the
@@ -27,7 +29,13 @@ while getopts kf: option; do
     esac
 done
 shift $((OPTIND - 1))
-(($# > 0)) || set -- claude codex gemini copilot opencode
+if (($# == 0)); then
+    set -- claude codex gemini copilot opencode
+    for file in "$here"/*.bats; do
+        name=$(basename "$file" .bats)
+        [ "$name" = scenarios ] || set -- "$@" "$name"
+    done
+fi
 
 if ! command -v node >/dev/null; then
     echo "skipped: there is no node, which the agents need (20 or newer)"
@@ -60,16 +68,26 @@ cell() {
 
 mkdir -p "$out"
 rc=0
+agents=()
 for agent; do
-    MAS_TEST_AGENT=$agent "${private[@]}" timeout 3600 bats --formatter tap --filter "$filter" \
-        "$here/scenarios.bats" >"$out/$agent.tap" 2>&1 </dev/null 3>&-
+    file=$here/$agent.bats
+    if [ ! -e "$file" ]; then
+        file=$here/scenarios.bats
+        agents+=("$agent")
+    fi
+    MAS_TEST_AGENT=$agent "${private[@]}" timeout 3600 bats --formatter tap --filter "$filter" "$file" \
+        >"$out/$agent.tap" 2>&1 </dev/null 3>&-
     grep -q '^1\.\.[1-9]' "$out/$agent.tap" || {
         cat "$out/$agent.tap"
         rc=1
     }
     grep -m 1 -o 'skip .*' "$out/$agent.tap" | sed "s/^skip /$agent: skipped, /"
     awk '/^not ok/ { show = 1 } /^ok/ { show = 0 } show' "$out/$agent.tap"
+    echo "$agent: $(grep -c '^ok [0-9]* [^#]*$' "$out/$agent.tap") of $(grep -cE '^(not )?ok' "$out/$agent.tap")"
+    if [[ $file != */scenarios.bats ]] && grep -q '^not ok' "$out/$agent.tap"; then rc=1; fi
 done
+((${#agents[@]} > 0)) || exit "$rc"
+set -- "${agents[@]}"
 
 printf '%-72s' scenario
 printf ' %10s' "$@"

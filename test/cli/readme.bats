@@ -10,7 +10,7 @@
 # - Stand-ins for these programs are first on PATH: `make` does not compile, but puts the program
 #   under test in build/mas, runs a true `make install` with a DESTDIR of its own, and notes that it
 #   was called; `sudo` runs its operands; `apt-get` fails, because the tests' needs are there; `claude`
-#   is an agent that waits.
+#   is an agent that waits, `claude-agent-acp` the scripted one of test/acp.
 # - All other lines are run as they are, and each has to succeed.
 load ../helper
 
@@ -22,15 +22,17 @@ setup_more() {
     stand_in sudo 'exec "$@"'
     stand_in apt-get 'echo "apt-get: nothing should be installed here: $*" >&2; exit 1'
     stand_in claude 'trap "exit 0" HUP TERM; while :; do read -r line || sleep 1; done'
+    stand_in claude-agent-acp "exec python3 -ES '$PROJECT/test/acp/agent.py' --store '$T/store'"
     stand_in make "
         printf '%s\n' \"\$*\" >>'$T/made'
         case \" \$* \" in
         *' install '*)
-            exec '$(command -v make)' -s -C '$PROJECT' -o '$T/built/mas' BUILD='$T/built' \\
+            exec '$(command -v make)' -s -C '$PROJECT' -o '$T/built/mas' \\
+                -o '$T/built/mas-archive' -o '$T/built/mas-chat' BUILD='$T/built' \\
                 DESTDIR='$T/dest' \"\$@\" ;;
         esac
         mkdir -p build '$T/built'
-        for program in mas mas-archive; do
+        for program in mas mas-archive mas-chat mas-serve; do
             cp -f '${MAS%/*}'/\$program build/\$program
             cp -f '${MAS%/*}'/\$program '$T/built'/\$program
         done"
@@ -101,11 +103,15 @@ run_readme() {
     [ "$(cat "$T/attached")" -eq 0 ]
     [[ $output =~ shop\ +default\ .*stopped\ \(crashed\) ]]
     [[ $output =~ fix\ +solo\ .*stopped\ \(crashed\) ]]
-    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 6 ]
+    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 7 ]
     [[ $output == *'everything is in order'* ]]
     # the script's session and the template of one's own ran; an archive came back twice
     [[ $output =~ mas-[0-9a-f]{8}\ +writing\ +desk\  ]]
     [[ $output =~ \ copy\ .*\ tea\ |\ tea\ .*\ copy\  ]]
+    # the conversation: a clear forgot both prompts, and the crash neither prompt nor answer since
+    [[ $output == *'users=2 last="README.md'* || $output == *'users=2 last="build'* ]]
+    [[ $output == *'users=2 last="Which colour was it?"'* ]]
+    [[ $output == *'query 1'*'is called Oolong'*'query 2'*'in green'* ]]
     # the legacy session ran, and became an isolated one
     [[ $output == *mas-tmux* ]]
     [ ! -e "$CLONE/unit" ]
