@@ -11,9 +11,9 @@
 
 #include "base/json.h"
 #include "chat/line.h"
-#include "chat/link.h"
 #include "chat/view.h"
 #include "core/agent_status.h"
+#include "core/host_link.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,11 +36,22 @@ struct permission {
     size_t count;
 };
 
+/* What an answer is to. */
+enum asked {
+    ASKED_LISTEN,
+    ASKED_PROMPT,
+    ASKED_CANCEL,
+    ASKED_PERMIT,
+    ASKED_CLEAR,
+    ASKED_MODE,
+    ASKED_NEW,
+};
+
 struct chat {
-    struct link link;
+    struct host_link link;
     struct view view;
     struct line *line;
-    int dir; /* the workspace */
+    int dir, run; /* the workspace, its run/ */
     char *session; /* its id */
     const char *agent;
     bool greeted; /* what was said before is shown */
@@ -56,6 +67,7 @@ struct chat {
     struct json *plan; /* NULL: none in this turn */
     struct permission permissions[PERMISSIONS_MAX];
     size_t permission_count;
+    char **sent; /* prompts that the host has not answered, in order; NULL: none */
     char **queued; /* prompts that wait for their turn, as far as this pane knows; NULL: none */
     int64_t known; /* the newest message that past.c has shown */
     int64_t unbegun[UNBEGUN_MAX]; /* prompts before it that waited then, and were not shown */
@@ -66,18 +78,16 @@ struct chat {
     bool asked_to_leave; /* Ctrl-C at an empty line, once */
 };
 
-/* ---- main.c */
-/* Another connection: what was known is asked anew. */
-void chat_listen(struct chat *chat);
-
 /* ---- events.c */
-void chat_answer(struct chat *chat, enum asked what, const char *body, const struct json *head);
+void chat_answer(struct chat *chat, enum asked what, const struct json *head);
 void chat_event(struct chat *chat, const struct frame *event);
 /* Forgets what was so: the connection is gone. */
 void chat_forget(struct chat *chat);
 void chat_free(struct chat *chat);
 
 /* ---- typed.c */
+/* Asks the host; says so where there is no connection. */
+bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const char *body);
 void chat_submit(struct chat *chat, const char *text);
 void chat_cancel(struct chat *chat);
 void chat_leave(struct chat *chat);

@@ -252,17 +252,21 @@ static void on_note(struct chat *chat, const struct frame *event)
     view_add(&chat->view, STYLE_NOTE, event->body != NULL ? event->body : "", event->body_len);
 }
 
+/* Takes the element at `i` out of a list. */
+static void drop_text(char **list, size_t i)
+{
+    free(list[i]);
+    for (; list[i] != NULL; i++)
+        list[i] = list[i + 1];
+}
+
 static void unqueue(struct chat *chat, const char *text)
 {
-    size_t i = 0;
-
-    while (chat->queued != NULL && chat->queued[i] != NULL && strcmp(chat->queued[i], text) != 0)
-        i++;
-    if (chat->queued == NULL || chat->queued[i] == NULL)
-        return;
-    free(chat->queued[i]);
-    for (; chat->queued[i] != NULL; i++)
-        chat->queued[i] = chat->queued[i + 1];
+    for (size_t i = 0; chat->queued != NULL && chat->queued[i] != NULL; i++)
+        if (strcmp(chat->queued[i], text) == 0) {
+            drop_text(chat->queued, i);
+            return;
+        }
 }
 
 /* true where past.c has not shown that prompt. */
@@ -425,7 +429,7 @@ static void take_status(struct chat *chat, const struct json *head)
         ask_person(chat, one, "", 0);
 }
 
-static void refused(struct chat *chat, enum asked what, const char *body, const struct err *err)
+static void refused(struct chat *chat, enum asked what, const struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     size_t cursor;
@@ -434,26 +438,26 @@ static void refused(struct chat *chat, enum asked what, const char *body, const 
     view_addf(&chat->view, STYLE_ERROR, "%s", err->text);
     if (err->hint[0] != '\0')
         view_addf(&chat->view, STYLE_NOTE, "%s", err->hint);
-    if (what != ASKED_PROMPT || body == NULL)
+    if (what != ASKED_PROMPT || strv_len(chat->sent) == 0)
         return;
-    unqueue(chat, body);
+    unqueue(chat, chat->sent[0]);
     line_get(chat->line, &text, &cursor);
     if (text.len == 0) /* it was work to type it */
-        line_set(chat->line, body);
+        line_set(chat->line, chat->sent[0]);
 }
 
-void chat_answer(struct chat *chat, enum asked what, const char *body, const struct json *head)
+void chat_answer(struct chat *chat, enum asked what, const struct json *head)
 {
     struct err err = ERR_INIT;
 
     if (hosts_reply_error(head, &err) == -1)
-        refused(chat, what, body, &err);
+        refused(chat, what, &err);
     else if (what == ASKED_LISTEN)
         take_status(chat, head);
-    else if (what == ASKED_PROMPT && strcmp(word(head, "outcome", ""), "queued") != 0)
-        unqueue(chat, body);
     else if (what == ASKED_CANCEL && !json_bool(json_get(head, "cancelled"), false))
         view_addf(&chat->view, STYLE_NOTE, "no turn is in flight");
+    if (what == ASKED_PROMPT && strv_len(chat->sent) > 0)
+        drop_text(chat->sent, 0);
 }
 
 void chat_forget(struct chat *chat)
@@ -465,7 +469,8 @@ void chat_forget(struct chat *chat)
         tool_free(&chat->tools[--chat->tool_count]);
     set_json(&chat->plan, NULL);
     strv_free(chat->queued);
-    chat->queued = NULL;
+    strv_free(chat->sent);
+    chat->queued = chat->sent = NULL;
     chat->known = chat->partial = chat->speaking = 0;
     chat->unbegun_count = 0;
     chat->greeted = false;

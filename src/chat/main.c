@@ -31,19 +31,12 @@ enum {
 /* The loop's own. */
 struct loop {
     struct chat chat;
+    pid_t host; /* this process' parent: once that is another, there is no host */
     int signals;
     int64_t retry_at; /* when to connect again */
     int retry_ms;
     bool ends;
 };
-
-void chat_listen(struct chat *chat)
-{
-    _cleanup_str_ struct str head = STR_INIT;
-
-    str_add(&head, "{\"do\":\"listen\"}");
-    (void)link_ask(&chat->link, ASKED_LISTEN, &head, NULL);
-}
 
 static void lose(struct loop *loop)
 {
@@ -54,7 +47,7 @@ static void lose(struct loop *loop)
         view_addf(&chat->view, STYLE_NOTE, "---- the connection is lost ----");
     }
     chat_forget(chat);
-    link_drop(&chat->link);
+    host_link_drop(&chat->link);
     loop->retry_at = time_monotonic_ms() + loop->retry_ms;
     loop->retry_ms = loop->retry_ms * 2 < RETRY_MAX_MS ? loop->retry_ms * 2 : RETRY_MAX_MS;
 }
@@ -63,15 +56,18 @@ static void connect_again(struct loop *loop)
 {
     struct chat *chat = &loop->chat;
 
-    if (!link_has_host(&chat->link)) {
+    _cleanup_str_ struct str head = STR_INIT;
+
+    if (getppid() != loop->host) {
         loop->ends = true;
         return;
     }
-    if (!link_connect(&chat->link)) {
+    if (!host_link_connect(&chat->link, chat->run, chat->agent)) {
         lose(loop);
         return;
     }
-    chat_listen(chat);
+    str_add(&head, "{\"do\":\"listen\"}");
+    (void)chat_ask(chat, ASKED_LISTEN, &head, NULL);
 }
 
 /* Takes frames; false: the connection is of no more use. */
@@ -79,34 +75,32 @@ static bool take_frames(struct loop *loop)
 {
     struct chat *chat = &loop->chat;
     struct frame frame;
-    enum asked what;
+    struct host_link_asked asked;
     bool is_event;
     int rc = 0;
 
     for (;;) {
-        char *body = NULL;
-        rc = link_take(&chat->link, &frame, &is_event, &what, &body);
+        rc = host_link_take(&chat->link, &frame, &is_event, &asked);
         if (rc != 1)
             return rc == 0;
         if (is_event && chat->greeted)
             chat_event(chat, &frame);
         else if (!is_event)
-            chat_answer(chat, what, body, frame.head);
+            chat_answer(chat, (enum asked)asked.what, frame.head);
         if (chat->greeted)
             loop->retry_ms = RETRY_MIN_MS;
-        free(body);
         frame_free(&frame);
     }
 }
 
 static void read_link(struct loop *loop, short events)
 {
-    struct link *link = &loop->chat.link;
-    bool good = (events & POLLOUT) == 0 || link_write(link);
+    struct host_link *link = &loop->chat.link;
+    bool good = (events & POLLOUT) == 0 || host_link_write(link);
     bool open = true;
 
     if (good && (events & ~POLLOUT) != 0) {
-        open = link_read(link);
+        open = host_link_read(link);
         good = take_frames(loop);
     }
     if (!good || !open)
@@ -181,7 +175,7 @@ static void run(struct loop *loop)
             connect_again(loop);
         foot_update(chat);
         view_draw(&chat->view);
-        short events = chat->link.out.len > 0 ? POLLIN | POLLOUT : POLLIN;
+        short events = host_link_has_more(&chat->link) ? POLLIN | POLLOUT : POLLIN;
         struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                {.fd = loop->signals, .events = POLLIN},
                                {.fd = chat->link.fd, .events = events}};
@@ -219,15 +213,15 @@ static int prepare(struct loop *loop, char *dir, const char *agent, struct err *
 {
     struct chat *chat = &loop->chat;
 
-    chat->link.host = getppid();
+    loop->host = getppid();
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    chat->agent = chat->link.agent = agent;
+    chat->agent = agent;
     chat->dir = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (chat->dir == -1)
         return err_errno(err, "cannot open '%s'", dir);
-    chat->link.run = openat(chat->dir, "run", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (chat->link.run == -1)
+    chat->run = openat(chat->dir, "run", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (chat->run == -1)
         return err_errno(err, "cannot open '%s/run'", dir);
     chat->session = mem_dup(basename(dir));
     loop->signals = catch_signals();
@@ -237,7 +231,7 @@ static int prepare(struct loop *loop, char *dir, const char *agent, struct err *
 
 int main(int argc, char **argv)
 {
-    struct loop loop = {.chat = {.link = {.fd = -1, .run = -1}, .dir = -1, .used = -1},
+    struct loop loop = {.chat = {.link = HOST_LINK_INIT, .dir = -1, .run = -1, .used = -1},
                         .signals = -1,
                         .retry_ms = RETRY_MIN_MS};
     struct chat *chat = &loop.chat;
@@ -260,7 +254,7 @@ int main(int argc, char **argv)
     chat_forget(chat);
     view_close(&chat->view);
     (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));
-    link_drop(&chat->link);
+    host_link_drop(&chat->link);
     line_free(chat->line);
     chat_free(chat);
     return MAS_OK;

@@ -1,11 +1,24 @@
 #include "chat/chat.h"
 
+#include "core/hosts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { HISTORY_SHOWN = 100 };
 
-/* A request of members that are all text; NULL ends them. */
+bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const char *body)
+{
+    const struct host_link_asked asked = {.what = (int)what};
+
+    if (host_link_ask(&chat->link, asked, head, body, body != NULL ? strlen(body) : 0))
+        return true;
+    view_end(&chat->view);
+    view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host now");
+    return false;
+}
+
+/* A request of at most one member besides. */
 static bool ask(struct chat *chat, enum asked what, const char *request, const char *key,
                 const char *value, const char *body)
 {
@@ -17,10 +30,7 @@ static bool ask(struct chat *chat, enum asked what, const char *request, const c
     if (key != NULL)
         json_put(&out, key, value);
     json_close(&out, '}');
-    if (link_ask(&chat->link, what, &head, body))
-        return true;
-    view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host now");
-    return false;
+    return chat_ask(chat, what, &head, body);
 }
 
 static void say(struct chat *chat, const char *text)
@@ -98,8 +108,7 @@ static void do_new(struct chat *chat, const char *rest)
     (void)rest;
 
     str_add(&head, "{\"do\":\"conversation\",\"new\":true}");
-    if (!link_ask(&chat->link, ASKED_NEW, &head, NULL))
-        say(chat, "there is no connection to the agent's host now");
+    (void)chat_ask(chat, ASKED_NEW, &head, NULL);
 }
 
 static const struct {
@@ -164,9 +173,19 @@ static bool answer(struct chat *chat, const char *text)
     json_put(&out, "permission", permission->id);
     json_put(&out, "option", permission->choices[choice - 1].id);
     json_close(&out, '}');
-    if (!link_ask(&chat->link, ASKED_PERMIT, &head, NULL))
-        say(chat, "there is no connection to the agent's host now");
+    (void)chat_ask(chat, ASKED_PERMIT, &head, NULL);
     return true;
+}
+
+/* On a connection of its own; nobody waits for the answer. */
+static void start_agent(const struct chat *chat)
+{
+    struct host_call call = {.run = chat->run, .agent = chat->agent};
+    _cleanup_str_ struct str head = STR_INIT;
+
+    str_add(&head, "{\"do\":\"restart\"}");
+    hosts_start(&call, 1, &head, NULL, 0);
+    hosts_end(&call, 1);
 }
 
 void chat_submit(struct chat *chat, const char *text)
@@ -174,6 +193,8 @@ void chat_submit(struct chat *chat, const char *text)
     size_t blanks = strspn(text, " \t\n");
 
     chat->asked_to_leave = false;
+    if (text[blanks] == '\0' && (chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED))
+        start_agent(chat);
     if (text[blanks] == '\0' || answer(chat, text + blanks))
         return;
     line_remember(chat->line, text);
@@ -183,12 +204,12 @@ void chat_submit(struct chat *chat, const char *text)
         text++;
     _cleanup_str_ struct str head = STR_INIT;
     str_add(&head, "{\"do\":\"ask\",\"wait\":false}");
-    if (link_ask(&chat->link, ASKED_PROMPT, &head, text)) {
-        strv_push(&chat->queued, text);
+    if (!chat_ask(chat, ASKED_PROMPT, &head, text)) {
+        line_set(chat->line, text);
         return;
     }
-    say(chat, "there is no connection to the agent's host now");
-    line_set(chat->line, text);
+    strv_push(&chat->sent, text);
+    strv_push(&chat->queued, text);
 }
 
 void chat_cancel(struct chat *chat)

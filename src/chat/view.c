@@ -1,4 +1,4 @@
-#include "chat/view.h"
+#include "chat/view_parts.h"
 
 #include "chat/wrap.h"
 
@@ -17,28 +17,6 @@ enum {
     KEPT_BYTES = 256 * 1024,
     LINE_MAX_BYTES = 64 * 1024, /* one that is longer is cut into several */
     TAB_COLUMNS = 4,
-};
-
-/* What stands in front of the first row of a line, and of the others; and its colour. */
-static const struct {
-    const char *first, *ascii, *rest, *colour;
-} looks[STYLE_COUNT] = {
-    [STYLE_TEXT] = {"", "", "", ""},
-    [STYLE_USER] = {"\u203a ", "> ", "  ", "\033[1;36m"},
-    [STYLE_USER_MORE] = {"  ", "  ", "  ", "\033[1;36m"},
-    [STYLE_THOUGHT] = {"", "", "", "\033[2;3m"},
-    [STYLE_NOTE] = {"", "", "", "\033[2m"},
-    [STYLE_ERROR] = {"", "", "", "\033[31m"},
-    [STYLE_TOOL] = {"\u2026 ", ". ", "  ", "\033[34m"},
-    [STYLE_DONE] = {"\u2713 ", "+ ", "  ", "\033[32m"},
-    [STYLE_FAILED] = {"\u2717 ", "x ", "  ", "\033[31m"},
-    [STYLE_DETAIL] = {"  ", "  ", "  ", "\033[2m"},
-    [STYLE_ADDED] = {"  ", "  ", "  ", "\033[32m"},
-    [STYLE_REMOVED] = {"  ", "  ", "  ", "\033[31m"},
-    [STYLE_PLACE] = {"  ", "  ", "  ", "\033[36m"},
-    [STYLE_ASKS] = {"? ", "? ", "  ", "\033[1;33m"},
-    [STYLE_CHOICE] = {"  ", "  ", "    ", "\033[33m"},
-    [STYLE_PLAN] = {"", "", "    ", ""},
 };
 
 static void read_size(struct view *view)
@@ -62,50 +40,6 @@ void view_open(struct view *view, int fd)
     view->state_colour = "";
     view->changed = true;
     read_size(view);
-}
-
-/* ---- rows */
-
-static const char *first_of(const struct view *view, enum style style)
-{
-    return view->unicode ? looks[style].first : looks[style].ascii;
-}
-
-static int room(const struct view *view, enum style style)
-{
-    int columns = view->columns - (int)strlen(looks[style].rest);
-    return columns > 4 ? columns : view->columns;
-}
-
-/* One row, with its colour and the end of the line. */
-static void put_row(const struct view *view, struct str *to, enum style style, bool first,
-                    const char *text, size_t len)
-{
-    bool coloured = view->colour && looks[style].colour[0] != '\0';
-
-    str_add(to, coloured ? looks[style].colour : "");
-    str_add(to, first ? first_of(view, style) : looks[style].rest);
-    str_addn(to, text, len);
-    str_add(to, coloured ? "\033[0m" : "");
-}
-
-/* The rows of a line from byte `from` on, the last one only with `whole`. Returns where the row
- * that is left begins. */
-static size_t put_rows(const struct view *view, struct str *to, enum style style, const char *text,
-                       size_t len, size_t from, bool whole)
-{
-    while (true) {
-        size_t next;
-        size_t n = wrap_row(text + from, len - from, room(view, style), &next);
-        bool last = from + next >= len;
-        if (last && !whole)
-            return from;
-        put_row(view, to, style, from == 0, text + from, n);
-        str_add(to, "\r\n");
-        if (last)
-            return len;
-        from += next;
-    }
 }
 
 /* ---- lines */
@@ -138,8 +72,8 @@ static void keep(struct view *view, enum style style, const char *text, size_t l
 /* Ends the line that is open: it stands above the foot from now on. */
 static void end_line(struct view *view)
 {
-    (void)put_rows(view, &view->fresh, view->open_style, str_text(&view->open), view->open.len,
-                   view->printed, true);
+    (void)view_put_rows(view, &view->fresh, view->open_style, str_text(&view->open), view->open.len,
+                        view->printed, true);
     keep(view, view->open_style, str_text(&view->open), view->open.len);
     str_clear(&view->open);
     view->printed = 0;
@@ -159,8 +93,8 @@ static void extend(struct view *view, const char *text, size_t len)
     }
     if (view->open.len > LINE_MAX_BYTES)
         end_line(view);
-    view->printed = put_rows(view, &view->fresh, view->open_style, str_text(&view->open),
-                             view->open.len, view->printed, false);
+    view->printed = view_put_rows(view, &view->fresh, view->open_style, str_text(&view->open),
+                                  view->open.len, view->printed, false);
 }
 
 static void add_harmless(struct view *view, const char *text, size_t len)
@@ -301,126 +235,6 @@ void view_live(struct view *view, enum style style, const char *text)
     view->live[view->live_count++] = (struct view_line){.style = style, .text = str_steal(&safe)};
 }
 
-/* A row of the foot is cut where the terminal ends. */
-static void put_foot_row(struct view *view, enum style style, const char *text)
-{
-    size_t n = wrap_cut(text, strlen(text), room(view, style) - 1);
-    put_row(view, &view->out, style, true, text, n);
-    str_add(&view->out, "\r\n");
-    view->foot_rows++;
-}
-
-/* The rows of what is typed: `from` each, at most as many as `most`, those around the cursor. */
-struct input {
-    size_t from[64], len[64];
-    size_t rows, cursor_row;
-    int cursor_column;
-};
-
-enum { PROMPT_COLUMNS = 2 };
-
-static void split_input(const struct view *view, struct input *ret)
-{
-    const char *text = str_text(&view->input);
-    size_t len = view->input.len;
-    int columns = view->columns - PROMPT_COLUMNS - 1;
-    size_t at = 0;
-
-    ret->rows = 0;
-    for (;;) {
-        size_t line = strcspn(text + at, "\n");
-        size_t n = wrap_cut(text + at, line, columns > 1 ? columns : 1);
-        if (n == 0 && line > 0)
-            n = line;
-        if (ret->rows == ARRAY_LEN(ret->from)) { /* the newest rows count */
-            memmove(ret->from, ret->from + 1, sizeof ret->from - sizeof *ret->from);
-            memmove(ret->len, ret->len + 1, sizeof ret->len - sizeof *ret->len);
-            ret->rows--;
-            ret->cursor_row -= ret->cursor_row > 0;
-        }
-        ret->from[ret->rows] = at;
-        ret->len[ret->rows] = n;
-        if (view->cursor >= at && view->cursor <= at + n) {
-            ret->cursor_row = ret->rows;
-            ret->cursor_column = wrap_columns(text + at, view->cursor - at);
-        }
-        ret->rows++;
-        if (at + n >= len)
-            return;
-        at += n + (text[at + n] == '\n');
-        if (ret->rows >= ARRAY_LEN(ret->from) && view->cursor < at)
-            return;
-    }
-}
-
-static void put_input(struct view *view, size_t most)
-{
-    struct input input = {.rows = 0};
-    size_t first = 0;
-
-    split_input(view, &input);
-    if (input.rows > most) {
-        first = input.cursor_row + 1 > most ? input.cursor_row + 1 - most : 0;
-        input.rows = first + most;
-    }
-    for (size_t i = first; i < input.rows; i++) {
-        str_add(&view->out, i > first ? "\r\n" : "");
-        str_add(&view->out, view->colour ? "\033[1m" : "");
-        str_add(&view->out, i == 0 ? "> " : "  ");
-        str_add(&view->out, view->colour ? "\033[0m" : "");
-        str_addn(&view->out, str_text(&view->input) + input.from[i], input.len[i]);
-    }
-    view->cursor_row = view->foot_rows + (int)(input.cursor_row - first);
-    view->foot_rows += (int)(input.rows - first);
-    int up = view->foot_rows - 1 - view->cursor_row;
-    if (up > 0)
-        str_addf(&view->out, "\033[%dA", up);
-    str_addf(&view->out, "\r\033[%dC", PROMPT_COLUMNS + input.cursor_column);
-}
-
-static size_t input_rows(const struct view *view)
-{
-    struct input input = {.rows = 0};
-    split_input(view, &input);
-    return input.rows;
-}
-
-static void put_state(struct view *view)
-{
-    size_t n = wrap_cut(str_text(&view->state), view->state.len, view->columns - 1);
-
-    str_add(&view->out, view->colour ? "\033[7m" : "");
-    str_add(&view->out, view->colour ? view->state_colour : "");
-    str_addn(&view->out, str_text(&view->state), n);
-    int left = view->columns - 1 - wrap_columns(str_text(&view->state), n);
-    if (left > 0 && view->colour)
-        str_addf(&view->out, "%*s", left, "");
-    str_add(&view->out, view->colour ? "\033[0m\r\n" : "\r\n");
-    view->foot_rows++;
-}
-
-static void put_foot(struct view *view)
-{
-    size_t rows = (size_t)view->rows;
-    size_t typed = input_rows(view);
-    size_t most = rows > 4 ? rows / 2 : 1;
-    size_t used = (typed < most ? typed : most) + 1;
-    size_t live = rows > used + 2 ? rows - used - 2 : 0;
-
-    view->foot_rows = 0;
-    if (view->is_open && view->open.len > view->printed) {
-        put_row(view, &view->out, view->open_style, view->printed == 0,
-                str_text(&view->open) + view->printed, view->open.len - view->printed);
-        str_add(&view->out, "\r\n");
-        view->foot_rows++;
-    }
-    for (size_t i = 0; i < view->live_count && i < live; i++)
-        put_foot_row(view, view->live[i].style, view->live[i].text);
-    if (rows > 2)
-        put_state(view);
-    put_input(view, most);
-}
-
 /* ---- drawing */
 
 static void flush(struct view *view)
@@ -459,7 +273,7 @@ void view_draw(struct view *view)
     str_addn(&view->out, str_text(&view->fresh), view->fresh.len);
     str_add(&view->out, "\033[?7l");
     str_clear(&view->fresh);
-    put_foot(view);
+    view_put_foot(view);
     str_add(&view->out, "\033[?7h\033[?25h");
     flush(view);
 }
@@ -483,14 +297,14 @@ void view_repaint(struct view *view)
     while (from > 0 && rows < want) {
         const struct view_line *line = &view->lines[--from];
         size_t len = strlen(line->text);
-        rows += (size_t)(wrap_columns(line->text, len) / room(view, line->style)) + 1;
+        rows += (size_t)(wrap_columns(line->text, len) / view_room(view, line->style)) + 1;
     }
     for (size_t i = from; i < view->count; i++)
-        (void)put_rows(view, &body, view->lines[i].style, view->lines[i].text,
-                       strlen(view->lines[i].text), 0, true);
+        (void)view_put_rows(view, &body, view->lines[i].style, view->lines[i].text,
+                            strlen(view->lines[i].text), 0, true);
     if (view->is_open)
-        view->printed = put_rows(view, &body, view->open_style, str_text(&view->open),
-                                 view->open.len, 0, false);
+        view->printed = view_put_rows(view, &body, view->open_style, str_text(&view->open),
+                                      view->open.len, 0, false);
     /* what does not fit is in the terminal's history already */
     const char *start = str_text(&body);
     size_t lines = 0;

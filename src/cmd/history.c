@@ -209,10 +209,10 @@ static int print_messages(struct store *store, const struct store_filter *filter
         return -1;
     if (history->form == HISTORY_JSON)
         (void)fputs("]}\n", stdout);
-    int64_t older = total - filter->offset - history->count;
-    if (pages && older > 0)
-        (void)fprintf(stderr, "%lld older: --offset %lld\n", (long long)older,
-                      (long long)(filter->offset + history->count));
+    int64_t shown = filter->offset + history->count;
+    if (pages && total > shown)
+        (void)fprintf(stderr, "%lld older: --offset %lld\n", (long long)(total - shown),
+                      (long long)shown);
     return 0;
 }
 
@@ -229,20 +229,20 @@ static int print_queries(struct store *store, const char *agent, struct history 
 }
 
 /* store: NULL where nothing was ever said. */
-static int print_all(const struct call *call, struct store *store, struct store_filter *filter,
+static int print_all(const struct call *call, struct store *store, struct store_filter filter,
                      struct history *history, struct err *err)
 {
     const char *conversation = call_opt(call, "conversation");
     char found[ID_TEXT];
 
     if (call_opt(call, "queries") != NULL)
-        return print_queries(store, filter->agent, history, err);
+        return print_queries(store, filter.agent, history, err);
     if (conversation != NULL && store != NULL) {
-        if (find_conversation(store, filter->agent, conversation, found, err) == -1)
+        if (find_conversation(store, filter.agent, conversation, found, err) == -1)
             return -1;
-        filter->conversation = found;
+        filter.conversation = found;
     }
-    return print_messages(store, filter, history, err);
+    return print_messages(store, &filter, history, err);
 }
 
 /* What the store says of memory.db, for somebody who asked about a session. */
@@ -279,7 +279,7 @@ static int run_history(struct call *call, struct err *err)
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);
     if (rc == -1 && err->code != MAS_NOT_FOUND)
         return failed(team->id, err);
-    return print_all(call, store, &filter, &history, err) == 0 ? 0 : failed(team->id, err);
+    return print_all(call, store, filter, &history, err) == 0 ? 0 : failed(team->id, err);
 }
 
 static const struct opt opts[] = {

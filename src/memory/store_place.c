@@ -231,8 +231,9 @@ static int close_query(struct store *store, int64_t query, const char *reason, s
                   query, now, reason);
 }
 
-static int clear(struct store *store, const char *conversation, const struct store_clear *clear_,
-                 struct store_place *ret, int64_t *ret_then, struct err *err)
+static int clear_query(struct store *store, const char *conversation,
+                       const struct store_clear *clear, struct store_place *ret, int64_t *ret_then,
+                       struct err *err)
 {
     struct store_place old = {.query = 0};
     int64_t number;
@@ -242,25 +243,25 @@ static int clear(struct store *store, const char *conversation, const struct sto
         return -1;
     int64_t query = old.query;
     store_place_free(&old);
-    if (close_query(store, query, clear_->reason, err) == -1 ||
-        (clear_->mode != NULL &&
+    if (close_query(store, query, clear->reason, err) == -1 ||
+        (clear->mode != NULL &&
          db_run(store->db, err, "UPDATE conversation SET mode = ?2 WHERE id = ?1", "it", number,
-                clear_->mode) == -1) ||
-        add_query(store, number, clear_->mode, err) == -1 ||
+                clear->mode) == -1) ||
+        add_query(store, number, clear->mode, err) == -1 ||
         read_place(store, number, ret, err) == -1)
         return -1;
-    if (clear_->then_text == NULL)
+    if (clear->then_text == NULL)
         return 0;
     struct store_message then = {.role = ROLE_USER,
                                  .state = MESSAGE_OPEN,
-                                 .text = clear_->then_text,
-                                 .len = clear_->then_len,
-                                 .sender = clear_->sender,
-                                 .tags = clear_->tags};
+                                 .text = clear->then_text,
+                                 .len = clear->then_len,
+                                 .sender = clear->sender,
+                                 .tags = clear->tags};
     return store_insert(store, ret->query, &then, ret_then, err);
 }
 
-int store_clear(struct store *store, const char *conversation, const struct store_clear *how,
+int store_clear(struct store *store, const char *conversation, const struct store_clear *clear,
                 struct store_place *ret, int64_t *ret_then, struct err *err)
 {
     struct store_place place = {.query = 0};
@@ -268,7 +269,7 @@ int store_clear(struct store *store, const char *conversation, const struct stor
 
     if (store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    if (store_end(store, clear(store, conversation, how, &place, &then, err), err) == -1) {
+    if (store_end(store, clear_query(store, conversation, clear, &place, &then, err), err) == -1) {
         store_place_free(&place);
         return -1;
     }
@@ -281,8 +282,8 @@ int store_clear(struct store *store, const char *conversation, const struct stor
 
 /* ---- agent sessions */
 
-static int agent_session(struct store *store, int64_t query, const char *id, const char *program,
-                         enum store_outcome outcome, const char *note, struct err *err)
+static int add_session(struct store *store, int64_t query, const char *id, const char *program,
+                       enum store_outcome outcome, const char *note, struct err *err)
 {
     int64_t now = time_epoch_ms();
 
@@ -299,12 +300,14 @@ static int agent_session(struct store *store, int64_t query, const char *id, con
     return db_run(store->db, err, "UPDATE query SET injected = 0 WHERE id = ?1", "i", query);
 }
 
-int store_agent_session(struct store *store, int64_t query, const char *id, const char *program,
-                        enum store_outcome outcome, const char *note, struct err *err)
+int store_agent_session(struct store *store, int64_t query, const char *agent_session,
+                        const char *program, enum store_outcome outcome, const char *note,
+                        struct err *err)
 {
     if (store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    return store_end(store, agent_session(store, query, id, program, outcome, note, err), err);
+    return store_end(store, add_session(store, query, agent_session, program, outcome, note, err),
+                     err);
 }
 
 int store_last_session(struct store *store, int64_t query, char **ret_id, struct err *err)
@@ -324,14 +327,15 @@ int store_last_session(struct store *store, int64_t query, char **ret_id, struct
     return 0;
 }
 
-int store_end_session(struct store *store, int64_t query, const char *id, struct err *err)
+int store_end_session(struct store *store, int64_t query, const char *agent_session,
+                      struct err *err)
 {
     if (store_may_write(store, err) == -1 || db_sync(store->db, true, err) == -1)
         return -1;
     return db_run(store->db, err,
                   "UPDATE agent_session SET ended = ?3"
                   " WHERE query = ?1 AND agent_session = ?2 AND ended = 0",
-                  "iti", query, id, time_epoch_ms());
+                  "iti", query, agent_session, time_epoch_ms());
 }
 
 int store_rung(struct store *store, const char *program, const char *rung, bool worked,

@@ -168,6 +168,8 @@ size_t events_read(const struct events *events, struct event_cursor *cursor, cha
     static const char reset[] = "event: reset\ndata: {}\n\n";
     size_t at = 0;
 
+    if (!cursor->greeted && !events->primed)
+        return 0; /* what happens once it is greeted is told */
     if (!cursor->greeted) {
         const char *text = cursor->missed ? reset : hello;
         cursor->greeted = copy(text, strlen(text), &cursor->offset, buf, max, &at);
@@ -285,6 +287,8 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
     if (primed && was != NULL)
         compare_lists(events, &was->survey, &now->survey);
     follow_update(events->follow, &now->survey, !primed);
+    if (!primed)
+        http_wake_streams(events->server->http, false);
 }
 
 void events_turn(struct events *events)
@@ -314,8 +318,11 @@ void events_tick(struct events *events)
         return;
     }
     if (now - events->looked_ms >= (events->hurry ? HURRY_MS : LOOK_MS)) {
+        const struct listing *listing = events->server->list.now;
         events->looked_ms = now;
-        (void)list_get(&events->server->list, NULL);
+        list_look(&events->server->list, events->hurry || !events->primed);
+        if (listing != NULL && events->primed)
+            follow_update(events->follow, &listing->survey, false);
     }
     if (now - events->beat_ms >= EVENTS_BEAT_MS) {
         events->beat_ms = now;

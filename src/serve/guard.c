@@ -138,6 +138,8 @@ static bool is_number(const char *host)
 
     if (host[0] != '[')
         return inet_pton(AF_INET, host, &four) == 1;
+    if (host[len - 1] != ']')
+        return false;
     memcpy(inner, host + 1, len - 1);
     inner[len - 2] = '\0';
     return inet_pton(AF_INET6, inner, &six) == 1;

@@ -36,7 +36,7 @@ enum step api_health(struct request *request)
 enum step api_openapi(struct request *request)
 {
     struct str body = STR_INIT;
-    size_t len = (size_t)(openapi_end - openapi_text);
+    size_t len = (size_t)((uintptr_t)openapi_end - (uintptr_t)openapi_text);
 
     str_addn(&body, openapi_text, len);
     uint64_t hash = hash_bytes(HASH_START, body.data, body.len);

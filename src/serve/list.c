@@ -4,6 +4,7 @@
 #include "core/workspace.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,34 @@ struct taking {
     struct list *list;
     const struct root *root;
     const struct config *config;
-    bool asks_hosts;
     struct listing *listing;
     struct err err;
+};
+
+/* A look at tmux servers: whether the same sessions run. */
+struct peek {
+    struct job job;
+    struct list *list;
+    struct listing *listing; /* it is about; only compared with list->now */
+    int64_t began_ms;
+    struct peeked {
+        char *socket;
+        struct tmux_session *sessions;
+        size_t count;
+        bool failed;
+    } * servers;
+    size_t count;
+};
+
+/* What hosts of live sessions say. */
+struct count {
+    struct job job;
+    struct list *list;
+    const struct root *root;
+    int64_t began_ms;
+    char (*ids)[ID_TEXT];
+    struct tally *totals;
+    size_t count;
 };
 
 static void listing_free(struct listing *listing)
@@ -25,6 +51,7 @@ static void listing_free(struct listing *listing)
     for (size_t i = 0; i < listing->survey.count; i++)
         free(listing->cards[i].json);
     free(listing->cards);
+    free(listing->kinds);
     free(listing->watched);
     survey_free(&listing->survey);
     free(listing);
@@ -48,18 +75,19 @@ static void run_taking(struct job *job)
     struct taking *taking = (struct taking *)(void *)job;
     struct listing *listing = mem_alloc(sizeof *listing);
     struct survey *survey = &listing->survey;
-    unsigned depth = SURVEY_LIVE | (taking->asks_hosts ? (unsigned)SURVEY_HOSTS : 0U);
 
-    listing->began_ms = time_monotonic_ms();
+    listing->began_ms = listing->tmux_ms = time_monotonic_ms();
     (void)fstatat(taking->root->sessions, INDEX_FILE, &listing->index, AT_SYMLINK_NOFOLLOW);
-    if (survey_take(taking->root, taking->config, depth, survey, &taking->err) == -1) {
+    if (survey_take(taking->root, taking->config, SURVEY_LIVE, survey, &taking->err) == -1) {
         free(listing);
         return;
     }
     listing->cards = mem_alloc((survey->count + 1) * sizeof *listing->cards);
     listing->watched = mem_alloc((survey->count + 1) * sizeof *listing->watched);
+    listing->kinds = mem_alloc(survey->count + 1);
     listing->settled = true;
     for (size_t i = 0; i < survey->count; i++) {
+        listing->kinds[i] = list_kind(survey->views[i].status, survey->views[i].row.mode);
         if (is_watched(&survey->views[i]))
             listing->watched[listing->watched_count++] = i;
         if (is_moving(&survey->views[i]))
@@ -88,35 +116,56 @@ static void take_over_tallies(const struct survey *from, struct survey *to)
     }
 }
 
+static void survey_again(struct list *list);
+static void peek_again(struct list *list);
+static void count_again(struct list *list);
+
+static bool is_enough(const struct listing *listing, const struct request *request)
+{
+    return listing->began_ms >= request->survey_ms && listing->tmux_ms >= request->tmux_ms &&
+           listing->hosts_ms >= request->hosts_ms;
+}
+
+/* Sees to it that what the request waits for is under way. */
+static void hurry(struct list *list, const struct request *request)
+{
+    const struct listing *listing = list->now;
+
+    if (listing == NULL || listing->began_ms < request->survey_ms)
+        survey_again(list);
+    else if (listing->tmux_ms < request->tmux_ms)
+        peek_again(list);
+    if (listing != NULL && listing->hosts_ms < request->hosts_ms)
+        count_again(list);
+}
+
+static void finish_waiting(struct list *list)
+{
+    struct request *request = list->waiting;
+
+    list->waiting = NULL;
+    while (request != NULL) {
+        struct request *next = request->next;
+        if (list->err.code != MAS_OK || is_enough(list->now, request)) {
+            list->ready(request);
+        } else {
+            request->next = list->waiting;
+            list->waiting = request;
+            hurry(list, request);
+        }
+        request = next;
+    }
+}
+
+/* ---- a survey */
+
+/* true if hosts of a session have not been asked yet. */
 static bool is_untold(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++)
         if (survey->views[i].live != NULL && survey->views[i].tally.told == 0)
             return true;
     return false;
-}
-
-static void begin(struct list *list);
-
-static void finish_waiting(struct list *list)
-{
-    struct request *left = NULL;
-    struct request *request = list->waiting;
-
-    list->waiting = NULL;
-    while (request != NULL) {
-        struct request *next = request->next;
-        if (list->err.code == MAS_OK && list->now->began_ms < request->since_ms) {
-            request->next = left;
-            left = request;
-        } else {
-            list->ready(request);
-        }
-        request = next;
-    }
-    list->waiting = left;
-    if (left != NULL)
-        begin(list);
 }
 
 static void done_taking(struct job *job)
@@ -129,12 +178,10 @@ static void done_taking(struct job *job)
     list->taking = NULL;
     list->err = taking->err;
     if (now != NULL) {
-        now->hosts_ms = now->began_ms;
-        if (!taking->asks_hosts && was != NULL) {
-            now->hosts_ms = was->hosts_ms;
+        if (was != NULL) {
             take_over_tallies(&was->survey, &now->survey);
+            now->hosts_ms = is_untold(&now->survey) ? 0 : was->hosts_ms;
         }
-        now->untold = is_untold(&now->survey);
         list->now = now;
         if (list->changed != NULL)
             list->changed(list->arg, was, now);
@@ -144,8 +191,7 @@ static void done_taking(struct job *job)
     finish_waiting(list);
 }
 
-/* Begins to take one, unless that is under way. */
-static void begin(struct list *list)
+static void survey_again(struct list *list)
 {
     if (list->taking != NULL)
         return;
@@ -155,16 +201,229 @@ static void begin(struct list *list)
                               .root = list->root,
                               .config = list->config,
                               .err = ERR_INIT};
-    taking->asks_hosts = list->now == NULL || list->now->untold ||
-                         time_monotonic_ms() - list->now->hosts_ms >= LIST_HOSTS_MS;
-    list->taking = taking;
-    if (pool_add(list->pool, &taking->job))
+    if (pool_add(list->pool, &taking->job)) {
+        list->taking = taking;
         return;
-    list->taking = NULL;
+    }
     (void)err_set(&list->err, MAS_FAILED, "cannot take a survey: there can be no thread");
     free(taking);
+}
+
+/* ---- a look at tmux */
+
+static void run_peek(struct job *job)
+{
+    struct peek *peek = (struct peek *)(void *)job;
+
+    peek->began_ms = time_monotonic_ms();
+    for (size_t i = 0; i < peek->count; i++) {
+        struct peeked *at = &peek->servers[i];
+        struct err ignored = ERR_INIT;
+        struct proc proc;
+        pid_t pid;
+        int alive = tmux_is_alive(at->socket, &pid);
+        at->failed =
+            alive == -1 ||
+            (alive == 1 && (tmux_list_start(at->socket, &proc, &ignored) == -1 ||
+                            tmux_list_finish(&proc, &at->sessions, &at->count, &ignored) == -1));
+    }
+}
+
+static struct view *find_live(struct survey *survey, const struct listing *listing,
+                              const char *socket, const char *id)
+{
+    for (size_t i = 0; i < listing->watched_count; i++) {
+        struct view *view = &survey->views[listing->watched[i]];
+        if (view->live != NULL && memcmp(view->row.id, id, ID_TEXT) == 0 &&
+            strcmp(view->live_socket, socket) == 0)
+            return view;
+    }
+    return NULL;
+}
+
+/* Takes over what tmux says of a session that still runs. false: it is another one now. */
+static bool take_live(struct listing *listing, struct view *view, const struct tmux_session *now)
+{
+    /* The survey's own; it is const for those who only read it. */
+    struct tmux_session *live = (struct tmux_session *)(uintptr_t)view->live;
+    struct card *card = &listing->cards[view - listing->survey.views];
+
+    if (strcmp(live->target, now->target) != 0 || strcmp(live->name, now->name) != 0 ||
+        strcmp(live->root, now->root) != 0)
+        return false;
+    if (live->activity == now->activity && live->attached == now->attached &&
+        live->running == now->running && live->ended == now->ended)
+        return true;
+    live->activity = now->activity;
+    live->attached = now->attached;
+    live->running = now->running;
+    live->ended = now->ended;
+    free(card->json);
+    *card = (struct card){.json = NULL};
+    return true;
+}
+
+/* true if the same sessions run as before. */
+static bool take_peek(const struct list *list, struct peek *peek)
+{
+    struct listing *listing = peek->listing;
+    size_t live = 0;
+    size_t found = 0;
+
+    for (size_t i = 0; i < listing->watched_count; i++)
+        live += listing->survey.views[listing->watched[i]].live != NULL;
+    for (size_t i = 0; i < peek->count; i++) {
+        const struct peeked *at = &peek->servers[i];
+        if (at->failed)
+            return false;
+        for (size_t j = 0; j < at->count; j++) {
+            const struct tmux_session *session = &at->sessions[j];
+            struct view *view = find_live(&listing->survey, listing, at->socket, session->id);
+            if (view != NULL && !take_live(listing, view, session))
+                return false;
+            if (view == NULL && workspace_is_ours(list->root, session->id, session->root))
+                return false;
+            found += view != NULL;
+        }
+    }
+    return found == live;
+}
+
+static void peek_free(struct peek *peek)
+{
+    for (size_t i = 0; i < peek->count; i++) {
+        tmux_sessions_free(peek->servers[i].sessions, peek->servers[i].count);
+        free(peek->servers[i].socket);
+    }
+    free(peek->servers);
+    free(peek);
+}
+
+static void done_peek(struct job *job)
+{
+    struct peek *peek = (struct peek *)(void *)job;
+    struct list *list = peek->list;
+
+    list->peek = NULL;
+    if (peek->listing == list->now && take_peek(list, peek))
+        list->now->tmux_ms = peek->began_ms;
+    else if (peek->listing == list->now)
+        survey_again(list);
+    peek_free(peek);
+    if (list->taking == NULL || list->err.code != MAS_OK) /* else that will do it */
+        finish_waiting(list);
+}
+
+static void add_socket(struct peek *peek, const char *socket)
+{
+    for (size_t i = 0; i < peek->count; i++)
+        if (strcmp(peek->servers[i].socket, socket) == 0)
+            return;
+    peek->servers = mem_room(peek->servers, peek->count, sizeof *peek->servers);
+    peek->servers[peek->count++] = (struct peeked){.socket = mem_dup(socket)};
+}
+
+static void peek_again(struct list *list)
+{
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *shared = NULL;
+
+    if (list->peek != NULL || list->taking != NULL)
+        return;
+    struct peek *peek = mem_alloc(sizeof *peek);
+    peek->job = (struct job){.run = run_peek, .done = done_peek};
+    peek->list = list;
+    peek->listing = list->now;
+    if (tmux_shared_socket(list->config, &shared, &ignored) == 0)
+        add_socket(peek, shared);
+    for (size_t i = 0; i < list->now->watched_count; i++) {
+        const struct view *view = &list->now->survey.views[list->now->watched[i]];
+        if (view->live != NULL)
+            add_socket(peek, view->live_socket);
+        if (view->socket != NULL)
+            add_socket(peek, view->socket);
+    }
+    if (pool_add(list->pool, &peek->job))
+        list->peek = peek;
+    else
+        peek_free(peek);
+}
+
+/* ---- what hosts say */
+
+static void run_count(struct job *job)
+{
+    struct count *count = (struct count *)(void *)job;
+    struct tallies tallies = {.calls = NULL};
+
+    count->began_ms = time_monotonic_ms();
+    for (size_t i = 0; i < count->count; i++) {
+        _cleanup_close_ int dir = workspace_open(count->root, count->ids[i]);
+        if (dir != -1)
+            tallies_ask(&tallies, dir, i);
+    }
+    tallies_finish(&tallies, HOSTS_ANSWER_MS, count->totals);
+}
+
+static void count_free(struct count *count)
+{
+    free(count->ids);
+    free(count->totals);
+    free(count);
+}
+
+static void done_count(struct job *job)
+{
+    struct count *count = (struct count *)(void *)job;
+    struct list *list = count->list;
+    struct listing *listing = list->now;
+    size_t j = 0;
+
+    list->count = NULL;
+    for (size_t i = 0; i < listing->watched_count; i++) {
+        size_t place = listing->watched[i];
+        struct view *view = &listing->survey.views[place];
+        size_t k = j;
+        while (k < count->count && memcmp(count->ids[k], view->row.id, ID_TEXT) != 0)
+            k++;
+        if (k == count->count)
+            continue;
+        j = k + 1;
+        if (memcmp(&view->tally, &count->totals[k], sizeof view->tally) == 0)
+            continue;
+        view->tally = count->totals[k];
+        free(listing->cards[place].json);
+        listing->cards[place] = (struct card){.json = NULL};
+    }
+    listing->hosts_ms = count->began_ms;
+    count_free(count);
     finish_waiting(list);
 }
+
+static void count_again(struct list *list)
+{
+    const struct listing *listing = list->now;
+
+    if (list->count != NULL)
+        return;
+    struct count *count = mem_alloc(sizeof *count);
+    count->job = (struct job){.run = run_count, .done = done_count};
+    count->list = list;
+    count->root = list->root;
+    count->ids = mem_alloc((listing->watched_count + 1) * sizeof *count->ids);
+    count->totals = mem_alloc((listing->watched_count + 1) * sizeof *count->totals);
+    for (size_t i = 0; i < listing->watched_count; i++) {
+        const struct view *view = &listing->survey.views[listing->watched[i]];
+        if (view->live != NULL)
+            memcpy(count->ids[count->count++], view->row.id, ID_TEXT);
+    }
+    if (pool_add(list->pool, &count->job))
+        list->count = count;
+    else
+        count_free(count);
+}
+
+/* ---- */
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -196,27 +455,37 @@ static bool is_current(const struct list *list, const struct listing *listing)
     return true;
 }
 
+void list_look(struct list *list, bool survey)
+{
+    const struct listing *listing = list->now;
+
+    if (survey || listing == NULL || !listing->settled || !is_current(list, listing))
+        survey_again(list);
+    else
+        peek_again(list);
+}
+
 struct listing *list_get(struct list *list, struct request *request)
 {
     int64_t now = time_monotonic_ms();
     struct listing *listing = list->now;
-    int64_t since = now;
+    bool good = listing != NULL && listing->settled && is_current(list, listing);
 
-    if (request == NULL) {
-        begin(list);
-        return NULL;
-    }
-    if (listing != NULL && listing->settled && is_current(list, listing)) {
-        if (now - listing->began_ms >= LIST_FRESH_MS)
-            begin(list); /* so that nobody has to wait for it */
-        since = now - LIST_TMUX_MS;
-        if (listing->began_ms >= since)
-            return listing;
-    }
-    request->since_ms = since;
+    request->survey_ms = good ? 0 : now;
+    request->tmux_ms = now - LIST_TMUX_MS;
+    request->hosts_ms = now - LIST_HOSTS_OLD_MS;
+    if (good && now - listing->tmux_ms >= LIST_FRESH_MS)
+        peek_again(list); /* so that nobody has to wait for it */
+    if (good && now - listing->hosts_ms >= LIST_HOSTS_MS)
+        count_again(list);
+    if (good && is_enough(listing, request))
+        return listing;
     request->next = list->waiting;
     list->waiting = request;
-    begin(list);
+    list->err = (struct err)ERR_INIT;
+    hurry(list, request);
+    if (list->err.code != MAS_OK)
+        finish_waiting(list);
     return NULL;
 }
 
@@ -241,7 +510,7 @@ int list_make(const struct root *root, const struct config *config, struct list 
               struct err *err)
 {
     *ret = (struct list){.root = root, .config = config, .err = ERR_INIT};
-    return pool_make(1, &ret->pool, err);
+    return pool_make(3, &ret->pool, err);
 }
 
 void list_free(struct list *list)
@@ -250,5 +519,9 @@ void list_free(struct list *list)
     if (list->taking != NULL)
         listing_free(list->taking->listing);
     free(list->taking);
+    if (list->peek != NULL)
+        peek_free(list->peek);
+    if (list->count != NULL)
+        count_free(list->count);
     listing_free(list->now);
 }

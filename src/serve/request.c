@@ -1,5 +1,6 @@
 #include "serve/request.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,9 @@ void answer_err(struct request *request, const struct err *err, int conflict)
     int status = err->code == MAS_CONFLICT ? conflict : 500;
     if (err->code > 0 && (size_t)err->code < ARRAY_LEN(statuses) && statuses[err->code] != 0)
         status = statuses[err->code];
+    if (status == 500 && (strstr(err->text, strerror(ENOSPC)) != NULL ||
+                          strstr(err->text, strerror(EDQUOT)) != NULL))
+        status = 507;
     answer_text(request, status, err->text, err->hint);
 }
 

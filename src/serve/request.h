@@ -53,7 +53,7 @@ struct request {
 
     struct job job; /* while a worker has it */
     struct json *json; /* the body, read */
-    int64_t since_ms; /* a survey that began then, or later, answers it */
+    int64_t survey_ms, tmux_ms, hosts_ms; /* what answers it was asked for then, or later */
     struct request *next; /* in the list of those who wait for a survey */
 
     struct answer answer;

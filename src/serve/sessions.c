@@ -86,16 +86,20 @@ void api_sessions_answer(struct request *request, struct listing *listing)
     const struct survey *survey = &listing->survey;
     struct str body = STR_INIT;
     uint64_t hash = HASH_START;
+    bool wanted[STATUS_COUNT * MODE_COUNT];
     struct wish wish;
     size_t total = 0;
     size_t given = 0;
 
     if (!take_wish(request, &wish))
         return;
+    for (unsigned i = 0; i < STATUS_COUNT; i++)
+        for (unsigned j = 0; j < MODE_COUNT; j++)
+            wanted[list_kind((enum status)i, (enum mode)j)] =
+                (wish.statuses >> i & 1U) != 0 && (wish.modes >> j & 1U) != 0;
     str_add(&body, "{\"sessions\":[");
     for (size_t i = 0; i < survey->count; i++) {
-        const struct view *view = &survey->views[i];
-        if ((wish.statuses >> view->status & 1U) == 0 || (wish.modes >> view->row.mode & 1U) == 0)
+        if (!wanted[listing->kinds[i]])
             continue;
         if (total++ < wish.offset || given == wish.limit)
             continue;

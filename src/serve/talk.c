@@ -2,10 +2,12 @@
 #include "core/hosts.h"
 #include "core/message.h"
 #include "core/roll.h"
+#include "core/workspace.h"
 #include "serve/api.h"
 #include "serve/server.h"
 #include "serve/verb.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { STATUS_ACCEPTED = 202, TAKE_MS = 30000, WORDS = 24 };
@@ -70,6 +72,12 @@ static void answer_silence(struct request *request, const struct host_call *call
     }
 }
 
+static bool session_is_there(const struct request *request)
+{
+    _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
+    return dir != -1 || errno != ENOENT;
+}
+
 static void run_prompt(struct job *job)
 {
     struct request *request = api_request(job);
@@ -80,6 +88,10 @@ static void run_prompt(struct job *job)
     struct roll_team team;
     struct err err = ERR_INIT;
 
+    if (!session_is_there(request)) {
+        answer_error(request, 404, "there is no session '%s'", request->id);
+        return;
+    }
     if (roll_open(&request->server->root, request->id, &team, &err) == -1 ||
         roll_add(&roll, &team, request->agent, &err) == -1) {
         answer_err(request, &err, 409);

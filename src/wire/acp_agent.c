@@ -373,8 +373,10 @@ static void put_tool(struct json_out *out, const struct acp_agent_tool *tool)
     static const char *const statuses[] = {"pending", "in_progress", "completed", "failed", NULL};
 
     json_put(out, "toolCallId", tool->id);
-    json_put(out, "title", tool->title != NULL ? tool->title : "");
-    json_put(out, "kind", known_word(kinds, tool->kind, "other"));
+    if (!tool->known || (tool->title != NULL && tool->title[0] != '\0'))
+        json_put(out, "title", tool->title != NULL ? tool->title : "");
+    if (!tool->known || tool->kind != NULL)
+        json_put(out, "kind", known_word(kinds, tool->kind, "other"));
     json_put(out, "status", known_word(statuses, tool->status, "pending"));
     if (tool->text == NULL || tool->len == 0)
         return;

@@ -84,7 +84,7 @@ struct acp_agent_tool {
     const char *id, *title, *kind, *status; /* of a word that the protocol lacks: other, pending */
     const char *text; /* content; NULL none */
     size_t len;
-    bool known; /* told before: an update of it */
+    bool known; /* told before: an update of it, without what is NULL or empty */
 };
 void acp_agent_tool(struct acp_agent *agent, const char *session,
                     const struct acp_agent_tool *tool);

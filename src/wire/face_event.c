@@ -157,7 +157,9 @@ static void ask_permission(struct face *face, const struct face_session *session
     const struct face_tool *known = find_tool(face, about);
     char id[TOOL_ID];
 
-    if (known == NULL) /* the request itself tells of it */
+    bool is_new = known == NULL;
+
+    if (is_new)
         known = add_tool(face, about != NULL ? about : "", face_number(permission->id));
     tool_id(known->number, id);
     for (const struct json *o = json_first(json_get(head, "options")); o != NULL;
@@ -180,6 +182,10 @@ static void ask_permission(struct face *face, const struct face_session *session
         .text = permission->body,
         .len = permission->body != NULL ? strlen(permission->body) : 0,
     };
+    if (is_new) { /* some clients ask only about what they have heard of */
+        acp_agent_tool(face->acp, session->id, &tool);
+        permission->announced = known->number;
+    }
     permission->serial = acp_agent_ask_permission(face->acp, session->id, &tool, words, count);
     for (size_t i = 0; i < count; i++) {
         free(words[i].id);
@@ -213,6 +219,29 @@ static bool is_clear(const struct face_permission *permission, const char *optio
     return false;
 }
 
+/* A tool call that the client knows by its permission alone; more may come of it. */
+static void end_announced(struct face *face, const struct face_permission *permission,
+                          const char *option)
+{
+    const struct face_session *session = face_current(face);
+    bool allowed = false;
+    char id[TOOL_ID];
+
+    if (permission->announced == 0 || session == NULL)
+        return;
+    for (const struct json *o = json_first(json_get(permission->head, "options")); o != NULL;
+         o = json_next(o)) {
+        const char *name = json_get_text(o, "id");
+        const char *kind = json_get_text(o, "kind");
+        if (option != NULL && name != NULL && strcmp(name, option) == 0)
+            allowed = kind == NULL || !str_starts(kind, "reject");
+    }
+    tool_id(permission->announced, id);
+    const struct acp_agent_tool tool = {
+        .id = id, .status = allowed ? "completed" : "failed", .known = true};
+    acp_agent_tool(face->acp, session->id, &tool);
+}
+
 static void on_permitted(struct face *face, const struct frame *event)
 {
     const char *id = json_get_text(event->head, "permission");
@@ -225,6 +254,7 @@ static void on_permitted(struct face *face, const struct frame *event)
             face_prompt_follows(face);
         if (permission->serial != 0 && !permission->answered)
             acp_agent_withdraw(face->acp, permission->serial);
+        end_announced(face, permission, json_get_text(event->head, "option"));
         permission_free(permission);
         face->permission_count--;
         memmove(permission, permission + 1,

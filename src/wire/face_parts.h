@@ -91,6 +91,7 @@ struct face_permission {
     char *body;
     int64_t serial; /* of the client's request; 0: not asked */
     bool answered; /* by the client, and passed on */
+    int64_t announced; /* its tool call, where that is known by the request alone; 0 */
 };
 
 struct face_tool {

@@ -326,6 +326,17 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually is_gone "$pid"
 }
 
+@test "Enter starts an agent that has ended" {
+    chat
+    "$MAS" ask "$ID" solo CW-ONE
+    "$MAS" ask "$ID" solo EXIT
+    eventually shows_state exited
+    press Enter
+    eventually shows_state idle
+    type_line hello
+    eventually shows 'seen=[CW-ONE]'
+}
+
 @test "NO_COLOR is kept" {
     chat
     type_line hello

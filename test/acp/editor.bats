@@ -161,7 +161,8 @@ s = c.new()
 n = c.begin_prompt(s, "ASK:edit")
 p = c.permission()
 assert p["params"]["sessionId"] == s
-assert p["params"]["toolCall"]["kind"] == "edit" and p["params"]["toolCall"]["toolCallId"]
+tool = c.tools(s)[p["params"]["toolCall"]["toolCallId"]]
+assert (tool["title"], tool["kind"]) == ("May I edit?", "edit"), tool
 c.permit(p, c.option(p, "allow_once"))
 c.end(n)
 assert "permit=" in c.text(s) and "cancelled" not in c.text(s), c.text(s)
@@ -441,15 +442,16 @@ s = c.new()
 c.prompt(s, "one")
 print(s)
 END
-    mkfifo "$T/in"
-    sleep 60 >"$T/in" 3>&- &
-    local holds=$!
-    timeout 60 "$MAS" acp "$ID" <"$T/in" 3>&- | sleep 60 3>&- &
+    mkfifo "$T/in" "$T/out"
+    exec 8<>"$T/in" 9<>"$T/out" # held open; nobody reads the second
+    timeout 60 "$MAS" acp "$ID" <"$T/in" >"$T/out" 3>&- 8>&- 9>&- &
+    local client=$!
     printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}' \
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"session/load\",\"params\":{\"sessionId\":\"$(<"$T/id")\",\"cwd\":\"/\",\"mcpServers\":[]}}" \
         >"$T/in"
     timeout 20 "$MAS" ask "$ID" solo BIG:3000 >"$T/big"
     timeout 20 "$MAS" ask "$ID" solo BIG:3000 | cmp -s - /dev/null && return 1
     timeout 20 "$MAS" ask "$ID" solo hello | grep -qF users=
-    kill "$holds"
+    kill "$client"
+    exec 8>&- 9>&-
 }

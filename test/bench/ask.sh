@@ -10,6 +10,7 @@ id=$("$MAS" new -q -t solo --agent scripted) || return 1
 # The same prompt, alternately: to an agent that runs, over its own pipes, and by `mas ask`.
 T=()
 while read -r name median; do
+    # shellcheck disable=SC2004 # lib.sh declares it associative
     T[$name]=$median
 done < <(python3 ask.py $((ROUNDS * 10)) "$AGENT" "$MAS" ask "$id" solo)
 "$MAS" stop -q "$id"

@@ -44,8 +44,9 @@ set_up() {
 
 tear_down() {
     local socket directory
+    tmux -S "$SOCK" kill-server 2>/dev/null # and with it hosts, whose sockets are no server's
     while IFS= read -r socket; do
-        tmux -S "$socket" kill-server 2>/dev/null
+        timeout 5 tmux -S "$socket" kill-server 2>/dev/null
     done < <(find "$FAST" "$SLOW" -xdev -type s)
     for directory in ${MOUNTS[@]+"${MOUNTS[@]}"}; do
         umount "$directory" || return

@@ -16,6 +16,7 @@ resident() { awk '/^VmRSS/ { print $2 / 1024 }' "/proc/$1/status"; }
 
 # serve_begin ROOT: a server of it; SERVER is its pid, PORT where it listens, TOKEN its word.
 serve_begin() {
+    rm -f "$FAST/serve.out"
     "$MAS" --root "$1" serve --listen 127.0.0.1:0 >"$FAST/serve.out" 2>"$FAST/serve.err" &
     SERVER=$!
     local end=$((SECONDS + 20))

@@ -32,7 +32,7 @@ setup_more() {
                 DESTDIR='$T/dest' \"\$@\" ;;
         esac
         mkdir -p build '$T/built'
-        for program in mas mas-archive mas-chat; do
+        for program in mas mas-archive mas-chat mas-serve; do
             cp -f '${MAS%/*}'/\$program build/\$program
             cp -f '${MAS%/*}'/\$program '$T/built'/\$program
         done"

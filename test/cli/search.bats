@@ -12,7 +12,7 @@ setup_more() {
     {
         user 'How do I raise the time-out of the gateway?' '{agent: "lead", at: 1700000000}'
         agent 'Set keepalive to thirty seconds.'
-        echo '{"role":"tool","text":"Edit gateway.conf\nsecond line here"}'
+        printf '%s\n' '{"role":"tool","text":"Edit gateway.conf\nsecond line here"}'
         echo '{"role":"thought","text":"gateway thoughts stay inside"}'
         user 'Who wrote the parser?' '{agent: "reviewer", tags: ["topic:parser"], at: 1700010000}'
         agent 'Ann wrote it in spring.' '{tags: ["topic:parser"]}'
@@ -252,4 +252,12 @@ db.execute("PRAGMA user_version = 99")' "$index"
     unset MAS_ROOT
     cd "$T"
     [ "$("$MAS" search word --json)" = '{"messages":[],"total":0}' ]
+}
+
+@test "what was said around a message helps to find it: five points of a hundred at least" {
+    for _ in {1..8}; do "$MAS" new -q -t solo --no-start >/dev/null; done
+    read -r ours alone < <(python3 "$PROJECT/test/relevance.py" "$MAS" "$ROOT")
+    echo "found: $ours, by the message alone: $alone"
+    ((ours >= alone + 5))
+    ((ours >= 30))
 }

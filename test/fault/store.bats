@@ -94,6 +94,21 @@ run_points() {
     run_points signal=SIGKILL
 }
 
+@test "prompts, ends and clears are synced before they are told, pieces of answers are not" {
+    local line n
+    afresh
+    printf '%s\n' "${SCRIPT[@]}" | strace -o "$T/trace" -e trace=fdatasync,fsync,write "$SAY" "$DIR" solo >/dev/null
+    awk '/^f(data)?sync/ { n++ } /^write\(1, "ok/ { print n + 0; n = 0 }' "$T/trace" >"$T/synced"
+    [ "$(wc -l <"$T/synced")" -eq "${#SCRIPT[@]}" ]
+    for line in "${SCRIPT[@]}"; do
+        read -r n
+        case $line in
+            agent* | more* | note*) [ "$n" -eq 0 ] ;;
+            *) [ "$n" -ge 1 ] ;;
+        esac || { echo "$line: $n" >&2; false; }
+    done <"$T/synced"
+}
+
 @test "a writer whose disk fails says so, and has lost nothing that it told of" {
     expect
     find_points error

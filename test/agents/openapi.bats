@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2153 # TOKEN is lib.bash's
+# What mas serve answers has the form that its description says, and that is OpenAPI 3.1, by
+# validators of the npm registry. They are in $MAS_TEST_AGENTS/openapi.
+load ../helper
+load ../serve/lib
+
+AGENTS=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
+
+# ask METHOD PATH OF-THE-DESCRIPTION ADDRESS [BODY]: one answer, kept for the check
+ask() {
+    local method=$1 path=$2
+    if [ $# -gt 3 ]; then api "$method" "$3" -d "$4"; else api "$method" "$3"; fi
+    N=$((${N-0} + 1))
+    jq -n --arg method "${method,,}" --arg path "$path" --arg status "$status" --argjson body "$output" \
+        '{$method, $path, $status, $body}' >"$T/answers/$N.answer"
+}
+
+@test "the API answers what its description says" {
+    modules=$AGENTS/openapi/node_modules
+    [ -d "$modules" ] || skip \
+        "missing: npm install --prefix $AGENTS/openapi @seriousme/openapi-schema-validator ajv"
+    none=11111111-1111-4111-8111-111111111111 s='/sessions/{id}'
+    mkdir "$T/answers"
+    serve
+    ask POST /runs /runs '{"agents":{},"template":"solo","name":"one"}'
+    id=$(jq -r .sessionId <<<"$output")
+    ask POST /runs /runs '{"agents":{},"template":"solo","name":"one"}'
+    ask POST /runs /runs '{"agents":7}'
+    ask GET /sessions /sessions
+    ask GET /sessions '/sessions?status=gone'
+    ask GET $s "/sessions/$id"
+    ask GET $s "/sessions/$none"
+    ask POST $s/messages "/sessions/$id/messages" '{"target":"all","message":"true"}'
+    ask POST $s/messages "/sessions/$id/messages" '{"target":"all"}'
+    ask POST "$s/agents/{agent}/prompts" "/sessions/$id/agents/solo/prompts" '{"prompt":"x"}'
+    ask GET "$s/agents/{agent}/history" "/sessions/$id/agents/solo/history"
+    ask GET "$s/agents/{agent}/history" "/sessions/$none/agents/solo/history"
+    ask GET "$s/agents/{agent}/context" "/sessions/$id/agents/solo/context"
+    ask DELETE $s "/sessions/$id"
+    ask POST $s/stop "/sessions/$id/stop"
+    ask GET $s "/sessions/$id"
+    ask POST $s/messages "/sessions/$id/messages" '{"target":"all","message":"true"}'
+    ask POST $s/start "/sessions/$id/start"
+    ask DELETE $s "/sessions/$id?force=true"
+    ask GET /healthz /healthz
+    TOKEN=x
+    ask GET /sessions /sessions
+    TOKEN=$(cat "$ROOT/serve.token")
+    api GET /openapi.json
+    printf '%s' "$output" >"$T/answers/openapi.json"
+    node "$BATS_TEST_DIRNAME/openapi.mjs" "$T/answers" "$modules"
+}

@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016 # what must not be expanded stands in quotes
+# POST /runs, stop, start, DELETE, messages: what mas does, and what its errors are here.
+load ../helper
+load lib
+
+NONE=11111111-1111-4111-8111-111111111111
+
+@test "POST /runs makes a session that runs" {
+    serve
+    post /runs '{"agents":{},"template":"solo","name":"fix"}'
+    is 201 '.status == "active" and .sessionMode == "isolated" and
+        (keys | sort) == ["sessionId", "sessionMode", "status", "tmuxSession", "unitDir", "workflowsDir", "workingDir"]'
+    id=$(jq -r .sessionId <<<"$output")
+    [ "$(jq -r .workingDir <<<"$output")" = "$ROOT/sessions/$id" ]
+    [ "$(jq -r .unitDir <<<"$output")" = "$ROOT/sessions/$id/unit" ]
+    [ "$(field fix .status)" = active ]
+    grep -q 'POST /runs 201' "$ROOT/sessions/.serve.log"
+}
+
+@test "sessionId makes a retry safe: the second one is a conflict" {
+    serve
+    run='{"agents":{},"template":"solo","sessionId":"'$NONE'"}'
+    post /runs "$run"
+    is 201 '.sessionId == "'$NONE'"'
+    post /runs "$run"
+    refused 409 conflict "$NONE"
+    [ "$("$MAS" list -q | wc -l)" -eq 1 ]
+}
+
+@test "of two at the same time with one id one makes it" {
+    serve
+    for n in 1 2; do
+        curl -sS -o "$T/run.$n" -w '%{http_code}\n' -H "Authorization: Bearer $TOKEN" \
+            -d '{"agents":{},"template":"solo","sessionId":"'$NONE'"}' "$URL/runs" >"$T/code.$n" 3>&- &
+        pids[n]=$!
+    done
+    wait "${pids[1]}" "${pids[2]}"
+    [ "$(sort "$T/code.1" "$T/code.2" | tr '\n' ' ')" = '201 409 ' ]
+    [ "$("$MAS" list -q | wc -l)" -eq 1 ]
+}
+
+@test "sessionMode chooses, else the settings do" {
+    serve
+    post /runs '{"agents":{},"template":"solo","sessionMode":"legacy"}'
+    is 201 '.sessionMode == "legacy" and .unitDir == "'"$ROOT"'/unit"'
+    post /runs '{"agents":{},"template":"solo","sessionMode":"legacy"}'
+    refused 409 conflict ''
+    printf '[session]\nmode = legacy\n' >>"$ROOT/mas.ini"
+    post /runs '{"agents":{},"template":"solo","sessionMode":"isolated"}'
+    is 201 '.sessionMode == "isolated"'
+    post /runs '{"agents":{},"template":"solo"}'
+    is 409
+}
+
+@test "agents get their first messages" {
+    serve
+    post /runs '{"agents":{"units":[{"manager":{"id":"solo","prompt":"touch prompted"}}]},"template":"solo"}'
+    is 201
+    id=$(jq -r .sessionId <<<"$output")
+    eventually test -e "$ROOT/sessions/$id/unit/solo/prompted"
+}
+
+@test "a run that is wrong is refused, says where, and makes nothing" {
+    serve
+    "$MAS" list >/dev/null
+    before=$(ls -a "$ROOT/sessions")
+    check() {
+        post /runs "$1"
+        refused 400 bad_request "$2"
+    }
+    check '' agents
+    check '{"agents":{}' 'line 1'
+    check '{"agents":{},"agents":{}}' 'line 1'
+    check '[]' object
+    check '{"agents":{},"sesionId":"x"}' sesionId
+    check '{"agents":{},"sessionId":"x"}' sessionId
+    check '{"agents":{},"sessionId":7}' sessionId
+    check '{"agents":{},"sessionMode":"both"}' sessionMode
+    check '{"agents":{},"template":"/etc"}' template
+    check '{"agents":{},"template":"../solo"}' template
+    check '{"agents":{},"template":"nothing"}' nothing
+    check '{"agents":{},"preset":"no-such"}' no-such
+    check '{"agents":{},"name":"a b"}' name
+    check '{"agents":{},"name":"$(touch x)"}' name
+    check '{"agents":{},"private":"yes"}' private
+    check '{"agents":{"metaManager":{"id":"zz"}},"template":"solo"}' 'agents.metaManager.id'
+    check '{"agents":{"units":[{"manager":{"id":"solo","promt":"x"}}]},"template":"solo"}' 'agents.units\\[0\\].manager.promt'
+    check '{"agents":{"units":[{"manager":{"id":7}}]},"template":"solo"}' 'agents.units\\[0\\].manager.id'
+    [ "$(ls -a "$ROOT/sessions")" = "$before" ]
+}
+
+@test "stop, start and DELETE" {
+    new_session -t solo
+    serve
+    api POST "/sessions/$ID/stop"
+    is 200 '.status == "stopped" and .sessionId == "'"$ID"'"'
+    api POST "/sessions/$ID/stop"
+    is 200 '.status == "stopped"'
+    api POST "/sessions/$ID/start"
+    is 200 '.status == "active"'
+    api POST "/sessions/$ID/start"
+    is 200 '.status == "active"'
+    api DELETE "/sessions/$ID"
+    refused 409 conflict ''
+    api POST "/sessions/$ID/stop"
+    api DELETE "/sessions/$ID"
+    is 200 '. == {"sessionId": "'"$ID"'", "removed": true}'
+    [ ! -e "$ROOT/sessions/$ID" ]
+    api DELETE "/sessions/$ID"
+    refused 404 not_found ''
+}
+
+@test "DELETE with force stops first" {
+    new_session -t solo
+    serve
+    api DELETE "/sessions/$ID?force=maybe"
+    refused 400 bad_request force
+    api DELETE "/sessions/$ID?force=true"
+    is 200
+    [ "$("$MAS" list -q | wc -l)" -eq 0 ]
+}
+
+@test "a session that is not there is a 404 everywhere" {
+    serve
+    for path in '' /stop /start /messages /agents/solo/prompts; do
+        method=POST body='{"target":"solo","message":"x"}'
+        case $path in '') method=GET body= ;; /st*) body= ;; */prompts) body='{"prompt":"x"}' ;; esac
+        if [ $method = GET ]; then api GET "/sessions/$NONE"; else post "/sessions/$NONE$path" "$body"; fi
+        refused 404 not_found ''
+    done
+}
+
+@test "a message is typed, and its agent's log of requests has it" {
+    new_session -t solo
+    serve
+    post "/sessions/$ID/messages" '{"target":"solo","message":"touch said; echo $((6*7)) >sum"}'
+    is 200 '.sessionId == "'"$ID"'" and .agents[0].id == "solo" and (.agents[0].outcome | test("queued|delivered"))'
+    eventually test -s "$ROOT/sessions/$ID/unit/solo/sum"
+    eventually grep -q "POST /sessions/$ID/messages 200" "$ROOT/sessions/$ID/logs/api.log"
+}
+
+@test "execute false presses no Enter" {
+    new_session -t solo
+    serve
+    post "/sessions/$ID/messages" '{"target":"solo","message":"touch one","execute":false}'
+    is 200
+    [ ! -e "$ROOT/sessions/$ID/unit/solo/one" ]
+    post "/sessions/$ID/messages" '{"target":"solo","message":""}'
+    is 200
+    eventually test -e "$ROOT/sessions/$ID/unit/solo/one"
+}
+
+@test "messages that are wrong are refused" {
+    new_session -t solo
+    serve
+    post "/sessions/$ID/messages" '{"target":"solo"}'
+    refused 400 bad_request message
+    post "/sessions/$ID/messages" '{"target":"solo","message":"x\u0003"}'
+    refused 400 bad_request message
+    post "/sessions/$ID/messages" '{"target":"solo","message":7}'
+    refused 400 bad_request message
+    post "/sessions/$ID/messages" '{"target":"solo","message":"x","execute":"no"}'
+    refused 400 bad_request execute
+    post "/sessions/$ID/messages" '{"target":"solo","message":"x","from":"b"}'
+    refused 400 bad_request from
+    post "/sessions/$ID/messages" '{"target":"zz","message":"x"}'
+    refused 404 not_found zz
+    post "/sessions/$ID/messages" '{"target":"-h","message":"x"}'
+    is 404
+}
+
+@test "a message to a session that does not run is gone" {
+    new_session -t solo
+    serve
+    "$MAS" stop -q "$ID"
+    post "/sessions/$ID/messages" '{"target":"solo","message":"x"}'
+    refused 410 gone ''
+    "$MAS" start -q "$ID"
+    tm kill-session -t "=mas-${ID:0:8}"
+    post "/sessions/$ID/messages" '{"target":"solo","message":"x"}'
+    refused 410 gone ''
+}
+
+@test "a prompt is for agents that speak ACP" {
+    new_session -t solo
+    serve
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":"hello"}'
+    refused 409 conflict 'no ACP agent'
+    post "/sessions/$ID/agents/zz/prompts" '{"prompt":"hello"}'
+    is 404
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":""}'
+    refused 400 bad_request prompt
+    "$MAS" stop -q "$ID"
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":"hello"}'
+    refused 410 gone ''
+}
+
+@test "without tmux a run is unavailable" {
+    mkdir "$T/bin"
+    for tool in sh cat; do ln -s "$(command -v $tool)" "$T/bin/$tool"; done
+    PATH=$T/bin:/nonexistent "$MAS" serve --listen 127.0.0.1:0 >"$T/serve.out" 2>"$T/serve.err" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    URL=$(cat "$T/serve.out") TOKEN=$(cat "$ROOT/serve.token")
+    post /runs '{"agents":{},"template":"solo"}'
+    refused 503 unavailable tmux
+}

@@ -1,0 +1,251 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2153,SC2317 # quotes that are meant; TOKEN is lib.bash's; called by name
+# Who is let through: tokens, Host, Origin, where it listens; what is too large or too slow; one
+# server a root; how it ends.
+load ../helper
+load lib
+
+code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
+
+@test "without the right token nothing is told but health" {
+    serve
+    [ "$(code "$URL/healthz")" = 200 ]
+    [ "$(jq -r .status <"$T/body")" = ok ]
+    for path in /sessions /metrics /openapi.json /events /sessions/x /nothing; do
+        [ "$(code "$URL$path")" = 401 ]
+        [ "$(jq -r .error.code <"$T/body")" = unauthorized ]
+    done
+    for token in '' x "${TOKEN%?}" "${TOKEN}x" "$TOKEN$TOKEN" "$(tr a-f A-F <<<"$TOKEN")"; do
+        [ "$(code -H "Authorization: Bearer $token" "$URL/sessions")" = 401 ]
+    done
+    [ "$(code -H "Authorization: Basic $TOKEN" "$URL/sessions")" = 401 ]
+    [ "$(code -X POST -d '{"agents":{}}' "$URL/runs")" = 401 ]
+    [ "$("$MAS" list -q | wc -l)" -eq 0 ]
+}
+
+@test "the token is made once, for the owner alone; one that others can read is refused" {
+    serve
+    [ "$(stat -c %a "$ROOT/serve.token")" = 600 ]
+    [ "${#TOKEN}" -eq 64 ]
+    kill "$SERVER"; wait "$SERVER"
+    serve
+    [ "$(cat "$ROOT/serve.token")" = "$TOKEN" ]
+    kill "$SERVER"; wait "$SERVER"; SERVER=
+    chmod 644 "$ROOT/serve.token"
+    mas serve --listen 127.0.0.1:0
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'others may read it'*chmod* ]]
+    chmod 600 "$ROOT/serve.token"; echo short >"$ROOT/serve.token"
+    mas serve --listen 127.0.0.1:0
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'16 to 1024'* ]]
+}
+
+@test "a token file of one's own" {
+    (umask 077 && echo my-own-secret-token-1234 >"$T/token")
+    "$MAS" serve --listen 127.0.0.1:0 --token-file "$T/token" >"$T/serve.out" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    [ "$(code -H 'Authorization: Bearer my-own-secret-token-1234' "$(cat "$T/serve.out")/sessions")" = 200 ]
+    [ ! -e "$ROOT/serve.token" ]
+}
+
+@test "a Host that is a foreign name, or an Origin that is not ours, is forbidden" {
+    printf '[serve]\nhosts = team.example\n' >>"$ROOT/mas.ini"
+    serve
+    for host in evil.example localhost.evil.example 127.0.0.1.evil.example '[::1' 'localhost:x' ''; do
+        api GET /sessions -H "Host: $host"
+        [[ $status = 403 || $status = 400 ]]
+    done
+    for host in localhost LOCALHOST:99 127.0.0.1:8765 '[::1]:80' 192.168.0.7 team.example; do
+        api GET /sessions -H "Host: $host"
+        is 200
+    done
+    for origin in null http://evil.example https://192.168.0.7 http://localhost.evil.example file://localhost; do
+        api GET /sessions -H "Origin: $origin"
+        refused 403 forbidden Origin
+    done
+    api GET /sessions -H 'Origin: http://localhost:3000'
+    is 200
+    api GET /sessions -H 'Origin: https://team.example'
+    is 200
+}
+
+@test "no path leads out, and no method is taken that is not there" {
+    serve
+    for path in /../etc/passwd /sessions/../../etc /sessions/%2e%2e /sessions/..%2f..%2fetc /sessions// \
+        //sessions /sessions/ /sessions/a/b/c/d/e/f/g/h '/sessions/$(id)' /sessions%00 /Sessions \
+        /sessions/11111111-1111-4111-8111-111111111111/agents/..%2f/history; do
+        api GET "$path" --path-as-is
+        is 404
+    done
+    api PUT /sessions
+    refused 405 bad_method PUT
+    [ "$(header allow)" = 'GET, HEAD' ]
+    api DELETE /runs
+    is 405
+    [ "$(header allow)" = POST ]
+    api GET "/sessions/$(printf 'x%.0s' {1..5000})"
+    is 404
+}
+
+@test "beyond loopback it needs TLS, or to be told" {
+    mas serve --listen 0.0.0.0:0
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'others can reach it'*--tls-cert*--allow-remote* ]]
+    mas serve --listen '[::]:0'
+    [ "$status" -eq 1 ]
+    mas serve --listen example.com:80
+    [ "$status" -eq 2 ]
+    serve --listen 0.0.0.0:0 --allow-remote
+    [ "$(code "http://127.0.0.1:${URL##*:}/healthz")" = 200 ]
+}
+
+@test "TLS" {
+    command -v openssl >/dev/null || skip "openssl is not installed"
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost \
+        -keyout "$T/key" -out "$T/cert" 2>/dev/null
+    mas serve --listen 127.0.0.1:0 --tls-cert "$T/cert"
+    [ "$status" -ne 0 ]
+    serve --tls-cert "$T/cert" --tls-key "$T/key"
+    [[ $URL == https://127.0.0.1:* ]]
+    [ "$(code --cacert "$T/cert" -H "Authorization: Bearer $TOKEN" "https://localhost:${URL##*:}/sessions")" = 200 ]
+}
+
+@test "the Unix socket needs no token, and is the owner's alone" {
+    "$MAS" serve --unix "$T/sock" >"$T/serve.out" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    [ "$(cat "$T/serve.out")" = "unix:$T/sock" ]
+    [ "$(stat -c %a "$T/sock")" = 600 ]
+    [ ! -e "$ROOT/serve.token" ]
+    [ "$(code --unix-socket "$T/sock" http://mas/sessions)" = 200 ]
+    [ "$(code --unix-socket "$T/sock" -H 'Origin: http://evil.example' http://mas/sessions)" = 403 ]
+    kill "$SERVER"; wait "$SERVER"; SERVER=
+    [ ! -e "$T/sock" ]
+}
+
+@test "a socket that a killed server left is replaced, another file is not" {
+    "$MAS" serve --unix "$T/sock" >"$T/serve.out" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    kill -9 "$SERVER"; wait "$SERVER" || true
+    : >"$T/serve.out"
+    "$MAS" serve --unix "$T/sock" >"$T/serve.out" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    kill "$SERVER"; wait "$SERVER"; SERVER=
+    echo precious >"$T/sock"
+    mas serve --unix "$T/sock"
+    [ "$status" -eq 4 ]
+    [ "$(cat "$T/sock")" = precious ]
+}
+
+@test "a second server of a root says so; an address that is taken says so" {
+    serve
+    mas serve --listen 127.0.0.1:0
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"cannot serve '$ROOT'"*"$SERVER"* ]]
+    "$MAS" init -q "$T/other"
+    mas --root "$T/other" serve --listen "127.0.0.1:${URL##*:}"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'in use'* ]]
+}
+
+@test "SIGTERM finishes what runs, and closes what only waits" {
+    serve
+    curl -sSN -m 30 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$URL/events" 3>&- &
+    listener=$!
+    eventually test -s "$T/events"
+    curl -sS -m 30 -o "$T/run" -w '%{http_code}' -H "Authorization: Bearer $TOKEN" \
+        -d '{"agents":{},"template":"solo"}' "$URL/runs" >"$T/code" 3>&- &
+    run=$!
+    begun() { compgen -G "$ROOT/sessions/.new-*" >/dev/null || compgen -G "$ROOT/sessions/*-*-4*" >/dev/null; }
+    eventually begun
+    kill "$SERVER"
+    wait "$run"
+    [ "$(cat "$T/code")" = 201 ]
+    wait "$listener"
+    wait "$SERVER"
+    SERVER=
+    [ "$(field "$(jq -r .sessionId <"$T/run")" .status)" = active ]
+}
+
+@test "killed at any time it leaves sessions as they are" {
+    new_session -t solo
+    serve
+    curl -sS -m 30 -H "Authorization: Bearer $TOKEN" -d '{"agents":{},"template":"solo"}' "$URL/runs" >/dev/null 2>&1 3>&- &
+    begun() { compgen -G "$ROOT/sessions/.new-*" >/dev/null || [ "$("$MAS" list -q | wc -l)" -eq 2 ]; }
+    eventually begun
+    kill -9 "$SERVER"
+    wait "$SERVER" || true
+    settled() { ! compgen -G "$ROOT/sessions/.new-*" >/dev/null && [ "$("$MAS" list -q --active | wc -l)" -ge 1 ]; }
+    eventually settled
+    [ "$(field "$ID" .status)" = active ]
+    "$MAS" doctor
+    serve
+    api GET /sessions
+    is 200
+}
+
+@test "bodies that are too large are refused, also without a length" {
+    new_session -t solo --no-start
+    serve
+    head -c 6000000 /dev/zero | tr '\0' x >"$T/large"
+    api POST /runs --data-binary "@$T/large"
+    refused 413 too_large ''
+    api POST /runs -H 'Transfer-Encoding: chunked' --data-binary "@$T/large"
+    refused 413 too_large ''
+    api POST "/sessions/$ID/stop" --data-binary "@$T/large"
+    refused 413 too_large ''
+    api GET /sessions --data-binary x
+    refused 413 too_large ''
+    api GET /sessions -H "X-Long: $(head -c 60000 /dev/zero | tr '\0' x)"
+    [[ $status = 431 || $status = 413 || $status = 414 ]]
+    api GET /healthz
+    is 200
+}
+
+@test "500 connections that say nothing, and one that never ends its request, disturb nobody" {
+    serve
+    python3 - "${URL##*:}" "$T/ready" 3>&- <<'END' &
+import socket, sys, time
+all = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(500)]
+all[0].send(b"POST /runs HTTP/1.1\r\nHost: localhost\r\nX: ")
+open(sys.argv[2], "w").write("x")
+time.sleep(60)
+END
+    idle=$!
+    eventually test -s "$T/ready"
+    for _ in 1 2 3; do
+        api GET /sessions
+        is 200
+    done
+    kill "$idle"
+}
+
+@test "where requests cannot be logged they are answered all the same" {
+    mkdir "$ROOT/sessions/.serve.log"
+    serve
+    api GET /sessions
+    is 200
+}
+
+@test "mas-serve by itself says what it is" {
+    run "${MAS%/*}/mas-serve"
+    [ "$status" -eq 2 ]
+    [[ $output == *'mas help serve'* ]]
+}
+
+@test "sockets of systemd are taken over" {
+    python3 - "$MAS" "$T/s" 3>&- >"$T/serve.out" <<'END' &
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[2]); s.listen(5)
+os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[1], [sys.argv[1], "serve"])
+END
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    [ "$(code --unix-socket "$T/s" http://mas/sessions)" = 200 ]
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env bats
+# Prompts to an agent that speaks ACP, its history and context, and the events of both.
+load ../helper
+load ../host/lib
+load ../acp/lib
+load lib
+
+@test "a prompt is taken, answered, told as events and kept in the history" {
+    acp_agent
+    serve
+    : >"$T/events"
+    curl -sSN -m 60 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$URL/events" 3>&- 2>/dev/null &
+    eventually test -s "$T/events"
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":"SAY:forty-two","tags":["ticket:7"]}'
+    is 202 '.agent == "solo" and (.prompt | length > 0)'
+    prompt=$(jq -r .prompt <<<"$output")
+    told() {
+        sed -n 's/^data: //p' "$T/events" | jq -se 'any(.[]; .role == "'"$1"'" and (.text | test("forty-two")))' >/dev/null
+    }
+    eventually told user
+    eventually told agent
+    api GET "/sessions/$ID/agents/solo/history?role=user,agent"
+    is 200 '.total == 2 and .sessionId == "'"$ID"'" and any(.messages[]; .id == "'"$prompt"'")'
+    [ "$(jq -S . <<<"$output")" = "$("$MAS" history "$ID" solo --json --role user,agent | jq -S .)" ]
+    api GET "/sessions/$ID/agents/solo/history?limit=1"
+    is 200 '.messages | length == 1'
+    api GET "/sessions/$ID/agents/solo/history?limit=x"
+    is 400
+    api GET "/sessions/$ID/agents/solo/context?for=forty-two"
+    is 200 '(keys | sort) == ["chat_history", "current_conversation", "relevant_history"] and
+        (.current_conversation | length) == 2 and
+        all(.current_conversation[]; .source == "session" and .session_id == "'"$ID"'")'
+    api GET "/sessions/$ID/agents/zz/history"
+    refused 404 not_found zz
+    "$MAS" stop -q "$ID"
+    api GET "/sessions/$ID/agents/solo/history"
+    is 200
+    post "/sessions/$ID/agents/solo/prompts" '{"prompt":"SAY:x"}'
+    refused 410 gone ''
+}
