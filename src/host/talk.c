@@ -205,7 +205,7 @@ static void forget(struct talk *talk)
     talk->session = NULL;
     talk->phase = TALK_OFF;
     talk->phase_until = -1;
-    talk->unclosed = 0;
+    talk->left = talk->unclosed = 0;
     talk->prime = false;
     talk->settled = false;
     talk_free_words(talk->modes, talk->mode_count);

@@ -49,6 +49,7 @@ enum {
     TALK_TOOLS_MAX = 512, /* known in one turn; the oldest makes room */
     TALK_WORDS_MAX = 256, /* modes, commands, options that are kept of an agent */
     TALK_UNCLOSED_MAX = 4, /* sessions left behind in a process that cannot close them */
+    TALK_LEFT_MAX = 20, /* in one that can: Codex keeps the MCP servers of closed sessions */
     TALK_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
     TALK_SETTING_MS = 10000, /* for the answer to a mode or an option */
     TALK_CLOSE_MS = 5000,
@@ -150,7 +151,7 @@ struct talk {
     int64_t replayed; /* pieces that a loaded session has shown again */
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */
-    int unclosed;
+    int left, unclosed; /* sessions of this process: that were left, and were not closed */
     bool summed; /* a summary was made, or tried, on this climb */
     struct str summary; /* "" none */
     char *rung_notes; /* why rungs failed; NULL */

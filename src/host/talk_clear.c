@@ -19,10 +19,11 @@ static void tell_query(struct host *host, const char *reason)
     talk_pane_print(host, "query", reason, strlen(reason));
 }
 
-/* The process has sessions that it cannot close: it would grow with each clear. */
+/* The process has sessions that it cannot close, or may keep something of those that it closed: it
+ * would grow with each clear. */
 static bool is_littered(const struct talk *talk)
 {
-    return !acp_info(talk->acp)->close && talk->unclosed >= TALK_UNCLOSED_MAX;
+    return talk->unclosed >= TALK_UNCLOSED_MAX || talk->left >= TALK_LEFT_MAX;
 }
 
 /* Leaves the present session for what the open query has. A turn that is on ends first: its agent
@@ -47,7 +48,8 @@ void talk_turn_is_gone(struct host *host)
 
     talk_leave_session(host);
     if (is_littered(talk)) {
-        host_log(host, "it cannot close sessions and is started anew");
+        host_log(host, talk->unclosed > 0 ? "it cannot close sessions and is started anew"
+                                          : "it has had many sessions and is started anew");
         child_end(host, child_times(host), 0, true);
         return;
     }

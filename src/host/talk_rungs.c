@@ -67,6 +67,7 @@ void talk_leave_session(struct host *host)
     if (talk->session == NULL || talk->acp == NULL)
         return;
     talk_work_leave(host, talk->session);
+    talk->left++;
     if (acp_info(talk->acp)->close)
         (void)acp_session_close(talk->acp, talk->session, TALK_CLOSE_MS);
     else
