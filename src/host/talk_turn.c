@@ -163,7 +163,9 @@ void talk_run(struct host *host)
 {
     struct talk *talk = host->talk;
 
-    if (talk->phase == TALK_READY && !talk->turn.on && talk->count > 0)
+    /* a process that ends takes nothing more: its prompts are for the next one */
+    if (talk->phase == TALK_READY && host->child.phase == CHILD_RUNS && !talk->turn.on &&
+        talk->count > 0)
         begin_turn(host);
 }
 
