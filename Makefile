@@ -39,6 +39,10 @@ SERVE_BATS := $(sort $(wildcard test/serve/*.bats))
 HOST_BATS := $(sort $(wildcard test/host/*.bats))
 ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
+# A sanitizer sees nothing of a kill.
+ifneq ($(SAN),)
+FAULT_BATS := $(filter-out %/kill.bats %/store.bats %/search.bats,$(FAULT_BATS))
+endif
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
 COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
