@@ -609,13 +609,14 @@ see what can be mended with: mas doctor" ]]
     head -c 3000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
     mkfifo "$T/hold"
     "$MAS" archive "$ID" -o - >"$T/hold" 2>"$T/err" 3>&- &
+    local pid=$!
     exec 7<"$T/hold"
     eventually grep -q archive "$ROOT/sessions/$ID/.session.lock"
     mas clean --older-than 7d --archive
     [ "${lines[0]}" = "$ID left, it is locked" ]
     cat <&7 | zstd -tq
     exec 7<&-
-    wait "$!"
+    wait "$pid"
     [ "$(left)" = "$(ids "$ID")" ]
 }
 

@@ -141,7 +141,8 @@ run_readme() {
     [ "$status" -eq 0 ]
     [ $((${#lines[@]} % 2)) -eq 0 ]
     for ((i = 0; i < ${#lines[@]}; i += 2)); do
-        [ "${lines[i]}" = '```sh' ]
+        # a file to be written into the settings of an editor is no command
+        [ "${lines[i]}" = '```sh' ] || [ "${lines[i]}" = '```json' ]
         [ "${lines[i + 1]}" = '```' ]
     done
     # nor in one that is made by indenting

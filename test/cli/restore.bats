@@ -124,7 +124,7 @@ is_refused() {
 
 @test "an id that exists is a conflict, --new-id brings it back beside that one" {
     new_session -t solo --no-start -n fix-login
-    echo "$ID" >"$ROOT/sessions/$ID/memory.db"
+    "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<$'user hello\nagent hi\nend' >/dev/null
     "$MAS" archive -q "$ID" -o "$ARCHIVE"
     is_refused "$ARCHIVE" 4
     [[ $stderr == *"session '$ID' exists
@@ -134,13 +134,14 @@ bring it back beside that one with --new-id" ]]
 give it another name with -n" ]]
     mas restore -q --new-id -n other "$ARCHIVE"
     [ "$status" -eq 0 ]
-    [ "$output" != "$ID" ]
-    # nothing of it has the other's id, but for its memory, which came back as it was
-    [ "$(grep -rl "$ID" "$ROOT/sessions/$output")" = "$ROOT/sessions/$output/memory.db" ]
-    cmp "$ROOT/sessions/$ID/memory.db" "$ROOT/sessions/$output/memory.db"
-    [ "$(meta "$output" SESSION_ID)" = "$output" ]
-    [ "$(meta "$output" NAME)" = other ]
-    [ "$(meta "$output" TMUX_SESSION)" = "mas-${output:0:8}" ]
+    local new=$output
+    [ "$new" != "$ID" ]
+    # nothing of it has the other's id, and its memory came back as it was
+    run ! grep -rl "$ID" "$ROOT/sessions/$new"
+    cmp "$ROOT/sessions/$ID/memory.db" "$ROOT/sessions/$new/memory.db"
+    [ "$(meta "$new" SESSION_ID)" = "$new" ]
+    [ "$(meta "$new" NAME)" = other ]
+    [ "$(meta "$new" TMUX_SESSION)" = "mas-${new:0:8}" ]
     run -0 "$MAS" doctor
 }
 
@@ -364,9 +365,9 @@ if you trust the archive, take such links with --links" ]]
     put_away "$ID"
     mkfifo "$T/hold"
     script -qfc "'$MAS' restore '$T/hold'" "$T/shown" >/dev/null 3>&- &
+    local i pid=$! # before a process substitution is the newest
     exec 7>"$T/hold"
     exec 8<"$ARCHIVE"
-    local i
     for i in {1..40}; do
         dd bs=50000 count=1 status=none <&8 >&7
         ! grep -q 'files, ' "$T/shown" || break
@@ -374,7 +375,7 @@ if you trust the archive, take such links with --links" ]]
     done
     cat <&8 >&7
     exec 7>&- 8<&-
-    wait "$!"
+    wait "$pid"
     grep -q 'files, [0-9.]*[KM]' "$T/shown"
     "$MAS" rm -q "$ID"
     mas restore "$ARCHIVE"

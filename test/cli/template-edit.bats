@@ -133,12 +133,13 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     mkfifo "$T/go"
     editor "echo up >$T/up; read line <$T/go"
     "$MAS" template edit pair </dev/null 3>&- &
+    local pid=$!
     eventually [ -s "$T/up" ]
     EDITOR=true edit pair
     [ "$status" -eq 4 ]
     [ "$stderr" = "mas: cannot edit template 'pair': another edits it" ]
     echo >"$T/go"
-    wait $!
+    wait $pid
 }
 
 @test "a template.ini that was changed meanwhile is not overwritten" {
