@@ -243,8 +243,8 @@ void search_closep(struct search **search)
 int search_drop(struct db *db, int64_t session, struct err *err)
 {
     static const char *const steps[] = {
-        "INSERT INTO word (word, rowid, text)"
-        " SELECT 'delete', id, text FROM message WHERE session = ?1 ORDER BY id",
+        ("INSERT INTO word (word, rowid, text)"
+         " SELECT 'delete', id, text FROM message WHERE session = ?1 ORDER BY id"),
         "DELETE FROM tag WHERE message IN (SELECT id FROM message WHERE session = ?1)",
         "DELETE FROM vector WHERE message IN (SELECT id FROM message WHERE session = ?1)",
         "DELETE FROM message WHERE session = ?1",

@@ -185,16 +185,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: load get|listen PORT PATH TOKEN CONNECTIONS REQUESTS|SECONDS\n");
         return 2;
     }
-    int port = atoi(argv[2]);
-    int count = atoi(argv[5]);
+    int port = (int)strtol(argv[2], NULL, 10);
+    int count = (int)strtol(argv[5], NULL, 10);
     snprintf(request, sizeof request,
              "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", argv[3],
              argv[4]);
     if (count < 1 || count > CONNECTIONS_MAX)
         return 2;
     if (strcmp(argv[1], "get") == 0)
-        get(port, count, atol(argv[6]), argc > 7 ? atof(argv[7]) : 0);
+        get(port, count, strtol(argv[6], NULL, 10), argc > 7 ? strtod(argv[7], NULL) : 0);
     else
-        hear(port, count, atof(argv[6]));
+        hear(port, count, strtod(argv[6], NULL));
     return 0;
 }

@@ -33,8 +33,10 @@ static void tell(struct face *face, const char *session, const char *text, size_
 {
     const struct acp_agent_tool tool = {
         .id = "t", .title = text, .kind = text, .status = text, .text = text, .len = len};
-    const struct acp_word word = {
-        .id = (char *)session, .name = (char *)session, .description = "", .kind = (char *)session};
+    const struct acp_word word = {.id = (char *)session,
+                                  .name = (char *)session,
+                                  .description = (char *)"",
+                                  .kind = (char *)session};
 
     acp_agent_chunk(face->agent, session, ACP_USER, session, text, len);
     acp_agent_tool(face->agent, session, &tool);

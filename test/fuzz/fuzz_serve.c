@@ -26,7 +26,8 @@ static struct server *make_server(void)
 {
     static struct server server = {.root = ROOT_INIT, .config = CONFIG_INIT};
     struct err err = ERR_INIT;
-    char *hosts[] = {"team.example", NULL};
+    char host[] = "team.example";
+    char *hosts[] = {host, NULL};
 
     if (server.guard.token != NULL)
         return &server;

@@ -85,11 +85,13 @@ static void a_killed_agent_is_mended_by_its_own_host_alone(void)
     struct store_filter users = {.roles = 1u << ROLE_USER};
 
     CHECK(kill_after(&place, 3) >= 3);
-    _cleanup_store_ struct store *other = opened(&place, "11");
+    struct store *other = opened(&place, "11");
     _cleanup_store_ struct store *reader = opened(&place, NULL);
     check_rows(reader, &users, "10 user open tell\n");
-    _cleanup_store_ struct store *again = opened(&place, "10");
+    struct store *again = opened(&place, "10");
     check_rows(reader, &users, "10 user interrupted tell\n");
+    store_close(again);
+    store_close(other);
 }
 
 /* ---- crowds */
@@ -313,7 +315,7 @@ static void what_is_no_database_is_refused(void)
     check_damaged(&place, "cannot read 'memory.db': it is not a database");
     (void)unlinkat(place.dir, STORE_FILE, 0);
     scribble(&place, STORE_FILE "-wal", 0, 5000);
-    _cleanup_close_ int fd = openat(place.dir, STORE_FILE, O_WRONLY | O_CREAT, 0600);
+    CHECK_INT(mknodat(place.dir, STORE_FILE, S_IFREG | 0600, 0), 0);
     check_damaged(&place, "cannot open 'memory.db': it is empty and its log is not");
     (void)unlinkat(place.dir, STORE_FILE, 0);
     CHECK_INT(symlinkat("/etc/passwd", place.dir, STORE_FILE), 0);
@@ -331,8 +333,8 @@ static void what_mas_did_not_make_is_refused(void)
         "CREATE TRIGGER t AFTER INSERT ON message BEGIN DELETE FROM message; END",
         "CREATE VIEW v AS SELECT * FROM message",
         "DROP INDEX message_query; CREATE INDEX message_query ON message (abs(query))",
-        "DROP TABLE rung; CREATE VIEW rung AS SELECT 'x 1' AS program, 'load' AS rung, 9 AS "
-        "failures",
+        ("DROP TABLE rung; CREATE VIEW rung AS SELECT 'x 1' AS program, 'load' AS rung, "
+         "9 AS failures"),
         "CREATE VIRTUAL TABLE f USING fts5(x)",
         "ALTER TABLE message ADD COLUMN g TEXT AS (upper(text))",
         "PRAGMA application_id = 7",
