@@ -309,12 +309,12 @@ int talk_change_conversation(struct host *host, enum store_wish wish, const char
 void talk_turn_is_gone(struct host *host);
 
 /* ---- talk_permit.c */
-void talk_permission(struct host *host, const struct acp_permission *permission);
+void talk_permission(struct host *host, const struct acp_permission *request);
 void talk_withdrawn(struct host *host, const char *ticket);
 /* Answers the permission of that number (0: the oldest) by an option's id or one of the words of
  * core/talk.h. `as` ("allow", "deny"; NULL either) is what it is meant as. ret_title and ret_option
  * are the caller's. */
-int talk_permit(struct host *host, int64_t number, const char *as, const char *option,
+int talk_permit(struct host *host, int64_t number, const char *as, const char *wanted,
                 const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
                 struct err *err);
 /* All of them are over, as cancelled. */

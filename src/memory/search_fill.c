@@ -167,8 +167,10 @@ static bool take_item(const struct store_item *item, void *arg)
     filling->last = item->number;
     if (item->state == MESSAGE_OPEN && filling->open == 0)
         filling->open = item->number;
+    if (item->text == NULL)
+        return true;
     if (item->role == ROLE_TOOL) {
-        const char *newline = item->text != NULL ? memchr(item->text, '\n', len) : NULL;
+        const char *newline = memchr(item->text, '\n', len);
         len = newline != NULL ? (size_t)(newline - item->text) : len;
         len = cut_text(item->text, len, SEARCH_TITLE_MAX);
     }

@@ -158,11 +158,14 @@ static int make(struct search *search, const char *text, struct embedding *ret, 
 static int rank(struct search *search, const struct embedding *embedding, int64_t model,
                 const struct pool *pool, struct best *ret, struct err *err)
 {
+    const struct vector *question = embedding->vectors;
     struct db *db = search->db;
-    sqlite3_stmt *stmt =
-        db_prepare(db, "SELECT message, scale, parts FROM vector WHERE model = ?1", err);
     int rc;
 
+    if (question == NULL)
+        return 0;
+    sqlite3_stmt *stmt =
+        db_prepare(db, "SELECT message, scale, parts FROM vector WHERE model = ?1", err);
     if (stmt == NULL)
         return -1;
     db_bind(stmt, "i", model);
@@ -170,9 +173,9 @@ static int rank(struct search *search, const struct embedding *embedding, int64_
         int64_t id = sqlite3_column_int64(stmt, 0);
         if (!pool_has(pool, id) || db_len(stmt, 2) != embedding->parts)
             continue;
-        double alike = vector_product(embedding->vectors[0].parts, sqlite3_column_blob(stmt, 2),
-                                      embedding->parts) *
-                       (double)embedding->vectors[0].scale * sqlite3_column_double(stmt, 1);
+        double alike =
+            vector_product(question->parts, sqlite3_column_blob(stmt, 2), embedding->parts) *
+            (double)question->scale * sqlite3_column_double(stmt, 1);
         if (alike > 0)
             best_push(ret, id, alike);
     }
@@ -189,7 +192,7 @@ int search_rank_vectors(struct search *search, const char *text, const struct po
 
     if (search->vectors == NULL)
         return 0;
-    if (make(search, text, &embedding, &model, &why) == -1) {
+    if (make(search, text, &embedding, &model, &why) != 0) {
         if (why.code == MAS_DAMAGED) {
             *err = why;
             return -1;
