@@ -45,9 +45,11 @@ new_session() { ID=$("$MAS" new -q "$@"); }
 # Waits until a command succeeds, at most 20 s; for facts that have no event to wait for.
 eventually() {
     local end=$((SECONDS + 20))
+    local pause=2 # hundredths of a second; whoever waits long asks less, for others need the machine
     until "$@"; do
         [ "$SECONDS" -lt "$end" ] || { echo "never came true: $*" >&2; return 1; }
-        read -rt 0.02 <> <(:) || :
+        read -rt "0.$((pause / 10))$((pause % 10))" <> <(:) || :
+        pause=$((pause < 16 ? pause * 2 : 20))
     done
 }
 

@@ -61,8 +61,12 @@ static void drop(struct watched *watched)
 
 void follow_end(struct follow *follow)
 {
-    while (follow->all != NULL)
-        drop(follow->all);
+    struct watched *next;
+
+    for (struct watched *at = follow->all; at != NULL; at = next) {
+        next = at->next;
+        drop(at);
+    }
 }
 
 void follow_free(struct follow *follow)
