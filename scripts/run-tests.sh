@@ -4,7 +4,7 @@
 #   scripts/run-tests.sh [-j JOBS] [-t SECONDS] FILE...
 #
 # A FILE that ends in .bats is for bats; any other is a program that speaks TAP. Each is one job
-# with a time limit (450 s), and with a HOME, a TMPDIR and a default tmux server of its own, so that
+# with a time limit (900 s), and with a HOME, a TMPDIR and a default tmux server of its own, so that
 # no test meets another or the user's files. What a job leaves running is ended after it.
 #
 # The output of a job that failed is printed in full. The last line is "N passed, N failed", with
@@ -16,7 +16,7 @@
 set -u
 
 jobs=$(($(nproc) * 2))
-limit=450
+limit=900
 TEST_ROOT=${TEST_ROOT:-$(cd "$(dirname "$0")/.." && pwd -P)}
 
 # count_tap FILE: prints "<plan or -> <passed> <failed> <skipped>".
