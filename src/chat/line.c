@@ -10,6 +10,13 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_disable() ((void)0)
+#define __lsan_enable() ((void)0)
+#endif
+
 #define PASTE_BEGIN "\033[200~"
 #define PASTE_END "\033[201~"
 
@@ -211,8 +218,10 @@ static const struct {
 static void bind_keys(EditLine *edit)
 {
     (void)el_set(edit, EL_EDITOR, "emacs");
+    __lsan_disable(); /* libedit keeps names and help of functions for ever */
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
         (void)el_set(edit, EL_ADDFN, functions[i].name, functions[i].name, functions[i].run);
+    __lsan_enable();
     for (size_t i = 0; i < ARRAY_LEN(bindings); i++)
         (void)el_set(edit, EL_BIND, bindings[i].key, bindings[i].function, NULL);
 }

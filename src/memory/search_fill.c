@@ -391,7 +391,8 @@ static int write_page(struct filling *filling, struct err *err)
         if (rc == -1 || (rc == 1 && seat(filling, item, err) == -1))
             return -1;
     }
-    qsort(filling->items, filling->count, sizeof *filling->items, compare_items);
+    if (filling->count > 0)
+        qsort(filling->items, filling->count, sizeof *filling->items, compare_items);
     for (size_t i = 0; i < filling->count; i++) {
         if (filling->items[i].id != 0 && add_item(filling, &filling->items[i], err) == -1)
             return -1;

@@ -265,7 +265,8 @@ static enum MHD_Result take_all(struct exchange *exchange)
         step = api_handle(request);
     if (step == STEP_STREAM)
         return open_stream(exchange);
-    if (request->answer.status != 0)
+    /* not by the answer's status: a worker may have set that by now, and its job is not over */
+    if (step == STEP_ANSWERED)
         return send_answer(exchange);
     exchange->suspended = true;
     MHD_suspend_connection(exchange->connection);
