@@ -241,7 +241,8 @@ static const struct view **sort_views(const struct view *views, size_t count)
     const struct view **sorted = mem_alloc((count + 1) * sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         sorted[i] = &views[i];
-    qsort(sorted, count, sizeof *sorted, compare_ids);
+    if (count > 0)
+        qsort(sorted, count, sizeof *sorted, compare_ids);
     return sorted;
 }
 
