@@ -214,15 +214,7 @@ static void forget(struct talk *talk)
     talk->mode_count = talk->command_count = 0;
     free(talk->mode);
     talk->mode = mem_dup("");
-    for (size_t i = 0; i < talk->option_count; i++) {
-        free(talk->option_list[i].id);
-        free(talk->option_list[i].category);
-        free(talk->option_list[i].value);
-    }
-    free(talk->option_list);
-    talk->option_list = NULL;
-    talk->option_count = 0;
-    str_clear(&talk->options);
+    talk_free_options(talk);
     free(talk->rung_notes);
     talk->rung_notes = NULL;
     str_free(&talk->summary);

@@ -250,6 +250,7 @@ void talk_setting_answer(struct host *host, const struct acp_answer *answer);
 /* Takes modes and options of a session's answer, or of an update. */
 void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
                      size_t count);
+void talk_free_options(struct talk *talk);
 void talk_take_options(struct host *host, const struct json *options);
 /* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
 int talk_set_mode(struct host *host, const char *mode, struct err *err);

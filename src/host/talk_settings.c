@@ -51,7 +51,7 @@ static void put_values(struct json_out *out, const struct json *values)
     }
 }
 
-static void free_options(struct talk *talk)
+void talk_free_options(struct talk *talk)
 {
     for (size_t i = 0; i < talk->option_count; i++) {
         free(talk->option_list[i].id);
@@ -72,7 +72,7 @@ void talk_take_options(struct host *host, const struct json *options)
 
     if (!json_is_array(options))
         return;
-    free_options(talk);
+    talk_free_options(talk);
     json_open(&out, NULL, '[');
     for (const struct json *o = json_first(options); o != NULL; o = json_next(o)) {
         const char *id = json_get_text(o, "id");
