@@ -109,3 +109,15 @@ int64_t time_epoch_ms(void)
 {
     return clock_ms(CLOCK_REALTIME);
 }
+
+bool time_parse_past(const char *text, int64_t *ret_ms)
+{
+    time_t when = 0;
+
+    if (time_parse_age(text, &when))
+        when = time(NULL) - when;
+    else if (!time_parse(text, &when))
+        return false;
+    *ret_ms = (int64_t)when * 1000;
+    return true;
+}

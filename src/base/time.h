@@ -27,4 +27,8 @@ int64_t time_monotonic_ms(void);
 /* Milliseconds since 1970. */
 int64_t time_epoch_ms(void);
 
+/* A moment as people name it: an age such as 10m before now, or a time as time_parse() reads it.
+ * Epoch milliseconds. */
+bool time_parse_past(const char *text, int64_t *ret_ms);
+
 #endif

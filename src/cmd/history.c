@@ -70,16 +70,10 @@ static int read_roles(const struct call *call, unsigned *ret, struct err *err)
 static int read_time(const struct call *call, const char *option, int64_t *ret, struct err *err)
 {
     const char *text = call_opt(call, option);
-    time_t when = 0;
 
-    if (text == NULL)
-        return 0;
-    if (time_parse_age(text, &when))
-        when = time(NULL) - when;
-    else if (!time_parse(text, &when))
+    if (text != NULL && !time_parse_past(text, ret))
         return bad_value(call, option, "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
                          err);
-    *ret = (int64_t)when * 1000;
     return 0;
 }
 
