@@ -143,8 +143,9 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     if (run == -1 || path_list(run, &names, &why) == -1)
         return;
     for (char **name = names; *name != NULL; name++) {
-        if (fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            is_held(run, *name) || (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
+        if (is_held(run, *name) || /* first: a host that ends removes them, then lets go */
+            fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
+            (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
             continue;
         _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
         int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;

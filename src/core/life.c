@@ -462,7 +462,6 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
         life_sweep(life, session->id, err) == -1) /* no agent runs twice */
         return -1;
-    life_clean_run(dir);
     session_format(life->root, session, &before);
     normalise_tmux_name(session);
     session->status = STATUS_ACTIVE;
@@ -478,8 +477,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     launch_drop_env(dir);
     fd_closep(&env); /* hosts that wait for it go */
     env = -1;
-    if (life_await_hosts(life, dir, session->id, "start", &ignored) == 0)
-        life_clean_run(dir);
+    (void)life_await_hosts(life, dir, session->id, "start", &ignored);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_take_back(life, dir, session->id, &before);
     return -1;

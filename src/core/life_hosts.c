@@ -97,5 +97,6 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
                       *agent);
         return err_hint(err, "end it with: mas stop %s", id);
     }
+    life_clean_run(dir); /* also a lock that was made anew by waiting for one that went */
     return 0;
 }

@@ -81,7 +81,8 @@ int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int ha
 /* Asks the hosts to end their agents, all at the same time, and adds to *end what that took. Those
  * that do not answer are left to life_hunt_down(). */
 void life_stop_hosts(const struct life *life, const char *id, struct life_end *end);
-/* Waits for hosts that are just ending; MAS_CONFLICT where one goes on. */
+/* Waits for hosts that are just ending, and removes what is left of them in run/; MAS_CONFLICT
+ * where one goes on. */
 int life_await_hosts(const struct life *life, int dir, const char *id, const char *what,
                      struct err *err);
 /* Removes what dead hosts have left in run/. */

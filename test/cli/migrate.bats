@@ -101,6 +101,27 @@ isolated $ID, mas-${ID:0:8}" ]
     [ "$(field "$ID" .status)" = active ]
 }
 
+# Holds the lock of a host until somebody waits for it, then goes as a host does.
+host_that_goes() {
+    flock "$1" bash -c 'touch "$1.held"
+        until grep -q -- "-> FLOCK .*:$(stat -c %i "$1") " /proc/locks; do sleep 0.01; done
+        rm "$1" "$1.held"' - "$1"
+}
+
+@test "a host that goes while it is waited for leaves nothing" {
+    legacy start
+    "$MAS" wait "$ID" --for idle
+    local lock=$ROOT/sessions/$ID/run/lead.lock
+    tm kill-server
+    eventually [ ! -e "$lock" ]
+    host_that_goes "$lock" &
+    eventually [ -e "$lock.held" ]
+    mas migrate
+    [ "$status" -eq 0 ]
+    [ ! -e "$lock" ]
+    is_isolated "$ID"
+}
+
 @test "both modes go on afterwards" {
     legacy
     new_session -t solo
