@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_KEEPER, POLL_
 enum { POLL_DOOR = POLL_TALK + TALK_POLL_COUNT };
 enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
 enum { POLL_COUNT = POLL_DOOR + 1 + DOOR_CLIENTS_MAX };
+enum { LARGE_BLOCK = 128 * 1024 }; /* memory from this size on goes back once it is freed */
 
 void host_flush_terminal(void)
 {
@@ -422,6 +424,9 @@ int host_run(const char *id, const char *agent_id, struct err *err)
 {
     struct host *host = mem_alloc(sizeof *host);
 
+    /* Set, it stays: else glibc learns from the first large block that is freed to keep the next
+     * ones, and a host would hold megabytes for one large message. */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->door.listener = -1;
