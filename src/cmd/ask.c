@@ -70,10 +70,11 @@ static const struct {
     int code;
     const char *words;
 } ends[] = {
-    {"max_tokens", MAS_FAILED, "the model has reached its limit of tokens"},
-    {"max_turn_requests", MAS_FAILED, "the agent has reached its limit of requests in a turn"},
-    {"refusal", MAS_FAILED, "the agent refuses to go on"},
-    {"cancelled", MAS_CONFLICT, "the turn was cancelled"},
+    {"max_tokens", MAS_MAX_TOKENS, "the model has reached its limit of tokens"},
+    {"max_turn_requests", MAS_MAX_REQUESTS,
+     "the agent has reached its limit of requests in a turn"},
+    {"refusal", MAS_REFUSAL, "the agent refuses to go on"},
+    {"cancelled", MAS_CANCELLED, "the turn was cancelled"},
     {TALK_END_CLEARED, MAS_CONFLICT, "the context was cleared before its turn"},
     {TALK_END_STOPPED, MAS_CONFLICT, "the session was stopped before its turn ended"},
     {TALK_END_FAILED, MAS_FAILED, "the turn has failed"},
@@ -430,11 +431,12 @@ const struct cmd cmd_ask = {
     .operands = " [SESSION] AGENT TEXT...",
     .summary = "prompt an ACP agent and print its answer as it comes",
     .details = "The words of TEXT are joined by spaces; - is standard input. Exit 0: the turn "
-               "ended well; 1: it failed,\n"
-               "was refused or met a limit; 4: it was cancelled, cleared or stopped; 7: not in "
-               "time. Ctrl-C cancels the\n"
-               "turn. An agent that does not run is started. --json prints what happens, an event "
-               "a line.",
+               "ended well; 1: it failed;\n"
+               "4: the context was cleared or the session stopped before; 7: not in time; 8 and 9: "
+               "a limit of tokens or\n"
+               "requests was reached; 10: it was refused; 11: it was cancelled. Ctrl-C cancels the "
+               "turn. An agent that does\n"
+               "not run is started. --json prints what happens, an event a line.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

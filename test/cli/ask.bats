@@ -40,7 +40,7 @@ load ../acp/lib
     "$MAS" cancel "$ID" solo
     status=0
     wait "$pid" || status=$?
-    [ "$status" -eq 4 ]
+    [ "$status" -eq 11 ]
 }
 
 @test "each end of a turn has its word, and its exit status" {
@@ -50,10 +50,10 @@ load ../acp/lib
         [ "$status" -eq "$code" ]
         [[ $stderr == "mas: cannot ask agent 'solo': $word: "* ]]
     done <<'END'
-STOP:max_tokens 1 max_tokens
-STOP:max_turn_requests 1 max_turn_requests
-STOP:refusal 1 refusal
-STOP:cancelled 4 cancelled
+STOP:max_tokens 8 max_tokens
+STOP:max_turn_requests 9 max_turn_requests
+STOP:refusal 10 refusal
+STOP:cancelled 11 cancelled
 STOP:odd 1 odd
 ERR:-32603 1 failed
 DIE 1 failed
@@ -162,7 +162,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     "$MAS" cancel "$ID" solo
     status=0
     wait "$first" || status=$?
-    [ "$status" -eq 4 ]
+    [ "$status" -eq 11 ]
     run grep -c CW-SECOND "$TRACE"
     [ "$output" = 0 ]
 }

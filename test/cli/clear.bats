@@ -59,7 +59,7 @@ load ../acp/lib
     "$MAS" clear "$ID" solo
     status=0
     wait "$first" || status=$?
-    [ "$status" -eq 4 ]
+    [ "$status" -eq 11 ]
     status=0
     wait "$second" || status=$?
     [ "$status" -eq 4 ]
