@@ -1,11 +1,53 @@
 /*
- * What the files of the ACP client share: JSON of an agent made into what acp.h tells. Nobody else
- * includes this.
+ * What the files of the ACP client share: the client itself, and JSON of an agent made into what
+ * acp.h tells. Nobody else includes this.
  */
 #ifndef MAS_WIRE_ACP_PARTS_H
 #define MAS_WIRE_ACP_PARTS_H
 
 #include "wire/acp.h"
+#include "wire/rpc.h"
+
+/* ---- the client */
+
+/* A request of ours that waits. */
+struct acp_asked {
+    int64_t serial;
+    enum acp_call call;
+    char *session, *mode; /* that it names; NULL none */
+    bool cancelled; /* a prompt */
+};
+
+/* A permission request that is open. */
+struct acp_open_permission {
+    char *ticket;
+    char *session;
+    char **options; /* ids */
+};
+
+struct acp {
+    const struct acp_ops *ops;
+    void *arg;
+    struct rpc *rpc;
+    struct acp_info info;
+    struct acp_asked *asked;
+    size_t asked_count;
+    struct acp_open_permission *permissions;
+    size_t permission_count;
+    int busy; /* calls that may call ops */
+    bool freed; /* meanwhile */
+};
+
+void acp_info_free(struct acp_info *info);
+void acp_asked_free(struct acp_asked *asked);
+/* Begins the parameters of a message. */
+struct json_out acp_open_params(struct str *to);
+/* For struct rpc_spec; `arg` is the client. */
+void acp_on_answer(void *arg, const struct rpc_answer *from);
+/* Answers those of a session as cancelled; `tell`: ops->withdrawn is called. */
+void acp_cancel_permissions(struct acp *acp, const char *session, bool tell);
+
+/* ---- what JSON says */
 
 /* Makes words of an array: text of the members named, "" where there is none. */
 struct acp_word_keys {

@@ -365,7 +365,7 @@ load lib
     [ "$status" -eq 0 ]
     local code=0
     wait "$ASK" || code=$?
-    [ "$code" -eq 4 ]
+    [ "$code" -eq 11 ]
     told "which word?"
     saw_word "$N" CW-OTTER
 }

@@ -300,7 +300,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 }
 
 @test "mas-acp(7) names every method that is called or served, every kind of update, and the limits" {
-    sed -n '/methods\[\] = {/,/};/p; /served\[\] = {/,/};/p' "$SRC/wire/acp.c" | grep -oE '"[a-z/_]+"' | tr -d '"' >"$T/names"
+    sed -n '/methods\[\] = {/,/};/p; /served\[\] = {/,/};/p' "$SRC/wire/acp.c" "$SRC/wire/acp_call.c" | grep -oE '"[a-z/_]+"' | tr -d '"' >"$T/names"
     sed -n '/^} kinds\[\] = {/,/};/p' "$SRC/wire/acp_update.c" | grep -oE '"[a-z_]+"' | tr -d '"' >>"$T/names"
     grep -vx session/list "$T/names" | sort -u >"$T/source"
     [ "$(wc -l <"$T/source")" -ge 25 ]
