@@ -26,7 +26,8 @@ enum {
     MAS_DAMAGED = 5,
     MAS_TMUX = 6,
     MAS_TIMEOUT = 7,
-    MAS_MAX_TOKENS = 8, /* from here on: how a turn ended, the protocol's stop reasons */
+    /* How a turn ended: stop reasons of the protocol. */
+    MAS_MAX_TOKENS = 8,
     MAS_MAX_REQUESTS = 9,
     MAS_REFUSAL = 10,
     MAS_CANCELLED = 11,
