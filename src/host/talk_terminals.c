@@ -1,8 +1,7 @@
 #include "host/talk_terminals.h"
 
-#include "base/path.h"
 #include "base/str.h"
-#include "core/env.h"
+#include "host/talk_program.h"
 #include "wire/rpc.h"
 
 #include <errno.h>
@@ -20,7 +19,6 @@ enum {
     OUTPUT_MAX = 4 << 20,
     CHUNK = 64 * 1024,
     ROUNDS = 16, /* chunks at once */
-    WORDS_MAX = 4096, /* arguments, variables */
 };
 
 struct terminal_child {
@@ -232,103 +230,6 @@ static void answer_create(struct terminal_child *child, struct acp *acp, const c
 
 /* ---- terminal/create */
 
-/* What a program is started with. */
-struct program {
-    char **argv, **env;
-    char *path;
-    int cwd; /* -1: the present directory */
-};
-
-static void program_free(struct program *program)
-{
-    strv_free(program->argv);
-    strv_free(program->env);
-    free(program->path);
-    fd_closep(&program->cwd);
-}
-#define _cleanup_program_ __attribute__((cleanup(program_free)))
-
-/* args; NULL, or what is wrong. */
-static const char *read_words(const struct json *params, struct program *program)
-{
-    const struct json *args = json_get(params, "args");
-    const char *command = json_get_text(params, "command");
-    size_t count = 0;
-
-    if (command == NULL || *command == '\0')
-        return "command is missing";
-    strv_push(&program->argv, command);
-    for (const struct json *it = json_first(args); it != NULL; it = json_next(it)) {
-        if (json_text(it) == NULL || count++ == WORDS_MAX)
-            return "args is no list of text, or too long";
-        strv_push(&program->argv, json_text(it));
-    }
-    return NULL;
-}
-
-/* The host's environment and what the agent adds; the variables of mas stay. */
-static const char *read_env(const struct talk_terminals *terminals, const struct json *params,
-                            struct program *program)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; terminals->env != NULL && terminals->env[i] != NULL; i++)
-        strv_push(&program->env, terminals->env[i]);
-    for (const struct json *it = json_first(json_get(params, "env")); it != NULL;
-         it = json_next(it)) {
-        const char *name = json_get_text(it, "name");
-        const char *value = json_get_text(it, "value");
-
-        if (name == NULL || value == NULL || !env_is_name(name) || count++ == WORDS_MAX)
-            return "env is no list of names and values, or too long";
-        if (!str_starts(name, "MAS_"))
-            env_put(&program->env, name, value);
-    }
-    return NULL;
-}
-
-static const char *open_cwd(const struct talk_terminals *terminals, const struct json *params,
-                            struct program *program)
-{
-    const char *path = json_get_text(params, "cwd");
-    const struct talk_root *root = NULL;
-    const char *rel;
-
-    if (path == NULL)
-        return NULL;
-    rel = talk_place_find(terminals->place, path, &root);
-    if (rel == NULL)
-        return "cwd is not in the workspace";
-    program->cwd = path_open_beneath(root->dir, rel, O_RDONLY | O_DIRECTORY);
-    if (program->cwd == -1)
-        return "cwd cannot be entered";
-    env_put(&program->env, "PWD", path);
-    return NULL;
-}
-
-/* The program, or the shell for what is no program but a line. */
-static const char *find_program(struct program *program)
-{
-    const char *search = env_get(program->env, "PATH");
-    int dir = program->cwd != -1 ? program->cwd : AT_FDCWD;
-
-    program->path = path_find_program(program->argv[0], search, dir);
-    if (program->path == NULL && program->argv[1] == NULL &&
-        strpbrk(program->argv[0], " \t\n;&|<>()$`\"'*?") != NULL) {
-        char **line = NULL;
-
-        strv_push(&line, "sh");
-        strv_push(&line, "-c");
-        strv_push(&line, program->argv[0]);
-        strv_free(program->argv);
-        program->argv = line;
-        program->path = path_find_program("sh", search, dir);
-    }
-    if (program->path == NULL)
-        return "there is no such program";
-    return NULL;
-}
-
 static size_t limit_of(const struct json *params)
 {
     int64_t limit = json_int(json_get(params, "outputByteLimit"), OUTPUT_DEFAULT);
@@ -336,62 +237,19 @@ static size_t limit_of(const struct json *params)
     return limit < 0 ? OUTPUT_DEFAULT : limit > OUTPUT_MAX ? OUTPUT_MAX : (size_t)limit;
 }
 
-/* Starts it; *ret_out is where its output comes from. */
-static int launch(const struct talk_terminals *terminals, const struct program *program,
-                  struct keeper *ret, int *ret_out, struct err *err)
-{
-    int out[2] = {-1, -1};
-    struct keeper_spec spec = {
-        .program = program->path,
-        .argv = program->argv,
-        .env = program->env,
-        .cwd = program->cwd != -1 ? &program->cwd : NULL,
-        .times = terminals->times,
-        .piped = true,
-    };
-
-    spec.pipes[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (spec.pipes[0] == -1 || pipe2(out, O_CLOEXEC) == -1) {
-        (void)err_errno(err, "cannot make a pipe");
-        fd_closep(&spec.pipes[0]);
-        return -1;
-    }
-    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
-    spec.pipes[1] = out[1];
-    spec.pipes[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
-    if (keeper_start(&spec, -1, ret, err) == -1) {
-        (void)close(out[0]);
-        return -1;
-    }
-    *ret_out = out[0];
-    return 0;
-}
-
-static const char *prepare(const struct talk_terminals *terminals, const struct json *params,
-                           struct program *program)
-{
-    const char *wrong = read_words(params, program);
-
-    if (wrong == NULL)
-        wrong = read_env(terminals, params, program);
-    if (wrong == NULL)
-        wrong = open_cwd(terminals, params, program);
-    return wrong != NULL ? wrong : find_program(program);
-}
-
 static void serve_create(struct talk_terminals *terminals, struct acp *acp,
                          const struct acp_request *request)
 {
-    _cleanup_program_ struct program program = {.cwd = -1};
+    _cleanup_program_ struct program program = PROGRAM_INIT;
     struct keeper keeper = {.fd = -1};
     struct terminal_child *child;
     struct err err = ERR_INIT;
-    const char *wrong = prepare(terminals, request->params, &program);
+    const char *wrong = program_read(terminals->place, terminals->env, request->params, &program);
     int out = -1;
 
     if (wrong == NULL && terminals->count == TALK_TERMINALS_MAX)
         wrong = "too many programs run; release one";
-    if (wrong == NULL && launch(terminals, &program, &keeper, &out, &err) == -1)
+    if (wrong == NULL && program_launch(&program, terminals->times, &keeper, &out, &err) == -1)
         wrong = err.text;
     if (wrong != NULL) {
         acp_refuse(acp, request->ticket, RPC_INVALID_PARAMS, wrong);
