@@ -108,7 +108,7 @@ static enum tmux_built build_once(const struct life *life, struct rise *rise, st
                              .plain = rise->plain};
     struct proc proc;
 
-    (void)config_parse_size(config_text(life->config, SETTING_SIZE), &wish.columns, &wish.rows);
+    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &wish.columns, &wish.rows);
     if (host == NULL) {
         (void)err_errno(err, "cannot find the mas program");
         return TMUX_BUILD_FAILED;
@@ -253,7 +253,7 @@ static int check_start(const struct life *life, const struct team *team, bool pr
     int columns = 0;
     int rows = 0;
 
-    (void)config_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
+    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
     if (launch_check(life->config, team, NULL, err) == -1 || tmux_program(&program, err) == -1 ||
         tmux_check_size(team, columns, rows, err) == -1)
         return -1;

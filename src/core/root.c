@@ -287,7 +287,7 @@ int root_init(const char *path, bool *ret_made, struct err *err)
     }
     if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
         _cleanup_str_ struct str text = STR_INIT;
-        config_write_defaults(&text);
+        setting_write_defaults(&text);
         if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644, err) == -1)
             return err_wrap(err, "cannot make root '%s'", path);
         made = true;

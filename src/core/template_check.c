@@ -85,7 +85,7 @@ static void check_windows(struct check *check)
     int columns = 0;
     int rows = 0;
 
-    (void)config_parse_size(config_text(check->config, SETTING_SIZE), &columns, &rows);
+    (void)setting_parse_size(config_text(check->config, SETTING_SIZE), &columns, &rows);
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
         if (window->count > 0 && !layout_fits(window->layout, window->count, columns, rows))

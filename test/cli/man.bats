@@ -152,7 +152,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
         $1 == ".Ss" { section = substr($2, 2, length($2) - 2) }
         $1 == ".It" { key = section "." $3 }
         $1 == ".Ev" && $2 ~ /^MAS_/ { print key, $2 }')
-    [ "$count" -eq "$(grep -coE '"MAS_[A-Z_]+", "' "$SRC/core/config.c")" ]
+    [ "$count" -eq "$(grep -coE '"MAS_[A-Z_]+", "' "$SRC/core/setting.c")" ]
 }
 
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
