@@ -6,19 +6,12 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "fuzz.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 enum { TICKETS = 8 };
 
@@ -147,17 +140,8 @@ static void check_out(struct acp *acp)
 {
     size_t len = 0;
     const char *out = acp_out(acp, &len);
-    const char *end = out + len;
 
-    while (out < end) {
-        const char *newline = memchr(out, '\n', (size_t)(end - out));
-        _cleanup_json_ struct json *line = NULL;
-        struct err err = ERR_INIT;
-
-        must(newline != NULL);
-        must(json_parse(out, (size_t)(newline - out), SIZE_MAX, &line, &err) == 0);
-        out = newline + 1;
-    }
+    must_be_messages(out, len);
     acp_sent(acp, len);
 }
 

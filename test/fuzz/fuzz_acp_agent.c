@@ -6,18 +6,11 @@
 #include "wire/acp_agent.h"
 
 #include "base/str.h"
+#include "fuzz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 enum { KEPT = 8 };
 
@@ -103,16 +96,8 @@ static void check_out(struct acp_agent *agent)
     size_t len = 0;
     const char *out = acp_agent_out(agent, &len);
 
-    while (len > 0) {
-        const char *newline = memchr(out, '\n', len);
-        _cleanup_json_ struct json *message = NULL;
-        struct err err = ERR_INIT;
-        must(newline != NULL);
-        size_t line = (size_t)(newline - out);
-        must(json_parse(out, line, line, &message, &err) == 0 && json_is_object(message));
-        acp_agent_sent(agent, line + 1);
-        out = acp_agent_out(agent, &len);
-    }
+    must_be_messages(out, len);
+    acp_agent_sent(agent, len);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

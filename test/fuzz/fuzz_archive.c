@@ -7,6 +7,7 @@
 #include "archive/unpack.h"
 #include "base/path.h"
 #include "base/tree.h"
+#include "fuzz.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -20,14 +21,6 @@
 #define BOX "box"
 
 enum { BLOCK = 512, SUM_AT = 148, SUM_LEN = 8, MAGIC_AT = 257, BYTES_MAX = 16 << 20 };
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 /* Puts right the sum of each block that looks like a header: it would hide all that follows. */
 static void mend_sums(unsigned char *tar, size_t size)

@@ -6,18 +6,11 @@
 #include "core/agent_status.h"
 #include "core/hosts.h"
 #include "core/message.h"
+#include "fuzz.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 /* A host's answer may be anything; what is taken for a status must come out the same again. */
 static void read_on(const struct frame *frame, struct str *notes)
@@ -96,15 +89,6 @@ static void take_all(const char *bytes, size_t size, size_t step, struct str *no
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    _cleanup_str_ struct str whole = STR_INIT;
-    _cleanup_str_ struct str cut = STR_INIT;
-
-    if (size == 0)
-        return 0;
-    const char *bytes = (const char *)data + 1;
-    size--;
-    take_all(bytes, size, size + 1, &whole);
-    take_all(bytes, size, 1 + data[0] % 32, &cut);
-    must(whole.len == cut.len && memcmp(str_text(&whole), str_text(&cut), whole.len) == 0);
+    must_be_same_in_pieces(data, size, 32, take_all);
     return 0;
 }

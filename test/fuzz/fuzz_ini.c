@@ -1,13 +1,12 @@
 /* ini_read() on any bytes. Each line it tells of must stand in the text as it was told. */
 #include "base/ini.h"
 #include "base/str.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 struct text {
     const char *start;
@@ -16,12 +15,6 @@ struct text {
     int line;
     struct str section;
 };
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static bool ends(const char *text, const char *end)
 {

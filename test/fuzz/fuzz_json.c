@@ -1,16 +1,9 @@
 /* json_parse() on any bytes. What it takes is walked, written again and must be taken again. */
 #include "base/json.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static bool ends(const char *text, const char *end)
 {

@@ -1,16 +1,9 @@
 /* kv_parse() on any bytes. What it takes must come out of kv_add() and back again the same. */
 #include "base/kv.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {

@@ -5,17 +5,10 @@
 #include "wire/mcp.h"
 
 #include "base/str.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static const char *const words[] = {"idle", "exit", NULL};
 static const struct mcp_tool tools[] = {
@@ -64,16 +57,8 @@ static void check_out(struct mcp *mcp)
     size_t len = 0;
     const char *out = mcp_out(mcp, &len);
 
-    while (len > 0) {
-        const char *newline = memchr(out, '\n', len);
-        _cleanup_json_ struct json *message = NULL;
-        struct err err = ERR_INIT;
-        must(newline != NULL);
-        size_t line = (size_t)(newline - out);
-        must(json_parse(out, line, line, &message, &err) == 0 && json_is_object(message));
-        mcp_sent(mcp, line + 1);
-        out = mcp_out(mcp, &len);
-    }
+    must_be_messages(out, len);
+    mcp_sent(mcp, len);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

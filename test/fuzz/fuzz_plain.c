@@ -1,17 +1,10 @@
 /* plain_feed() on any bytes: lines are safe to print, and the same wherever the bytes are cut. */
 #include "base/plain.h"
+#include "fuzz.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static void note_line(const char *line, size_t len, void *arg)
 {
@@ -48,15 +41,6 @@ static void feed(const char *bytes, size_t size, size_t step, struct str *to)
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    _cleanup_str_ struct str whole = STR_INIT;
-    _cleanup_str_ struct str cut = STR_INIT;
-
-    if (size == 0)
-        return 0;
-    const char *bytes = (const char *)data + 1;
-    size--;
-    feed(bytes, size, size + 1, &whole);
-    feed(bytes, size, 1 + data[0] % 16, &cut);
-    must(whole.len == cut.len && memcmp(str_text(&whole), str_text(&cut), whole.len) == 0);
+    must_be_same_in_pieces(data, size, 16, feed);
     return 0;
 }

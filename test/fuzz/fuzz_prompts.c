@@ -2,25 +2,18 @@
  * hold only messages that may be delivered. */
 #include "core/message.h"
 #include "core/prompts.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
 static const char template[] =
     "[window w]\nagents = 00, 10, 11\n"
     "[agent 00]\nrole = meta manager\nrank = meta\ngroup = meta\n"
     "[agent 10]\nrole = manager\nrank = manager\ngroup = one\ncommand = sh -c 'sleep 1'\n"
     "[agent 11]\nrole = worker\nrank = worker\ngroup = one\n";
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static void write_team(const struct team *team, struct str *to)
 {

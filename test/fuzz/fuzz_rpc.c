@@ -6,18 +6,11 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "fuzz.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 enum { LINE_MAX_BYTES = 4096, OUT_MAX_BYTES = 1 << 20, ASKED = 5 };
 
@@ -82,19 +75,9 @@ static void take_out(struct heard *h)
 {
     size_t len = 0;
     const char *out = rpc_out(h->rpc, &len);
-    const char *end = out + len;
 
     str_addn(&h->notes, out, len);
-    while (out < end) {
-        const char *newline = memchr(out, '\n', (size_t)(end - out));
-        _cleanup_json_ struct json *line = NULL;
-        struct err err = ERR_INIT;
-
-        must(newline != NULL);
-        must(json_parse(out, (size_t)(newline - out), SIZE_MAX, &line, &err) == 0);
-        must(json_is_object(line) && json_get_text(line, "jsonrpc") != NULL);
-        out = newline + 1;
-    }
+    must_be_messages(out, len);
     rpc_sent(h->rpc, len);
 }
 

@@ -4,6 +4,7 @@
  * body. Whatever is asked, there is an answer of a known form, or a worker would have it.
  */
 #include "base/json.h"
+#include "fuzz.h"
 #include "serve/api.h"
 #include "serve/events.h"
 #include "serve/http.h"
@@ -12,14 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 /* A server without a pool: what needs a worker is refused as too much. */
 static struct server *make_server(void)

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/tree.h"
+#include "fuzz.h"
 #include "memory/store.h"
 
 #include <fcntl.h>
@@ -23,19 +24,11 @@
 
 enum { PAGE = 4096, TURNS = 20, CHANGE = 4 };
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
 struct pattern {
     int dir;
     char *bytes;
     size_t len;
 };
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static void must_be(int rc, const struct err *err)
 {

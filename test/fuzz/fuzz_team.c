@@ -1,18 +1,11 @@
 /* team_read_ini() on any bytes. A team that it takes must survive config.json unchanged. */
 #include "core/team.h"
+#include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static void write_team(const struct team *team, struct str *to)
 {

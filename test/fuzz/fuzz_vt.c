@@ -2,18 +2,11 @@
  */
 #include "base/str.h"
 #include "base/vt.h"
+#include "fuzz.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
-
-static void must(bool ok)
-{
-    if (!ok)
-        abort();
-}
 
 static void check_event(const struct vt_event *event)
 {
