@@ -233,6 +233,13 @@ function failure(format, status) {
     return {error: {code: status, message, type: 'test', status: 'UNAVAILABLE'}};
 }
 
+// At least so many characters. Sentences that differ: some agents end a turn that repeats itself.
+function sentences(length) {
+    let text = '';
+    for (let i = 0; text.length < length; i++) text += ` ${i * i + 7} is odd.`;
+    return text;
+}
+
 async function serve(request, response) {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -247,9 +254,8 @@ async function serve(request, response) {
     const words = codeWords(textOf(said.filter(({role}) => role !== 'system')));
     const wantsJson = body.generationConfig?.responseMimeType === 'application/json';
     let text = `answer to ${mark}: ${words.join(' ') || 'no code words'}`;
-    // Sentences that differ: some agents end a turn that repeats itself.
-    if (order.slow) text += Array.from({length: 40}, (_, i) => ` ${i * i + 7} is odd.`).join('');
-    if (order.big) text += '\n' + 'x'.repeat(1024 * Number(order.big));
+    if (order.slow) text += sentences(500);
+    if (order.big) text += sentences(1024 * Number(order.big));
     if (wantsJson) text = '{"reasoning":"none","next_speaker":"user"}';
     fs.appendFileSync(logFile, JSON.stringify({
         mark, words, system: codeWords(textOf(said.filter(({role}) => role === 'system'))),

@@ -103,6 +103,7 @@ isolated $ID, mas-${ID:0:8}" ]
 
 # Holds the lock of a host until somebody waits for it, then goes as a host does.
 host_that_goes() {
+    # shellcheck disable=SC2016 # for the other bash
     flock "$1" bash -c 'touch "$1.held"
         until grep -q -- "-> FLOCK .*:$(stat -c %i "$1") " /proc/locks; do sleep 0.01; done
         rm "$1" "$1.held"' - "$1"

@@ -12,22 +12,6 @@ load ../helper
 
 # shellcheck disable=SC2089
 EXCEPTIONS='
-The holder in a lock file is only told, never trusted; its mode is only put right.
-may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
-
-The log of a session is a convenience.
-may  all    any      ^openat\(.*>, "logs", O_RDONLY
-may  all    any      ^(openat|write)\(.*session\.log
-
-The C library reads the time zone; without it the times in files, which are in UTC, are the same.
-may  all    any      ^[a-z0-9]+\(.*(/etc/localtime|/zoneinfo/)
-
-The first try to lock is made again.
-may  all    ENOLCK   ^flock\(
-
-The index is a cache: where it cannot be read it is made anew from the workspaces.
-may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
-
 What the libraries of the system look up for themselves.
 may  all    any      ^(openat|read)\(.*("|<)/(etc|usr)/
 
@@ -54,15 +38,6 @@ said all    any      ^write\(1<
 '
 # shellcheck disable=SC2090
 export EXCEPTIONS
-
-# each FUNCTION VERB...: one after the other.
-each() {
-    local function=$1 verb rc=0
-    for verb in "${@:2}"; do
-        side_by_side "$function" "$verb" || rc=1
-    done
-    return "$rc"
-}
 
 @test "archive killed at any system call leaves a whole archive or none" {
     each enumerate_kills archive

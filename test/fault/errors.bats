@@ -10,26 +10,10 @@ load ../helper
 
 # shellcheck disable=SC2089
 EXCEPTIONS='
-The holder in a lock file is only told, never trusted; its mode is only put right.
-may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
-
-The log of a session is a convenience.
-may  all    any      ^openat\(.*>, "logs", O_RDONLY
-may  all    any      ^(openat|write)\(.*session\.log
-
-The C library reads the time zone; without it the times in files, which are in UTC, are the same.
-may  all    any      ^[a-z0-9]+\(.*(/etc/localtime|/zoneinfo/)
-
 How many terminals and descriptors are left is looked up only to give a better message.
 may  all    any      ^[a-z0-9]+\(.*</proc/(sys/kernel/pty|[0-9]+/fd)
 may  new    any      ^(socket|connect)\(
 may  start  any      ^(socket|connect)\(
-
-The first try to lock is made again.
-may  all    ENOLCK   ^flock\(
-
-The index is a cache: where it cannot be read it is made anew from the workspaces.
-may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 
 Before a new session what killed commands have left is swept away, which can wait.
 may  new    any      ^(openat|getdents64)\([0-9]+<[^>]*/sessions>?, ("\."|0x)
@@ -122,53 +106,40 @@ said all    any      ^write\(1<
 # shellcheck disable=SC2090
 export EXCEPTIONS
 
-# each VERB...: the verbs behind `full` only in the full run.
-each() {
-    local verb rc=0
-    for verb in "$@"; do
-        if [[ $verb == full ]]; then
-            [[ ${TEST_FAULT-} == full ]] || break
-        else
-            side_by_side enumerate_errors "$verb" || rc=1
-        fi
-    done
-    return "$rc"
-}
-
 @test "new with any failing system call says so and leaves nothing" {
-    each new full new-own
+    each enumerate_errors new full new-own
 }
 
 @test "new of a lazy session with any failing system call says so and leaves nothing" {
-    each new-lazy
+    each enumerate_errors new-lazy
 }
 
 @test "stop with any failing system call says so and leaves the session as it was" {
-    each stop full stop-own
+    each enumerate_errors stop full stop-own
 }
 
 @test "start with any failing system call says so and leaves the session as it was" {
-    each start full start-own
+    each enumerate_errors start full start-own
 }
 
 @test "rm with any failing system call says so and leaves the session as it was" {
-    each rm full rm-f
+    each enumerate_errors rm full rm-f
 }
 
 @test "clean with any failing system call says so and leaves the session as it was" {
-    each clean
+    each enumerate_errors clean
 }
 
 @test "rm never removes a session that runs, whatever fails" {
-    each rm-running
+    each enumerate_errors rm-running
 }
 
 @test "a mark, or a fill, with any failing system call says so, and all is as it was, or whole" {
-    each mark full fill
+    each enumerate_errors mark full fill
 }
 
 @test "doctor --fix and list with any failing system call change nothing and show nothing false" {
-    each doctor list
+    each enumerate_errors doctor list
 }
 
 # openat2() is missing before Linux 5.6 and in some sandboxes.

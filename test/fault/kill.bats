@@ -11,47 +11,34 @@ load ../helper
 # shellcheck source=test/fault/lib.bash
 . "$BATS_TEST_DIRNAME/lib.bash"
 
-# each VERB...: the verbs behind `full` only in the full run.
-each() {
-    local verb rc=0
-    for verb in "$@"; do
-        if [[ $verb == full ]]; then
-            [[ ${TEST_FAULT-} == full ]] || break
-        else
-            side_by_side enumerate_kills "$verb" || rc=1
-        fi
-    done
-    return "$rc"
-}
-
 @test "new killed at any system call leaves a whole session or nothing" {
-    each new full new-own
+    each enumerate_kills new full new-own
 }
 
 @test "stop killed at any system call leaves a session that can be stopped" {
-    each stop full stop-own
+    each enumerate_kills stop full stop-own
 }
 
 @test "start killed at any system call leaves a session that can be started" {
-    each start full start-own
+    each enumerate_kills start full start-own
 }
 
 @test "clean killed at any system call leaves a whole session or nothing, and goes on when run again" {
-    each clean
+    each enumerate_kills clean
 }
 
 @test "rm killed at any system call leaves a whole session or nothing" {
-    each rm full rm-f rm-f-own
+    each enumerate_kills rm full rm-f rm-f-own
 }
 
 @test "a fill killed at any system call leaves directories whole or missing, which another makes" {
-    each fill
+    each enumerate_kills fill
 }
 
 @test "a mark of an error that is killed at any system call can be made again and taken back" {
-    each mark
+    each enumerate_kills mark
 }
 
 @test "template copy killed at any system call leaves a whole template or nothing" {
-    each template-copy
+    each enumerate_kills template-copy
 }

@@ -11,22 +11,6 @@ load ../helper
 
 # shellcheck disable=SC2089
 EXCEPTIONS='
-The holder in a lock file is only told, never trusted; its mode is only put right.
-may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
-
-The log of a session is a convenience.
-may  all    any      ^openat\(.*>, "logs", O_RDONLY
-may  all    any      ^(openat|write)\(.*session\.log
-
-The C library reads the time zone; without it the times in files, which are in UTC, are the same.
-may  all    any      ^[a-z0-9]+\(.*(/etc/localtime|/zoneinfo/)
-
-The first try to lock is made again.
-may  all    ENOLCK   ^flock\(
-
-The index is a cache: where it cannot be read it is made anew from the workspaces.
-may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
-
 The look for the session: what cannot be read is known by its row, and is read again, locked.
 may  all    any      ^openat\([0-9]+<[^>]*/sessions>, "[0-9a-f-]{36}"
 may  all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session"|/\.session>)
@@ -48,19 +32,6 @@ said all    any      ^(fsync|syncfs|write|rename[a-z0-9]*|openat|flock|unlinkat|
 '
 # shellcheck disable=SC2090
 export EXCEPTIONS
-
-# each FUNCTION VERB...: the verbs behind `full` only in the full run.
-each() {
-    local function=$1 verb rc=0
-    for verb in "${@:2}"; do
-        if [[ $verb == full ]]; then
-            [[ ${TEST_FAULT-} == full ]] || break
-        else
-            side_by_side "$function" "$verb" || rc=1
-        fi
-    done
-    return "$rc"
-}
 
 @test "migrate killed at any system call loses no file and goes on" {
     each enumerate_kills migrate migrate-unit
