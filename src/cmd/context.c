@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "cmd.h"
+#include "cmd/history.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
 
@@ -56,13 +57,8 @@ static void print_json(const struct context *context)
 static void print_item(const struct context_item *item)
 {
     _cleanup_str_ struct str out = STR_INIT;
-    const char *dim = colour_dim();
-    char when[TIME_TEXT];
 
-    time_format((time_t)(item->time_ms / 1000), when);
-    str_addf(&out, "%s%s:%lld  %s %s  %s%s", dim != NULL ? dim : "", item->session,
-             (long long)item->number, item->agent, store_role_name(item->role), when,
-             dim != NULL ? "\033[0m" : "");
+    history_add_head(&out, item->session, item->number, item->agent, item->role, item->time_ms);
     for (const char *line = item->text; *line != '\0';) {
         size_t len = strcspn(line, "\n");
         str_add(&out, "\n  ");

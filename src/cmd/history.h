@@ -23,6 +23,10 @@ struct history {
 /* A store_each of one: `arg` is the struct history. */
 bool history_print(const struct store_item *item, void *arg);
 
+/* Which message it is, when it was said and by whom: the line above one that was found. */
+void history_add_head(struct str *to, const char *session, int64_t number, const char *agent,
+                      enum store_role role, int64_t time_ms);
+
 /* A query, for people or as JSON: a store_each_query. */
 bool history_print_query(const struct store_query *query, void *arg);
 

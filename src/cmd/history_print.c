@@ -274,6 +274,17 @@ static void print_markdown(const struct store_item *item, const struct history *
     (void)putchar('\n');
 }
 
+void history_add_head(struct str *to, const char *session, int64_t number, const char *agent,
+                      enum store_role role, int64_t time_ms)
+{
+    const char *dim = colour_dim();
+    char when[TIME_TEXT];
+
+    time_format((time_t)(time_ms / 1000), when);
+    str_addf(to, "%s%s:%lld  %s %s  %s%s", dim != NULL ? dim : "", session, (long long)number,
+             agent, store_role_name(role), when, dim != NULL ? "\033[0m" : "");
+}
+
 bool history_print(const struct store_item *item, void *arg)
 {
     struct history *history = arg;

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd.h"
+#include "cmd/history.h"
 #include "cmd/print.h"
 #include "memory/context.h"
 
@@ -40,13 +41,9 @@ static void add_snippet(struct str *to, const char *text)
 static void print_hit(const struct search_hit *hit)
 {
     _cleanup_str_ struct str line = STR_INIT;
-    const char *dim = colour_dim();
-    char when[TIME_TEXT];
 
-    time_format((time_t)(hit->time_ms / 1000), when);
-    str_addf(&line, "%s%s:%lld  %s %s  %s%s\n  ", dim != NULL ? dim : "", hit->session,
-             (long long)hit->number, hit->agent, store_role_name(hit->role), when,
-             dim != NULL ? "\033[0m" : "");
+    history_add_head(&line, hit->session, hit->number, hit->agent, hit->role, hit->time_ms);
+    str_add(&line, "\n  ");
     add_snippet(&line, hit->snippet);
     print_line(&line);
 }
