@@ -49,7 +49,8 @@ enum {
     TALK_TOOLS_MAX = 512, /* known in one turn; the oldest makes room */
     TALK_WORDS_MAX = 256, /* modes, commands, options that are kept of an agent */
     TALK_UNCLOSED_MAX = 4, /* sessions left behind in a process that cannot close them */
-    TALK_LEFT_MAX = 20, /* in one that can: Codex keeps the MCP servers of closed sessions */
+    TALK_LEFT_MAX = 20, /* in one that can */
+    TALK_SERVERS_MAX = 4, /* MCP servers of closed sessions that still run: Codex keeps them */
     TALK_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
     TALK_SETTING_MS = 10000, /* for the answer to a mode or an option */
     TALK_CLOSE_MS = 5000,
@@ -152,6 +153,7 @@ struct talk {
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */
     int left, unclosed; /* sessions of this process: that were left, and were not closed */
+    size_t servers; /* programs of ours that ran below this process when it had left one */
     bool summed; /* a summary was made, or tried, on this climb */
     struct str summary; /* "" none */
     char *rung_notes; /* why rungs failed; NULL */

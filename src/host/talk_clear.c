@@ -1,5 +1,6 @@
 #include "host/talk.h"
 
+#include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "host/parts.h"
@@ -19,11 +20,30 @@ static void tell_query(struct host *host, const char *reason)
     talk_pane_print(host, "query", reason, strlen(reason));
 }
 
-/* The process has sessions that it cannot close, or may keep something of those that it closed: it
- * would grow with each clear. */
-static bool is_littered(const struct talk *talk)
+/* How many programs of ours run below the host: its keepers, and `mas mcp` for each session of the
+ * agent. */
+static size_t count_own(void)
 {
-    return talk->unclosed >= TALK_UNCLOSED_MAX || talk->left >= TALK_LEFT_MAX;
+    struct proc_id *ids = NULL;
+    size_t count = proc_descendants(0, &ids);
+    size_t own = 0;
+
+    for (size_t i = 0; i < count; i++)
+        own += proc_runs_same_program(ids[i].pid);
+    free(ids);
+    return own;
+}
+
+/* The process has sessions that it cannot close, or keeps something of those that it closed: it
+ * would grow with each clear. */
+static bool is_littered(struct talk *talk)
+{
+    size_t servers = count_own();
+
+    if (talk->left <= 1 || servers < talk->servers)
+        talk->servers = servers;
+    return talk->unclosed >= TALK_UNCLOSED_MAX || talk->left >= TALK_LEFT_MAX ||
+           servers > talk->servers + TALK_SERVERS_MAX;
 }
 
 /* Leaves the present session for what the open query has. A turn that is on ends first: its agent
@@ -48,8 +68,9 @@ void talk_turn_is_gone(struct host *host)
 
     talk_leave_session(host);
     if (is_littered(talk)) {
-        host_log(host, talk->unclosed > 0 ? "it cannot close sessions and is started anew"
-                                          : "it has had many sessions and is started anew");
+        host_log(host, talk->unclosed > 0
+                           ? "it cannot close sessions and is started anew"
+                           : "it keeps what closed sessions had and is started anew");
         child_end(host, child_times(host), 0, true);
         return;
     }

@@ -55,6 +55,8 @@ parser.add_argument("--banner", action="store_true", help="garbage before anythi
 parser.add_argument("--exit", type=int, metavar="CODE", help="exit at once")
 parser.add_argument("--stay", action="store_true", help="survive the end of stdin, and SIGTERM")
 parser.add_argument("--log", help="file for a trace: what came (<) and what went (>), one a line")
+parser.add_argument("--keep-servers", action="store_true",
+                    help="starts the MCP servers of each session, and never ends them")
 parser.add_argument("--ask-in-new", action="store_true", help="asks for a permission in session/new")
 opt = parser.parse_args()
 
@@ -573,6 +575,10 @@ def session_new(params):
                "model": "small"}
     sessions[session["id"]] = session
     save(session)
+    for server in params["mcpServers"] if opt.keep_servers else []:
+        env = {**os.environ, **{v["name"]: v["value"] for v in server["env"]}}
+        children.append(subprocess.Popen([server["command"], *server["args"]], stdin=subprocess.PIPE,
+                                         stdout=subprocess.DEVNULL, env=env))
     if opt.ask_in_new:
         request("session/request_permission", {"sessionId": session["id"], "toolCall": {
             "toolCallId": "trust", "title": "Trust this directory?"}, "options": [

@@ -150,6 +150,20 @@ load lib
     [ $(($(sent session/new) - $(sent session/close))) -le 2 ]
 }
 
+@test "an agent that keeps the MCP servers of closed sessions does not pile them up" {
+    run_acp "--keep-servers"
+    eventually state_is solo idle
+    agent=$(of solo .pid)
+    servers() { pgrep -cf "^$MAS mcp"; }
+    for n in {1..12}; do
+        "$MAS" clear "$ID" solo
+        tell "CW-N$n"
+        knows "CW-N$n"
+        (($(servers) <= 6))
+    done
+    [ "$(of solo .pid)" != "$agent" ]
+}
+
 @test "an agent that cannot close sessions is started anew now and then" {
     run_acp "--no-close"
     eventually state_is solo idle
