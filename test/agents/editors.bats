@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # `mas acp` and `mas mcp` with clients of others: the official SDKs of both protocols, which check
-# all by the schemas, and acpx, a client that people use. install-editors.sh installs them.
+# all by the schemas, and acpx, a client that people use.
 load ../helper
 load ../host/lib
 load ../acp/lib
@@ -11,7 +11,7 @@ REAL_HOME=$HOME
 needs() {
     DIR_OF=${MAS_TEST_AGENTS:-$REAL_HOME/.cache/mas-agents}/$1
     command -v node >/dev/null || skip "there is no node"
-    [ -d "$DIR_OF/node_modules" ] || skip "$1 is not installed: test/agents/install-editors.sh $1"
+    [ -d "$DIR_OF/node_modules" ] || skip "$1 is not installed: test/agents/install.sh $1"
 }
 
 @test "the official SDK's client takes all that mas acp sends" {

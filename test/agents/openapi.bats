@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2153 # TOKEN is lib.bash's
 # What mas serve answers has the form that its description says, and that is OpenAPI 3.1, by
-# validators of the npm registry. They are in $MAS_TEST_AGENTS/openapi.
+# validators of the npm registry.
 load ../helper
 load ../serve/lib
 
@@ -18,8 +18,7 @@ ask() {
 
 @test "the API answers what its description says" {
     modules=$AGENTS/openapi/node_modules
-    [ -d "$modules" ] || skip \
-        "missing: npm install --prefix $AGENTS/openapi @seriousme/openapi-schema-validator ajv"
+    [ -d "$modules" ] || skip "openapi is not installed: test/agents/install.sh openapi"
     none=11111111-1111-4111-8111-111111111111 s='/sessions/{id}'
     mkdir "$T/answers"
     serve

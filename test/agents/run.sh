@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the scenarios with each real agent and prints a table of them. What is no agent but has a file
 # NAME.bats runs that: `sdk`, the example agent of the protocol's SDK; `editors`, clients of other
-# people (which install-editors.sh installs).
+# people; `openapi`, what mas serve answers by its description.
 #
-#   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]    claude codex gemini copilot opencode sdk editors
+#   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]    claude codex gemini copilot opencode sdk editors openapi
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is
 # not there is skipped with a word, and all of them where there is no node. Nothing leaves the
