@@ -17,7 +17,7 @@ codex       codex-acp         .bin/codex-acp              @agentclientprotocol/c
 gemini      gemini            .bin/gemini                 @google/gemini-cli@0.61.0
 copilot     copilot           .bin/copilot                @github/copilot@1.0.102
 opencode    opencode          .bin/opencode               opencode-ai@1.18.33
-sdk         sdk               @agentclientprotocol/sdk    @agentclientprotocol/sdk@0.8.0 zod
+sdk         sdk               @agentclientprotocol/sdk/dist/examples/agent.js  @agentclientprotocol/sdk@0.8.0 zod
 sdk-client  sdk-client        @agentclientprotocol/sdk    @agentclientprotocol/sdk@2.4.0 zod
 mcp-client  mcp-client        @modelcontextprotocol/sdk   @modelcontextprotocol/sdk@1.32.2
 acpx        acpx              .bin/acpx                   acpx@0.19.1 node@22.23.3
