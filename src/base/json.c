@@ -211,6 +211,12 @@ const char *json_get_text(const struct json *object, const char *key)
     return json_text(json_get(object, key));
 }
 
+const char *json_get_text_or(const struct json *object, const char *key, const char *fallback)
+{
+    const char *text = json_get_text(object, key);
+    return text != NULL ? text : fallback;
+}
+
 bool json_bool(const struct json *node, bool fallback)
 {
     return cJSON_IsBool(to_cjson(node)) ? cJSON_IsTrue(to_cjson(node)) : fallback;

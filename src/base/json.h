@@ -39,6 +39,8 @@ const struct json *json_get(const struct json *object, const char *key);
 const char *json_text(const struct json *node);
 /* json_text(json_get()), the common case. */
 const char *json_get_text(const struct json *object, const char *key);
+/* Likewise, with what stands for one that is missing or no text. */
+const char *json_get_text_or(const struct json *object, const char *key, const char *fallback);
 /* `fallback` where the node is missing or is not a boolean / an integer of at most 2^53 / a number.
  */
 bool json_bool(const struct json *node, bool fallback);

@@ -106,12 +106,6 @@ static void add_word(struct words *words, const char *word)
     words->argv[words->count++] = word;
 }
 
-static const char *text_of(const struct json *arguments, const char *key, const char *fallback)
-{
-    const char *text = json_get_text(arguments, key);
-    return text != NULL ? text : fallback;
-}
-
 static const char *number_of(struct words *words, int slot, const struct json *arguments,
                              const char *key, int fallback, const char *unit)
 {
@@ -136,25 +130,25 @@ static void put_words(const struct server *server, size_t tool, const struct jso
         add_word(words, "--json");
     if (tool == SEND) {
         add_word(words, "--");
-        add_word(words, text_of(arguments, "target", ""));
+        add_word(words, json_get_text_or(arguments, "target", ""));
         add_word(words, "-");
     } else if (tool == READ) {
         add_word(words, "--limit");
         add_word(words, number_of(words, 0, arguments, "limit", 20, ""));
         add_word(words, "--");
-        add_word(words, text_of(arguments, "agent", ""));
+        add_word(words, json_get_text_or(arguments, "agent", ""));
     } else if (tool == SEARCH) {
         add_word(words, "--limit");
         add_word(words, number_of(words, 0, arguments, "limit", 10, ""));
         add_word(words, "--");
-        add_word(words, text_of(arguments, "query", ""));
+        add_word(words, json_get_text_or(arguments, "query", ""));
     } else if (tool == WAIT) {
         add_word(words, "--for");
-        add_word(words, text_of(arguments, "state", "idle"));
+        add_word(words, json_get_text_or(arguments, "state", "idle"));
         add_word(words, "--timeout");
         add_word(words, number_of(words, 1, arguments, "timeout", WAIT_DEFAULT, "s"));
         add_word(words, "--");
-        add_word(words, text_of(arguments, "target", ""));
+        add_word(words, json_get_text_or(arguments, "target", ""));
     }
     words->argv[words->count] = NULL;
 }
@@ -170,7 +164,7 @@ static void on_call(void *arg, const char *ticket, size_t tool, const struct jso
         return;
     }
     put_words(server, tool, arguments, &words);
-    const char *input = tool == SEND ? text_of(arguments, "text", "") : NULL;
+    const char *input = tool == SEND ? json_get_text_or(arguments, "text", "") : NULL;
     const struct proc_spec spec = {
         .file = server->exe,
         .argv = (char *const *)words.argv,

@@ -8,9 +8,7 @@
 /* Text of a member, "" where it has none. */
 static const char *text_of(const struct json *object, const char *key)
 {
-    const char *text = key != NULL ? json_get_text(object, key) : NULL;
-
-    return text != NULL ? text : "";
+    return key != NULL ? json_get_text_or(object, key, "") : "";
 }
 
 struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys)
