@@ -4,6 +4,7 @@
  *     face.c          the loop; the client's bytes, the host's connection, time
  *     face_wish.c     what the client wants
  *     face_errand.c   that on its way to the host and back
+ *     face_turn.c     the turns of its prompts
  *     face_session.c  sessions: their list, what was said in them, what of it the client has seen
  *     face_event.c    what the host tells, as updates and permissions
  */
@@ -159,11 +160,6 @@ void face_answered(struct face *face, struct host_link_asked asked, const struct
 /* Those that wait for a host that is not there, or that was lost. */
 void face_fail_waiting(struct face *face, const struct err *why);
 void face_lost(struct face *face);
-/* A turn has begun, or ended. */
-void face_prompt_begins(struct face *face, const char *prompt);
-void face_prompt_ends(struct face *face, const struct json *head);
-/* Of this prompt a plan was approved with a cleared context. */
-void face_prompt_follows(struct face *face);
 /* Sessions that wait for modes. */
 void face_settle(struct face *face, int64_t now);
 /* What is over by time; returns when to call again, -1 never. */
@@ -171,6 +167,13 @@ int64_t face_errands_tick(struct face *face, int64_t now);
 void face_errand_free(struct errand *errand);
 /* Somebody waits for the host. */
 bool face_waits(const struct face *face);
+
+/* ---- face_turn.c */
+/* A turn has begun, or ended. */
+void face_prompt_begins(struct face *face, const char *prompt);
+void face_prompt_ends(struct face *face, const struct json *head);
+/* Of this prompt a plan was approved with a cleared context. */
+void face_prompt_follows(struct face *face);
 
 /* ---- face_session.c */
 struct face_session *face_session(const struct face *face, const char *id);
