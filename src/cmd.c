@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "cmd/guess.h"
 #include "core/survey.h"
 
 #include <getopt.h>
@@ -111,7 +112,41 @@ static int usage(const struct cmd *cmd, struct err *err)
                     cmd->operands, cmd->name);
 }
 
-static int bad_option(const struct cmd *cmd, int c, char **argv, struct err *err)
+/* Why getopt_long() took no long option from this word, which begins with "--". */
+static void explain_option(const struct cmd *cmd, const struct parser *parser, const char *word,
+                           struct err *err)
+{
+    _cleanup_free_ char *name = mem_dupn(word + 2, strcspn(word + 2, "="));
+    const char *found[2] = {NULL, NULL};
+    struct guess guess = GUESS_INIT(name);
+    size_t count = 0;
+
+    for (const struct option *option = parser->longs; option->name != NULL; option++) {
+        guess_try(&guess, option->name);
+        if (strcmp(option->name, name) == 0) {
+            found[0] = option->name;
+            count = 1;
+            break;
+        }
+        if (str_starts(option->name, name) && count++ < 2)
+            found[count - 1] = option->name;
+    }
+    if (count == 1)
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': option '--%s' takes no value", cmd->name,
+                      found[0]);
+    else if (count > 1)
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': option '--%s' could be '--%s' or '--%s'%s",
+                      cmd->name, name, found[0], found[1], count > 2 ? " or another" : "");
+    else if (guess.nearest != NULL)
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '--%s'; there is '--%s'",
+                      cmd->name, name, guess.nearest);
+    else
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '--%s'", cmd->name,
+                      name);
+}
+
+static int bad_option(const struct cmd *cmd, const struct parser *parser, int c, char **argv,
+                      struct err *err)
 {
     if (c == ':')
         (void)err_set(err, MAS_USAGE, "cannot run '%s': option '%s' needs a value", cmd->name,
@@ -120,10 +155,7 @@ static int bad_option(const struct cmd *cmd, int c, char **argv, struct err *err
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '-%c'", cmd->name,
                       optopt);
     else
-        (void)err_set(err, MAS_USAGE,
-                      "cannot run '%s': option '%s' is unknown, ambiguous or takes "
-                      "no value",
-                      cmd->name, argv[optind - 1]);
+        explain_option(cmd, parser, argv[optind - 1], err);
     return usage(cmd, err);
 }
 
@@ -152,7 +184,7 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
     optind = 1;
     while ((c = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
         if (c == '?' || c == ':')
-            return bad_option(call->cmd, c, argv, err);
+            return bad_option(call->cmd, &parser, c, argv, err);
         size_t place = find_place(call->cmd, &parser, c);
         if (place >= parser.own) {
             take_common(call, opt_at(call->cmd, &parser, place), ret_help);
@@ -190,8 +222,9 @@ static int check_operands(struct call *call, struct err *err)
         return usage(cmd, err);
     }
     if (cmd->operands_max >= 0 && call->operand_count > cmd->operands_max) {
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': '%s' is one operand too many", cmd->name,
-                      call->operands[cmd->operands_max]);
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': '%s' is one operand too many%s%s",
+                      cmd->name, call->operands[cmd->operands_max], cmd->stray != NULL ? "; " : "",
+                      cmd->stray != NULL ? cmd->stray : "");
         return usage(cmd, err);
     }
     return 0;
@@ -226,6 +259,19 @@ static int run(struct call *call, struct err *err)
     return call->cmd->run(call, err);
 }
 
+static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
+{
+    struct guess guess = GUESS_INIT(typed);
+
+    for (size_t i = 0; cmd->actions[i] != NULL; i++)
+        guess_try(&guess, cmd->actions[i]->name + strlen(cmd->name) + 1);
+    (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", cmd->name, typed);
+    if (guess.nearest == NULL)
+        return err_hint(err, "see: mas help %s", cmd->name);
+    return err_hint(err, "did you mean: mas %s %s  (more: mas help %s)", cmd->name, guess.nearest,
+                    cmd->name);
+}
+
 /* Takes the first word that is no option out of the words and finds the action that it names. *ret
  * stays where there is no such word. */
 static int take_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
@@ -236,11 +282,8 @@ static int take_action(const struct cmd **ret, int *argc, char **argv, struct er
     if (at >= *argc)
         return 0;
     const struct cmd *action = cmd_action(*ret, argv[at]);
-    if (action == NULL) {
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", (*ret)->name,
-                      argv[at]);
-        return err_hint(err, "see: mas help %s", (*ret)->name);
-    }
+    if (action == NULL)
+        return no_action(*ret, argv[at], err);
     for (; at < *argc; at++)
         argv[at] = argv[at + 1];
     --*argc;

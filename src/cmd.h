@@ -68,6 +68,7 @@ struct cmd {
     const char *details; /* more for `mas help <cmd>`; NULL: nothing */
     const struct opt *opts; /* ends with a NULL name; NULL: none */
     int operands_min, operands_max; /* operands_max -1: any number */
+    const char *stray; /* what to say of an operand too many; NULL: nothing */
     enum offer offer, then, rest; /* of its first, its second and all other operands */
     unsigned flags;
     const struct cmd *const *actions; /* NULL-terminated; NULL: it has none, else it has no run */

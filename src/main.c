@@ -1,6 +1,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cmd.h"
+#include "cmd/guess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,9 @@ static int run(int argc, char **argv, struct err *err)
     const struct cmd *cmd = cmd_find(verb);
     if (cmd == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such command", verb);
-        return err_hint(err, "see: mas help");
+        const char *meant = guess_command(verb);
+        return meant != NULL ? err_hint(err, "did you mean: mas %s  (all: mas help)", meant)
+                             : err_hint(err, "see: mas help");
     }
     if (i >= argc || argv[i] != verb) /* no verb among the words: an empty command line for it */
         return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);

@@ -99,6 +99,63 @@ options() {
     [ -z "$output" ]
     mas help new list
     [ "$status" -eq 2 ]
+    mas help stat
+    [ "$status" -eq 2 ]
+    [ "${stderr#*$'\n'}" = 'did you mean: mas help status  (all: mas help)' ]
+}
+
+@test "a word that is nearly a command, or another program's word for it, is told" {
+    local word meant
+    while read -r word meant; do
+        mas "$word"
+        [ "$status" -eq 2 ]
+        [ "$stderr" = "mas: cannot run '$word': there is no such command
+did you mean: mas $meant  (all: mas help)" ] || { echo "$stderr" >&2; false; }
+    done <<END
+nwe new
+lst list
+atach attach
+tepmlate template
+statsu status
+arch archive
+LIST list
+kill stop
+delete rm
+create new
+presets new --agent
+END
+    for word in x zzzz nope ho host1 '' new-session-of-mine; do
+        mas "$word"
+        [ "$status" -eq 2 ]
+        [ "${stderr#*$'\n'}" = 'see: mas help' ] || { echo "$stderr" >&2; false; }
+    done
+    mas template lst
+    [ "$status" -eq 2 ]
+    [ "${stderr#*$'\n'}" = 'did you mean: mas template list  (more: mas help template)' ]
+    mas template zzzz
+    [ "${stderr#*$'\n'}" = 'see: mas help template' ]
+}
+
+@test "an option that is not there, is not whole or takes no value is told apart" {
+    mas new --nmae x
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'new': there is no option '--nmae'; there is '--name'"$'\n'"usage: "* ]]
+    mas new --zzzz=x
+    [[ $stderr == "mas: cannot run 'new': there is no option '--zzzz'"$'\n'"usage: "* ]]
+    mas list --a
+    [[ $stderr == "mas: cannot run 'list': option '--a' could be '--active' or '--all'"$'\n'"usage: "* ]]
+    mas list --json=yes
+    [[ $stderr == "mas: cannot run 'list': option '--json' takes no value"$'\n'"usage: "* ]]
+    mas list --js=yes
+    [[ $stderr == "mas: cannot run 'list': option '--json' takes no value"$'\n'"usage: "* ]]
+}
+
+@test "a name behind new without its option is told" {
+    mas new shop
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot run 'new': 'shop' is one operand too many; a name goes behind '--name'"$'\n'"usage: "* ]]
+    mas list shop
+    [[ $stderr == "mas: cannot run 'list': 'shop' is one operand too many"$'\n'"usage: "* ]]
 }
 
 @test "a command that is not there is a usage error" {
