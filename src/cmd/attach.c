@@ -4,15 +4,19 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* The newest session that runs, or NULL. */
+/* The newest session that runs, else one of which nobody knows because tmux could not be asked, or
+ * NULL. */
 static const struct view *newest_active(const struct survey *survey)
 {
-    for (size_t i = survey->count; i-- > 0;)
+    const struct view *unknown = NULL;
+    for (size_t i = survey->count; i-- > 0;) {
         if (survey->views[i].status == STATUS_ACTIVE)
             return &survey->views[i];
-    return NULL;
+        if (survey->views[i].unknown && survey->views[i].reason != NULL && unknown == NULL)
+            unknown = &survey->views[i];
+    }
+    return unknown;
 }
 
 static int attach(const struct view *view, const char *agent, struct err *err)
@@ -58,6 +62,8 @@ static int run_attach(struct call *call, struct err *err)
         (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running");
         return err_hint(err, "begin with: mas new");
     }
+    if (view->unknown && name == NULL)
+        return err_set(err, MAS_TMUX, "cannot attach: %s", view->reason);
     if (view->live == NULL && view->reason != NULL)
         return err_set(err, view->unknown ? MAS_TMUX : MAS_DAMAGED,
                        "cannot attach to session '%s': %s", view->row.id, view->reason);
@@ -65,9 +71,7 @@ static int run_attach(struct call *call, struct err *err)
         (void)err_set(err, MAS_CONFLICT, "cannot attach to session '%s': it is stopped", name);
         return err_hint(err, "start it with: mas start %s", name);
     }
-    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
-        return err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
-    return attach(view, agent, err);
+    return tmux_check_attach(view->live_socket, err) == 0 ? attach(view, agent, err) : -1;
 }
 
 static const struct opt opts[] = {

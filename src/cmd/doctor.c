@@ -100,7 +100,8 @@ static int run_doctor(struct call *call, struct err *err)
     if (open + by_hand == 0)
         return 0;
     (void)err_set(err, MAS_FAILED, "cannot call everything in order: %zu found", open + by_hand);
-    return open > 0 ? err_hint(err, "mend what can be mended with: mas doctor --fix") : -1;
+    return err_hint(err, open > 0 ? "mend what can be mended with: mas doctor --fix"
+                                  : "set right what is called 'by hand', and run this again");
 }
 
 const struct cmd cmd_doctor = {

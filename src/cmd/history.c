@@ -203,6 +203,8 @@ static int print_messages(struct store *store, const struct store_filter *filter
         return -1;
     if (history->form == HISTORY_JSON)
         (void)fputs("]}\n", stdout);
+    if (history->form == HISTORY_TEXT && history->count == 0)
+        (void)fputs("no messages\n", stderr);
     int64_t shown = filter->offset + history->count;
     if (pages && total > shown)
         (void)fprintf(stderr, "%lld older: --offset %lld\n", (long long)(total - shown),

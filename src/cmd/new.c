@@ -3,7 +3,7 @@
 #include "core/survey.h"
 #include "core/tmux.h"
 
-#include <unistd.h>
+#include <stdlib.h>
 
 static const struct opt opts[] = {
     {'n', "name", "NAME", "a name to call it by", OFFER_NONE},
@@ -32,6 +32,15 @@ static int attach(const struct call *call, const struct session *session, struct
     return rc;
 }
 
+/* Whether a session that is made now could be attached to. */
+static int check_attach(const struct call *call, struct err *err)
+{
+    _cleanup_free_ char *socket = NULL;
+    if (tmux_socket(&call->config, "mas-00000000", &socket, err) == -1)
+        return -1;
+    return tmux_check_attach(socket, err);
+}
+
 static int run_new(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -53,9 +62,9 @@ static int run_new(struct call *call, struct err *err)
 
     if (wants_attach && !wish.start)
         return err_set(err, MAS_USAGE, "cannot use --attach with --no-start");
-    if (wants_attach && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0))
-        return err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
     if (mode != NULL && config_override(&call->config, SETTING_MODE, mode, "--mode", err) == -1)
+        return -1;
+    if (wants_attach && check_attach(call, err) == -1)
         return -1;
     progress_begin(&life, call->quiet);
     int rc = life_new(&life, &wish, &session, err);

@@ -217,6 +217,8 @@ static int run_search(struct call *call, struct err *err)
     json_close(&finding.out, '}');
     if (rc == 0 && call->json)
         print_line(&finding.text);
+    else if (rc == 0 && !call->quiet && finding.count == 0)
+        (void)fputs("nothing found\n", stderr);
     str_free(&finding.text);
     return rc;
 }

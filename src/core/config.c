@@ -267,3 +267,13 @@ const struct preset *config_preset(const struct config *config, const char *name
             return &config->presets[i];
     return NULL;
 }
+
+int config_hint_presets(const struct config *config, struct err *err)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+    for (size_t i = 0; i < config->preset_count && names.len < 400; i++)
+        str_addf(&names, "%s%s", i > 0 ? ", " : "", config->presets[i].name);
+    if (names.len == 0)
+        return err_hint(err, "presets are in templates/agents.ini and mas.ini");
+    return err_hint(err, "presets here: %s", names.data);
+}

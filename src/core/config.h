@@ -60,5 +60,7 @@ int config_override(struct config *config, enum setting setting, const char *val
 
 /* NULL where there is none of that name. */
 const struct preset *config_preset(const struct config *config, const char *name);
+/* Adds the hint to an error that says that there is no such preset: which there are. Returns -1. */
+int config_hint_presets(const struct config *config, struct err *err);
 
 #endif

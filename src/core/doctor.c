@@ -274,8 +274,8 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];
         if (view->unknown)
-            doctor_add(&doctor, FINDING_HAND, view->row.id,
-                       "not looked at: tmux could not be asked");
+            doctor_add(&doctor, FINDING_HAND, view->row.id, "not looked at: %s",
+                       view->reason != NULL ? view->reason : "tmux could not be asked");
         else if (view->row.missing)
             check_orphan(&doctor, view);
         else

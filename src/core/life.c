@@ -189,7 +189,7 @@ static int check_preset(const struct life *life, const char *name, struct err *e
     if (config_preset(life->config, name) != NULL)
         return 0;
     (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is none of that name", name);
-    return err_hint(err, "presets are in templates/agents.ini and mas.ini");
+    return config_hint_presets(life->config, err);
 }
 
 /* What the environment says of agents that name no preset is written down: hosts do not see it, and

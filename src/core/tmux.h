@@ -140,6 +140,10 @@ int tmux_respawn(const char *socket, const struct tmux_pane *const *panes, size_
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);
 
+/* Whether this process could become a client of the server on the socket: it has a terminal, whose
+ * kind is known, outside of other tmux servers. */
+int tmux_check_attach(const char *socket, struct err *err);
+
 /* Becomes a tmux client on the session, at the pane where one is given. Inside tmux on the same
  * server the present client is switched instead. Returns only on failure. */
 int tmux_attach(const char *socket, const char *target, const struct tmux_pane *pane,

@@ -201,6 +201,28 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+int tmux_check_attach(const char *socket_path, struct err *err)
+{
+    _cleanup_free_ char *inside = inside_socket();
+    const char *term = getenv("TERM");
+
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
+        (void)err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
+        return err_hint(err, "see what an agent's screen shows with: mas peek SESSION AGENT");
+    }
+    if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot attach: TERM does not say what kind of terminal this is");
+        return err_hint(err, "set it, for example: export TERM=xterm-256color");
+    }
+    if (inside != NULL && !is_same_file(inside, socket_path)) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot attach: this terminal is inside another tmux server ('%s')", inside);
+        return err_hint(err, "detach from it first, or put in front of the command: TMUX=");
+    }
+    return 0;
+}
+
 int tmux_attach(const char *socket_path, const char *target, const struct tmux_pane *pane,
                 struct err *err)
 {
@@ -212,11 +234,6 @@ int tmux_attach(const char *socket_path, const char *target, const struct tmux_p
 
     if (tmux_program(&program, err) == -1)
         return -1;
-    if (inside != NULL && !is_same_file(inside, socket_path)) {
-        (void)err_set(err, MAS_TMUX,
-                      "cannot attach: this terminal is inside another tmux server ('%s')", inside);
-        return err_hint(err, "detach from it first, or run: TMUX= mas attach");
-    }
     if (pane != NULL) {
         const char *select[] = {"select-window", "-t", pane->window, ";",
                                 "select-pane",   "-t", pane->pane,   ";"};

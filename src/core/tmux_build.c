@@ -288,6 +288,9 @@ static int check_built(const struct tmux_team *team, struct proc_result *result,
         found +=
             tmux_agent_of(line, team->session->id, agent) && team_agent(team->team, agent) != NULL;
     }
+    if (found == 0 &&
+        result->err.len > 0) /* "error creating /x (...)", which is no failure to it */
+        return explain(result, err);
     if (found != team->team->agent_count)
         return err_set(err, MAS_TMUX, "cannot start the team: tmux made %zu of %zu panes", found,
                        team->team->agent_count);

@@ -154,12 +154,43 @@ $(tmux_name "$ID")"
     new_session -t solo
     mas attach "$ID"
     [ "$status" -eq 1 ]
-    [ "$stderr" = 'mas: cannot attach: this is no terminal' ]
+    [ "$stderr" = "mas: cannot attach: this is no terminal
+see what an agent's screen shows with: mas peek SESSION AGENT" ]
     [ -z "$output" ]
     mas new -t solo -a
     [ "$status" -eq 1 ]
-    [ "$stderr" = 'mas: cannot attach: this is no terminal' ]
+    [[ $stderr == 'mas: cannot attach: this is no terminal'$'\n'* ]]
     [ "$("$MAS" list -q)" = "$ID" ]
+}
+
+@test "in a terminal whose kind is not known attach and new -a say what to set" {
+    local env
+    new_session -t solo
+    for env in '-u TERM' TERM= TERM=dumb; do
+        for command in "attach $ID" 'new -t solo -a'; do
+            rm -f "$T/rc" "$T/err"
+            in_terminal "env $env \"$MAS\" $command"
+            eventually has_ended
+            [ "$(cat "$T/rc")" = 1 ]
+            [[ $(cat "$T/err") == 'mas: cannot attach: '*'TERM'*$'\n''set it, '*'TERM=xterm'* ]] || { cat "$T/err" >&2; false; }
+        done
+    done
+    [ "$("$MAS" list -q)" = "$ID" ]
+}
+
+@test "new -a inside another tmux server is refused before anything is made" {
+    outer new-session -d -x 120 -y 40 "'$MAS' new -t solo -a 2>'$T/err'; echo \$? >'$T/rc'"
+    eventually has_ended
+    [ "$(cat "$T/rc")" = 6 ]
+    [ "$(head -n 1 "$T/err")" = "mas: cannot attach: this terminal is inside another tmux server ('$T/outer')" ]
+    [ -z "$("$MAS" list -q)" ]
+}
+
+@test "without tmux attach does not say that nothing runs" {
+    new_session -t solo
+    run --separate-stderr env PATH=/nowhere "$MAS" attach
+    [ "$status" -eq 6 ]
+    [ "$stderr" = "mas: cannot attach: cannot run 'tmux': there is no such program in PATH" ]
 }
 
 @test "attach says so when nothing runs" {

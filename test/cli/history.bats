@@ -28,7 +28,8 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     before=$(snapshot)
     mas history "$ID" 10
     [ "$status" -eq 0 ]
-    [ -z "$output$stderr" ]
+    [ -z "$output" ]
+    [ "$stderr" = "no messages" ]
     [ "$(ask .)" = "{\"sessionId\":\"$ID\",\"agent\":\"10\",\"total\":0,\"messages\":[]}" ]
     [ "$(ask .queries --queries)" = '[]' ]
     [ "$before" = "$(snapshot)" ]

@@ -557,6 +557,12 @@ EOS
     [[ $stderr == *"$T/tmux-$UID"*'unsafe permissions'* ]]
 }
 
+@test "a socket that cannot be made is named, with the reason" {
+    export MAS_TMUX_SOCKET=$T/missing/socket
+    new_is_refused -t solo
+    [[ $stderr == *"$T/missing/socket"*'No such file or directory'* ]] || { echo "$stderr" >&2; false; }
+}
+
 @test "a socket that a dead server left is used again" {
     new_session -t solo
     kill -9 "$(tm display-message -p '#{pid}')"
