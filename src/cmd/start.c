@@ -1,4 +1,6 @@
+#include "base/str.h"
 #include "cmd/several.h"
+#include "core/roll.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,34 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
+enum { HOSTS_COME_MS = 1000 }; /* those of a team that has just been started */
+
+/* Tells of agents whose hosts were killed: the team runs, but not they. */
+static void warn_hosts(const struct call *call, const char *id)
+{
+    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_str_ struct str names = STR_INIT;
+    struct roll_team team;
+    struct err ignored = ERR_INIT;
+    size_t count = 0;
+
+    if (roll_open(&call->root, id, &team, &ignored) == -1 ||
+        roll_add(&roll, &team, NULL, &ignored) == -1)
+        return;
+    roll_ask(&roll, "{\"do\":\"status\"}", NULL, 0);
+    roll_finish(&roll, HOSTS_ANSWER_MS);
+    roll_await(&roll, HOSTS_COME_MS);
+    for (size_t i = 0; i < roll.count; i++)
+        if (roll.calls[i].answer == HOST_ABSENT && !roll_listens(&roll, i))
+            str_addf(&names, "%s%s", count++ > 0 ? "," : "", roll.agents[i].agent->id);
+    if (count == 1)
+        err_warn("an agent of session '%s' has no host; bring it back with: mas restart %s %s", id,
+                 id, names.data);
+    else if (count > 1)
+        err_warn("%zu agents of session '%s' have no host; bring them back with: mas restart %s %s",
+                 count, id, id, names.data);
+}
+
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     bool was = false;
@@ -16,6 +46,8 @@ static int start_one(struct call *call, const struct life *life, const char *id,
         return -1;
     if (!call->quiet)
         printf("%s %s\n", id, was ? "runs already" : "started");
+    if (was)
+        warn_hosts(call, id);
     return 0;
 }
 

@@ -123,6 +123,24 @@ static const char *state_word(const struct look *look, size_t i)
     return stopped ? "stopped" : agent_word(&look->roll, i);
 }
 
+/* How an agent without a host is brought back: with its team, where nobody of that has one. */
+static void add_way_back(const struct look *look, size_t i, struct str *to)
+{
+    const struct roll_agent *one = &look->roll.agents[i];
+    const struct roll_team *team = &look->roll.teams[one->team];
+    const struct session *session = &look->sessions[one->team];
+    bool alone = true;
+
+    if (look->roll.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED)
+        return;
+    for (size_t j = team->first; j < team->first + team->count; j++)
+        alone = alone && look->roll.calls[j].answer == HOST_ABSENT;
+    if (alone)
+        str_addf(to, "(mas start %s)", label(session));
+    else
+        str_addf(to, "(mas restart %s %s)", label(session), one->agent->id);
+}
+
 static void add_row(const struct look *look, struct table *table, size_t i, int64_t now)
 {
     const struct roll_agent *one = &look->roll.agents[i];
@@ -133,6 +151,7 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
 
     agent_age(&look->roll, i, now, age);
     agent_add_note(&look->roll, i, now, &note);
+    add_way_back(look, i, &note);
     if (one->told && one->status.pid != 0)
         (void)snprintf(pid, sizeof pid, "%ld", (long)one->status.pid);
     if (one->told)

@@ -116,11 +116,15 @@ static int read_settings(int dir, const char *name, const char *path, struct rea
     if (!S_ISREG(st.st_mode))
         return err_set(err, MAS_FAILED, "cannot read '%s': it is %s", path,
                        path_type_name(st.st_mode));
-    if (st.st_uid != geteuid())
-        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
-                       (long)st.st_uid);
-    if ((st.st_mode & S_IWOTH) != 0)
-        return err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
+    if (st.st_uid != geteuid()) {
+        (void)err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
+                      (long)st.st_uid);
+        return err_hint(err, "it names programs that mas runs, so it must be yours");
+    }
+    if ((st.st_mode & S_IWOTH) != 0) {
+        (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
+        return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
+    }
     if (ini_read(fd, path, read_line, reader, err) == -1) {
         err->code = MAS_FAILED;
         return -1;

@@ -53,16 +53,17 @@ void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, cons
     struct stat st;
     struct err why = ERR_INIT;
     char what[128];
+    const char *shown = strcmp(name, ".") == 0 ? "its directory" : name;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return;
     if ((st.st_mode & S_IFMT) != (want & S_IFMT)) {
-        doctor_add(doctor, FINDING_HAND, subject, "%s is %s", name, path_type_name(st.st_mode));
+        doctor_add(doctor, FINDING_HAND, subject, "%s is %s", shown, path_type_name(st.st_mode));
         return;
     }
     if ((st.st_mode & 07777) == (want & 07777))
         return;
-    (void)snprintf(what, sizeof what, "%s has mode %03o instead of %03o", name,
+    (void)snprintf(what, sizeof what, "%s has mode %03o instead of %03o", shown,
                    (unsigned)(st.st_mode & 07777), (unsigned)(want & 07777));
     int rc = 0;
     if (doctor->fix && fchmodat(dir, name, want & 07777, 0) == -1)

@@ -132,13 +132,23 @@ static bool is_held(int run, const char *name)
     return file_is_locked(run, lock);
 }
 
-/* What a session that is down has left in run/, or a running one too long. */
+static bool is_host_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && (strcmp(dot, HOSTS_SOCKET) == 0 || strcmp(dot, HOSTS_LOCK) == 0);
+}
+
+/* What a session that is down has left in run/, or a running one too long. The files of its hosts
+ * are one finding: a crash leaves two for each agent. */
 static void check_run(struct doctor *doctor, int dir, const struct view *view)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     _cleanup_strv_ char **names = NULL;
-    struct err why = ERR_INIT;
+    _cleanup_free_ char *first = NULL;
+    struct err why = ERR_INIT, host_why = ERR_INIT;
     struct stat st;
+    size_t count = 0;
+    int host_rc = 0;
 
     if (run == -1 || path_list(run, &names, &why) == -1)
         return;
@@ -147,11 +157,47 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
             fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
             (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
             continue;
-        _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
         int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
         if (rc == -1)
             (void)err_errno(&why, "unlink");
+        if (is_host_file(*name)) {
+            if (count++ == 0)
+                first = mem_dup(*name);
+            if (rc == -1) {
+                host_rc = -1;
+                host_why = why;
+            }
+            continue;
+        }
+        _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
         doctor_mend(doctor, view->row.id, what, rc, &why);
+    }
+    if (count == 0)
+        return;
+    _cleanup_free_ char *what = count == 1 ? mem_printf("%s/%s is left over", WORKSPACE_RUN, first)
+                                           : mem_printf("%s/%s and %zu more are left over",
+                                                        WORKSPACE_RUN, first, count - 1);
+    doctor_mend(doctor, view->row.id, what, host_rc, &host_why);
+}
+
+/* Agents of a team that runs whose hosts were killed. */
+static void check_hosts(struct doctor *doctor, int dir, const struct view *view)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (view->live == NULL || run == -1 || fstat(run, &st) == -1 ||
+        time(NULL) - st.st_mtime < LEFT_AFTER_S || /* hosts may be coming */
+        workspace_load_team(dir, &team, &ignored) == -1)
+        return;
+    for (size_t i = 0; i < team.agent_count; i++) {
+        _cleanup_free_ char *lock = mem_printf("%s" HOSTS_LOCK, team.agents[i].id);
+        if (!file_is_locked(run, lock))
+            doctor_add(doctor, FINDING_NOTE, view->row.id,
+                       "agent %s has no host; bring it back with: mas restart %s %s",
+                       team.agents[i].id, view->row.id, team.agents[i].id);
     }
 }
 
@@ -337,6 +383,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
     check_config(doctor, dir, &session);
     check_snapshot(doctor, dir, &session);
+    check_hosts(doctor, dir, view);
     check_run(doctor, dir, view);
     check_more(doctor, dir, id);
     if (view->live == NULL)

@@ -221,8 +221,9 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
     if (life_hold(life, id, LOCK_WAIT_MS, "stop", &dir, &lock, err) == -1)
         return -1;
     if (life_load(life, dir, id, "stop", &session, err) == -1) {
-        if (err->code == MAS_DAMAGED)
-            (void)stop_unknown(life, id, &ignored); /* the team ends, the damage is told */
+        if (err->code == MAS_DAMAGED && stop_unknown(life, id, &ignored) == 0)
+            (void)err_hint(err, "its agents have ended all the same; see what can be mended with: "
+                                "mas doctor");
         return -1;
     }
     if (life_stop_held(life, dir, &session, &end, err) == -1)

@@ -212,12 +212,14 @@ teardown_more() {
 
 @test "wrong modes in a workspace are found and set" {
     a_stopped_session
-    local dir part
+    local dir part said
     dir=$(ws "$ID")
     while read -r part want; do
         chmod 777 "$dir/$part"
-        finds "$ID" "$part has mode 777 instead of $want"
-        mends "$ID" "$part has mode 777 instead of $want"
+        said=$part
+        if [ "$part" = . ]; then said='its directory'; fi
+        finds "$ID" "$said has mode 777 instead of $want"
+        mends "$ID" "$said has mode 777 instead of $want"
         [ "$(mode "$dir/$part")" = "$((10#$want))" ]
     done <<<'. 700
 .session 600
@@ -474,9 +476,34 @@ breaks_and_mends() {
     "$MAS" doctor --fix
     [ "$(ls "$(ws "$ID")/run")" = $'solo.lock\nsolo.sock' ]
     orphan_agents "$ID"
-    finds "$ID" 'run/solo.lock is left over'
-    mends "$ID" 'run/solo.sock is left over'
+    finds "$ID" 'and 1 more are left over'
+    mends "$ID" 'and 1 more are left over'
     [ -z "$(ls -A "$(ws "$ID")/run")" ]
+}
+
+@test "what the killed hosts of a session have left is one finding" {
+    new_session -n big
+    tm kill-server
+    eventually eval '! pgrep -f "mas host $ID "'
+    : >"$(ws "$ID")/run/10.sock"
+    : >"$(ws "$ID")/run/11.sock"
+    : >"$(ws "$ID")/run/12.lock"
+    mas doctor --json
+    [ "$(jq '[.findings[] | select(.what | contains("run/"))] | length' <<<"$output")" -eq 1 ]
+    finds "$ID" 'and 2 more are left over'
+    "$MAS" doctor --fix
+    [ -z "$(ls -A "$(ws "$ID")/run")" ]
+}
+
+@test "an agent of a running team whose host was killed is told, and how it is brought back" {
+    new_session -t pair
+    pkill -KILL -f "mas host $ID lead"
+    mas doctor --fix
+    touch -d '5 minutes ago' "$(ws "$ID")/run"
+    notes "$ID" "agent lead has no host; bring it back with: mas restart $ID lead"
+    "$MAS" restart "$ID" lead
+    touch -d '5 minutes ago' "$(ws "$ID")/run"
+    is_in_order
 }
 
 @test "a team that is just starting keeps its environment file, an old one goes" {

@@ -96,6 +96,23 @@ fails_to_start() {
     [ "$(snapshot)" = "$disk" ]
 }
 
+@test "start of a team that runs says which of its agents have no host" {
+    new_session -t pair -n half
+    pkill -KILL -f "mas host $ID lead"
+    mas start half
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID runs already" ]
+    [ "$stderr" = "mas: warning: an agent of session '$ID' has no host; bring it back with: mas restart $ID lead" ]
+    "$MAS" restart -q half lead
+    mas start half
+    [ -z "$stderr" ]
+    orphan_agents "$ID"
+    mas start half
+    [ "$stderr" = "mas: warning: 2 agents of session '$ID' have no host; bring them back with: mas restart $ID lead,reviewer" ]
+    "$MAS" restart half lead,reviewer
+    [ "$(field half .agentsRunning)" = 2 ]
+}
+
 @test "after kill-server all sessions that ran are stopped and crashed, at once" {
     new_session -t solo
     new_session -t pair

@@ -82,6 +82,17 @@ host_of() { agent "$1" .hostPid; }
     [ "$(agent 0 '.state, .problem' | xargs)" = "null no host" ]
 }
 
+@test "a session that crashed says how it is brought back" {
+    new_session -t pair -n crashed
+    tm kill-server
+    mas status crashed
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} =~ ^lead\ .*\ no\ host\ .*\ \(mas\ start\ crashed\)$ ]]
+    "$MAS" start crashed
+    mas status crashed
+    [[ $output != *'(mas '* ]]
+}
+
 # Listens in the place of a host, and says nothing. tmux lets no process of a pane stay stopped.
 be_silent() {
     python3 - "$1" <<'END' &
@@ -112,7 +123,7 @@ END
     kill "$silent"
     [ "$status" -eq 0 ]
     ((end - start > 200000 && end - start < 1000000))
-    [[ ${lines[1]} =~ ^00\ +meta\ manager\ +no\ host\ +-\ +-\ +-$ ]]
+    [[ ${lines[1]} =~ ^00\ +meta\ manager\ +no\ host\ +-\ +-\ +-\ +\(mas\ restart\ mas-${ID:0:8}\ 00\)$ ]]
     [[ ${lines[2]} =~ ^10\ +design\ manager\ +no\ answer\ +-\ +-\ +-$ ]]
     [ "$(grep -c ' idle ' <<<"$output")" -eq 11 ]
 }
