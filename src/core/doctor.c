@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define LOST_DIR "lost"
@@ -119,6 +120,15 @@ static int check_root_dir(struct doctor *doctor, struct err *err)
                        "holds files of a session that was being migrated and is gone");
     }
     return 0;
+}
+
+static void check_room(struct doctor *doctor)
+{
+    struct statvfs disk;
+
+    if (fstatvfs(doctor->root->sessions, &disk) == 0 && disk.f_blocks > 0 &&
+        (geteuid() == 0 ? disk.f_bfree : disk.f_bavail) == 0)
+        doctor_add(doctor, FINDING_HAND, doctor->root->path, "its disk is full");
 }
 
 static int check_sessions_dir(struct doctor *doctor, struct err *err)
@@ -282,6 +292,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
         else
             doctor_check_session(&doctor, view);
     }
+    check_room(&doctor);
     check_names(&doctor, &survey);
     check_limits(&doctor, &survey);
     check_processes(&doctor, &survey);

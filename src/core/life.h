@@ -54,6 +54,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
 enum { LIFE_NAMES_MAX = 1024 };
 
 struct life_end {
+    bool removing; /* set before: it is to be removed, so that it is stopped on a full disk too */
     bool was; /* it was stopped already */
     bool down; /* its tmux session has been ended */
     size_t terminated; /* processes that did not follow the hang-up */

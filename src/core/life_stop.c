@@ -127,6 +127,23 @@ static int bring_down(const struct life *life, const char *socket, const struct 
     return rc;
 }
 
+/* Writes down that the session is stopped, before it is. */
+static int record_stop(const struct life *life, int dir, const struct session *session,
+                       const struct life_end *end, struct err *err)
+{
+    struct err why = ERR_INIT;
+
+    if (life_record(life, dir, session, &why) == 0)
+        return 0;
+    bool full = errno == ENOSPC || errno == EDQUOT;
+    if (full && end->removing)
+        return 0;
+    *err = why;
+    (void)err_wrap(err, "cannot stop session '%s'", session->id);
+    return full ? err_hint(err, "make room, or remove the session with: mas rm -f %s", session->id)
+                : -1;
+}
+
 int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
                    struct err *err)
 {
@@ -150,7 +167,7 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
     session->stopped = time(NULL);
     if (live != NULL && live->activity > session->activity)
         session->activity = live->activity;
-    int rc = life_record(life, dir, session, err);
+    int rc = record_stop(life, dir, session, end, err);
     if (rc == 0 && live != NULL)
         rc = bring_down(life, session->tmux_socket, live, end, err);
     else if (rc == 0)
@@ -259,7 +276,7 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
 static int clear_way(const struct life *life, const char *id, int dir, bool force, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
-    struct life_end end = {.was = false};
+    struct life_end end = {.removing = true};
 
     if (life_load(life, dir, id, "remove", &session, err) == -1) {
         if (err->code != MAS_DAMAGED)

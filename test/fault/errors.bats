@@ -38,6 +38,10 @@ Where there is no room for the index without a session, the index goes: removing
 may  rm,rm-f,clean ENOSPC \.sessions\.index\.new
 may  rm,rm-f,clean ENOSPC ^fsync\([0-9]+<[^>]*/sessions>
 
+Nor need be written down that a session is stopped that is to be removed.
+may  rm-f   ENOSPC \.session\.new
+may  rm-f   ENOSPC ^fsync\([0-9]+<[^>]*/sessions/[0-9a-f-]+>
+
 Snapshots that nobody needs any more are looked for again by others.
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 
@@ -267,6 +271,8 @@ full_disk() {
         "$MAS" $(arguments "$verb") >/dev/null 2>"$T/err"
         check_exit "$?" ''
         grep -q 'No space left on device' "$T/err" || bad "it said: $(<"$T/err")"
+        [[ $verb != stop || $(<"$T/err") == "mas: cannot stop session '$RUNS': "*$'\n'*"mas rm -f $RUNS" ]] ||
+            bad "it said: $(<"$T/err")"
         [[ $(look_at_all) == "$BEFORE" ]] || bad "something changed: $(diff <(echo "$BEFORE") \
             <(look_at_all) | grep '^[<>]' | tr '\n' ' ')"
         rm "$T/small/fill"
@@ -277,6 +283,15 @@ full_disk() {
     fill_disk 0
     # shellcheck disable=SC2046 # words without blanks
     expect $(arguments clean)
+    [[ ! -e $SESSIONS/$TARGET ]] || bad 'it is still there'
+    rm "$T/small/fill"
+    POINT='rm -f of what runs on a full disk'
+    TARGET=$("$MAS" new -q -t solo)
+    wait_quiet
+    fill_disk 0
+    "$MAS" doctor >"$T/found" && bad 'doctor finds nothing'
+    grep -qx "by hand *$ROOT *its disk is full" "$T/found" || bad "doctor says: $(<"$T/found")"
+    expect rm -f "$TARGET"
     [[ ! -e $SESSIONS/$TARGET ]] || bad 'it is still there'
     rm "$T/small/fill"
     POINT='with space again'
