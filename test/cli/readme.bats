@@ -102,11 +102,14 @@ run_readme() {
     # the tour: a person attached, the crash was seen and undone, everything was removed
     [ "$(cat "$T/attached")" -eq 0 ]
     [[ $output =~ shop\ +default\ .*stopped\ \(crashed\) ]]
-    [[ $output =~ fix\ +solo\ .*stopped\ \(crashed\) ]]
-    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 7 ]
+    [[ $output =~ page\ +solo\ .*stopped\ \(crashed\) ]]
+    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 3 ]
     [[ $output == *'everything is in order'* ]]
-    # the script's session and the template of one's own ran; an archive came back twice
+    # the template of one's own ran, and so did an agent; an archive came back twice
     [[ $output =~ mas-[0-9a-f]{8}\ +writing\ +desk\  ]]
+    [[ $output =~ mas-[0-9a-f]{8}\ +fix\ +solo\  ]]
+    # the API took a message
+    [[ $output == *'"outcome":"'*'"removed":true'* ]]
     [[ $output =~ \ copy\ .*\ tea\ |\ tea\ .*\ copy\  ]]
     # the conversation: a clear forgot both prompts, and the crash neither prompt nor answer since
     [[ $output == *'users=2 last="README.md'* || $output == *'users=2 last="build'* ]]
