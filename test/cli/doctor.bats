@@ -484,7 +484,9 @@ breaks_and_mends() {
 @test "what the killed hosts of a session have left is one finding" {
     new_session -n big
     tm kill-server
-    eventually eval '! pgrep -f "mas host $ID "'
+    # shellcheck disable=SC2329
+    no_host() { ! pgrep -f "mas host $ID "; }
+    eventually no_host
     : >"$(ws "$ID")/run/10.sock"
     : >"$(ws "$ID")/run/11.sock"
     : >"$(ws "$ID")/run/12.lock"

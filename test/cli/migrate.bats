@@ -102,6 +102,7 @@ isolated $ID, mas-${ID:0:8}" ]
 }
 
 # Holds the lock of a host until somebody waits for it, then goes as a host does.
+# shellcheck disable=SC2016 # for the inner shell
 host_that_goes() {
     # shellcheck disable=SC2016 # for the other bash
     flock "$1" bash -c 'touch "$1.held"
