@@ -483,6 +483,7 @@ breaks_and_mends() {
 
 @test "what the killed hosts of a session have left is one finding" {
     new_session -n big
+    settled "$ID"
     tm kill-server
     # shellcheck disable=SC2329
     no_host() { ! pgrep -f "mas host $ID "; }
