@@ -183,12 +183,13 @@ make one with: mas init '$T/nowhere'" ]
     chmod 666 "$ROOT/mas.ini"
     mas list
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot use '$ROOT/mas.ini': everybody may write to it" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot use '$ROOT/mas.ini': everybody may write to it" ]
     chmod 644 "$ROOT/mas.ini"
     chmod 646 "$ROOT/templates/agents.ini"
     mas new -t solo
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot use '$ROOT/templates/agents.ini': everybody may write to it" ]
+    [ "$stderr" = "mas: cannot use '$ROOT/templates/agents.ini': everybody may write to it
+it names programs that mas runs; take that away with: chmod o-w" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 

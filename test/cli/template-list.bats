@@ -140,5 +140,5 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
     [ "$status" -eq 2 ]
     mas help list nope
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot help with 'list nope': there is no such action" ]
+    [ "$stderr" = "mas: cannot help with 'list nope': there is no such action"$'\n''see: mas help list' ]
 }
