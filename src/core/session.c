@@ -65,7 +65,7 @@ const char *session_check_name(const char *name)
     if (!str_is_word(name, SESSION_NAME_MAX) || !isalpha((unsigned char)name[0]))
         return want;
     if (strspn(name, "0123456789abcdefABCDEF") == strlen(name))
-        return "a name of nothing but 0-9 and a-f could be the beginning of an id (hex digits); add another letter";
+        return "a name of hex digits alone (0-9, a-f) could be the beginning of an id";
     return NULL;
 }
 
