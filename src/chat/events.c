@@ -88,8 +88,6 @@ static bool keep_permission(struct chat *chat, const struct json *head)
         if (option != NULL)
             add_choice(permission, option, word(one, "name", option));
     }
-    if (json_bool(json_get(head, "plan"), false))
-        add_choice(permission, "clear", "Clear context and carry out the plan");
     chat->permission_count++;
     return true;
 }

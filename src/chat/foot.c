@@ -54,6 +54,40 @@ static void add_plan(struct chat *chat, size_t most)
     }
 }
 
+/* The rows of a choice, or the first of them; `view` NULL only counts. */
+static size_t put_choice(struct view *view, int columns, size_t number, const char *name, bool whole)
+{
+    enum { MARGIN = 3, ROW_MIN = 10 }; /* of the rows of choices */
+    _cleanup_free_ char *digits = mem_printf("%zu ", number);
+    int room = columns - MARGIN - (int)strlen(digits);
+    size_t len = strlen(name);
+    size_t rows = 0;
+
+    for (size_t at = 0, next; rows == 0 || (whole && at < len); at += next, rows++) {
+        size_t n = wrap_row(name + at, len - at, room > ROW_MIN ? room : ROW_MIN, &next);
+        if (view == NULL)
+            continue;
+        _cleanup_free_ char *row =
+            mem_printf("%*s%.*s", (int)strlen(digits), rows == 0 ? digits : "",
+                       (int)(whole ? n : len), name + at);
+        view_live(view, STYLE_CHOICE, row);
+    }
+    return rows;
+}
+
+/* Choices that differ only behind the end of a row are whole where there is room. */
+static void add_choices(struct view *view, const struct permission *permission)
+{
+    enum { BELOW = 4 }; /* rows: the state, what is typed, and some of what was said */
+    size_t rows = BELOW;
+
+    for (size_t i = 0; i < permission->count; i++)
+        rows += put_choice(NULL, view->columns, i + 1, permission->choices[i].name, true);
+    for (size_t i = 0; i < permission->count; i++)
+        (void)put_choice(view, view->columns, i + 1, permission->choices[i].name,
+                         rows <= (size_t)view->rows);
+}
+
 /* What is to be answered comes first: it must not be cut off. */
 static void add_live(struct chat *chat)
 {
@@ -64,12 +98,8 @@ static void add_live(struct chat *chat)
     for (size_t i = 0; i < chat->tool_count && i < rows / 4 + 1; i++)
         view_live(view, STYLE_TOOL, chat->tools[i].title);
     if (chat->permission_count > 0) {
-        const struct permission *permission = &chat->permissions[0];
         view_live_clear(view);
-        for (size_t i = 0; i < permission->count; i++) {
-            _cleanup_free_ char *text = mem_printf("%zu %s", i + 1, permission->choices[i].name);
-            view_live(view, STYLE_CHOICE, text);
-        }
+        add_choices(view, &chat->permissions[0]);
         return;
     }
     if (chat->plan != NULL)

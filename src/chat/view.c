@@ -260,7 +260,8 @@ static void to_foot(struct view *view)
     str_add(&view->out, "\033[?25l\033[?7l");
     if (view->cursor_row > 0)
         str_addf(&view->out, "\033[%dA", view->cursor_row);
-    str_add(&view->out, "\r\033[J");
+    /* tmux puts a screen that is cleared from its first cell on into the history */
+    str_add(&view->out, "\r\033[K\033[C\033[J\r");
 }
 
 void view_draw(struct view *view)

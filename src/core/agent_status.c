@@ -40,10 +40,30 @@ static void put_known(struct json_out *out, const char *key, int64_t n, int64_t 
         json_put_int(out, key, n);
 }
 
+/* The beginning of a text, whole characters of it. */
+static char *cut_text(const char *text, size_t max)
+{
+    size_t len = text != NULL ? strnlen(text, max + 1) : 0;
+
+    while (len > max || (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80))
+        len--;
+    return mem_dupn(text, len);
+}
+
+/* What an agent says has no limit; the answer that it is a part of does. */
+static void put_cut(struct json_out *out, const char *key, const char *text, size_t max)
+{
+    _cleanup_free_ char *cut = cut_text(text, max);
+    json_put(out, key, cut);
+}
+
 /* A text, or null where there is none. */
 static void put_text(struct json_out *out, const char *key, const char *text)
 {
-    json_put(out, key, text != NULL && text[0] != '\0' ? text : NULL);
+    if (text == NULL || text[0] == '\0')
+        json_put(out, key, NULL);
+    else
+        put_cut(out, key, text, AGENT_TITLE_MAX);
 }
 
 /* A time as text under `key` and in ms under `key_ms`; both null where it is 0. */
@@ -70,8 +90,8 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
     json_put_int(out, "restarts", status->restarts);
     json_put_int(out, "queued", status->queued);
     json_put_int(out, "logLost", status->log_lost);
-    json_put(out, "title", status->title != NULL ? status->title : "");
-    json_put(out, "note", status->note != NULL ? status->note : "");
+    put_cut(out, "title", status->title, AGENT_TITLE_MAX);
+    put_cut(out, "note", status->note, AGENT_NOTE_MAX);
     json_put(out, "protocol", status->acp ? "acp" : "tty");
     if (!status->acp)
         return;
@@ -98,8 +118,7 @@ static char *read_text(const struct json *object, const char *key, size_t max)
     const char *text = json_get_text(object, key);
     if (text == NULL)
         return mem_dup("");
-    size_t len = strlen(text);
-    return mem_dupn(text, len < max ? len : max);
+    return cut_text(text, max);
 }
 
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err)

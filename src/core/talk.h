@@ -33,7 +33,8 @@
  * terminal program: "cannot ask agent '11': it is no ACP agent", with the hint to `mas send`.
  *
  * Events: {"event":NAME,...}, any text of it as the frame's body. `mas ask --json` prints them one
- * a line, the body as "text".
+ * a line, the body as "text". "more":N says how much was left out of what is very long: entries of a
+ * plan, options of a permission, bytes of a tool's content; `mas history` has all of it.
  *
  *   prompt      prompt, from, tags; body: the words       a turn begins
  *   text, thought, user   message, at: bytes of the message before it; body: a piece

@@ -292,6 +292,9 @@ void talk_show_programs(struct host *host);
 /* What comes next is not more of the text that was. */
 void talk_close_text(struct host *host);
 void talk_tool_free(struct talk_tool *tool);
+/* Takes what an update, or the request for a permission, says of a tool call, and tells nobody yet.
+ * NULL where that has no id. */
+struct talk_tool *talk_know_tool(struct host *host, const struct acp_update *update);
 /* true if the call of the store went well; else it was said that it did not. */
 bool talk_kept(struct host *host, int rc, const struct err *err);
 
@@ -326,6 +329,8 @@ void talk_drop_permissions(struct host *host);
 /* ---- talk_event.c */
 /* Bytes of text that fit into max, cut at a character. */
 size_t talk_cut(const char *text, size_t max);
+/* A member of text that is cut where it is longer than max; the head of an event has a limit. */
+void talk_put_short(struct json_out *out, const char *key, const char *text, size_t max);
 /* Hangs up on those who do not read. Returns when to call again. While one is full the agent waits.
  */
 int64_t talk_tick_listeners(struct host *host, int64_t now);

@@ -54,9 +54,12 @@ size_t talk_cut(const char *text, size_t max)
     return len;
 }
 
-/* A member of text that is cut where it is long. */
-static void put_short(struct json_out *out, const char *key, const char *text, size_t max)
+void talk_put_short(struct json_out *out, const char *key, const char *text, size_t max)
 {
+    if (text == NULL) {
+        json_put(out, key, NULL);
+        return;
+    }
     _cleanup_free_ char *cut = mem_dupn(text, talk_cut(text, max));
     json_put(out, key, cut);
 }
@@ -128,8 +131,15 @@ void talk_tell(struct host *host, struct talk_event *event, const char *body, si
                int64_t number)
 {
     json_close(&event->out, '}');
-    if (event->head.len < FRAME_HEAD_MAX)
-        give(host, &event->head, body, len < BODY_MAX ? len : BODY_MAX, number);
+    if (event->head.len >= FRAME_HEAD_MAX) { /* those who made it have limits; a net */
+        str_free(&event->head);
+        talk_event(event, "note");
+        json_put(&event->out, "message", NULL);
+        json_close(&event->out, '}');
+        body = "something is too long to be told; mas history has it";
+        len = strlen(body);
+    }
+    give(host, &event->head, body, len < BODY_MAX ? len : BODY_MAX, number);
     str_free(&event->head);
 }
 
@@ -140,7 +150,7 @@ void talk_tell_text(struct host *host, const char *name, int64_t message, size_t
     const struct talk_turn *turn = &host->talk->turn;
 
     while (len > 0) {
-        size_t piece = len < BODY_MAX ? len : BODY_MAX;
+        size_t piece = len <= BODY_MAX ? len : talk_cut(text, BODY_MAX);
         struct talk_event event;
         talk_event(&event, name);
         json_put(&event.out, "message", message != 0 ? talk_id(host, message, id) : NULL);
@@ -193,18 +203,18 @@ void talk_tell_state(struct host *host, const struct agent_status *status)
     struct talk_event event;
     talk_event(&event, "state");
     json_put(&event.out, "state", agent_state_name(state));
-    json_put(&event.out, "note", note);
+    talk_put_short(&event.out, "note", note, TITLE_SHOWN);
     talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
 }
 
 void talk_put_modes(const struct talk *talk, struct json_out *out)
 {
-    json_put(out, "mode", talk->mode);
+    talk_put_short(out, "mode", talk->mode, ID_SHOWN);
     json_open(out, "modes", '[');
     for (size_t i = 0; i < talk->mode_count && out->to->len < LIST_SHOWN; i++) {
         json_open(out, NULL, '{');
-        put_short(out, "id", talk->modes[i].id, NAME_SHOWN);
-        put_short(out, "name", talk->modes[i].name, NAME_SHOWN);
+        talk_put_short(out, "id", talk->modes[i].id, NAME_SHOWN);
+        talk_put_short(out, "name", talk->modes[i].name, NAME_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -217,8 +227,8 @@ void talk_put_commands(const struct talk *talk, struct json_out *out)
     json_open(out, "commands", '[');
     for (size_t i = 0; i < talk->command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
         json_open(out, NULL, '{');
-        put_short(out, "name", talk->commands[i].name, NAME_SHOWN);
-        put_short(out, "description", talk->commands[i].description, NAME_SHOWN);
+        talk_put_short(out, "name", talk->commands[i].name, NAME_SHOWN);
+        talk_put_short(out, "description", talk->commands[i].description, NAME_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -228,20 +238,26 @@ void talk_put_permission(const struct host *host, const struct talk_permission *
                          struct json_out *out)
 {
     char id[TALK_ID_MAX];
+    size_t from = out->to->len;
+    size_t i = 0;
 
-    json_put(out, "permission", talk_id(host, permission->number, id));
-    json_put(out, "message", id);
-    put_short(out, "id", permission->tool_id, NAME_SHOWN);
-    put_short(out, "title", permission->title, TITLE_SHOWN);
-    put_short(out, "kind", permission->kind, NAME_SHOWN);
+    if (permission->number != 0) { /* it is stored */
+        json_put(out, "permission", talk_id(host, permission->number, id));
+        json_put(out, "message", id);
+    }
+    talk_put_short(out, "id", permission->tool_id, NAME_SHOWN);
+    talk_put_short(out, "title", permission->title, TITLE_SHOWN);
+    talk_put_short(out, "kind", permission->kind, NAME_SHOWN);
     json_put_bool(out, "plan", permission->plan);
     json_open(out, "options", '[');
-    for (size_t i = 0; i < permission->count; i++) {
+    for (; i < permission->count && out->to->len - from < LIST_SHOWN; i++) {
         json_open(out, NULL, '{');
-        put_short(out, "id", permission->options[i].id, ID_SHOWN);
-        put_short(out, "name", permission->options[i].name, NAME_SHOWN);
-        put_short(out, "kind", permission->options[i].kind, NAME_SHOWN);
+        talk_put_short(out, "id", permission->options[i].id, ID_SHOWN);
+        talk_put_short(out, "name", permission->options[i].name, NAME_SHOWN);
+        talk_put_short(out, "kind", permission->options[i].kind, NAME_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');
+    if (i < permission->count)
+        json_put_int(out, "more", (int64_t)(permission->count - i));
 }

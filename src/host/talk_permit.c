@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { OPTION_SHOWN = 1024 }; /* bytes that listeners are told of an option */
+
 #define CLEAR_OPTION "clear"
 
 static const char carry_out[] = "Carry out this plan:\n\n";
@@ -53,8 +55,8 @@ static void tell_permitted(struct host *host, const struct talk_permission *perm
         talk_store_failed(host, &err);
     talk_event(&event, "permitted");
     json_put(&event.out, "permission", talk_id(host, permission->number, id));
-    json_put(&event.out, "option", option != NULL ? option->id : NULL);
-    json_put(&event.out, "name", option != NULL ? option->name : NULL);
+    talk_put_short(&event.out, "option", option != NULL ? option->id : NULL, OPTION_SHOWN);
+    talk_put_short(&event.out, "name", option != NULL ? option->name : NULL, OPTION_SHOWN);
     json_put(&event.out, "by", by);
     talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
     _cleanup_free_ char *line =
@@ -244,15 +246,11 @@ void talk_permission(struct host *host, const struct acp_permission *request)
         (void)acp_permit(talk->acp, request->ticket, NULL);
         return;
     }
-    const char *title = tool->title != NULL ? tool->title : "";
-    const char *kind = tool->tool_kind != NULL ? tool->tool_kind : "";
-    for (size_t i = 0; tool->id != NULL && i < talk->turn.tool_count; i++) {
-        const struct talk_tool *known = &talk->turn.tools[i];
-        if (strcmp(known->id, tool->id) != 0) /* what the request does not say again */
-            continue;
-        title = title[0] != '\0' ? title : known->title;
-        kind = kind[0] != '\0' ? kind : known->kind;
-    }
+    talk_close_text(host);
+    /* what it does not say again may be known, and some say it here alone */
+    const struct talk_tool *known = talk_know_tool(host, tool);
+    const char *title = known != NULL ? known->title : tool->title != NULL ? tool->title : "";
+    const char *kind = known != NULL ? known->kind : tool->tool_kind != NULL ? tool->tool_kind : "";
     struct talk_permission permission = {
         .ticket = mem_dup(request->ticket),
         .title = mem_dup(title[0] != '\0' ? title : "a permission"),

@@ -178,7 +178,7 @@ static int do_send(struct host *host, struct client *client, const struct frame 
 static int do_listen(struct host *host, struct client *client, const struct frame *frame,
                      struct err *err)
 {
-    enum { OPTIONS_MARGIN = 64 };
+    enum { MARGIN = 64 }; /* for the ends of lists */
     struct talk *talk = host->talk;
     _cleanup_str_ struct str head = STR_INIT;
     struct agent_status status;
@@ -195,13 +195,18 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     talk_put_modes(talk, &out);
     talk_put_commands(talk, &out);
     json_open(&out, "permissions", '[');
-    for (size_t i = 0; i < talk->permission_count && head.len < FRAME_HEAD_MAX / 2; i++) {
-        json_open(&out, NULL, '{');
-        talk_put_permission(host, &talk->permissions[i], &out);
-        json_close(&out, '}');
+    for (size_t i = 0; i < talk->permission_count; i++) {
+        _cleanup_str_ struct str one = STR_INIT;
+        struct json_out permission = {.to = &one};
+        json_open(&permission, NULL, '{');
+        talk_put_permission(host, &talk->permissions[i], &permission);
+        json_close(&permission, '}');
+        if (head.len + one.len >= FRAME_HEAD_MAX - MARGIN)
+            break;
+        json_put_raw(&out, NULL, one.data);
     }
     json_close(&out, ']');
-    if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - OPTIONS_MARGIN)
+    if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - MARGIN)
         json_put_raw(&out, "options", talk->options.data);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LISTENS;

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_SHOWN = 200, OPTIONS_MAX = 32 * 1024 };
+enum {
+    WORDS_SHOWN = 200,
+    VALUE_MAX = 1024, /* bytes of an id or value that is told */
+    OPTIONS_MAX = 32 * 1024, /* of all that is told; what is left out can be set all the same */
+};
 
 void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
                      size_t count)
@@ -30,24 +34,25 @@ void talk_take_modes(struct host *host, const char *mode, const struct acp_word 
     talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
 }
 
+static void put_value(struct json_out *out, const struct json *value)
+{
+    if (out->to->len >= OPTIONS_MAX)
+        return;
+    json_open(out, NULL, '{');
+    talk_put_short(out, "value", json_get_text(value, "value"), VALUE_MAX);
+    talk_put_short(out, "name", json_get_text(value, "name"), WORDS_SHOWN);
+    json_close(out, '}');
+}
+
 /* The values of an option, those in groups too. */
 static void put_values(struct json_out *out, const struct json *values)
 {
     for (const struct json *v = json_first(values); v != NULL; v = json_next(v)) {
-        if (json_get(v, "options") != NULL) {
-            for (const struct json *w = json_first(json_get(v, "options")); w != NULL;
-                 w = json_next(w)) {
-                json_open(out, NULL, '{');
-                json_put(out, "value", json_get_text(w, "value"));
-                json_put(out, "name", json_get_text(w, "name"));
-                json_close(out, '}');
-            }
-            continue;
-        }
-        json_open(out, NULL, '{');
-        json_put(out, "value", json_get_text(v, "value"));
-        json_put(out, "name", json_get_text(v, "name"));
-        json_close(out, '}');
+        const struct json *group = json_get(v, "options");
+        if (group == NULL)
+            put_value(out, v);
+        for (const struct json *w = json_first(group); w != NULL; w = json_next(w))
+            put_value(out, w);
     }
 }
 
@@ -88,14 +93,15 @@ void talk_take_options(struct host *host, const struct json *options)
             (struct talk_option){.id = mem_dup(id),
                                  .category = mem_dup(category != NULL ? category : ""),
                                  .value = mem_dup(value != NULL ? value : "")};
+        if (talk->options.len >= OPTIONS_MAX)
+            continue;
         json_open(&out, NULL, '{');
-        json_put(&out, "id", id);
-        json_put(&out, "name", json_get_text(o, "name"));
-        json_put(&out, "category", category);
-        json_put(&out, "value", value);
+        talk_put_short(&out, "id", id, VALUE_MAX);
+        talk_put_short(&out, "name", json_get_text(o, "name"), WORDS_SHOWN);
+        talk_put_short(&out, "category", category, WORDS_SHOWN);
+        talk_put_short(&out, "value", value, VALUE_MAX);
         json_open(&out, "values", '[');
-        if (talk->options.len < OPTIONS_MAX)
-            put_values(&out, json_get(o, "options"));
+        put_values(&out, json_get(o, "options"));
         json_close(&out, ']');
         json_close(&out, '}');
     }

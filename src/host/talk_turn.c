@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_BODY_MAX = 1 << 20 }; /* bytes of a tool's content that listeners are told */
+enum {
+    REASON_MAX = 64, /* bytes of a stop reason */
+    WHY_MAX = 2000, /* of an agent's own words in an error */
+};
 
 void talk_prompt_free(struct talk_prompt *prompt)
 {
@@ -321,7 +324,8 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
     if (!turn->on || answer->serial != turn->serial)
         return;
     if (answer->ok) {
-        const char *reason = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
+        const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
+        _cleanup_free_ char *reason = mem_dupn(stop, talk_cut(stop, REASON_MAX));
         talk_end_turn(host, reason, 0, NULL);
         return;
     }
@@ -332,7 +336,8 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
     const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
                                                                             : "no reason was given";
     _cleanup_free_ char *error =
-        mem_printf("the agent answered with an error: %s (%lld)", why, (long long)answer->code);
+        mem_printf("the agent answered with an error: %.*s (%lld)", (int)talk_cut(why, WHY_MAX), why,
+                   (long long)answer->code);
     if (answer->code == ACP_NEEDS_LOGIN) {
         talk_trouble(host, true, why);
         return;

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { /* bytes that listeners are told of a tool */
-       TOOL_BODY_MAX = 1 << 20,
-       TITLE_MAX = 2048
+enum { /* bytes that listeners are told */
+       TOOL_BODY_MAX = 1 << 20, /* of a tool's content */
+       TITLE_MAX = 2048,
+       WORD_MAX = 200, /* of a kind, a status */
+       KEY_MAX = 1024, /* of an id */
+       PLAN_MAX = 32 * 1024, /* of a plan's entries */
 };
 
 bool talk_kept(struct host *host, int rc, const struct err *err)
@@ -56,7 +59,7 @@ static int64_t trigger(const struct talk *talk)
     return talk->turn.on ? talk->turn.prompt.number : 0;
 }
 
-static void take_chunk(struct host *host, const struct acp_update *update, enum store_role role)
+static void take_piece(struct host *host, enum store_role role, const char *text, size_t n)
 {
     struct talk *talk = host->talk;
     int64_t *grows = role == ROLE_THOUGHT ? &talk->turn.thought : &talk->turn.answer;
@@ -64,24 +67,30 @@ static void take_chunk(struct host *host, const struct acp_update *update, enum 
     size_t *len = role == ROLE_THOUGHT ? &talk->turn.thought_len : &talk->turn.answer_len;
     struct err err = ERR_INIT;
 
-    if (update->len == 0)
-        return;
     finish(host, other);
+    if (*len + n > STORE_TEXT_MAX) /* what is longer goes on as another message */
+        finish(host, grows);
     if (*grows != 0 && talk->store != NULL) {
-        (void)talk_kept(host, store_append(talk->store, *grows, update->text, update->len, &err),
-                        &err);
+        (void)talk_kept(host, store_append(talk->store, *grows, text, n, &err), &err);
     } else {
         const struct store_message message = {.role = role,
                                               .state = MESSAGE_OPEN,
-                                              .text = update->text,
-                                              .len = update->len,
+                                              .text = text,
+                                              .len = n,
                                               .trigger = trigger(talk)};
         *grows = add(host, &message);
         *len = 0;
     }
-    talk_tell_text(host, role == ROLE_THOUGHT ? "thought" : "text", *grows, *len, update->text,
-                   update->len);
-    *len += update->len;
+    talk_tell_text(host, role == ROLE_THOUGHT ? "thought" : "text", *grows, *len, text, n);
+    *len += n;
+}
+
+static void take_chunk(struct host *host, const struct acp_update *update, enum store_role role)
+{
+    for (size_t at = 0, n; at < update->len; at += n) {
+        n = talk_cut(update->text + at, STORE_TEXT_MAX);
+        take_piece(host, role, update->text + at, n);
+    }
 }
 
 void talk_tool_free(struct talk_tool *tool)
@@ -99,6 +108,13 @@ static void replace(char **to, const char *text)
         return;
     free(*to);
     *to = mem_dup(text);
+}
+
+/* Nothing is no news. */
+static void replace_word(char **to, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        replace(to, text);
 }
 
 static struct talk_tool *find_tool(struct talk_turn *turn, const char *id)
@@ -132,6 +148,7 @@ static void store_tool(struct host *host, struct talk_tool *tool, const char *co
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &data};
     struct err err = ERR_INIT;
+    size_t kept = talk_cut(content, STORE_TEXT_MAX / 2); /* beside its title */
     bool over = strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
 
     json_open(&out, NULL, '{');
@@ -140,9 +157,12 @@ static void store_tool(struct host *host, struct talk_tool *tool, const char *co
     json_put(&out, "kind", tool->kind);
     json_put(&out, "status", tool->status);
     json_close(&out, '}');
-    str_add(&text, tool->title);
-    if (content[0] != '\0')
-        str_addf(&text, "\n%s", content);
+    str_addn(&text, tool->title, talk_cut(tool->title, STORE_TEXT_MAX / 4));
+    if (kept > 0)
+        str_addc(&text, '\n');
+    str_addn(&text, content, kept);
+    if (content[kept] != '\0')
+        str_addf(&text, "\n(%zu bytes are left out)", strlen(content + kept));
     enum store_state state = over ? MESSAGE_DONE : MESSAGE_OPEN;
     if (tool->number != 0 && talk->store != NULL) {
         (void)talk_kept(host,
@@ -165,6 +185,7 @@ static void tell_tool(struct host *host, struct talk_tool *tool)
 {
     _cleanup_free_ char *content = talk_work_text(host, tool->text);
     _cleanup_free_ char *title = mem_dupn(tool->title, talk_cut(tool->title, TITLE_MAX));
+    size_t whole = strlen(content);
     size_t len = talk_cut(content, TOOL_BODY_MAX);
     struct talk_event event;
     char id[TALK_ID_MAX];
@@ -172,10 +193,12 @@ static void tell_tool(struct host *host, struct talk_tool *tool)
     store_tool(host, tool, content);
     talk_event(&event, "tool");
     json_put(&event.out, "message", talk_id(host, tool->number, id));
-    json_put(&event.out, "id", tool->id);
+    talk_put_short(&event.out, "id", tool->id, KEY_MAX);
     json_put(&event.out, "title", title);
-    json_put(&event.out, "kind", tool->kind);
-    json_put(&event.out, "status", tool->status);
+    talk_put_short(&event.out, "kind", tool->kind, WORD_MAX);
+    talk_put_short(&event.out, "status", tool->status, WORD_MAX);
+    if (len < whole)
+        json_put_int(&event.out, "more", (int64_t)(whole - len));
     talk_tell(host, &event, len > 0 ? content : NULL, len, trigger(host->talk));
     _cleanup_free_ char *line = mem_printf("%s: %s", tool->status, title);
     talk_pane_print(host, "tool", line, strlen(line));
@@ -190,22 +213,31 @@ void talk_show_programs(struct host *host)
             tell_tool(host, &turn->tools[i]);
 }
 
-/* A call that was never announced is one all the same. */
-static void take_tool(struct host *host, const struct acp_update *update)
+struct talk_tool *talk_know_tool(struct host *host, const struct acp_update *update)
 {
     struct talk *talk = host->talk;
 
     if (update->id == NULL)
-        return;
+        return NULL;
     struct talk_tool *tool = find_tool(&talk->turn, update->id);
-    if (tool == NULL) {
-        talk_close_text(host);
+    if (tool == NULL)
         tool = add_tool(&talk->turn, update->id);
-    }
-    replace(&tool->title, update->title);
-    replace(&tool->kind, update->tool_kind);
-    replace(&tool->status, update->status);
+    replace_word(&tool->title, update->title);
+    replace_word(&tool->kind, update->tool_kind);
+    replace_word(&tool->status, update->status);
     replace(&tool->text, update->text);
+    return tool;
+}
+
+/* A call that was never announced is one all the same. */
+static void take_tool(struct host *host, const struct acp_update *update)
+{
+    struct talk_tool *tool = talk_know_tool(host, update);
+
+    if (tool == NULL)
+        return;
+    if (tool->number == 0)
+        talk_close_text(host);
     tell_tool(host, tool);
 }
 
@@ -220,19 +252,21 @@ static void take_plan(struct host *host, const struct acp_update *update)
     struct talk_event event;
     struct err err = ERR_INIT;
     char id[TALK_ID_MAX];
+    size_t shown = 0;
 
     talk_close_text(host);
     json_open(&out, NULL, '[');
     for (size_t i = 0; i < update->count; i++) {
         const struct acp_word *entry = &update->words[i];
         str_addf(&text, "[%s] %s\n", entry->kind, entry->name);
-        if (i >= SHOWN)
+        if (shown >= SHOWN || data.len >= PLAN_MAX)
             continue;
+        shown++;
         _cleanup_free_ char *words = mem_dupn(entry->name, talk_cut(entry->name, WORDS));
         json_open(&out, NULL, '{');
         json_put(&out, "content", words);
-        json_put(&out, "priority", entry->description);
-        json_put(&out, "status", entry->kind);
+        talk_put_short(&out, "priority", entry->description, WORD_MAX);
+        talk_put_short(&out, "status", entry->kind, WORD_MAX);
         json_close(&out, '}');
     }
     json_close(&out, ']');
@@ -254,6 +288,8 @@ static void take_plan(struct host *host, const struct acp_update *update)
     talk_event(&event, "plan");
     json_put(&event.out, "message", talk_id(host, turn->plan, id));
     str_addf(&event.head, ",\"entries\":%s", data.data);
+    if (shown < update->count)
+        json_put_int(&event.out, "more", (int64_t)(update->count - shown));
     talk_tell(host, &event, NULL, 0, trigger(talk));
     talk_pane_print(host, "plan", str_text(&text), text.len);
 }

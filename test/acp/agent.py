@@ -20,6 +20,8 @@ client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUN
         CALL:method (any request, -> "call=<code|ok>")
 news    MODE:id TITLE:x USAGE:used/size COMMANDS OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
+long    LONG:what:n (what of n characters: tool kind plan prio mode option error stop; entries for plan,
+        options, asks; kB for text, content)
 faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LATE:ms (news after the
         answer) CUT (text with half a character and a NUL, as escapes) HALFDIE (dies within a message)
         TOOLONG (a message past all limits) EARLY (the answer before the text) STDERR:x SPAWN:seconds (a child that left its
@@ -187,8 +189,8 @@ def commands(session):
 
 class Over(Exception):
     """The turn ends: with an answer, an error, or not at all."""
-    def __init__(self, stop=None, error=None, silent=False):
-        self.stop, self.error, self.silent = stop, error, silent
+    def __init__(self, stop=None, error=None, silent=False, text="scripted error"):
+        self.stop, self.error, self.silent, self.text = stop, error, silent, text
 
 
 class Turn:
@@ -423,6 +425,36 @@ class Turn:
         write(b"this is no JSON\n{\"jsonrpc\":\"2.0\",\"method\n\n\xff\xfe\x00\x1b[31mred\n[]\n42\n{\"id\":[]}\n"
               + b"[" * 200 + b"]" * 200 + b"\n")
 
+    def do_long(self, x):
+        what, _, n = x.partition(":")
+        n = int(n)
+        session = self.session
+        if what in ("tool", "kind", "content"):
+            update(session, "tool_call", toolCallId="t" * n if what == "tool" else "long", title="Long",
+                   kind="k" * n if what == "kind" else "read", status="completed",
+                   content=[{"type": "content", "content": text_block(
+                       "c" * (n << 10) if what == "content" else "c")}])
+        elif what in ("plan", "prio"):
+            update(session, "plan", entries=[
+                {"content": "\x01\u00e9" * 300 if what == "plan" else "c",
+                 "priority": "p" * n if what == "prio" else "high", "status": "pending"}
+                for _ in range(n if what == "plan" else 1)])
+        elif what == "mode":
+            update(session, "current_mode_update", currentModeId="m" * n)
+        elif what == "options":
+            update(session, "config_option_update", configOptions=[
+                {"id": f"o{i}", "name": "N" * 100, "type": "select", "currentValue": "v0", "options": [
+                    {"value": f"v{k}", "name": "n" * 300} for k in range(20)]} for i in range(n)])
+        elif what == "asks":
+            self.permission({"toolCallId": self.call_id(), "title": "\x01" * 5000, "kind": "execute"},
+                            [(f"o{i}" + "\x01" * 300, "N", "allow_once") for i in range(n)])
+        elif what == "text":
+            self.say("\u00e9x" * (n << 9))
+        elif what == "error":
+            raise Over(error=-32603, text="e" * n)
+        elif what == "stop":
+            raise Over(stop="s" * n)
+
     def do_half(self, x):
         line = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {
             "sessionId": self.session["id"], "update": {
@@ -495,7 +527,7 @@ class Turn:
         for _ in range(2 if self.twice else 1):
             if over.error is not None:
                 refuse(self.id, over.error, "Authentication required" if over.error == -32000
-                       else "scripted error")
+                       else over.text)
             else:
                 reply(self.id, {"stopReason": over.stop})
 

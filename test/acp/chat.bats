@@ -88,6 +88,27 @@ paste() {
 }
 screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
 
+@test "a plan offers each choice once, and a choice is whole where there is room" {
+    chat
+    resize 40 12
+    type_line 'APPROVE'
+    eventually shows_state waiting
+    eventually shows_line '    plan'
+    [ "$(screen | grep -c 'Clear context and carry out the')" -eq 1 ]
+    type_line 4
+    eventually scrolled_shows '---- context cleared: plan ----'
+    eventually shows_state idle
+}
+
+@test "what changes in place leaves nothing in the history of the pane" {
+    chat
+    type_line hello
+    eventually shows 'last="hello"'
+    eventually shows_state idle
+    [ "$(scrolled | grep -cE '^ (asleep|starting|working|idle)')" -eq 1 ]
+    [ "$(scrolled | grep -c '^> ')" -eq 0 ]
+}
+
 @test "a permission that is answered elsewhere goes" {
     chat
     type_line ASK

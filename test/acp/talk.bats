@@ -114,6 +114,67 @@ P
     kill "$deaf"
 }
 
+# told EVENT FILTER: the events of that name in the last answer, each of which the filter holds for.
+told() {
+    jq -se --arg event "$1" "[.[] | select(.event == \$event)] | length > 0 and all($2)" \
+        <<<"$output" >/dev/null || { echo "no such $1: ${output:0:2000}" >&2; return 1; }
+}
+
+@test "whoever listens is told of what is long too: cut, with how much is left out, never left out whole" {
+    run_acp ""
+    tell --json LONG:tool:70000 && told tool '.title == "Long" and (.id | length) == 1024'
+    tell --json LONG:kind:70000 && told tool '.kind | startswith("kkk")'
+    tell --json LONG:content:2000 && told tool '.more == 2000 * 1024 - (.text | length)'
+    tell --json LONG:plan:90 && told plan '.more == 90 - (.entries | length) and .more < 90'
+    tell --json LONG:prio:70000 && told plan '.entries[0].content == "c"'
+    tell --json LONG:mode:70000 && told mode '.mode | startswith("mmm")'
+    tell --json LONG:stop:70000
+    [ "$status" -eq 1 ] && told end '.stopReason | startswith("sss")'
+    tell --json LONG:error:70000
+    [ "$status" -eq 1 ] && told end '.error | test("error: e+ \\(-32603\\)$")'
+    tell --json 'LONG:text:5000 QUIET' && told text '.text | test("\ufffd") | not'
+    [ "$(jq -rsj '[.[] | select(.event == "text").text] | add' <<<"$output" | tr -dc x | wc -c)" -eq 2560000 ]
+}
+
+@test "a permission with a hundred options is asked, and so is one who listens later" {
+    run_acp ""
+    "$MAS" ask "$ID" solo --json LONG:asks:100 >"$T/out" 2>/dev/null 3>&- &
+    asked=$!
+    eventually asks
+    jq -se 'any(.event == "permission" and .more == 100 - (.options | length))' "$T/out"
+    python3 -ES - "$DIR/run" <<'P'
+import json, os, socket, sys
+os.chdir(sys.argv[1])
+s = socket.socket(socket.AF_UNIX)
+s.connect("solo.sock")
+s.sendall(b'{"do":"listen"}\n')
+head = json.loads(s.makefile().readline())
+assert head["permissions"][0]["more"] > 0, head
+P
+    [ "$("$MAS" status "$ID" --json | jq '.sessions[0].agents[0].asks | length')" -eq 256 ]
+    "$MAS" approve "$ID" solo "o99$(printf '\001%.0s' {1..300})"
+    wait "$asked"
+}
+
+@test "an answer that is longer than a message may be goes on in another" {
+    run_acp ""
+    tell 'LONG:text:17000 QUIET'
+    [ "$(tr -dc x <<<"$output" | wc -c)" -eq $((17000 * 512)) ]
+    [ "$(stored 1)" = 2 ]
+    run ! session_log 'cannot store'
+}
+
+@test "what a permission says of a tool is known of it afterwards, and text behind it is another message" {
+    run_acp ""
+    "$MAS" ask "$ID" solo 'SAY:before ASK' >/dev/null 2>&1 3>&- &
+    asked=$!
+    eventually asks
+    "$MAS" approve "$ID" solo
+    wait "$asked"
+    "$MAS" history "$ID" solo --json | jq -ce '[.messages[] | select(.role == "tool").data.title] == ["May I execute?"]'
+    "$MAS" history "$ID" solo --json | jq -e '[.messages[].text] | index("before")'
+}
+
 @test "text without Enter is refused: a text is a whole prompt" {
     run_acp ""
     say_to solo hello ',"enter":false' | jq -e '.code == 2'
