@@ -55,7 +55,8 @@ static void add_plan(struct chat *chat, size_t most)
 }
 
 /* The rows of a choice, or the first of them; `view` NULL only counts. */
-static size_t put_choice(struct view *view, int columns, size_t number, const char *name, bool whole)
+static size_t put_choice(struct view *view, int columns, size_t number, const char *name,
+                         bool whole)
 {
     enum { MARGIN = 3, ROW_MIN = 10 }; /* of the rows of choices */
     _cleanup_free_ char *digits = mem_printf("%zu ", number);

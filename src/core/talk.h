@@ -8,6 +8,8 @@
  *
  *   {"do":"ask","from","wait","new","conversation","tags":["K:V"],"bytes"}   body: the prompt
  *       -> {"ok":true,"agent","outcome":"started"|"queued","prompt":"<message id>","queued":N}
+ *       in a new conversation, or the one named, where it says so: it becomes the current one when
+ *       the prompt's turn comes, for the prompts behind it too;
  *       with "wait":true then the events of that prompt, the last of which is "end". A connection
  *       that closes before takes nothing back.
  *   {"do":"send",...}        as to any agent: a prompt that nobody waits for
@@ -33,8 +35,8 @@
  * terminal program: "cannot ask agent '11': it is no ACP agent", with the hint to `mas send`.
  *
  * Events: {"event":NAME,...}, any text of it as the frame's body. `mas ask --json` prints them one
- * a line, the body as "text". "more":N says how much was left out of what is very long: entries of a
- * plan, options of a permission, bytes of a tool's content; `mas history` has all of it.
+ * a line, the body as "text". "more":N says how much was left out of what is very long: entries of
+ * a plan, options of a permission, bytes of a tool's content; `mas history` has all of it.
  *
  *   prompt      prompt, from, tags; body: the words       a turn begins
  *   text, thought, user   message, at: bytes of the message before it; body: a piece

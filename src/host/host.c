@@ -390,8 +390,9 @@ static int begin_talk(struct host *host, struct err *err)
         const struct message *message = &delivery->queue[i];
         struct err failed = ERR_INIT;
         int64_t number = 0;
-        if (talk_add_prompt(host, message->text, message->len, message->from, NULL, &number,
-                            &failed) == -1)
+        const struct talk_new_prompt prompt = {
+            .text = message->text, .len = message->len, .from = message->from};
+        if (talk_add_prompt(host, &prompt, &number, &failed) == -1)
             host_log(host, failed.text);
     }
     delivery_free(delivery);

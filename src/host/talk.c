@@ -115,6 +115,8 @@ void talk_store_failed(struct host *host, const struct err *err)
         talk->turn.answer = talk->turn.thought = talk->turn.plan = 0;
         for (size_t i = 0; i < talk->turn.tool_count; i++)
             talk->turn.tools[i].number = 0;
+        for (size_t i = 0; i < talk->count; i++)
+            talk->queue[i].conversation[0] = '\0';
         if (talk_need_store(host, &again) == 0)
             return;
     }

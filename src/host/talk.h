@@ -83,6 +83,8 @@ struct talk_prompt {
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     char **tags; /* NULL: none */
     bool begun; /* it was stored as one whose turn begins */
+    char conversation[37]; /* that it was asked in, "" the current one; and the query there */
+    int64_t query;
 };
 
 /* A tool call of the turn, as far as it is known. */
@@ -266,9 +268,18 @@ void talk_summed_up(struct host *host, const struct acp_answer *answer);
 void talk_add_summary(const struct talk *talk, struct str *to);
 
 /* ---- talk_turn.c */
-/* Stores a prompt and puts it behind those that wait. *ret is its number. */
-int talk_add_prompt(struct host *host, const char *text, size_t len, const char *from,
-                    char *const *tags, int64_t *ret, struct err *err);
+/* Stores a prompt and puts it behind those that wait, in the conversation that is current when its
+ * turn comes, or another by wish and id. *ret is its number. */
+struct talk_new_prompt {
+    const char *text;
+    size_t len;
+    const char *from;
+    char *const *tags; /* NULL: none */
+    enum store_wish wish; /* WISH_CURRENT: as those before it */
+    const char *id;
+};
+int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int64_t *ret,
+                    struct err *err);
 /* The same for one that is stored already (--then). */
 void talk_push_prompt(struct host *host, int64_t number, const char *text, size_t len,
                       const char *from, char *const *tags);
@@ -311,6 +322,9 @@ struct talk_wish {
 int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_then, struct err *err);
 int talk_change_conversation(struct host *host, enum store_wish wish, const char *id,
                              struct err *err);
+/* The same for a prompt whose turn comes, while others wait behind it. */
+int talk_enter_conversation(struct host *host, enum store_wish wish, const char *id,
+                            struct err *err);
 /* In TALK_ENDS_TURN: it has ended. */
 void talk_turn_is_gone(struct host *host);
 

@@ -132,8 +132,6 @@ int talk_change_conversation(struct host *host, enum store_wish wish, const char
                              struct err *err)
 {
     struct talk *talk = host->talk;
-    struct store_place place = {.query = 0};
-    struct talk_event event;
 
     if (talk_need_store(host, err) == -1)
         return -1;
@@ -144,6 +142,16 @@ int talk_change_conversation(struct host *host, enum store_wish wish, const char
         return err_hint(err, "wait for it, or end its turn with: mas cancel SESSION %s",
                         host->agent->id);
     }
+    return talk_enter_conversation(host, wish, id, err);
+}
+
+int talk_enter_conversation(struct host *host, enum store_wish wish, const char *id,
+                            struct err *err)
+{
+    struct talk *talk = host->talk;
+    struct store_place place = {.query = 0};
+    struct talk_event event;
+
     if (store_enter(talk->store, wish, id, &place, err) == -1)
         return -1;
     bool same = strcmp(place.conversation, talk->place.conversation) == 0;

@@ -91,13 +91,21 @@ static void wake(struct host *host)
     talk_run(host);
 }
 
+/* Which conversation is asked for. */
+static enum store_wish wish_of(const struct frame *frame, const char **ret_id)
+{
+    *ret_id = json_get_text(frame->head, "conversation");
+    if (json_bool(json_get(frame->head, "new"), false))
+        return WISH_NEW;
+    return *ret_id != NULL ? WISH_THIS : WISH_CURRENT;
+}
+
 static int change_first(struct host *host, const struct frame *frame, struct err *err)
 {
-    const char *id = json_get_text(frame->head, "conversation");
+    const char *id = NULL;
+    enum store_wish wish = wish_of(frame, &id);
 
-    if (json_bool(json_get(frame->head, "new"), false))
-        return talk_change_conversation(host, WISH_NEW, NULL, err);
-    return id != NULL ? talk_change_conversation(host, WISH_THIS, id, err) : 0;
+    return wish != WISH_CURRENT ? talk_change_conversation(host, wish, id, err) : 0;
 }
 
 static bool is_at_once(const struct talk *talk)
@@ -120,10 +128,14 @@ static int do_ask(struct host *host, struct client *client, const struct frame *
         return -1;
     if (wait && !door_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many listen to it");
-    if (change_first(host, frame, err) == -1)
+    struct talk_new_prompt prompt = {
+        .text = frame->body, .len = frame->body_len, .from = who(frame), .tags = tags};
+    if (talk->turn.on || talk->count > 0) /* its turn comes, and with it the conversation */
+        prompt.wish = wish_of(frame, &prompt.id);
+    else if (change_first(host, frame, err) == -1)
         return -1;
     bool at_once = is_at_once(talk);
-    if (talk_add_prompt(host, frame->body, frame->body_len, who(frame), tags, &number, err) == -1)
+    if (talk_add_prompt(host, &prompt, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "started" : "queued");
@@ -157,7 +169,9 @@ static int do_send(struct host *host, struct client *client, const struct frame 
     if (wait && !door_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many watch it");
     bool at_once = is_at_once(talk);
-    if (talk_add_prompt(host, frame->body, frame->body_len, who(frame), NULL, &number, err) == -1)
+    const struct talk_new_prompt prompt = {
+        .text = frame->body, .len = frame->body_len, .from = who(frame)};
+    if (talk_add_prompt(host, &prompt, &number, err) == -1)
         return -1;
     wake(host);
     bool there = talk->turn.on && talk->turn.prompt.number == number;

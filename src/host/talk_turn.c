@@ -37,32 +37,57 @@ void talk_push_prompt(struct host *host, int64_t number, const char *text, size_
         strv_push(&prompt->tags, *tag);
 }
 
-int talk_add_prompt(struct host *host, const char *text, size_t len, const char *from,
-                    char *const *tags, int64_t *ret, struct err *err)
+/* Where a prompt that comes now is kept: in a conversation of its own, else in that of those before
+ * it. */
+static int find_place(struct talk *talk, const struct talk_new_prompt *prompt,
+                      struct talk_prompt *ret, struct err *err)
+{
+    const struct talk_prompt *last = talk->count > 0 ? &talk->queue[talk->count - 1] : NULL;
+    struct store_place place = {.query = 0};
+
+    *ret = (struct talk_prompt){.query = talk->place.query};
+    if (prompt->wish != WISH_CURRENT) {
+        if (store_prepare(talk->store, prompt->wish, prompt->id, &place, err) == -1)
+            return -1;
+        ret->query = place.query;
+        memcpy(ret->conversation, place.conversation, sizeof ret->conversation);
+        store_place_free(&place);
+    } else if (last != NULL && last->conversation[0] != '\0') {
+        ret->query = last->query;
+        memcpy(ret->conversation, last->conversation, sizeof ret->conversation);
+    }
+    return 0;
+}
+
+int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int64_t *ret,
+                    struct err *err)
 {
     struct talk *talk = host->talk;
-
-    size_t bytes = len;
+    struct talk_prompt where;
+    size_t bytes = prompt->len;
 
     for (size_t i = 0; i < talk->count; i++)
         bytes += talk->queue[i].len;
     if (talk->count >= TALK_QUEUE_MAX || (talk->count > 0 && bytes > TALK_QUEUE_BYTES))
         return err_set(err, MAS_CONFLICT, "too many prompts wait for it");
-    if (talk_need_store(host, err) == -1)
+    if (talk_need_store(host, err) == -1 || find_place(talk, prompt, &where, err) == -1)
         return -1;
     bool at_once = talk->phase == TALK_READY && !talk->turn.on && talk->count == 0;
     const struct store_message message = {
         .role = ROLE_USER,
         .state = at_once ? MESSAGE_DONE : MESSAGE_OPEN,
-        .text = text,
-        .len = len,
-        .sender = strcmp(from, "-") != 0 ? from : NULL,
-        .tags = tags,
+        .text = prompt->text,
+        .len = prompt->len,
+        .sender = strcmp(prompt->from, "-") != 0 ? prompt->from : NULL,
+        .tags = prompt->tags,
     };
-    if (store_add(talk->store, talk->place.query, &message, SYNC_FULL, ret, err) == -1)
+    if (store_add(talk->store, where.query, &message, SYNC_FULL, ret, err) == -1)
         return -1;
-    talk_push_prompt(host, *ret, text, len, from, tags);
-    talk->queue[talk->count - 1].begun = at_once;
+    talk_push_prompt(host, *ret, prompt->text, prompt->len, prompt->from, prompt->tags);
+    struct talk_prompt *added = &talk->queue[talk->count - 1];
+    added->begun = at_once;
+    added->query = where.query;
+    memcpy(added->conversation, where.conversation, sizeof added->conversation);
     return 0;
 }
 
@@ -162,16 +187,6 @@ static void begin_turn(struct host *host)
     send_prompt(host);
 }
 
-void talk_run(struct host *host)
-{
-    struct talk *talk = host->talk;
-
-    /* a process that ends takes nothing more: its prompts are for the next one */
-    if (talk->phase == TALK_READY && host->child.phase == CHILD_RUNS && !talk->turn.on &&
-        talk->count > 0)
-        begin_turn(host);
-}
-
 /* `end` of a prompt, for those who wait for it. */
 static void tell_end(struct host *host, int64_t number, const char *stop_reason, int64_t code,
                      const char *error)
@@ -193,16 +208,6 @@ static void tell_end(struct host *host, int64_t number, const char *stop_reason,
     door_release_askers(host, number);
 }
 
-static void turn_free(struct talk_turn *turn)
-{
-    talk_prompt_free(&turn->prompt);
-    for (size_t i = 0; i < turn->tool_count; i++)
-        talk_tool_free(&turn->tools[i]);
-    free(turn->tools);
-    free(turn->plan_text);
-    *turn = (struct talk_turn){.cancel_until = -1};
-}
-
 /* How what is open of a turn is marked that ended so. */
 static enum store_state state_of_end(const char *stop_reason)
 {
@@ -212,6 +217,59 @@ static enum store_state state_of_end(const char *stop_reason)
                    strcmp(stop_reason, TALK_END_CLEARED) == 0
                ? MESSAGE_INTERRUPTED
                : MESSAGE_DONE;
+}
+
+/* true if a prompt that waits is kept in another conversation than the present one. */
+static bool is_elsewhere(const struct talk *talk, const struct talk_prompt *prompt)
+{
+    return prompt->conversation[0] != '\0' &&
+           strcmp(prompt->conversation, talk->place.conversation) != 0;
+}
+
+/* A prompt ends without a turn; `kept`: its end is in the store already. */
+static void drop_prompt(struct host *host, struct talk_prompt *prompt, bool kept,
+                        const char *stop_reason, const char *error)
+{
+    struct talk *talk = host->talk;
+    struct err err = ERR_INIT;
+
+    if (talk->store != NULL && !kept)
+        (void)talk_kept(host,
+                        store_end_turn(talk->store, talk->place.query, prompt->number, stop_reason,
+                                       state_of_end(stop_reason), false, &err),
+                        &err);
+    host_log_message(host, prompt->from, prompt->len, stop_reason);
+    tell_end(host, prompt->number, stop_reason, 0, error);
+    talk_prompt_free(prompt);
+}
+
+void talk_run(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    /* a process that ends takes nothing more: its prompts are for the next one */
+    while (talk->phase == TALK_READY && host->child.phase == CHILD_RUNS && !talk->turn.on &&
+           talk->count > 0) {
+        struct err err = ERR_INIT;
+        if (!is_elsewhere(talk, &talk->queue[0])) {
+            begin_turn(host);
+            return;
+        }
+        if (talk_enter_conversation(host, WISH_THIS, talk->queue[0].conversation, &err) == 0)
+            continue; /* a session of it is opened first */
+        struct talk_prompt prompt = take_first(talk);
+        drop_prompt(host, &prompt, false, TALK_END_FAILED, err.text);
+    }
+}
+
+static void turn_free(struct talk_turn *turn)
+{
+    talk_prompt_free(&turn->prompt);
+    for (size_t i = 0; i < turn->tool_count; i++)
+        talk_tool_free(&turn->tools[i]);
+    free(turn->tools);
+    free(turn->plan_text);
+    *turn = (struct talk_turn){.cancel_until = -1};
 }
 
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error)
@@ -252,15 +310,8 @@ void talk_fail_queue(struct host *host, const char *stop_reason, const char *err
 
     while (talk->count > 0) {
         struct talk_prompt prompt = take_first(talk);
-        struct err err = ERR_INIT;
-        if (talk->store != NULL && strcmp(stop_reason, TALK_END_CLEARED) != 0)
-            (void)talk_kept(host,
-                            store_end_turn(talk->store, talk->place.query, prompt.number,
-                                           stop_reason, state_of_end(stop_reason), false, &err),
-                            &err);
-        host_log_message(host, prompt.from, prompt.len, stop_reason);
-        tell_end(host, prompt.number, stop_reason, 0, error);
-        talk_prompt_free(&prompt);
+        bool kept = strcmp(stop_reason, TALK_END_CLEARED) == 0 && !is_elsewhere(talk, &prompt);
+        drop_prompt(host, &prompt, kept, stop_reason, error);
     }
 }
 
@@ -285,7 +336,6 @@ bool talk_cancel(struct host *host)
 bool talk_cancel_prompt(struct host *host, int64_t number)
 {
     struct talk *talk = host->talk;
-    struct err err = ERR_INIT;
     size_t i = 0;
 
     if (talk->turn.on && talk->turn.prompt.number == number)
@@ -297,13 +347,7 @@ bool talk_cancel_prompt(struct host *host, int64_t number)
     struct talk_prompt prompt = talk->queue[i];
     talk->count--;
     memmove(talk->queue + i, talk->queue + i + 1, (talk->count - i) * sizeof *talk->queue);
-    if (talk->store != NULL)
-        (void)talk_kept(host,
-                        store_end_turn(talk->store, talk->place.query, prompt.number, "cancelled",
-                                       MESSAGE_INTERRUPTED, false, &err),
-                        &err);
-    tell_end(host, prompt.number, "cancelled", 0, NULL);
-    talk_prompt_free(&prompt);
+    drop_prompt(host, &prompt, false, "cancelled", NULL);
     return true;
 }
 
@@ -336,8 +380,8 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
     const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
                                                                             : "no reason was given";
     _cleanup_free_ char *error =
-        mem_printf("the agent answered with an error: %.*s (%lld)", (int)talk_cut(why, WHY_MAX), why,
-                   (long long)answer->code);
+        mem_printf("the agent answered with an error: %.*s (%lld)", (int)talk_cut(why, WHY_MAX),
+                   why, (long long)answer->code);
     if (answer->code == ACP_NEEDS_LOGIN) {
         talk_trouble(host, true, why);
         return;

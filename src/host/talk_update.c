@@ -73,11 +73,8 @@ static void take_piece(struct host *host, enum store_role role, const char *text
     if (*grows != 0 && talk->store != NULL) {
         (void)talk_kept(host, store_append(talk->store, *grows, text, n, &err), &err);
     } else {
-        const struct store_message message = {.role = role,
-                                              .state = MESSAGE_OPEN,
-                                              .text = text,
-                                              .len = n,
-                                              .trigger = trigger(talk)};
+        const struct store_message message = {
+            .role = role, .state = MESSAGE_OPEN, .text = text, .len = n, .trigger = trigger(talk)};
         *grows = add(host, &message);
         *len = 0;
     }

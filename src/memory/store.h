@@ -93,6 +93,10 @@ enum store_wish { WISH_CURRENT, WISH_NEW, WISH_THIS };
  */
 int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
                 struct err *err);
+/* The same, made where it is a new one, without that it becomes the current one: a prompt that
+ * waits is kept there, and its conversation is entered when its turn comes. */
+int store_prepare(struct store *store, enum store_wish wish, const char *id,
+                  struct store_place *ret, struct err *err);
 /* Keeps mode, model, options; NULL leaves one as it is. */
 int store_keep_settings(struct store *store, const char *conversation, const char *mode,
                         const char *model, const char *options, struct err *err);

@@ -116,8 +116,8 @@ static int find_conversation(struct store *store, const char *id, int64_t *ret, 
     return 0;
 }
 
-static int enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
-                 struct err *err)
+static int find_place(struct store *store, enum store_wish wish, const char *id, bool current,
+                      struct store_place *ret, struct err *err)
 {
     int64_t number = 0;
 
@@ -130,7 +130,7 @@ static int enter(struct store *store, enum store_wish wish, const char *id, stru
         return -1;
     if (number == 0 && make_conversation(store, &number, err) == -1)
         return -1;
-    if (make_current(store, number, err) == -1)
+    if (current && make_current(store, number, err) == -1)
         return -1;
     return read_place(store, number, ret, err);
 }
@@ -145,19 +145,31 @@ static int has_agent(const struct store *store, struct err *err)
     return err_set(err, MAS_FAILED, "cannot enter a conversation: no agent was named");
 }
 
-int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
-                struct err *err)
+static int to_place(struct store *store, enum store_wish wish, const char *id, bool current,
+                    struct store_place *ret, struct err *err)
 {
     struct store_place place = {.query = 0};
 
     if (has_agent(store, err) == -1 || store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    if (store_end(store, enter(store, wish, id, &place, err), err) == -1) {
+    if (store_end(store, find_place(store, wish, id, current, &place, err), err) == -1) {
         store_place_free(&place);
         return -1;
     }
     *ret = place;
     return 0;
+}
+
+int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
+                struct err *err)
+{
+    return to_place(store, wish, id, true, ret, err);
+}
+
+int store_prepare(struct store *store, enum store_wish wish, const char *id,
+                  struct store_place *ret, struct err *err)
+{
+    return to_place(store, wish, id, false, ret, err);
 }
 
 /* The number of a conversation by its whole id. */

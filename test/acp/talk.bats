@@ -33,6 +33,55 @@ load lib
     done
 }
 
+@test "a prompt for another conversation queues in order too, and those behind it follow it there" {
+    run_acp ""
+    tell CW-ONE
+    local first new then
+    first=$(of solo .conversation)
+    "$MAS" ask "$ID" solo 'CW-TWO SAY:busy HANG' >"$T/busy" 2>&1 3>&- &
+    eventually grep -q busy "$T/busy"
+    "$MAS" ask "$ID" solo --new CW-NEW >"$T/new" 2>&1 3>&- & new=$!
+    eventually is solo .queued 1
+    "$MAS" ask "$ID" solo CW-THEN >"$T/then" 2>&1 3>&- & then=$!
+    eventually is solo .queued 2
+    tell --conversation ffffffff no
+    [ "$status" -eq 3 ]
+    "$MAS" ask "$ID" solo --conversation "$first" CW-BACK >"$T/back" 2>&1 3>&- &
+    back=$!
+    eventually is solo .queued 3
+    is solo .conversation "$first"
+    "$MAS" cancel "$ID" solo
+    wait "$new" && wait "$then" && wait "$back"
+    grep -qF 'seen=[CW-NEW] users=1' "$T/new"
+    grep -qF 'seen=[CW-NEW CW-THEN] users=2' "$T/then"
+    grep -qF 'seen=[CW-ONE CW-TWO CW-BACK] users=3' "$T/back"
+    is solo .conversation "$first"
+}
+
+@test "a prompt that waits for another conversation ends with a clear or a stop like any other" {
+    run_acp ""
+    local end
+    for end in clear stop; do
+        "$MAS" ask "$ID" solo 'SAY:busy HANG' >"$T/busy" 2>&1 3>&- &
+        eventually grep -q busy "$T/busy"
+        "$MAS" ask "$ID" solo --new "CW-$end" >"$T/new" 2>&1 3>&- &
+        new=$!
+        eventually is solo .queued 1
+        if [ "$end" = stop ]; then "$MAS" stop -q "$ID"; else "$MAS" clear "$ID" solo; fi
+        rc=0
+        wait "$new" || rc=$?
+        [ "$rc" -eq 4 ]
+        rm "$T/busy"
+    done
+    "$MAS" start -q "$ID"
+    hosts_there
+    "$MAS" history "$ID" solo --json |
+        jq -ce '[.messages[] | select(.text | startswith("CW-")) | [.text, .state, .stopReason]] ==
+            [["CW-clear", "interrupted", "cleared"], ["CW-stop", "interrupted", "stopped"]]'
+    tell CW-AFTER
+    knows CW-AFTER
+}
+
 @test "a text that is sent is a prompt, and starts an agent that sleeps" {
     run_acp "" "start = demand"
     hosts_there
