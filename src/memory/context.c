@@ -453,6 +453,7 @@ int context_recall(const struct root *root, const struct config *config,
     size_t each = (size_t)config_number(config, SETTING_MEMORY_EACH);
     size_t left = (size_t)config_number(config, SETTING_MEMORY_ALL) / RECALL_PART;
     struct context_list list = {.count = 0};
+    _cleanup_str_ struct str said = STR_INIT;
     _cleanup_free_ char *note = NULL;
     bool private = false;
 
@@ -467,22 +468,23 @@ int context_recall(const struct root *root, const struct config *config,
         .not_conversation = wish->conversation,
         .limit = RECALL_MESSAGES,
         .each_role = true,
+        .related = true,
     };
     /* the host waits for it: words alone */
     int rc =
         search(root, private ? wish->session : NULL, "", RECALL_WAIT_MS, &asked, &list, &note, err);
     if (rc == 0 && list.count > 0) {
         qsort(list.items, list.count, sizeof *list.items, compare_times);
-        str_add(ret, recall_head);
         for (size_t i = 0; i < list.count; i++) {
             size_t chars = list.items[i].chars < each ? list.items[i].chars : each;
             if (chars > left)
                 continue;
             left -= chars;
-            add_recalled(ret, &list.items[i], each);
+            add_recalled(&said, &list.items[i], each);
         }
-        str_add(ret, recall_tail);
     }
+    if (said.len > 0)
+        str_addf(ret, "%s%s%s", recall_head, said.data, recall_tail);
     free_list(&list);
     return rc;
 }

@@ -76,6 +76,9 @@ struct search_wish {
     int64_t keep_query;
     int limit;
     bool each_role; /* the limit is that of each role */
+    /* Only what shares words with the text that tell something: one that is in few messages of a
+     * great many, or two that are not in many. Nothing is found rather than the least bad. */
+    bool related;
 };
 
 struct search_hit {

@@ -118,6 +118,7 @@ static int make_pool(struct finding *finding, struct err *err)
         if (wish->roles == 0 || (wish->roles >> search_role(kind) & 1) != 0)
             finding->pool.kinds |= 1U << kind;
     }
+    finding->pool.related = wish->related;
     finding->none = finding->none || finding->pool.kinds == 0;
     return read_sittings(finding, err) == -1 || read_tagged(finding, err) == -1 ? -1 : 0;
 }
@@ -262,7 +263,8 @@ static int rank(struct finding *finding, const struct words *words, struct str *
 
     if (search_rank_vectors(finding->search, finding->wish->text, &finding->pool, &near, err) == -1)
         return -1;
-    for (int open = 0; open <= 1 && ret->count == 0; open++) {
+    int last = finding->wish->related ? 0 : 1;
+    for (int open = 0; open <= last && ret->count == 0; open++) {
         str_clear(match);
         words_match(words, open == 1, match);
         if (search_rank(finding->search, str_text(match), &finding->pool, &near, ret, err) == -1)
@@ -322,6 +324,8 @@ int search_find(struct search *search, const struct search_wish *wish, search_ea
     struct err why = ERR_INIT;
 
     words_take(wish->text, &words);
+    if (wish->related && words_say_nothing(&words))
+        return 0;
     if (words.count == 0)
         return err_set(err, MAS_USAGE, "cannot search for '%s': there is no word in it",
                        wish->text);

@@ -79,6 +79,7 @@ struct pool {
     unsigned char *sittings; /* a bit each; NULL: all */
     int64_t top; /* the last one that has a bit */
     unsigned kinds; /* 1 << kind */
+    bool related; /* see struct search_wish */
     int64_t *only; /* sorted; NULL: any message */
     size_t only_count;
     /* of what the sittings hold; 0 where it is all */

@@ -215,6 +215,56 @@ static int ask(struct db *db, const char *match, struct catch *catch, struct err
     return rc;
 }
 
+/* ---- what is related */
+
+enum { /* A word that one message in so many has ... */
+       RARE = 200, /* tells enough alone */
+       FEW = 10, /* tells enough with another one */
+       FEW_LEAST = 4, /* messages may have it, however few there are */
+};
+
+/* Which terms are said around a place. */
+static unsigned terms_near(const struct catch *catch, size_t at)
+{
+    int64_t sitting = search_sitting(catch->hits[at].id);
+    int64_t place = search_place(catch->hits[at].id);
+    unsigned terms = 0;
+    size_t i = at;
+
+    while (i > 0 && search_sitting(catch->hits[i - 1].id) == sitting &&
+           search_place(catch->hits[i - 1].id) >= place - REACH)
+        i--;
+    for (; i < catch->count && search_sitting(catch->hits[i].id) == sitting &&
+           search_place(catch->hits[i].id) <= place + REACH;
+         i++)
+        for (int k = 0; k < catch->terms && search_kind(catch->hits[i].id) != KIND_TOOL; k++)
+            terms |= catch->hits[i].times[k] > 0 ? 1U << k : 0;
+    return terms;
+}
+
+static void keep_related(struct catch *catch)
+{
+    const struct pool *pool = catch->pool;
+    int64_t messages = pool->sittings == NULL ? catch->messages : pool->messages;
+    _cleanup_free_ bool *keep = mem_alloc(catch->count * sizeof *keep);
+    unsigned rare = 0, few = 0;
+    size_t kept = 0;
+
+    for (int k = 0; k < catch->terms; k++) {
+        rare |= catch->having[k] * RARE <= messages ? 1U << k : 0;
+        few |= catch->having[k] * FEW <= messages || catch->having[k] <= FEW_LEAST ? 1U << k : 0;
+    }
+    for (size_t i = 0; i < catch->count; i++) {
+        unsigned terms = terms_near(catch, i);
+        keep[i] =
+            (terms & rare) != 0 || __builtin_popcount(terms & few) >= (catch->terms > 1 ? 2 : 1);
+    }
+    for (size_t i = 0; i < catch->count; i++)
+        if (keep[i])
+            catch->hits[kept++] = catch->hits[i];
+    catch->count = kept;
+}
+
 /* ---- scores */
 
 struct scale {
@@ -518,6 +568,8 @@ int search_rank(struct search *search, const char *match, const struct pool *poo
     _cleanup_best_ struct best sittings = {.most = RANK_DEPTH};
 
     int rc = ask(search->db, match, &catch, err);
+    if (rc == 0 && pool->related && catch.count > 0)
+        keep_related(&catch);
     if (rc == 0)
         rc = rank_catch(search->db, &catch, &fusion, &sittings, err);
     if (rc == 0) {

@@ -156,6 +156,14 @@ void words_take(const char *text, struct words *ret)
     }
 }
 
+bool words_say_nothing(const struct words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (!words_is_stop(words->terms[i], strlen(words->terms[i])))
+            return false;
+    return true;
+}
+
 void words_match(const struct words *words, bool open, struct str *to)
 {
     for (size_t i = 0; i < words->count; i++) {

@@ -394,6 +394,40 @@ static void recall_has_nothing_of_its_own_conversation(void)
     (void)unsetenv("XDG_CONFIG_HOME");
 }
 
+static void recall_has_only_what_is_related(void)
+{
+    _cleanup_world_ struct world world;
+    struct err err = ERR_INIT;
+    struct store_place place = {.query = 0};
+    static const struct {
+        const char *text, *has, *has_not;
+    } cases[] = {
+        {"please run the tests and fix it", NULL, "message"},
+        {"go on with it", NULL, "message"},
+        {"what do penguins eat", NULL, "message"},
+        {"run the tests like a heron", NULL, "message"},
+        {"please run the heron code", "heron code is 4711", "number x9"},
+        {"4711", "heron code is 4711", "number x9"},
+    };
+
+    REQUIRE(world_make(&world));
+    (void)setenv("XDG_CONFIG_HOME", world.path, 1);
+    turn(world.store, world.query, "the heron code is 4711", "noted");
+    for (int i = 0; i < 30; i++) {
+        _cleanup_free_ char *text = mem_printf("please run the tests with it, fix number x%d", i);
+        turn(world.store, world.query, text, "done, the tests run");
+    }
+    MUST(store_enter(world.store, WISH_NEW, NULL, &place, &err));
+    store_place_free(&place);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str said = STR_INIT;
+        recall(&world, "[memory]\nrecall = on\n", cases[i].text, &said);
+        CHECK(cases[i].has == NULL || strstr(str_text(&said), cases[i].has) != NULL);
+        CHECK(strstr(str_text(&said), cases[i].has_not) == NULL);
+    }
+    (void)unsetenv("XDG_CONFIG_HOME");
+}
+
 /* ---- vectors */
 
 static void products_are_cosines(void)
@@ -418,6 +452,7 @@ static const struct unit_test tests[] = {
     TEST(writers_and_searches_do_not_wait_for_each_other),
     TEST(long_texts_are_cut_at_characters),
     TEST(recall_has_nothing_of_its_own_conversation),
+    TEST(recall_has_only_what_is_related),
     TEST(products_are_cosines),
 };
 
