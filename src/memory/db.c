@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define VFS_NAME "mas-beneath"
@@ -190,6 +191,33 @@ static int set_up(struct db *db, struct err *err)
     }
 }
 
+static int connect_file(struct db *db, const char *options, struct err *err)
+{
+    _cleanup_free_ char *uri = mem_printf("file:/proc/self/fd/%d/%s%s", db->dir, db->name, options);
+
+    (void)sqlite3_close(db->sql);
+    db->sql = NULL;
+    int rc = sqlite3_open_v2(
+        uri, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, VFS_NAME);
+    if (rc != SQLITE_OK)
+        return db_error(db, rc, "open", err);
+    return harden(db, err) == -1 || set_up(db, err) == -1 ? -1 : 0;
+}
+
+/* true where a reader finds no room for what it shares with writers, and there can be none: nothing
+ * is in the log, and nothing can be put there. */
+static bool stands_still(const struct db *db)
+{
+    _cleanup_free_ char *log = mem_printf("%s-wal", db->name);
+    struct statvfs disk;
+    struct stat st;
+
+    if (db->write || (fstatat(db->dir, log, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0))
+        return false;
+    return faccessat(db->dir, ".", W_OK, AT_EACCESS) == -1 ||
+           (fstatvfs(db->dir, &disk) == 0 && disk.f_bavail == 0);
+}
+
 static int open_file(struct db *db, enum db_how how, struct err *err)
 {
     if (find_vfs(err) == -1)
@@ -199,12 +227,14 @@ static int open_file(struct db *db, enum db_how how, struct err *err)
         return -1;
     if (look_at(db, err) == -1)
         return -1;
-    _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d/%s", db->dir, db->name);
-    int rc = sqlite3_open_v2(path, &db->sql, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, VFS_NAME);
-    if (rc != SQLITE_OK)
-        return db_error(db, rc, "open", err);
-    if (harden(db, err) == -1 || set_up(db, err) == -1)
-        return -1;
+    struct err why = ERR_INIT;
+    if (connect_file(db, "", &why) == -1) {
+        if (why.code != MAS_FAILED || !stands_still(db) ||
+            connect_file(db, "?immutable=1", err) == -1) {
+            *err = why;
+            return -1;
+        }
+    }
     if (!is_named(db))
         return err_set(err, MAS_CONFLICT, "cannot open '%s': it was replaced meanwhile", db->name);
     return 0;

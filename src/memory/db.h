@@ -32,7 +32,9 @@ enum {
 
 struct db;
 
-/* DB_READ never writes to tables; DB_CREATE makes the file where there is none, with mode 600. */
+/* DB_READ never writes to tables, and needs nothing that it could write to: one that nobody can
+ * have open, because its directory cannot be written or its disk is full, is read as it stands.
+ * DB_CREATE makes the file where there is none, with mode 600. */
 enum db_how { DB_READ, DB_WRITE, DB_CREATE };
 /* MAS_NOT_FOUND where there is none, MAS_DAMAGED where what is there is no database, or no file. */
 int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct err *err);

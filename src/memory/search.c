@@ -188,12 +188,42 @@ static int take_away(struct search *search, struct err *err)
     return 0;
 }
 
+/* What is there has to do where it cannot be written; where there is nothing, one in memory. */
+static int open_unwritable(struct search *search, const struct err *reason, struct err *err)
+{
+    struct err why = *reason;
+    _cleanup_db_ struct db *db = NULL;
+    struct err ignored = ERR_INIT;
+    int64_t version = 0;
+
+    if (faccessat(search->root->sessions, ".", W_OK, AT_EACCESS) == -1)
+        (void)err_errno(&why, "cannot write to '%s'", SEARCH_FILE);
+    if (db_open(search->root->sessions, SEARCH_FILE, DB_READ, &db, &ignored) == 0 &&
+        read_version(db, &version, &ignored) == 0 && version == VERSION) {
+        search->fixed = true;
+        search_say(search, "what was said last may be missing: %s", why.text);
+    } else {
+        db_close(db);
+        db = NULL;
+        search->unkept = true;
+        search_say(search, "the search index was made in memory, for this search alone: %s",
+                   why.text);
+        if (db_open_memory(&db, err) == -1)
+            return -1;
+    }
+    if (set_up(db, err) == -1)
+        return -1;
+    search->db = db;
+    db = NULL;
+    return 0;
+}
+
 int search_remake(struct search *search, const char *why, struct err *err)
 {
     search_say(search, "the search index was made anew: %s", why);
     db_close(search->db);
     search->db = NULL;
-    if (search->alone[0] != '\0')
+    if (search->alone[0] != '\0' || search->unkept)
         return err_set(err, MAS_DAMAGED, "cannot search in memory: %s", why);
     if (take_away(search, err) == -1)
         return -1;
@@ -211,11 +241,14 @@ int search_open(const struct root *root, const char *alone, struct search **ret,
         if (db_open_memory(&search->db, err) == -1 || set_up(search->db, err) == -1)
             return -1;
     } else if (open_index(search, &why) == -1) {
-        if (why.code != MAS_DAMAGED) {
+        int rc = -1;
+        if (why.code == MAS_DAMAGED)
+            rc = search_remake(search, why.text, err);
+        else if (why.code == MAS_FAILED)
+            rc = open_unwritable(search, &why, err);
+        else
             *err = why;
-            return -1;
-        }
-        if (search_remake(search, why.text, err) == -1)
+        if (rc == -1)
             return -1;
     }
     *ret = search;

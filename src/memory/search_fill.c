@@ -368,8 +368,12 @@ int search_catch_up(struct search *search, int wait_ms, struct err *err)
 {
     struct err why = ERR_INIT;
 
-    if (catch_up(search, wait_ms, &why) == 0)
+    if (search->fixed || catch_up(search, wait_ms, &why) == 0)
         return 0;
+    if (why.code == MAS_FAILED && search->alone[0] == '\0' && !search->unkept) {
+        search_say(search, "what was said last may be missing: %s", why.text);
+        return 0; /* what is in it can be searched */
+    }
     if (why.code == MAS_DAMAGED && search->alone[0] == '\0' &&
         search_remake(search, why.text, err) == 0)
         return catch_up(search, wait_ms, err);

@@ -61,6 +61,8 @@ struct search {
     struct db *db;
     char alone[ID_TEXT]; /* "": it is that of the root */
     ino_t file; /* of the index that is open */
+    bool fixed; /* it cannot be written: what is in it has to do */
+    bool unkept; /* it is in memory, because there is none and none can be made */
     char *note;
     struct vectors *vectors; /* NULL: none */
 };

@@ -261,3 +261,51 @@ db.execute("PRAGMA user_version = 99")' "$index"
     ((ours >= alone + 5))
     ((ours >= 30))
 }
+
+# unwritable COMMAND: with a root that cannot be written to.
+unwritable() {
+    # shellcheck disable=SC2016 # for that shell
+    run --separate-stderr unshare --user --map-root-user --mount sh -c \
+        'mount --bind "$MAS_ROOT" "$MAS_ROOT" && mount -o remount,ro,bind "$MAS_ROOT" && "$@"' sh "$@"
+}
+
+@test "where the index cannot be written what is in it is searched, and that something may be missing is said" {
+    unshare --user --map-root-user --mount mount -t tmpfs none "$ROOT/sessions" 2>/dev/null ||
+        skip "no mount namespaces"
+    [ "$(found gateway | wc -l)" -gt 0 ]
+    user 'The gateway was replaced' '{agent: "lead"}' | said "$TWO" >/dev/null
+    unwritable "$MAS" search gateway
+    [ "$status" -eq 0 ]
+    [[ $output == *"raise the time-out of the gateway"* ]]
+    [[ $output != *replaced* ]]
+    [ "$stderr" = "mas: warning: what was said last may be missing: cannot write to '.memory.index': Read-only file system" ]
+    unwritable "$MAS" context "$ONE" lead --for gateway
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"may be missing"* ]]
+    unwritable "$MAS" history "$TWO" lead
+    [ "$status" -eq 0 ]
+    [[ $output == *"The gateway was replaced"* ]]
+}
+
+@test "where there is no index and none can be made, one in memory does" {
+    unshare --user --map-root-user --mount mount -t tmpfs none "$ROOT/sessions" 2>/dev/null ||
+        skip "no mount namespaces"
+    rm -f "$ROOT/sessions/.memory.index"*
+    unwritable "$MAS" search gateway
+    [ "$status" -eq 0 ]
+    [[ $output == *"raise the time-out of the gateway"* ]]
+    [[ $stderr == "mas: warning: the search index was made in memory, for this search alone: "*"Read-only file system" ]]
+    [ ! -e "$ROOT/sessions/.memory.index" ]
+}
+
+@test "a full disk is no reason not to search" {
+    # shellcheck disable=SC2016 # for that shell
+    run --separate-stderr unshare --user --map-root-user --mount sh -c '
+        cp -a "$MAS_ROOT" "$1/copy" && mount -t tmpfs -o size=4m none "$MAS_ROOT" &&
+        cp -a "$1/copy/." "$MAS_ROOT" && "$MAS" search gateway >/dev/null || exit 77
+        head -c 8M /dev/zero >"$MAS_ROOT/fill" 2>/dev/null
+        "$MAS" search gateway && "$MAS" history "$2" lead' sh "$T" "$ONE"
+    [ "$status" -ne 77 ] || skip "no mount namespaces"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'raise the time-out of the gateway' <<<"$output")" -eq 2 ]
+}
