@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    RECALL_WAIT_MS = 1000,
+    RECALL_WAIT_MS = 150, /* for the index: an agent's host does nothing else meanwhile */
     RECALL_MESSAGES = 4, /* of each role */
     RECALL_PART = 4, /* of the budget of what is injected, one part in so many */
 };
@@ -312,7 +312,7 @@ static bool note_hit(const struct search_hit *hit, void *arg)
 }
 
 /* Opens the index that the wish may see, and searches it. */
-static int search(const struct root *root, const char *alone, const char *vectors, int wait_ms,
+static int search(const struct root *root, const char *alone, const char *vectors, bool hurry,
                   const struct search_wish *wish, struct context_list *ret, char **ret_note,
                   struct err *err)
 {
@@ -320,8 +320,11 @@ static int search(const struct root *root, const char *alone, const char *vector
     struct err why = ERR_INIT;
 
     if (search_open(root, alone, &search, err) == -1 ||
-        search_use_vectors(search, vectors, err) == -1 ||
-        search_catch_up(search, wait_ms, err) == -1)
+        search_use_vectors(search, vectors, err) == -1)
+        return -1;
+    if (hurry)
+        search_hurry(search, RECALL_WAIT_MS);
+    if (search_catch_up(search, hurry ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)
         return -1;
     int rc = search_find(search, wish, note_hit, ret, &why);
     *ret_note = mem_dup(search_note(search));
@@ -354,7 +357,7 @@ static int read_relevant(const struct root *root, const struct config *config,
     if (asked.text == NULL || asked.limit <= 0)
         return 0;
     if (search(root, private ? wish->session : NULL, config_text(config, SETTING_MEMORY_EMBED),
-               SEARCH_WAIT_MS, &asked, &ret->relevant, &ret->note, err) == -1)
+               false, &asked, &ret->relevant, &ret->note, err) == -1)
         return -1;
     size_t count = fit(&ret->relevant, wish->all, false);
     while (ret->relevant.count > count)
@@ -471,8 +474,7 @@ int context_recall(const struct root *root, const struct config *config,
         .related = true,
     };
     /* the host waits for it: words alone */
-    int rc =
-        search(root, private ? wish->session : NULL, "", RECALL_WAIT_MS, &asked, &list, &note, err);
+    int rc = search(root, private ? wish->session : NULL, "", true, &asked, &list, &note, err);
     if (rc == 0 && list.count > 0) {
         qsort(list.items, list.count, sizeof *list.items, compare_times);
         for (size_t i = 0; i < list.count; i++) {

@@ -55,6 +55,8 @@ void search_closep(struct search **search);
 /* Brings in what was said since, and takes out sessions that are gone. Where another one does that
  * it is waited for as long, then what is there has to do (see search_note()). */
 int search_catch_up(struct search *search, int wait_ms, struct err *err);
+/* A catch-up takes so long at most; what it does not come to is for the next one. */
+void search_hurry(struct search *search, int ms);
 /* What a person should be told, or NULL: the index was damaged, is not complete, a session could
  * not be read, vectors could not be had. */
 const char *search_note(const struct search *search);

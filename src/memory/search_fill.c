@@ -1,6 +1,7 @@
 /* How the index is brought up to date: which sessions have changed is told by the state of their
  * files alone; of those what is new is read, and what was not finished when it was read last. */
 #include "base/path.h"
+#include "base/time.h"
 #include "core/session.h"
 #include "core/workspace.h"
 #include "memory/search_page.h"
@@ -218,13 +219,20 @@ static int fill_private(struct filling *filling, ino_t file, struct err *err)
                   "ti", filling->uuid, (int64_t)file);
 }
 
-/* Commits when enough was written, and goes on. 1: others have gone on with this session. */
+static bool is_late(const struct run *run)
+{
+    return run->search->until_ms != 0 && time_monotonic_ms() >= run->search->until_ms;
+}
+
+/* Commits when enough was written, and goes on. 1: others have gone on with this session, or it is
+ * late. */
 static int breathe(struct run *run, struct filling *filling, struct err *err)
 {
     int64_t seen;
 
     run->written += filling->count;
-    if (run->written < BATCH)
+    run->busy = is_late(run);
+    if (run->written < BATCH && !run->busy)
         return 0;
     if (end(run, 0, err) == -1)
         return -1;
@@ -341,8 +349,10 @@ static int fill_all(struct run *run, struct err *err)
     }
     int rc = knowns_read(run->search->db, &knowns, err);
     for (char **id = names; rc == 0 && id != NULL && *id != NULL; id++) {
-        if (id_is_valid(*id) && take_stamp(root, *id, stamp, &file) &&
-            has_changed(&knowns, *id, stamp))
+        if (is_late(run))
+            rc = 1;
+        else if (id_is_valid(*id) && take_stamp(root, *id, stamp, &file) &&
+                 has_changed(&knowns, *id, stamp))
             rc = fill_session(run, *id, stamp, file, err);
     }
     if (rc == 0)
@@ -357,11 +367,17 @@ static int catch_up(struct search *search, int wait_ms, struct err *err)
 
     int rc = fill_all(&run, err);
     if (rc == 1) {
-        search_say(search, "another search brings the index up to date: "
-                           "what was said last may be missing");
+        search_say(search, "%s: what was said last may be missing",
+                   is_late(&run) ? "there was no time to bring the index up to date"
+                                 : "another search brings the index up to date");
         rc = 0;
     }
     return end(&run, rc, err);
+}
+
+void search_hurry(struct search *search, int ms)
+{
+    search->until_ms = time_monotonic_ms() + ms;
 }
 
 int search_catch_up(struct search *search, int wait_ms, struct err *err)

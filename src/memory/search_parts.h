@@ -61,6 +61,7 @@ struct search {
     struct db *db;
     char alone[ID_TEXT]; /* "": it is that of the root */
     ino_t file; /* of the index that is open */
+    int64_t until_ms; /* a catch-up ends then, monotonic; 0: when all is there */
     bool fixed; /* it cannot be written: what is in it has to do */
     bool unkept; /* it is in memory, because there is none and none can be made */
     char *note;

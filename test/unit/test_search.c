@@ -274,6 +274,24 @@ static void what_is_not_finished_is_read_again(void)
     WELL(db_exec(search->db, "INSERT INTO word (word) VALUES ('integrity-check')", &err));
 }
 
+static void who_hurries_leaves_the_rest_to_the_next(void)
+{
+    _cleanup_world_ struct world world;
+    _cleanup_search_ struct search *search = NULL;
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+
+    REQUIRE(world_make(&world));
+    turn(world.store, world.query, "tell me of herons", "they stand still");
+    MUST(search_open(&world.root, NULL, &search, &err));
+    search_hurry(search, 0);
+    WELL(search_catch_up(search, 0, &err));
+    MUST(db_number(search->db, -1, &number, &err, "SELECT count(*) FROM message", ""));
+    CHECK_INT(number, 0);
+    CHECK(search_note(search) != NULL && strstr(search_note(search), "no time") != NULL);
+    FOUND(&world, "herons", 1, "tell me of herons\n");
+}
+
 static void changes_are_told_by_the_files_alone(void)
 {
     _cleanup_world_ struct world world;
@@ -448,6 +466,7 @@ static const struct unit_test tests[] = {
     TEST(an_answer_is_found_by_its_question),
     TEST(a_sitting_lifts_its_messages),
     TEST(what_is_not_finished_is_read_again),
+    TEST(who_hurries_leaves_the_rest_to_the_next),
     TEST(changes_are_told_by_the_files_alone),
     TEST(writers_and_searches_do_not_wait_for_each_other),
     TEST(long_texts_are_cut_at_characters),
