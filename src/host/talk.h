@@ -256,6 +256,8 @@ void talk_take_modes(struct host *host, const char *mode, const struct acp_word 
                      size_t count);
 void talk_free_options(struct talk *talk);
 void talk_take_options(struct host *host, const struct json *options);
+/* Fails where the agent is known not to have it, with those that it has. */
+int talk_check_mode(const struct host *host, const char *mode, struct err *err);
 /* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
 int talk_set_mode(struct host *host, const char *mode, struct err *err);
 int talk_set_option(struct host *host, const char *option, const char *value, struct err *err);

@@ -106,7 +106,8 @@ int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_the
     };
     int64_t then = 0;
 
-    if (talk_need_store(host, err) == -1)
+    if (talk_need_store(host, err) == -1 ||
+        (wish->mode != NULL && talk_check_mode(host, wish->mode, err) == -1))
         return -1;
     bool in_turn = end_present(host);
     if (store_clear(talk->store, talk->place.conversation, &clear, &place, &then, err) == -1) {

@@ -148,7 +148,11 @@ static int64_t ask_mode(struct host *host)
         return 0;
     if (has_mode(talk, mode))
         return acp_set_mode(talk->acp, talk->session, mode, TALK_SETTING_MS);
-    return talk->mode_count == 0 ? ask_option(talk, find_option(talk, NULL, "mode"), mode) : 0;
+    const struct talk_option *option = find_option(talk, NULL, "mode");
+    if (talk->mode_count > 0 || option == NULL)
+        talk_say(host, true, "the agent has no mode '%s'%s%s", mode,
+                 talk->mode[0] != '\0' ? ": it is in " : "", talk->mode);
+    return talk->mode_count == 0 ? ask_option(talk, option, mode) : 0;
 }
 
 static int64_t ask_model(struct host *host)
@@ -158,9 +162,12 @@ static int64_t ask_model(struct host *host)
 
     if ((model == NULL || model[0] == '\0') && host->preset->model_option[0] == '\0')
         model = host->agent->model;
-    return model == NULL || model[0] == '\0'
-               ? 0
-               : ask_option(talk, find_option(talk, NULL, "model"), model);
+    if (model == NULL || model[0] == '\0')
+        return 0;
+    const struct talk_option *option = find_option(talk, NULL, "model");
+    if (option == NULL)
+        talk_say(host, true, "the agent has no option for its model: '%s' is not set", model);
+    return ask_option(talk, option, model);
 }
 
 /* Of the options that were set by hand, the one of this place. *ret_more: there is one. */
@@ -241,17 +248,25 @@ static int keep(struct host *host, const char *mode, const char *options, const 
     return store_keep_settings(talk->store, talk->place.conversation, mode, NULL, options, err);
 }
 
+int talk_check_mode(const struct host *host, const char *mode, struct err *err)
+{
+    const struct talk *talk = host->talk;
+    _cleanup_str_ struct str list = STR_INIT;
+
+    if (talk->phase != TALK_READY || talk->mode_count == 0 || has_mode(talk, mode))
+        return 0;
+    for (size_t i = 0; i < talk->mode_count && list.len < WORDS_SHOWN; i++)
+        str_addf(&list, "%s%s", i > 0 ? ", " : "", talk->modes[i].id);
+    (void)err_set(err, MAS_NOT_FOUND, "the agent has no mode '%s'", mode);
+    return err_hint(err, "its modes are: %s", list.data);
+}
+
 int talk_set_mode(struct host *host, const char *mode, struct err *err)
 {
     struct talk *talk = host->talk;
 
-    if (talk->phase == TALK_READY && talk->mode_count > 0 && !has_mode(talk, mode)) {
-        _cleanup_str_ struct str list = STR_INIT;
-        for (size_t i = 0; i < talk->mode_count && list.len < WORDS_SHOWN; i++)
-            str_addf(&list, "%s%s", i > 0 ? ", " : "", talk->modes[i].id);
-        (void)err_set(err, MAS_NOT_FOUND, "the agent has no mode '%s'", mode);
-        return err_hint(err, "its modes are: %s", list.data);
-    }
+    if (talk_check_mode(host, mode, err) == -1)
+        return -1;
     if (keep(host, mode, NULL, mode, err) == -1)
         return -1;
     free(talk->place.mode);

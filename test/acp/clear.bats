@@ -65,6 +65,16 @@ load lib
     knows CW-LAST CW-NEW CW-THEN
 }
 
+@test "a clear into a mode that the agent does not have is refused, and nothing is cleared" {
+    run_acp ""
+    tell CW-ONE
+    mas clear "$ID" solo --mode nonsense
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"the agent has no mode 'nonsense'"*"its modes are: default, plan"* ]]
+    tell CW-TWO
+    knows CW-ONE CW-TWO
+}
+
 @test "a clear in mid-turn ends that turn as cancelled, and what waited as cleared" {
     run_acp ""
     timeout 30 "$MAS" ask "$ID" solo "CW-OLD HANG" >"$T/out1" 2>&1 3>&- &

@@ -141,6 +141,17 @@ load lib
     ask solo '{"do":"mode","mode":"nonsense"}' | jq -e '.code == 3'
 }
 
+@test "a mode or a model that the agent does not have is told of, not passed over" {
+    run_acp "" "mode = nonsense"
+    tell CW-ONE
+    "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'nonsense': it is in default"
+    sed -i 's/^mode = nonsense$/mode = plan/' "$ROOT/mas.ini"
+    options "--no-modes --no-options"
+    again
+    tell CW-TWO
+    "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'plan'"
+}
+
 @test "who reads gets an update of any size; who does not read is hung up on, and delays nobody for long" {
     run_acp ""
     tell "BIG:6000 CW-ONE"
