@@ -47,7 +47,7 @@ static int no_target(const struct team *team, const char *word, struct err *err)
         while (strcmp(team->agents[first].group, agent->group) != 0)
             first++;
         str_addf(&ids, "%s%s", i > 0 ? ", " : "", agent->id);
-        if (first == i)
+        if (first == i && team_agent(team, agent->group) == NULL) /* solo is in solo */
             str_addf(&units, ", %s", agent->group);
     }
     (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has none", word);

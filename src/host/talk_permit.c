@@ -32,6 +32,14 @@ static void remove_at(struct talk *talk, size_t index)
             (talk->permission_count - index) * sizeof *talk->permissions);
 }
 
+/* The prompt whose turn waits for it, or that waits for a session. */
+static int64_t who_waits(const struct talk *talk)
+{
+    if (talk->turn.on)
+        return talk->turn.prompt.number;
+    return talk->count > 0 ? talk->queue[0].number : 0;
+}
+
 /* Writes down and tells what was decided. `by`: an agent, "-" a person, "policy", "cancelled". */
 static void tell_permitted(struct host *host, const struct talk_permission *permission,
                            const struct acp_word *option, const char *by)
@@ -58,7 +66,7 @@ static void tell_permitted(struct host *host, const struct talk_permission *perm
     talk_put_short(&event.out, "option", option != NULL ? option->id : NULL, OPTION_SHOWN);
     talk_put_short(&event.out, "name", option != NULL ? option->name : NULL, OPTION_SHOWN);
     json_put(&event.out, "by", by);
-    talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
+    talk_tell(host, &event, NULL, 0, who_waits(talk));
     _cleanup_free_ char *line =
         mem_printf("%s (%s)", option != NULL ? option->name : "cancelled", by);
     talk_pane_print(host, "permitted", line, strlen(line));
@@ -72,8 +80,7 @@ static void tell_permission(struct host *host, const struct talk_permission *per
 
     talk_event(&event, "permission");
     talk_put_permission(host, permission, &event.out);
-    talk_tell(host, &event, len > 0 ? permission->details : NULL, len,
-              talk->turn.on ? talk->turn.prompt.number : 0);
+    talk_tell(host, &event, len > 0 ? permission->details : NULL, len, who_waits(talk));
     talk_pane_print(host, "permission", permission->title, strlen(permission->title));
 }
 
@@ -241,8 +248,11 @@ void talk_permission(struct host *host, const struct acp_permission *request)
     const struct acp_update *tool = &request->tool;
     bool ours = talk->turn.on && !talk->turn.cancelled && talk->session != NULL &&
                 request->session != NULL && strcmp(request->session, talk->session) == 0;
+    /* whether a directory is trusted may be asked before the session has its id */
+    bool opens = !talk->turn.on && (talk->phase == TALK_OPENS || talk->phase == TALK_RESUMES ||
+                                    talk->phase == TALK_LOADS);
 
-    if (!ours || talk->permission_count == TALK_PERMISSIONS_MAX) {
+    if (!(ours || opens) || talk->permission_count == TALK_PERMISSIONS_MAX) {
         (void)acp_permit(talk->acp, request->ticket, NULL);
         return;
     }

@@ -171,12 +171,23 @@ static void send_prompt(struct host *host)
     turn->serial = acp_prompt(talk->acp, talk->session, blocks, -1);
 }
 
+static void turn_free(struct talk_turn *turn)
+{
+    talk_prompt_free(&turn->prompt);
+    for (size_t i = 0; i < turn->tool_count; i++)
+        talk_tool_free(&turn->tools[i]);
+    free(turn->tools);
+    free(turn->plan_text);
+    *turn = (struct talk_turn){.cancel_until = -1};
+}
+
 static void begin_turn(struct host *host)
 {
     struct talk *talk = host->talk;
     struct err err = ERR_INIT;
 
     talk_close_text(host); /* of what came by itself */
+    turn_free(&talk->turn);
     talk->turn = (struct talk_turn){.on = true, .cancel_until = -1, .prompt = take_first(talk)};
     if (talk->store != NULL && !talk->turn.prompt.begun)
         (void)talk_kept(host,
@@ -260,16 +271,6 @@ void talk_run(struct host *host)
         struct talk_prompt prompt = take_first(talk);
         drop_prompt(host, &prompt, false, TALK_END_FAILED, err.text);
     }
-}
-
-static void turn_free(struct talk_turn *turn)
-{
-    talk_prompt_free(&turn->prompt);
-    for (size_t i = 0; i < turn->tool_count; i++)
-        talk_tool_free(&turn->tools[i]);
-    free(turn->tools);
-    free(turn->plan_text);
-    *turn = (struct talk_turn){.cancel_until = -1};
 }
 
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error)

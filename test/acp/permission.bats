@@ -130,3 +130,23 @@ P
     tell CW-NEW
     [[ $output == *CW-OLD*CW-NEW* ]]
 }
+
+@test "what is asked while a session is opened is asked of a person too, or answered by the policy" {
+    run_acp "--ask-in-new"
+    "$MAS" ask "$ID" solo CW-ONE >"$T/out" 2>"$T/err" 3>&- &
+    asked=$!
+    eventually asks
+    [ "$(of solo .note)" = "Trust this directory?" ]
+    [ "$(of solo .state)" = waiting ]
+    "$MAS" approve "$ID" solo
+    wait "$asked"
+    grep -qF 'seen=[CW-ONE]' "$T/out"
+    grep -qF 'asks for a permission: Trust this directory?' "$T/err"
+    grep -qF '"optionId":"y"' "$T/trace" || grep -qF '"optionId": "y"' "$T/trace"
+    sed -i 's/^protocol = acp$/&\npermission = deny/' "$ROOT/mas.ini"
+    "$MAS" clear "$ID" solo
+    again
+    tell CW-TWO
+    [ "$status" -eq 0 ]
+    grep -F '"optionId"' "$T/trace" | grep '^<' | tail -n 1 | grep -q '"n"'
+}
