@@ -346,10 +346,12 @@ static void on_query(struct chat *chat, const struct frame *event)
 {
     const char *reason = word(event->head, "reason", "clear");
 
+    chat->used = -1;
+    if (strcmp(reason, "conversation") == 0) /* of which it was told just now */
+        return;
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "---- context cleared%s%s ----",
               strcmp(reason, "clear") == 0 ? "" : ": ", strcmp(reason, "clear") == 0 ? "" : reason);
-    chat->used = -1;
 }
 
 static void on_continuity(struct chat *chat, const struct frame *event)

@@ -14,7 +14,8 @@ static const char head[] =
 static const char tail[] = "</earlier_conversation>\n";
 static const char left_out[] = " [... cut]";
 static const char cut_off[] = " [interrupted]";
-static const char *const names[] = {"earlier_conversation", "recalled_history", "message"};
+static const char *const names[] = {"earlier_conversation", "summary_of_earlier_conversation",
+                                    "recalled_history", "message"};
 
 enum { NAME_MAX_CHARS = 200 }; /* of a tool call */
 

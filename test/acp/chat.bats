@@ -217,6 +217,7 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows '---- conversation'
     type_line CW-TWO
     eventually shows 'seen=[CW-TWO] users=1'
+    run ! scrolled_shows 'context cleared'
     type_line '//odd word'
     eventually shows 'last="/odd word"'
 }
