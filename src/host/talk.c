@@ -84,7 +84,7 @@ static int set_aside(struct host *host, struct err *err)
     return 0;
 }
 
-int talk_need_store(struct host *host, struct err *err)
+static int need_store(struct host *host, bool *ret_aside, struct err *err)
 {
     struct talk *talk = host->talk;
 
@@ -92,10 +92,42 @@ int talk_need_store(struct host *host, struct err *err)
         return 0;
     if (open_store(host, err) == 0)
         return 0;
-    if (err->code == MAS_DAMAGED && set_aside(host, err) == 0 && open_store(host, err) == 0)
+    *ret_aside = err->code == MAS_DAMAGED && set_aside(host, err) == 0;
+    if (*ret_aside && open_store(host, err) == 0)
         return 0;
     (void)snprintf(talk->store_error, sizeof talk->store_error, "%s", err->text);
     return -1;
+}
+
+int talk_need_store(struct host *host, struct err *err)
+{
+    bool aside = false;
+    return need_store(host, &aside, err);
+}
+
+/* The conversation of a new store is that of the agent's session: it still knows what was said. */
+static void begin_anew(struct host *host, bool said)
+{
+    struct talk *talk = host->talk;
+    struct err err = ERR_INIT;
+
+    if (talk->session != NULL &&
+        store_agent_session(talk->store, talk->place.query, talk->session, talk->program,
+                            talk->outcome, STORE_FILE " was set aside", &err) == -1)
+        host_log(host, err.text);
+    if (!said) /* another one of the team, or doctor, has done it */
+        talk_say(host, false, STORE_FILE " was set aside; a new one was begun");
+}
+
+bool talk_renew_store(struct host *host, struct err *err)
+{
+    if (err->code != MAS_DAMAGED || host->talk->store == NULL)
+        return false;
+    talk_store_failed(host, err);
+    if (host->talk->store == NULL)
+        return false;
+    *err = (struct err)ERR_INIT;
+    return true;
 }
 
 void talk_store_failed(struct host *host, const struct err *err)
@@ -117,8 +149,11 @@ void talk_store_failed(struct host *host, const struct err *err)
             talk->turn.tools[i].number = 0;
         for (size_t i = 0; i < talk->count; i++)
             talk->queue[i].conversation[0] = '\0';
-        if (talk_need_store(host, &again) == 0)
+        bool aside = false;
+        if (need_store(host, &aside, &again) == 0) {
+            begin_anew(host, aside);
             return;
+        }
     }
     if (!said)
         talk_say(host, false, "what is said now cannot be kept: %s", err->text);

@@ -200,6 +200,9 @@ int talk_need_store(struct host *host, struct err *err);
 /* A call of the store has failed: says so once a turn; a damaged one is set aside, and the talk
  * goes on in a new one. */
 void talk_store_failed(struct host *host, const struct err *err);
+/* true where a call has failed because the store is damaged or was set aside, and there is a new
+ * one by now: it is worth another try. Resets the error then. */
+bool talk_renew_store(struct host *host, struct err *err);
 /* Pipes for a process that is about to start: ret_fds is its end. */
 int talk_connect(struct host *host, int ret_fds[3], struct err *err);
 /* It runs. */

@@ -110,7 +110,10 @@ int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_the
         (wish->mode != NULL && talk_check_mode(host, wish->mode, err) == -1))
         return -1;
     bool in_turn = end_present(host);
-    if (store_clear(talk->store, talk->place.conversation, &clear, &place, &then, err) == -1) {
+    int rc = store_clear(talk->store, talk->place.conversation, &clear, &place, &then, err);
+    if (rc == -1 && talk_renew_store(host, err))
+        rc = store_clear(talk->store, talk->place.conversation, &clear, &place, &then, err);
+    if (rc == -1) {
         if (in_turn) /* what was said stays where it is; the session goes on */
             move_on(host, in_turn);
         return -1;
@@ -153,7 +156,10 @@ int talk_enter_conversation(struct host *host, enum store_wish wish, const char 
     struct store_place place = {.query = 0};
     struct talk_event event;
 
-    if (store_enter(talk->store, wish, id, &place, err) == -1)
+    int rc = store_enter(talk->store, wish, id, &place, err);
+    if (rc == -1 && talk_renew_store(host, err))
+        rc = store_enter(talk->store, wish, id, &place, err);
+    if (rc == -1)
         return -1;
     bool same = strcmp(place.conversation, talk->place.conversation) == 0;
     store_place_free(&talk->place);

@@ -230,8 +230,8 @@ void talk_setting_answer(struct host *host, const struct acp_answer *answer)
     }
 }
 
-static int keep(struct host *host, const char *mode, const char *options, const char *words,
-                struct err *err)
+static int keep_once(struct host *host, const char *mode, const char *options, const char *words,
+                     struct err *err)
 {
     struct talk *talk = host->talk;
     int64_t number = 0;
@@ -246,6 +246,15 @@ static int keep(struct host *host, const char *mode, const char *options, const 
     if (store_add(talk->store, talk->place.query, &message, SYNC_CHUNK, &number, err) == -1)
         return -1;
     return store_keep_settings(talk->store, talk->place.conversation, mode, NULL, options, err);
+}
+
+static int keep(struct host *host, const char *mode, const char *options, const char *words,
+                struct err *err)
+{
+    int rc = keep_once(host, mode, options, words, err);
+
+    return rc == -1 && talk_renew_store(host, err) ? keep_once(host, mode, options, words, err)
+                                                   : rc;
 }
 
 int talk_check_mode(const struct host *host, const char *mode, struct err *err)

@@ -59,8 +59,8 @@ static int find_place(struct talk *talk, const struct talk_new_prompt *prompt,
     return 0;
 }
 
-int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int64_t *ret,
-                    struct err *err)
+static int add_prompt(struct host *host, const struct talk_new_prompt *prompt, int64_t *ret,
+                      struct err *err)
 {
     struct talk *talk = host->talk;
     struct talk_prompt where;
@@ -89,6 +89,14 @@ int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int
     added->query = where.query;
     memcpy(added->conversation, where.conversation, sizeof added->conversation);
     return 0;
+}
+
+int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int64_t *ret,
+                    struct err *err)
+{
+    int rc = add_prompt(host, prompt, ret, err);
+
+    return rc == -1 && talk_renew_store(host, err) ? add_prompt(host, prompt, ret, err) : rc;
 }
 
 static struct talk_prompt take_first(struct talk *talk)

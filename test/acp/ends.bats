@@ -115,3 +115,31 @@ load lib
     session_log "memory.db was damaged and is kept as memory.db.damaged-"
     [ -n "$(ls "$DIR"/memory.db.damaged-*)" ]
 }
+
+@test "a memory.db that was set aside under a running team: every agent goes on in the new one, with what it knows" {
+    acp_team pair
+    local agent
+    for agent in lead reviewer; do
+        "$MAS" ask "$ID" "$agent" "CW-ONE"
+    done
+    mv "$DIR/memory.db" "$DIR/memory.db.damaged-by-hand"
+    rm -f "$DIR/memory.db-wal" "$DIR/memory.db-shm"
+    for agent in lead reviewer; do
+        mas ask "$ID" "$agent" CW-TWO
+        [ "$status" -eq 0 ]
+        [[ $output == *"seen=[CW-ONE CW-TWO]"* ]]
+        mas clear "$ID" "$agent" --then CW-THREE
+        [ "$status" -eq 0 ]
+    done
+    mv "$DIR/memory.db" "$DIR/memory.db.damaged-by-hand-2"
+    mas clear "$ID" lead
+    [ "$status" -eq 0 ]
+    mas ask "$ID" reviewer --new CW-FOUR
+    [ "$status" -eq 0 ]
+    [[ $output == *"seen=[CW-FOUR]"* ]]
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID"
+    mas ask "$ID" reviewer CW-FIVE
+    [[ $output == *"seen=[CW-FOUR CW-FIVE]"* ]]
+    "$MAS" history "$ID" reviewer | grep -q CW-FOUR
+}
