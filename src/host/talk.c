@@ -7,6 +7,7 @@
 #include "core/env.h"
 #include "core/workspace.h"
 #include "host/parts.h"
+#include "wire/rpc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -310,6 +311,11 @@ static void on_garbage(void *arg, const char *why, const char *bytes, size_t len
     struct talk *talk = host->talk;
     _cleanup_str_ struct str words = STR_INIT;
 
+    if (talk->turn.on && !talk->turn.skipped && strcmp(why, RPC_TOO_LONG) == 0) {
+        talk->turn.skipped = true; /* what is missing may be a part of the answer */
+        talk_say(host, true, "something that the agent said is missing: it was longer than %d MiB",
+                 ACP_LINE_MAX >> 20);
+    }
     if (talk->garbage++ > 0) /* its log has them all */
         return;
     str_addf(&words, "the agent printed what is no message (%s): ", why);

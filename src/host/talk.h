@@ -107,6 +107,7 @@ struct talk_turn {
     size_t tool_count;
     char *plan_text; /* newest plan as text; NULL */
     bool unkept; /* something could not be stored, and that was said */
+    bool skipped; /* a message was too long, and that was said */
 };
 
 /* A permission that is asked. */

@@ -429,8 +429,8 @@ static void skip_line(struct rpc *rpc)
 
     rpc->in = (struct str)STR_INIT;
     rpc->skipping = true;
-    say_error(rpc, "null", RPC_PARSE_ERROR, "the message is too long", NULL);
-    garbage(rpc, "the message is too long", str_text(&line), line.len);
+    say_error(rpc, "null", RPC_PARSE_ERROR, RPC_TOO_LONG, NULL);
+    garbage(rpc, RPC_TOO_LONG, str_text(&line), line.len);
 }
 
 /* Takes what belongs to the line that is being read; the number of bytes. */

@@ -41,6 +41,9 @@ enum {
     RPC_TICKET_MAX = 24, /* bytes with the NUL */
 };
 
+/* What `garbage` is told of a line past line_max. */
+#define RPC_TOO_LONG "the message is too long"
+
 struct rpc;
 
 struct rpc_request {
