@@ -49,6 +49,7 @@ struct asking {
     char *stop_reason; /* NULL: its turn has not ended */
     char *error; /* of the turn; NULL: none */
     int code; /* of that */
+    char *note; /* words of mas that are not said yet; NULL: none */
 };
 
 static void asking_free(struct asking *asking)
@@ -61,6 +62,7 @@ static void asking_free(struct asking *asking)
     free(asking->message);
     free(asking->stop_reason);
     free(asking->error);
+    free(asking->note);
 }
 #define _cleanup_asking_ __attribute__((cleanup(asking_free)))
 
@@ -237,6 +239,21 @@ static void on_permission(struct asking *asking, const struct json *head)
     say(asking, "", hint);
 }
 
+/* Words of mas are said in any case; those that are the turn's error are said with it. */
+static void say_note(struct asking *asking)
+{
+    if (asking->note != NULL && (asking->error == NULL || strcmp(asking->note, asking->error) != 0))
+        say(asking, "mas: ", asking->note);
+    free(asking->note);
+    asking->note = NULL;
+}
+
+static void on_note(struct asking *asking, const struct frame *event)
+{
+    say_note(asking);
+    asking->note = mem_dup(event->body);
+}
+
 static void on_end(struct asking *asking, const struct json *head)
 {
     const char *reason = json_get_text(head, "stopReason");
@@ -250,6 +267,7 @@ static void on_end(struct asking *asking, const struct json *head)
         asking->code = MAS_FAILED;
     if (asking->json)
         return;
+    say_note(asking);
     harmless_end(&asking->harmless, &rest);
     put(asking, str_text(&rest), rest.len);
     end_line(asking);
@@ -280,6 +298,8 @@ static void on_event(struct asking *asking, const struct frame *event, const cha
         return;
     else if (strcmp(name, "text") == 0)
         on_text(asking, event);
+    else if (strcmp(name, "note") == 0)
+        on_note(asking, event);
     else if (strcmp(name, "tool") == 0)
         on_tool(asking, event->head);
     else if (strcmp(name, "permission") == 0)

@@ -147,7 +147,11 @@ void talk_tell_text(struct host *host, const char *name, int64_t message, size_t
                     const char *text, size_t len)
 {
     char id[TALK_ID_MAX];
-    const struct talk_turn *turn = &host->talk->turn;
+    const struct talk *talk = host->talk;
+    int64_t prompt = talk->turn.on ? talk->turn.prompt.number : 0;
+
+    if (!talk->turn.on && talk->count > 0 && strcmp(name, "note") == 0)
+        prompt = talk->queue[0].number; /* who waits for its turn wants to know as well */
 
     while (len > 0) {
         size_t piece = len <= BODY_MAX ? len : talk_cut(text, BODY_MAX);
@@ -155,7 +159,7 @@ void talk_tell_text(struct host *host, const char *name, int64_t message, size_t
         talk_event(&event, name);
         json_put(&event.out, "message", message != 0 ? talk_id(host, message, id) : NULL);
         json_put_int(&event.out, "at", (int64_t)at);
-        talk_tell(host, &event, text, piece, turn->on ? turn->prompt.number : 0);
+        talk_tell(host, &event, text, piece, prompt);
         talk_pane_print(host, name, text, piece);
         text += piece;
         at += piece;

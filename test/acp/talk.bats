@@ -104,6 +104,16 @@ load lib
     [ "$status" -eq 0 ]
 }
 
+@test "what is wrong is said once, as the error of the turn" {
+    run_acp ""
+    tell ERR:-32603
+    [ "$status" -eq 1 ]
+    [ "$(grep -c 'scripted error' <<<"$stderr")" -eq 1 ]
+    tell LOGIN
+    [ "$status" -eq 1 ]
+    [ "$(grep -c 'needs a login' <<<"$stderr")" -eq 1 ]
+}
+
 @test "errors of the model end the turn, and nothing else" {
     run_acp ""
     tell "ERR:429"
@@ -142,8 +152,9 @@ load lib
 }
 
 @test "a mode or a model that the agent does not have is told of, not passed over" {
-    run_acp "" "mode = nonsense"
+    run_acp "" "mode = nonsense" "start = demand"
     tell CW-ONE
+    [ "$stderr" = "mas: the agent has no mode 'nonsense': it is in default" ]
     "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'nonsense': it is in default"
     sed -i 's/^mode = nonsense$/mode = plan/' "$ROOT/mas.ini"
     options "--no-modes --no-options"
