@@ -141,7 +141,8 @@ static int run(const char *command, const struct str *input, size_t wanted, stru
     if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, ret, err) == -1)
         return -1;
     if (ret->status != 0)
-        return err_set(err, MAS_FAILED, "it ended with %d: %s", ret->status, last_line(&ret->err));
+        return err_set(err, MAS_FAILED, "it ended with %d%s%s", ret->status,
+                       ret->err.len > 0 ? ": " : "", last_line(&ret->err));
     return 0;
 }
 

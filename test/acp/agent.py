@@ -21,7 +21,7 @@ client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUN
 news    MODE:id TITLE:x USAGE:used/size COMMANDS OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
 long    LONG:what:n (what of n characters: tool kind plan prio mode option error stop; entries for plan,
-        options, asks; kB for text, content)
+        options, asks; kB for text, content; MB for texts, one a piece)
 faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LATE:ms (news after the
         answer) CUT (text with half a character and a NUL, as escapes) HALFDIE (dies within a message)
         TOOLONG (a message past all limits) EARLY (the answer before the text) STDERR:x SPAWN:seconds (a child that left its
@@ -450,6 +450,9 @@ class Turn:
                             [(f"o{i}" + "\x01" * 300, "N", "allow_once") for i in range(n)])
         elif what == "text":
             self.say("\u00e9x" * (n << 9))
+        elif what == "texts":
+            for _ in range(n):
+                self.say("x" * (1 << 20))
         elif what == "error":
             raise Over(error=-32603, text="e" * n)
         elif what == "stop":

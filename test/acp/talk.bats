@@ -229,8 +229,8 @@ P
 
 @test "an answer that is longer than a message may be goes on in another" {
     run_acp ""
-    tell 'LONG:text:17000 QUIET'
-    [ "$(tr -dc x <<<"$output" | wc -c)" -eq $((17000 * 512)) ]
+    tell 'LONG:texts:17 QUIET'
+    [ "$(tr -dc x <<<"$output" | wc -c)" -eq $((17 << 20)) ]
     [ "$(stored 1)" = 2 ]
     run ! session_log 'cannot store'
 }
