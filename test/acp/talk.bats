@@ -36,13 +36,13 @@ load lib
 @test "a prompt for another conversation queues in order too, and those behind it follow it there" {
     run_acp ""
     tell CW-ONE
-    local first new then
+    local first new third
     first=$(of solo .conversation)
     "$MAS" ask "$ID" solo 'CW-TWO SAY:busy HANG' >"$T/busy" 2>&1 3>&- &
     eventually grep -q busy "$T/busy"
     "$MAS" ask "$ID" solo --new CW-NEW >"$T/new" 2>&1 3>&- & new=$!
     eventually is solo .queued 1
-    "$MAS" ask "$ID" solo CW-THEN >"$T/then" 2>&1 3>&- & then=$!
+    "$MAS" ask "$ID" solo CW-THEN >"$T/then" 2>&1 3>&- & third=$!
     eventually is solo .queued 2
     tell --conversation ffffffff no
     [ "$status" -eq 3 ]
@@ -51,7 +51,7 @@ load lib
     eventually is solo .queued 3
     is solo .conversation "$first"
     "$MAS" cancel "$ID" solo
-    wait "$new" && wait "$then" && wait "$back"
+    wait "$new" && wait "$third" && wait "$back"
     grep -qF 'seen=[CW-NEW] users=1' "$T/new"
     grep -qF 'seen=[CW-NEW CW-THEN] users=2' "$T/then"
     grep -qF 'seen=[CW-ONE CW-TWO CW-BACK] users=3' "$T/back"
