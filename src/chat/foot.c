@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { BELOW = 4 }; /* rows below choices, and above: the state, what is typed, what was said */
+
 /* SGR behind reverse video, by state. */
 static const char *const colours[AGENT_STATE_COUNT] = {
     [AGENT_ASLEEP] = "\033[2m",   [AGENT_STARTING] = "\033[34m",
@@ -54,9 +56,9 @@ static void add_plan(struct chat *chat, size_t most)
     }
 }
 
-/* The rows of a choice, or the first of them; `view` NULL only counts. */
+/* At most so many rows of a choice; `view` NULL only counts them. */
 static size_t put_choice(struct view *view, int columns, size_t number, const char *name,
-                         bool whole)
+                         size_t most)
 {
     enum { MARGIN = 3, ROW_MIN = 10 }; /* of the rows of choices */
     _cleanup_free_ char *digits = mem_printf("%zu ", number);
@@ -64,29 +66,60 @@ static size_t put_choice(struct view *view, int columns, size_t number, const ch
     size_t len = strlen(name);
     size_t rows = 0;
 
-    for (size_t at = 0, next; rows == 0 || (whole && at < len); at += next, rows++) {
+    for (size_t at = 0, next; rows == 0 || (rows < most && at < len); at += next) {
         size_t n = wrap_row(name + at, len - at, room > ROW_MIN ? room : ROW_MIN, &next);
+        if (++rows == most) /* it is cut where the row ends */
+            n = len - at;
         if (view == NULL)
             continue;
         _cleanup_free_ char *row =
-            mem_printf("%*s%.*s", (int)strlen(digits), rows == 0 ? digits : "",
-                       (int)(whole ? n : len), name + at);
+            mem_printf("%*s%.*s", (int)strlen(digits), rows == 1 ? digits : "", (int)n, name + at);
         view_live(view, STYLE_CHOICE, row);
     }
+    return rows;
+}
+
+static size_t count_rows(const struct view *view, const struct permission *permission, size_t most)
+{
+    size_t rows = 0;
+
+    for (size_t i = 0; i < permission->count; i++)
+        rows += put_choice(NULL, view->columns, i + 1, permission->choices[i].name, most);
     return rows;
 }
 
 /* Choices that differ only behind the end of a row are whole where there is room. */
 static void add_choices(struct view *view, const struct permission *permission)
 {
-    enum { BELOW = 4 }; /* rows: the state, what is typed, and some of what was said */
-    size_t rows = BELOW;
+    enum { ROWS_MOST = 8 };
+    size_t most = ROWS_MOST;
 
+    while (most > 1 && BELOW + count_rows(view, permission, most) > (size_t)view->rows)
+        most--;
     for (size_t i = 0; i < permission->count; i++)
-        rows += put_choice(NULL, view->columns, i + 1, permission->choices[i].name, true);
-    for (size_t i = 0; i < permission->count; i++)
-        (void)put_choice(view, view->columns, i + 1, permission->choices[i].name,
-                         rows <= (size_t)view->rows);
+        (void)put_choice(view, view->columns, i + 1, permission->choices[i].name, most);
+}
+
+static void add_part(struct str *to, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        return;
+    str_add(to, " | ");
+    str_add_visible(to, text, strcspn(text, "\n"));
+}
+
+/* How one answers; with the last number where not all stand there. */
+static void add_answer(struct chat *chat, struct str *state)
+{
+    size_t count = chat->permissions[0].count;
+    char numbers[64];
+
+    (void)snprintf(numbers, sizeof numbers, "1 to %zu and Enter answers", count);
+    if (chat->permission_count > 1)
+        add_part(state, "a digit answers; more wait");
+    else
+        add_part(state,
+                 BELOW + count > (size_t)chat->view.rows ? numbers : "a digit and Enter answers");
 }
 
 /* What is to be answered comes first: it must not be cut off. */
@@ -111,14 +144,6 @@ static void add_live(struct chat *chat)
     }
 }
 
-static void add_part(struct str *to, const char *text)
-{
-    if (text == NULL || text[0] == '\0')
-        return;
-    str_add(to, " | ");
-    str_add_visible(to, text, strcspn(text, "\n"));
-}
-
 static void set_state(struct chat *chat)
 {
     struct str *state = &chat->view.state;
@@ -134,8 +159,7 @@ static void set_state(struct chat *chat)
         str_add(state, age);
     }
     if (chat->permission_count > 0)
-        add_part(state, chat->permission_count == 1 ? "a digit and Enter answers"
-                                                    : "a digit answers; more wait");
+        add_answer(chat, state);
     else if (waits || chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED)
         add_part(state, chat->note);
     if (strv_len(chat->queued) > 0) {
