@@ -60,7 +60,8 @@ int launch_command(const struct config *config, const struct team *team, const s
     if (preset == NULL) {
         (void)err_set(err, MAS_NOT_FOUND, "cannot start agent '%s': there is no preset '%s'",
                       agent->id, name);
-        return config_hint_presets(config, err);
+        (void)config_hint_presets(config, err);
+        return -1;
     }
     const char *command = agent->command[0] != '\0' ? agent->command : preset->command;
     if (str_split_words(command, &argv, err) == -1)
