@@ -3,6 +3,7 @@
  * and the loop drives it: nothing here waits.
  *
  *     talk.c          its life; the agent's pipes, bytes in and out
+ *     talk_store.c    where it is kept, and what happens when it cannot be
  *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
  *                     ladder (initialize; resume, load, new)
  *     talk_settings.c mode, model and options: the agent's, and those to be set again

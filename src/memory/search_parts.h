@@ -98,6 +98,10 @@ struct ranked {
     double score;
 };
 
+/* Brings them into the order of their numbers, in which one is found; NULL: it is not there. */
+void ranked_sort(struct ranked *items, size_t count);
+const struct ranked *ranked_find(const struct ranked *items, size_t count, int64_t id);
+
 /* The best of what is pushed; sorted, best first, by best_sort(). */
 struct best {
     struct ranked *items;

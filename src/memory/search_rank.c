@@ -12,8 +12,6 @@
 #include "memory/search_parts.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COLLECT "mas_collect"
 
@@ -39,109 +37,6 @@ struct catch
     int64_t having[WORDS_MAX]; /* messages that have the term */
     int64_t messages, words; /* in the index */
 };
-
-/* ---- the best of many: a heap with the worst on top */
-
-static bool is_better(const struct ranked *x, const struct ranked *y)
-{
-    return x->score != y->score ? x->score > y->score : x->id > y->id;
-}
-
-static void sink(struct best *best, size_t at)
-{
-    for (;;) {
-        size_t worst = at;
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < best->count; child++) {
-            if (is_better(&best->items[worst], &best->items[child]))
-                worst = child;
-        }
-        if (worst == at)
-            return;
-        struct ranked item = best->items[at];
-        best->items[at] = best->items[worst];
-        best->items[worst] = item;
-        at = worst;
-    }
-}
-
-static void rise(struct best *best, size_t at)
-{
-    while (at > 0 && is_better(&best->items[(at - 1) / 2], &best->items[at])) {
-        struct ranked item = best->items[at];
-        best->items[at] = best->items[(at - 1) / 2];
-        best->items[(at - 1) / 2] = item;
-        at = (at - 1) / 2;
-    }
-}
-
-void best_push(struct best *best, int64_t id, double score)
-{
-    struct ranked item = {.id = id, .score = score};
-
-    if (best->items == NULL)
-        best->items = mem_alloc(best->most * sizeof *best->items);
-    if (best->count < best->most) {
-        best->items[best->count] = item;
-        rise(best, best->count++);
-    } else if (is_better(&item, &best->items[0])) {
-        best->items[0] = item;
-        sink(best, 0);
-    }
-}
-
-static int compare_best(const void *a, const void *b_)
-{
-    return is_better(a, b_) ? -1 : is_better(b_, a);
-}
-
-static int compare_ids(const void *a, const void *b_)
-{
-    const struct ranked *x = a;
-    const struct ranked *y = b_;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-void best_sort(struct best *best)
-{
-    if (best->count > 0)
-        qsort(best->items, best->count, sizeof *best->items, compare_best);
-}
-
-void best_free(struct best *best)
-{
-    free(best->items);
-    *best = (struct best){.count = 0};
-}
-
-/* ---- the pool */
-
-bool pool_has_sitting(const struct pool *pool, int64_t sitting)
-{
-    return pool->sittings == NULL ||
-           (sitting <= pool->top && (pool->sittings[sitting / 8] >> (sitting % 8) & 1) != 0);
-}
-
-static int compare_numbers(const void *a, const void *b_)
-{
-    const int64_t *x = a;
-    const int64_t *y = b_;
-    return *x < *y ? -1 : *x > *y;
-}
-
-bool pool_has(const struct pool *pool, int64_t id)
-{
-    return (pool->kinds >> search_kind(id) & 1) != 0 &&
-           pool_has_sitting(pool, search_sitting(id)) &&
-           (pool->only == NULL ||
-            bsearch(&id, pool->only, pool->only_count, sizeof id, compare_numbers) != NULL);
-}
-
-void pool_free(struct pool *pool)
-{
-    free(pool->sittings);
-    free(pool->only);
-    *pool = (struct pool){.count = 0};
-}
 
 /* ---- what FTS5 finds */
 
@@ -447,13 +342,6 @@ static void rank_group(const struct catch *catch, const struct scale *scale,
     }
 }
 
-static bool has_id(const struct best *sorted, int64_t id)
-{
-    struct ranked key = {.id = id};
-    return sorted->count > 0 &&
-           bsearch(&key, sorted->items, sorted->count, sizeof key, compare_ids) != NULL;
-}
-
 /* Places are messages, if there is one of a kind that is wanted. */
 static int resolve(struct db *db, const struct pool *pool, struct best *windows, struct err *err)
 {
@@ -486,10 +374,9 @@ static int rank_windows(struct db *db, const struct catch *catch, const struct s
         best_push(&where, search_sitting(messages->items[i].id), 0);
     for (size_t i = 0; i < sittings->count; i++)
         best_push(&where, sittings->items[i].id, 0);
-    if (where.count > 0)
-        qsort(where.items, where.count, sizeof *where.items, compare_ids);
+    ranked_sort(where.items, where.count);
     while (next_group(catch, &group)) {
-        if (has_id(&where, group.sitting))
+        if (ranked_find(where.items, where.count, group.sitting) != NULL)
             rank_group(catch, scale, &group, ret);
     }
     best_sort(ret);
@@ -517,16 +404,11 @@ static void join(struct fusion *fusion, struct best *sittings, struct best *ret)
 {
     for (size_t i = 0; i < sittings->count; i++)
         sittings->items[i].score = 1.0 / (RANK_DAMP + 1 + (double)i);
-    if (sittings->count > 0)
-        qsort(sittings->items, sittings->count, sizeof *sittings->items, compare_ids);
-    if (fusion->count > 0)
-        qsort(fusion->items, fusion->count, sizeof *fusion->items, compare_ids);
+    ranked_sort(sittings->items, sittings->count);
+    ranked_sort(fusion->items, fusion->count);
     for (size_t i = 0; i < fusion->count;) {
-        struct ranked key = {.id = search_sitting(fusion->items[i].id)};
         const struct ranked *sitting =
-            sittings->count == 0
-                ? NULL
-                : bsearch(&key, sittings->items, sittings->count, sizeof key, compare_ids);
+            ranked_find(sittings->items, sittings->count, search_sitting(fusion->items[i].id));
         double score = sitting != NULL ? sitting->score : 0;
         int64_t id = fusion->items[i].id;
         for (; i < fusion->count && fusion->items[i].id == id; i++)
