@@ -12,6 +12,7 @@
 #include "memory/search_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define COLLECT "mas_collect"
 
