@@ -56,6 +56,8 @@ static void drop(struct watched *watched)
     if (watched->next != NULL)
         watched->next->at = watched->at;
     watched->follow->count--;
+    /* a child that is just being started may have a copy, for which epoll would go on telling */
+    (void)epoll_ctl(watched->follow->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
     fd_closep(&watched->fd);
     frames_free(&watched->frames);
     str_free(&watched->said);

@@ -66,17 +66,38 @@ after=$(ticks "$SERVER")
 at_most "200 listeners, % of one core" "$(calc "($after - $before) / 20 / 10")" 5 "(20 s)"
 serve_end || fail "the server did not end well"
 
-# A new session by the API and by the command; one that listens, as a server has, changes nothing.
-make_script api-new <<END
-exec curl -fsS -o /dev/null -X POST -H 'Authorization: Bearer $TOKEN' \
-    -d '{"agents":{},"template":"solo"}' "http://127.0.0.1:\$1/runs"
-END
+# A new session by the API, its client's whole life included, and by the command; with a listener, as
+# a server has who looks after sessions, both have it. No side finds more teams than the other: each
+# is ended after its run.
 NEW_ROOT=$FAST/serve-new
 make_root "$NEW_ROOT" && serve_begin "$NEW_ROOT" || return 1
-sed -i "s/Bearer [0-9a-f]*/Bearer $TOKEN/" "$FAST/api-new"
-measure curl="curl -fsS -o /dev/null http://127.0.0.1:$PORT/healthz" \
-    api="$FAST/api-new $PORT" mas="$MAS --root $NEW_ROOT new -q -t solo" || return 1
-# What curl and the shell before it take by themselves is not the server's.
-at_most "POST /runs less curl / mas new" "$(calc "(${T[api]} - ${T[curl]}) / ${T[mas]}")" 1.1 \
-    "(api $(ms api), of which curl $(ms curl), mas $(ms mas))"
+make_script end-run <<END
+for id in \$("$MAS" --root "$NEW_ROOT" list -q --active); do
+    "$MAS" --root "$NEW_ROOT" stop -q "\$id"
+done
+END
+make_script post-default <<END
+exec "$FAST/load" post $PORT /runs $TOKEN '{"agents":{}}'
+END
+make_script post-solo <<END
+exec "$FAST/load" post $PORT /runs $TOKEN '{"agents":{},"template":"solo"}'
+END
+# The scripts start a shell, so the other side gets one as well.
+make_script new-default <<END
+exec "$MAS" --root "$NEW_ROOT" new -q
+END
+make_script new-solo <<END
+exec "$MAS" --root "$NEW_ROOT" new -q -t solo
+END
+for team in default solo; do
+    measure -a "$FAST/end-run" api="$FAST/post-$team" mas="$FAST/new-$team" || return 1
+    at_most "POST /runs / mas new, template $team" "$(calc "${T[api]} / ${T[mas]}")" 1.1 \
+        "(api $(ms api), mas $(ms mas))"
+done
+"$FAST/load" listen "$PORT" /events "$TOKEN" 1 600 >/dev/null &
+listener=$!
+measure -a "$FAST/end-run" api="$FAST/post-default" mas="$FAST/new-default" || return 1
+at_most "POST /runs / mas new, while one listens" "$(calc "${T[api]} / ${T[mas]}")" 1.1 \
+    "(api $(ms api), mas $(ms mas))"
+kill "$listener" && wait "$listener"
 serve_end || fail "the server did not end well"

@@ -215,6 +215,31 @@ END
     eventually all
 }
 
+@test "hosts that go while a command is being started are forgotten" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    new_session -t solo
+    local first=$ID
+    new_session -t solo
+    serve
+    hear
+    strace -f -qq -o "$T/trace" -e trace=execve -e inject=execve:delay_enter=1000000 -p "$SERVER" 3>&- &
+    local strace=$!
+    traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$SERVER/status")" != 0 ]; }
+    eventually traced
+    curl -sS -m 30 -o "$T/stopped" -X POST -H "Authorization: Bearer $TOKEN" "$URL/sessions/$first/stop" 3>&- &
+    local stop=$!
+    starts() { pgrep -P "$SERVER" >/dev/null; }
+    eventually starts
+    tm kill-session -t "=mas-${ID:0:8}"
+    wait "$stop"
+    kill "$strace"
+    wait "$strace" || true
+    jq -e '.status == "stopped"' "$T/stopped"
+    eventually came session.crashed '.[]; .sessionId == "'"$ID"'"'
+    api GET /sessions
+    is 200 '.total == 2'
+}
+
 @test "metrics are what is so, in the text format" {
     new_session -t solo
     "$MAS" new -q -t solo --no-start
