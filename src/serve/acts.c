@@ -84,9 +84,11 @@ static int take_agents(const struct request *request, const struct run *run, str
     json_open(&out, NULL, '{');
     json_put_node(&out, "agents", json_get(request->json, "agents"));
     json_close(&out, '}');
-    if (config_load(root, true, &config, err) == -1) {
+    const struct json *agents = json_get(request->json, "agents");
+    if (json_is_object(agents) && json_first(agents) == NULL)
+        return 0; /* what else is wrong `mas new` says itself */
+    if (config_load(root, true, &config, err) == -1)
         return -1;
-    }
     const char *name =
         run->template != NULL ? run->template : config_text(&config, SETTING_TEMPLATE);
     if (json_parse(to->data, to->len, to->len, &json, err) == -1 ||

@@ -7,8 +7,8 @@
  *         is late because the server is counts from when it was due.
  *     load listen PORT PATH TOKEN CONNECTIONS SECONDS
  *         prints how many bytes all of them got
- *     load post PORT PATH TOKEN BODY
- *         one POST; its answer, a 201, goes to standard output
+ *     load post PORT PATH TOKEN FILE
+ *         one POST of what is in FILE; its answer, a 201, goes to standard output
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -182,11 +182,18 @@ static void hear(int port, int count, double seconds)
 }
 
 /* The whole life of a client: the server ends the connection behind its answer. */
-static void post(int port, const char *path, const char *token, const char *body)
+static void post(int port, const char *path, const char *token, const char *file)
 {
     char answer[65536];
+    char body[1024];
     size_t len = 0;
     ssize_t n;
+    FILE *in = fopen(file, "re");
+
+    if (in == NULL)
+        die(file);
+    body[fread(body, 1, sizeof body - 1, in)] = '\0';
+    (void)fclose(in);
 
     snprintf(request, sizeof request,
              "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
@@ -213,7 +220,7 @@ int main(int argc, char **argv)
     }
     if (argc < 7) {
         fprintf(stderr, "usage: load get|listen PORT PATH TOKEN CONNECTIONS REQUESTS|SECONDS\n"
-                        "       load post PORT PATH TOKEN BODY\n");
+                        "       load post PORT PATH TOKEN FILE\n");
         return 2;
     }
     int port = (int)strtol(argv[2], NULL, 10);

@@ -76,27 +76,18 @@ for id in \$("$MAS" --root "$NEW_ROOT" list -q --active); do
     "$MAS" --root "$NEW_ROOT" stop -q "\$id"
 done
 END
-make_script post-default <<END
-exec "$FAST/load" post $PORT /runs $TOKEN '{"agents":{}}'
-END
-make_script post-solo <<END
-exec "$FAST/load" post $PORT /runs $TOKEN '{"agents":{},"template":"solo"}'
-END
-# The scripts start a shell, so the other side gets one as well.
-make_script new-default <<END
-exec "$MAS" --root "$NEW_ROOT" new -q
-END
-make_script new-solo <<END
-exec "$MAS" --root "$NEW_ROOT" new -q -t solo
-END
+echo '{"agents":{}}' >"$FAST/default"
+echo '{"agents":{},"template":"solo"}' >"$FAST/solo"
 for team in default solo; do
-    measure -a "$FAST/end-run" api="$FAST/post-$team" mas="$FAST/new-$team" || return 1
+    measure -a "$FAST/end-run" api="$FAST/load post $PORT /runs $TOKEN $FAST/$team" \
+        mas="$MAS --root $NEW_ROOT new -q -t $team" || return 1
     at_most "POST /runs / mas new, template $team" "$(calc "${T[api]} / ${T[mas]}")" 1.1 \
         "(api $(ms api), mas $(ms mas))"
 done
 "$FAST/load" listen "$PORT" /events "$TOKEN" 1 600 >/dev/null &
 listener=$!
-measure -a "$FAST/end-run" api="$FAST/post-default" mas="$FAST/new-default" || return 1
+measure -a "$FAST/end-run" api="$FAST/load post $PORT /runs $TOKEN $FAST/default" \
+    mas="$MAS --root $NEW_ROOT new -q" || return 1
 at_most "POST /runs / mas new, while one listens" "$(calc "${T[api]} / ${T[mas]}")" 1.1 \
     "(api $(ms api), mas $(ms mas))"
 kill "$listener" && wait "$listener"
