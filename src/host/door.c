@@ -15,7 +15,8 @@
 
 enum {
     READ_CHUNK = 64 * 1024,
-    UNREAD_MAX = 1 << 20, /* bytes that a watcher may have left unread and still be told a message */
+    UNREAD_MAX =
+        1 << 20, /* bytes that a watcher may have left unread and still be told a message */
 };
 
 int door_open(struct host *host, struct err *err)

@@ -225,8 +225,8 @@ void door_refuse(struct client *client, const struct err *err);
 void door_hang_up(struct client *client);
 /* Those who waited for this prompt have been told its end. */
 void door_release_askers(struct host *host, int64_t prompt);
-/* Tells watchers who want it that a message was taken; `from` NULL: from a person. One that has left
- * much unread is not told. */
+/* Tells watchers who want it that a message was taken; `from` NULL: from a person. One that has
+ * left much unread is not told. */
 void door_tell_message(struct host *host, const char *from, const char *text, size_t len);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
 void door_flush(struct host *host);

@@ -275,8 +275,7 @@ static void answer_unsent(struct request *request, struct err *err)
     int conflict = 409;
     _cleanup_close_ int dir = workspace_open(root, request->id);
 
-    if (may_be_gone && dir != -1 &&
-        session_load(root, dir, request->id, &session, &ignored) == 0 &&
+    if (may_be_gone && dir != -1 && session_load(root, dir, request->id, &session, &ignored) == 0 &&
         survey_find_live(root, session.tmux_socket, request->id, &live, &ignored) == 0) {
         if (live == NULL)
             err->code = MAS_CONFLICT, conflict = 410;

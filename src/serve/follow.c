@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-
 struct watched {
     struct watched *next, **at;
     struct follow *follow;
@@ -96,7 +95,8 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
                 bool quiet)
 {
     _cleanup_free_ char *name = mem_printf("%s%s", agent, HOSTS_SOCKET);
-    const char *request = listens ? "{\"do\":\"listen\"}\n" : "{\"do\":\"watch\",\"messages\":true}\n";
+    const char *request =
+        listens ? "{\"do\":\"listen\"}\n" : "{\"do\":\"watch\",\"messages\":true}\n";
     size_t len = strlen(request);
     _cleanup_close_ int fd = -1;
 

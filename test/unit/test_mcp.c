@@ -96,17 +96,15 @@ static void end(struct server *s)
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code ",\"message\":\"" message       \
     "\"}}\n"
 #define RESULT(id, rest)                                                                           \
-    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" rest \
-    "}}\n"
+    "{\"jsonrpc\":\"2.0\",\"id\":" id                                                              \
+    ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":" rest "}}\n"
 
 static void the_handshake_agrees_on_a_revision(void)
 {
-    static const char *const asked[][2] = {{"\"2025-11-25\"", "2025-11-25"},
-                                           {"\"2025-06-18\"", "2025-06-18"},
-                                           {"\"2024-11-05\"", "2024-11-05"},
-                                           {"\"1999-01-01\"", "2025-11-25"},
-                                           {"\"2026-07-28\"", "2025-11-25"},
-                                           {"7", "2025-11-25"}};
+    static const char *const asked[][2] = {
+        {"\"2025-11-25\"", "2025-11-25"}, {"\"2025-06-18\"", "2025-06-18"},
+        {"\"2024-11-05\"", "2024-11-05"}, {"\"1999-01-01\"", "2025-11-25"},
+        {"\"2026-07-28\"", "2025-11-25"}, {"7", "2025-11-25"}};
     for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
         struct server s;
         begin(&s);
@@ -132,7 +130,8 @@ static void nothing_but_ping_comes_before_it(void)
     begin(&s);
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
     check_sent(&s, ERROR("1", "-32600", "initialize comes first"));
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"list\"}}\n");
+    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
+             "call\",\"params\":{\"name\":\"list\"}}\n");
     check_sent(&s, ERROR("2", "-32600", "initialize comes first"));
     check_told(&s, "");
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}\n");
@@ -142,8 +141,9 @@ static void nothing_but_ping_comes_before_it(void)
 
 static void ids_come_back_as_they_were(void)
 {
-    static const char *const ids[] = {"0",     "-1",   "1.50", "123456789012345678901234567890",
-                                      "1e400", "\"\"", "\"a\\u00e4\\n\"", "\"7\""};
+    static const char *const ids[] = {
+        "0",    "-1", "1.50", "123456789012345678901234567890", "1e400", "\"\"", "\"a\\u00e4\\n\"",
+        "\"7\""};
     struct server s;
 
     begin_old(&s);
@@ -195,14 +195,14 @@ static void arguments_are_held_to_the_row(void)
                                                "call\",\"params\":{\"name\":\"send\",\"arguments\":"
                                                "%s}}\n",
                                                bad[i][0]);
-        _cleanup_free_ char *want =
-            mem_printf(RESULT("1", "\"%s\"}],\"isError\":true"), bad[i][1]);
+        _cleanup_free_ char *want = mem_printf(RESULT("1", "\"%s\"}],\"isError\":true"), bad[i][1]);
         feed(&s, call);
         check_sent(&s, want);
     }
     check_told(&s, "");
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"send\","
-             "\"arguments\":{\"text\":\"1234567890\",\"n\":5,\"word\":\"exit\"}}}\n");
+    feed(&s,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"send\","
+         "\"arguments\":{\"text\":\"1234567890\",\"n\":5,\"word\":\"exit\"}}}\n");
     check_told(&s, "call send {\"text\":\"1234567890\",\"n\":5,\"word\":\"exit\"}\n");
     check_sent(&s, ""); /* not before it is ended */
     mcp_result(s.mcp, s.ticket, "ok", NULL, false);
@@ -217,7 +217,8 @@ static void a_tool_that_is_not_there_is_an_error_of_the_protocol(void)
     struct server s;
 
     begin_old(&s);
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"rm\"}}\n");
+    feed(&s,
+         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"rm\"}}\n");
     check_sent(&s, ERROR("1", "-32602", "there is no tool 'rm'"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":5}}\n");
     check_sent(&s, ERROR("2", "-32602", "there is no tool ''"));
@@ -225,7 +226,9 @@ static void a_tool_that_is_not_there_is_an_error_of_the_protocol(void)
     check_sent(&s, ERROR("3", "-32602", "there is no tool ''"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/list\"}\n");
     check_sent(&s, ERROR("4", "-32601", "there is no such method"));
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}\n");
+    feed(
+        &s,
+        "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}\n");
     check_sent(&s, ERROR("5", "-32602", "there is no such cursor"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"list\"}}\n");
     check_sent(&s, ""); /* a notification asks for nothing */
@@ -238,13 +241,17 @@ static void a_call_that_is_taken_back_is_not_answered(void)
     struct server s;
 
     begin_old(&s);
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/call\",\"params\":{\"name\":\"list\"}}\n");
+    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"tools/"
+             "call\",\"params\":{\"name\":\"list\"}}\n");
     check_told(&s, "call list null\n");
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"y\"}}\n"
-             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":{}}}\n"
+    feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+             "cancelled\",\"params\":{\"requestId\":\"y\"}}\n"
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+             "cancelled\",\"params\":{\"requestId\":{}}}\n"
              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}\n");
     check_told(&s, "");
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"x\"}}\n");
+    feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+             "cancelled\",\"params\":{\"requestId\":\"x\"}}\n");
     check_told(&s, "cancelled 1\n");
     mcp_result(s.mcp, s.ticket, "late", NULL, false);
     check_sent(&s, "");
@@ -261,8 +268,8 @@ static void the_newest_revision_needs_no_handshake(void)
     struct server s;
 
     begin(&s);
-    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list\"," META
-             "}}\n");
+    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+             "call\",\"params\":{\"name\":\"list\"," META "}}\n");
     check_told(&s, "call list null\n");
     mcp_result(s.mcp, s.ticket, "ok", NULL, false);
     check_sent(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\"," SERVER
@@ -308,8 +315,9 @@ static void a_message_that_is_too_long_is_refused_and_skipped(void)
     for (size_t fed = 0; fed <= MCP_LINE_MAX; fed += 1 << 20)
         mcp_feed(s.mcp, piece, 1 << 20);
     feed(&s, "\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n");
-    check_sent(&s, ERROR("null", "-32700", "the message is too long")
-               "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
+    check_sent(&s,
+               ERROR("null", "-32700",
+                     "the message is too long") "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
     CHECK(!mcp_is_stuck(s.mcp));
     end(&s);
 }
