@@ -311,6 +311,25 @@ END
     is 200
 }
 
+@test "without its root a server has nothing to tell, and goes on when it is back" {
+    serve
+    mv "$ROOT" "$T/away"
+    for path in /healthz /sessions /metrics "/sessions/11111111-1111-4111-8111-111111111111"; do
+        api GET "$path"
+        refused 503 unavailable "root '$ROOT' is gone"
+    done
+    "$MAS" init -q "$ROOT"
+    post /runs '{"agents":{},"template":"solo"}'
+    refused 503 unavailable "root '$ROOT' is gone"
+    [ "$("$MAS" list -q | wc -l)" -eq 0 ]
+    rm -r "$ROOT"
+    mv "$T/away" "$ROOT"
+    api GET /healthz
+    is 200
+    post /runs '{"agents":{},"template":"solo"}'
+    is 201
+}
+
 @test "mas-serve by itself says what it is" {
     run "${MAS%/*}/mas-serve"
     [ "$status" -eq 2 ]
