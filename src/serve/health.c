@@ -2,7 +2,6 @@
 #include "serve/api.h"
 #include "serve/server.h"
 
-
 /* The description, as it is in the source tree. */
 extern const char openapi_text[];
 extern const char openapi_end[];
