@@ -303,6 +303,21 @@ static void bytes_may_come_one_by_one_and_many_at_once(void)
     end(&s);
 }
 
+static void a_batch_is_refused_and_what_is_no_message_is_skipped(void)
+{
+    struct server s;
+
+    begin_old(&s);
+    feed(&s, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n");
+    check_sent(&s, ERROR("null", "-32600", "a batch: send each message by itself"));
+    feed(&s, "[]\n[1]\n[INFO] hello\nhello\n7\n\"x\"\nnull\n{}\n");
+    check_sent(&s, "");
+    feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}\n");
+    check_sent(&s,
+               ERROR("null", "-32700", "line 1, column 25: key 'id' stands twice in one object"));
+    end(&s);
+}
+
 static void a_message_that_is_too_long_is_refused_and_skipped(void)
 {
     _cleanup_free_ char *piece = malloc(1 << 20);
@@ -331,6 +346,7 @@ static const struct unit_test tests[] = {
     TEST(a_call_that_is_taken_back_is_not_answered),
     TEST(the_newest_revision_needs_no_handshake),
     TEST(bytes_may_come_one_by_one_and_many_at_once),
+    TEST(a_batch_is_refused_and_what_is_no_message_is_skipped),
     TEST(a_message_that_is_too_long_is_refused_and_skipped),
 };
 
