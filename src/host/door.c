@@ -13,7 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_CHUNK = 64 * 1024 };
+enum {
+    READ_CHUNK = 64 * 1024,
+    UNREAD_MAX =
+        1 << 20, /* bytes that a watcher may have left unread and still be told a message */
+};
 
 int door_open(struct host *host, struct err *err)
 {
@@ -151,6 +155,22 @@ void door_hang_up(struct client *client)
     client->sent = 0;
 }
 
+void door_tell_message(struct host *host, const char *from, const char *text, size_t len)
+{
+    for (size_t i = 0; i < host->door.count; i++) {
+        struct client *client = &host->door.clients[i];
+        _cleanup_str_ struct str head = STR_INIT;
+        struct json_out out = {.to = &head};
+        if (client->kind != CLIENT_WATCHES || !client->messages || client->out.len > UNREAD_MAX)
+            continue;
+        json_open(&out, NULL, '{');
+        json_put(&out, "event", "prompt");
+        json_put(&out, "from", from);
+        json_close(&out, '}');
+        frame_add(&client->out, &head, text, len);
+    }
+}
+
 void door_release_askers(struct host *host, int64_t prompt)
 {
     for (size_t i = 0; i < host->door.count; i++)
@@ -249,13 +269,15 @@ void door_flush(struct host *host)
 
     for (size_t i = door->count; i-- > 0;) {
         struct client *client = &door->clients[i];
-        if (client->kind == CLIENT_WATCHES && client->dirty && client->out.len == 0) {
+        bool stays = client->out.len == 0 || write_out(client);
+        if (stays && client->kind == CLIENT_WATCHES && client->dirty && client->out.len == 0) {
             _cleanup_str_ struct str head = STR_INIT;
             request_put_status(host, &head);
             door_answer(client, &head);
             client->dirty = false;
+            stays = write_out(client);
         }
-        if (client->out.len > 0 && !write_out(client))
+        if (!stays)
             drop(door, i);
     }
 }

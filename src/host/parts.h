@@ -108,6 +108,7 @@ struct client {
     enum client_kind kind;
     bool done; /* it says nothing more, but may still listen */
     bool dirty; /* a watcher that is to be told, when it has read what it was told before */
+    bool messages; /* a watcher that is told of messages too */
     int64_t prompt; /* of CLIENT_ASKS: its number */
     int64_t full_since; /* it has left too much unread since then; 0: it has not */
     struct frames frames;
@@ -224,6 +225,9 @@ void door_refuse(struct client *client, const struct err *err);
 void door_hang_up(struct client *client);
 /* Those who waited for this prompt have been told its end. */
 void door_release_askers(struct host *host, int64_t prompt);
+/* Tells watchers who want it that a message was taken; `from` NULL: from a person. One that has
+ * left much unread is not told. */
+void door_tell_message(struct host *host, const char *from, const char *text, size_t len);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
 void door_flush(struct host *host);
 

@@ -43,13 +43,14 @@ static int check_watch(struct host *host, struct err *err)
 static void do_watch(struct host *host, struct client *client, const struct frame *frame)
 {
     struct err err = ERR_INIT;
-    (void)frame;
+
     if (check_watch(host, &err) == -1) {
         door_refuse(client, &err);
         return;
     }
     client->kind = CLIENT_WATCHES;
     client->dirty = true;
+    client->messages = json_bool(json_get(frame->head, "messages"), false);
 }
 
 /* Whether this agent may be sent this text by whoever says to be `from`. */
@@ -130,6 +131,7 @@ static void do_send(struct host *host, struct client *client, const struct frame
     bool typed = host->delivery.count == 0 ||
                  (host->delivery.count == 1 && host->delivery.phase >= DELIVERY_SETTLE);
     answer_send(host, client, typed, wait);
+    door_tell_message(host, from, frame->body, frame->body_len);
 }
 
 static void do_restart(struct host *host, struct client *client, const struct frame *frame)

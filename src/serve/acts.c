@@ -65,7 +65,7 @@ static bool take_run(struct request *request, struct run *ret)
         return refuse(request, "preset", "no name of a preset");
     wrong = run->name != NULL ? session_check_name(run->name) : NULL;
     if (wrong != NULL) {
-        answer_error(request, 400, "cannot use the body: name: a name is %s", wrong);
+        answer_error(request, 400, "cannot use the body: name: %s", wrong);
         return false;
     }
     return true;
@@ -84,9 +84,11 @@ static int take_agents(const struct request *request, const struct run *run, str
     json_open(&out, NULL, '{');
     json_put_node(&out, "agents", json_get(request->json, "agents"));
     json_close(&out, '}');
-    if (config_load(root, true, &config, err) == -1) {
+    const struct json *agents = json_get(request->json, "agents");
+    if (json_is_object(agents) && json_first(agents) == NULL)
+        return 0; /* what else is wrong `mas new` says itself */
+    if (config_load(root, true, &config, err) == -1)
         return -1;
-    }
     const char *name =
         run->template != NULL ? run->template : config_text(&config, SETTING_TEMPLATE);
     if (json_parse(to->data, to->len, to->len, &json, err) == -1 ||
@@ -172,6 +174,7 @@ static void run_run(struct job *job)
         answer_err(request, &err, 409);
         return;
     }
+    memcpy(request->id, run.own_id, ID_TEXT); /* it is logged there too */
     answer_json(request, STATUS_CREATED, &body);
 }
 
@@ -260,21 +263,22 @@ enum step api_remove(struct request *request)
 
 static const char *const message_members[] = {"target", "message", "execute", NULL};
 
-/* 410 where the session's tmux is gone, which mas calls a conflict like others. */
+/* 410 where the session's tmux is gone, which mas calls a conflict like others, or, when it goes
+ * just now, that a host has hung up. */
 static void answer_unsent(struct request *request, struct err *err)
 {
     const struct root *root = &request->server->root;
     _cleanup_session_ struct session session = SESSION_INIT;
     struct tmux_session *live = NULL;
     struct err ignored = ERR_INIT;
+    bool may_be_gone = err->code == MAS_CONFLICT || err->code == MAS_FAILED;
     int conflict = 409;
     _cleanup_close_ int dir = workspace_open(root, request->id);
 
-    if (err->code == MAS_CONFLICT && dir != -1 &&
-        session_load(root, dir, request->id, &session, &ignored) == 0 &&
+    if (may_be_gone && dir != -1 && session_load(root, dir, request->id, &session, &ignored) == 0 &&
         survey_find_live(root, session.tmux_socket, request->id, &live, &ignored) == 0) {
         if (live == NULL)
-            conflict = 410;
+            err->code = MAS_CONFLICT, conflict = 410;
         else
             tmux_sessions_free(live, 1);
     }
@@ -355,6 +359,7 @@ static void done_message(struct job *job)
                                             answer->body.len, &json, &ignored) == 0)
         for (const struct json *n = json_first(json_get(json, "agents")); n != NULL;
              n = json_next(n))
-            events_tell_message(request->server->events, request->id, json_get_text(n, "id"), text);
+            events_tell_message(request->server->events, request->id, json_get_text(n, "id"), text,
+                                request->start_us / 1000);
     http_answered(request);
 }

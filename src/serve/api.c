@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BODY_RUN = 5 << 20, BODY_MESSAGE = 5 << 20, BODY_SMALL = 64 * 1024 };
 
@@ -123,8 +125,23 @@ bool api_begin(struct request *request)
     return knows_queries(request);
 }
 
+/* The root is still where commands will look for it. */
+static bool has_root(const struct root *root)
+{
+    struct stat own;
+    struct stat there;
+
+    return fstat(root->fd, &own) == 0 && stat(root->path, &there) == 0 &&
+           own.st_ino == there.st_ino && own.st_dev == there.st_dev &&
+           faccessat(root->fd, ROOT_SESSIONS, X_OK, 0) == 0;
+}
+
 enum step api_handle(struct request *request)
 {
+    if (!has_root(&request->server->root)) {
+        answer_error(request, 503, "the root '%s' is gone", request->server->root.path);
+        return STEP_ANSWERED;
+    }
     if (request->server->ending && request->method != METHOD_GET) {
         answer_error(request, 503, "the server is going down");
         return STEP_ANSWERED;

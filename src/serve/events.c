@@ -6,6 +6,7 @@
 #include "serve/http.h"
 #include "serve/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -26,6 +27,7 @@ struct events {
     uint64_t first, end; /* numbers of the oldest that is kept, and of the next */
     size_t bytes;
     uint64_t last_id;
+    uint64_t floor_id; /* all that happened after the event of this id is in the ring */
     size_t listeners;
     int64_t wanted_until_ms; /* monotonic; 0: nobody has listened yet */
     int64_t looked_ms, beat_ms;
@@ -47,7 +49,7 @@ int events_make(struct server *server, struct events **ret, struct err *err)
         free(events);
         return err_errno(err, "cannot make an epoll");
     }
-    events->last_id = (uint64_t)time_epoch_ms() * 1000;
+    events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
     events->follow = follow_make(events, &server->root, events->fd);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it events come up to a second late */
@@ -88,19 +90,24 @@ static void drop_first(struct events *events)
 {
     struct event *event = &events->ring[events->first++ % EVENTS_MAX];
     events->bytes -= event->len;
+    events->floor_id = event->id;
     free(event->text);
     event->text = NULL;
+}
+
+static uint64_t next_id(const struct events *events)
+{
+    uint64_t id = (uint64_t)time_epoch_ms() * 1000;
+    return id > events->last_id ? id : events->last_id + 1;
 }
 
 void events_add(struct events *events, const char *type, const struct str *body)
 {
     struct str text = STR_INIT;
-    uint64_t id = (uint64_t)time_epoch_ms() * 1000;
+    uint64_t id = next_id(events);
 
     if (!is_wanted(events))
         return;
-    if (id <= events->last_id)
-        id = events->last_id + 1;
     events->last_id = id;
     str_addf(&text, "id: %llu\nevent: %s\ndata: ", (unsigned long long)id, type);
     str_add(&text, str_text(body)); /* JSON in one line: mas writes no other */
@@ -115,26 +122,32 @@ void events_add(struct events *events, const char *type, const struct str *body)
     http_wake_streams(events->server->http, false);
 }
 
+/* Nobody has looked for a while: an id of its own says so to who comes back from before. */
+static void begin(struct events *events)
+{
+    events->primed = false;
+    events->last_id = next_id(events);
+    events->floor_id = events->last_id;
+}
+
 void events_enter(struct events *events, const char *last, struct event_cursor *ret)
 {
     char *end = NULL;
     uint64_t id = last != NULL ? strtoull(last, &end, 10) : 0;
 
-    *ret = (struct event_cursor){.next = events->end};
     if (!is_wanted(events))
-        events->primed = false;
+        begin(events);
+    *ret = (struct event_cursor){.next = events->end, .id = events->last_id};
     events->listeners++;
     events->hurry = true;
     if (last == NULL)
         return;
-    ret->next = events->first;
-    while (ret->next < events->end && events->ring[ret->next % EVENTS_MAX].id <= id)
-        ret->next++;
-    bool known = events->first < events->end && events->ring[events->first % EVENTS_MAX].id <= id &&
-                 id <= events->last_id;
-    ret->missed = !known || *end != '\0';
-    if (ret->missed)
-        ret->next = events->end;
+    ret->missed = *end != '\0' || id < events->floor_id || id > events->last_id;
+    if (!ret->missed)
+        ret->id = id;
+    while (!ret->missed && ret->next > events->first &&
+           events->ring[(ret->next - 1) % EVENTS_MAX].id > id)
+        ret->next--;
 }
 
 void events_leave(struct events *events)
@@ -164,15 +177,16 @@ static bool copy(const char *text, size_t len, size_t *offset, char *buf, size_t
 
 size_t events_read(const struct events *events, struct event_cursor *cursor, char *buf, size_t max)
 {
-    static const char hello[] = "retry: 2000\n\n";
-    static const char reset[] = "event: reset\ndata: {}\n\n";
+    char hello[96];
     size_t at = 0;
 
     if (!cursor->greeted && !events->primed)
         return 0; /* what happens once it is greeted is told */
     if (!cursor->greeted) {
-        const char *text = cursor->missed ? reset : hello;
-        cursor->greeted = copy(text, strlen(text), &cursor->offset, buf, max, &at);
+        int len = snprintf(hello, sizeof hello, "retry: 2000\nid: %llu\n%s\n",
+                           (unsigned long long)cursor->id,
+                           cursor->missed ? "event: reset\ndata: {}\n" : "");
+        cursor->greeted = copy(hello, (size_t)len, &cursor->offset, buf, max, &at);
     }
     while (cursor->greeted && cursor->next >= events->first && cursor->next < events->end) {
         const struct event *event = &events->ring[cursor->next % EVENTS_MAX];
@@ -331,12 +345,25 @@ void events_tick(struct events *events)
     }
 }
 
-void events_tell_message(struct events *events, const char *id, const char *agent, const char *text)
+void events_put_text(struct json_out *out, const char *text)
+{
+    size_t len = strnlen(text, EVENTS_TEXT_MAX + 1);
+
+    while (len > EVENTS_TEXT_MAX || (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80))
+        len--;
+    _cleanup_free_ char *cut = mem_dupn(text, len);
+    json_put(out, "text", cut);
+    if (text[len] != '\0')
+        json_put_bool(out, "truncated", true);
+}
+
+void events_tell_message(struct events *events, const char *id, const char *agent, const char *text,
+                         int64_t since_ms)
 {
     _cleanup_str_ struct str body = STR_INIT;
     struct json_out out = {.to = &body};
 
-    if (!is_wanted(events) || follow_hears(events->follow, id, agent))
+    if (!is_wanted(events) || follow_hears(events->follow, id, agent, since_ms))
         return;
     json_open(&out, NULL, '{');
     json_put(&out, "sessionId", id);
@@ -344,7 +371,7 @@ void events_tell_message(struct events *events, const char *id, const char *agen
     json_put(&out, "role", "user");
     json_put(&out, "id", NULL);
     json_put(&out, "from", NULL);
-    json_put(&out, "text", text);
+    events_put_text(&out, text);
     json_close(&out, '}');
     events_add(events, "message", &body);
 }

@@ -18,6 +18,7 @@
 #define MAS_SERVE_EVENTS_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@
 enum {
     EVENTS_MAX = 10000,
     EVENTS_BYTES = 4 << 20, /* of all that is kept */
+    EVENTS_TEXT_MAX = 64 * 1024, /* bytes of what was said that an event holds */
     EVENTS_BEHIND = 5000, /* a listener that has not read so many is dropped */
     EVENTS_BEAT_MS = 15000,
     EVENTS_LINGER_MS = 60000,
@@ -40,6 +42,7 @@ struct event_cursor {
     uint64_t next; /* number of the event that comes next */
     size_t offset; /* bytes of it that are read */
     bool greeted, missed;
+    uint64_t id; /* that its greeting has: all before it is known to who listens */
 };
 
 int events_make(struct server *server, struct events **ret, struct err *err);
@@ -53,9 +56,12 @@ void events_tick(struct events *events);
 
 /* Tells one; `body` is its JSON object. */
 void events_add(struct events *events, const char *type, const struct str *body);
-/* Somebody was sent a text through this server; agents that tell of it themselves are left out. */
-void events_tell_message(struct events *events, const char *id, const char *agent,
-                         const char *text);
+/* The member "text" of a message, cut where it is long. */
+void events_put_text(struct json_out *out, const char *text);
+/* Somebody was sent a text through this server, by a request that came then, in monotonic time;
+ * agents that tell of it themselves are left out. */
+void events_tell_message(struct events *events, const char *id, const char *agent, const char *text,
+                         int64_t since_ms);
 /* The list's `changed`: arg is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 

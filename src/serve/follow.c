@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/sock.h"
+#include "base/time.h"
 #include "core/hosts.h"
 #include "core/workspace.h"
 #include "serve/events.h"
@@ -14,8 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { SAID_MAX = 64 * 1024 }; /* bytes of an answer that an event holds */
-
 struct watched {
     struct watched *next, **at;
     struct follow *follow;
@@ -23,11 +22,14 @@ struct watched {
     char agent[TEAM_WORD_MAX + 1];
     int fd;
     struct frames frames;
-    bool listens; /* to what an ACP agent is asked and says; else its state is watched */
-    struct str said; /* by the agent in this turn, as far as SAID_MAX */
+    bool listens; /* to what an ACP agent is asked and says; else its state is watched, and what is
+                   * sent to a terminal agent */
+    int64_t since_ms; /* monotonic */
+    struct str said; /* by the agent in this turn, as far as EVENTS_TEXT_MAX */
     bool quiet; /* the next state is no news */
     enum agent_state state; /* that was told last */
     bool known;
+    bool acp; /* its watch tells no messages */
 };
 
 struct follow {
@@ -53,6 +55,8 @@ static void drop(struct watched *watched)
     if (watched->next != NULL)
         watched->next->at = watched->at;
     watched->follow->count--;
+    /* a child that is just being started may have a copy, for which epoll would go on telling */
+    (void)epoll_ctl(watched->follow->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
     fd_closep(&watched->fd);
     frames_free(&watched->frames);
     str_free(&watched->said);
@@ -75,13 +79,15 @@ void follow_free(struct follow *follow)
     free(follow);
 }
 
-static bool is_watched(const struct follow *follow, const char *id, const char *agent, bool listens)
+static const struct watched *find(const struct follow *follow, const char *id, const char *agent,
+                                  bool listens)
 {
-    for (const struct watched *at = follow->all; at != NULL; at = at->next)
-        if (at->listens == listens && strcmp(at->agent, agent) == 0 &&
-            memcmp(at->id, id, ID_TEXT) == 0)
-            return true;
-    return false;
+    const struct watched *at = follow->all;
+
+    while (at != NULL && (at->listens != listens || strcmp(at->agent, agent) != 0 ||
+                          memcmp(at->id, id, ID_TEXT) != 0))
+        at = at->next;
+    return at;
 }
 
 /* One that cannot be connected to now is found again by the next survey. */
@@ -89,12 +95,13 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
                 bool quiet)
 {
     _cleanup_free_ char *name = mem_printf("%s%s", agent, HOSTS_SOCKET);
-    const char *request = listens ? "{\"do\":\"listen\"}\n" : "{\"do\":\"watch\"}\n";
+    const char *request =
+        listens ? "{\"do\":\"listen\"}\n" : "{\"do\":\"watch\",\"messages\":true}\n";
     size_t len = strlen(request);
     _cleanup_close_ int fd = -1;
 
     if (follow->count >= FOLLOW_MAX || !str_is_word(agent, TEAM_WORD_MAX) ||
-        is_watched(follow, id, agent, listens))
+        find(follow, id, agent, listens) != NULL)
         return;
     fd = sock_connect(run, name);
     if (fd == -1 || send(fd, request, len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)len)
@@ -109,6 +116,7 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
     memcpy(watched->agent, agent, strlen(agent) + 1);
     watched->follow = follow;
     watched->listens = listens;
+    watched->since_ms = time_monotonic_ms();
     watched->quiet = quiet;
     watched->fd = fd;
     fd = -1;
@@ -163,6 +171,7 @@ static void take_status(struct watched *watched, const struct frame *frame)
     bool news = !watched->quiet && (!watched->known || status.state != watched->state);
     watched->quiet = false;
     watched->known = true;
+    watched->acp = status.acp;
     watched->state = status.state;
     if (news) {
         begin_event(&out, watched);
@@ -181,7 +190,7 @@ static void tell_prompt(struct watched *watched, const struct frame *frame, stru
     json_put(out, "role", "user");
     json_put(out, "id", json_get_text(frame->head, "prompt"));
     json_put(out, "from", json_get_text(frame->head, "from"));
-    json_put(out, "text", frame->body != NULL ? frame->body : "");
+    events_put_text(out, frame->body != NULL ? frame->body : "");
 }
 
 static void tell_end(struct watched *watched, const struct frame *frame, struct json_out *out)
@@ -190,7 +199,7 @@ static void tell_end(struct watched *watched, const struct frame *frame, struct 
     json_put(out, "trigger", json_get_text(frame->head, "prompt"));
     json_put(out, "stopReason", json_get_text(frame->head, "stopReason"));
     json_put(out, "error", json_get_text(frame->head, "error"));
-    json_put(out, "text", str_text(&watched->said));
+    events_put_text(out, str_text(&watched->said));
     str_clear(&watched->said);
 }
 
@@ -203,7 +212,7 @@ static void tell_permission(struct watched *watched, const struct frame *frame,
     json_put_node(out, "options", json_get(frame->head, "options"));
 }
 
-/* What of an agent's talk becomes an event. */
+/* What of an agent's talk becomes an event; of a terminal agent there is the first alone. */
 static const struct talk_event {
     const char *name, *type;
     void (*tell)(struct watched *watched, const struct frame *frame, struct json_out *out);
@@ -221,9 +230,10 @@ static void take_talk(struct watched *watched, const struct frame *frame)
 
     if (name == NULL)
         return;
-    if (strcmp(name, "text") == 0 && frame->body != NULL &&
-        watched->said.len + frame->body_len <= SAID_MAX)
-        str_addn(&watched->said, frame->body, frame->body_len);
+    if (strcmp(name, "text") == 0 && frame->body != NULL) {
+        size_t room = EVENTS_TEXT_MAX + 1 - watched->said.len; /* one more: it is seen to be cut */
+        str_addn(&watched->said, frame->body, frame->body_len < room ? frame->body_len : room);
+    }
     for (size_t i = 0; i < ARRAY_LEN(talk_events); i++) {
         if (strcmp(talk_events[i].name, name) != 0)
             continue;
@@ -252,7 +262,7 @@ void follow_turn(struct follow *follow, void *ready)
     }
     frames_feed(&watched->frames, buf, (size_t)n);
     while ((rc = frames_take(&watched->frames, &frame, &ignored)) == 1) {
-        if (watched->listens)
+        if (watched->listens || json_get(frame.head, "event") != NULL)
             take_talk(watched, &frame);
         else
             take_status(watched, &frame);
@@ -262,7 +272,11 @@ void follow_turn(struct follow *follow, void *ready)
         drop(watched);
 }
 
-bool follow_hears(const struct follow *follow, const char *id, const char *agent)
+bool follow_hears(const struct follow *follow, const char *id, const char *agent, int64_t since_ms)
 {
-    return is_watched(follow, id, agent, true);
+    const struct watched *talk = find(follow, id, agent, true);
+    const struct watched *state = find(follow, id, agent, false);
+
+    return (talk != NULL && talk->since_ms <= since_ms) ||
+           (state != NULL && state->known && !state->acp && state->since_ms <= since_ms);
 }

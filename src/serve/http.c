@@ -174,6 +174,7 @@ static enum MHD_Result send_answer(struct exchange *exchange)
     add_headers(exchange, response);
     exchange->phase = PHASE_SENT;
     exchange->link->working = false;
+    exchange->link->since_ms = time_monotonic_ms(); /* however long it took, it is yet to be sent */
     enum MHD_Result result =
         MHD_queue_response(exchange->connection, (unsigned)answer->status, response);
     MHD_destroy_response(response);
@@ -215,6 +216,43 @@ static void refuse_large(struct exchange *exchange)
         answer_error(&exchange->request, 413, "the body is larger than %zu bytes", most);
 }
 
+/* Headers that decide something: a proxy may believe another one than is believed here. */
+static const char *const single[] = {"Host", "Origin", "Authorization", "Content-Length",
+                                     "Transfer-Encoding"};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    unsigned *counts = cls;
+
+    (void)kind;
+    (void)value;
+    for (size_t i = 0; i < ARRAY_LEN(single); i++)
+        counts[i] += strcasecmp(key, single[i]) == 0;
+    return MHD_YES;
+}
+
+/* false, with an answer, for a head that can be read in two ways. */
+static bool is_plain(struct exchange *exchange)
+{
+    unsigned counts[ARRAY_LEN(single)] = {0};
+    const char *coding = header(exchange->connection, "Transfer-Encoding");
+
+    (void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
+    for (size_t i = 0; i < ARRAY_LEN(single); i++)
+        if (counts[i] > 1) {
+            answer_error(&exchange->request, 400, "the header %s stands there twice", single[i]);
+            return false;
+        }
+    if (coding == NULL)
+        return true;
+    if (header(exchange->connection, "Content-Length") != NULL)
+        answer_error(&exchange->request, 400, "the body has a length, and is sent in chunks");
+    else if (strcasecmp(coding, "chunked") != 0)
+        answer_error(&exchange->request, 400, "the Transfer-Encoding is not chunked");
+    return exchange->request.answer.status == 0;
+}
+
 static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
 {
     struct request *request = &exchange->request;
@@ -230,7 +268,7 @@ static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
     request->authorization = header(connection, "Authorization");
     request->if_none_match = header(connection, "If-None-Match");
     request->last_event = header(connection, "Last-Event-ID");
-    if (!api_begin(request))
+    if (!is_plain(exchange) || !api_begin(request))
         return send_answer(exchange);
     if (length != NULL &&
         (strlen(length) > 12 || strtoull(length, NULL, 10) > body_limit(exchange)))
@@ -309,7 +347,7 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *connectio
     exchange->connection = connection;
     exchange->link = info->socket_context;
     exchange->request.server = http->server;
-    exchange->request.uri = mem_dup(strlen(uri) > REQUEST_URI_MAX ? "" : uri);
+    exchange->request.uri = mem_dup(strlen(uri) > REQUEST_URI_MAX ? "" : uri); /* "": a 414 */
     exchange->request.start_us = now_us();
     http->busy++;
     return exchange;

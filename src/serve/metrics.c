@@ -15,7 +15,7 @@ static const int64_t ends[BUCKETS] = {1000, 5000, 10000, 50000, 100000, 1000000,
 static const char *const end_names[BUCKETS] = {"0.001", "0.005", "0.01", "0.05",
                                                "0.1",   "1",     "5",    "30"};
 static const int statuses[] = {200, 201, 202, 304, 400, 401, 403, 404, 405,
-                               409, 410, 413, 422, 500, 503, 504, 507};
+                               409, 410, 413, 414, 422, 500, 503, 504, 507};
 
 struct counter {
     uint64_t by_status[ARRAY_LEN(statuses)];

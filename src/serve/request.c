@@ -69,6 +69,10 @@ bool request_split(struct request *request)
     char *path = request->uri;
     char *query = strchr(path, '?');
 
+    if (path[0] == '\0') {
+        answer_error(request, 414, "the address is longer than %d bytes", REQUEST_URI_MAX);
+        return false;
+    }
     if (query != NULL)
         *query++ = '\0';
     /* A path holds nothing that would have to be decoded: what does is the path of nothing. */
@@ -108,10 +112,10 @@ static const struct {
     int status;
     const char *code;
 } codes[] = {
-    {400, "bad_request"}, {401, "unauthorized"}, {403, "forbidden"}, {404, "not_found"},
-    {405, "bad_method"},  {409, "conflict"},     {410, "gone"},      {413, "too_large"},
-    {500, "internal"},    {503, "unavailable"},  {504, "timeout"},   {422, "damaged"},
-    {507, "no_space"},
+    {400, "bad_request"}, {401, "unauthorized"}, {403, "forbidden"},   {404, "not_found"},
+    {405, "bad_method"},  {409, "conflict"},     {410, "gone"},        {413, "too_large"},
+    {414, "too_long"},    {500, "internal"},     {503, "unavailable"}, {504, "timeout"},
+    {422, "damaged"},     {507, "no_space"},
 };
 
 void answer_put_error(int status, const char *message, const char *hint, struct str *to)

@@ -68,7 +68,9 @@ static void put_tool(struct json_out *out, const struct acp_agent_tool *tool)
         json_put(out, "title", tool->title != NULL ? tool->title : "");
     if (!tool->known || tool->kind != NULL)
         json_put(out, "kind", known_word(kinds, tool->kind, "other"));
-    json_put(out, "status", known_word(statuses, tool->status, "pending"));
+    const char *status = known_word(statuses, tool->status, tool->known ? NULL : "pending");
+    if (status != NULL)
+        json_put(out, "status", status);
     if (tool->text == NULL || tool->len == 0)
         return;
     json_open(out, "content", '[');

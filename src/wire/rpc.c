@@ -418,6 +418,9 @@ static void take_line(struct rpc *rpc, char *line, size_t len)
     } else if (json_is_object(message)) {
         take_message(rpc, message, line, len);
     } else {
+        if (json_is_array(message) && json_is_object(json_first(message)))
+            say_error(rpc, "null", RPC_INVALID_REQUEST, "a batch: send each message by itself",
+                      NULL);
         garbage(rpc, "no JSON object", line, len);
     }
 }

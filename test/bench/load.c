@@ -7,6 +7,8 @@
  *         is late because the server is counts from when it was due.
  *     load listen PORT PATH TOKEN CONNECTIONS SECONDS
  *         prints how many bytes all of them got
+ *     load post PORT PATH TOKEN FILE
+ *         one POST of what is in FILE; its answer, a 201, goes to standard output
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -179,10 +181,46 @@ static void hear(int port, int count, double seconds)
     printf("%lld\n", received);
 }
 
+/* The whole life of a client: the server ends the connection behind its answer. */
+static void post(int port, const char *path, const char *token, const char *file)
+{
+    char answer[65536];
+    char body[1024];
+    size_t len = 0;
+    ssize_t n;
+    FILE *in = fopen(file, "re");
+
+    if (in == NULL)
+        die(file);
+    body[fread(body, 1, sizeof body - 1, in)] = '\0';
+    (void)fclose(in);
+
+    snprintf(request, sizeof request,
+             "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
+             "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+             path, token, strlen(body), body);
+    int fd = open_connection(port);
+    if (send(fd, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request))
+        die("send");
+    while ((n = recv(fd, answer + len, sizeof answer - 1 - len, 0)) > 0)
+        len += (size_t)n;
+    answer[len] = '\0';
+    puts(answer);
+    if (strncmp(answer, "HTTP/1.1 201", 12) != 0) {
+        fprintf(stderr, "load: %s\n", answer);
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 6 && strcmp(argv[1], "post") == 0) {
+        post((int)strtol(argv[2], NULL, 10), argv[3], argv[4], argv[5]);
+        return 0;
+    }
     if (argc < 7) {
-        fprintf(stderr, "usage: load get|listen PORT PATH TOKEN CONNECTIONS REQUESTS|SECONDS\n");
+        fprintf(stderr, "usage: load get|listen PORT PATH TOKEN CONNECTIONS REQUESTS|SECONDS\n"
+                        "       load post PORT PATH TOKEN FILE\n");
         return 2;
     }
     int port = (int)strtol(argv[2], NULL, 10);

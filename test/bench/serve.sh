@@ -66,17 +66,30 @@ after=$(ticks "$SERVER")
 at_most "200 listeners, % of one core" "$(calc "($after - $before) / 20 / 10")" 5 "(20 s)"
 serve_end || fail "the server did not end well"
 
-# A new session by the API and by the command; one that listens, as a server has, changes nothing.
-make_script api-new <<END
-exec curl -fsS -o /dev/null -X POST -H 'Authorization: Bearer $TOKEN' \
-    -d '{"agents":{},"template":"solo"}' "http://127.0.0.1:\$1/runs"
-END
+# A new session by the API, its client's whole life included, and by the command. No side finds more
+# teams than the other: each is ended after its run.
 NEW_ROOT=$FAST/serve-new
 make_root "$NEW_ROOT" && serve_begin "$NEW_ROOT" || return 1
-sed -i "s/Bearer [0-9a-f]*/Bearer $TOKEN/" "$FAST/api-new"
-measure curl="curl -fsS -o /dev/null http://127.0.0.1:$PORT/healthz" \
-    api="$FAST/api-new $PORT" mas="$MAS --root $NEW_ROOT new -q -t solo" || return 1
-# What curl and the shell before it take by themselves is not the server's.
-at_most "POST /runs less curl / mas new" "$(calc "(${T[api]} - ${T[curl]}) / ${T[mas]}")" 1.1 \
-    "(api $(ms api), of which curl $(ms curl), mas $(ms mas))"
+make_script end-run <<END
+for id in \$("$MAS" --root "$NEW_ROOT" list -q --active); do
+    "$MAS" --root "$NEW_ROOT" stop -q "\$id"
+done
+END
+echo '{"agents":{}}' >"$FAST/default"
+echo '{"agents":{},"template":"solo"}' >"$FAST/solo"
+# new_both TEAM: both sides, in T.
+new_both() {
+    measure -a "$FAST/end-run" api="$FAST/load post $PORT /runs $TOKEN $FAST/$1" \
+        mas="$MAS --root $NEW_ROOT new -q -t $1"
+}
+new_both default || return 1
+at_most "POST /runs / mas new" "$(calc "${T[api]} / ${T[mas]}")" 1.1 "(api $(ms api), mas $(ms mas))"
+"$FAST/load" listen "$PORT" /events "$TOKEN" 1 600 >/dev/null &
+listener=$!
+new_both default || return 1
+note 'the same, while one listens' "$(calc "${T[api]} / ${T[mas]}") (api $(ms api), mas $(ms mas))"
+kill "$listener" && wait "$listener"
+# One agent is made so fast that the client's own start shows.
+new_both solo || return 1
+note 'the same, one agent' "$(calc "${T[api]} / ${T[mas]}") (api $(ms api), mas $(ms mas))"
 serve_end || fail "the server did not end well"

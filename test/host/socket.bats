@@ -116,6 +116,26 @@ is_calm() {
     is_well
 }
 
+@test "a watcher that asks for messages is told each, between the states" {
+    quiet_agent
+    ask solo '{"do":"watch","messages":true}' >"$T/told" &
+    ask solo '{"do":"watch"}' >"$T/plain" &
+    eventually grep -q idle "$T/told"
+    eventually grep -q idle "$T/plain"
+    "$MAS" send "$ID" solo 'hello
+{"ok":false}'
+    eventually grep -qx '{"event":"prompt","from":null,"bytes":18}' "$T/told"
+    mas send "$ID" solo --from nobody again
+    [ "$status" -ne 0 ]
+    eventually grep -q working "$T/told"
+    eventually grep -q working "$T/plain"
+    grep -qx hello "$T/told"
+    run ! grep -q again "$T/told"
+    run ! grep -q 'prompt\|hello' "$T/plain"
+    "$MAS" restart -q "$ID" solo
+    eventually grep -q '"state":"starting"' "$T/told"
+}
+
 @test "a hundred askers at the same time are all answered" {
     quiet_agent
     local i pids=()

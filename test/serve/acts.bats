@@ -16,6 +16,7 @@ NONE=11111111-1111-4111-8111-111111111111
     [ "$(jq -r .unitDir <<<"$output")" = "$ROOT/sessions/$id/unit" ]
     [ "$(field fix .status)" = active ]
     grep -q 'POST /runs 201' "$ROOT/sessions/.serve.log"
+    grep -q 'POST /runs 201' "$ROOT/sessions/$id/logs/api.log"
 }
 
 @test "sessionId makes a retry safe: the second one is a conflict" {
@@ -81,7 +82,8 @@ NONE=11111111-1111-4111-8111-111111111111
     check '{"agents":{},"template":"../solo"}' template
     check '{"agents":{},"template":"nothing"}' nothing
     check '{"agents":{},"preset":"no-such"}' no-such
-    check '{"agents":{},"name":"a b"}' name
+    check '{"agents":{},"name":"a b"}' 'name: a name is a letter'
+    check '{"agents":{},"name":"feed"}' 'name: a name of hex digits'
     check '{"agents":{},"name":"$(touch x)"}' name
     check '{"agents":{},"private":"yes"}' private
     check '{"agents":{"metaManager":{"id":"zz"}},"template":"solo"}' 'agents.metaManager.id'

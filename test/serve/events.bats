@@ -8,12 +8,13 @@ hear() {
     : >"$T/events"
     curl -sSN -m 60 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$@" "$URL/events" 3>&- 2>/dev/null &
     LISTENER=$!
-    eventually test -s "$T/events"
+    eventually grep -q '^retry: ' "$T/events"
 }
 unhear() { kill "$LISTENER"; wait "$LISTENER" || true; }
 
 # data TYPE: the objects of the events of a type
 data() { awk -v type="$1" '/^event: / { is = $2 == type } /^data: / && is { print substr($0, 7) }' "$T/events"; }
+is_state() { [ "$("$MAS" status "$ID" --json | jq -r ".sessions[].agents[] | select(.id == \"$1\").state")" = "$2" ]; }
 came() { data "$1" | jq -se "any($2)" >/dev/null; }
 
 @test "a session's life is told: created, started, its agents, stopped, removed" {
@@ -37,13 +38,60 @@ came() { data "$1" | jq -se "any($2)" >/dev/null; }
 }
 
 @test "damage is told" {
-    new_session -t solo --no-start
+    new_session -t solo
     serve
     hear
     echo nonsense >"$ROOT/sessions/$ID/.session"
-    "$MAS" new -q -t solo --no-start
-    eventually came session.created '.[]; .sessionId != "'"$ID"'"'
-    "$MAS" doctor || true
+    eventually came session.error '.[]; .sessionId == "'"$ID"'" and .status == "error"'
+}
+
+@test "what becomes of agents is told, with how they ended" {
+    new_session -t pair
+    eventually is_state lead idle
+    serve
+    hear
+    "$MAS" send "$ID" lead 'sleep 1000'
+    eventually came agent.state '.[]; .sessionId == "'"$ID"'" and .agent == "lead" and .state == "working"'
+    "$MAS" send "$ID" reviewer 'exit 3'
+    eventually came agent.state '.[]; .agent == "reviewer" and .state == "exited" and .exitCode == 3'
+    "$MAS" restart -q "$ID" reviewer
+    eventually came agent.state '.[]; .agent == "reviewer" and .state == "idle"'
+}
+
+@test "what an agent on a terminal is sent is told once, whoever sends it" {
+    new_session -t pair
+    eventually is_state reviewer idle
+    serve
+    hear
+    "$MAS" send "$ID" lead 'true "one"'
+    "$MAS" send "$ID" reviewer --from lead 'true two'
+    post "/sessions/$ID/messages" '{"target":"all","message":"true three"}'
+    is 200
+    four() { [ "$(data message | wc -l)" -ge 4 ]; }
+    eventually four
+    "$MAS" send "$ID" lead 'true last'
+    eventually came message '.[]; .text == "true last"'
+    [ "$(data message | jq -c '[.agent, .role, .from, .text]' | sort)" = "$(sort <<'END'
+["lead","user",null,"true \"one\""]
+["reviewer","user","lead","true two"]
+["lead","user",null,"true three"]
+["reviewer","user",null,"true three"]
+["lead","user",null,"true last"]
+END
+)" ]
+    [ "$(data message | jq -r .sessionId | sort -u)" = "$ID" ]
+}
+
+@test "a long message is told cut, between characters" {
+    new_session -t solo
+    serve
+    hear
+    printf '%.0s# 123456789 123456789 12345 äöü\n' {1..2000} >"$T/long"
+    "$MAS" send "$ID" solo --file "$T/long"
+    eventually came message '.[]; .truncated'
+    data message | jq -rj .text | cmp -n 65000 - "$T/long"
+    [ "$(data message | jq -rj .text | wc -c)" -le 65536 ]
+    data message | jq -rj .text | iconv -f UTF-8 -t UTF-8 >/dev/null
 }
 
 @test "messages are told" {
@@ -67,9 +115,45 @@ came() { data "$1" | jq -se "any($2)" >/dev/null; }
     hear -H "Last-Event-ID: $last"
     eventually came session.created '.[]; .sessionId == "'"$ID"'"'
     run ! grep -q "$first" "$T/events"
+    for old in 17 -1 "$last"x 99999999999999999999; do
+        unhear
+        hear -H "Last-Event-ID: $old"
+        eventually grep -q '^event: reset' "$T/events"
+    done
+}
+
+@test "who has heard nothing yet gets what happened since as well" {
+    serve
+    hear
+    last=$(awk '/^id: / { id = $2 } END { print id }' "$T/events")
     unhear
-    hear -H 'Last-Event-ID: 17'
+    new_session -t solo --no-start
+    hear -H "Last-Event-ID: $last"
+    eventually came session.created '.[]; .sessionId == "'"$ID"'"'
+    run ! grep -q '^event: reset' "$T/events"
+}
+
+@test "another server knows nothing of before, and says so" {
+    serve
+    hear
+    new_session -t solo --no-start
+    eventually came session.created '.[]; .sessionId == "'"$ID"'"'
+    last=$(awk '/^id: / { id = $2 } END { print id }' "$T/events")
+    kill "$SERVER"
+    wait "$SERVER" "$LISTENER" || true
+    serve
+    hear -H "Last-Event-ID: $last"
     eventually grep -q '^event: reset' "$T/events"
+}
+
+@test "a listener to whom nothing is told gets a comment every 15 seconds" {
+    serve
+    hear
+    comments() { [ "$(grep -c '^:' "$T/events")" -ge "$1" ]; }
+    eventually comments 1
+    [ "$SECONDS" -lt 30 ]
+    n=$(grep -c '^:' "$T/events")
+    eventually comments $((n + 1))
 }
 
 @test "many listen" {
@@ -86,21 +170,75 @@ came() { data "$1" | jq -se "any($2)" >/dev/null; }
 }
 
 @test "one that does not read is hung up on, the others go on" {
+    new_session -t solo
+    eventually is_state solo idle
     serve
     hear
-    python3 - "${URL##*:}" "$TOKEN" "$T/deaf" 3>&- <<'END' &
-import socket, sys, time
-s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-s.connect(("127.0.0.1", int(sys.argv[1])))
-s.send(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + sys.argv[2].encode() + b"\r\n\r\n")
-open(sys.argv[3], "w").write("x")
-time.sleep(50)
+    python3 - "${URL##*:}" "$TOKEN" "$ID" "$T/deaf" 3>&- <<'END'
+import http.client, json, socket, sys, time
+port, token, session = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+auth = {"Authorization": "Bearer " + token}
+deaf = socket.socket()
+deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+deaf.connect(("127.0.0.1", port))
+deaf.send(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token.encode() + b"\r\n\r\n")
+
+def ask(method, path, body=None):
+    c = http.client.HTTPConnection("127.0.0.1", port)
+    c.request(method, path, body, auth)
+    text = c.getresponse().read()
+    c.close()
+    return text.decode()
+
+def listeners():
+    return int(ask("GET", "/metrics").split("mas_event_listeners ")[-1].split()[0])
+
+while listeners() != 2:
+    time.sleep(0.02)
+said = json.dumps({"target": "solo", "message": "#\t\t\t\t\t\t\t\t\n" * 6000})
+sent = 0
+while listeners() == 2:
+    assert sent < 200, "it is never hung up on"
+    ask("POST", "/sessions/%s/messages" % session, said)
+    sent += 1
+deaf.settimeout(10)
+try:
+    while deaf.recv(65536):
+        pass
+except ConnectionResetError:
+    pass
+open(sys.argv[4], "w").write(str(sent))
 END
-    eventually test -s "$T/deaf"
     new_session -t solo --no-start
     eventually came session.created '.[]; .sessionId == "'"$ID"'"'
+    all() { [ "$(data message | wc -l)" -eq "$(cat "$T/deaf")" ]; }
+    eventually all
+}
+
+@test "hosts that go while a command is being started are forgotten" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 # not to be looked for under strace
+    new_session -t solo
+    local first=$ID
+    new_session -t solo
+    serve
+    hear
+    strace -f -qq -o "$T/trace" -e trace=execve -e inject=execve:delay_enter=1000000 -p "$SERVER" 3>&- &
+    local strace=$!
+    traced() { [ "$(awk '/^TracerPid/ { print $2 }' "/proc/$SERVER/status")" != 0 ]; }
+    eventually traced
+    curl -sS -m 30 -o "$T/stopped" -X POST -H "Authorization: Bearer $TOKEN" "$URL/sessions/$first/stop" 3>&- &
+    local stop=$!
+    starts() { pgrep -P "$SERVER" >/dev/null; }
+    eventually starts
+    tm kill-session -t "=mas-${ID:0:8}"
+    wait "$stop"
+    kill "$strace"
+    wait "$strace" || true
+    jq -e '.status == "stopped"' "$T/stopped"
+    eventually came session.crashed '.[]; .sessionId == "'"$ID"'"'
     api GET /sessions
-    is 200
+    is 200 '.total == 2'
 }
 
 @test "metrics are what is so, in the text format" {

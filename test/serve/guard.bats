@@ -85,8 +85,12 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
     api DELETE /runs
     is 405
     [ "$(header allow)" = POST ]
-    api GET "/sessions/$(printf 'x%.0s' {1..5000})"
+    api GET "/sessions/$(printf 'x%.0s' {1..4000})"
     is 404
+    api GET "/sessions/$(printf 'x%.0s' {1..5000})"
+    refused 414 too_long 4096
+    api GET "/sessions?limit=$(printf '1%.0s' {1..5000})"
+    refused 414 too_long 4096
 }
 
 @test "beyond loopback it needs TLS, or to be told" {
@@ -206,6 +210,82 @@ code() { curl -sS -m 30 -o "$T/body" -w '%{http_code}' "$@"; }
     is 200
 }
 
+# raw TEXT: what the server says to it; \r\n stand behind each line
+raw() {
+    printf '%s\n' "$1" | sed 's/$/\r/' >"$T/raw"
+    exec 9<>"/dev/tcp/127.0.0.1/${URL##*:}"
+    cat "$T/raw" >&9
+    timeout 10 cat <&9 3>&- >"$T/said" || true
+    exec 9>&-
+}
+
+@test "a head that can be read in two ways is refused" {
+    serve
+    local common="Connection: close"$'\n'"Authorization: Bearer $TOKEN"
+    while IFS='|' read -r lines what; do
+        raw "POST /runs HTTP/1.1"$'\n'"$common"$'\n'"$(tr ';' '\n' <<<"$lines")"$'\n\n{}'
+        head -n 1 "$T/said" | grep -q ' 400 ' || { echo "$lines: $(cat "$T/said")"; return 1; }
+        grep -q "$what" "$T/said" || { echo "$lines: $(cat "$T/said")"; return 1; }
+    done <<'END'
+Host: localhost;Host: evil.example;Content-Length: 2|Host stands there twice
+Host: localhost;Origin: http://localhost;Origin: http://evil.example;Content-Length: 2|Origin stands there twice
+Host: localhost;Authorization: Bearer x;Content-Length: 2|Authorization stands there twice
+Host: localhost;Content-Length: 2;Content-Length: 200|Content-Length stands there twice
+Host: localhost;Content-Length: 2;Transfer-Encoding: chunked|in chunks
+Host: localhost;Transfer-Encoding: chunked;Transfer-Encoding: gzip|Transfer-Encoding stands there twice
+Host: localhost;Transfer-Encoding: gzip, chunked|not chunked
+Host: localhost;Transfer-Encoding: identity|not chunked
+END
+    [ "$("$MAS" list -q | wc -l)" -eq 0 ]
+}
+
+@test "requests in one piece are answered one after the other, a half one is nothing" {
+    serve
+    local one="GET /sessions HTTP/1.1"$'\n'"Host: localhost"$'\n'"Authorization: Bearer $TOKEN"
+    raw "$one"$'\n\n'"$one"$'\n\n'"$one"$'\n'"Connection: close"$'\n'
+    [ "$(grep -c '^HTTP/1.1 200' <(sed 's/}HTTP/}\nHTTP/' "$T/said"))" -eq 3 ]
+    for _ in {1..20}; do
+        exec 9<>"/dev/tcp/127.0.0.1/${URL##*:}"
+        printf 'POST /runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 99\r\n\r\n{"ag' "$TOKEN" >&9
+        exec 9>&-
+    done
+    api GET /sessions
+    is 200 '.total == 0'
+    kill "$SERVER"; wait "$SERVER"; SERVER=
+}
+
+@test "on a full disk a run is a 507, and works once there is space" {
+    local enter=(unshare --mount) small
+    ((EUID == 0)) || enter+=(--user --map-root-user)
+    mkdir "$T/small"
+    "${enter[@]}" mount -t tmpfs -o size=2m none "$T/small" 2>/dev/null ||
+        skip 'a tmpfs cannot be mounted here (no root, no user namespaces)'
+    "${enter[@]}" bash -c 'mount -t tmpfs -o size=2m none "$1" && "$2" init -q "$1/root" &&
+        exec "$2" --root "$1/root" serve --listen 127.0.0.1:0' _ "$T/small" "$MAS" >"$T/serve.out" 3>&- &
+    SERVER=$!
+    eventually test -s "$T/serve.out"
+    small=/proc/$SERVER/root$T/small # where it is mounted
+    URL=$(cat "$T/serve.out")
+    TOKEN=$(cat "$small/root/serve.token")
+    post /runs '{"agents":{},"template":"solo"}'
+    is 201
+    ID=$(jq -r .sessionId <<<"$output")
+    cat /dev/zero >"$small/fill" 2>/dev/null || true
+    post /runs '{"agents":{},"template":"solo"}'
+    refused 507 no_space 'No space left'
+    post "/sessions/$ID/messages" '{"target":"solo","message":"true"}'
+    is 200
+    api POST "/sessions/$ID/stop"
+    refused 507 no_space 'No space left'
+    api GET /sessions
+    is 200 '.total == 1 and .sessions[0].status == "active"'
+    rm "$small/fill"
+    api POST "/sessions/$ID/stop"
+    is 200 '.status == "stopped"'
+    post /runs '{"agents":{},"template":"solo"}'
+    is 201
+}
+
 @test "500 connections that say nothing, and one that never ends its request, disturb nobody" {
     serve
     python3 - "${URL##*:}" "$T/ready" 3>&- <<'END' &
@@ -229,6 +309,25 @@ END
     serve
     api GET /sessions
     is 200
+}
+
+@test "without its root a server has nothing to tell, and goes on when it is back" {
+    serve
+    mv "$ROOT" "$T/away"
+    for path in /healthz /sessions /metrics "/sessions/11111111-1111-4111-8111-111111111111"; do
+        api GET "$path"
+        refused 503 unavailable "root '$ROOT' is gone"
+    done
+    "$MAS" init -q "$ROOT"
+    post /runs '{"agents":{},"template":"solo"}'
+    refused 503 unavailable "root '$ROOT' is gone"
+    [ "$("$MAS" list -q | wc -l)" -eq 0 ]
+    rm -r "$ROOT"
+    mv "$T/away" "$ROOT"
+    api GET /healthz
+    is 200
+    post /runs '{"agents":{},"template":"solo"}'
+    is 201
 }
 
 @test "mas-serve by itself says what it is" {

@@ -10,7 +10,7 @@ load lib
     serve
     : >"$T/events"
     curl -sSN -m 60 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$URL/events" 3>&- 2>/dev/null &
-    eventually test -s "$T/events"
+    eventually grep -q '^retry: ' "$T/events"
     post "/sessions/$ID/agents/solo/prompts" '{"prompt":"SAY:forty-two","tags":["ticket:7"]}'
     is 202 '.agent == "solo" and (.prompt | length > 0)'
     prompt=$(jq -r .prompt <<<"$output")
