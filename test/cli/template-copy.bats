@@ -120,9 +120,13 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
         eventually [ -d "$TEMPLATES/.new-mine/unit" ] && kill -TERM $pid
         rc=0
         wait $pid || rc=$?
-        [ "$rc" -ne 0 ]
+        [ -e "$TEMPLATES/mine" ] || return $((rc == 0))
+        [ "$(find "$TEMPLATES/mine/unit/solo" -type f | wc -l)" -eq 20000 ] || half=yes
+        return 1
     }
+    half=''
     eventually interrupted
+    [ -z "$half" ]
     [ "$rc" -eq 143 ] || [ "$rc" -eq 1 ]
     [ ! -e "$TEMPLATES/.new-mine" ]
     [ ! -e "$TEMPLATES/mine" ]
