@@ -43,8 +43,9 @@ FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 # slower under one: there the other files have to do. They run the same code.
 ifneq ($(SAN),)
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))
-CLI_BATS := $(filter-out $(patsubst %,test/cli/%.bats,attach completion concurrency doctor examples \
-    help init man metadata names peek readme refactored restart roots scope shell),$(CLI_BATS))
+CLI_BATS := $(filter-out $(patsubst %,test/cli/%.bats,attach completion concurrency doctor du env \
+    environment examples hardlink help init man metadata names peek readme refactored restart roots \
+    scope shell teams template-edit template-list template-path tmux version workspace),$(CLI_BATS))
 HOST_BATS := $(filter-out $(patsubst %,test/host/%.bats,ends relay states),$(HOST_BATS))
 endif
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))

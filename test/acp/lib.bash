@@ -9,7 +9,7 @@ acp_preset() {
     local name=$1
     shift
     STORE=$T/store TRACE=$T/trace
-    preset "$name" "python3 '$PROJECT/test/acp/agent.py' --store '$STORE' --log '$TRACE' $*" \
+    preset "$name" "python3 -ES '$PROJECT/test/acp/agent.py' --store '$STORE' --log '$TRACE' $*" \
         'protocol = acp'
 }
 
@@ -62,7 +62,7 @@ run_acp() {
     find_agent
 }
 
-ask() { PATH=/usr/bin:/bin:$PATH python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
+ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
 # tell TEXT...: asks the agent; $output is the answer, $status the exit code.
 tell() { run --separate-stderr timeout 30 "$MAS" ask "$ID" solo "$@"; }

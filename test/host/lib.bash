@@ -62,7 +62,7 @@ find_agent() {
 hosts_there() { eventually test -S "$DIR/run/${1-solo}.sock"; }
 
 # ask AGENT REQUEST [FILE]: what the host answers.
-ask() { PATH=/usr/bin:/bin:$PATH python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
+ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
 # ask_badly AGENT KIND: a hostile client, in the background; waits for its first words, in $WORDS.
 ask_badly() {
