@@ -41,7 +41,7 @@ static void note_twice(struct walk *w, const struct member *later)
         w->twice = *later;
 }
 
-enum { MEMBERS_FEW = 16 }; /* up to here comparing all with all beats sorting */
+enum { MEMBERS_FEW = 32 }; /* up to here comparing all with all beats sorting */
 
 static void check_members(struct walk *w, struct member *members, size_t count)
 {
@@ -198,7 +198,11 @@ const struct json *json_get(const struct json *object, const char *key)
 {
     if (!json_is_object(object))
         return NULL;
-    return (const struct json *)cJSON_GetObjectItemCaseSensitive(to_cjson(object), key);
+    /* not cJSON's own, which calls strcmp() for each: objects of hosts have many members */
+    for (const cJSON *node = to_cjson(object)->child; node != NULL; node = node->next)
+        if (node->string[0] == key[0] && strcmp(node->string, key) == 0)
+            return (const struct json *)node;
+    return NULL;
 }
 
 const char *json_text(const struct json *node)
