@@ -300,6 +300,15 @@ bool str_has_control(const char *text)
     return false;
 }
 
+size_t str_cut(const char *text, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
+        max--;
+    return max;
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -51,13 +51,7 @@ static void show_tool(struct view *view, const struct store_item *item)
 /* How much of a long message is shown, cut at a character. */
 static size_t shown_of(const struct store_item *item)
 {
-    size_t len = item->len;
-
-    if (len <= OLD_BYTES || item->state == MESSAGE_OPEN)
-        return len;
-    for (len = OLD_BYTES; len > 0 && ((unsigned char)item->text[len] & 0xc0) == 0x80;)
-        len--;
-    return len;
+    return item->state == MESSAGE_OPEN ? item->len : str_cut(item->text, item->len, OLD_BYTES);
 }
 
 static void show(struct showing *showing, const struct store_item *item)

@@ -43,11 +43,7 @@ static void put_known(struct json_out *out, const char *key, int64_t n, int64_t 
 /* The beginning of a text, whole characters of it. */
 static char *cut_text(const char *text, size_t max)
 {
-    size_t len = text != NULL ? strnlen(text, max + 1) : 0;
-
-    while (len > max || (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80))
-        len--;
-    return mem_dupn(text, len);
+    return mem_dupn(text, text != NULL ? str_cut(text, strnlen(text, max + 1), max) : 0);
 }
 
 /* What an agent says has no limit; the answer that it is a part of does. */

@@ -47,11 +47,7 @@ void talk_event(struct talk_event *event, const char *name)
 
 size_t talk_cut(const char *text, size_t max)
 {
-    size_t len = strnlen(text, max + 1);
-
-    while (len > max || (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80))
-        len--;
-    return len;
+    return str_cut(text, strnlen(text, max + 1), max);
 }
 
 void talk_put_short(struct json_out *out, const char *key, const char *text, size_t max)

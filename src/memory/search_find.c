@@ -143,16 +143,10 @@ static void add_line(struct str *to, const char *text, size_t len)
 /* The beginning of what has none of the words itself. */
 static void add_beginning(struct str *to, const char *text, size_t len)
 {
-    size_t max = SNIPPET_BYTES;
+    size_t shown = str_cut(text, len, SNIPPET_BYTES);
 
-    if (len <= max) {
-        add_line(to, text, len);
-        return;
-    }
-    while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
-        max--;
-    add_line(to, text, max);
-    str_add(to, "...");
+    add_line(to, text, shown);
+    str_add(to, shown < len ? "..." : "");
 }
 
 static int make_snippet(struct finding *finding, int64_t id, const char *text, size_t len,

@@ -23,16 +23,6 @@ struct sitting {
 
 /* ---- reading a page */
 
-/* At most `max` bytes, not in the middle of a character. */
-static size_t cut_text(const char *text, size_t len, size_t max)
-{
-    if (len <= max)
-        return len;
-    while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
-        max--;
-    return max;
-}
-
 bool page_take(const struct store_item *item, void *arg)
 {
     struct filling *filling = arg;
@@ -46,9 +36,9 @@ bool page_take(const struct store_item *item, void *arg)
     if (item->role == ROLE_TOOL) {
         const char *newline = memchr(item->text, '\n', len);
         len = newline != NULL ? (size_t)(newline - item->text) : len;
-        len = cut_text(item->text, len, SEARCH_TITLE_MAX);
+        len = str_cut(item->text, len, SEARCH_TITLE_MAX);
     }
-    len = cut_text(item->text, len, SEARCH_TEXT_MAX);
+    len = str_cut(item->text, len, SEARCH_TEXT_MAX);
     if (len == 0)
         return true;
     filling->items = mem_room(filling->items, filling->count, sizeof *filling->items);

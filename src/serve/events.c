@@ -347,10 +347,7 @@ void events_tick(struct events *events)
 
 void events_put_text(struct json_out *out, const char *text)
 {
-    size_t len = strnlen(text, EVENTS_TEXT_MAX + 1);
-
-    while (len > EVENTS_TEXT_MAX || (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80))
-        len--;
+    size_t len = str_cut(text, strnlen(text, EVENTS_TEXT_MAX + 1), EVENTS_TEXT_MAX);
     _cleanup_free_ char *cut = mem_dupn(text, len);
     json_put(out, "text", cut);
     if (text[len] != '\0')

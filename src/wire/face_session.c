@@ -289,11 +289,8 @@ int face_find(const struct face *face, const char *id, struct err *err)
 static bool take_title(const struct store_item *item, void *arg)
 {
     struct listed *listed = arg;
-    size_t len = item->len < TITLE_MAX ? item->len : TITLE_MAX;
 
-    while (len < item->len && len > 0 && ((unsigned char)item->text[len] & 0xc0) == 0x80)
-        len--; /* at a character */
-    listed->title = mem_dupn(item->text, len);
+    listed->title = mem_dupn(item->text, str_cut(item->text, item->len, TITLE_MAX));
     for (char *c = listed->title; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';

@@ -303,6 +303,15 @@ static void utf8_is_strict(void)
     CHECK(str_is_utf8("a\0b", 3));
 }
 
+static void cutting(void)
+{
+    CHECK(str_cut("abc", 3, 3) == 3 && str_cut("abc", 3, 9) == 3);
+    CHECK(str_cut("abc", 3, 2) == 2 && str_cut("abc", 3, 0) == 0 && str_cut("", 0, 0) == 0);
+    CHECK(str_cut("a\xE2\x82\xAC", 4, 4) == 4);
+    CHECK(str_cut("a\xE2\x82\xAC", 4, 3) == 1 && str_cut("a\xE2\x82\xAC", 4, 1) == 1);
+    CHECK(str_cut("\x82\xAC", 2, 1) == 0); /* what is no UTF-8 ends it, too */
+}
+
 static void words_and_controls(void)
 {
     CHECK(str_is_word("aZ09_-", 32));
@@ -480,6 +489,7 @@ static const struct unit_test tests[] = {
     TEST(visible_shows_what_moves_a_terminal),
     TEST(visible_shows_bad_utf8),
     TEST(utf8_is_strict),
+    TEST(cutting),
     TEST(words_and_controls),
     TEST(shell_quotes),
     TEST(split_follows_the_shell),
