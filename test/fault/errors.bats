@@ -165,18 +165,34 @@ without_openat2() {
     in_box without_openat2
 }
 
-# A command that is stopped in the middle of its work, and others that fail to see that.
-held_staging() {
-    local pid staging point name n call i
-
-    POINT='a staging directory that is in use'
-    { strace -o /dev/null -e trace=syncfs -e inject=syncfs:signal=SIGSTOP "$MAS" new -q \
-        -t "$TEMPLATE" >"$T/held" 2>&1 & } 2>/dev/null
-    for ((i = 0; i < 500; i++)); do
-        staging=$(echo "$SESSIONS"/.new-*/.session)
-        pid=$(pgrep -x -r T,t mas) && [[ -s $staging ]] && break
+# stopped_at CALL PATH WORD...: runs mas until it makes the first such call on the path ("": any),
+# where it waits for go_on; sets $pid.
+stopped_at() {
+    local call=$1 only=(${2:+-P "$2"}) i
+    shift 2
+    : >"$T/stops"
+    { strace -f -o "$T/stops" "${only[@]}" -e trace="$call" -e inject="$call:signal=SIGSTOP:when=1" \
+        "$MAS" "$@" >"$T/held" 2>&1 & } 2>/dev/null
+    for ((i = 0; i < 500; i++)); do # strace says so: one that it looks at looks stopped, too
+        pid=$(sed -n 's/^\([0-9]*\) *--- stopped by SIGSTOP ---$/\1/p' "$T/stops")
+        [[ -z $pid ]] || return
         read -rt 0.02 <> <(:) || :
     done
+    bad "mas $* was not stopped"
+}
+
+go_on() {
+    kill -CONT "$pid"
+    wait || :
+}
+
+# A command that is stopped in the middle of its work, and others that fail to see that.
+held_staging() {
+    local pid staging point name n call
+
+    POINT='a staging directory that is in use'
+    stopped_at syncfs '' new -q -t "$TEMPLATE"
+    staging=$(echo "$SESSIONS"/.new-*/.session)
     [[ -s $staging ]] || bad 'no staging directory was made'
     strace -o "$T/trace" -s 64 -y "$MAS" doctor --fix >/dev/null 2>&1
     [[ -s $staging ]] || bad 'doctor --fix removed it'
@@ -192,33 +208,13 @@ $SESSIONS" >"$T/points"
             break
         }
     done <"$T/points"
-    kill -CONT "$pid"
-    wait
+    go_on
     [[ -d $SESSIONS/$(<"$T/held") ]] || bad "new failed afterwards: $(<"$T/held")"
     check_promises
 }
 
 @test "a failing system call never makes doctor take what another command holds" {
     in_box held_staging
-}
-
-# stopped_at CALL PATH WORD...: runs mas until it makes the first such call on the path, where it
-# waits for go_on; sets $pid.
-stopped_at() {
-    local call=$1 path=$2 i
-    shift 2
-    { strace -o /dev/null -P "$path" -e trace="$call" -e inject="$call:signal=SIGSTOP:when=1" \
-        "$MAS" "$@" >"$T/held" 2>&1 & } 2>/dev/null
-    for ((i = 0; i < 500; i++)); do
-        pid=$(pgrep -x -r T,t mas) && return
-        read -rt 0.02 <> <(:) || :
-    done
-    bad "mas $* was not stopped"
-}
-
-go_on() {
-    kill -CONT "$pid"
-    wait || :
 }
 
 # What is started between the choice and the removal stays; what is chosen cannot be started.
