@@ -369,6 +369,12 @@ void json_put(struct json_out *out, const char *key, const char *text)
         add_string(out->to, text);
 }
 
+void json_put_fit(struct json_out *out, const char *key, const char *text, size_t max)
+{
+    _cleanup_free_ char *cut = text != NULL ? mem_dupn(text, str_fit(text, max)) : NULL;
+    json_put(out, key, cut);
+}
+
 void json_put_int(struct json_out *out, const char *key, int64_t n)
 {
     begin(out, key);

@@ -69,6 +69,8 @@ struct json_out {
 void json_open(struct json_out *out, const char *key, char bracket);
 void json_close(struct json_out *out, char bracket);
 void json_put(struct json_out *out, const char *key, const char *text); /* NULL becomes null */
+/* Likewise, as much of the text as str_fit() lets through. */
+void json_put_fit(struct json_out *out, const char *key, const char *text, size_t max);
 void json_put_int(struct json_out *out, const char *key, int64_t n);
 void json_put_bool(struct json_out *out, const char *key, bool b);
 /* A node and all in it; numbers as they were written. NULL becomes null. */

@@ -309,6 +309,11 @@ size_t str_cut(const char *text, size_t len, size_t max)
     return max;
 }
 
+size_t str_fit(const char *text, size_t max)
+{
+    return str_cut(text, strnlen(text, max + 1), max);
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -68,10 +68,10 @@ void strv_freep(char ***v);
 bool str_is_word(const char *text, size_t max);
 bool str_has_control(const char *text); /* C0 or DEL */
 bool str_is_utf8(const char *text, size_t len);
-/* How many of the first `max` bytes of a longer text are whole characters; `len` if it is not
- * longer.
+/* Bytes of a text that fit into `max`, cut at a character; str_fit(): of one that ends with a NUL.
  */
 size_t str_cut(const char *text, size_t len, size_t max);
+size_t str_fit(const char *text, size_t max);
 bool str_starts(const char *text, const char *prefix);
 
 /* Allocation that does not return NULL. */

@@ -40,26 +40,11 @@ static void put_known(struct json_out *out, const char *key, int64_t n, int64_t 
         json_put_int(out, key, n);
 }
 
-/* The beginning of a text, whole characters of it. */
-static char *cut_text(const char *text, size_t max)
-{
-    return mem_dupn(text, text != NULL ? str_cut(text, strnlen(text, max + 1), max) : 0);
-}
-
-/* What an agent says has no limit; the answer that it is a part of does. */
-static void put_cut(struct json_out *out, const char *key, const char *text, size_t max)
-{
-    _cleanup_free_ char *cut = cut_text(text, max);
-    json_put(out, key, cut);
-}
-
-/* A text, or null where there is none. */
+/* A text, or null where there is none. What an agent says has no limit; the answer that it is a
+ * part of does. */
 static void put_text(struct json_out *out, const char *key, const char *text)
 {
-    if (text == NULL || text[0] == '\0')
-        json_put(out, key, NULL);
-    else
-        put_cut(out, key, text, AGENT_TITLE_MAX);
+    json_put_fit(out, key, text != NULL && text[0] != '\0' ? text : NULL, AGENT_TITLE_MAX);
 }
 
 /* A time as text under `key` and in ms under `key_ms`; both null where it is 0. */
@@ -86,8 +71,8 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
     json_put_int(out, "restarts", status->restarts);
     json_put_int(out, "queued", status->queued);
     json_put_int(out, "logLost", status->log_lost);
-    put_cut(out, "title", status->title, AGENT_TITLE_MAX);
-    put_cut(out, "note", status->note, AGENT_NOTE_MAX);
+    json_put_fit(out, "title", status->title != NULL ? status->title : "", AGENT_TITLE_MAX);
+    json_put_fit(out, "note", status->note != NULL ? status->note : "", AGENT_NOTE_MAX);
     json_put(out, "protocol", status->acp ? "acp" : "tty");
     if (!status->acp)
         return;
@@ -112,9 +97,7 @@ static int64_t read_time(const struct json *object, const char *key)
 static char *read_text(const struct json *object, const char *key, size_t max)
 {
     const char *text = json_get_text(object, key);
-    if (text == NULL)
-        return mem_dup("");
-    return cut_text(text, max);
+    return text != NULL ? mem_dupn(text, str_fit(text, max)) : mem_dup("");
 }
 
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err)

@@ -300,7 +300,7 @@ void talk_trouble(struct host *host, bool needs_login, const char *why)
     _cleanup_str_ struct str words = STR_INIT;
     if (needs_login)
         str_add(&words, "the agent needs a login: ");
-    str_addn(&words, why, talk_cut(why, ERROR_WORDS));
+    str_addn(&words, why, str_fit(why, ERROR_WORDS));
     if (needs_login)
         talk_add_login(host, &words);
     talk->phase = TALK_STUCK;

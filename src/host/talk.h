@@ -275,6 +275,9 @@ void talk_summed_up(struct host *host, const struct acp_answer *answer);
 void talk_add_summary(const struct talk *talk, struct str *to);
 
 /* ---- talk_turn.c */
+/* Number of the prompt whose turn is on, 0 none; and else of the one that waits longest. */
+int64_t talk_turn_prompt(const struct talk *talk);
+int64_t talk_next_prompt(const struct talk *talk);
 /* Stores a prompt and puts it behind those that wait, in the conversation that is current when its
  * turn comes, or another by wish and id. *ret is its number. */
 struct talk_new_prompt {
@@ -348,10 +351,6 @@ int talk_permit(struct host *host, int64_t number, const char *as, const char *w
 void talk_drop_permissions(struct host *host);
 
 /* ---- talk_event.c */
-/* Bytes of text that fit into max, cut at a character. */
-size_t talk_cut(const char *text, size_t max);
-/* A member of text that is cut where it is longer than max; the head of an event has a limit. */
-void talk_put_short(struct json_out *out, const char *key, const char *text, size_t max);
 /* Hangs up on those who do not read. Returns when to call again. While one is full the agent waits.
  */
 int64_t talk_tick_listeners(struct host *host, int64_t now);

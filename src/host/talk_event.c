@@ -45,21 +45,6 @@ void talk_event(struct talk_event *event, const char *name)
     json_put(&event->out, "event", name);
 }
 
-size_t talk_cut(const char *text, size_t max)
-{
-    return str_cut(text, strnlen(text, max + 1), max);
-}
-
-void talk_put_short(struct json_out *out, const char *key, const char *text, size_t max)
-{
-    if (text == NULL) {
-        json_put(out, key, NULL);
-        return;
-    }
-    _cleanup_free_ char *cut = mem_dupn(text, talk_cut(text, max));
-    json_put(out, key, cut);
-}
-
 /* true if an event of prompt `number` is for this client. */
 static bool wants(const struct client *client, int64_t number)
 {
@@ -144,13 +129,11 @@ void talk_tell_text(struct host *host, const char *name, int64_t message, size_t
 {
     char id[TALK_ID_MAX];
     const struct talk *talk = host->talk;
-    int64_t prompt = talk->turn.on ? talk->turn.prompt.number : 0;
-
-    if (!talk->turn.on && talk->count > 0 && strcmp(name, "note") == 0)
-        prompt = talk->queue[0].number; /* who waits for its turn wants to know as well */
+    /* of a note who waits for its turn wants to know as well */
+    int64_t prompt = strcmp(name, "note") == 0 ? talk_next_prompt(talk) : talk_turn_prompt(talk);
 
     while (len > 0) {
-        size_t piece = len <= BODY_MAX ? len : talk_cut(text, BODY_MAX);
+        size_t piece = len <= BODY_MAX ? len : str_fit(text, BODY_MAX);
         struct talk_event event;
         talk_event(&event, name);
         json_put(&event.out, "message", message != 0 ? talk_id(host, message, id) : NULL);
@@ -173,14 +156,14 @@ void talk_say(struct host *host, bool keep, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(words, sizeof words, fmt, args);
     va_end(args);
-    words[talk_cut(words, sizeof words - 1)] = '\0';
+    words[str_fit(words, sizeof words - 1)] = '\0';
     if (keep && talk->store != NULL) {
         struct store_message note = {
             .role = ROLE_NOTE,
             .state = MESSAGE_DONE,
             .text = words,
             .len = strlen(words),
-            .trigger = talk->turn.on ? talk->turn.prompt.number : 0,
+            .trigger = talk_turn_prompt(talk),
         };
         struct err err = ERR_INIT;
         if (store_add(talk->store, talk->place.query, &note, SYNC_CHUNK, &number, &err) == -1)
@@ -203,18 +186,18 @@ void talk_tell_state(struct host *host, const struct agent_status *status)
     struct talk_event event;
     talk_event(&event, "state");
     json_put(&event.out, "state", agent_state_name(state));
-    talk_put_short(&event.out, "note", note, TITLE_SHOWN);
-    talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
+    json_put_fit(&event.out, "note", note, TITLE_SHOWN);
+    talk_tell(host, &event, NULL, 0, talk_turn_prompt(talk));
 }
 
 void talk_put_modes(const struct talk *talk, struct json_out *out)
 {
-    talk_put_short(out, "mode", talk->mode, ID_SHOWN);
+    json_put_fit(out, "mode", talk->mode, ID_SHOWN);
     json_open(out, "modes", '[');
     for (size_t i = 0; i < talk->mode_count && out->to->len < LIST_SHOWN; i++) {
         json_open(out, NULL, '{');
-        talk_put_short(out, "id", talk->modes[i].id, NAME_SHOWN);
-        talk_put_short(out, "name", talk->modes[i].name, NAME_SHOWN);
+        json_put_fit(out, "id", talk->modes[i].id, NAME_SHOWN);
+        json_put_fit(out, "name", talk->modes[i].name, NAME_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -227,8 +210,8 @@ void talk_put_commands(const struct talk *talk, struct json_out *out)
     json_open(out, "commands", '[');
     for (size_t i = 0; i < talk->command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
         json_open(out, NULL, '{');
-        talk_put_short(out, "name", talk->commands[i].name, NAME_SHOWN);
-        talk_put_short(out, "description", talk->commands[i].description, NAME_SHOWN);
+        json_put_fit(out, "name", talk->commands[i].name, NAME_SHOWN);
+        json_put_fit(out, "description", talk->commands[i].description, NAME_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -245,16 +228,16 @@ void talk_put_permission(const struct host *host, const struct talk_permission *
         json_put(out, "permission", talk_id(host, permission->number, id));
         json_put(out, "message", id);
     }
-    talk_put_short(out, "id", permission->tool_id, NAME_SHOWN);
-    talk_put_short(out, "title", permission->title, TITLE_SHOWN);
-    talk_put_short(out, "kind", permission->kind, NAME_SHOWN);
+    json_put_fit(out, "id", permission->tool_id, NAME_SHOWN);
+    json_put_fit(out, "title", permission->title, TITLE_SHOWN);
+    json_put_fit(out, "kind", permission->kind, NAME_SHOWN);
     json_put_bool(out, "plan", permission->plan);
     json_open(out, "options", '[');
     for (; i < permission->count && out->to->len - from < LIST_SHOWN; i++) {
         json_open(out, NULL, '{');
-        talk_put_short(out, "id", permission->options[i].id, ID_SHOWN);
-        talk_put_short(out, "name", permission->options[i].name, NAME_SHOWN);
-        talk_put_short(out, "kind", permission->options[i].kind, NAME_SHOWN);
+        json_put_fit(out, "id", permission->options[i].id, ID_SHOWN);
+        json_put_fit(out, "name", permission->options[i].name, NAME_SHOWN);
+        json_put_fit(out, "kind", permission->options[i].kind, NAME_SHOWN);
         json_close(out, '}');
     }
     json_close(out, ']');

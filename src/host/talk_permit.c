@@ -32,14 +32,6 @@ static void remove_at(struct talk *talk, size_t index)
             (talk->permission_count - index) * sizeof *talk->permissions);
 }
 
-/* The prompt whose turn waits for it, or that waits for a session. */
-static int64_t who_waits(const struct talk *talk)
-{
-    if (talk->turn.on)
-        return talk->turn.prompt.number;
-    return talk->count > 0 ? talk->queue[0].number : 0;
-}
-
 /* Writes down and tells what was decided. `by`: an agent, "-" a person, "policy", "cancelled". */
 static void tell_permitted(struct host *host, const struct talk_permission *permission,
                            const struct acp_word *option, const char *by)
@@ -63,10 +55,10 @@ static void tell_permitted(struct host *host, const struct talk_permission *perm
         talk_store_failed(host, &err);
     talk_event(&event, "permitted");
     json_put(&event.out, "permission", talk_id(host, permission->number, id));
-    talk_put_short(&event.out, "option", option != NULL ? option->id : NULL, OPTION_SHOWN);
-    talk_put_short(&event.out, "name", option != NULL ? option->name : NULL, OPTION_SHOWN);
+    json_put_fit(&event.out, "option", option != NULL ? option->id : NULL, OPTION_SHOWN);
+    json_put_fit(&event.out, "name", option != NULL ? option->name : NULL, OPTION_SHOWN);
     json_put(&event.out, "by", by);
-    talk_tell(host, &event, NULL, 0, who_waits(talk));
+    talk_tell(host, &event, NULL, 0, talk_next_prompt(talk));
     _cleanup_free_ char *line =
         mem_printf("%s (%s)", option != NULL ? option->name : "cancelled", by);
     talk_pane_print(host, "permitted", line, strlen(line));
@@ -80,7 +72,7 @@ static void tell_permission(struct host *host, const struct talk_permission *per
 
     talk_event(&event, "permission");
     talk_put_permission(host, permission, &event.out);
-    talk_tell(host, &event, len > 0 ? permission->details : NULL, len, who_waits(talk));
+    talk_tell(host, &event, len > 0 ? permission->details : NULL, len, talk_next_prompt(talk));
     talk_pane_print(host, "permission", permission->title, strlen(permission->title));
 }
 
@@ -233,7 +225,7 @@ static void store_permission(struct host *host, struct talk_permission *permissi
         .len = strlen(permission->title),
         .data = data.data,
         .key = permission->tool_id[0] != '\0' ? permission->tool_id : NULL,
-        .trigger = talk->turn.on ? talk->turn.prompt.number : 0,
+        .trigger = talk_turn_prompt(talk),
     };
     if (talk->store != NULL && store_add(talk->store, talk->place.query, &message, SYNC_CHUNK,
                                          &permission->number, &err) == -1)

@@ -18,9 +18,9 @@ const char *talk_why(const struct acp_answer *answer, char *buf, size_t size)
     if (answer->code == ACP_TIMED_OUT)
         (void)snprintf(buf, size, "no answer in time");
     else if (answer->code == ACP_BAD_ANSWER)
-        (void)snprintf(buf, size, "%.*s", (int)talk_cut(words, WORDS_SHOWN), words);
+        (void)snprintf(buf, size, "%.*s", (int)str_fit(words, WORDS_SHOWN), words);
     else
-        (void)snprintf(buf, size, "%.*s (%lld)", (int)talk_cut(words, WORDS_SHOWN), words,
+        (void)snprintf(buf, size, "%.*s (%lld)", (int)str_fit(words, WORDS_SHOWN), words,
                        (long long)answer->code);
     return buf;
 }

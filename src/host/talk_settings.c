@@ -31,7 +31,7 @@ void talk_take_modes(struct host *host, const char *mode, const struct acp_word 
         return;
     talk_event(&event, "mode");
     talk_put_modes(talk, &event.out);
-    talk_tell(host, &event, NULL, 0, talk->turn.on ? talk->turn.prompt.number : 0);
+    talk_tell(host, &event, NULL, 0, talk_turn_prompt(talk));
 }
 
 static void put_value(struct json_out *out, const struct json *value)
@@ -39,8 +39,8 @@ static void put_value(struct json_out *out, const struct json *value)
     if (out->to->len >= OPTIONS_MAX)
         return;
     json_open(out, NULL, '{');
-    talk_put_short(out, "value", json_get_text(value, "value"), VALUE_MAX);
-    talk_put_short(out, "name", json_get_text(value, "name"), WORDS_SHOWN);
+    json_put_fit(out, "value", json_get_text(value, "value"), VALUE_MAX);
+    json_put_fit(out, "name", json_get_text(value, "name"), WORDS_SHOWN);
     json_close(out, '}');
 }
 
@@ -96,10 +96,10 @@ void talk_take_options(struct host *host, const struct json *options)
         if (talk->options.len >= OPTIONS_MAX)
             continue;
         json_open(&out, NULL, '{');
-        talk_put_short(&out, "id", id, VALUE_MAX);
-        talk_put_short(&out, "name", json_get_text(o, "name"), WORDS_SHOWN);
-        talk_put_short(&out, "category", category, WORDS_SHOWN);
-        talk_put_short(&out, "value", value, VALUE_MAX);
+        json_put_fit(&out, "id", id, VALUE_MAX);
+        json_put_fit(&out, "name", json_get_text(o, "name"), WORDS_SHOWN);
+        json_put_fit(&out, "category", category, WORDS_SHOWN);
+        json_put_fit(&out, "value", value, VALUE_MAX);
         json_open(&out, "values", '[');
         put_values(&out, json_get(o, "options"));
         json_close(&out, ']');

@@ -22,6 +22,16 @@ void talk_prompt_free(struct talk_prompt *prompt)
     *prompt = (struct talk_prompt){.number = 0};
 }
 
+int64_t talk_turn_prompt(const struct talk *talk)
+{
+    return talk->turn.on ? talk->turn.prompt.number : 0;
+}
+
+int64_t talk_next_prompt(const struct talk *talk)
+{
+    return talk->turn.on || talk->count == 0 ? talk_turn_prompt(talk) : talk->queue[0].number;
+}
+
 /* ---- the queue */
 
 void talk_push_prompt(struct host *host, int64_t number, const char *text, size_t len,
@@ -378,7 +388,7 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
         return;
     if (answer->ok) {
         const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
-        _cleanup_free_ char *reason = mem_dupn(stop, talk_cut(stop, REASON_MAX));
+        _cleanup_free_ char *reason = mem_dupn(stop, str_fit(stop, REASON_MAX));
         talk_end_turn(host, reason, 0, NULL);
         return;
     }
@@ -389,8 +399,8 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
     const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
                                                                             : "no reason was given";
     _cleanup_free_ char *error =
-        mem_printf("the agent answered with an error: %.*s (%lld)", (int)talk_cut(why, WHY_MAX),
-                   why, (long long)answer->code);
+        mem_printf("the agent answered with an error: %.*s (%lld)", (int)str_fit(why, WHY_MAX), why,
+                   (long long)answer->code);
     if (answer->code == ACP_NEEDS_LOGIN) {
         talk_trouble(host, true, why);
         return;

@@ -54,11 +54,6 @@ void talk_close_text(struct host *host)
     finish(host, &host->talk->turn.thought);
 }
 
-static int64_t trigger(const struct talk *talk)
-{
-    return talk->turn.on ? talk->turn.prompt.number : 0;
-}
-
 static void take_piece(struct host *host, enum store_role role, const char *text, size_t n)
 {
     struct talk *talk = host->talk;
@@ -73,8 +68,11 @@ static void take_piece(struct host *host, enum store_role role, const char *text
     if (*grows != 0 && talk->store != NULL) {
         (void)talk_kept(host, store_append(talk->store, *grows, text, n, &err), &err);
     } else {
-        const struct store_message message = {
-            .role = role, .state = MESSAGE_OPEN, .text = text, .len = n, .trigger = trigger(talk)};
+        const struct store_message message = {.role = role,
+                                              .state = MESSAGE_OPEN,
+                                              .text = text,
+                                              .len = n,
+                                              .trigger = talk_turn_prompt(talk)};
         *grows = add(host, &message);
         *len = 0;
     }
@@ -85,7 +83,7 @@ static void take_piece(struct host *host, enum store_role role, const char *text
 static void take_chunk(struct host *host, const struct acp_update *update, enum store_role role)
 {
     for (size_t at = 0, n; at < update->len; at += n) {
-        n = talk_cut(update->text + at, STORE_TEXT_MAX);
+        n = str_fit(update->text + at, STORE_TEXT_MAX);
         take_piece(host, role, update->text + at, n);
     }
 }
@@ -145,7 +143,7 @@ static void store_tool(struct host *host, struct talk_tool *tool, const char *co
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &data};
     struct err err = ERR_INIT;
-    size_t kept = talk_cut(content, STORE_TEXT_MAX / 2); /* beside its title */
+    size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
     bool over = strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
 
     json_open(&out, NULL, '{');
@@ -154,7 +152,7 @@ static void store_tool(struct host *host, struct talk_tool *tool, const char *co
     json_put(&out, "kind", tool->kind);
     json_put(&out, "status", tool->status);
     json_close(&out, '}');
-    str_addn(&text, tool->title, talk_cut(tool->title, STORE_TEXT_MAX / 4));
+    str_addn(&text, tool->title, str_fit(tool->title, STORE_TEXT_MAX / 4));
     if (kept > 0)
         str_addc(&text, '\n');
     str_addn(&text, content, kept);
@@ -174,29 +172,29 @@ static void store_tool(struct host *host, struct talk_tool *tool, const char *co
                                           .len = text.len,
                                           .data = data.data,
                                           .key = tool->id,
-                                          .trigger = trigger(talk)};
+                                          .trigger = talk_turn_prompt(talk)};
     tool->number = add(host, &message);
 }
 
 static void tell_tool(struct host *host, struct talk_tool *tool)
 {
     _cleanup_free_ char *content = talk_work_text(host, tool->text);
-    _cleanup_free_ char *title = mem_dupn(tool->title, talk_cut(tool->title, TITLE_MAX));
+    _cleanup_free_ char *title = mem_dupn(tool->title, str_fit(tool->title, TITLE_MAX));
     size_t whole = strlen(content);
-    size_t len = talk_cut(content, TOOL_BODY_MAX);
+    size_t len = str_fit(content, TOOL_BODY_MAX);
     struct talk_event event;
     char id[TALK_ID_MAX];
 
     store_tool(host, tool, content);
     talk_event(&event, "tool");
     json_put(&event.out, "message", talk_id(host, tool->number, id));
-    talk_put_short(&event.out, "id", tool->id, KEY_MAX);
+    json_put_fit(&event.out, "id", tool->id, KEY_MAX);
     json_put(&event.out, "title", title);
-    talk_put_short(&event.out, "kind", tool->kind, WORD_MAX);
-    talk_put_short(&event.out, "status", tool->status, WORD_MAX);
+    json_put_fit(&event.out, "kind", tool->kind, WORD_MAX);
+    json_put_fit(&event.out, "status", tool->status, WORD_MAX);
     if (len < whole)
         json_put_int(&event.out, "more", (int64_t)(whole - len));
-    talk_tell(host, &event, len > 0 ? content : NULL, len, trigger(host->talk));
+    talk_tell(host, &event, len > 0 ? content : NULL, len, talk_turn_prompt(host->talk));
     _cleanup_free_ char *line = mem_printf("%s: %s", tool->status, title);
     talk_pane_print(host, "tool", line, strlen(line));
 }
@@ -259,11 +257,10 @@ static void take_plan(struct host *host, const struct acp_update *update)
         if (shown >= SHOWN || data.len >= PLAN_MAX)
             continue;
         shown++;
-        _cleanup_free_ char *words = mem_dupn(entry->name, talk_cut(entry->name, WORDS));
         json_open(&out, NULL, '{');
-        json_put(&out, "content", words);
-        talk_put_short(&out, "priority", entry->description, WORD_MAX);
-        talk_put_short(&out, "status", entry->kind, WORD_MAX);
+        json_put_fit(&out, "content", entry->name, WORDS);
+        json_put_fit(&out, "priority", entry->description, WORD_MAX);
+        json_put_fit(&out, "status", entry->kind, WORD_MAX);
         json_close(&out, '}');
     }
     json_close(&out, ']');
@@ -279,7 +276,7 @@ static void take_plan(struct host *host, const struct acp_update *update)
                                               .text = str_text(&text),
                                               .len = text.len,
                                               .data = data.data,
-                                              .trigger = trigger(talk)};
+                                              .trigger = talk_turn_prompt(talk)};
         turn->plan = add(host, &message);
     }
     talk_event(&event, "plan");
@@ -287,7 +284,7 @@ static void take_plan(struct host *host, const struct acp_update *update)
     str_addf(&event.head, ",\"entries\":%s", data.data);
     if (shown < update->count)
         json_put_int(&event.out, "more", (int64_t)(update->count - shown));
-    talk_tell(host, &event, NULL, 0, trigger(talk));
+    talk_tell(host, &event, NULL, 0, talk_turn_prompt(talk));
     talk_pane_print(host, "plan", str_text(&text), text.len);
 }
 
@@ -307,7 +304,7 @@ static void take_mode(struct host *host, const char *mode)
                                           .state = MESSAGE_DONE,
                                           .text = mode,
                                           .len = strlen(mode),
-                                          .trigger = trigger(talk)};
+                                          .trigger = talk_turn_prompt(talk)};
     (void)add(host, &message);
     free(talk->place.mode);
     talk->place.mode = mem_dup(mode);
@@ -323,7 +320,7 @@ static void tell_usage(struct host *host, const struct json *update)
     talk_event(&event, "usage");
     json_put_int(&event.out, "used", json_int(json_get(update, "used"), 0));
     json_put_int(&event.out, "size", json_int(json_get(update, "size"), 0));
-    talk_tell(host, &event, NULL, 0, trigger(host->talk));
+    talk_tell(host, &event, NULL, 0, talk_turn_prompt(host->talk));
 }
 
 static void tell_title(struct host *host, const struct acp_update *update)
@@ -333,10 +330,10 @@ static void tell_title(struct host *host, const struct acp_update *update)
     if (update->text == NULL)
         return;
     free(host->talk->title);
-    host->talk->title = mem_dupn(update->text, talk_cut(update->text, AGENT_TITLE_MAX - 1));
+    host->talk->title = mem_dupn(update->text, str_fit(update->text, AGENT_TITLE_MAX - 1));
     talk_event(&event, "title");
     json_put(&event.out, "title", host->talk->title);
-    talk_tell(host, &event, NULL, 0, trigger(host->talk));
+    talk_tell(host, &event, NULL, 0, talk_turn_prompt(host->talk));
 }
 
 static void take_commands(struct host *host, const struct acp_update *update)

@@ -246,9 +246,7 @@ static int read_messages(struct reading *reading, struct err *err)
     }
     if (reading->list.count == 0)
         return 0;
-    if (reading->list.count > 0)
-        qsort(reading->list.items, reading->list.count, sizeof *reading->list.items,
-              compare_numbers);
+    qsort(reading->list.items, reading->list.count, sizeof *reading->list.items, compare_numbers);
     for (size_t k = 0; k < ARRAY_LEN(roles); k++)
         keep_newest(reading, roles[k]);
     return 0;

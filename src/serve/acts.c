@@ -76,15 +76,15 @@ static int take_agents(const struct request *request, const struct run *run, str
                        struct err *err)
 {
     const struct root *root = &request->server->root;
+    const struct json *agents = json_get(request->json, "agents");
     _cleanup_config_ struct config config = CONFIG_INIT;
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     _cleanup_json_ struct json *json = NULL;
     struct json_out out = {.to = to};
 
     json_open(&out, NULL, '{');
-    json_put_node(&out, "agents", json_get(request->json, "agents"));
+    json_put_node(&out, "agents", agents);
     json_close(&out, '}');
-    const struct json *agents = json_get(request->json, "agents");
     if (json_is_object(agents) && json_first(agents) == NULL)
         return 0; /* what else is wrong `mas new` says itself */
     if (config_load(root, true, &config, err) == -1)

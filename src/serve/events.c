@@ -347,10 +347,8 @@ void events_tick(struct events *events)
 
 void events_put_text(struct json_out *out, const char *text)
 {
-    size_t len = str_cut(text, strnlen(text, EVENTS_TEXT_MAX + 1), EVENTS_TEXT_MAX);
-    _cleanup_free_ char *cut = mem_dupn(text, len);
-    json_put(out, "text", cut);
-    if (text[len] != '\0')
+    json_put_fit(out, "text", text, EVENTS_TEXT_MAX);
+    if (strnlen(text, EVENTS_TEXT_MAX + 1) > EVENTS_TEXT_MAX)
         json_put_bool(out, "truncated", true);
 }
 

@@ -310,6 +310,8 @@ static void cutting(void)
     CHECK(str_cut("a\xE2\x82\xAC", 4, 4) == 4);
     CHECK(str_cut("a\xE2\x82\xAC", 4, 3) == 1 && str_cut("a\xE2\x82\xAC", 4, 1) == 1);
     CHECK(str_cut("\x82\xAC", 2, 1) == 0); /* what is no UTF-8 ends it, too */
+    CHECK(str_fit("abc", 3) == 3 && str_fit("abc", 2) == 2 && str_fit("", 0) == 0);
+    CHECK(str_fit("a\xE2\x82\xAC", 3) == 1);
 }
 
 static void words_and_controls(void)
