@@ -7,7 +7,8 @@
 # with a time limit (900 s), and with a HOME, a TMPDIR and a default tmux server of its own, so that
 # no test meets another or the user's files. What a job leaves running is ended after it.
 #
-# The output of a job that failed is printed in full. The last line is "N passed, N failed", with
+# Of a job that failed the tests that failed are printed with what they said, and all of its output
+# if the job itself went wrong. The last line is "N passed, N failed", with
 # ", N skipped" behind it where some were. The exit code is 1 if a test failed, or if a job gave no
 # test, fewer than its plan promised, a report of a sanitizer, or another exit code than 0.
 #
@@ -42,6 +43,9 @@ sweep() {
     done
     echo "$names"
 }
+
+# failures FILE: the tests in it that failed, with what they said.
+failures() { awk '/^(not )?ok/ { shown = /^not/ } shown' "$1"; }
 
 # has_report DIR: a sanitizer wrote one. That a thread ended while the leak checker looked is none.
 has_report() { cat "$1"/* 2>/dev/null | grep -vqE '^==[0-9]+==Unable to get registers from thread'; }
@@ -102,7 +106,7 @@ run_one() {
         flock 9
         if ((failed > 0)); then
             echo "FAILED $name: $failed of $((passed + failed + skipped)), $seconds${why:+; it $why}"
-            sed 's/^/    /' "$dir/out"
+            if [[ -n $why ]]; then cat "$dir/out"; else failures "$dir/out"; fi | sed 's/^/    /'
             find "$dir/report" -type f -size +0 -exec sed 's/^/    /' {} +
         else
             echo "passed $name: $passed, $seconds"

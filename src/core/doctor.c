@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "core/archive.h"
+#include "core/hosts.h"
 #include "core/life.h"
 #include "core/snapshot.h"
 #include "core/survey.h"
@@ -184,7 +185,8 @@ static void check_orphan(struct doctor *doctor, const struct view *view)
     doctor->rows_wrong = true;
 }
 
-/* Processes of sessions that do not run: a stop that was killed, a crash that did not end them. */
+/* Processes of sessions that do not run: a stop that was killed, a crash that did not end them.
+ * Hosts that live end their agents themselves, which takes as long as an agent may take. */
 static void check_processes(struct doctor *doctor, const struct survey *survey)
 {
     const struct life life = {.root = doctor->root, .config = doctor->config};
@@ -200,6 +202,13 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
         if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing ||
             view->unknown || !life_has_leftovers(&life, view->row.id))
             continue;
+        _cleanup_close_ int dir = workspace_open(doctor->root, view->row.id);
+        _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
+        if (hosts_live(run)) {
+            doctor_add(doctor, FINDING_NOTE, view->row.id,
+                       "its agents are being ended; end them now with: mas stop %s", view->row.id);
+            continue;
+        }
         struct err why = ERR_INIT;
         int rc = doctor->fix ? life_end_leftovers(&life, view->row.id, &why) : 0;
         doctor_mend(doctor, view->row.id, "it does not run, but processes of its agents do", rc,

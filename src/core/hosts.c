@@ -1,5 +1,6 @@
 #include "core/hosts.h"
 
+#include "base/file.h"
 #include "base/path.h"
 #include "base/sock.h"
 #include "base/time.h"
@@ -41,6 +42,18 @@ char **hosts_list(int run, const char *ending)
     if (names != NULL)
         names[kept] = NULL;
     return names;
+}
+
+bool hosts_live(int run)
+{
+    _cleanup_strv_ char **names = hosts_list(run, HOSTS_LOCK);
+    bool live = false;
+
+    for (char **agent = names; !live && agent != NULL && *agent != NULL; agent++) {
+        _cleanup_free_ char *name = mem_printf("%s" HOSTS_LOCK, *agent);
+        live = file_is_locked(run, name);
+    }
+    return live;
 }
 
 /* Makes room for connections, as far as that is allowed; those that find none wait. */

@@ -56,6 +56,9 @@ typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void
  * strv_free(). */
 char **hosts_list(int run, const char *ending);
 
+/* true if a host of this session lives. */
+bool hosts_live(int run);
+
 /* Connects and sends the request as far as that does not block. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,
                  size_t body_len);

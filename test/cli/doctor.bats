@@ -53,6 +53,9 @@ mode() { stat -c %a "$1"; }
 # Waits until the agents of $1 have taken their environment, so that snapshots agree.
 settled() { "$MAS" wait "$1" --for idle; }
 
+# Waits until no host of session $1 is left.
+no_host() { eventually eval "! pgrep -f 'mas host $1 ' >/dev/null"; }
+
 a_stopped_session() { new_session -t solo --no-start -n "${1:-idle}"; }
 a_running_session() { new_session -t solo -n "${1:-busy}" && settled "$ID"; }
 
@@ -485,9 +488,7 @@ breaks_and_mends() {
     new_session -n big
     settled "$ID"
     tm kill-server
-    # shellcheck disable=SC2329
-    no_host() { ! pgrep -f "mas host $ID "; }
-    eventually no_host
+    no_host "$ID"
     : >"$(ws "$ID")/run/10.sock"
     : >"$(ws "$ID")/run/11.sock"
     : >"$(ws "$ID")/run/12.lock"
@@ -601,6 +602,7 @@ breaks_and_mends() {
     tm kill-session -t "=$(tmux_name "$ID"):"
     [ "$(field "$ID" .status)" = stopped ]
     [ "$(field "$ID" .crashed)" = true ]
+    no_host "$ID"
     local before
     before=$(snapshot)
     notes "$ID" "crashed; bring it back with: mas start $ID"
@@ -683,9 +685,8 @@ breaks_and_mends() {
     [ "$(field "$ID" .status)" = active ]
 }
 
-# A team whose agent ignores the hang-up, and whose hosts and tmux server were killed
-an_agent_without_tmux() {
-    printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
+# A team whose agent ignores the hang-up
+an_agent_that_stays() {
     cp -R "$ROOT/templates/solo" "$ROOT/templates/made"
     printf '%s\n' 'trap "" HUP TERM' ': >ready' 'while :; do sleep 1000; done' \
         >"$ROOT/templates/made/unit/solo/agent.sh"
@@ -693,8 +694,28 @@ an_agent_without_tmux() {
     new_session -t made
     eventually test -e "$(ws "$ID")/unit/solo/ready"
     PID=$(agent_pid "$ID")
+}
+
+# One whose hosts and tmux server were killed
+an_agent_without_tmux() {
+    printf '[stop]\nhangup = 0\nterminate = 0\n' >>"$ROOT/mas.ini"
+    an_agent_that_stays
     orphan_agents "$ID"
     tm kill-server
+}
+
+@test "hosts that are ending their agents are no fault, and left to it" {
+    printf '[stop]\nhangup = 60s\n' >>"$ROOT/mas.ini"
+    an_agent_that_stays
+    tm kill-server
+    notes "$ID" "its agents are being ended; end them now with: mas stop $ID"
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ -e "/proc/$PID" ]
+    kill -KILL -- "-$PID"
+    no_host "$ID"
+    notes "$ID" 'crashed'
+    [[ $output != *'being ended'* ]]
 }
 
 @test "agents that outlived their tmux server are found and ended" {
