@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "cmd/several.h"
+#include "core/launch.h"
 #include "core/roll.h"
 
 #include <stdio.h>
@@ -26,7 +27,8 @@ static void warn_hosts(const struct call *call, const char *id)
         return;
     roll_ask(&roll, "{\"do\":\"status\"}", NULL, 0);
     roll_finish(&roll, HOSTS_ANSWER_MS);
-    roll_await(&roll, HOSTS_COME_MS);
+    if (launch_env_waits(roll.teams[0].dir))
+        roll_await(&roll, HOSTS_COME_MS);
     for (size_t i = 0; i < roll.count; i++)
         if (roll.calls[i].answer == HOST_ABSENT && !roll_listens(&roll, i))
             str_addf(&names, "%s%s", count++ > 0 ? "," : "", roll.agents[i].agent->id);

@@ -4,6 +4,7 @@
 #include "cmd/print.h"
 #include "cmd/several.h"
 #include "core/index.h"
+#include "core/launch.h"
 #include "core/roll.h"
 #include "core/session.h"
 #include "core/usage.h"
@@ -115,12 +116,23 @@ static const char *label(const struct session *session)
     return session->name[0] != '\0' ? session->name : session->tmux_name;
 }
 
-/* The word for an agent's state: without a host it may just be that its session is stopped. */
+/* The word for an agent's state: without a host it may just be that its session is stopped, or is
+ * starting. NULL: it is neither. */
+static const char *rest_word(const struct look *look, size_t i)
+{
+    size_t team = look->roll.agents[i].team;
+
+    if (look->roll.calls[i].answer != HOST_ABSENT)
+        return NULL;
+    if (look->sessions[team].status == STATUS_STOPPED)
+        return "stopped";
+    return launch_env_waits(look->roll.teams[team].dir) ? agent_state_name(AGENT_STARTING) : NULL;
+}
+
 static const char *state_word(const struct look *look, size_t i)
 {
-    const struct session *session = &look->sessions[look->roll.agents[i].team];
-    bool stopped = look->roll.calls[i].answer == HOST_ABSENT && session->status == STATUS_STOPPED;
-    return stopped ? "stopped" : agent_word(&look->roll, i);
+    const char *rest = rest_word(look, i);
+    return rest != NULL ? rest : agent_word(&look->roll, i);
 }
 
 /* How an agent without a host is brought back: with its team, where nobody of that has one. */
@@ -131,7 +143,7 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
     const struct session *session = &look->sessions[one->team];
     bool alone = true;
 
-    if (look->roll.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED)
+    if (look->roll.calls[i].answer != HOST_ABSENT || rest_word(look, i) != NULL)
         return;
     for (size_t j = team->first; j < team->first + team->count; j++)
         alone = alone && look->roll.calls[j].answer == HOST_ABSENT;

@@ -1,14 +1,9 @@
 #include "cmd/targets.h"
 
-#include "core/session.h"
-#include "core/survey.h"
 #include "core/target.h"
-#include "core/tmux.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { COMING_MS = 5000 }; /* how long a host that was just started may take to listen */
 
 static void shift(struct call *call)
 {
@@ -145,76 +140,11 @@ int targets_sender(const struct call *call, const struct roll *roll, const char 
     return 0;
 }
 
-static int is_stopped(const char *id, const char *what, struct err *err)
-{
-    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, id);
-    return err_hint(err, "start it with: mas start %s", id);
-}
-
-/* The panes of a session that runs; MAS_CONFLICT where it does not. */
-static int find_panes(const struct call *call, const struct roll_team *team, const char *what,
-                      struct tmux_pane **ret, size_t *ret_count, struct err *err)
-{
-    _cleanup_session_ struct session session = SESSION_INIT;
-    struct tmux_session *live = NULL;
-
-    if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
-        return err_wrap(err, "cannot %s session '%s'", what, team->id);
-    if (survey_find_live(&call->root, session.tmux_socket, team->id, &live, err) == -1)
-        return -1;
-    if (live == NULL)
-        return is_stopped(team->id, what, err);
-    int rc = tmux_panes(session.tmux_socket, live->target, team->id, ret, ret_count, err);
-    tmux_sessions_free(live, 1);
-    return rc;
-}
-
-static bool is_alive(const struct tmux_pane *panes, size_t count, const char *agent)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(panes[i].agent, agent) == 0)
-            return !panes[i].dead;
-    return false;
-}
-
-/* How many hosts are absent. */
-static size_t count_absent(const struct roll *roll)
-{
-    size_t absent = 0;
-    for (size_t i = 0; i < roll->asked; i++)
-        absent += roll->calls[i].answer == HOST_ABSENT;
-    return absent;
-}
-
-int targets_await(struct call *call, struct roll *roll, const char *what, struct err *err)
-{
-    _cleanup_free_ struct tmux_pane *panes = NULL;
-    size_t count = 0;
-
-    if (count_absent(roll) == 0)
-        return 0;
-    if (find_panes(call, &roll->teams[0], what, &panes, &count, err) == -1)
-        return -1;
-    for (size_t i = 0; i < roll->asked; i++) {
-        struct host_call *one = &roll->calls[i];
-        if (one->answer != HOST_ABSENT || is_alive(panes, count, one->agent))
-            continue;
-        one->answer = HOST_ENDED;
-        (void)err_set(&one->err, MAS_FAILED, "its host has ended");
-        (void)err_hint(&one->err, "bring it back with: mas restart %s %s", roll->teams[0].id,
-                       one->agent);
-    }
-    if (count_absent(roll) == 0)
-        return 0;
-    roll_await(roll, COMING_MS);
-    return 1;
-}
-
 int targets_begin(struct call *call, struct roll *roll, const struct targets_request *request,
                   struct err *err)
 {
     roll_ask(roll, request->head, request->body, request->body_len);
-    int rc = targets_await(call, roll, request->what, err);
+    int rc = roll_await_absent(&call->root, roll, request->what, err);
     if (rc == 1)
         roll_ask_again(roll, request->head, request->body, request->body_len);
     return rc == -1 ? -1 : 0;

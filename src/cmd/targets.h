@@ -27,14 +27,6 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
 int targets_sender(const struct call *call, const struct roll *roll, const char *what,
                    const char **ret, struct err *err);
 
-/*
- * For hosts that were absent when they were asked: fails (MAS_CONFLICT) where the session does not
- * run, else waits for those that are just coming up. Those that will not come become HOST_ENDED.
- * Returns 1 if some listen now and are worth another roll_ask_again(), 0 if not. `what` is the
- * verb of the error.
- */
-int targets_await(struct call *call, struct roll *roll, const char *what, struct err *err);
-
 /* Sends a request to all of the roll and takes the answers, those of hosts that are just coming up
  * too. */
 struct targets_request {

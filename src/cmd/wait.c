@@ -130,7 +130,7 @@ static int ask(struct call *call, struct roll *roll, enum goal goal, struct err 
     static const char watch[] = "{\"do\":\"watch\"}";
 
     roll_ask(roll, watch, NULL, 0);
-    int rc = targets_await(call, roll, "wait for", err);
+    int rc = roll_await_absent(&call->root, roll, "wait for", err);
     if (rc == 1)
         roll_ask_again(roll, watch, NULL, 0);
     if (rc == -1 && goal == GOAL_EXIT && err->code == MAS_CONFLICT) {

@@ -203,8 +203,8 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
             view->unknown || !life_has_leftovers(&life, view->row.id))
             continue;
         _cleanup_close_ int dir = workspace_open(doctor->root, view->row.id);
-        _cleanup_close_ int run = dir != -1 ? path_open_dir(dir, WORKSPACE_RUN) : -1;
-        if (hosts_live(run)) {
+        bool ending = false;
+        if (dir != -1 && hosts_live(dir, &ending, &ignored) == 0 && ending) {
             doctor_add(doctor, FINDING_NOTE, view->row.id,
                        "its agents are being ended; end them now with: mas stop %s", view->row.id);
             continue;

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "core/hosts.h"
+#include "core/launch.h"
 #include "core/snapshot.h"
 #include "core/workspace.h"
 
@@ -15,8 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { LEFT_AFTER_S = 60 }; /* hosts of a running team take run/env long before */
 
 /* Keeps a damaged file under another name. */
 static int put_aside(int dir, const char *name, struct err *err)
@@ -155,7 +154,7 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     for (char **name = names; *name != NULL; name++) {
         if (is_held(run, *name) || /* first: a host that ends removes them, then lets go */
             fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            (view->live != NULL && time(NULL) - st.st_mtime < LEFT_AFTER_S))
+            (view->live != NULL && time(NULL) - st.st_mtime < LAUNCH_WAITS_S))
             continue;
         int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
         if (rc == -1)
@@ -186,10 +185,8 @@ static void check_hosts(struct doctor *doctor, int dir, const struct view *view)
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     _cleanup_team_ struct team team = TEAM_INIT;
     struct err ignored = ERR_INIT;
-    struct stat st;
 
-    if (view->live == NULL || run == -1 || fstat(run, &st) == -1 ||
-        time(NULL) - st.st_mtime < LEFT_AFTER_S || /* hosts may be coming */
+    if (view->live == NULL || run == -1 || launch_env_waits(dir) ||
         workspace_load_team(dir, &team, &ignored) == -1)
         return;
     for (size_t i = 0; i < team.agent_count; i++) {

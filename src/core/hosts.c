@@ -5,6 +5,7 @@
 #include "base/sock.h"
 #include "base/time.h"
 #include "core/team.h"
+#include "core/workspace.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -44,16 +45,19 @@ char **hosts_list(int run, const char *ending)
     return names;
 }
 
-bool hosts_live(int run)
+int hosts_live(int dir, bool *ret, struct err *err)
 {
-    _cleanup_strv_ char **names = hosts_list(run, HOSTS_LOCK);
-    bool live = false;
+    _cleanup_strv_ char **names = NULL;
 
-    for (char **agent = names; !live && agent != NULL && *agent != NULL; agent++) {
-        _cleanup_free_ char *name = mem_printf("%s" HOSTS_LOCK, *agent);
-        live = file_is_locked(run, name);
+    *ret = false;
+    if (path_list_in(dir, WORKSPACE_RUN, &names, err) == -1)
+        return file_is_wrong(errno) || errno == ENOTDIR ? 0 : -1;
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    for (char **name = names; !*ret && *name != NULL; name++) {
+        const char *dot = strrchr(*name, '.');
+        *ret = dot != NULL && strcmp(dot, HOSTS_LOCK) == 0 && file_is_locked(run, *name);
     }
-    return live;
+    return 0;
 }
 
 /* Makes room for connections, as far as that is allowed; those that find none wait. */

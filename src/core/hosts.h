@@ -56,8 +56,8 @@ typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void
  * strv_free(). */
 char **hosts_list(int run, const char *ending);
 
-/* true if a host of this session lives. */
-bool hosts_live(int run);
+/* Tells whether a host of the session in this directory lives. Fails where that cannot be told. */
+int hosts_live(int dir, bool *ret, struct err *err);
 
 /* Connects and sends the request as far as that does not block. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char magic[] = "MASENV2\n";
@@ -194,7 +195,9 @@ int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct
 bool launch_env_waits(int dir)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    return run != -1 && faccessat(run, ENV_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    struct stat st;
+    return run != -1 && fstatat(run, ENV_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           time(NULL) - st.st_mtime < LAUNCH_WAITS_S;
 }
 
 void launch_drop_env(int dir)

@@ -57,7 +57,8 @@ struct launch_env {
 /* Writes run/env in the workspace `dir` from this process's environment, locked; ret_fd holds the
  * lock, to be closed once the team stands. */
 int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err);
-/* true while hosts have not taken it all. */
+enum { LAUNCH_WAITS_S = 60 }; /* hosts of a team that starts take it long before */
+/* true while hosts have not taken it all, and may yet. */
 bool launch_env_waits(int dir);
 /* Removes it; for a team that could not be built. */
 void launch_drop_env(int dir);

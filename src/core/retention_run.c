@@ -49,23 +49,14 @@ static bool fail(struct going *going, enum retention_fate fate)
 /* true if no host of the session lives. */
 static bool is_deserted(struct going *going, int dir)
 {
-    _cleanup_strv_ char **names = NULL;
     struct err *err = &going->result.err;
+    bool live = false;
 
-    if (path_list_in(dir, WORKSPACE_RUN, &names, err) == -1 && !file_is_wrong(errno) &&
-        errno != ENOTDIR) {
+    if (hosts_live(dir, &live, err) == -1) {
         (void)err_wrap(err, "cannot remove session '%s'", going->result.session->id);
         return fail(going, RETENTION_FAILED);
     }
-    for (char **name = names; name != NULL && *name != NULL; name++) {
-        const char *dot = strrchr(*name, '.');
-        if (dot == NULL || strcmp(dot, HOSTS_LOCK) != 0)
-            continue;
-        _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-        if (file_is_locked(run, *name))
-            return fail(going, RETENTION_LOCKED);
-    }
-    return true;
+    return !live || fail(going, RETENTION_LOCKED);
 }
 
 /* Opens the workspace and takes its lock; in a dry run only looks at that. */

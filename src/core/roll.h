@@ -81,4 +81,13 @@ bool roll_listens(const struct roll *roll, size_t i);
 /* Waits until each host of the roll that is absent listens, or timeout_ms have passed. */
 void roll_await(struct roll *roll, int timeout_ms);
 
+/*
+ * For hosts of a roll of one session that were absent when they were asked: fails (MAS_CONFLICT)
+ * where the session does not run, else waits for those that are just coming up. Those that will
+ * not come become HOST_ENDED. Returns 1 if some listen now and are worth another
+ * roll_ask_again(), 0 if not. `what` is the verb of the error.
+ */
+int roll_await_absent(const struct root *root, struct roll *roll, const char *what,
+                      struct err *err);
+
 #endif

@@ -16,7 +16,9 @@
  *   {"do":"listen"}          -> {"ok":true,...status...,"conversation","query","mode","modes",
  *                            "commands","permissions":[...],"options":[...] where it has told some
  *                            and they fit} then every event, until it hangs up;
- *                            further requests may be made on the same connection. A listener that
+ *                            further requests may be made on the same connection. With
+ *                            "early":true the events of the host's first ten seconds come first,
+ *                            where these are not over. A listener that
  *                            leaves TALK_BACKLOG bytes unread is hung up on.
  *   {"do":"cancel","prompt"}  -> {"ok":true,"cancelled":true|false}   the turn in flight; with
  *                            `prompt` only that one, which may also still be queued

@@ -2,6 +2,7 @@
 
 #include "base/sock.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "core/hosts.h"
 
 #include <errno.h>
@@ -17,12 +18,15 @@ enum {
     READ_CHUNK = 64 * 1024,
     UNREAD_MAX =
         1 << 20, /* bytes that a watcher may have left unread and still be told a message */
+    EARLY_MS = 10000,
+    EARLY_MAX = 512 * 1024, /* bytes */
 };
 
 int door_open(struct host *host, struct err *err)
 {
     char name[TEAM_WORD_MAX + 8];
     (void)snprintf(name, sizeof name, "%s" HOSTS_SOCKET, host->agent->id);
+    host->door.early_until = time_monotonic_ms() + EARLY_MS;
     host->door.listener = sock_listen(host->run, name, err);
     return host->door.listener == -1 ? -1 : 0;
 }
@@ -40,8 +44,41 @@ static void drop(struct door *door, size_t index)
     door->clients[index] = door->clients[--door->count];
 }
 
+static void forget_early(struct door *door)
+{
+    for (size_t i = 0; i < DOOR_AUDIENCE_COUNT; i++)
+        str_free(&door->early[i]);
+    door->early_until = 0;
+}
+
+void door_tick(struct host *host, int64_t now)
+{
+    if (host->door.early_until != 0 && now >= host->door.early_until)
+        forget_early(&host->door);
+}
+
+void door_keep_early(struct host *host, enum door_audience audience, const struct str *head,
+                     const char *body, size_t len)
+{
+    struct str *kept = &host->door.early[audience];
+    size_t room = kept->len < EARLY_MAX ? EARLY_MAX - kept->len : 0;
+
+    if (host->door.early_until == 0 || room <= head->len)
+        return;
+    frame_add(kept, head, body, str_cut(body, len, room - head->len));
+}
+
+void door_tell_early(const struct host *host, struct client *client, enum door_audience audience)
+{
+    const struct str *kept = &host->door.early[audience];
+
+    if (host->door.early_until != 0)
+        str_addn(&client->out, str_text(kept), kept->len);
+}
+
 void door_close(struct host *host)
 {
+    forget_early(&host->door);
     while (host->door.count > 0)
         drop(&host->door, 0);
     fd_closep(&host->door.listener);
@@ -157,18 +194,19 @@ void door_hang_up(struct client *client)
 
 void door_tell_message(struct host *host, const char *from, const char *text, size_t len)
 {
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "event", "prompt");
+    json_put(&out, "from", from);
+    json_close(&out, '}');
     for (size_t i = 0; i < host->door.count; i++) {
         struct client *client = &host->door.clients[i];
-        _cleanup_str_ struct str head = STR_INIT;
-        struct json_out out = {.to = &head};
-        if (client->kind != CLIENT_WATCHES || !client->messages || client->out.len > UNREAD_MAX)
-            continue;
-        json_open(&out, NULL, '{');
-        json_put(&out, "event", "prompt");
-        json_put(&out, "from", from);
-        json_close(&out, '}');
-        frame_add(&client->out, &head, text, len);
+        if (client->kind == CLIENT_WATCHES && client->messages && client->out.len <= UNREAD_MAX)
+            frame_add(&client->out, &head, text, len);
     }
+    door_keep_early(host, DOOR_WATCHERS, &head, text, len);
 }
 
 void door_release_askers(struct host *host, int64_t prompt)

@@ -116,10 +116,18 @@ struct client {
     size_t sent;
 };
 
+enum door_audience {
+    DOOR_WATCHERS, /* with client.messages */
+    DOOR_LISTENERS,
+    DOOR_AUDIENCE_COUNT,
+};
+
 struct door {
     int listener;
     struct client clients[DOOR_CLIENTS_MAX];
     size_t count;
+    int64_t early_until; /* 0: nothing is kept any more */
+    struct str early[DOOR_AUDIENCE_COUNT]; /* frames told so far */
 };
 
 struct host {
@@ -228,6 +236,13 @@ void door_release_askers(struct host *host, int64_t prompt);
 /* Tells watchers who want it that a message was taken; `from` NULL: from a person. One that has
  * left much unread is not told. */
 void door_tell_message(struct host *host, const char *from, const char *text, size_t len);
+/* Who watches hosts finds a new one a moment after it came up: what it tells in its first seconds
+ * is kept, and told to those who ask for that when they come. */
+void door_keep_early(struct host *host, enum door_audience audience, const struct str *head,
+                     const char *body, size_t len);
+void door_tell_early(const struct host *host, struct client *client, enum door_audience audience);
+/* Forgets it in time. */
+void door_tick(struct host *host, int64_t now);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
 void door_flush(struct host *host);
 

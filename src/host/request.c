@@ -51,6 +51,8 @@ static void do_watch(struct host *host, struct client *client, const struct fram
     client->kind = CLIENT_WATCHES;
     client->dirty = true;
     client->messages = json_bool(json_get(frame->head, "messages"), false);
+    if (client->messages && json_bool(json_get(frame->head, "early"), false))
+        door_tell_early(host, client, DOOR_WATCHERS);
 }
 
 /* Whether this agent may be sent this text by whoever says to be `from`. */

@@ -79,6 +79,7 @@ static void give(struct host *host, const struct str *head, const char *body, si
         if (client->full_since == 0 && is_full(client))
             client->full_since = time_monotonic_ms();
     }
+    door_keep_early(host, DOOR_LISTENERS, head, body, len);
 }
 
 int64_t talk_tick_listeners(struct host *host, int64_t now)

@@ -198,7 +198,6 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     struct agent_status status;
     struct json_out out;
 
-    (void)frame;
     if (client->kind == CLIENT_NEW && !door_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many listen to it");
     (void)talk_need_store(host, err);
@@ -225,6 +224,8 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);
+    if (json_bool(json_get(frame->head, "early"), false))
+        door_tell_early(host, client, DOOR_LISTENERS);
     return 0;
 }
 

@@ -317,9 +317,6 @@ static void run_message(struct job *job)
     answer_json(request, 200, &said);
 }
 
-/* On the loop again: those who listen are told. */
-static void done_message(struct job *job);
-
 enum step api_message(struct request *request)
 {
     const char *target;
@@ -341,25 +338,5 @@ enum step api_message(struct request *request)
         (void)refuse(request, "message", "empty");
     if (request->answer.status != 0)
         return STEP_ANSWERED;
-    enum step step = api_later(request, run_message);
-    if (step == STEP_LATER)
-        request->job.done = done_message;
-    return step;
-}
-
-static void done_message(struct job *job)
-{
-    struct request *request = api_request(job);
-    const struct answer *answer = &request->answer;
-    const char *text = json_get_text(request->json, "message");
-    _cleanup_json_ struct json *json = NULL;
-    struct err ignored = ERR_INIT;
-
-    if (answer->status == 200 && json_parse(str_text(&answer->body), answer->body.len,
-                                            answer->body.len, &json, &ignored) == 0)
-        for (const struct json *n = json_first(json_get(json, "agents")); n != NULL;
-             n = json_next(n))
-            events_tell_message(request->server->events, request->id, json_get_text(n, "id"), text,
-                                request->start_us / 1000);
-    http_answered(request);
+    return api_later(request, run_message);
 }

@@ -352,25 +352,6 @@ void events_put_text(struct json_out *out, const char *text)
         json_put_bool(out, "truncated", true);
 }
 
-void events_tell_message(struct events *events, const char *id, const char *agent, const char *text,
-                         int64_t since_ms)
-{
-    _cleanup_str_ struct str body = STR_INIT;
-    struct json_out out = {.to = &body};
-
-    if (!is_wanted(events) || follow_hears(events->follow, id, agent, since_ms))
-        return;
-    json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", id);
-    json_put(&out, "agent", agent);
-    json_put(&out, "role", "user");
-    json_put(&out, "id", NULL);
-    json_put(&out, "from", NULL);
-    events_put_text(&out, text);
-    json_close(&out, '}');
-    events_add(events, "message", &body);
-}
-
 enum step api_events(struct request *request)
 {
     if (http_streams(request->server->http) < SERVER_LISTENERS)

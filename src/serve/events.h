@@ -58,10 +58,6 @@ void events_tick(struct events *events);
 void events_add(struct events *events, const char *type, const struct str *body);
 /* The member "text" of a message, cut where it is long. */
 void events_put_text(struct json_out *out, const char *text);
-/* Somebody was sent a text through this server, by a request that came then, in monotonic time;
- * agents that tell of it themselves are left out. */
-void events_tell_message(struct events *events, const char *id, const char *agent, const char *text,
-                         int64_t since_ms);
 /* The list's `changed`: arg is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 

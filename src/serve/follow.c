@@ -24,9 +24,9 @@ struct watched {
     struct frames frames;
     bool listens; /* to what an ACP agent is asked and says; else its state is watched, and what is
                    * sent to a terminal agent */
-    int64_t since_ms; /* monotonic */
     struct str said; /* by the agent in this turn, as far as EVENTS_TEXT_MAX */
-    bool quiet; /* the next state is no news */
+    bool is_new; /* all that it tells is news */
+    bool quiet; /* the next state is none */
     enum agent_state state; /* that was told last */
     bool known;
     bool acp; /* its watch tells no messages */
@@ -90,13 +90,19 @@ static const struct watched *find(const struct follow *follow, const char *id, c
     return at;
 }
 
+/* Of a host that is new what it has told since it came up is news too. */
+static const char *const watch_request[2][2] = {
+    {"{\"do\":\"watch\",\"messages\":true}\n",
+     "{\"do\":\"watch\",\"messages\":true,\"early\":true}\n"},
+    {"{\"do\":\"listen\"}\n", "{\"do\":\"listen\",\"early\":true}\n"},
+};
+
 /* One that cannot be connected to now is found again by the next survey. */
 static void add(struct follow *follow, int run, const char *id, const char *agent, bool listens,
                 bool quiet)
 {
     _cleanup_free_ char *name = mem_printf("%s%s", agent, HOSTS_SOCKET);
-    const char *request =
-        listens ? "{\"do\":\"listen\"}\n" : "{\"do\":\"watch\",\"messages\":true}\n";
+    const char *request = watch_request[listens][!quiet];
     size_t len = strlen(request);
     _cleanup_close_ int fd = -1;
 
@@ -116,7 +122,7 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
     memcpy(watched->agent, agent, strlen(agent) + 1);
     watched->follow = follow;
     watched->listens = listens;
-    watched->since_ms = time_monotonic_ms();
+    watched->is_new = !quiet;
     watched->quiet = quiet;
     watched->fd = fd;
     fd = -1;
@@ -149,7 +155,7 @@ static void listen_too(struct watched *watched)
     _cleanup_close_ int dir = workspace_open(root, watched->id);
     _cleanup_close_ int run = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_RUN);
     if (run != -1)
-        add(watched->follow, run, watched->id, watched->agent, true, false);
+        add(watched->follow, run, watched->id, watched->agent, true, !watched->is_new);
 }
 
 static void begin_event(struct json_out *out, const struct watched *watched)
@@ -270,13 +276,4 @@ void follow_turn(struct follow *follow, void *ready)
     }
     if (rc == -1)
         drop(watched);
-}
-
-bool follow_hears(const struct follow *follow, const char *id, const char *agent, int64_t since_ms)
-{
-    const struct watched *talk = find(follow, id, agent, true);
-    const struct watched *state = find(follow, id, agent, false);
-
-    return (talk != NULL && talk->since_ms <= since_ms) ||
-           (state != NULL && state->known && !state->acp && state->since_ms <= since_ms);
 }

@@ -20,8 +20,6 @@ void follow_free(struct follow *follow);
 void follow_update(struct follow *follow, const struct survey *survey, bool quiet);
 /* What epoll said is ready. */
 void follow_turn(struct follow *follow, void *ready);
-/* true if what this agent was asked since then, in monotonic time, comes as events by itself. */
-bool follow_hears(const struct follow *follow, const char *id, const char *agent, int64_t since_ms);
 /* Nobody listens any more. */
 void follow_end(struct follow *follow);
 

@@ -102,13 +102,17 @@ static void run_prompt(struct job *job)
         return;
     }
     put_request(request, &head);
-    struct host_call call = {.run = roll.teams[0].run, .agent = roll.agents[0].agent->id};
-    hosts_start(&call, 1, &head, text, strlen(text));
-    hosts_finish(&call, 1, TAKE_MS, on_reply, &reply);
-    if (reply.err.code != MAS_OK)
+    roll_ask(&roll, str_text(&head), text, strlen(text));
+    int rc = roll_await_absent(&request->server->root, &roll, "ask an agent of", &err);
+    if (rc == 1)
+        roll_ask_again(&roll, str_text(&head), text, strlen(text));
+    hosts_finish(roll.calls, roll.asked, TAKE_MS, on_reply, &reply);
+    if (rc == -1)
+        answer_err(request, &err, 410);
+    else if (reply.err.code != MAS_OK)
         answer_err(request, &reply.err, 409);
     else if (reply.text.len == 0)
-        answer_silence(request, &call);
+        answer_silence(request, &roll.calls[0]);
     else
         answer_json(request, STATUS_ACCEPTED, &reply.text);
     str_free(&reply.text);

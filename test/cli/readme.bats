@@ -217,6 +217,7 @@ run_readme() {
     "$MAS" new -q -t solo -n other
     "$MAS" new -q -t solo -n named
     id=$("$MAS" show named --json | jq -r .sessionId)
+    agent_pid "$id" # a host that does not answer yet makes peek ask tmux more
     while IFS='|' read -r line wanted; do
         line=${line/ ID/ $id}
         case $line in rm\ *) "$MAS" stop -q "$id" ;; esac

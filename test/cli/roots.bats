@@ -21,8 +21,8 @@ other() { "$MAS" --root "$OTHER" "$@"; }
 start_both() {
     "$MAS" new -q -t solo --id "$SAME" -n mine
     other new -q -t solo --id "$SAME" -n theirs
-    eventually test ! -e "$OTHER/sessions/$SAME/run/env"
-    eventually test ! -e "$ROOT/sessions/$SAME/run/env"
+    agent_pid "$SAME"
+    MAS_ROOT=$OTHER agent_pid "$SAME"
     WHOLE=$(whole_other)
 }
 

@@ -84,6 +84,7 @@ host_of() { agent "$1" .hostPid; }
 
 @test "a session that crashed says how it is brought back" {
     new_session -t pair -n crashed
+    "$MAS" wait crashed --for idle
     tm kill-server
     mas status crashed
     [ "$status" -eq 0 ]

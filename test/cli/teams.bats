@@ -24,6 +24,10 @@ make_team() {
 
 # The panes' places, sorted by number: "left,top width".
 places() { tm list-panes -t "=mas-${ID:0:8}:$1" -F '#{pane_left},#{pane_top} #{pane_width}'; }
+# titles_are SED NAMES: of the panes that sed takes; hosts write them when they start.
+titles_are() {
+    [ "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_title}' | sed -n "$1" | cut -d' ' -f1 | xargs)" = "$2" ]
+}
 agents_of() { "$MAS" show "$1" --json | jq -r '[.agents[].id] | join(" ")'; }
 offered() { "$MAS" complete -- "$@" | xargs; }
 
@@ -97,7 +101,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
     [ "$(places all | wc -l)" -eq 30 ]
     # row by row, from left to right
     [ "$(places all | sed -n '1p;2p;7p')" = $'0,1 33\n34,1 33\n0,11 33' ]
-    [ "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_title}' | sed -n '1p;30p' | cut -d' ' -f1 | xargs)" = 'agent-1 agent-30' ]
+    eventually titles_are '1p;30p' 'agent-1 agent-30'
     run "$MAS" peek team unit1 --json
     [ "$(jq '.agents | length' <<<"$output")" -eq 10 ]
     [ "$(offered send team agent-1)" = "$(echo agent-1 agent-{10..19})" ]
@@ -115,7 +119,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
     make_team four 2x9 u:d u:a u:c u:b
     new_session -t four
     [ "$(places all)" = $'0,1 100\n101,1 99\n0,26 100\n101,26 99' ]
-    [ "$(tm list-panes -s -t "=mas-${ID:0:8}:" -F '#{pane_title}' | cut -d' ' -f1 | xargs)" = 'd a c b' ]
+    eventually titles_are p 'd a c b'
     make_team row 9x1 u:a u:b u:c
     new_session -t row
     [ "$(places all | cut -d' ' -f1 | xargs)" = '0,1 67,1 134,1' ]

@@ -246,7 +246,10 @@ set-hook -g window-layout-changed 'rename-window hooked'
 EOC
     new_session
     [ "$(field "$ID" .agentsRunning)" = 13 ]
-    [ "$(field "$ID" '[.agents[] | select(.hostPid > 0) | .pane] | unique | length')" = 13 ]
+    all_known() {
+        [ "$(field "$ID" '[.agents[] | select(.hostPid > 0) | .pane] | unique | length')" = 13 ]
+    }
+    eventually all_known
     mas stop "$ID"
     [ "$status" -eq 0 ]
 }

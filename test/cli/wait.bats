@@ -100,7 +100,7 @@ start it with: mas restart $ID lead" ]
 
 @test "a host that is killed is an exit, and else an error" {
     new_session -t solo --agent busy
-    eventually test -n "$(field "$ID" '.agents[0].hostPid')"
+    agent_pid "$ID"
     host=$(field "$ID" '.agents[0].hostPid')
     (mas wait "$ID" --for exit --timeout 20s && [ "$status" -eq 0 ] && : >"$T/done") 3>&- &
     (mas wait "$ID" --for idle --timeout 20s && [ "$status" -eq 1 ] && : >"$T/failed") 3>&- &

@@ -10,7 +10,7 @@ both() {
     run_agent "$1"
     # shellcheck disable=SC2153 # run_agent sets it
     tm resize-window -t "$PANE" -x 80 -y 25 # one line is the pane's border
-    hosts_there
+    agent_pid "$ID" # the host has answered that its agent runs
     PLAIN=$(tm new-session -dP -F '#{pane_id}' -x 80 -y 24 -c "$DIR/unit/solo" "$1")
     resize_both 80 24
     if [[ $1 == 'bash --norc' ]]; then shells_read; fi
@@ -177,11 +177,10 @@ PY
         bytes 1000000
         printf '\033c\033\\\030 end of it\n'
     } >"$T/bytes"
-    script agent <<<"stty raw -echo; read x; cat '$T/bytes'; exec sleep $MARK"
+    script agent <<<"stty raw -echo; : >'$T/ready'; read x; cat '$T/bytes'; exec sleep $MARK"
     run_agent "bash $T/agent"
+    eventually test -e "$T/ready"
     record_pane
-    hosts_there
-    eventually marked_are 0
     tm send-keys -t "$PANE" go C-j
     eventually has_size "$T/pane" "$(stat -c %s "$T/bytes")"
     cmp "$T/pane" "$T/bytes"
@@ -193,10 +192,10 @@ PY
     local size=$((24 << 20)) kept
     [ "${TEST_FAULT-}" != full ] || size=$((64 << 20))
     seq 9000000 | head -c "$size" >"$T/bytes"
-    script agent <<<"stty raw -echo; read x; cat '$T/bytes'; exec sleep $MARK"
+    script agent <<<"stty raw -echo; : >'$T/ready'; read x; cat '$T/bytes'; exec sleep $MARK"
     run_agent "bash $T/agent"
+    eventually test -e "$T/ready"
     record_pane
-    hosts_there
     tm send-keys -t "$PANE" go C-j
     within 60 has_size "$T/pane" "$size"
     cmp "$T/pane" "$T/bytes"

@@ -3,19 +3,7 @@
 load ../helper
 load lib
 
-# hear [CURL OPTION...]: listens; what comes is in $T/events
-hear() {
-    : >"$T/events"
-    curl -sSN -m 60 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$@" "$URL/events" 3>&- 2>/dev/null &
-    LISTENER=$!
-    eventually grep -q '^retry: ' "$T/events"
-}
-unhear() { kill "$LISTENER"; wait "$LISTENER" || true; }
-
-# data TYPE: the objects of the events of a type
-data() { awk -v type="$1" '/^event: / { is = $2 == type } /^data: / && is { print substr($0, 7) }' "$T/events"; }
 is_state() { [ "$("$MAS" status "$ID" --json | jq -r ".sessions[].agents[] | select(.id == \"$1\").state")" = "$2" ]; }
-came() { data "$1" | jq -se "any($2)" >/dev/null; }
 
 @test "a session's life is told: created, started, its agents, stopped, removed" {
     serve

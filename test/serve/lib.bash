@@ -52,3 +52,16 @@ refused() {
 
 # The value of a header of the last answer
 header() { tr -d '\r' <"$T/head" | awk -F': ' -v k="$1" 'tolower($1) == tolower(k) { print $2 }'; }
+
+# hear [CURL OPTION...]: listens; what comes is in $T/events
+hear() {
+    : >"$T/events"
+    curl -sSN -m 60 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$@" "$URL/events" 3>&- 2>/dev/null &
+    LISTENER=$!
+    eventually grep -q '^retry: ' "$T/events"
+}
+unhear() { kill "$LISTENER"; wait "$LISTENER" || true; }
+
+# data TYPE: the objects of the events of a type
+data() { awk -v type="$1" '/^event: / { is = $2 == type } /^data: / && is { print substr($0, 7) }' "$T/events"; }
+came() { data "$1" | jq -se "any($2)" >/dev/null; }

@@ -8,9 +8,7 @@ load lib
 @test "a prompt is taken, answered, told as events and kept in the history" {
     acp_agent
     serve
-    : >"$T/events"
-    curl -sSN -m 60 -o "$T/events" -H "Authorization: Bearer $TOKEN" "$URL/events" 3>&- 2>/dev/null &
-    eventually grep -q '^retry: ' "$T/events"
+    hear
     post "/sessions/$ID/agents/solo/prompts" '{"prompt":"SAY:forty-two","tags":["ticket:7"]}'
     is 202 '.agent == "solo" and (.prompt | length > 0)'
     prompt=$(jq -r .prompt <<<"$output")
@@ -37,4 +35,26 @@ load lib
     is 200
     post "/sessions/$ID/agents/solo/prompts" '{"prompt":"SAY:x"}'
     refused 410 gone ''
+}
+
+@test "what new sessions are told and asked at once is told, once" {
+    local i
+    acp_preset talks
+    serve
+    hear
+    for i in {1..5}; do
+        new_session -t solo
+        "$MAS" send "$ID" solo "true sent $i"
+        post "/sessions/$ID/messages" '{"target":"solo","message":"true posted '"$i"'"}'
+        is 200
+        new_session -t solo --agent talks
+        post "/sessions/$ID/agents/solo/prompts" '{"prompt":"SAY:asked '"$i"'"}'
+        is 202
+    done
+    answers() { [ "$(data message | jq -s '[.[] | select(.role == "agent")] | length')" -eq 5 ]; }
+    eventually answers
+    "$MAS" send "$ID" solo "SAY:last"
+    eventually came message '.[]; .role == "agent" and (.text | startswith("last"))'
+    diff <(data message | jq -r 'if .role == "agent" then .stopReason else .text end' | sort) <(
+        printf '%s\n' SAY:asked\ {1..5} SAY:last end_turn{,,,,,} 'true posted '{1..5} 'true sent '{1..5})
 }
