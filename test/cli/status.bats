@@ -86,6 +86,7 @@ host_of() { agent "$1" .hostPid; }
     new_session -t pair -n crashed
     "$MAS" wait crashed --for idle
     tm kill-server
+    hosts_gone "$ID"
     mas status crashed
     [ "$status" -eq 0 ]
     [[ ${lines[1]} =~ ^lead\ .*\ no\ host\ .*\ \(mas\ start\ crashed\)$ ]]
