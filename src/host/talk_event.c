@@ -155,9 +155,10 @@ void talk_say(struct host *host, bool keep, const char *fmt, ...)
     int64_t number = 0;
 
     va_start(args, fmt);
-    (void)vsnprintf(words, sizeof words, fmt, args);
+    int len = vsnprintf(words, sizeof words, fmt, args);
     va_end(args);
-    words[str_fit(words, sizeof words - 1)] = '\0';
+    if (len >= (int)sizeof words)
+        words[str_cut(words, (size_t)len, sizeof words - 2)] = '\0';
     if (keep && talk->store != NULL) {
         struct store_message note = {
             .role = ROLE_NOTE,

@@ -163,6 +163,16 @@ load lib
     "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'plan'"
 }
 
+@test "a long note is cut between characters" {
+    local mode
+    printf -v mode 'é%.0s' {1..1400}
+    mode=x$mode
+    run_acp "" "mode = $mode" "start = demand"
+    tell CW-ONE
+    iconv -f UTF-8 -t UTF-8 <<<"$stderr" >/dev/null
+    [[ $stderr == "mas: the agent has no mode 'xéé"*é ]]
+}
+
 @test "who reads gets an update of any size; who does not read is hung up on, and delays nobody for long" {
     run_acp ""
     tell "BIG:6000 CW-ONE"
