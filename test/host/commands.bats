@@ -212,6 +212,7 @@ S
 
 @test "wait --for exit does not take a host that it cannot understand for an exit" {
     run_team solo "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
+    eventually marked_are 1
     eventually agent_is solo idle
     ask_badly solo liar
     mas wait "$ID" solo --for exit --timeout 10s
