@@ -96,6 +96,7 @@ of_agent() {
     mas restart "$ID" solo
     [ "$status" -eq 0 ]
     run ! grep -qxzs MAS_AGENT_ID=solo "/proc/$left/environ" # nor where nobody has reaped it
+    agent_pid "$ID"
     [ "$(of_agent solo | wc -l)" -eq 1 ]
 }
 
