@@ -26,10 +26,10 @@ setup() {
 
 teardown() {
     if declare -F teardown_more >/dev/null; then teardown_more; fi
-    # every server of this test has its socket below $T
+    # every server of this test has its socket below $T; one that a test has stopped does not answer
     local s
     while IFS= read -r s; do
-        tmux -S "$s" kill-server 2>/dev/null || true
+        timeout 20 tmux -S "$s" kill-server 2>/dev/null || true
     done < <(find "$T" -type s 2>/dev/null)
     chmod -R u+rwx "$T" 2>/dev/null || true
     rm -rf "$T"

@@ -208,7 +208,7 @@ seq 100000
 exec sleep $MARK
 S
     run_agent "bash $T/agent" 'idle = 100ms'
-    hosts_there
+    agent_pid "$ID"
     local server
     server=$(tm display -p '#{pid}')
     kill -STOP "$server"
