@@ -82,6 +82,41 @@ void agent_status_put(const struct agent_status *status, struct json_out *out)
     put_text(out, "asks", status->asks);
 }
 
+static void tell_number(struct json_out *out, const char *key, int64_t n, int64_t nothing)
+{
+    if (n != nothing)
+        json_put_int(out, key, n);
+}
+
+static void tell_text(struct json_out *out, const char *key, const char *text, size_t max)
+{
+    if (text != NULL && text[0] != '\0')
+        json_put_fit(out, key, text, max);
+}
+
+void agent_status_tell(const struct agent_status *status, struct json_out *out)
+{
+    json_put(out, "state", agent_state_name(status->state));
+    tell_number(out, "sinceMs", status->since_ms, 0);
+    tell_number(out, "lastOutputMs", status->output_ms, 0);
+    tell_number(out, "restartAtMs", status->restart_ms, 0);
+    tell_number(out, "pid", status->pid, 0);
+    tell_number(out, "hostPid", status->host_pid, 0);
+    json_put(out, "pane", status->pane);
+    tell_number(out, "exitCode", status->exit_code, -1);
+    tell_number(out, "signal", status->signal, 0);
+    json_put_int(out, "restarts", status->restarts);
+    json_put_int(out, "queued", status->queued);
+    json_put_int(out, "logLost", status->log_lost);
+    tell_text(out, "title", status->title, AGENT_TITLE_MAX);
+    tell_text(out, "note", status->note, AGENT_NOTE_MAX);
+    json_put(out, "protocol", status->acp ? "acp" : "tty");
+    tell_text(out, "conversation", status->conversation, AGENT_TITLE_MAX);
+    tell_text(out, "continuity", status->continuity, AGENT_TITLE_MAX);
+    tell_text(out, "permission", status->permission, AGENT_TITLE_MAX);
+    tell_text(out, "asks", status->asks, AGENT_TITLE_MAX);
+}
+
 static int read_int(const struct json *object, const char *key, int fallback)
 {
     int64_t n = json_int(json_get(object, key), fallback);

@@ -1,6 +1,7 @@
 /*
- * What an agent does just now, as its host knows it. `mas status --json` prints these members, and
- * the host's answer to "status" and "watch" has them (see HACKING.md, "The host's socket").
+ * What an agent does just now, as its host knows it. `mas status --json` prints these members. The
+ * host's answer to "status" and "watch" (see HACKING.md, "The host's socket") has those that say
+ * something, and times in ms alone: a command reads hundreds of them.
  */
 #ifndef MAS_CORE_AGENT_STATUS_H
 #define MAS_CORE_AGENT_STATUS_H
@@ -57,6 +58,8 @@ bool agent_state_is_live(enum agent_state state);
 
 /* Writes the members into an open object; times as ISO 8601 ("since") and in ms ("sinceMs"). */
 void agent_status_put(const struct agent_status *status, struct json_out *out);
+/* The same as a host answers it. */
+void agent_status_tell(const struct agent_status *status, struct json_out *out);
 /* Reads what a host answered; MAS_DAMAGED where it is none. Release with agent_status_free(). */
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err);
 void agent_status_free(struct agent_status *status);

@@ -258,6 +258,12 @@ static void take_keys(struct host *host, int64_t now)
     }
 }
 
+/* Where the door's entries begin: each costs at every turn, and a terminal program has no talk. */
+static size_t door_place(const struct host *host)
+{
+    return host->talk != NULL ? POLL_DOOR : POLL_TALK;
+}
+
 static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now)
 {
     const struct terminal *terminal = &host->terminal;
@@ -279,8 +285,9 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
         (struct pollfd){.fd = host->child.gone ? -1 : host->child.keeper.fd, .events = POLLIN};
     if (host->talk != NULL && !host->talk->plain)
         fds[POLL_PANE_IN] = (struct pollfd){.fd = STDIN_FILENO}; /* mas-chat's, but for its end */
-    talk_poll(host, &fds[POLL_TALK]);
-    return POLL_DOOR + door_poll(host, &fds[POLL_DOOR]);
+    if (host->talk != NULL)
+        talk_poll(host, &fds[POLL_TALK]);
+    return door_place(host) + door_poll(host, &fds[door_place(host)]);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -347,7 +354,7 @@ static int run_loop(struct host *host, struct err *err)
             host->terminal.gone = true;
         else if (fds[POLL_PANE_IN].revents != 0)
             take_keys(host, now);
-        door_serve(host, &fds[POLL_DOOR], count - POLL_DOOR);
+        door_serve(host, &fds[door_place(host)], count - door_place(host));
     }
 }
 

@@ -19,7 +19,7 @@ void request_put_status(const struct host *host, struct str *head)
     json_open(&out, NULL, '{');
     json_put_bool(&out, "ok", true);
     json_put(&out, "agent", host->agent->id);
-    agent_status_put(&status, &out);
+    agent_status_tell(&status, &out);
     json_close(&out, '}');
 }
 

@@ -203,7 +203,7 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     (void)talk_need_store(host, err);
     host_fill_status(host, &status);
     open_answer(host, &head, &out);
-    agent_status_put(&status, &out);
+    agent_status_tell(&status, &out);
     json_put_int(&out, "query", talk->place.number);
     talk_put_modes(talk, &out);
     talk_put_commands(talk, &out);
