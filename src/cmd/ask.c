@@ -414,7 +414,7 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
                        agent);
     if (asking->stop_reason != NULL)
         return judge_end(asking, err);
-    if (targets_failure(roll, 0, "ask", err) == -1) {
+    if (roll_failure(roll, 0, "ask", err) == -1) {
         if (asking->taken != NULL)
             (void)err_hint(err, "the prompt was taken: see mas history %s %s", roll->teams[0].id,
                            agent);

@@ -58,7 +58,7 @@ int one_ask(struct call *call, struct one *one, const struct str *head, const ch
     };
 
     if (targets_ask(call, &one->roll, &request, err) == -1 ||
-        targets_failure(&one->roll, 0, one->what, err) == -1)
+        roll_failure(&one->roll, 0, one->what, err) == -1)
         return -1;
     return json_parse(str_text(&answer), answer.len, answer.len, ret, err);
 }

@@ -34,8 +34,7 @@ static int bring_back(struct call *call, struct roll *roll, struct err *err)
             .team = &roll->teams[0].team, .agents = absent, .count = count};
         rc = life_respawn(&life, roll->teams[0].id, &wish, err);
         if (rc == 0) {
-            roll_await(roll, COMING_MS);
-            roll_ask_again(roll, "{\"do\":\"status\"}", NULL, 0);
+            roll_ask_coming(roll, "{\"do\":\"status\"}", COMING_MS);
             hosts_finish(roll->calls, roll->count, COMING_MS, on_reply, NULL);
         }
     }
@@ -51,18 +50,14 @@ static int run_restart(struct call *call, struct err *err)
     if (targets_take(call, TARGETS_MANY, &roll, err) == -1)
         return -1;
     roll_ask(&roll, restart, NULL, 0);
+    roll_ask_coming(&roll, restart, COMING_MS);
     hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
-    if (launch_env_waits(roll.teams[0].dir)) { /* the team is just coming up */
-        roll_await(&roll, COMING_MS);
-        roll_ask_again(&roll, restart, NULL, 0);
-        hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
-    }
     if (bring_back(call, &roll, err) == -1)
         return -1;
     for (size_t i = 0; i < roll.count; i++) {
         const char *id = roll.agents[i].agent->id;
         struct err why = ERR_INIT;
-        if (targets_failure(&roll, i, "restart", &why) == 0) {
+        if (roll_failure(&roll, i, "restart", &why) == 0) {
             workspace_log(roll.teams[0].dir, config_log_limits(&call->config), "restart agent=%s",
                           id);
             if (!call->quiet)

@@ -102,8 +102,8 @@ static int find_failure(const struct sending *sending, size_t i, struct err *err
         return err_set(err, MAS_TIMEOUT, "cannot wait for agent '%s': it is still %s",
                        agent->agent->id,
                        agent->told ? agent_state_name(agent->status.state) : "silent");
-    if (targets_failure(&sending->roll, i, sending->outcomes[i] != NULL ? "wait for" : "send to",
-                        err) == -1)
+    if (roll_failure(&sending->roll, i, sending->outcomes[i] != NULL ? "wait for" : "send to",
+                     err) == -1)
         return -1;
     if (sending->wait && agent->told && agent->status.state == AGENT_CRASHED)
         return err_set(err, MAS_FAILED, "cannot wait for agent '%s': it has crashed",

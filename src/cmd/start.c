@@ -1,6 +1,5 @@
 #include "base/str.h"
 #include "cmd/several.h"
-#include "core/launch.h"
 #include "core/roll.h"
 
 #include <stdio.h>
@@ -10,8 +9,6 @@ static const struct opt opts[] = {
     {0, "crashed", NULL, "every session that was active before a crash or reboot", OFFER_NONE},
     {.name = NULL},
 };
-
-enum { HOSTS_COME_MS = 1000 }; /* those of a team that has just been started */
 
 /* Tells of agents whose hosts were killed: the team runs, but not they. */
 static void warn_hosts(const struct call *call, const char *id)
@@ -26,11 +23,10 @@ static void warn_hosts(const struct call *call, const char *id)
         roll_add(&roll, &team, NULL, &ignored) == -1)
         return;
     roll_ask(&roll, "{\"do\":\"status\"}", NULL, 0);
+    roll_ask_coming(&roll, "{\"do\":\"status\"}", HOSTS_COME_MS);
     roll_finish(&roll, HOSTS_ANSWER_MS);
-    if (launch_env_waits(roll.teams[0].dir))
-        roll_await(&roll, HOSTS_COME_MS);
     for (size_t i = 0; i < roll.count; i++)
-        if (roll.calls[i].answer == HOST_ABSENT && !roll_listens(&roll, i))
+        if (roll.calls[i].answer == HOST_ABSENT)
             str_addf(&names, "%s%s", count++ > 0 ? "," : "", roll.agents[i].agent->id);
     if (count == 1)
         err_warn("an agent of session '%s' has no host; bring it back with: mas restart %s %s", id,

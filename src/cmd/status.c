@@ -4,7 +4,6 @@
 #include "cmd/print.h"
 #include "cmd/several.h"
 #include "core/index.h"
-#include "core/launch.h"
 #include "core/roll.h"
 #include "core/session.h"
 #include "core/usage.h"
@@ -50,6 +49,11 @@ static void look_free(struct look *look)
 }
 #define _cleanup_look_ __attribute__((cleanup(look_free)))
 
+static const char *question(const struct look *look)
+{
+    return look->watch ? "{\"do\":\"watch\"}" : "{\"do\":\"status\"}";
+}
+
 /* Begins to ask the agents of a session. */
 static int add_session(const struct call *call, const char *id, void *arg, struct err *err)
 {
@@ -66,7 +70,7 @@ static int add_session(const struct call *call, const char *id, void *arg, struc
     look->sessions = mem_room(look->sessions, look->roll.team_count, sizeof *look->sessions);
     look->sessions[look->roll.team_count] = session;
     (void)roll_add(&look->roll, &team, NULL, err);
-    roll_ask(&look->roll, look->watch ? "{\"do\":\"watch\"}" : "{\"do\":\"status\"}", NULL, 0);
+    roll_ask(&look->roll, question(look), NULL, 0);
     return 0;
 }
 
@@ -116,23 +120,12 @@ static const char *label(const struct session *session)
     return session->name[0] != '\0' ? session->name : session->tmux_name;
 }
 
-/* The word for an agent's state: without a host it may just be that its session is stopped, or is
- * starting. NULL: it is neither. */
-static const char *rest_word(const struct look *look, size_t i)
-{
-    size_t team = look->roll.agents[i].team;
-
-    if (look->roll.calls[i].answer != HOST_ABSENT)
-        return NULL;
-    if (look->sessions[team].status == STATUS_STOPPED)
-        return "stopped";
-    return launch_env_waits(look->roll.teams[team].dir) ? agent_state_name(AGENT_STARTING) : NULL;
-}
-
+/* The word for an agent's state: without a host it may just be that its session is stopped. */
 static const char *state_word(const struct look *look, size_t i)
 {
-    const char *rest = rest_word(look, i);
-    return rest != NULL ? rest : agent_word(&look->roll, i);
+    const struct session *session = &look->sessions[look->roll.agents[i].team];
+    bool stopped = look->roll.calls[i].answer == HOST_ABSENT && session->status == STATUS_STOPPED;
+    return stopped ? "stopped" : agent_word(&look->roll, i);
 }
 
 /* How an agent without a host is brought back: with its team, where nobody of that has one. */
@@ -143,7 +136,7 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
     const struct session *session = &look->sessions[one->team];
     bool alone = true;
 
-    if (look->roll.calls[i].answer != HOST_ABSENT || rest_word(look, i) != NULL)
+    if (look->roll.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED)
         return;
     for (size_t j = team->first; j < team->first + team->count; j++)
         alone = alone && look->roll.calls[j].answer == HOST_ABSENT;
@@ -341,11 +334,13 @@ static int run_status(struct call *call, struct err *err)
     int rc = add_sessions(call, &look, err);
     if (look.roll.team_count == 0 && rc == -1)
         return -1;
+    if (!look.watch)
+        measure(call, &look); /* the hosts answer meanwhile */
+    roll_ask_coming(&look.roll, question(&look), HOSTS_COME_MS);
     if (look.watch) {
         watch(&look);
         return rc;
     }
-    measure(call, &look); /* the hosts answer meanwhile */
     roll_finish(&look.roll, HOSTS_ANSWER_MS);
     if (call->json)
         print_json(&look);

@@ -158,20 +158,3 @@ int targets_ask(struct call *call, struct roll *roll, const struct targets_reque
     hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
     return 0;
 }
-
-int targets_failure(const struct roll *roll, size_t i, const char *what, struct err *err)
-{
-    const struct host_call *one = &roll->calls[i];
-
-    if (one->answer == HOST_ANSWERED && one->err.code == MAS_OK)
-        return 0;
-    if (one->answer == HOST_ANSWERED || one->answer == HOST_BROKEN || one->answer == HOST_ENDED)
-        *err = one->err;
-    else
-        (void)err_set(err, one->answer == HOST_ABSENT ? MAS_FAILED : MAS_TIMEOUT, "%s",
-                      one->answer == HOST_ABSENT ? "its host is not there"
-                                                 : "its host does not answer");
-    if (!str_starts(err->text, "cannot "))
-        (void)err_wrap(err, "cannot %s agent '%s'", what, one->agent);
-    return -1;
-}

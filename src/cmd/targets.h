@@ -43,8 +43,4 @@ int targets_ask(struct call *call, struct roll *roll, const struct targets_reque
 int targets_begin(struct call *call, struct roll *roll, const struct targets_request *request,
                   struct err *err);
 
-/* Why an agent did not do as it was asked: MAS_OK where it was answered without an error in
- * call->err, else "cannot <what> agent '<id>': <why>". */
-int targets_failure(const struct roll *roll, size_t i, const char *what, struct err *err);
-
 #endif

@@ -31,90 +31,74 @@ bool agent_state_is_live(enum agent_state state)
            state == AGENT_WAITING;
 }
 
-/* A number, or null where it says nothing. */
-static void put_known(struct json_out *out, const char *key, int64_t n, int64_t nothing)
+/* Where the members go, and whether those that say nothing are written too, as null. */
+struct writer {
+    struct json_out *out;
+    bool all;
+};
+
+static void put_number(const struct writer *to, const char *key, int64_t n, int64_t nothing)
 {
-    if (n == nothing)
-        json_put(out, key, NULL);
-    else
-        json_put_int(out, key, n);
+    if (n != nothing)
+        json_put_int(to->out, key, n);
+    else if (to->all)
+        json_put(to->out, key, NULL);
 }
 
-/* A text, or null where there is none. What an agent says has no limit; the answer that it is a
- * part of does. */
-static void put_text(struct json_out *out, const char *key, const char *text)
+/* What an agent says has no limit; the answer that it is a part of does. */
+static void put_text(const struct writer *to, const char *key, const char *text, size_t max,
+                     const char *nothing)
 {
-    json_put_fit(out, key, text != NULL && text[0] != '\0' ? text : NULL, AGENT_TITLE_MAX);
+    bool says = text != NULL && text[0] != '\0';
+    if (says || to->all)
+        json_put_fit(to->out, key, says ? text : nothing, max);
 }
 
-/* A time as text under `key` and in ms under `key_ms`; both null where it is 0. */
-static void put_time(struct json_out *out, const char *key, const char *key_ms, int64_t ms)
+/* A time in ms under `key_ms`, and for those who read it as text under `key`. */
+static void put_time(const struct writer *to, const char *key, const char *key_ms, int64_t ms)
 {
     char text[TIME_TEXT];
 
-    time_format((time_t)(ms / 1000), text);
-    json_put(out, key, ms != 0 ? text : NULL);
-    put_known(out, key_ms, ms, 0);
+    if (to->all && ms != 0)
+        time_format((time_t)(ms / 1000), text);
+    if (to->all)
+        json_put(to->out, key, ms != 0 ? text : NULL);
+    put_number(to, key_ms, ms, 0);
+}
+
+static void put_members(const struct agent_status *status, const struct writer *to)
+{
+    json_put(to->out, "state", agent_state_name(status->state));
+    put_time(to, "since", "sinceMs", status->since_ms);
+    put_time(to, "lastOutput", "lastOutputMs", status->output_ms);
+    put_time(to, "restartAt", "restartAtMs", status->restart_ms);
+    put_number(to, "pid", status->pid, 0);
+    put_number(to, "hostPid", status->host_pid, 0);
+    json_put(to->out, "pane", status->pane);
+    put_number(to, "exitCode", status->exit_code, -1);
+    put_number(to, "signal", status->signal, 0);
+    json_put_int(to->out, "restarts", status->restarts);
+    json_put_int(to->out, "queued", status->queued);
+    json_put_int(to->out, "logLost", status->log_lost);
+    put_text(to, "title", status->title, AGENT_TITLE_MAX, "");
+    put_text(to, "note", status->note, AGENT_NOTE_MAX, "");
+    json_put(to->out, "protocol", status->acp ? "acp" : "tty");
+    if (!status->acp)
+        return;
+    put_text(to, "conversation", status->conversation, AGENT_TITLE_MAX, NULL);
+    put_text(to, "continuity", status->continuity, AGENT_TITLE_MAX, NULL);
+    put_text(to, "permission", status->permission, AGENT_TITLE_MAX, NULL);
+    put_text(to, "asks", status->asks, AGENT_TITLE_MAX, NULL);
 }
 
 void agent_status_put(const struct agent_status *status, struct json_out *out)
 {
-    json_put(out, "state", agent_state_name(status->state));
-    put_time(out, "since", "sinceMs", status->since_ms);
-    put_time(out, "lastOutput", "lastOutputMs", status->output_ms);
-    put_time(out, "restartAt", "restartAtMs", status->restart_ms);
-    put_known(out, "pid", status->pid, 0);
-    put_known(out, "hostPid", status->host_pid, 0);
-    json_put(out, "pane", status->pane);
-    put_known(out, "exitCode", status->exit_code, -1);
-    put_known(out, "signal", status->signal, 0);
-    json_put_int(out, "restarts", status->restarts);
-    json_put_int(out, "queued", status->queued);
-    json_put_int(out, "logLost", status->log_lost);
-    json_put_fit(out, "title", status->title != NULL ? status->title : "", AGENT_TITLE_MAX);
-    json_put_fit(out, "note", status->note != NULL ? status->note : "", AGENT_NOTE_MAX);
-    json_put(out, "protocol", status->acp ? "acp" : "tty");
-    if (!status->acp)
-        return;
-    put_text(out, "conversation", status->conversation);
-    put_text(out, "continuity", status->continuity);
-    put_text(out, "permission", status->permission);
-    put_text(out, "asks", status->asks);
-}
-
-static void tell_number(struct json_out *out, const char *key, int64_t n, int64_t nothing)
-{
-    if (n != nothing)
-        json_put_int(out, key, n);
-}
-
-static void tell_text(struct json_out *out, const char *key, const char *text, size_t max)
-{
-    if (text != NULL && text[0] != '\0')
-        json_put_fit(out, key, text, max);
+    put_members(status, &(struct writer){.out = out, .all = true});
 }
 
 void agent_status_tell(const struct agent_status *status, struct json_out *out)
 {
-    json_put(out, "state", agent_state_name(status->state));
-    tell_number(out, "sinceMs", status->since_ms, 0);
-    tell_number(out, "lastOutputMs", status->output_ms, 0);
-    tell_number(out, "restartAtMs", status->restart_ms, 0);
-    tell_number(out, "pid", status->pid, 0);
-    tell_number(out, "hostPid", status->host_pid, 0);
-    json_put(out, "pane", status->pane);
-    tell_number(out, "exitCode", status->exit_code, -1);
-    tell_number(out, "signal", status->signal, 0);
-    json_put_int(out, "restarts", status->restarts);
-    json_put_int(out, "queued", status->queued);
-    json_put_int(out, "logLost", status->log_lost);
-    tell_text(out, "title", status->title, AGENT_TITLE_MAX);
-    tell_text(out, "note", status->note, AGENT_NOTE_MAX);
-    json_put(out, "protocol", status->acp ? "acp" : "tty");
-    tell_text(out, "conversation", status->conversation, AGENT_TITLE_MAX);
-    tell_text(out, "continuity", status->continuity, AGENT_TITLE_MAX);
-    tell_text(out, "permission", status->permission, AGENT_TITLE_MAX);
-    tell_text(out, "asks", status->asks, AGENT_TITLE_MAX);
+    put_members(status, &(struct writer){.out = out});
 }
 
 static int read_int(const struct json *object, const char *key, int fallback)

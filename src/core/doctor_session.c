@@ -154,7 +154,7 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     for (char **name = names; *name != NULL; name++) {
         if (is_held(run, *name) || /* first: a host that ends removes them, then lets go */
             fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            (view->live != NULL && time(NULL) - st.st_mtime < LAUNCH_WAITS_S))
+            (view->live != NULL && launch_is_recent(st.st_mtime)))
             continue;
         int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
         if (rc == -1)

@@ -48,15 +48,20 @@ char **hosts_list(int run, const char *ending)
 int hosts_live(int dir, bool *ret, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;
+    struct err why = ERR_INIT;
+    bool live = false;
 
-    *ret = false;
-    if (path_list_in(dir, WORKSPACE_RUN, &names, err) == -1)
-        return file_is_wrong(errno) || errno == ENOTDIR ? 0 : -1;
-    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    for (char **name = names; !*ret && *name != NULL; name++) {
-        const char *dot = strrchr(*name, '.');
-        *ret = dot != NULL && strcmp(dot, HOSTS_LOCK) == 0 && file_is_locked(run, *name);
+    if (path_list_in(dir, WORKSPACE_RUN, &names, &why) == -1 && !file_is_wrong(errno) &&
+        errno != ENOTDIR) {
+        *err = why;
+        return -1;
     }
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    for (char **name = names; !live && name != NULL && *name != NULL; name++) {
+        const char *dot = strrchr(*name, '.');
+        live = dot != NULL && strcmp(dot, HOSTS_LOCK) == 0 && file_is_locked(run, *name);
+    }
+    *ret = live;
     return 0;
 }
 

@@ -20,7 +20,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { HOSTS_ANSWER_MS = 200 };
+enum {
+    HOSTS_ANSWER_MS = 200,
+    HOSTS_COME_MS = 1000, /* for those of a team that has just been started */
+};
 
 enum host_answer {
     HOST_PENDING,

@@ -22,6 +22,8 @@ static const char without_prompts[] = "-\n";
 /* In run/, which is opened by itself so that no link leads out. */
 #define ENV_FILE "env"
 
+enum { LAUNCH_WAITS_S = 60 };
+
 static const char *choose_preset(const struct config *config, const struct team *team,
                                  const struct agent *agent)
 {
@@ -192,12 +194,18 @@ int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct
     return 0;
 }
 
+bool launch_is_recent(time_t when)
+{
+    time_t age = time(NULL) - when;
+    return age < LAUNCH_WAITS_S && age > -LAUNCH_WAITS_S; /* a clock may be set back */
+}
+
 bool launch_env_waits(int dir)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     struct stat st;
     return run != -1 && fstatat(run, ENV_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           time(NULL) - st.st_mtime < LAUNCH_WAITS_S;
+           launch_is_recent(st.st_mtime);
 }
 
 void launch_drop_env(int dir)

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { ENV_FILE_MAX = 8 << 20 };
 
@@ -57,7 +58,9 @@ struct launch_env {
 /* Writes run/env in the workspace `dir` from this process's environment, locked; ret_fd holds the
  * lock, to be closed once the team stands. */
 int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err);
-enum { LAUNCH_WAITS_S = 60 }; /* hosts of a team that starts take it long before */
+/* true if this was less than a minute ago: hosts of a team that starts take what is theirs long
+ * before. */
+bool launch_is_recent(time_t when);
 /* true while hosts have not taken it all, and may yet. */
 bool launch_env_waits(int dir);
 /* Removes it; for a team that could not be built. */

@@ -1,17 +1,12 @@
 #include "core/roll.h"
 
 #include "base/path.h"
-#include "base/sock.h"
-#include "base/time.h"
 #include "core/target.h"
 #include "core/workspace.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 int roll_open(const struct root *root, const char *id, struct roll_team *ret, struct err *err)
@@ -142,4 +137,21 @@ const char *roll_problem(const struct roll *roll, size_t i)
     return (size_t)call->answer < ARRAY_LEN(words) && words[call->answer] != NULL
                ? words[call->answer]
                : call->err.text;
+}
+
+int roll_failure(const struct roll *roll, size_t i, const char *what, struct err *err)
+{
+    const struct host_call *one = &roll->calls[i];
+
+    if (one->answer == HOST_ANSWERED && one->err.code == MAS_OK)
+        return 0;
+    if (one->answer == HOST_ANSWERED || one->answer == HOST_BROKEN || one->answer == HOST_ENDED)
+        *err = one->err;
+    else
+        (void)err_set(err, one->answer == HOST_ABSENT ? MAS_FAILED : MAS_TIMEOUT, "%s",
+                      one->answer == HOST_ABSENT ? "its host is not there"
+                                                 : "its host does not answer");
+    if (!str_starts(err->text, "cannot "))
+        (void)err_wrap(err, "cannot %s agent '%s'", what, one->agent);
+    return -1;
 }

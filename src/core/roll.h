@@ -75,11 +75,16 @@ void roll_finish(struct roll *roll, int timeout_ms);
 /* Why agent `i` has not told what it does: "no host", "no answer", ... */
 const char *roll_problem(const struct roll *roll, size_t i);
 
+/* Why an agent did not do as it was asked: MAS_OK where it was answered without an error in
+ * call->err, else "cannot <what> agent '<id>': <why>". */
+int roll_failure(const struct roll *roll, size_t i, const char *what, struct err *err);
+
 /* true if agent `i` has a host that listens, or if that cannot be told. */
 bool roll_listens(const struct roll *roll, size_t i);
 
-/* Waits until each host of the roll that is absent listens, or timeout_ms have passed. */
-void roll_await(struct roll *roll, int timeout_ms);
+/* Asks those whose host was absent once more, and waits before that, timeout_ms at most, for hosts
+ * of teams that are just coming up. */
+void roll_ask_coming(struct roll *roll, const char *head, int timeout_ms);
 
 /*
  * For hosts of a roll of one session that were absent when they were asked: fails (MAS_CONFLICT)

@@ -1,6 +1,7 @@
 /* The part of core/roll.h that waits for hosts which are coming up. */
 #include "base/sock.h"
 #include "base/time.h"
+#include "core/launch.h"
 #include "core/roll.h"
 #include "core/session.h"
 #include "core/survey.h"
@@ -29,7 +30,9 @@ bool roll_listens(const struct roll *roll, size_t i)
     return listens(&roll->calls[i]);
 }
 
-void roll_await(struct roll *roll, int timeout_ms)
+/* Waits until each absent host of the teams that are waited for (NULL: of all) listens, or
+ * timeout_ms have passed. */
+static void await(const struct roll *roll, const bool *wanted, int timeout_ms)
 {
     int64_t end = time_monotonic_ms() + timeout_ms;
     _cleanup_close_ int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -41,7 +44,8 @@ void roll_await(struct roll *roll, int timeout_ms)
     }
     for (size_t i = 0; watch != -1 && i < roll->count; i++) {
         const struct host_call *call = &roll->calls[i];
-        if (call->answer != HOST_ABSENT || call->run == -1)
+        if (call->answer != HOST_ABSENT || call->run == -1 ||
+            (wanted != NULL && !wanted[roll->agents[i].team]))
             continue;
         while (!listens(call)) {
             char events[4096];
@@ -52,6 +56,28 @@ void roll_await(struct roll *roll, int timeout_ms)
             (void)!read(watch, events, sizeof events);
         }
     }
+}
+
+void roll_ask_coming(struct roll *roll, const char *head, int timeout_ms)
+{
+    bool *coming = mem_alloc((roll->team_count + 1) * sizeof *coming);
+    bool any = false;
+    bool absent = false;
+
+    for (size_t i = 0; i < roll->asked; i++) {
+        size_t team = roll->agents[i].team;
+        if (roll->calls[i].answer != HOST_ABSENT)
+            continue;
+        absent = true;
+        if (!coming[team])
+            coming[team] = launch_env_waits(roll->teams[team].dir);
+        any = any || coming[team];
+    }
+    if (any)
+        await(roll, coming, timeout_ms);
+    if (absent) /* also where nobody comes any more: one may have come since it was asked */
+        roll_ask_again(roll, head, NULL, 0);
+    free(coming);
 }
 
 static int is_stopped(const char *id, const char *what, struct err *err)
@@ -115,6 +141,6 @@ int roll_await_absent(const struct root *root, struct roll *roll, const char *wh
     }
     if (count_absent(roll) == 0)
         return 0;
-    roll_await(roll, COMING_MS);
+    await(roll, NULL, COMING_MS);
     return 1;
 }

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/hosts.h"
+#include "core/talk.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -18,8 +19,10 @@ enum {
     READ_CHUNK = 64 * 1024,
     UNREAD_MAX =
         1 << 20, /* bytes that a watcher may have left unread and still be told a message */
+    ANSWERS_MAX = 2 * TALK_BACKLOG, /* bytes unread of who goes on asking */
     EARLY_MS = 10000,
     EARLY_MAX = 512 * 1024, /* bytes */
+    EARLY_BODIES = EARLY_MAX / 2, /* texts are kept until then: ends and requests need room too */
 };
 
 int door_open(struct host *host, struct err *err)
@@ -51,28 +54,31 @@ static void forget_early(struct door *door)
     door->early_until = 0;
 }
 
-void door_tick(struct host *host, int64_t now)
+int64_t door_tick(struct host *host, int64_t now)
 {
-    if (host->door.early_until != 0 && now >= host->door.early_until)
-        forget_early(&host->door);
+    struct door *door = &host->door;
+
+    if (door->early_until != 0 && now >= door->early_until)
+        forget_early(door);
+    return door->early[DOOR_WATCHERS].len + door->early[DOOR_LISTENERS].len > 0 ? door->early_until
+                                                                                : -1;
 }
 
 void door_keep_early(struct host *host, enum door_audience audience, const struct str *head,
                      const char *body, size_t len)
 {
     struct str *kept = &host->door.early[audience];
-    size_t room = kept->len < EARLY_MAX ? EARLY_MAX - kept->len : 0;
+    size_t room = kept->len < EARLY_BODIES ? EARLY_BODIES - kept->len : 0;
 
-    if (host->door.early_until == 0 || room <= head->len)
-        return;
-    frame_add(kept, head, body, str_cut(body, len, room - head->len));
+    if (host->door.early_until != 0 && kept->len + head->len < EARLY_MAX)
+        frame_add(kept, head, body, len <= room ? len : str_cut(body, len, room));
 }
 
 void door_tell_early(const struct host *host, struct client *client, enum door_audience audience)
 {
     const struct str *kept = &host->door.early[audience];
 
-    if (host->door.early_until != 0)
+    if (time_monotonic_ms() < host->door.early_until)
         str_addn(&client->out, str_text(kept), kept->len);
 }
 
@@ -233,6 +239,8 @@ static void take_frame(struct host *host, struct client *client)
             return;
         request_take(host, client, &frame);
         frame_free(&frame);
+        if (client->out.len - client->sent > ANSWERS_MAX)
+            door_hang_up(client);
     } while (client->kind == CLIENT_LISTENS);
     frames_free(&client->frames);
 }

@@ -314,7 +314,7 @@ static int64_t settle(struct host *host, int64_t now)
     if (!delivery_holds_keys(host, now))
         terminal_write_agent(&host->terminal);
     host_update(host);
-    door_tick(host, now);
+    next = sooner(next, door_tick(host, now));
     door_flush(host);
     return next;
 }

@@ -237,12 +237,12 @@ void door_release_askers(struct host *host, int64_t prompt);
  * left much unread is not told. */
 void door_tell_message(struct host *host, const char *from, const char *text, size_t len);
 /* Who watches hosts finds a new one a moment after it came up: what it tells in its first seconds
- * is kept, and told to those who ask for that when they come. */
+ * is kept, as far as there is room, and told to those who ask for that when they come. */
 void door_keep_early(struct host *host, enum door_audience audience, const struct str *head,
                      const char *body, size_t len);
 void door_tell_early(const struct host *host, struct client *client, enum door_audience audience);
-/* Forgets it in time. */
-void door_tick(struct host *host, int64_t now);
+/* Forgets it in time. Returns when that is, -1: there is nothing. */
+int64_t door_tick(struct host *host, int64_t now);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
 void door_flush(struct host *host);
 

@@ -198,7 +198,8 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     struct agent_status status;
     struct json_out out;
 
-    if (client->kind == CLIENT_NEW && !door_lets_watch(host))
+    bool first = client->kind == CLIENT_NEW;
+    if (first && !door_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many listen to it");
     (void)talk_need_store(host, err);
     host_fill_status(host, &status);
@@ -221,10 +222,9 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     json_close(&out, ']');
     if (talk->options.len > 0 && head.len + talk->options.len < FRAME_HEAD_MAX - MARGIN)
         json_put_raw(&out, "options", talk->options.data);
-    if (client->kind == CLIENT_NEW)
-        client->kind = CLIENT_LISTENS;
+    client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);
-    if (json_bool(json_get(frame->head, "early"), false))
+    if (first && json_bool(json_get(frame->head, "early"), false))
         door_tell_early(host, client, DOOR_LISTENERS);
     return 0;
 }

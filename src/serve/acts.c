@@ -5,8 +5,6 @@
 #include "core/template.h"
 #include "core/workspace.h"
 #include "serve/api.h"
-#include "serve/events.h"
-#include "serve/http.h"
 #include "serve/server.h"
 #include "serve/tell.h"
 #include "serve/verb.h"

@@ -2,13 +2,11 @@
 
 #include "base/path.h"
 #include "base/sock.h"
-#include "base/time.h"
 #include "core/hosts.h"
 #include "core/workspace.h"
 #include "serve/events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -29,7 +27,6 @@ struct watched {
     bool quiet; /* the next state is none */
     enum agent_state state; /* that was told last */
     bool known;
-    bool acp; /* its watch tells no messages */
 };
 
 struct follow {
@@ -177,7 +174,6 @@ static void take_status(struct watched *watched, const struct frame *frame)
     bool news = !watched->quiet && (!watched->known || status.state != watched->state);
     watched->quiet = false;
     watched->known = true;
-    watched->acp = status.acp;
     watched->state = status.state;
     if (news) {
         begin_event(&out, watched);

@@ -56,20 +56,15 @@ static void put_request(const struct request *request, struct str *to)
 }
 
 /* Why nobody has taken the prompt. */
-static void answer_silence(struct request *request, const struct host_call *call)
+static void answer_silence(struct request *request, const struct roll *roll)
 {
-    switch (call->answer) {
-    case HOST_ABSENT:
-    case HOST_ENDED:
-        answer_error(request, 410, "cannot ask agent '%s': it is not running", request->agent);
-        break;
-    case HOST_LATE:
-        answer_error(request, 504, "cannot ask agent '%s': its host does not answer",
-                     request->agent);
-        break;
-    default:
-        answer_error(request, 500, "cannot ask agent '%s': %s", request->agent, call->err.text);
-    }
+    enum host_answer answer = roll->calls[0].answer;
+    struct err err = ERR_INIT;
+
+    (void)roll_failure(roll, 0, "ask", &err);
+    if (answer == HOST_ABSENT || answer == HOST_ENDED)
+        err.code = MAS_CONFLICT;
+    answer_err(request, &err, 410);
 }
 
 static bool session_is_there(const struct request *request)
@@ -112,7 +107,7 @@ static void run_prompt(struct job *job)
     else if (reply.err.code != MAS_OK)
         answer_err(request, &reply.err, 409);
     else if (reply.text.len == 0)
-        answer_silence(request, &roll.calls[0]);
+        answer_silence(request, &roll);
     else
         answer_json(request, STATUS_ACCEPTED, &reply.text);
     str_free(&reply.text);

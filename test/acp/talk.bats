@@ -163,6 +163,25 @@ load lib
     "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'plan'"
 }
 
+@test "who listens is told once what a new host has told, however often it asks" {
+    run_acp ""
+    printf 'CW-ONE %0400000d' 0 >"$T/text"
+    ask solo "{\"do\":\"send\"}" "$T/text" | jq -e .ok
+    python3 -ES - "$DIR/run/solo.sock" <<'END'
+import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+os.chdir(os.path.dirname(sys.argv[1]))
+s.connect("solo.sock")
+s.sendall(b'{"do":"listen","early":true}\n' * 100)
+s.settimeout(20)
+got = b""
+while got.count(b'"ok":true') < 100:
+    got += s.recv(1 << 20)
+assert got.count(b"CW-ONE") == 1, got.count(b"CW-ONE")
+assert got.index(b'"ok":true') < got.index(b"CW-ONE")
+END
+}
+
 @test "a long note is cut between characters" {
     local mode
     printf -v mode 'é%.0s' {1..1400}

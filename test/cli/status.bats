@@ -82,6 +82,19 @@ host_of() { agent "$1" .hostPid; }
     [ "$(agent 0 '.state, .problem' | xargs)" = "null no host" ]
 }
 
+@test "status right behind new and start waits for hosts that are coming up" {
+    new_session -t default
+    "$MAS" status "$ID" --json | jq -e 'all(.sessions[0].agents[]; .problem == null)'
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID"
+    "$MAS" status "$ID" --watch 3>&- >"$T/watched" &
+    all_came() { [ "$(awk '{ print $3 }' "$T/watched" | sort -u | wc -l)" -eq 13 ]; }
+    eventually all_came
+    run ! grep 'no host' "$T/watched"
+    "$MAS" stop -q "$ID"
+    wait
+}
+
 @test "a session that crashed says how it is brought back" {
     new_session -t pair -n crashed
     "$MAS" wait crashed --for idle

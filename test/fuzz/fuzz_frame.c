@@ -16,6 +16,7 @@
 static void read_on(const struct frame *frame, struct str *notes)
 {
     _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str told = STR_INIT;
     _cleanup_str_ struct str again = STR_INIT;
     _cleanup_json_ struct json *json = NULL;
     struct agent_status status = {.state = AGENT_IDLE};
@@ -30,8 +31,12 @@ static void read_on(const struct frame *frame, struct str *notes)
     json_open(&out, NULL, '{');
     agent_status_put(&status, &out);
     json_close(&out, '}');
+    out = (struct json_out){.to = &told};
+    json_open(&out, NULL, '{');
+    agent_status_tell(&status, &out);
+    json_close(&out, '}');
     agent_status_free(&status);
-    must(json_parse(text.data, text.len, text.len, &json, &err) == 0);
+    must(json_parse(told.data, told.len, told.len, &json, &err) == 0);
     must(agent_status_parse(json, &status, &err) == 0);
     out = (struct json_out){.to = &again};
     json_open(&out, NULL, '{');

@@ -254,6 +254,64 @@ static void status_survives_the_way(void)
     agent_status_free(&got);
 }
 
+typedef void writer(const struct agent_status *status, struct json_out *out);
+
+static char *written(writer *write, const struct agent_status *status)
+{
+    struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    write(status, &out);
+    json_close(&out, '}');
+    return str_steal(&text);
+}
+
+/* What a host tells is read as what it is, though it leaves out what says nothing. */
+static void a_status_that_was_told_is_the_same(void)
+{
+    char word[] = "word";
+    const struct agent_status all[] = {
+        {.state = AGENT_ASLEEP, .exit_code = -1, .pane = "%1"},
+        {.state = AGENT_EXITED, .since_ms = 5, .exit_code = 0, .pane = "%1", .title = word},
+        {.state = AGENT_IDLE, .exit_code = -1, .pane = "%1", .acp = true},
+        {.state = AGENT_WAITING,
+         .since_ms = 1700000000123,
+         .output_ms = 1,
+         .restart_ms = 2,
+         .pid = 3,
+         .host_pid = 4,
+         .pane = "%12",
+         .exit_code = 5,
+         .signal = 6,
+         .restarts = 7,
+         .queued = 8,
+         .log_lost = 9,
+         .title = word,
+         .note = word,
+         .acp = true,
+         .conversation = "0a0a0a0a-1111-4222-8333-444444444444",
+         .continuity = word,
+         .permission = word,
+         .asks = word},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct agent_status got = {.pane = ""};
+        struct err err = ERR_INIT;
+        struct json *json = NULL;
+        _cleanup_free_ char *told = written(agent_status_tell, &all[i]);
+        _cleanup_free_ char *wanted = written(agent_status_put, &all[i]);
+        REQUIRE(json_parse(told, strlen(told), FRAME_HEAD_MAX, &json, &err) == 0);
+        CHECK(strstr(told, "null") == NULL && strstr(told, "\"\"") == NULL);
+        REQUIRE(agent_status_parse(json, &got, &err) == 0);
+        json_free(json);
+        _cleanup_free_ char *shown = written(agent_status_put, &got);
+        CHECK_STR(shown, wanted);
+        agent_status_free(&got);
+    }
+}
+
 static void a_status_that_is_none_is_refused(void)
 {
     static const char *const bad[] = {"{}", "{\"state\":\"happy\"}", "{\"state\":1}", "[]"};
@@ -269,10 +327,15 @@ static void a_status_that_is_none_is_refused(void)
 }
 
 static const struct unit_test tests[] = {
-    TEST(reads_what_it_writes),     TEST(takes_bytes_as_they_come),
-    TEST(refuses_what_is_no_frame), TEST(a_line_without_an_end_is_refused),
-    TEST(the_largest_body_fits),    TEST(sockets_are_found_by_name),
-    TEST(status_survives_the_way),  TEST(a_status_that_is_none_is_refused),
+    TEST(reads_what_it_writes),
+    TEST(takes_bytes_as_they_come),
+    TEST(refuses_what_is_no_frame),
+    TEST(a_line_without_an_end_is_refused),
+    TEST(the_largest_body_fits),
+    TEST(sockets_are_found_by_name),
+    TEST(status_survives_the_way),
+    TEST(a_status_that_was_told_is_the_same),
+    TEST(a_status_that_is_none_is_refused),
 };
 
 int main(void)
