@@ -165,6 +165,7 @@ load lib
 
 @test "who listens is told once what a new host has told, however often it asks" {
     run_acp ""
+    hosts_there
     printf 'CW-ONE %0400000d' 0 >"$T/text"
     ask solo "{\"do\":\"send\"}" "$T/text" | jq -e .ok
     python3 -ES - "$DIR/run/solo.sock" <<'END'

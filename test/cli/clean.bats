@@ -317,6 +317,7 @@ END
     head -c 200000 /dev/zero >"$ROOT/sessions/$ID/unit/solo/mine"
     ln "$ROOT/sessions/$ID/unit/solo/mine" "$ROOT/sessions/$ID/unit/solo/mine-too"
     new_session -t solo
+    "$MAS" wait "$ID" --for idle
     local disk
     disk=$(snapshot && stat -c %Y "$ROOT"/sessions/*/.session.lock)
     mas clean --keep 0 --dry-run
@@ -460,6 +461,7 @@ many() {
 
 @test "no other session, and no other root, is touched" {
     new_session -t solo
+    "$MAS" wait "$ID" --for idle
     new_old 1
     local keep disk
     keep=$(left)

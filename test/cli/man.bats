@@ -259,6 +259,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     LAZY=$ID
     : >"$ROOT/mas.ini"
     new_session -t solo
+    agent_pid "$ID" # which has made its files
     # as a host that was killed leaves it
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     while read -r file mode; do

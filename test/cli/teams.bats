@@ -140,6 +140,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
         [ "$(tm list-windows -t "=mas-${ID:0:8}:" -F '#{window_width}x#{window_height}')" = "${columns}x$rows" ]
         run ! grep -qE '(^| )0x|x0( |$)' <(tm list-panes -t "=mas-${ID:0:8}:" -F '#{pane_width}x#{pane_height}')
         [ "$rows" -eq 3 ] || {
+            "$MAS" wait "$ID" --for idle
             before=$(snapshot)
             MAS_TMUX_SIZE=${columns}x$((rows - 1)) mas new -t "t-$layout"
             [ "$status" -eq 6 ]
