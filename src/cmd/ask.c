@@ -433,10 +433,10 @@ static int run_ask(struct call *call, struct err *err)
         take_text(call, &asking, err) == -1)
         return -1;
     put_request(call, &asking, &head);
-    const struct targets_request request = {
+    const struct roll_request request = {
         .what = "ask", .head = head.data, .body = asking.text, .body_len = asking.len};
     progress_begin(&life, true);
-    int rc = targets_begin(call, &asking.one.roll, &request, err);
+    int rc = roll_ask_live(&call->root, &asking.one.roll, &request, err);
     if (rc == 0)
         rc = judge(&asking, take_all(&asking, &life), err);
     if (call->json && !asking.wait && asking.taken != NULL)

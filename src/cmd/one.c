@@ -47,18 +47,13 @@ int one_ask(struct call *call, struct one *one, const struct str *head, const ch
             size_t body_len, struct json **ret, struct err *err)
 {
     _cleanup_str_ struct str answer = STR_INIT;
-    const struct targets_request request = {
-        .what = one->what,
-        .head = str_text(head),
-        .body = body,
-        .body_len = body_len,
-        .timeout_ms = ANSWER_MS,
-        .on_reply = on_reply,
-        .arg = &answer,
-    };
+    const struct roll_request request = {
+        .what = one->what, .head = str_text(head), .body = body, .body_len = body_len};
 
-    if (targets_ask(call, &one->roll, &request, err) == -1 ||
-        roll_failure(&one->roll, 0, one->what, err) == -1)
+    if (roll_ask_live(&call->root, &one->roll, &request, err) == -1)
+        return -1;
+    hosts_finish(one->roll.calls, one->roll.asked, ANSWER_MS, on_reply, &answer);
+    if (roll_failure(&one->roll, 0, one->what, err) == -1)
         return -1;
     return json_parse(str_text(&answer), answer.len, answer.len, ret, err);
 }

@@ -1,6 +1,5 @@
 #include "cmd/several.h"
 #include "cmd/targets.h"
-#include "core/launch.h"
 #include "core/life.h"
 #include "core/workspace.h"
 

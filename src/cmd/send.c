@@ -170,17 +170,12 @@ static int run_send(struct call *call, struct err *err)
         return -1;
     sending.outcomes = mem_alloc(sending.roll.count * sizeof *sending.outcomes);
     message_request(sending.from, sending.enter, sending.wait, &head);
-    const struct targets_request request = {
-        .what = "send to",
-        .head = head.data,
-        .body = sending.text,
-        .body_len = sending.len,
-        .timeout_ms = sending.wait ? sending.timeout_ms : TAKE_MS,
-        .on_reply = on_reply,
-        .arg = &sending,
-    };
-    if (targets_ask(call, &sending.roll, &request, err) == -1)
+    const struct roll_request request = {
+        .what = "send to", .head = head.data, .body = sending.text, .body_len = sending.len};
+    if (roll_ask_live(&call->root, &sending.roll, &request, err) == -1)
         return -1;
+    hosts_finish(sending.roll.calls, sending.roll.asked,
+                 sending.wait ? sending.timeout_ms : TAKE_MS, on_reply, &sending);
     return report(call, &sending, err);
 }
 

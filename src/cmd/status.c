@@ -334,13 +334,12 @@ static int run_status(struct call *call, struct err *err)
     int rc = add_sessions(call, &look, err);
     if (look.roll.team_count == 0 && rc == -1)
         return -1;
-    if (!look.watch)
-        measure(call, &look); /* the hosts answer meanwhile */
     roll_ask_coming(&look.roll, question(&look), HOSTS_COME_MS);
     if (look.watch) {
         watch(&look);
         return rc;
     }
+    measure(call, &look); /* the hosts answer meanwhile */
     roll_finish(&look.roll, HOSTS_ANSWER_MS);
     if (call->json)
         print_json(&look);

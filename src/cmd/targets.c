@@ -139,22 +139,3 @@ int targets_sender(const struct call *call, const struct roll *roll, const char 
     *ret = from;
     return 0;
 }
-
-int targets_begin(struct call *call, struct roll *roll, const struct targets_request *request,
-                  struct err *err)
-{
-    roll_ask(roll, request->head, request->body, request->body_len);
-    int rc = roll_await_absent(&call->root, roll, request->what, err);
-    if (rc == 1)
-        roll_ask_again(roll, request->head, request->body, request->body_len);
-    return rc == -1 ? -1 : 0;
-}
-
-int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
-                struct err *err)
-{
-    if (targets_begin(call, roll, request, err) == -1)
-        return -1;
-    hosts_finish(roll->calls, roll->asked, request->timeout_ms, request->on_reply, request->arg);
-    return 0;
-}

@@ -1,5 +1,5 @@
 /*
- * Commands on agents of one session: [SESSION] TARGET, and how their hosts are asked.
+ * Commands on agents of one session: [SESSION] TARGET.
  *
  * -s names the session. In a team (MAS_SESSION_ID) the first operand is a TARGET where it means
  * agents of that team, else a SESSION; elsewhere it is the SESSION.
@@ -26,21 +26,5 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
  * session. *ret NULL: a person. */
 int targets_sender(const struct call *call, const struct roll *roll, const char *what,
                    const char **ret, struct err *err);
-
-/* Sends a request to all of the roll and takes the answers, those of hosts that are just coming up
- * too. */
-struct targets_request {
-    const char *what; /* the verb of the error */
-    const char *head, *body;
-    size_t body_len;
-    int timeout_ms;
-    hosts_reply *on_reply;
-    void *arg;
-};
-int targets_ask(struct call *call, struct roll *roll, const struct targets_request *request,
-                struct err *err);
-/* Only sends: hosts_step() takes the answers. */
-int targets_begin(struct call *call, struct roll *roll, const struct targets_request *request,
-                  struct err *err);
 
 #endif

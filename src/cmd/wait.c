@@ -127,17 +127,14 @@ static int parse_goal(struct call *call, enum goal *ret, struct err *err)
 /* Sends "watch" to all, and once more to those that are just coming up. */
 static int ask(struct call *call, struct roll *roll, enum goal goal, struct err *err)
 {
-    static const char watch[] = "{\"do\":\"watch\"}";
+    const struct roll_request request = {.what = "wait for", .head = "{\"do\":\"watch\"}"};
 
-    roll_ask(roll, watch, NULL, 0);
-    int rc = roll_await_absent(&call->root, roll, "wait for", err);
-    if (rc == 1)
-        roll_ask_again(roll, watch, NULL, 0);
+    int rc = roll_ask_live(&call->root, roll, &request, err);
     if (rc == -1 && goal == GOAL_EXIT && err->code == MAS_CONFLICT) {
         *err = (struct err)ERR_INIT; /* a session that does not run has no agents that do */
         return 0;
     }
-    return rc == -1 ? -1 : 0;
+    return rc;
 }
 
 /* A host that was killed is gone before its agent: the processes last told have to be, too. false:

@@ -86,13 +86,15 @@ bool roll_listens(const struct roll *roll, size_t i);
  * of teams that are just coming up. */
 void roll_ask_coming(struct roll *roll, const char *head, int timeout_ms);
 
-/*
- * For hosts of a roll of one session that were absent when they were asked: fails (MAS_CONFLICT)
- * where the session does not run, else waits for those that are just coming up. Those that will
- * not come become HOST_ENDED. Returns 1 if some listen now and are worth another
- * roll_ask_again(), 0 if not. `what` is the verb of the error.
- */
-int roll_await_absent(const struct root *root, struct roll *roll, const char *what,
-                      struct err *err);
+struct roll_request {
+    const char *what; /* the verb of the error */
+    const char *head, *body;
+    size_t body_len;
+};
+/* Asks all of a roll of one session. Where hosts are absent it fails (MAS_CONFLICT) if the session
+ * does not run, else waits for those that are just coming up and asks them again; those that will
+ * not come become HOST_ENDED. */
+int roll_ask_live(const struct root *root, struct roll *roll, const struct roll_request *request,
+                  struct err *err);
 
 #endif

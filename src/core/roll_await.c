@@ -17,17 +17,12 @@
 
 enum { COMING_MS = 5000 }; /* how long a host that was just started may take to listen */
 
-/* true if a host listens there, or if that cannot be told. */
-static bool listens(const struct host_call *call)
+bool roll_listens(const struct roll *roll, size_t i)
 {
+    const struct host_call *call = &roll->calls[i];
     _cleanup_free_ char *name = mem_printf("%s" HOSTS_SOCKET, call->agent);
     _cleanup_close_ int fd = sock_connect(call->run, name);
     return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
-}
-
-bool roll_listens(const struct roll *roll, size_t i)
-{
-    return listens(&roll->calls[i]);
 }
 
 /* Waits until each absent host of the teams that are waited for (NULL: of all) listens, or
@@ -47,7 +42,7 @@ static void await(const struct roll *roll, const bool *wanted, int timeout_ms)
         if (call->answer != HOST_ABSENT || call->run == -1 ||
             (wanted != NULL && !wanted[roll->agents[i].team]))
             continue;
-        while (!listens(call)) {
+        while (!roll_listens(roll, i)) {
             char events[4096];
             struct pollfd in = {.fd = watch, .events = POLLIN};
             int64_t left = end - time_monotonic_ms();
@@ -121,14 +116,16 @@ static size_t count_absent(const struct roll *roll)
     return absent;
 }
 
-int roll_await_absent(const struct root *root, struct roll *roll, const char *what, struct err *err)
+int roll_ask_live(const struct root *root, struct roll *roll, const struct roll_request *request,
+                  struct err *err)
 {
     _cleanup_free_ struct tmux_pane *panes = NULL;
     size_t count = 0;
 
+    roll_ask(roll, request->head, request->body, request->body_len);
     if (count_absent(roll) == 0)
         return 0;
-    if (find_panes(root, &roll->teams[0], what, &panes, &count, err) == -1)
+    if (find_panes(root, &roll->teams[0], request->what, &panes, &count, err) == -1)
         return -1;
     for (size_t i = 0; i < roll->asked; i++) {
         struct host_call *one = &roll->calls[i];
@@ -142,5 +139,6 @@ int roll_await_absent(const struct root *root, struct roll *roll, const char *wh
     if (count_absent(roll) == 0)
         return 0;
     await(roll, NULL, COMING_MS);
-    return 1;
+    roll_ask_again(roll, request->head, request->body, request->body_len);
+    return 0;
 }

@@ -71,7 +71,7 @@ void door_keep_early(struct host *host, enum door_audience audience, const struc
     size_t room = kept->len < EARLY_BODIES ? EARLY_BODIES - kept->len : 0;
 
     if (host->door.early_until != 0 && kept->len + head->len < EARLY_MAX)
-        frame_add(kept, head, body, len <= room ? len : str_cut(body, len, room));
+        frame_add(kept, head, body, str_cut(body, len, room));
 }
 
 void door_tell_early(const struct host *host, struct client *client, enum door_audience audience)

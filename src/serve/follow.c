@@ -23,8 +23,7 @@ struct watched {
     bool listens; /* to what an ACP agent is asked and says; else its state is watched, and what is
                    * sent to a terminal agent */
     struct str said; /* by the agent in this turn, as far as EVENTS_TEXT_MAX */
-    bool is_new; /* all that it tells is news */
-    bool quiet; /* the next state is none */
+    bool is_new; /* what it tells first is news too */
     enum agent_state state; /* that was told last */
     bool known;
 };
@@ -120,7 +119,6 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
     watched->follow = follow;
     watched->listens = listens;
     watched->is_new = !quiet;
-    watched->quiet = quiet;
     watched->fd = fd;
     fd = -1;
     watched->next = follow->all;
@@ -171,8 +169,7 @@ static void take_status(struct watched *watched, const struct frame *frame)
 
     if (agent_status_parse(frame->head, &status, &ignored) == -1)
         return;
-    bool news = !watched->quiet && (!watched->known || status.state != watched->state);
-    watched->quiet = false;
+    bool news = watched->known ? status.state != watched->state : watched->is_new;
     watched->known = true;
     watched->state = status.state;
     if (news) {

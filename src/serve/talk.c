@@ -97,14 +97,14 @@ static void run_prompt(struct job *job)
         return;
     }
     put_request(request, &head);
-    roll_ask(&roll, str_text(&head), text, strlen(text));
-    int rc = roll_await_absent(&request->server->root, &roll, "ask an agent of", &err);
-    if (rc == 1)
-        roll_ask_again(&roll, str_text(&head), text, strlen(text));
-    hosts_finish(roll.calls, roll.asked, TAKE_MS, on_reply, &reply);
-    if (rc == -1)
+    const struct roll_request ask = {
+        .what = "ask an agent of", .head = str_text(&head), .body = text, .body_len = strlen(text)};
+    if (roll_ask_live(&request->server->root, &roll, &ask, &err) == -1) {
         answer_err(request, &err, 410);
-    else if (reply.err.code != MAS_OK)
+        return;
+    }
+    hosts_finish(roll.calls, roll.asked, TAKE_MS, on_reply, &reply);
+    if (reply.err.code != MAS_OK)
         answer_err(request, &reply.err, 409);
     else if (reply.text.len == 0)
         answer_silence(request, &roll);

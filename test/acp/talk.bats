@@ -169,16 +169,20 @@ load lib
     printf 'CW-ONE %0400000d' 0 >"$T/text"
     ask solo "{\"do\":\"send\"}" "$T/text" | jq -e .ok
     python3 -ES - "$DIR/run/solo.sock" <<'END'
-import os, socket, sys, time
+import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
 os.chdir(os.path.dirname(sys.argv[1]))
 s.connect("solo.sock")
-s.sendall(b'{"do":"listen","early":true}\n' * 100)
 s.settimeout(20)
 got = b""
-while got.count(b'"ok":true') < 100:
-    got += s.recv(1 << 20)
-assert got.count(b"CW-ONE") == 1, got.count(b"CW-ONE")
+def listen(times, until, count):
+    global got
+    s.sendall(b'{"do":"listen","early":true}\n' * times)
+    while got.count(until) < count:
+        got += s.recv(1 << 20)
+listen(100, b'"event":"end"', 1)
+listen(100, b'"ok":true', 200)
+assert got.count(b'"event":"prompt"') == 1, got.count(b'"event":"prompt"')
 assert got.index(b'"ok":true') < got.index(b"CW-ONE")
 END
 }

@@ -12,6 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef void writer(const struct agent_status *status, struct json_out *out);
+
+static void write_object(writer *write, const struct agent_status *status, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    write(status, &out);
+    json_close(&out, '}');
+}
+
 /* A host's answer may be anything; what is taken for a status must come out the same again. */
 static void read_on(const struct frame *frame, struct str *notes)
 {
@@ -27,21 +38,12 @@ static void read_on(const struct frame *frame, struct str *notes)
         (void)message_check(frame->body, frame->body_len);
     if (agent_status_parse(frame->head, &status, &err) == -1)
         return;
-    struct json_out out = {.to = &text};
-    json_open(&out, NULL, '{');
-    agent_status_put(&status, &out);
-    json_close(&out, '}');
-    out = (struct json_out){.to = &told};
-    json_open(&out, NULL, '{');
-    agent_status_tell(&status, &out);
-    json_close(&out, '}');
+    write_object(agent_status_put, &status, &text);
+    write_object(agent_status_tell, &status, &told);
     agent_status_free(&status);
     must(json_parse(told.data, told.len, told.len, &json, &err) == 0);
     must(agent_status_parse(json, &status, &err) == 0);
-    out = (struct json_out){.to = &again};
-    json_open(&out, NULL, '{');
-    agent_status_put(&status, &out);
-    json_close(&out, '}');
+    write_object(agent_status_put, &status, &again);
     agent_status_free(&status);
     must(strcmp(text.data, again.data) == 0);
 }

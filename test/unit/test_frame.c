@@ -206,10 +206,21 @@ static void sockets_are_found_by_name(void)
     (void)close(dir);
 }
 
+typedef void writer(const struct agent_status *status, struct json_out *out);
+
+static char *written(writer *write, const struct agent_status *status)
+{
+    struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    write(status, &out);
+    json_close(&out, '}');
+    return str_steal(&text);
+}
+
 static void status_survives_the_way(void)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
     struct json *json = NULL;
     struct agent_status got = {.pane = ""};
     struct err err = ERR_INIT;
@@ -230,10 +241,8 @@ static void status_survives_the_way(void)
                                         .title = title,
                                         .note = note};
 
-    json_open(&out, NULL, '{');
-    agent_status_put(&status, &out);
-    json_close(&out, '}');
-    REQUIRE(json_parse(text.data, text.len, FRAME_HEAD_MAX, &json, &err) == 0);
+    _cleanup_free_ char *text = written(agent_status_put, &status);
+    REQUIRE(json_parse(text, strlen(text), FRAME_HEAD_MAX, &json, &err) == 0);
     CHECK_STR(json_get_text(json, "since"), "2023-11-14T22:13:20Z");
     REQUIRE(agent_status_parse(json, &got, &err) == 0);
     json_free(json);
@@ -252,19 +261,6 @@ static void status_survives_the_way(void)
     CHECK_STR(got.title, status.title);
     CHECK_STR(got.note, status.note);
     agent_status_free(&got);
-}
-
-typedef void writer(const struct agent_status *status, struct json_out *out);
-
-static char *written(writer *write, const struct agent_status *status)
-{
-    struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-
-    json_open(&out, NULL, '{');
-    write(status, &out);
-    json_close(&out, '}');
-    return str_steal(&text);
 }
 
 /* What a host tells is read as what it is, though it leaves out what says nothing. */
