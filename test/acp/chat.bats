@@ -12,7 +12,7 @@ chat() {
 }
 
 # The state line has this word.
-shows_state() { screen | grep -qE "^ $1( |$)"; }
+shows_state() { screen | grep -qE "^ ${1//|/\\|}( |$)"; }
 
 # What is typed now stands in a line of its own.
 typed() { screen | grep -qxF -- "${1:+> }${1:->}"; }

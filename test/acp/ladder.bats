@@ -84,7 +84,7 @@ load lib
 }
 
 @test "a rung that does not answer is given up after its time" {
-    run_acp "--resume-hang" "resume_timeout = 200ms"
+    run_acp "--resume-hang" "resume_timeout = 1s"
     tell CW-ONE
     again
     tell CW-TWO
