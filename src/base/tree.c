@@ -499,6 +499,8 @@ int tree_copy_choice(int from, int to, const char *name, const struct tree_choic
     (void)pthread_mutex_unlock(&c->lock);
     if (c->joinable)
         (void)pthread_join(c->thread, NULL);
+    c->ticked = 0; /* whoever was interrupted since then does not go on */
+    (void)stopped(&w);
     (void)pthread_cond_destroy(&c->idle);
     (void)pthread_cond_destroy(&c->more);
     (void)pthread_mutex_destroy(&c->lock);

@@ -117,7 +117,8 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
         rm -rf "$TEMPLATES/mine"
         "$MAS" template copy -q big mine 3>&- &
         pid=$!
-        eventually [ -d "$TEMPLATES/.new-mine/unit" ] && kill -TERM $pid
+        until [ -d "$TEMPLATES/.new-mine/unit" ] || ! kill -0 $pid; do :; done
+        kill -TERM $pid || true
         rc=0
         wait $pid || rc=$?
         [ -e "$TEMPLATES/mine" ] || return $((rc == 0))
