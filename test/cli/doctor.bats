@@ -533,6 +533,7 @@ breaks_and_mends() {
     local socket
     socket=$(meta "$ID" TMUX_SOCKET)
     kill -9 "$(tmux -S "$socket" display-message -p '#{pid}')"
+    hosts_gone "$ID"
     eventually eval "! tmux -S '$socket' list-sessions"
     [ -S "$socket" ]
     finds "$ID" 'the socket of its tmux server is left over'

@@ -213,6 +213,7 @@ other_is_untouched() {
 
 @test "a new that fails here touches nothing of the other" {
     other new -q -t default --id "$SAME" -n theirs
+    other wait "$SAME" --for idle
     mas new -q -t solo --id "$SAME" -n mine
     "$MAS" stop -q mine
     local before

@@ -245,7 +245,7 @@ EOS
 @test "no process of another session is touched" {
     new_session -t pair
     local other=$ID pids
-    eventually has_processes "$other" 2
+    "$MAS" wait "$other" --for idle
     pids=$(processes "$other")
     new_session -t solo
     "$MAS" stop -q "$ID"

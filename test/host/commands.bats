@@ -112,7 +112,7 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
 
 @test "status and list show a host that hangs as such, and are not delayed by it" {
     run_team default "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
-    eventually agent_is 33 idle
+    "$MAS" wait "$ID" --for idle
     ask_badly 22 impostor
     elapsed mas status "$ID"
     [ "$status" -eq 0 ]
@@ -282,8 +282,7 @@ peek_shows() { "$MAS" peek "$ID" all | grep -qF "$1"; }
 
 @test "attach AGENT lands on that agent's pane" {
     run_team pair 'bash --norc'
-    hosts_there reviewer
-    hosts_there lead
+    hosts_there lead reviewer
     tm new-session -d -s outer "env -u TMUX MAS_ROOT='$ROOT' MAS_TMUX_SOCKET='$SOCK' '$MAS' attach '$ID' reviewer"
     eventually selected reviewer
 }

@@ -14,15 +14,14 @@ keepers() {
 
 all_agents_are() {
     local a
-    for a in 00 10 11 12 13 20 21 22 23 30 31 32 33; do state_is "$a" "$1" || return 1; done
+    for a in "${DEFAULT_TEAM[@]}"; do state_is "$a" "$1" || return 1; done
 }
 
 @test "a team on demand comes up whole and starts none of its agents" {
     run_team default "sleep $MARK" 'start = demand' 'memory = 400G'
     mas list
     [ "$status" -eq 0 ]
-    hosts_there 33
-    hosts_there 00
+    hosts_there "${DEFAULT_TEAM[@]}"
     all_agents_are asleep
     marked_are 0
     [ "$(hosts | wc -l)" = 13 ]
@@ -30,8 +29,7 @@ all_agents_are() {
 
 @test "only those run that are spoken to, and each key starts one" {
     run_team default "sleep $MARK" 'start = demand'
-    hosts_there 11
-    hosts_there 20
+    hosts_there 10 11 20 30
     took 11 hello
     eventually marked_are 1
     state_is 10 asleep
@@ -74,8 +72,7 @@ S
     cp -R "$ROOT/templates/pair" "$ROOT/templates/mixed"
     sed -i '/^\[agent lead\]/a start = now' "$ROOT/templates/mixed/template.ini"
     run_team mixed "sleep $MARK" 'start = demand'
-    hosts_there lead
-    hosts_there reviewer
+    hosts_there lead reviewer
     eventually marked_are 1
     state_is reviewer asleep
     run ! state_is lead asleep
@@ -85,7 +82,7 @@ S
     if [ -n "${TEST_SAN-}" ]; then skip "sanitizers take more"; fi
     run_team default "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
     eventually marked_are 13
-    hosts_there 33
+    hosts_there "${DEFAULT_TEAM[@]}"
     eventually all_agents_are idle
     local before pids pid
     mapfile -t pids < <(hosts; keepers)

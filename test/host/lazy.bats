@@ -36,7 +36,7 @@ $DIR/unit/solo $DIR/unit/solo second" ]
 
 @test "of a team on demand only those have directories that were spoken to" {
     run_team default "sleep $MARK" 'start = demand'
-    hosts_there 33
+    hosts_there "${DEFAULT_TEAM[@]}"
     [ "$(ls -A "$DIR/unit")" = '' ]
     took 11 hello
     PANE=$(of 20 .pane)
@@ -46,7 +46,7 @@ $DIR/unit/solo $DIR/unit/solo second" ]
     [ "$(find "$DIR/unit" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' ')" = '11 20 30 ' ]
     "$MAS" stop -q "$ID"
     "$MAS" start -q "$ID"
-    hosts_there 33
+    hosts_there "${DEFAULT_TEAM[@]}"
     [ "$(find "$DIR/unit" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort | tr '\n' ' ')" = '11 20 30 ' ]
     PANE=$(of 11 .pane)
     eventually pane_is_in "$DIR/unit/11"

@@ -57,9 +57,15 @@ find_agent() {
     PANE=$(tm list-panes -t "=mas-${ID:0:8}:" -F '#{pane_id}')
 }
 
-# shellcheck disable=SC2120 # the agent may be left out
-# Waits until agent $1 (solo) can be spoken to.
-hosts_there() { eventually test -S "$DIR/run/${1-solo}.sock"; }
+# shellcheck disable=SC2120 # the agents may be left out
+# hosts_there AGENT...: waits until each (solo) can be spoken to.
+hosts_there() {
+    local agent
+    for agent in "${@:-solo}"; do eventually test -S "$DIR/run/$agent.sock" || return; done
+}
+
+# The agents of the default template
+DEFAULT_TEAM=(00 {1,2,3}{0..3})
 
 # ask AGENT REQUEST [FILE]: what the host answers.
 ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }

@@ -279,12 +279,15 @@ S
     press C-\\
     eventually marked_are 0
     type_line 'cat; echo end''ed'
+    eventually cat_runs # what comes before is typed ahead, where Ctrl-D is a byte
     type_line 'from the cat'
     press C-d
     eventually shows_line ended
 }
 
 foreground() { [[ $(ps -o stat= -p "$(pgrep -fx "sleep $MARK")") == *+* ]]; }
+
+cat_runs() { pgrep -x -P "$(of solo .pid)" cat; }
 
 cat_is_stopped() { [[ $(ps -o stat= --ppid "$(of solo .pid)") == *T* ]]; }
 
