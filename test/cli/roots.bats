@@ -203,7 +203,7 @@ other_is_untouched() {
 
 @test "new here while the name is taken by the other root's" {
     other new -q -t solo --id "$SAME" -n theirs
-    eventually test ! -e "$OTHER/sessions/$SAME/run/env"
+    MAS_ROOT=$OTHER agent_pid "$SAME"
     WHOLE=$(whole_other)
     "$MAS" new -q -t solo --id "$SAME"
     [ "$(field "$SAME" .tmuxSession)" = mas-0a0a0a0a-1111 ]
