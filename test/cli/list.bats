@@ -244,10 +244,12 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "what a tmux session was renamed to cannot move the terminal" {
     new_session -t solo
-    tm rename-session -t "=mas-${ID:0:8}" $'x\033[31mred$(touch ran)#(touch ran)'
+    # tmux runs what stands in #() itself; ## is the character
+    tm rename-session -t "=mas-${ID:0:8}" $'x\033[31mred$(touch ran)##(touch ran)'
     cd "$T"
     mas list
     [ "$status" -eq 0 ]
+    [[ $(tm list-sessions -F '#S') == *'#(touch ran)' ]]
     [[ $output != *$'\033'* ]]
     [[ $output == *" active" ]]
     [ ! -e ran ]

@@ -77,9 +77,9 @@ P
 }
 
 @test "no shell is between" {
-    # shellcheck disable=SC2016
-    sed -i 's|^embed_command.*|embed_command = sh -c "cat >/dev/null; touch $T/ran" ; touch '"$T"'/second|' "$ROOT/mas.ini"
+    sed -i "s|^embed_command.*|embed_command = sh -c \"cat >/dev/null; touch $T/first\" ; touch $T/second|" "$ROOT/mas.ini"
     (cd "$T" && "$MAS" search loaf >/dev/null 2>&1)
+    [ -e "$T/first" ]
     [ ! -e "$T/second" ]
 }
 
