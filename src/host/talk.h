@@ -347,6 +347,8 @@ void talk_withdrawn(struct host *host, const char *ticket);
 int talk_permit(struct host *host, int64_t number, const char *as, const char *wanted,
                 const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
                 struct err *err);
+/* Tells those that are open to one who has come since they were asked. */
+void talk_tell_permissions(const struct host *host, struct client *client);
 /* All of them are over, as cancelled. */
 void talk_drop_permissions(struct host *host);
 
@@ -366,6 +368,7 @@ void talk_event(struct talk_event *event, const char *name);
  */
 void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
                int64_t number);
+void talk_tell_one(struct client *client, struct talk_event *event, const char *body, size_t len);
 /* `at`: bytes of the message before this piece. */
 void talk_tell_text(struct host *host, const char *name, int64_t message, size_t at,
                     const char *text, size_t len);

@@ -109,8 +109,7 @@ bool talk_has_full_listener(const struct host *host)
     return false;
 }
 
-void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
-               int64_t number)
+static void close_event(struct talk_event *event, const char **body, size_t *len)
 {
     json_close(&event->out, '}');
     if (event->head.len >= FRAME_HEAD_MAX) { /* those who made it have limits; a net */
@@ -118,10 +117,25 @@ void talk_tell(struct host *host, struct talk_event *event, const char *body, si
         talk_event(event, "note");
         json_put(&event->out, "message", NULL);
         json_close(&event->out, '}');
-        body = "something is too long to be told; mas history has it";
-        len = strlen(body);
+        *body = "something is too long to be told; mas history has it";
+        *len = strlen(*body);
     }
-    give(host, &event->head, body, len < BODY_MAX ? len : BODY_MAX, number);
+    if (*len > BODY_MAX)
+        *len = BODY_MAX;
+}
+
+void talk_tell(struct host *host, struct talk_event *event, const char *body, size_t len,
+               int64_t number)
+{
+    close_event(event, &body, &len);
+    give(host, &event->head, body, len, number);
+    str_free(&event->head);
+}
+
+void talk_tell_one(struct client *client, struct talk_event *event, const char *body, size_t len)
+{
+    close_event(event, &body, &len);
+    frame_add(&client->out, &event->head, body, len);
     str_free(&event->head);
 }
 

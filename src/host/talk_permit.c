@@ -64,15 +64,36 @@ static void tell_permitted(struct host *host, const struct talk_permission *perm
     talk_pane_print(host, "permitted", line, strlen(line));
 }
 
+/* Begins the event; returns the length of its body, which is the permission's own. */
+static size_t open_permission(const struct host *host, const struct talk_permission *permission,
+                              struct talk_event *event, const char **body)
+{
+    size_t len = strlen(permission->details);
+
+    talk_event(event, "permission");
+    talk_put_permission(host, permission, &event->out);
+    *body = len > 0 ? permission->details : NULL;
+    return len;
+}
+
+void talk_tell_permissions(const struct host *host, struct client *client)
+{
+    for (size_t i = 0; i < host->talk->permission_count; i++) {
+        struct talk_event event;
+        const char *body;
+        size_t len = open_permission(host, &host->talk->permissions[i], &event, &body);
+        talk_tell_one(client, &event, body, len);
+    }
+}
+
 static void tell_permission(struct host *host, const struct talk_permission *permission)
 {
     struct talk *talk = host->talk;
     struct talk_event event;
-    size_t len = strlen(permission->details);
+    const char *body;
+    size_t len = open_permission(host, permission, &event, &body);
 
-    talk_event(&event, "permission");
-    talk_put_permission(host, permission, &event.out);
-    talk_tell(host, &event, len > 0 ? permission->details : NULL, len, talk_next_prompt(talk));
+    talk_tell(host, &event, body, len, talk_next_prompt(talk));
     talk_pane_print(host, "permission", permission->title, strlen(permission->title));
 }
 

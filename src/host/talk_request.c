@@ -146,6 +146,8 @@ static int do_ask(struct host *host, struct client *client, const struct frame *
         client->prompt = number;
     }
     close_answer(client, &head, &out);
+    if (wait && talk_next_prompt(talk) == number) /* asked before: of its session's opening */
+        talk_tell_permissions(host, client);
     wake(host);
     return 0;
 }

@@ -131,17 +131,29 @@ P
     [[ $output == *CW-OLD*CW-NEW* ]]
 }
 
-@test "what is asked while a session is opened is asked of a person too, or answered by the policy" {
-    run_acp "--ask-in-new"
+@test "who starts an agent with a prompt is told what it asks while its session is opened" {
+    run_acp "--ask-in-new" "start = demand"
     "$MAS" ask "$ID" solo CW-ONE >"$T/out" 2>"$T/err" 3>&- &
     asked=$!
     eventually asks
+    "$MAS" approve "$ID" solo
+    wait "$asked"
+    grep -qF 'seen=[CW-ONE]' "$T/out"
+    [ "$(grep -cF 'asks for a permission: Trust this directory?' "$T/err")" = 1 ]
+}
+
+@test "what is asked while a session is opened is asked of a person too, or answered by the policy" {
+    run_acp "--ask-in-new"
+    eventually asks # before anybody has asked it
+    "$MAS" ask "$ID" solo CW-ONE >"$T/out" 2>"$T/err" 3>&- &
+    asked=$!
+    eventually is solo .queued 1
     [ "$(of solo .note)" = "Trust this directory?" ]
     [ "$(of solo .state)" = waiting ]
     "$MAS" approve "$ID" solo
     wait "$asked"
     grep -qF 'seen=[CW-ONE]' "$T/out"
-    grep -qF 'asks for a permission: Trust this directory?' "$T/err"
+    [ "$(grep -cF 'asks for a permission: Trust this directory?' "$T/err")" = 1 ]
     grep -qF '"optionId":"y"' "$T/trace" || grep -qF '"optionId": "y"' "$T/trace"
     sed -i 's/^protocol = acp$/&\npermission = deny/' "$ROOT/mas.ini"
     "$MAS" clear "$ID" solo
