@@ -164,12 +164,13 @@ load lib
     run_acp "--keep-servers"
     eventually state_is solo idle
     agent=$(of solo .pid)
-    servers() { pgrep -cf "^$MAS mcp"; }
+    # four, that of the session now and of the first; and two that were ending as mas counted
+    few() { (($(pgrep -cf "^$MAS mcp") <= 8)); }
     for n in {1..12}; do
         "$MAS" clear "$ID" solo
         tell "CW-N$n"
         knows "CW-N$n"
-        (($(servers) <= 6))
+        eventually few
     done
     [ "$(of solo .pid)" != "$agent" ]
 }
