@@ -4,10 +4,12 @@ load ../helper
 
 outer() { tmux -u -S "$T/outer" -f /dev/null "$@"; }
 
-# Runs a command line in a new terminal, outside of any tmux as far as it can see.
+# Runs a command line in a new terminal, outside of any tmux as far as it can see. The server stays
+# when that has ended: one that is about to exit takes no next session.
 in_terminal() {
     outer new-session -d -x 120 -y 40 \
-        "exec env -u TMUX -u TMUX_PANE TERM=screen sh -c '$1 2>\"$T/err\"; echo \$? >\"$T/rc\"'"
+        "exec env -u TMUX -u TMUX_PANE TERM=screen sh -c '$1 2>\"$T/err\"; echo \$? >\"$T/rc\"'" \; \
+        set-option -s exit-empty off
 }
 
 has_ended() { [ -s "$T/rc" ]; }

@@ -260,9 +260,9 @@ end it first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
     MAS_TEMPLATE=pair mas migrate --dry-run
     [ "$status" -eq 4 ]
     [ "$(snapshot)" = "$before" ]
-    tm kill-session -t =mas-tmux
+    tm rename-session -t =mas-tmux other # not ended: a server that loses its last session takes no next one
     legacy
-    tm new-session -d -s mas-tmux
+    tm rename-session -t =other mas-tmux
     before=$(snapshot)
     mas migrate
     [ "$status" -eq 4 ]

@@ -162,7 +162,11 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
 
 @test "on a terminal it asks what is to become of a bad one" {
     editor 'if grep -q broken "$1"; then sed -i /broken/d "$1"; echo "; fine" >>"$1"; else echo broken >>"$1"; fi'
-    tm new-session -d -s edit -x 150 -y 20 -e EDITOR="$EDITOR" -e MAS_ROOT="$ROOT" "sh -c '\"\$0\" template edit pair; echo code \$?; sleep 100' '$MAS'"
+    # Edits in a terminal that the command $1 of tmux makes
+    edit_in() {
+        tm "$@" -e EDITOR="$EDITOR" -e MAS_ROOT="$ROOT" "sh -c '\"\$0\" template edit pair; echo code \$?; sleep 100' '$MAS'"
+    }
+    edit_in new-session -d -s edit -x 150 -y 20
     # shellcheck disable=SC2317
     shows() { tm capture-pane -p -t =edit: | grep -qF -- "$1"; }
     eventually shows '(e)dit again, (k)eep it for later, or (d)rop it?'
@@ -172,8 +176,7 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     eventually shows 'pair: changed'
     eventually shows 'code 0'
     [ "$(tail -n 1 "$I")" = '; fine' ]
-    tm kill-session -t =edit
-    tm new-session -d -s edit -x 150 -y 20 -e EDITOR="$EDITOR" -e MAS_ROOT="$ROOT" "sh -c '\"\$0\" template edit pair; echo code \$?; sleep 100' '$MAS'"
+    edit_in respawn-pane -k -t =edit:
     eventually shows '(e)dit again'
     tm send-keys -t =edit: d Enter
     eventually shows 'code 1'
