@@ -80,9 +80,9 @@ only cJSON.h base/json.c
 only ini.h base/ini.c
 only uuid.h base/id.c
 only sqlite3.h 'memory/.*'
-only microhttpd.h serve/http.c
-only archive.h archive/pack.c archive/unpack.c
-only archive_entry.h archive/pack.c archive/unpack.c
+only microhttpd.h serve/http_parts.h
+only archive.h archive/pack.c archive/unpack_parts.h
+only archive_entry.h archive/pack.c archive/unpack_parts.h
 only zstd.h archive/squeeze.c
 only openssl/evp.h archive/hasher.c
 only histedit.h chat/line.c

@@ -1,5 +1,5 @@
 /*
- * Connections: the only file that knows libmicrohttpd is http.c.
+ * Connections: the only files that know libmicrohttpd are http.c and http_request.c.
  *
  * libmicrohttpd runs without threads of its own on the event loop: http_fds() are watched, and
  * http_turn() is called when one is ready or http_timeout_ms() have passed. A request that waits

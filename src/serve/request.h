@@ -1,6 +1,6 @@
 /*
- * One request and its answer, without a word of how they travel: http.c fills a struct request from
- * a connection, api.c makes the answer.
+ * One request and its answer, without a word of how they travel: http_request.c fills a struct
+ * request from a connection, api.c makes the answer.
  */
 #ifndef MAS_SERVE_REQUEST_H
 #define MAS_SERVE_REQUEST_H

@@ -1,7 +1,8 @@
 /*
  * What mas-serve is made of. One thread, the event loop of main.c, owns all of it: connections
- * (http.c), the list of sessions (list.c), events (events.c), numbers (metrics.c). What waits for
- * others is done by workers (work.h), whose jobs see only `root`, `config`, `mas` and `env`.
+ * (http.c), requests on them (http_request.c), the list of sessions (list.c), events (events.c),
+ * numbers (metrics.c). What waits for others is done by workers (work.h), whose jobs see only
+ * `root`, `config`, `mas` and `env`.
  *
  * It keeps nothing of its own on disk but its log, its lock and its token: what it tells is read
  * from the sessions, and what changes them is done by `mas`, run as a child. So it may be killed at

@@ -1,0 +1,372 @@
+#include "base/path.h"
+#include "base/time.h"
+#include "core/workspace.h"
+#include "serve/api.h"
+#include "serve/http_parts.h"
+#include "serve/metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* ---- streams */
+
+static void leave_streams(struct exchange *exchange)
+{
+    if (exchange->at == NULL)
+        return;
+    *exchange->at = exchange->next;
+    if (exchange->next != NULL)
+        exchange->next->at = exchange->at;
+    exchange->at = NULL;
+    exchange->http->stream_count--;
+    events_leave(exchange->request.server->events);
+}
+
+void http_resume(struct exchange *exchange)
+{
+    if (!exchange->suspended)
+        return;
+    exchange->suspended = false;
+    MHD_resume_connection(exchange->connection);
+}
+
+static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    struct exchange *exchange = cls;
+    static const char beat[] = ":\n\n";
+
+    (void)pos;
+    if (exchange->request.server->ending)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    size_t n = events_read(exchange->request.server->events, &exchange->cursor, buf, max);
+    if (n == 0 && exchange->beat && max >= sizeof beat) {
+        memcpy(buf, beat, sizeof beat - 1);
+        n = sizeof beat - 1;
+    }
+    exchange->beat = false;
+    if (n == 0) {
+        exchange->suspended = true;
+        MHD_suspend_connection(exchange->connection);
+    }
+    return (ssize_t)n;
+}
+
+void http_wake_streams(struct http *http, bool beat)
+{
+    for (struct exchange *at = http->streams; at != NULL; at = at->next) {
+        at->beat = at->beat || beat;
+        if (events_is_behind(at->request.server->events, &at->cursor))
+            (void)shutdown(at->link->fd, SHUT_RDWR); /* it does not read */
+        http_resume(at);
+    }
+}
+
+static enum MHD_Result open_stream(struct exchange *exchange)
+{
+    struct http *http = exchange->http;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 16 * 1024, read_stream, exchange, NULL);
+
+    if (response == NULL)
+        return MHD_NO;
+    (void)MHD_add_response_header(response, "Content-Type", "text/event-stream");
+    (void)MHD_add_response_header(response, "Cache-Control", "no-store");
+    (void)MHD_add_response_header(response, "X-Accel-Buffering", "no");
+    exchange->phase = PHASE_STREAM;
+    exchange->next = http->streams;
+    exchange->at = &http->streams;
+    if (http->streams != NULL)
+        http->streams->at = &exchange->next;
+    http->streams = exchange;
+    http->stream_count++;
+    http->busy--;
+    exchange->request.answer.status = 200;
+    events_enter(http->server->events, exchange->request.last_event, &exchange->cursor);
+    enum MHD_Result result = MHD_queue_response(exchange->connection, 200, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- answers */
+
+static void add_headers(const struct exchange *exchange, struct MHD_Response *response)
+{
+    const struct answer *answer = &exchange->request.answer;
+
+    (void)MHD_add_response_header(response, "Content-Type",
+                                  answer->type != NULL ? answer->type : "application/json");
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(response, "Cache-Control",
+                                  answer->etag[0] != '\0' ? "no-cache" : "no-store");
+    if (answer->etag[0] != '\0')
+        (void)MHD_add_response_header(response, "ETag", answer->etag);
+    if (answer->status == 401)
+        (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (answer->status == 503)
+        (void)MHD_add_response_header(response, "Retry-After", "1");
+    if (answer->allow != NULL)
+        (void)MHD_add_response_header(response, "Allow", answer->allow);
+    if (exchange->request.server->ending)
+        (void)MHD_add_response_header(response, "Connection", "close");
+}
+
+static enum MHD_Result send_answer(struct exchange *exchange)
+{
+    struct answer *answer = &exchange->request.answer;
+    size_t len = answer->body.len;
+    char *body = str_steal(&answer->body);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(len, body, MHD_RESPMEM_MUST_FREE);
+
+    if (response == NULL) {
+        free(body);
+        return MHD_NO;
+    }
+    answer->body.len = len; /* for the log */
+    add_headers(exchange, response);
+    exchange->phase = PHASE_SENT;
+    exchange->link->working = false;
+    exchange->link->since_ms = time_monotonic_ms(); /* however long it took, it is yet to be sent */
+    enum MHD_Result result =
+        MHD_queue_response(exchange->connection, (unsigned)answer->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+void http_answered(struct request *request)
+{
+    http_resume((struct exchange *)request);
+}
+
+/* ---- requests */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum method method_of(const char *verb)
+{
+    if (strcmp(verb, "GET") == 0 || strcmp(verb, "HEAD") == 0)
+        return METHOD_GET;
+    if (strcmp(verb, "POST") == 0)
+        return METHOD_POST;
+    return strcmp(verb, "DELETE") == 0 ? METHOD_DELETE : METHOD_OTHER;
+}
+
+static size_t body_limit(const struct exchange *exchange)
+{
+    return exchange->request.route->body_max;
+}
+
+static void refuse_large(struct exchange *exchange)
+{
+    size_t most = body_limit(exchange);
+    if (most == 0)
+        answer_error(&exchange->request, 413, "a body is of no use here");
+    else
+        answer_error(&exchange->request, 413, "the body is larger than %zu bytes", most);
+}
+
+/* Headers that decide something: a proxy may believe another one than is believed here. */
+static const char *const single[] = {"Host", "Origin", "Authorization", "Content-Length",
+                                     "Transfer-Encoding"};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    unsigned *counts = cls;
+
+    (void)kind;
+    (void)value;
+    for (size_t i = 0; i < ARRAY_LEN(single); i++)
+        counts[i] += strcasecmp(key, single[i]) == 0;
+    return MHD_YES;
+}
+
+/* false, with an answer, for a head that can be read in two ways. */
+static bool is_plain(struct exchange *exchange)
+{
+    unsigned counts[ARRAY_LEN(single)] = {0};
+    const char *coding = header(exchange->connection, "Transfer-Encoding");
+
+    (void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
+    for (size_t i = 0; i < ARRAY_LEN(single); i++)
+        if (counts[i] > 1) {
+            answer_error(&exchange->request, 400, "the header %s stands there twice", single[i]);
+            return false;
+        }
+    if (coding == NULL)
+        return true;
+    if (header(exchange->connection, "Content-Length") != NULL)
+        answer_error(&exchange->request, 400, "the body has a length, and is sent in chunks");
+    else if (strcasecmp(coding, "chunked") != 0)
+        answer_error(&exchange->request, 400, "the Transfer-Encoding is not chunked");
+    return exchange->request.answer.status == 0;
+}
+
+static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
+{
+    struct request *request = &exchange->request;
+    struct MHD_Connection *connection = exchange->connection;
+    const char *length = header(connection, "Content-Length");
+
+    exchange->phase = PHASE_BODY;
+    request->verb = verb;
+    request->method = method_of(verb);
+    request->local = exchange->link->local;
+    request->host = header(connection, "Host");
+    request->origin = header(connection, "Origin");
+    request->authorization = header(connection, "Authorization");
+    request->if_none_match = header(connection, "If-None-Match");
+    request->last_event = header(connection, "Last-Event-ID");
+    if (!is_plain(exchange) || !api_begin(request))
+        return send_answer(exchange);
+    if (length != NULL &&
+        (strlen(length) > 12 || strtoull(length, NULL, 10) > body_limit(exchange)))
+        refuse_large(exchange);
+    return request->answer.status != 0 ? send_answer(exchange) : MHD_YES;
+}
+
+static enum MHD_Result take_piece(struct exchange *exchange, const char *bytes, size_t len)
+{
+    size_t most = body_limit(exchange);
+
+    if (exchange->request.body.len + len > most)
+        exchange->too_large = true;
+    if (exchange->too_large) { /* it is read on, for as long as one may hope for its end */
+        exchange->request.body.len += len;
+        return exchange->request.body.len > 4 * (most + HTTP_HEAD_MAX) ? MHD_NO : MHD_YES;
+    }
+    str_addn(&exchange->request.body, bytes, len);
+    return MHD_YES;
+}
+
+static enum MHD_Result take_all(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    enum step step = STEP_ANSWERED;
+
+    exchange->phase = PHASE_WORKING;
+    exchange->link->working = true;
+    if (exchange->too_large)
+        refuse_large(exchange);
+    else
+        step = api_handle(request);
+    if (step == STEP_STREAM)
+        return open_stream(exchange);
+    /* not by the answer's status: a worker may have set that by now, and its job is not over */
+    if (step == STEP_ANSWERED)
+        return send_answer(exchange);
+    exchange->suspended = true;
+    MHD_suspend_connection(exchange->connection);
+    return MHD_YES;
+}
+
+enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                const char *verb, const char *version, const char *data,
+                                size_t *len, void **context)
+{
+    struct exchange *exchange = *context;
+
+    (void)cls;
+    (void)connection;
+    (void)url;
+    (void)version;
+    switch (exchange->phase) {
+    case PHASE_HEAD:
+        return take_head(exchange, verb);
+    case PHASE_BODY: {
+        size_t n = *len;
+        *len = 0;
+        return n > 0 ? take_piece(exchange, data, n) : take_all(exchange);
+    }
+    case PHASE_WORKING:
+        return send_answer(exchange);
+    default:
+        return MHD_NO;
+    }
+}
+
+void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+    struct http *http = cls;
+    struct exchange *exchange = mem_alloc(sizeof *exchange);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    exchange->http = http;
+    exchange->connection = connection;
+    exchange->link = info->socket_context;
+    exchange->request.server = http->server;
+    exchange->request.uri = mem_dup(strlen(uri) > REQUEST_URI_MAX ? "" : uri); /* "": a 414 */
+    exchange->request.start_us = now_us();
+    http->busy++;
+    return exchange;
+}
+
+/* "<time> POST /sessions/... 200 1234 bytes 5.1 ms", in the server's log and the session's. */
+static void log_request(struct exchange *exchange, int64_t took_us)
+{
+    struct request *request = &exchange->request;
+    _cleanup_str_ struct str line = STR_INIT;
+    char now[TIME_TEXT];
+
+    time_format(time(NULL), now);
+    str_addf(&line, "%s %s ", now, exchange->link->local ? "unix" : "tcp");
+    str_add_visible(&line, request->verb != NULL ? request->verb : "-",
+                    strlen(request->verb != NULL ? request->verb : "-"));
+    str_addc(&line, ' ');
+    if (request->part_count == 0)
+        str_add_visible(&line, request->uri, strcspn(request->uri, "?"));
+    for (size_t i = 0; i < request->part_count; i++) {
+        str_addc(&line, '/');
+        str_add_visible(&line, request->parts[i], strlen(request->parts[i]));
+    }
+    str_addf(&line, " %d %zu bytes %.1f ms\n", request->answer.status, request->answer.body.len,
+             (double)took_us / 1000.0);
+    (void)log_write(&request->server->log, line.data, line.len);
+    if (request->id[0] == '\0')
+        return;
+    _cleanup_close_ int dir = workspace_open(&request->server->root, request->id);
+    _cleanup_close_ int logs = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_LOGS);
+    if (logs != -1)
+        log_line(logs, "api.log", config_log_limits(&request->server->config), line.data);
+}
+
+void http_on_completed(void *cls, struct MHD_Connection *connection, void **context,
+                       enum MHD_RequestTerminationCode code)
+{
+    struct http *http = cls;
+    struct exchange *exchange = *context;
+
+    (void)connection;
+    (void)code;
+    if (exchange == NULL)
+        return;
+    int64_t took = now_us() - exchange->request.start_us;
+    if (exchange->phase == PHASE_STREAM)
+        leave_streams(exchange);
+    else
+        http->busy--;
+    exchange->link->working = false;
+    exchange->link->since_ms = time_monotonic_ms();
+    if (exchange->request.answer.status != 0) {
+        metrics_count(http->server->metrics, &exchange->request,
+                      exchange->phase == PHASE_STREAM ? -1 : took);
+        log_request(exchange, took);
+    }
+    request_free(&exchange->request);
+    free(exchange);
+    *context = NULL;
+}
