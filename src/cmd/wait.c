@@ -1,6 +1,7 @@
 #include "base/proc.h"
 #include "base/time.h"
 #include "cmd/targets.h"
+#include "core/life.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ static int timed_out(const struct roll *roll, enum goal goal, const char *timeou
                      agent->status.queued == 1 ? "" : "s");
     }
     return err_set(err, MAS_TIMEOUT, "cannot wait for agents %s: after %s %s", wishes[goal],
-                   timeout, names.len > 0 ? str_text(&names) : "their processes still end");
+                   timeout, names.len > 0 ? str_text(&names) : "their processes still run");
 }
 
 /* Keeps what is told for as long as the host tells. */
@@ -137,20 +138,34 @@ static int ask(struct call *call, struct roll *roll, enum goal goal, struct err 
     return rc;
 }
 
-/* A host that was killed is gone before its agent: the processes last told have to be, too. false:
- * not in time. */
-static bool see_gone(const struct roll *roll, int64_t end)
+/* What is left of `end` (-1: no end), in ms. */
+static int left_of(int64_t end)
 {
-    bool gone = true;
+    int64_t left = end - time_monotonic_ms();
+    return end < 0 ? -1 : left > 0 ? (int)left : 0;
+}
 
-    for (size_t i = 0; i < roll->count; i++) {
-        const struct agent_status *status = &roll->agents[i].status;
+/* A host that was killed is gone before its agent: the process last told, which may have thrown its
+ * environment away, and all that have the agent's must be gone, too. *ret is false where they are
+ * not in time. */
+static int see_gone(struct call *call, const struct roll *roll, int64_t end, bool *ret,
+                    struct err *err)
+{
+    const struct life life = {.root = &call->root, .config = &call->config};
+
+    *ret = true;
+    for (size_t i = 0; i < roll->count && *ret; i++) {
+        const struct roll_agent *agent = &roll->agents[i];
         struct proc_id id;
-        int64_t left = end < 0 ? INT_MAX : end - time_monotonic_ms();
-        if (roll->agents[i].told && proc_identify(status->pid, &id))
-            gone = proc_wait_gone(&id, 1, left > 0 ? (int)left : 0) == 0 && gone;
+        if (roll->calls[i].answer == HOST_PENDING)
+            continue; /* its host has seen its end */
+        if (agent->told && proc_identify(agent->status.pid, &id))
+            *ret = proc_wait_gone(&id, 1, end < 0 ? INT_MAX : left_of(end)) == 0;
+        if (*ret && life_await_gone(&life, roll->teams[agent->team].id, agent->agent->id,
+                                    left_of(end), ret, err) == -1)
+            return -1;
     }
-    return gone;
+    return 0;
 }
 
 static int run_wait(struct call *call, struct err *err)
@@ -174,16 +189,19 @@ static int run_wait(struct call *call, struct err *err)
                       call->operands[0]);
         return call_usage(call, err);
     }
-    int64_t end = time_monotonic_ms() + timeout_ms;
+    int64_t end = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
     if (ask(call, &roll, goal, err) == -1)
         return -1;
     while ((verdict = judge_all(&roll, goal, &which)) == NOT_YET) {
-        int64_t left = timeout_ms < 0 ? -1 : end - time_monotonic_ms();
-        if (timeout_ms >= 0 && left <= 0)
+        int left = left_of(end);
+        if (left == 0)
             return timed_out(&roll, goal, timeout, err);
-        (void)hosts_step(roll.calls, roll.count, (int)left, on_reply, &roll);
+        (void)hosts_step(roll.calls, roll.count, left, on_reply, &roll);
     }
-    if (verdict == REACHED && goal == GOAL_EXIT && !see_gone(&roll, timeout_ms < 0 ? -1 : end))
+    bool gone = true;
+    if (verdict == REACHED && goal == GOAL_EXIT && see_gone(call, &roll, end, &gone, err) == -1)
+        return -1;
+    if (!gone)
         return timed_out(&roll, goal, timeout, err);
     return verdict == REACHED ? 0 : never(&roll, which, goal, err);
 }

@@ -79,6 +79,10 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
 int life_end_leftovers(const struct life *life, const char *id, struct err *err);
 /* true if processes of a session are there; for one that does not run. */
 bool life_has_leftovers(const struct life *life, const char *id);
+/* Waits until an agent without a host has no process any more, timeout_ms at most (-1: as long as
+ * that takes), and tells whether it came to that. */
+int life_await_gone(const struct life *life, const char *id, const char *agent, int timeout_ms,
+                    bool *ret_gone, struct err *err);
 /* Ends the processes that a session which does not run has left. */
 int life_sweep(const struct life *life, const char *id, struct err *err);
 

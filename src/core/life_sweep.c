@@ -1,9 +1,11 @@
 /* The part of core/life.h that ends processes which a team has left. */
 #include "base/proc.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "core/life_parts.h"
 #include "core/workspace.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,27 @@ bool life_has_leftovers(const struct life *life, const char *id)
     (void)find_processes(life, &hunt, &ids, &count, &ignored);
     free(ids);
     return count > 0;
+}
+
+int life_await_gone(const struct life *life, const char *id, const char *agent, int timeout_ms,
+                    bool *ret_gone, struct err *err)
+{
+    const struct life_hunt hunt = {.id = id, .agent = agent};
+    int64_t end = time_monotonic_ms() + timeout_ms;
+    int64_t left;
+
+    do { /* what they have forked meanwhile is waited for in the next round */
+        struct proc_id *ids = NULL;
+        size_t count = 0;
+        if (find_processes(life, &hunt, &ids, &count, err) == -1)
+            return -1;
+        left = timeout_ms < 0 ? INT_MAX : end - time_monotonic_ms();
+        *ret_gone = count == 0;
+        if (count > 0)
+            (void)proc_wait_gone(ids, count, left > 0 ? (int)left : 0);
+        free(ids);
+    } while (!*ret_gone && left > 0);
+    return 0;
 }
 
 int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int hangup_ms,

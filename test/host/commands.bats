@@ -240,6 +240,29 @@ S
     [ "$(cat "$T/came")" = '0 0' ]
 }
 
+@test "wait --for exit waits for the agent whose host was killed before, and whose keeper was" {
+    printf '[stop]\nhangup = 2\nterminate = 0\n' >>"$ROOT/mas.ini"
+    run_team solo "sh -c 'trap \"\" HUP TERM; exec sleep $MARK'"
+    eventually marked_are 1
+    hosts_there
+    local host
+    host=$(of solo .hostPid)
+    kill -KILL "$host"
+    eventually eval "! kill -0 $host 2>/dev/null"
+    mas wait "$ID" --for exit --timeout 20s
+    [ "$status" -eq 0 ]
+    marked_are 0
+    mas restart "$ID" solo
+    eventually marked_are 1
+    orphan_agents "$ID"
+    mas wait "$ID" --for exit --timeout 200ms
+    [ "$status" -eq 7 ]
+    [ "${stderr%%$'\n'*}" = 'mas: cannot wait for agents to exit: after 200ms their processes still run' ]
+    pkill -KILL -f "^sleep $MARK\$"
+    mas wait "$ID" --for exit --timeout 20s
+    [ "$status" -eq 0 ]
+}
+
 @test "wait ends when the team does" {
     readers
     eventually agent_is lead idle
