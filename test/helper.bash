@@ -53,6 +53,10 @@ eventually() {
     done
 }
 
+# Whether a command prints just $1. To be waited for, as in `eventually prints 3 count_them`, where
+# `eventually [ "$(count_them)" = 3 ]` would count once.
+prints() { [ "$("${@:2}" 2>/dev/null)" = "$1" ]; }
+
 # tmux on this test's server
 tm() { tmux -u -S "$SOCK" "$@"; }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every shell script and bats file passes shellcheck, and dash reads those that are for sh.
+# Every shell script and bats file passes shellcheck, dash reads those that are for sh, and tests wait
+# for what can change.
 . "$(dirname "$0")/lib.sh"
 need shellcheck dash
 mapfile -t scripts < <(
@@ -17,4 +18,9 @@ for script in "${scripts[@]}"; do
         dash -n "$script" || rc=1
     fi
 done
+# what is compared there was computed once, before anything was waited for
+if grep -nE '^ *eventually (test|\[) [^-].*\$\(' "${scripts[@]}"; then
+    echo 'scripts: these compare the same text each time; use: eventually prints VALUE COMMAND'
+    rc=1
+fi
 finish "$rc" "${#scripts[@]} scripts"

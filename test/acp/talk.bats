@@ -141,7 +141,7 @@ load lib
     run_acp "--no-resume --no-load"
     tell CW-ONE
     ask solo '{"do":"mode","mode":"plan"}' | jq -e .ok
-    eventually test "$(grep -c '"session/set_mode"' "$T/trace")" = 1
+    eventually prints 1 sent session/set_mode
     again
     tell CW-TWO
     [ "$(sent session/set_mode)" = 2 ]

@@ -399,7 +399,9 @@ set it where mas is called, or in mas.ini: [env] set.API_KEY = ..." ]
     b=$(API_KEY=k "$MAS" new -q -t solo --agent p)
     c=$("$MAS" new -q -t solo)
     tm kill-server
-    eventually [ "$("$MAS" list --json | jq '[.sessions[] | select(.crashed)] | length')" = 3 ]
+    # shellcheck disable=SC2317
+    crashed() { "$MAS" list --json | jq '[.sessions[] | select(.crashed)] | length'; }
+    eventually prints 3 crashed
     mas start --crashed
     [ "$status" -eq 1 ]
     [ "$output" = "$c started" ]

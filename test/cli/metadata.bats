@@ -408,7 +408,7 @@ EOF
     mas start broken
     [ "$status" -eq 0 ]
     pid=$(agent_pid broken)
-    eventually [ "$(readlink "/proc/$pid/cwd")" = "$ROOT/sessions/$ID/unit/solo" ]
+    eventually prints "$ROOT/sessions/$ID/unit/solo" readlink "/proc/$pid/cwd"
     [ "$(meta "$ID" SESSION_DIR) $(meta "$ID" UNIT_DIR) $(meta "$ID" WORKFLOWS_DIR)" = \
         "$ROOT/sessions/$ID $ROOT/sessions/$ID/unit $ROOT/sessions/$ID/workflows" ]
 }

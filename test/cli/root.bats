@@ -282,7 +282,7 @@ live_in() {
     [ "$(field here .unitDir)" = "$dir/sessions/$ID/unit" ]
     [ "$(tm show-options -v -t "=mas-${ID:0:8}:" @mas_root)" = "$dir" ]
     pid=$(agent_pid here)
-    eventually [ "$(readlink "/proc/$pid/cwd")" = "$dir/sessions/$ID/unit/solo" ]
+    eventually prints "$dir/sessions/$ID/unit/solo" readlink "/proc/$pid/cwd"
     for shell in dash bash 'busybox sh'; do
         # shellcheck disable=SC2016,SC2086
         [ "$($shell -c 'eval "$1" && printf %s "$UNIT_DIR"' - "$("$MAS" env here)")" = "$dir/sessions/$ID/unit" ]

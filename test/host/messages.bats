@@ -395,7 +395,9 @@ S
     local watcher=$!
     eventually marked_are 1
     eventually state_is solo idle
-    eventually [ "$(tail -n 1 "$T/watched" | jq -r .state)" = idle ]
+    # shellcheck disable=SC2317
+    last_told() { tail -n 1 "$T/watched" | jq -r .state; }
+    eventually prints idle last_told
     kill "$watcher"
     [ "$(head -n 1 "$T/watched" | jq -r .outcome)" != null ]
     [ "$(sed -n '2,$p' "$T/watched" | jq -r .state | uniq | xargs)" = 'working idle' ]
