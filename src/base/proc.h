@@ -122,7 +122,7 @@ bool proc_is_alive(const struct proc_id *id);
 bool proc_identify(pid_t pid, struct proc_id *ret);
 /* Sends a signal to exactly this process, never to one that has its number now. */
 void proc_signal(const struct proc_id *id, int sig);
-/* Waits until none of them lives or timeout_ms have passed; returns how many still live. */
+/* Waits until none of them lives or timeout_ms (-1: no end) have passed; returns how many do. */
 size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms);
 
 #endif

@@ -105,7 +105,7 @@ size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms)
         struct pollfd fd = {.fd = open_process(&ids[i]), .events = POLLIN};
         while (fd.fd != -1 && fd.revents == 0) {
             int64_t ms = deadline - time_monotonic_ms();
-            int n = poll(&fd, 1, ms > 0 ? (int)ms : 0);
+            int n = poll(&fd, 1, timeout_ms < 0 ? -1 : ms > 0 ? (int)ms : 0);
             if (n == 0 || (n == -1 && errno != EINTR))
                 break;
         }

@@ -3,7 +3,6 @@
 #include "cmd/targets.h"
 #include "core/life.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,7 +159,7 @@ static int see_gone(struct call *call, const struct roll *roll, int64_t end, boo
         if (roll->calls[i].answer == HOST_PENDING)
             continue; /* its host has seen its end */
         if (agent->told && proc_identify(agent->status.pid, &id))
-            *ret = proc_wait_gone(&id, 1, end < 0 ? INT_MAX : left_of(end)) == 0;
+            *ret = proc_wait_gone(&id, 1, left_of(end)) == 0;
         if (*ret && life_await_gone(&life, roll->teams[agent->team].id, agent->agent->id,
                                     left_of(end), ret, err) == -1)
             return -1;

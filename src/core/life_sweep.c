@@ -5,7 +5,6 @@
 #include "core/life_parts.h"
 #include "core/workspace.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,19 +66,20 @@ int life_await_gone(const struct life *life, const char *id, const char *agent, 
 {
     const struct life_hunt hunt = {.id = id, .agent = agent};
     int64_t end = time_monotonic_ms() + timeout_ms;
-    int64_t left;
+    int left;
 
     do { /* what they have forked meanwhile is waited for in the next round */
         struct proc_id *ids = NULL;
         size_t count = 0;
         if (find_processes(life, &hunt, &ids, &count, err) == -1)
             return -1;
-        left = timeout_ms < 0 ? INT_MAX : end - time_monotonic_ms();
+        int64_t ms = end - time_monotonic_ms();
+        left = timeout_ms < 0 ? -1 : ms > 0 ? (int)ms : 0;
         *ret_gone = count == 0;
         if (count > 0)
-            (void)proc_wait_gone(ids, count, left > 0 ? (int)left : 0);
+            (void)proc_wait_gone(ids, count, left);
         free(ids);
-    } while (!*ret_gone && left > 0);
+    } while (!*ret_gone && left != 0);
     return 0;
 }
 
