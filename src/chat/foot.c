@@ -1,7 +1,7 @@
 #include "chat/chat.h"
 
 #include "base/time.h"
-#include "chat/wrap.h"
+#include "base/wrap.h"
 
 #include <stdio.h>
 #include <string.h>

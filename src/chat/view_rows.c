@@ -1,6 +1,6 @@
 #include "chat/view_parts.h"
 
-#include "chat/wrap.h"
+#include "base/wrap.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/table.h"
 
 /* Called for each setting, and each variable that [env] sets. */
 typedef void each_fn(const char *key, const char *value, const char *origin, void *arg);

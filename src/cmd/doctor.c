@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/table.h"
 #include "memory/store.h"
 
 #include <stdio.h>

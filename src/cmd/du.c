@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/several.h"
+#include "cmd/table.h"
 #include "core/snapshot.h"
 #include "core/survey.h"
 #include "core/usage.h"

@@ -3,14 +3,13 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd.h"
+#include "cmd/table.h"
 #include "cmd/targets.h"
 #include "memory/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     PAGE = 50, /* messages, where nothing else is asked for */
@@ -163,12 +162,11 @@ static int find_conversation(struct store *store, const char *agent, const char 
 
 static int line_width(void)
 {
-    struct winsize size = {.ws_col = 0};
-
-    if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == -1 ||
-        size.ws_col == 0)
-        return WIDTH;
-    return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col > WIDTH_MAX ? WIDTH_MAX : size.ws_col;
+    int columns = (int)screen_size().columns;
+    return columns == 0          ? WIDTH
+           : columns < WIDTH_MIN ? WIDTH_MIN
+           : columns > WIDTH_MAX ? WIDTH_MAX
+                                 : columns;
 }
 
 /* {"sessionId":..,"agent":..,"total":N,"<list>":[ */

@@ -1,6 +1,7 @@
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/table.h"
 #include "core/survey.h"
 
 #include <stdio.h>
@@ -70,7 +71,8 @@ static void print_table(const struct call *call, const struct survey *survey)
 {
     static const char *const heads[] = {"SESSION", "NAME",   "TEMPLATE", "MODE",
                                         "AGE",     "ACTIVE", "AGENTS",   "STATUS"};
-    struct table table = {.columns = ARRAY_LEN(heads)};
+    static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", NULL};
+    struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
     time_t now = time(NULL);
 
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)

@@ -15,64 +15,6 @@
 
 enum { PROGRESS_AFTER_MS = 400 };
 
-void table_add(struct table *table, const char *cell, const char *colour)
-{
-    _cleanup_str_ struct str safe = STR_INIT;
-
-    table->cells = mem_room(table->cells, table->count, sizeof *table->cells);
-    table->colours = mem_room(table->colours, table->count, sizeof *table->colours);
-    str_add_visible(&safe, cell, strlen(cell));
-    table->colours[table->count] = colour;
-    table->cells[table->count++] = str_steal(&safe);
-}
-
-/* Columns that a cell takes: one for each character of UTF-8. */
-static size_t cell_width(const char *cell)
-{
-    size_t width = 0;
-    for (; *cell != '\0'; cell++)
-        width += ((unsigned char)*cell & 0xc0) != 0x80;
-    return width;
-}
-
-void table_print(const struct table *table)
-{
-    size_t *widths = mem_alloc((table->columns + 1) * sizeof *widths);
-    _cleanup_str_ struct str out = STR_INIT;
-
-    for (size_t i = 0; i < table->count; i++) {
-        size_t width = cell_width(table->cells[i]);
-        if (width > widths[i % table->columns])
-            widths[i % table->columns] = width;
-    }
-    for (size_t i = 0; i < table->count; i++) {
-        size_t column = i % table->columns;
-        const char *colour = table->colours[i];
-        str_add(&out, colour != NULL ? colour : "");
-        str_add(&out, table->cells[i]);
-        str_add(&out, colour != NULL ? "\033[0m" : "");
-        if (column + 1 == table->columns) {
-            while (out.data[out.len - 1] == ' ') /* in front of an empty last cell */
-                out.data[--out.len] = '\0';
-            str_addc(&out, '\n');
-            continue;
-        }
-        for (size_t n = cell_width(table->cells[i]); n < widths[column] + 2; n++)
-            str_addc(&out, ' ');
-    }
-    free(widths);
-    (void)fwrite(str_text(&out), 1, out.len, stdout);
-}
-
-void table_free(struct table *table)
-{
-    for (size_t i = 0; i < table->count; i++)
-        free(table->cells[i]);
-    free(table->cells);
-    free(table->colours);
-    *table = (struct table){.columns = table->columns};
-}
-
 /* Asked for each cell, so the answer is kept. */
 static bool has_colour(void)
 {

@@ -1,5 +1,5 @@
 /*
- * What several commands print alike: tables, colours, progress.
+ * What several commands print alike: colours, progress, what was made. Tables: cmd/table.h.
  */
 #ifndef MAS_CMD_PRINT_H
 #define MAS_CMD_PRINT_H
@@ -10,18 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A table whose columns are as wide as their widest cell; cells are made safe for a terminal. */
-struct table {
-    size_t columns;
-    char **cells; /* row by row */
-    const char **colours; /* beside each cell; NULL: none */
-    size_t count;
-};
-
-void table_add(struct table *table, const char *cell, const char *colour);
-void table_print(const struct table *table);
-void table_free(struct table *table);
 
 /* Escape sequences, or NULL where stdout is no terminal or NO_COLOR is set. */
 enum colour { COLOUR_NONE, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW, COLOUR_BLUE, COLOUR_DIM };

@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
+#include "cmd/table.h"
 #include "core/sight.h"
 #include "core/workspace.h"
 
@@ -123,7 +124,8 @@ static void print_fields(const struct call *call, const struct sight *sight)
 
 static void print_sight(const struct call *call, const struct sight *sight)
 {
-    struct table agents = {.columns = 1};
+    static const char *const spare[] = {"PANE", "RESTARTS", "UNIT", "PID", "SINCE", NULL};
+    struct table agents = {.columns = 1, .spare = spare};
 
     print_fields(call, sight);
     if (sight->roll.count == 0)

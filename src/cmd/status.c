@@ -3,6 +3,7 @@
 #include "cmd/agents.h"
 #include "cmd/print.h"
 #include "cmd/several.h"
+#include "cmd/table.h"
 #include "core/index.h"
 #include "core/roll.h"
 #include "core/session.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -172,21 +172,78 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
     table_add(table, str_text(&note), NULL);
 }
 
-/* A table of as many agents as `rows` lines hold. */
-static void print_table(const struct look *look, size_t rows)
+/* Agents that wait for a person come first, then those that need one. */
+static int urgency(const struct look *look, size_t i)
+{
+    const struct roll_agent *one = &look->roll.agents[i];
+    if (one->told && one->status.state == AGENT_WAITING)
+        return 0;
+    return one->told && one->status.state == AGENT_CRASHED ? 1 : 2;
+}
+
+/* The agents in the order in which --watch shows them. */
+static size_t *sort_by_urgency(const struct look *look)
+{
+    size_t *order = mem_alloc((look->roll.count + 1) * sizeof *order);
+    size_t count = 0;
+
+    for (int level = 0; level <= 2; level++)
+        for (size_t i = 0; i < look->roll.count; i++)
+            if (urgency(look, i) == level)
+                order[count++] = i;
+    return order;
+}
+
+/* "+9 more: 7 idle, 2 working" */
+static void print_rest(const struct look *look, const size_t *order, size_t from)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+    size_t count = look->roll.count;
+    bool *counted = mem_alloc(count * sizeof *counted);
+    const char *lead = ": ";
+
+    str_addf(&line, "+%zu more", count - from);
+    for (size_t i = from; i < count; i++) {
+        const char *word = state_word(look, order[i]);
+        size_t same = 0;
+        for (size_t j = i; j < count; j++) {
+            bool is = !counted[j] && strcmp(state_word(look, order[j]), word) == 0;
+            counted[j] = counted[j] || is;
+            same += is;
+        }
+        if (same > 0)
+            str_addf(&line, "%s%zu %s", lead, same, word);
+        lead = same > 0 ? ", " : lead;
+    }
+    free(counted);
+    size_t columns = screen_size().columns;
+    if (columns > 0 && line.len > columns)
+        line.data[line.len = columns] = '\0';
+    print_line(&line);
+}
+
+/* A table of the agents, in as many rows as there are. */
+static void print_table(const struct look *look, const size_t *order, size_t rows)
 {
     static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE",
                                         "SINCE",   "PID",   "RESTARTS", "NOTE"};
+    static const char *const spare[] = {"PID", "RESTARTS", "ROLE", "SINCE", NULL};
     size_t from = look->roll.team_count > 1 ? 0 : 1;
-    struct table table = {.columns = ARRAY_LEN(heads) - from};
+    struct table table = {
+        .columns = ARRAY_LEN(heads) - from, .spare = spare, .whole_last = !look->watch};
     int64_t now = time_epoch_ms();
+    size_t count = look->roll.count;
 
+    if (count + 1 > rows) /* the heads and what is said of the rest take a row each */
+        count = rows > 3 ? rows - 2 : 1;
     for (size_t i = from; i < ARRAY_LEN(heads); i++)
         table_add(&table, heads[i], colour_dim());
-    for (size_t i = 0; i < look->roll.count && i + 1 < rows; i++)
-        add_row(look, &table, i, now);
+    for (size_t i = 0; i < count; i++)
+        add_row(look, &table, order != NULL ? order[i] : i, now);
     if (look->roll.count > 0)
         table_print(&table);
+    if (count < look->roll.count)
+        print_rest(look, order, count);
     table_free(&table);
 }
 
@@ -264,15 +321,14 @@ static void print_change(const struct look *look, size_t i)
     (void)fflush(stdout);
 }
 
+/* The table from the top of the screen, whose last row is the cursor's. */
 static void draw(const struct look *look)
 {
-    struct winsize size = {.ws_row = 0};
+    size_t rows = screen_size().rows;
+    _cleanup_free_ size_t *order = sort_by_urgency(look);
 
-    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-    /* from the top, lines cut at the edge */
-    (void)fputs("\033[H\033[J\033[?7l", stdout);
-    print_table(look, size.ws_row > 2 ? size.ws_row - 1U : SIZE_MAX);
-    (void)fputs("\033[?7h", stdout);
+    (void)fputs("\033[H\033[J", stdout);
+    print_table(look, order, rows > 1 ? rows - 1 : SIZE_MAX);
     (void)fflush(stdout);
 }
 
@@ -344,7 +400,7 @@ static int run_status(struct call *call, struct err *err)
     if (call->json)
         print_json(&look);
     else if (look.roll.count > 0)
-        print_table(&look, SIZE_MAX);
+        print_table(&look, NULL, SIZE_MAX);
     else
         (void)fputs("no session is running; begin with: mas new\n", stderr);
     if (!call->json)
@@ -356,11 +412,13 @@ const struct cmd cmd_status = {
     .name = "status",
     .operands = " [SESSION...]",
     .summary = "show what each agent is doing now",
-    .details = "Asks the agents' hosts, all at the same time; one that does not answer in 200 ms "
-               "delays nobody.\n"
-               "Without SESSION: in a team's pane that team, else every session that runs. --watch "
-               "ends when all\n"
-               "hosts are gone; on a pipe it prints a line a change.",
+    .details =
+        "Asks the agents' hosts, all at the same time; one that does not answer in 200 ms "
+        "delays nobody.\n"
+        "Without SESSION: in a team's pane that team, else every session that runs. --watch "
+        "ends when all\n"
+        "hosts are gone; on a pipe it prints a line a change. On a terminal agents that wait "
+        "come first, and what does not fit is counted in the last line.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -7,6 +7,7 @@
 #include "base/tree.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/table.h"
 #include "core/template.h"
 #include "core/workspace.h"
 

@@ -218,6 +218,32 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     [[ $output != *$'\033'* ]]
 }
 
+@test "on a terminal list and show fit its width; a pipe gets all" {
+    local long
+    long=a$(printf 'n%.0s' {1..40})
+    new_session -t solo -n "$long"
+    new_session -t default -n big
+    echo rubbish >"$ROOT/sessions/$ID/.session"
+    mas list --all
+    [[ ${lines[0]} =~ ^SESSION\ +NAME\ +TEMPLATE\ +MODE\ +AGE\ +ACTIVE\ +AGENTS\ +STATUS$ ]]
+    [[ ${lines[1]} == *"$long "*' default '* || ${lines[1]} == *"$long "*' solo '* ]]
+    for columns in 80 60; do
+        NO_COLOR=1 run script -qec "stty cols $columns; '$MAS' list --all" /dev/null
+        [ "$status" -eq 0 ]
+        [ "${#lines[@]}" -eq 3 ]
+        [[ ${lines[0]} =~ ^SESSION\ +NAME ]]
+        [[ $output == *...* ]]
+        [ -z "$(tr -d '\r' <<<"$output" | awk -v n=$columns 'length($0) > n')" ]
+    done
+    new_session -n shown
+    mas show shown
+    [[ $output =~ AGENT\ +ROLE\ +UNIT\ +STATE\ +SINCE\ +PID\ +RESTARTS\ +PANE ]]
+    NO_COLOR=1 run script -qec "stty cols 60; '$MAS' show shown" /dev/null
+    [[ $output =~ AGENT\ +ROLE\ +STATE\ +SINCE ]]
+    [[ $output == *"$ROOT/sessions/$ID"* ]] # a path is never cut
+    [ -z "$(tr -d '\r' <<<"$output" | sed '1,/^AGENT/d' | awk 'length($0) > 60')" ]
+}
+
 @test "list takes no operand" {
     mas list one
     [ "$status" -eq 2 ]

@@ -185,6 +185,57 @@ END
     [ "$(tm capture-pane -p -t "=mas-${ID:0:8}:=look" | grep -c AGENT)" -eq 1 ]
 }
 
+# The screen of `mas $3...` in a terminal of $1 columns and $2 rows; "end" stands behind what ended.
+in_terminal() {
+    local size=$1x$2
+    shift 2
+    tm kill-session -t =narrow 2>/dev/null || :
+    tm new-session -d -s narrow -x "${size%x*}" -y "${size#*x}" "MAS_ROOT='$ROOT' MAS_TMUX_SOCKET='$SOCK' '$MAS' $*; echo end; exec cat"
+}
+screen() { tm capture-pane -p -t =narrow:; }
+screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
+
+@test "on a narrow screen --watch cuts lines with a mark, and leaves columns out first" {
+    new_session -t pair -n narrow-session
+    "$MAS" wait "$ID" --for idle
+    "$MAS" send "$ID" lead 'echo a long line of last words that has no place on a screen of eighty columns; exit 3'
+    "$MAS" wait "$ID" lead --for exit
+    in_terminal 80 10 status "$ID" --watch
+    eventually screen_shows '^AGENT +ROLE +STATE +SINCE +NOTE$'
+    eventually screen_shows '^lead +lead +exited +[0-9]+s +code 3, .*\.\.\.$'
+    screen_shows '^reviewer +reviewer +idle'
+    in_terminal 34 10 status "$ID" --watch
+    eventually screen_shows '^AGENT +STATE +NOTE$'
+    eventually screen_shows '^lead +exited +code 3.*\.\.\.$'
+    # nothing has wrapped or been drawn over
+    [ "$(screen | grep -c .)" -eq 3 ]
+}
+
+@test "on a low screen --watch counts what it cannot show, and agents that wait come first" {
+    printf '[preset asks]\ncommand = sh\nwaiting = y/n\n' >>"$ROOT/mas.ini"
+    new_session --agent asks
+    "$MAS" wait "$ID" --for idle
+    "$MAS" send "$ID" 33 'printf "sure y/n "; read -r answer'
+    "$MAS" wait "$ID" 33 --for waiting
+    in_terminal 80 7 status "$ID" --watch
+    eventually screen_shows '^\+9 more: 9 idle$'
+    [[ $(screen | sed -n 1p) =~ ^AGENT ]]
+    [[ $(screen | sed -n 2p) =~ ^33\ +.*\ waiting\  ]]
+    [[ $(screen | sed -n 3p) =~ ^00\  ]]
+    in_terminal 80 40 status "$ID" --watch
+    eventually screen_shows '^32 '
+    run ! screen_shows 'more'
+}
+
+@test "a character that takes two columns is counted as two" {
+    printf '[preset wide]\ncommand = sh -c "printf \\"\\\\\\\\033]2;日本語日本語日本語\\\\\\\\007\\"; exec cat"\n' >>"$ROOT/mas.ini"
+    new_session -t solo --agent wide
+    "$MAS" wait "$ID" --for idle
+    in_terminal 28 10 status "$ID" --watch
+    eventually screen_shows '^solo +idle +日本.*\.\.\.$' || { screen >&2; false; }
+    [ "$(screen | grep -c .)" -eq 2 ]
+}
+
 @test "a damaged session is told; the others are shown" {
     new_session -t solo -n one
     new_session -t solo -n two

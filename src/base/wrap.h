@@ -1,8 +1,8 @@
 /*
  * How text fills rows of a terminal.
  */
-#ifndef MAS_CHAT_WRAP_H
-#define MAS_CHAT_WRAP_H
+#ifndef MAS_BASE_WRAP_H
+#define MAS_BASE_WRAP_H
 
 #include <stddef.h>
 

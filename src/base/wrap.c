@@ -1,4 +1,4 @@
-#include "chat/wrap.h"
+#include "base/wrap.h"
 
 #include <wchar.h>
 
