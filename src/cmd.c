@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/guess.h"
+#include "cmd/roots.h"
 #include "core/survey.h"
 
 #include <getopt.h>
@@ -238,6 +239,8 @@ int call_open_root(struct call *call, struct err *err)
 
     if (root_find(call->root_path, &path, &call->origin, err) == -1)
         return -1;
+    free(call->searched);
+    call->searched = mem_dup(path);
     if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
         if ((flags & CMD_NO_ROOT_OK) != 0)
             return config_load(NULL, (flags & CMD_PRESETS) != 0, &call->config, err);
@@ -247,6 +250,10 @@ int call_open_root(struct call *call, struct err *err)
     if (root_open(path, &call->root, err) == -1)
         return -1;
     call->has_root = true;
+    free(call->searched);
+    call->searched = mem_dup(call->root.path);
+    if (roots_check(call, err) == -1)
+        return -1;
     return config_load(&call->root, (flags & CMD_PRESETS) != 0, &call->config, err);
 }
 
@@ -304,6 +311,7 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
     else if (rc == 0)
         rc = run(&call, err);
     free(call.given);
+    free(call.searched);
     config_free(&call.config);
     root_close(&call.root);
     return rc;
@@ -341,10 +349,14 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
         return usage(call->cmd, err);
     }
     if (!call->has_root) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
-        return err_hint(err, "begin with: mas new");
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", text,
+                      call->searched);
+        (void)err_hint(err, "begin with: mas new");
+        return roots_hint_session(call, text, err);
     }
-    return survey_select(&call->root, &call->config, text, ret, err);
+    if (survey_select(&call->root, &call->config, text, ret, err) == 0)
+        return 0;
+    return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
 }
 
 static void print_opt(const struct opt *opt)

@@ -56,6 +56,7 @@ enum cmd_flags {
     CMD_SESSIONS = 128, /* operands are SESSIONs, and so is -s */
     CMD_HIDDEN = 256, /* for mas itself */
     CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cmd/targets.h; takes -s */
+    CMD_RUNS = 1024, /* runs programs that the root names, see cmd/roots.h */
 };
 
 struct call;
@@ -91,6 +92,7 @@ struct call {
     bool quiet;
     const char *session; /* what names the session, where CMD_SESSION; NULL: nothing does */
     const char *root_path; /* --root, or NULL */
+    char *searched; /* where the root is or would be, once it was looked for */
     bool has_root;
     enum root_origin origin;
     struct root root;

@@ -14,6 +14,7 @@ setup() {
     ROOT=$T/root
     SOCK=$T/tmux
     export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share
+    export XDG_STATE_HOME=$T/home/.local/state
     export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$T
     export SHELL=/bin/sh TERM=screen LC_ALL=C.UTF-8
     unset TMUX TMUX_PANE NO_COLOR MAS_SESSION_ID MAS_SESSION_MODE MAS_AGENT_ID SESSION_NAME

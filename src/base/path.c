@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,6 +149,20 @@ int path_make_dirs(const char *path, struct err *err)
 char *path_canonical(const char *path)
 {
     return realpath(path, NULL);
+}
+
+char *path_user_dir(const char *variable, const char *below)
+{
+    const char *set = getenv(variable);
+    const char *home = getenv("HOME");
+
+    if (set != NULL && set[0] == '/')
+        return mem_dup(set);
+    if (home == NULL || home[0] != '/') {
+        const struct passwd *pw = getpwuid(geteuid());
+        home = pw != NULL ? pw->pw_dir : NULL;
+    }
+    return home != NULL ? mem_printf("%s/%s", home, below) : NULL;
 }
 
 char *path_exe(void)

@@ -37,6 +37,10 @@ int path_make_dirs(const char *path, struct err *err);
 /* Absolute path without links, or NULL with errno. The caller frees. */
 char *path_canonical(const char *path);
 
+/* A directory of the user's: what the variable names, where that is absolute, else `below` the home
+ * directory; NULL where neither is known. The caller frees. */
+char *path_user_dir(const char *variable, const char *below);
+
 /* Directory of the running program, or NULL. The caller frees. */
 char *path_exe_dir(void);
 /* The running program itself. The caller frees. */

@@ -1,4 +1,5 @@
 #include "cmd.h"
+#include "cmd/roots.h"
 #include "core/survey.h"
 #include "core/tmux.h"
 
@@ -59,8 +60,9 @@ static int run_attach(struct call *call, struct err *err)
     const struct view *view =
         name != NULL ? survey_look(&call->root, &survey, id) : newest_active(&survey);
     if (view == NULL) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running");
-        return err_hint(err, "begin with: mas new");
+        (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running in '%s'",
+                      call->searched);
+        return roots_hint_none(call, err);
     }
     if (view->unknown && name == NULL)
         return err_set(err, MAS_TMUX, "cannot attach: %s", view->reason);

@@ -48,6 +48,7 @@ static void print_json(const struct call *call)
     if (call->has_root) {
         json_put(&out, "root", call->root.path);
         json_put(&out, "rootOrigin", root_origin_name(call->origin));
+        json_put_bool(&out, "rootAccepted", call->root.accepted);
     }
     json_open(&out, "settings", '[');
     each_setting(&call->config, put_json, &out);
@@ -71,7 +72,10 @@ static int run_config(struct call *call, struct err *err)
     if (call->has_root) {
         table_add(&table, "root", NULL);
         table_add(&table, call->root.path, NULL);
-        table_add(&table, root_origin_name(call->origin), NULL);
+        table_add(&table,
+                  call->root.accepted ? root_origin_name(call->origin)
+                                      : "current directory, not accepted",
+                  NULL);
     }
     each_setting(&call->config, put_row, &table);
     table_print(&table);

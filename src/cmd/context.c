@@ -4,6 +4,7 @@
 #include "cmd.h"
 #include "cmd/history.h"
 #include "cmd/print.h"
+#include "cmd/roots.h"
 #include "cmd/targets.h"
 
 #include <stdio.h>
@@ -102,6 +103,7 @@ static int run_context(struct call *call, struct err *err)
         .relevant = config_number(&call->config, SETTING_MEMORY_RELEVANT),
         .all = (size_t)config_number(&call->config, SETTING_MEMORY_ALL),
     };
+    roots_warn_disbelieved(call);
     if (context_take(&call->root, &call->config, &asker, &wish, &context, err) == -1)
         return -1;
     if (context.note != NULL)

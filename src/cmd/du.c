@@ -1,6 +1,7 @@
 #include "base/number.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/roots.h"
 #include "cmd/several.h"
 #include "cmd/table.h"
 #include "core/snapshot.h"
@@ -49,7 +50,8 @@ static int add_named(const struct call *call, const char *id, void *arg, struct 
     const struct view *view = survey_look(&call->root, all->survey, id);
 
     if (view == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", id);
+        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", id,
+                       call->root.path);
     if (view->row.missing)
         return err_set(err, MAS_DAMAGED, "cannot measure session '%s': its workspace is missing",
                        id);
@@ -277,7 +279,7 @@ static int run_du(struct call *call, struct err *err)
     else if (call->json)
         print_json(&all);
     else if (all.count == 0)
-        (void)fputs("no sessions; begin with: mas new\n", stderr);
+        roots_say_none(call, "no sessions");
     else if (all.count == 1 && call->operand_count + (call->session != NULL) == 1)
         print_parts(&all.items[0].usage);
     else

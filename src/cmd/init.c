@@ -1,6 +1,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd.h"
+#include "core/known_roots.h"
 
 #include <stdio.h>
 
@@ -18,24 +19,37 @@ static int run_init(struct call *call, struct err *err)
         return -1;
     if (found[0] == '\0')
         return err_set(err, MAS_USAGE, "cannot make a root: the directory's name is empty");
+    bool was_root = root_exists(found);
     if (root_init(found, &made, err) == -1)
         return -1;
     _cleanup_free_ char *path = path_canonical(found);
-    str_add_visible(&safe, path != NULL ? path : found,
-                    path != NULL ? strlen(path) : strlen(found));
+    if (path == NULL)
+        return err_errno(err, "cannot use root '%s'", found);
+    bool is_known = known_roots_has(path);
+    if (!is_known && known_roots_add(path, err) == -1) {
+        if (was_root)
+            return -1; /* to be accepted is all that it was called for */
+        err_warn("%s", err->text);
+    }
     if (call->quiet)
         return 0;
-    printf("%s: %s\n", safe.data, made ? "root made" : "is a root already, nothing to do");
+    str_add_visible(&safe, path, strlen(path));
+    printf("%s: %s\n", safe.data,
+           was_root && !is_known ? "is a root already, accepted: what it names may run"
+           : made                ? "root made"
+                                 : "is a root already, nothing to do");
     return 0;
 }
 
 const struct cmd cmd_init = {
     .name = "init",
     .operands = " [DIR]",
-    .summary = "make a root with the shipped templates",
+    .summary = "make a root with the shipped templates, or accept one",
     .details =
         "A root holds mas.ini, templates/ and sessions/. Without DIR: --root, $MAS_ROOT, the root\n"
-        "that the current directory is in, or the user's data directory. What is there stays.",
+        "that the current directory is in, or the user's data directory. What is there stays. A "
+        "root\n"
+        "that somebody else made is accepted by this: mas may run what its files name.",
     .operands_max = 1,
     .offer = OFFER_DIR,
     .flags = CMD_QUIET,

@@ -1,6 +1,7 @@
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "cmd/roots.h"
 #include "cmd/table.h"
 #include "core/survey.h"
 
@@ -83,7 +84,7 @@ static void print_table(const struct call *call, const struct survey *survey)
     if (table.count > table.columns)
         table_print(&table);
     else if (survey->count == 0)
-        (void)fputs("no sessions; begin with: mas new\n", stderr);
+        roots_say_none(call, "no sessions");
     table_free(&table);
 }
 

@@ -84,6 +84,6 @@ const struct cmd cmd_new = {
                "it is and how to attach; with -q only the session's id.",
     .opts = opts,
     .stray = "a name goes behind '--name'",
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,
     .run = run_new,
 };

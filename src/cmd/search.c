@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "cmd/history.h"
 #include "cmd/print.h"
+#include "cmd/roots.h"
 #include "memory/context.h"
 
 #include <stdio.h>
@@ -186,6 +187,7 @@ static int search(const struct call *call, const struct search_wish *wish, bool 
     _cleanup_search_ struct search *search = NULL;
     const char *vectors = config_text(&call->config, SETTING_MEMORY_EMBED);
 
+    roots_warn_disbelieved(call);
     if (search_open(&call->root, alone ? wish->session : NULL, &search, err) == -1 ||
         search_use_vectors(search, vectors, err) == -1 ||
         search_catch_up(search, SEARCH_WAIT_MS, err) == -1)

@@ -87,6 +87,6 @@ const struct cmd cmd_serve = {
                "are in mas.ini,\n"
                "[serve]; see mas-serve(8).",
     .opts = opts,
-    .flags = CMD_ROOT | CMD_MAKES_ROOT,
+    .flags = CMD_ROOT | CMD_RUNS | CMD_MAKES_ROOT,
     .run = run_serve,
 };

@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
+#include "cmd/roots.h"
 #include "cmd/several.h"
 #include "cmd/table.h"
 #include "core/index.h"
@@ -402,7 +403,7 @@ static int run_status(struct call *call, struct err *err)
     else if (look.roll.count > 0)
         print_table(&look, NULL, SIZE_MAX);
     else
-        (void)fputs("no session is running; begin with: mas new\n", stderr);
+        roots_say_none(call, "no session is running");
     if (!call->json)
         print_over(call, &look);
     return rc;

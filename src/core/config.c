@@ -73,6 +73,7 @@ static int read_env(struct config *config, const struct ini_line *line, struct e
 struct reader {
     struct config *config;
     bool only_presets; /* agents.ini */
+    bool believed; /* its settings may name programs */
 };
 
 static int read_line(const struct ini_line *line, void *arg, struct err *err)
@@ -95,6 +96,11 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
         if (want != NULL)
             return ini_fail(line, err, "'%s' is not %s", line->value, want);
         _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
+        if (setting_infos[i].names_program && !reader->believed) {
+            free(reader->config->disbelieved);
+            reader->config->disbelieved = line->value[0] != '\0' ? mem_dup(origin) : NULL;
+            return 0;
+        }
         set(reader->config, (enum setting)i, line->value, origin);
         return 0;
     }
@@ -152,18 +158,15 @@ static int read_environment(struct config *config, struct err *err)
 
 static char *user_settings_path(void)
 {
-    const char *dir = getenv("XDG_CONFIG_HOME");
-    const char *home = getenv("HOME");
-    if (dir != NULL && dir[0] == '/')
-        return mem_printf("%s/mas/mas.ini", dir);
-    return home != NULL && home[0] == '/' ? mem_printf("%s/.config/mas/mas.ini", home) : NULL;
+    _cleanup_free_ char *dir = path_user_dir("XDG_CONFIG_HOME", ".config");
+    return dir != NULL ? mem_printf("%s/mas/mas.ini", dir) : NULL;
 }
 
 int config_load(const struct root *root, bool with_presets, struct config *ret, struct err *err)
 {
     _cleanup_config_ struct config config = CONFIG_INIT;
     _cleanup_free_ char *user = user_settings_path();
-    struct reader reader = {.config = &config};
+    struct reader reader = {.config = &config, .believed = true};
     struct reader presets = {.config = &config, .only_presets = true};
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
@@ -177,6 +180,7 @@ int config_load(const struct root *root, bool with_presets, struct config *ret, 
         return -1;
     if (root != NULL) {
         _cleanup_free_ char *path = mem_printf("%s/%s", root->path, ROOT_SETTINGS);
+        reader.believed = root->accepted;
         if (read_settings(root->fd, ROOT_SETTINGS, path, &reader, err) == -1)
             return -1;
     }
@@ -199,6 +203,7 @@ void config_free(struct config *config)
         free(config->env[i].origin);
     }
     free(config->env);
+    free(config->disbelieved);
     for (size_t i = 0; i < config->preset_count; i++)
         preset_free(&config->presets[i]);
     free(config->presets);

@@ -26,6 +26,7 @@ struct config {
     size_t env_count;
     struct preset *presets;
     size_t preset_count;
+    char *disbelieved; /* where a root that is not accepted names a program that is not run; NULL */
 };
 
 #define CONFIG_INIT                                                                                \

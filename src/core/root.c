@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,26 +37,21 @@ static char *find_above(void)
     return NULL;
 }
 
-static const char *home_dir(void)
-{
-    const char *home = getenv("HOME");
-    if (home != NULL && home[0] == '/')
-        return home;
-    const struct passwd *pw = getpwuid(geteuid());
-    return pw != NULL ? pw->pw_dir : NULL;
-}
-
 const char *root_origin_name(enum root_origin origin)
 {
     static const char *const names[] = {"--root", "MAS_ROOT", "current directory", "default"};
     return names[origin];
 }
 
+char *root_default_path(void)
+{
+    _cleanup_free_ char *data = path_user_dir("XDG_DATA_HOME", ".local/share");
+    return data != NULL ? mem_printf("%s/mas", data) : NULL;
+}
+
 int root_find(const char *option, char **ret, enum root_origin *ret_origin, struct err *err)
 {
     const char *set = getenv("MAS_ROOT");
-    const char *data = getenv("XDG_DATA_HOME");
-    const char *home = home_dir();
 
     if (option != NULL && option[0] == '\0')
         return err_set(err, MAS_USAGE, "cannot use root '': it is empty");
@@ -70,13 +64,10 @@ int root_find(const char *option, char **ret, enum root_origin *ret_origin, stru
     if (*ret != NULL)
         return 0;
     *ret_origin = ROOT_DEFAULT;
-    if (data != NULL && data[0] == '/')
-        *ret = mem_printf("%s/mas", data);
-    else if (home != NULL)
-        *ret = mem_printf("%s/.local/share/mas", home);
-    else
-        return err_set(err, MAS_FAILED, "cannot find a root: neither MAS_ROOT nor HOME is set");
-    return 0;
+    *ret = root_default_path();
+    return *ret != NULL
+               ? 0
+               : err_set(err, MAS_FAILED, "cannot find a root: neither MAS_ROOT nor HOME is set");
 }
 
 /* A directory that another user may write to could hold anything. */
@@ -136,6 +127,7 @@ int root_open(const char *path, struct root *ret, struct err *err)
         open_sessions(&root, &root.sessions, err) == -1 ||
         check_owner(root.sessions, ROOT_SESSIONS, root.path, err) == -1)
         return -1;
+    root.accepted = true;
     *ret = root;
     root = (struct root)ROOT_INIT;
     return 0;

@@ -22,6 +22,8 @@ struct root {
     char *path; /* absolute, without links or control characters */
     int fd;
     int sessions; /* descriptor of sessions/ */
+    bool accepted; /* false: it was found by walking up, and this user knows nothing of it; its
+                      settings name no program, see core/known_roots.h */
 };
 
 #define ROOT_INIT                                                                                  \
@@ -40,6 +42,8 @@ enum root_origin {
 /* Says where the root is, by the first of these that there is. `option` is --root or NULL; *ret is
  * the caller's. */
 int root_find(const char *option, char **ret, enum root_origin *ret_origin, struct err *err);
+/* Where the default root is or would be; NULL where there is no home. The caller frees. */
+char *root_default_path(void);
 const char *root_origin_name(enum root_origin origin);
 
 /* Opens a root that exists and makes sessions/ where it is missing. It, sessions/ and mas.ini must

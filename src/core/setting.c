@@ -253,7 +253,8 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                               "yes: agents may search what was said in other sessions"},
     [SETTING_MEMORY_EMBED] = {"memory", "embed_command", NULL, "", check_command,
                               "a program that makes vectors of texts, for the search; "
-                              "empty: words alone"},
+                              "empty: words alone",
+                              .names_program = true},
     [SETTING_MEMORY_SUMMARY] = {"memory", "summary", NULL, "off", check_summary,
                                 "agent: its own summary stands in for history past the budget"},
     [SETTING_MEMORY_MESSAGES] = {"memory", "messages", NULL, "50", check_messages,

@@ -61,6 +61,7 @@ struct setting_info {
     const char *fallback; /* the built-in value */
     const char *(*check)(const char *value); /* NULL for a good value, else what one looks like */
     const char *help;
+    bool names_program; /* not believed of a root that this user has not accepted */
 };
 extern const struct setting_info setting_infos[SETTING_COUNT];
 

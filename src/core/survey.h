@@ -103,4 +103,7 @@ int survey_find_anywhere(const struct root *root, const struct config *config, c
 int survey_select(const struct root *root, const struct config *config, const char *text,
                   char ret[ID_TEXT], struct err *err);
 
+/* true if a row of the index is one that `text` may mean, whatever tmux says. */
+bool survey_has(const struct index *index, const char *text);
+
 #endif

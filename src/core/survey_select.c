@@ -7,9 +7,10 @@
 /* Ways in which a text can mean a row, the most exact first. */
 enum match { MATCH_ID, MATCH_TMUX_NAME, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
 
-static bool matches(const struct view *view, const char *text, enum match match)
+/* `tmux_name` and `name` are those of the row, or newer ones. */
+static bool matches(const struct row *row, const char *tmux_name, const char *name,
+                    const char *text, enum match match)
 {
-    const struct row *row = &view->row;
     char lower[ID_TEXT];
     size_t len = strlen(text);
 
@@ -17,9 +18,9 @@ static bool matches(const struct view *view, const char *text, enum match match)
     case MATCH_ID:
         return id_normalise(text, lower) && strcmp(row->id, lower) == 0;
     case MATCH_TMUX_NAME:
-        return strcmp(view->live != NULL ? view->live->name : row->tmux_name, text) == 0;
+        return strcmp(tmux_name, text) == 0;
     case MATCH_NAME:
-        return text[0] != '\0' && strcmp(view_name(view), text) == 0;
+        return text[0] != '\0' && strcmp(name, text) == 0;
     case MATCH_PREFIX:
         return len >= 4 && len < ID_TEXT && strncasecmp(row->id, text, len) == 0;
     default:
@@ -35,7 +36,8 @@ static size_t find(const struct survey *survey, const char *text, const struct r
         size_t count = 0;
         for (size_t i = 0; i < survey->count; i++) {
             const struct view *view = &survey->views[i];
-            if (!matches(view, text, match))
+            if (!matches(&view->row, view->live != NULL ? view->live->name : view->row.tmux_name,
+                         view_name(view), text, match))
                 continue;
             *ret = &view->row;
             if (count++ < 8)
@@ -46,6 +48,16 @@ static size_t find(const struct survey *survey, const char *text, const struct r
             return count;
     }
     return 0;
+}
+
+bool survey_has(const struct index *index, const char *text)
+{
+    for (size_t i = 0; i < index->count; i++)
+        for (enum match match = MATCH_ID; match < MATCH_COUNT; match++)
+            if (matches(&index->rows[i], index->rows[i].tmux_name, index->rows[i].name, text,
+                        match))
+                return true;
+    return false;
 }
 
 int survey_select(const struct root *root, const struct config *config, const char *text,
@@ -68,7 +80,8 @@ int survey_select(const struct root *root, const struct config *config, const ch
     size_t count =
         strcmp(text, "@last") == 0 ? survey.count > 0 : find(&survey, text, &row, &candidates);
     if (count == 0) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none", text);
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", text,
+                      root->path);
         return err_hint(err, "list them with: mas list");
     }
     if (count > 1) {

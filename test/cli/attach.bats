@@ -226,7 +226,7 @@ start it with: mas start idle" ]
     new_session -t solo
     mas attach nothing
     [ "$status" -eq 3 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none in '$ROOT'" ]
     mas attach "$ID" solo more
     [ "$status" -eq 2 ]
     [[ $stderr == *"'more' is one operand too many"* ]]

@@ -141,7 +141,7 @@ root_on() {
     mas du
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$stderr" = 'no sessions; begin with: mas new' ]
+    [ "$stderr" = "no sessions in '$ROOT'; begin with: mas new" ]
     measured
     [ "$(jq -c '[.sessions, .total.real]' <<<"$output")" = '[[],0]' ]
 }

@@ -26,7 +26,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     mas list
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$stderr" = "no sessions; begin with: mas new" ]
+    [ "$stderr" = "no sessions in '$ROOT'; begin with: mas new" ]
     mas list -q
     [ "$status" -eq 0 ]
     [ -z "$output$stderr" ]

@@ -86,10 +86,10 @@ no_root_env() { unset MAS_ROOT; }
     mas list
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$stderr" = "no sessions; begin with: mas new" ]
+    [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; begin with: mas new" ]
     mas show mas-12345678
     [ "$status" -eq 3 ]
-    [ "$stderr" = "mas: cannot find session 'mas-12345678': there is none"$'\n'"begin with: mas new" ]
+    [ "$stderr" = "mas: cannot find session 'mas-12345678': there is none in '$XDG_DATA_HOME/mas'"$'\n'"begin with: mas new" ]
 }
 
 @test "new does not set up a root that was named" {
@@ -317,6 +317,175 @@ live_in() {
 @test "a root whose path is Unicode" { live_in 'Größe 中文 é😀'; }
 
 @test "a root whose path begins with a dash and holds percent signs and colons" { live_in '-x %s%n %d:y=z'; }
+
+# Makes a root that this user does not know: its settings name programs that leave $T/ran.
+plant_root() {
+    make_root "$1"
+    rm "$XDG_STATE_HOME/mas/roots"
+    printf '#!/bin/sh\ntouch "%s/ran"\nexec sleep 1000\n' "$T" >"$1/evil"
+    chmod +x "$1/evil"
+    printf '[session]\npreset = evil\n[preset evil]\ncommand = %s\n[memory]\nembed_command = %s\n' \
+        "$1/evil" "$1/evil" >"$1/mas.ini"
+    mkdir -p "$1/work"
+    cd "$1/work" || return
+}
+
+@test "a root that is found and that nobody accepted runs nothing" {
+    no_root_env
+    plant_root "$T/trap"
+    id=$("$MAS" --root "$T/trap" new -q -t solo --no-start)
+    for words in 'new -t solo' "start $id" 'start --crashed' "restart $id all" 'migrate' 'serve'; do
+        # shellcheck disable=SC2086
+        mas $words </dev/null
+        [ "$status" -eq 1 ]
+        [ "$stderr" = "mas: cannot run '${words%% *}' in root '$T/trap': it was found from the current directory, and you neither made nor accepted it
+it names programs that would run; accept it with: mas init $T/trap" ]
+    done
+    [ "$(ls "$T/trap/sessions")" = "$id" ]
+    [ ! -e "$T/ran" ]
+    run ! tm list-sessions
+}
+
+@test "a root that nobody accepted can be read, but its embed_command is not run" {
+    no_root_env
+    plant_root "$T/trap"
+    id=$("$MAS" --root "$T/trap" new -q -t solo --no-start)
+    for words in list "show $id" doctor "env $id" du "stop $id"; do
+        # shellcheck disable=SC2086
+        mas $words
+        [ "$status" -eq 0 ]
+    done
+    mas search word
+    [ "$status" -eq 0 ]
+    [ "${stderr%%$'\n'*}" = "mas: warning: the program that $T/trap/mas.ini:6 names is not run: you neither made nor accepted that root; accept it with: mas init $T/trap" ]
+    [ "$("$MAS" config --json | jq -c '[.rootAccepted, (.settings[] | select(.key == "memory.embed_command").origin)]')" = '[false,"built in"]' ]
+    [[ $("$MAS" config) == *"$T/trap  current directory, not accepted"* ]]
+    [ ! -e "$T/ran" ]
+}
+
+@test "--root, MAS_ROOT and the default root are not asked for" {
+    no_root_env
+    plant_root "$T/trap"
+    new_session --root "$T/trap" -t solo --no-start
+    MAS_ROOT=$T/trap new_session -t solo --no-start
+    cd "$T"
+    new_session -t solo --no-start
+    mkdir -p "$XDG_DATA_HOME/mas/below"
+    cd "$XDG_DATA_HOME/mas/below"
+    new_session -t solo --no-start
+    [ "$("$MAS" list -q | wc -l)" -eq 2 ]
+}
+
+@test "init accepts a root, by its path and for this user alone" {
+    no_root_env
+    plant_root "$T/trap"
+    mas init
+    [ "$status" -eq 0 ]
+    [ "$output" = "$T/trap: is a root already, accepted: what it names may run" ]
+    [ "$(stat -c %a "$XDG_STATE_HOME/mas/roots")" = 600 ]
+    [ "$(cat "$XDG_STATE_HOME/mas/roots")" = "$(id -u) $T/trap" ]
+    mas init
+    [ "$output" = "$T/trap: is a root already, nothing to do" ]
+    [ "$("$MAS" config --json | jq -r '.rootAccepted')" = true ]
+    new_session -t solo
+    eventually test -e "$T/ran"
+    "$MAS" stop -q "$ID"
+    # another path is another root, and another user's word is none
+    mv "$T/trap" "$T/moved"
+    cd "$T/moved/work"
+    [ "$("$MAS" config --json | jq -r '.rootAccepted')" = false ]
+    echo "$(($(id -u) + 1)) $T/moved" >"$XDG_STATE_HOME/mas/roots"
+    [ "$("$MAS" config --json | jq -r '.rootAccepted')" = false ]
+    "$MAS" init -q
+    [ "$("$MAS" config --json | jq -r '.rootAccepted')" = true ]
+    # what is gone is forgotten
+    [ "$(cat "$XDG_STATE_HOME/mas/roots")" = "$(id -u) $T/moved" ]
+}
+
+@test "on a terminal it is asked once whether a root is accepted" {
+    no_root_env
+    plant_root "$T/trap"
+    # shellcheck disable=SC2317
+    shows() { tm capture-pane -p -t =ask: | grep -qF -- "$1"; }
+    new_in() { tm "$@" -c "$PWD" "sh -c '\"\$0\" new -t solo --no-start; echo code \$?; sleep 100' '$MAS'"; }
+    new_in new-session -d -s ask -x 150 -y 20
+    eventually shows 'Accept it? [y/N]'
+    tm send-keys -t =ask: n Enter
+    eventually shows 'neither made nor accepted it'
+    eventually shows 'code 1'
+    [ -z "$(ls "$T/trap/sessions")" ]
+    new_in respawn-pane -k -t =ask:
+    eventually shows 'Accept it? [y/N]'
+    tm send-keys -t =ask: y Enter
+    eventually shows 'code 0'
+    new_session -t solo --no-start </dev/null
+}
+
+@test "a list of roots that others may write to accepts nothing" {
+    no_root_env
+    make_root "$T/mine"
+    cd "$T/mine"
+    chmod 777 "$XDG_STATE_HOME/mas"
+    mas new -t solo --no-start </dev/null
+    [ "$status" -eq 1 ]
+    mas init
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot remember root '$T/mine': cannot use '$XDG_STATE_HOME/mas': others may write to it" ]
+    chmod 700 "$XDG_STATE_HOME/mas"
+    rm "$XDG_STATE_HOME/mas/roots"
+    ln -s "$T/elsewhere" "$XDG_STATE_HOME/mas/roots"
+    echo "$(id -u) $T/mine" >"$T/elsewhere"
+    mas new -t solo --no-start </dev/null
+    [ "$status" -eq 1 ]
+}
+
+@test "a root is made also where it cannot be remembered" {
+    touch "$T/file"
+    XDG_STATE_HOME=$T/file mas init "$T/new"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$T/new: root made" ]
+    [[ $stderr == "mas: warning: cannot remember root '$T/new': "* ]]
+    "$MAS" --root "$T/new" new -q -t solo --no-start
+}
+
+@test "the list of roots has a limit, and the oldest goes" {
+    for i in {1..257}; do
+        mkdir "$T/r$i" && touch "$T/r$i/mas.ini" && echo "$(id -u) $T/r$i"
+    done >"$XDG_STATE_HOME/mas/roots"
+    make_root "$T/last"
+    [ "$(wc -l <"$XDG_STATE_HOME/mas/roots")" -eq 256 ]
+    [ "$(head -n 1 "$XDG_STATE_HOME/mas/roots")" = "$(id -u) $T/r3" ]
+    [ "$(tail -n 1 "$XDG_STATE_HOME/mas/roots")" = "$(id -u) $T/last" ]
+}
+
+@test "out of the root mas says where it looked and which root has the session" {
+    new_session -t solo -n shop --no-start
+    no_root_env
+    cd "$T"
+    mas list
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; there are some elsewhere: mas --root $ROOT list" ]
+    for text in shop "$ID" "${ID:0:8}" "mas-${ID:0:8}"; do
+        mas show "$text"
+        [ "$status" -eq 3 ]
+        [ "$stderr" = "mas: cannot find session '$text': there is none in '$XDG_DATA_HOME/mas'
+it is in another root: mas --root $ROOT show $text" ]
+    done
+    mas attach
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot attach: no session is running in '$XDG_DATA_HOME/mas'
+there are some elsewhere: mas --root $ROOT list" ]
+    [ ! -e "$XDG_DATA_HOME/mas" ]
+    make_root "$T/second"
+    cd "$T/second"
+    mas send shop all hello
+    [ "$status" -eq 3 ]
+    [ "$stderr" = "mas: cannot find session 'shop': there is none in '$T/second'
+it is in another root: mas --root $ROOT send shop" ]
+    mas show nothing
+    [ "$stderr" = "mas: cannot find session 'nothing': there is none in '$T/second'
+list them with: mas list" ]
+}
 
 @test "two roots on one tmux server do not see each other's sessions" {
     new_session -t solo -n one

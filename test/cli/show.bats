@@ -121,7 +121,7 @@ load ../helper
     for text in 550 550f One on mas-550e840 550e8400-e29b-41d4-a716-446655440001 '' '*' 550e8400-e29b-41d4-a716-4466554400000; do
         mas show "$text"
         [ "$status" -eq 3 ]
-        [ "$stderr" = "mas: cannot find session '$text': there is none"$'\n'"list them with: mas list" ]
+        [ "$stderr" = "mas: cannot find session '$text': there is none in '$ROOT'"$'\n'"list them with: mas list" ]
         [ -z "$output" ]
     done
 }

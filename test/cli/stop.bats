@@ -110,7 +110,7 @@ teardown_more() {
 @test "an unknown session is exit 3" {
     mas stop nothing
     [ "$status" -eq 3 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none in '$ROOT'" ]
 }
 
 @test "several sessions are stopped by one command" {

@@ -90,6 +90,7 @@ make_box() {
     TEMPLATE=three SIZE=1 TARGET=c0ffee00-0000-4000-8000-000000000000
     if [[ ${TEST_FAULT-} == full ]]; then TEMPLATE=default SIZE=13; fi
     export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share
+    export XDG_STATE_HOME=$T/home/.local/state
     export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$T
     export SHELL=/bin/sh TERM=screen LC_ALL=C.UTF-8
     # the leak checker cannot work under strace

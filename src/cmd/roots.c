@@ -1,0 +1,152 @@
+#include "cmd/roots.h"
+
+#include "core/known_roots.h"
+#include "core/survey.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How many other roots are looked at, and named: a hint is one line. */
+enum { LOOKED_MAX = 32, NAMED_MAX = 3 };
+
+/* true if the user says so; it is remembered. */
+static bool ask(const struct call *call)
+{
+    _cleanup_str_ struct str path = STR_INIT;
+    struct err err = ERR_INIT;
+    char line[16];
+
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0)
+        return false;
+    str_add_visible(&path, call->root.path, strlen(call->root.path));
+    (void)fprintf(stderr,
+                  "The root '%s' was found from the current directory.\n"
+                  "What its mas.ini and its templates name would be run. Accept it? [y/N] ",
+                  path.data);
+    if (fgets(line, sizeof line, stdin) == NULL ||
+        (strcmp(line, "y\n") != 0 && strcmp(line, "yes\n") != 0))
+        return false;
+    if (known_roots_add(call->root.path, &err) == -1)
+        err_warn("%s", err.text);
+    return true;
+}
+
+int roots_check(struct call *call, struct err *err)
+{
+    _cleanup_str_ struct str word = STR_INIT;
+
+    if (call->origin != ROOT_ABOVE || known_roots_has(call->root.path))
+        return 0;
+    call->root.accepted = false;
+    if ((call->cmd->flags & CMD_RUNS) == 0)
+        return 0;
+    if (ask(call)) {
+        call->root.accepted = true;
+        return 0;
+    }
+    str_add_shell(&word, call->root.path, false);
+    (void)err_set(err, MAS_FAILED,
+                  "cannot run '%s' in root '%s': it was found from the current directory, and you "
+                  "neither made nor accepted it",
+                  call->cmd->name, call->root.path);
+    return err_hint(err, "it names programs that would run; accept it with: mas init %s",
+                    word.data);
+}
+
+void roots_warn_disbelieved(const struct call *call)
+{
+    _cleanup_str_ struct str word = STR_INIT;
+
+    if (call->config.disbelieved == NULL)
+        return;
+    str_add_shell(&word, call->root.path, false);
+    err_warn("the program that %s names is not run: you neither made nor accepted that root; "
+             "accept it with: mas init %s",
+             call->config.disbelieved, word.data);
+}
+
+/* Whether a root has the session that `text` means (NULL: any); only its index is looked at. */
+static bool holds(const char *path, const char *text)
+{
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (root_open(path, &root, &ignored) == -1 || index_read(&root, false, &index, &ignored) == -1)
+        return false;
+    return text == NULL ? index.count > 0 : survey_has(&index, text);
+}
+
+/* The known roots that hold the session; released with strv_free(). */
+static char **find_others(const struct call *call, const char *text)
+{
+    _cleanup_strv_ char **known = known_roots_list(call->searched);
+    char **found = NULL;
+    size_t count = strv_len(known);
+
+    /* the newest first */
+    for (size_t i = count; i > 0 && count - i < LOOKED_MAX && strv_len(found) < NAMED_MAX; i--)
+        if (holds(known[i - 1], text))
+            strv_push(&found, known[i - 1]);
+    return found;
+}
+
+/* What to type for a command in another root. */
+static void add_command(struct str *to, const char *root, const char *verb, const char *text)
+{
+    str_add(to, "mas --root ");
+    str_add_shell(to, root, false);
+    str_addf(to, " %s", verb);
+    if (text != NULL) {
+        str_addc(to, ' ');
+        str_add_shell(to, text, false);
+    }
+}
+
+static void add_others(const struct call *call, struct str *to)
+{
+    _cleanup_strv_ char **found = find_others(call, NULL);
+
+    if (found == NULL) {
+        str_add(to, "begin with: mas new");
+        return;
+    }
+    str_add(to, "there are some elsewhere: ");
+    for (size_t i = 0; found[i] != NULL; i++) {
+        if (i > 0)
+            str_add(to, ", ");
+        add_command(to, found[i], "list", NULL);
+    }
+}
+
+void roots_say_none(const struct call *call, const char *what)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str safe = STR_INIT;
+
+    str_addf(&text, "%s in '%s'; ", what, call->searched);
+    add_others(call, &text);
+    str_add_visible(&safe, text.data, text.len);
+    (void)fprintf(stderr, "%s\n", safe.data);
+}
+
+int roots_hint_none(const struct call *call, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    add_others(call, &text);
+    return err_hint(err, "%s", text.data);
+}
+
+int roots_hint_session(const struct call *call, const char *text, struct err *err)
+{
+    _cleanup_strv_ char **found = strcmp(text, "@last") == 0 ? NULL : find_others(call, text);
+    _cleanup_str_ struct str hint = STR_INIT;
+
+    if (found == NULL)
+        return -1;
+    str_addf(&hint, "it is in another root: ");
+    add_command(&hint, found[0], call->cmd->name, text);
+    return err_hint(err, "%s", hint.data);
+}
