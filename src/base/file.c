@@ -1,16 +1,16 @@
 #include "base/file.h"
 
 #include "base/str.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err)
@@ -149,40 +149,31 @@ enum { HOLDER_LINE = 48 };
 /* file_is_locked() has the lock for an instant; a try must not fail of a look. */
 enum { LOOK_MS = 20 };
 
-static void on_alarm(int sig)
-{
-    (void)sig; /* only there to end flock() with EINTR */
-}
-
-/* flock(LOCK_EX) with a time limit, as flock(1) -w does it: a timer that interrupts the call. */
+/* flock(LOCK_EX) with a time limit. The kernel has none, but for a signal that interrupts the call,
+ * and a signal belongs to the whole process: in one with threads it may reach another than the one
+ * that waits. So this tries again and again. Who has used half of its time tries five times as
+ * often, so that those who came later do not take the lock away from it until its time is over. */
 static int lock_within(int fd, int wait_ms)
 {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (wait_ms == LOCK_TRY)
-        wait_ms = LOOK_MS;
-    if (wait_ms == LOCK_FOREVER) {
-        while (flock(fd, LOCK_EX) == -1)
-            if (errno != EINTR)
-                return -1;
-        return 0;
+    enum { FIRST_MS = 1, LATE_MS = 2, MOST_MS = 10 };
+    int64_t start = time_monotonic_ms();
+    int limit = wait_ms == LOCK_TRY ? LOOK_MS : wait_ms;
+    int pause = FIRST_MS;
+
+    while (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+        if (errno == EINTR)
+            continue;
+        int64_t waited = time_monotonic_ms() - start;
+        if (errno != EWOULDBLOCK || waited >= limit)
+            return -1;
+        if (waited > limit / 2 && pause > LATE_MS)
+            pause = LATE_MS;
+        if (pause > limit - waited)
+            pause = (int)(limit - waited);
+        (void)nanosleep(&(struct timespec){.tv_nsec = pause * 1000000L}, NULL);
+        pause = pause * 2 < MOST_MS ? pause * 2 : MOST_MS;
     }
-    struct sigaction act = {.sa_handler = on_alarm};
-    struct sigaction was;
-    /* It fires again each 50 ms, so an alarm that comes before flock() sleeps is not the last. */
-    struct itimerval timer = {
-        .it_value = {.tv_sec = wait_ms / 1000, .tv_usec = (wait_ms % 1000) * 1000L},
-        .it_interval = {.tv_usec = 50000},
-    };
-    struct itimerval off = {.it_value = {0}};
-    (void)sigaction(SIGALRM, &act, &was);
-    (void)setitimer(ITIMER_REAL, &timer, NULL);
-    int rc = flock(fd, LOCK_EX);
-    int saved = errno;
-    (void)setitimer(ITIMER_REAL, &off, NULL);
-    (void)sigaction(SIGALRM, &was, NULL);
-    errno = saved == EINTR ? EWOULDBLOCK : saved;
-    return rc;
+    return 0;
 }
 
 /* "pid 123 (start)" as the holder wrote it, or "another process". */

@@ -50,9 +50,9 @@ int file_sync_dir(int dir, struct err *err);
 /*
  * Locks (flock on a file that is never renamed or removed while in use; the kernel drops the lock
  * with the process). ret_fd is the caller's to close, which unlocks. The lock file's text names the
- * holder for those who have to wait.
+ * holder for those who have to wait. Any thread may wait.
  */
-enum { LOCK_TRY = 0, LOCK_FOREVER = -1 }; /* or milliseconds to wait */
+enum { LOCK_TRY = 0 }; /* or milliseconds to wait */
 
 /* -1 with code MAS_CONFLICT (MAS_TIMEOUT after a wait) and the holder in the hint-free text when it
  * is taken. `what` says what is locked, `who` what the holder does, e.g. "start". */

@@ -214,7 +214,8 @@ int index_read(const struct root *root, bool thorough, struct index *ret, struct
         rc = scan(root, NULL, &index, NULL, err);
         if (why != NULL)
             index.broken = mem_dup(why);
-        if (rc == 0 && (index.count > 0 || why != NULL) && root_lock(root, &lock, &ignored) == 0)
+        if (rc == 0 && (index.count > 0 || why != NULL) &&
+            root_try_lock(root, &lock, &ignored) == 0)
             (void)index_rebuild(root, &ignored);
     }
     if (rc == -1)

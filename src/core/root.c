@@ -141,10 +141,20 @@ void root_close(struct root *root)
     *root = (struct root)ROOT_INIT;
 }
 
+static int lock_sessions(const struct root *root, int wait_ms, int *ret_fd, struct err *err)
+{
+    return file_lock(root->sessions, ROOT_LOCK, wait_ms, "the list of sessions", "metadata", ret_fd,
+                     err);
+}
+
 int root_lock(const struct root *root, int *ret_fd, struct err *err)
 {
-    return file_lock(root->sessions, ROOT_LOCK, ROOT_LOCK_MS, "the list of sessions", "metadata",
-                     ret_fd, err);
+    return lock_sessions(root, ROOT_LOCK_MS, ret_fd, err);
+}
+
+int root_try_lock(const struct root *root, int *ret_fd, struct err *err)
+{
+    return lock_sessions(root, LOCK_TRY, ret_fd, err);
 }
 
 /* Beside an installed or a just built mas, else where it was configured to be installed. */

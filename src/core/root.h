@@ -69,5 +69,7 @@ int root_open_shipped(struct err *err);
 /* Takes the metadata lock: held for a moment, around each change of the index or of the set of
  * workspaces. Close *ret_fd to release it. */
 int root_lock(const struct root *root, int *ret_fd, struct err *err);
+/* The same for who reads and has only a cache to write: it does without rather than wait. */
+int root_try_lock(const struct root *root, int *ret_fd, struct err *err);
 
 #endif

@@ -193,7 +193,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     [[ $stderr == *'pid 4711 (migrate) has it'* ]]
     { "$MAS" stop "$ID" >"$T/out" 2>&1 && : >"$T/stopped"; } 3>&- 8<&- &
     local waiter=$!
-    # it waits in flock(2)
+    # it waits for the lock
     eventually eval "grep -q FLOCK.*WRITE /proc/locks && pgrep -f \"\$MAS stop $ID\""
     [ ! -e "$T/stopped" ]
     exec 8<&-
@@ -241,6 +241,27 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     wait "$waiter"
     [ ! -e "$T/codes" ]
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
+}
+
+@test "a reader does not wait for a lock to write an index that is gone or broken" {
+    new_session -t solo --no-start
+    local broken
+    exec 8<"$ROOT/sessions/.sessions.lock"
+    flock 8
+    rm "$ROOT/sessions/.sessions.index"
+    for broken in no yes; do
+        run --separate-stderr timeout 10 "$MAS" list -q
+        [ "$status" -eq 0 ]
+        [ "$output" = "$ID" ]
+        run --separate-stderr timeout 10 "$MAS" show "$ID"
+        [ "$status" -eq 0 ]
+        [ "$broken" = yes ] || [ ! -e "$ROOT/sessions/.sessions.index" ]
+        echo broken >"$ROOT/sessions/.sessions.index"
+    done
+    exec 8<&-
+    mas list -q
+    [ "$output" = "$ID" ]
+    [ "$(jq -r '.sessions[].sessionId' "$ROOT/sessions/.sessions.index")" = "$ID" ]
 }
 
 # ---- interrupted

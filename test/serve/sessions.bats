@@ -127,3 +127,21 @@ load lib
     serve
     [ "$(curl -sS -I -H "Authorization: Bearer $TOKEN" "$URL/sessions" | head -c 12)" = 'HTTP/1.1 200' ]
 }
+
+@test "a session is told while the metadata lock is held and the index is gone" {
+    new_session -t solo --no-start
+    serve
+    rm "$ROOT/sessions/.sessions.index"
+    exec 8<"$ROOT/sessions/.sessions.lock"
+    flock 8
+    local i asking=()
+    for i in 1 2 3; do
+        curl -sSf -m 10 -o "$T/told.$i" -H "Authorization: Bearer $TOKEN" "$URL/sessions/$ID" 3>&- 8<&- &
+        asking+=($!)
+    done
+    for i in "${asking[@]}"; do wait "$i"; done
+    exec 8<&-
+    for i in 1 2 3; do [ "$(jq -r .sessionId "$T/told.$i")" = "$ID" ]; done
+    api GET /sessions
+    is 200 '.total == 1'
+}
