@@ -41,6 +41,14 @@ char *path_canonical(const char *path);
  * directory; NULL where neither is known. The caller frees. */
 char *path_user_dir(const char *variable, const char *below);
 
+/*
+ * Whether nobody but this user and root can put something else where an absolute path leads: each
+ * directory and link on the way belongs to one of them, and others may write to no directory but a
+ * sticky one, such as /tmp, nor to that in which the path ends. What is missing is no error. The
+ * text of the error says only what is wrong with which directory.
+ */
+int path_check_owned(const char *path, struct err *err);
+
 /* Directory of the running program, or NULL. The caller frees. */
 char *path_exe_dir(void);
 /* The running program itself. The caller frees. */

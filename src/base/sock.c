@@ -47,9 +47,25 @@ int sock_listen(int dir, const char *name, struct err *err)
     return ret;
 }
 
+int sock_peer(int fd, pid_t *ret_pid)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
+        return -1;
+    if (peer.uid != geteuid()) {
+        errno = EPERM;
+        return -1;
+    }
+    *ret_pid = peer.pid;
+    return 0;
+}
+
 int sock_connect(int dir, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    pid_t peer;
 
     /* by descriptor: a link in its place leads nowhere */
     _cleanup_close_ int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -57,7 +73,8 @@ int sock_connect(int dir, const char *name)
         return -1;
     (void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", at);
     _cleanup_close_ int fd = open_socket();
-    if (fd == -1 || connect(fd, (const struct sockaddr *)&address, sizeof address) == -1)
+    if (fd == -1 || connect(fd, (const struct sockaddr *)&address, sizeof address) == -1 ||
+        sock_peer(fd, &peer) == -1)
         return -1;
     int ret = fd;
     fd = -1;
@@ -66,19 +83,10 @@ int sock_connect(int dir, const char *name)
 
 int sock_accept(int listener, pid_t *ret_peer)
 {
-    struct ucred peer;
-    socklen_t len = sizeof peer;
     _cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-    if (fd == -1)
+    if (fd == -1 || sock_peer(fd, ret_peer) == -1)
         return -1;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
-        return -1;
-    if (peer.uid != geteuid()) {
-        errno = EPERM;
-        return -1;
-    }
-    *ret_peer = peer.pid;
     int ret = fd;
     fd = -1;
     return ret;

@@ -15,9 +15,14 @@
  * (inotify: IN_MOVED_TO). Non-blocking. Returns the descriptor or -1. */
 int sock_listen(int dir, const char *name, struct err *err);
 
-/* Connects without blocking. Returns the descriptor, or -1 with errno (ENOENT, ECONNREFUSED: nobody
- * listens; EAGAIN: too many wait there already). */
+/* Connects without blocking, to a process of this user. Returns the descriptor, or -1 with errno
+ * (ENOENT, ECONNREFUSED: nobody listens; EAGAIN: too many wait there already; EPERM: a stranger
+ * listens, who was sent nothing). */
 int sock_connect(int dir, const char *name);
+
+/* The process at the other end of a connection: who connected, or who listens. -1 with errno
+ * (EPERM: it belongs to another user). */
+int sock_peer(int fd, pid_t *ret_pid);
 
 /* Takes a connection, non-blocking, if the process at its other end belongs to this user. Returns
  * the descriptor, or -1 with errno (EAGAIN: there is none; EPERM: a stranger, turned away).

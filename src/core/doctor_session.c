@@ -221,7 +221,7 @@ static void check_socket(struct doctor *doctor, const struct session *session)
 
     if (strcmp(base, session->tmux_name) != 0 || lstat(session->tmux_socket, &st) == -1 ||
         !S_ISSOCK(st.st_mode) || st.st_uid != geteuid() ||
-        tmux_is_alive(session->tmux_socket, &pid) != 0)
+        tmux_is_alive(session->tmux_socket, &pid, &why) != 0)
         return;
     int rc = doctor->fix ? unlink(session->tmux_socket) : 0;
     if (rc == -1)

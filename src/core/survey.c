@@ -18,7 +18,7 @@ struct server {
     char *socket;
     struct tmux_session *sessions;
     size_t count;
-    char *failure; /* why it could not be asked; NULL */
+    struct err failure; /* why it could not be asked; code MAS_OK: it could */
     struct proc proc; /* the client that asks, while `asking` */
     bool begun;
     bool asking;
@@ -42,33 +42,22 @@ static void keep_ours(const struct root *root, struct server *server)
 /* Begins to ask a server, once; one that does not answer its socket has no sessions. */
 static void begin(struct server *server)
 {
-    struct err err = ERR_INIT;
     pid_t pid;
 
     if (server->begun)
         return;
     server->begun = true;
-    int alive = tmux_is_alive(server->socket, &pid);
-    if (alive == -1)
-        server->failure =
-            mem_printf("cannot ask tmux on '%s': %s", server->socket, strerror(errno));
-    if (alive != 1)
-        return;
-    server->asking = tmux_list_start(server->socket, &server->proc, &err) == 0;
-    if (!server->asking)
-        server->failure = mem_dup(err.text);
+    if (tmux_is_alive(server->socket, &pid, &server->failure) == 1)
+        server->asking = tmux_list_start(server->socket, &server->proc, &server->failure) == 0;
 }
 
 static void collect(const struct root *root, struct server *server)
 {
-    struct err err = ERR_INIT;
-
     if (!server->asking)
         return;
     server->asking = false; /* root NULL: only taken to its end */
-    if (tmux_list_finish(&server->proc, &server->sessions, &server->count, &err) == -1)
-        server->failure = mem_dup(err.text);
-    else if (root != NULL)
+    if (tmux_list_finish(&server->proc, &server->sessions, &server->count, &server->failure) == 0 &&
+        root != NULL)
         keep_ours(root, server);
 }
 
@@ -160,9 +149,9 @@ static bool is_busy(const struct root *root, const char *id)
 static const char *failure_of(const struct survey *survey, const char *socket)
 {
     for (size_t i = 0; i < survey->server_count; i++)
-        if (survey->servers[i].failure != NULL &&
+        if (survey->servers[i].failure.code != MAS_OK &&
             (socket == NULL || strcmp(socket, survey->servers[i].socket) == 0))
-            return survey->servers[i].failure;
+            return survey->servers[i].failure.text;
     return NULL;
 }
 
@@ -385,7 +374,6 @@ void survey_free(struct survey *survey)
         collect(NULL, &survey->servers[i]);
         tmux_sessions_free(survey->servers[i].sessions, survey->servers[i].count);
         free(survey->servers[i].socket);
-        free(survey->servers[i].failure);
     }
     free(survey->servers);
     free(survey->views);
@@ -456,10 +444,10 @@ int survey_find_live(const struct root *root, const char *socket, const char *id
 
     ask_all(root, &server, 1);
     free(server.socket);
-    if (server.failure != NULL) {
-        int rc = err_set(err, MAS_TMUX, "%s", server.failure);
-        free(server.failure);
-        return rc;
+    if (server.failure.code != MAS_OK) {
+        *err = server.failure;
+        err->code = MAS_TMUX;
+        return -1;
     }
     size_t i = 0;
     while (i < server.count && strcmp(server.sessions[i].id, id) != 0)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sock.h"
 #include "core/tmux_call.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 enum { OUTPUT_MAX = 64 << 20, ARGS_MAX = 32, CONNECT_S = 2 };
+
+#define USE_OWN_SOCKET "name a socket in a directory of your own, with MAS_TMUX_SOCKET=/..."
 
 int tmux_program(char **ret, struct err *err)
 {
@@ -83,11 +86,38 @@ bool tmux_own_socket(const char *tmux_name, char **ret)
     return str_is_word(tmux_name, TMUX_NAME_MAX) && named_socket(tmux_name, ret, &ignored) == 0;
 }
 
-int tmux_is_alive(const char *socket_path, pid_t *ret_pid)
+/* Nobody else can put a socket of his own at this path. */
+static int check_place(const char *socket_path, struct err *err)
+{
+    _cleanup_free_ char *own = NULL;
+    struct err why = ERR_INIT;
+    struct stat st;
+
+    if (socket_dir(&own, err) == -1)
+        return -1;
+    size_t len = strlen(own);
+    if (path_check_owned(socket_path, &why) == -1) {
+        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': %s", socket_path, why.text);
+        if (why.hint[0] != '\0')
+            return err_hint(err, "change that with: %s", why.hint);
+    } else if (strncmp(socket_path, own, len) == 0 && socket_path[len] == '/' &&
+               lstat(own, &st) == 0 && (st.st_uid != geteuid() || (st.st_mode & 07) != 0)) {
+        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': '%s' is not your own alone",
+                      socket_path, own); /* tmux says so, too */
+    } else if (lstat(socket_path, &st) == 0 && st.st_uid != geteuid()) {
+        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': it belongs to user %ld",
+                      socket_path, (long)st.st_uid);
+    } else {
+        return 0;
+    }
+    return err_hint(err, USE_OWN_SOCKET);
+}
+
+/* Connects to a socket, where only a process of this user is to listen. 1, 0 where nobody does, or
+ * -1 with errno. */
+static int ask_peer(const char *socket_path, pid_t *ret_pid)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
-    struct ucred peer;
-    socklen_t len = sizeof peer;
 
     if (strlen(socket_path) >= sizeof addr.sun_path) {
         errno = ENAMETOOLONG;
@@ -102,10 +132,33 @@ int tmux_is_alive(const char *socket_path, pid_t *ret_pid)
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&addr, sizeof addr) == -1)
         return errno == ENOENT || errno == ENOTDIR || errno == ECONNREFUSED ? 0 : -1;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
+    return sock_peer(fd, ret_pid) == 0 ? 1 : -1;
+}
+
+/* Whether a tmux client may be let near it. As tmux_is_alive(). */
+static int check_server(const char *socket_path, pid_t *ret_pid, struct err *err)
+{
+    if (check_place(socket_path, err) == -1)
         return -1;
-    *ret_pid = peer.pid;
-    return 1;
+    int alive = ask_peer(socket_path, ret_pid);
+    if (alive != -1)
+        return alive;
+    bool stranger = errno == EPERM;
+    if (stranger)
+        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': its server is another user's",
+                      socket_path);
+    else
+        (void)err_errno(err, "cannot ask tmux on '%s'", socket_path);
+    err->code = MAS_TMUX;
+    return stranger ? err_hint(err, USE_OWN_SOCKET) : -1;
+}
+
+int tmux_is_alive(const char *socket_path, pid_t *ret_pid, struct err *err)
+{
+    struct stat st;
+    if (lstat(socket_path, &st) == -1 && (errno == ENOENT || errno == ENOTDIR))
+        return 0; /* and whose the directory is does not matter yet */
+    return check_server(socket_path, ret_pid, err);
 }
 
 /* What a server may have of the environment of whoever starts it: nothing secret. */
@@ -145,7 +198,7 @@ static char *find_scope_runner(void)
         return NULL;
     _cleanup_free_ char *manager = mem_printf("%s/systemd/private", runtime);
     pid_t pid;
-    if (stat(manager, &st) == -1 || !S_ISSOCK(st.st_mode) || tmux_is_alive(manager, &pid) != 1)
+    if (stat(manager, &st) == -1 || !S_ISSOCK(st.st_mode) || ask_peer(manager, &pid) != 1)
         return NULL;
     return path_find_program("systemd-run", getenv("PATH"), AT_FDCWD);
 }
@@ -167,9 +220,6 @@ static int make_socket_dir(const char *socket_path, struct err *err)
         return 0;
     if (mkdir(dir, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '%s'", dir);
-    if (lstat(dir, &st) == -1 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 07) != 0)
-        return err_set(err, MAS_TMUX, "cannot use '%s': it has unsafe permissions", dir);
     return 0;
 }
 
@@ -180,6 +230,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
     _cleanup_strv_ char **env = server_environment();
     const char *argv[ARGS_MAX];
     size_t n = 0;
+    pid_t pid;
 
     if (tmux_program(&program, err) == -1)
         return -1;
@@ -188,6 +239,8 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
             return -1;
         runner = call->plain ? NULL : find_scope_runner();
     }
+    if (check_server(call->socket, &pid, err) == -1)
+        return -1;
     if (runner != NULL) {
         static const char *const scope[] = {"systemd-run", "--user",    "--scope",
                                             "--quiet",     "--collect", "--"};
@@ -417,12 +470,9 @@ int tmux_panes(const char *socket_path, const char *target, const char *id, stru
     int rc = 0;
 
     (void)snprintf(session, sizeof session, "%s:", target);
-    int alive = tmux_is_alive(socket_path, &pid);
-    if (alive == -1) {
-        (void)err_errno(err, "cannot ask tmux on '%s'", socket_path);
-        err->code = MAS_TMUX;
+    int alive = tmux_is_alive(socket_path, &pid, err);
+    if (alive == -1)
         return -1;
-    }
     if (alive == 1)
         rc = tmux_call(&call, &result, err);
     if (rc == 0 && result.status > 0 && !tmux_said_gone(&result) &&

@@ -36,9 +36,10 @@ int tmux_shared_socket(const struct config *config, char **ret, struct err *err)
 /* That of a server of its own for a session of this tmux name; false where it can have none. */
 bool tmux_own_socket(const char *tmux_name, char **ret);
 
-/* 1 if a server answers on the socket, *ret_pid is its process; 0 if there is none; -1 with errno
- * where that cannot be told. */
-int tmux_is_alive(const char *socket, pid_t *ret_pid);
+/* 1 if a server of this user answers on the socket, *ret_pid is its process; 0 if there is none;
+ * MAS_TMUX where that cannot be told, where another user's does, or could from one moment to the
+ * next: who listens there reads and writes files as the client. */
+int tmux_is_alive(const char *socket, pid_t *ret_pid, struct err *err);
 
 /* MAS_TMUX if the server on the socket has no descriptors, or the system no ptys, for so many more
  * panes; costs no process. */

@@ -29,15 +29,17 @@ static int run_script(const char *socket_path, const struct str *script, const c
 
 void tmux_wait_exit(const char *socket_path, int timeout_ms)
 {
+    struct err ignored = ERR_INIT;
     struct proc_id server;
     pid_t pid;
-    if (tmux_is_alive(socket_path, &pid) == 1 && proc_identify(pid, &server))
+    if (tmux_is_alive(socket_path, &pid, &ignored) == 1 && proc_identify(pid, &server))
         (void)proc_wait_gone(&server, 1, timeout_ms);
 }
 
 void tmux_drop_own_server(const char *socket_path, const char *tmux_name)
 {
     const char *base = strrchr(socket_path, '/');
+    struct err ignored = ERR_INIT;
     struct stat st;
     pid_t pid;
 
@@ -45,7 +47,7 @@ void tmux_drop_own_server(const char *socket_path, const char *tmux_name)
         return;
     tmux_wait_exit(socket_path, SERVER_EXIT_MS);
     if (lstat(socket_path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid() &&
-        tmux_is_alive(socket_path, &pid) == 0)
+        tmux_is_alive(socket_path, &pid, &ignored) == 0)
         (void)unlink(socket_path);
 }
 
@@ -59,8 +61,9 @@ int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], s
     pid_t pid;
     int found = 0;
 
-    if (tmux_is_alive(socket_path, &pid) == 0)
-        return 0;
+    int alive = tmux_is_alive(socket_path, &pid, err);
+    if (alive != 1)
+        return alive;
     int rc = tmux_call(&call, &result, err);
     if (rc == 0 && result.status != 0 && !tmux_said_gone(&result))
         rc = tmux_fail(&result, "list sessions", err);
@@ -82,13 +85,15 @@ int tmux_kill(const char *socket_path, const char *target, const char *id, struc
 {
     _cleanup_str_ struct str script = STR_INIT;
     struct err why = ERR_INIT;
+    struct err ignored = ERR_INIT;
     pid_t pid;
 
     /* the server itself compares, so a session that took the number meanwhile is safe */
     str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
              target, id, target);
     if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
-        tmux_is_alive(socket_path, &pid) == 0 || strstr(why.text, "can't find session") != NULL)
+        tmux_is_alive(socket_path, &pid, &ignored) == 0 ||
+        strstr(why.text, "can't find session") != NULL)
         return 0;
     *err = why;
     return -1;
@@ -231,8 +236,9 @@ int tmux_attach(const char *socket_path, const char *target, const struct tmux_p
     char session[32];
     const char *argv[ATTACH_ARGS_MAX] = {"tmux", "-u", "-S", socket_path};
     size_t n = 4;
+    pid_t pid;
 
-    if (tmux_program(&program, err) == -1)
+    if (tmux_program(&program, err) == -1 || tmux_is_alive(socket_path, &pid, err) == -1)
         return -1;
     if (pane != NULL) {
         const char *select[] = {"select-window", "-t", pane->window, ";",

@@ -65,7 +65,10 @@ int tmux_check_room(const char *socket, size_t panes, struct err *err)
                       panes, max - used, max);
         return err_hint(err, "stop sessions, or raise the limit: sysctl kernel.pty.max");
     }
-    bool alive = tmux_is_alive(socket, &pid) == 1;
+    int answer = tmux_is_alive(socket, &pid, err);
+    if (answer == -1)
+        return -1;
+    bool alive = answer == 1;
     size_t open_now = alive ? count_descriptors(pid) : 0;
     if (prlimit(alive ? pid : 0, RLIMIT_NOFILE, NULL, &limit) == -1)
         return 0; /* not ours to see: tmux itself will say */
@@ -208,7 +211,7 @@ static void kill_half(const struct tmux_team *team)
              "if-shell -F -t '=%s:' '#{m:* host %s *,#{pane_start_command}}' "
              "\"kill-session -t '=%s:'\"\n",
              name, team->session->id, name);
-    if (tmux_is_alive(team->session->tmux_socket, &pid) != 0)
+    if (tmux_is_alive(team->session->tmux_socket, &pid, &ignored) == 1)
         (void)tmux_call(&call, &result, &ignored);
     proc_result_free(&result);
 }
@@ -219,12 +222,15 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
     const char *args[] = {"start-server", ";", "source-file", "-", NULL};
     _cleanup_str_ struct str script = STR_INIT;
     pid_t pid;
+    int alive = tmux_is_alive(team->session->tmux_socket, &pid, err);
     struct tmux_call call = {.socket = team->session->tmux_socket,
                              .args = args,
                              .script = &script,
                              .dir = team->dir,
-                             .starts_server = tmux_is_alive(team->session->tmux_socket, &pid) != 1,
+                             .starts_server = alive == 0,
                              .plain = team->plain};
+    if (alive == -1)
+        return -1;
     write_script(team, &script);
     if (tmux_call_start(&call, ret, err) == 0)
         return 0;

@@ -221,7 +221,7 @@ static void run_peek(struct job *job)
         struct err ignored = ERR_INIT;
         struct proc proc;
         pid_t pid;
-        int alive = tmux_is_alive(at->socket, &pid);
+        int alive = tmux_is_alive(at->socket, &pid, &ignored);
         at->failed =
             alive == -1 ||
             (alive == 1 && (tmux_list_start(at->socket, &proc, &ignored) == -1 ||

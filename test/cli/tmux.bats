@@ -557,7 +557,7 @@ EOS
     mkdir -m 777 "$T/tmux-$UID"
     chmod 777 "$T/tmux-$UID"
     new_is_refused -t solo
-    [[ $stderr == *"$T/tmux-$UID"*'unsafe permissions'* ]]
+    [[ $stderr == *"others may write to '$T/tmux-$UID'"* ]]
 }
 
 @test "a socket that cannot be made is named, with the reason" {

@@ -1,0 +1,135 @@
+/* The part of base/path.h that says who else could change what a path leads to. */
+#include "base/path.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 };
+
+/* A path on its way to where it leads. */
+struct walk {
+    char *at; /* a directory that was checked, "" for the root */
+    char *rest; /* what is still to be followed from there */
+    uid_t top; /* who owns the root directory: in a user namespace that is not 0 */
+    size_t links;
+};
+
+static bool is_trusted(const struct walk *walk, uid_t uid)
+{
+    return uid == 0 || uid == walk->top || uid == geteuid();
+}
+
+/* Others may not put another directory, link or file in the place of one that is in `path`. In a
+ * sticky directory they can replace only what is theirs, but they can be the first with a name. */
+static int check_directory(const struct walk *walk, const char *path, const struct stat *st,
+                           bool last, struct err *err)
+{
+    const char *shown = path[0] != '\0' ? path : "/";
+
+    if (!is_trusted(walk, st->st_uid))
+        return err_set(err, MAS_FAILED, "'%s' belongs to user %ld", shown, (long)st->st_uid);
+    if ((st->st_mode & (S_IWGRP | S_IWOTH)) == 0 || ((st->st_mode & S_ISVTX) != 0 && !last))
+        return 0;
+    (void)err_set(err, MAS_FAILED, "others may write to '%s'", shown);
+    return last && (st->st_mode & S_ISVTX) != 0 ? -1 : err_hint(err, "chmod go-w '%s'", shown);
+}
+
+/* Cuts the next name off what is to be followed; false at the end. */
+static bool next_name(struct walk *walk, char name[NAME_MAX + 1])
+{
+    const char *from = walk->rest + strspn(walk->rest, "/");
+    size_t len = strcspn(from, "/");
+    if (len == 0 || len > NAME_MAX)
+        return false;
+    memcpy(name, from, len);
+    name[len] = '\0';
+    char *rest = mem_dup(from + len);
+    free(walk->rest);
+    walk->rest = rest;
+    return true;
+}
+
+static int follow(struct walk *walk, const char *link, const struct stat *st, struct err *err)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(link, target, sizeof target - 1);
+
+    if (!is_trusted(walk, st->st_uid))
+        return err_set(err, MAS_FAILED, "'%s' belongs to user %ld", link, (long)st->st_uid);
+    if (n <= 0 || walk->links++ == LINKS_MAX) {
+        errno = n == -1 ? errno : ELOOP;
+        return err_errno(err, "'%s'", link);
+    }
+    target[n] = '\0';
+    if (target[0] == '/')
+        walk->at[0] = '\0';
+    char *rest = mem_printf("%s/%s", target, walk->rest);
+    free(walk->rest);
+    walk->rest = rest;
+    return 0;
+}
+
+/* Goes on by one name. 1 where that leads on, 0 where it is no directory or not there, or -1. */
+static int step(struct walk *walk, const char *name, struct stat *st, struct err *err)
+{
+    char *slash = strrchr(walk->at, '/');
+
+    if (strcmp(name, ".") == 0)
+        return 1;
+    if (strcmp(name, "..") == 0) {
+        if (slash != NULL)
+            *slash = '\0';
+        return 1;
+    }
+    _cleanup_free_ char *path = mem_printf("%s/%s", walk->at, name);
+    if (lstat(path, st) == -1)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_errno(err, "'%s'", path);
+    if (S_ISLNK(st->st_mode))
+        return follow(walk, path, st, err) == -1 ? -1 : 1;
+    if (!S_ISDIR(st->st_mode))
+        return 0;
+    if (check_directory(walk, path, st, false, err) == -1)
+        return -1;
+    free(walk->at);
+    walk->at = path;
+    path = NULL;
+    return 1;
+}
+
+static int walk_all(struct walk *walk, struct err *err)
+{
+    char name[NAME_MAX + 1];
+    struct stat st;
+
+    if (lstat("/", &st) == -1)
+        return err_errno(err, "'/'");
+    walk->top = st.st_uid;
+    if (check_directory(walk, "", &st, false, err) == -1)
+        return -1;
+    while (next_name(walk, name)) {
+        int on = step(walk, name, &st, err);
+        if (on == -1)
+            return -1;
+        if (on == 0 && walk->rest[strspn(walk->rest, "/")] != '\0')
+            return 0; /* it leads to nothing */
+    }
+    const char *in = walk->at[0] != '\0' ? walk->at : "/";
+    if (lstat(in, &st) == -1)
+        return err_errno(err, "'%s'", in);
+    return check_directory(walk, walk->at, &st, true, err);
+}
+
+int path_check_owned(const char *path, struct err *err)
+{
+    struct walk walk = {.at = mem_dup(""), .rest = mem_dup(path)};
+    int rc = walk_all(&walk, err);
+
+    free(walk.at);
+    free(walk.rest);
+    return rc;
+}
