@@ -12,15 +12,13 @@
 #include <string.h>
 
 const struct cmd *const cmd_table[] = {
-    &cmd_init,    &cmd_new,    &cmd_list,     &cmd_show,     &cmd_attach,
-    &cmd_status,  &cmd_ask,    &cmd_cancel,   &cmd_clear,    &cmd_approve,
-    &cmd_deny,    &cmd_send,   &cmd_wait,     &cmd_peek,     &cmd_logs,
-    &cmd_history, &cmd_search, &cmd_context,  &cmd_restart,  &cmd_stop,
-    &cmd_start,   &cmd_rm,     &cmd_clean,    &cmd_archive,  &cmd_restore,
-    &cmd_migrate, &cmd_du,     &cmd_template, &cmd_serve,    &cmd_acp,
-    &cmd_mcp,     &cmd_env,    &cmd_doctor,   &cmd_config,   &cmd_completion,
-    &cmd_version, &cmd_help,   &cmd_host,     &cmd_complete, &cmd_library,
-    NULL,
+    &cmd_new,     &cmd_list,   &cmd_attach,  &cmd_send,     &cmd_stop,    &cmd_show,
+    &cmd_start,   &cmd_rm,     &cmd_clean,   &cmd_archive,  &cmd_restore, &cmd_migrate,
+    &cmd_du,      &cmd_env,    &cmd_status,  &cmd_ask,      &cmd_cancel,  &cmd_clear,
+    &cmd_approve, &cmd_deny,   &cmd_wait,    &cmd_peek,     &cmd_logs,    &cmd_restart,
+    &cmd_history, &cmd_search, &cmd_context, &cmd_serve,    &cmd_acp,     &cmd_mcp,
+    &cmd_init,    &cmd_config, &cmd_presets, &cmd_template, &cmd_doctor,  &cmd_completion,
+    &cmd_version, &cmd_help,   &cmd_host,    &cmd_complete, &cmd_library, NULL,
 };
 
 const struct cmd *cmd_find(const char *name)
@@ -357,51 +355,4 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
     if (survey_select(&call->root, &call->config, text, ret, err) == 0)
         return 0;
     return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
-}
-
-static void print_opt(const struct opt *opt)
-{
-    char left[64];
-    int n = opt->letter != 0 ? snprintf(left, sizeof left, "-%c, --%s", opt->letter, opt->name)
-                             : snprintf(left, sizeof left, "    --%s", opt->name);
-    if (opt->arg != NULL && n > 0 && (size_t)n < sizeof left)
-        (void)snprintf(left + n, sizeof left - (size_t)n, " %s", opt->arg);
-    printf("  %-26s %s\n", left, opt->help);
-}
-
-static void print_actions(const struct cmd *cmd)
-{
-    printf("\nactions:\n");
-    for (size_t i = 0; cmd->actions[i] != NULL; i++) {
-        const struct cmd *action = cmd->actions[i];
-        printf("  %-11s %s\n", action->name + strlen(cmd->name) + 1, action->summary);
-    }
-    printf("\nMore on each: 'mas help %s ACTION'.\n", cmd->name);
-}
-
-void cmd_print_help(const struct cmd *cmd)
-{
-    struct opt common[8];
-
-    if (cmd == NULL) {
-        printf("mas runs teams of AI agents, each in a workspace and a tmux session of its own.\n\n"
-               "usage: mas [--root DIR] COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n");
-        for (size_t i = 0; cmd_table[i] != NULL; i++)
-            if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
-                printf("  %-11s %s\n", cmd_table[i]->name, cmd_table[i]->summary);
-        printf("\nBegin with 'mas new'. More on each: 'mas help COMMAND', and mas(1).\n");
-        return;
-    }
-    printf("usage: mas %s [OPTION...]%s\n\n%s\n", cmd->name, cmd->operands, cmd->summary);
-    if (cmd->alias != NULL)
-        printf("\nalso called: %s\n", cmd->alias);
-    if (cmd->details != NULL)
-        printf("\n%s\n", cmd->details);
-    if (cmd->actions != NULL)
-        print_actions(cmd);
-    printf("\noptions:\n");
-    for (const struct opt *opt = cmd->opts; opt != NULL && opt->name != NULL; opt++)
-        print_opt(opt);
-    for (const struct opt *opt = cmd_common_opts(cmd, common); opt->name != NULL; opt++)
-        print_opt(opt);
 }

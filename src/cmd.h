@@ -59,14 +59,28 @@ enum cmd_flags {
     CMD_RUNS = 1024, /* runs programs that the root names, see cmd/roots.h */
 };
 
+/* Where `mas help` lists a command; an action has none of its own. */
+enum group {
+    GROUP_NONE,
+    GROUP_BEGIN,
+    GROUP_SESSIONS,
+    GROUP_AGENTS,
+    GROUP_MEMORY,
+    GROUP_PROGRAMS,
+    GROUP_SETUP,
+    GROUP_COUNT
+};
+
 struct call;
 
 struct cmd {
     const char *name;
+    enum group group;
     const char *alias; /* NULL: none */
     const char *operands; /* as in the usage line */
     const char *summary; /* one line, lower case, no full stop */
-    const char *details; /* more for `mas help <cmd>`; NULL: nothing */
+    const char *examples; /* command lines for `mas help <cmd>`, one a line */
+    const char *details; /* more for `mas help <cmd>`, filled by it; NULL: nothing */
     const struct opt *opts; /* ends with a NULL name; NULL: none */
     int operands_min, operands_max; /* operands_max -1: any number */
     const char *stray; /* what to say of an operand too many; NULL: nothing */
@@ -99,7 +113,7 @@ struct call {
     struct config config;
 };
 
-/* The table, NULL-terminated, in the order of `mas help`. */
+/* The table, NULL-terminated, in the order of `mas help`, which is group by group. */
 extern const struct cmd *const cmd_table[];
 
 /* NULL where there is none of that name or alias. */
@@ -126,8 +140,8 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
 extern const struct cmd cmd_acp, cmd_approve, cmd_archive, cmd_ask, cmd_attach, cmd_cancel,
     cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context, cmd_deny,
     cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_library, cmd_list,
-    cmd_logs, cmd_mcp, cmd_migrate, cmd_new, cmd_peek, cmd_restart, cmd_restore, cmd_rm, cmd_search,
-    cmd_send, cmd_serve, cmd_show, cmd_start, cmd_status, cmd_stop, cmd_template, cmd_version,
-    cmd_wait;
+    cmd_logs, cmd_mcp, cmd_migrate, cmd_new, cmd_peek, cmd_presets, cmd_restart, cmd_restore,
+    cmd_rm, cmd_search, cmd_send, cmd_serve, cmd_show, cmd_start, cmd_status, cmd_stop,
+    cmd_template, cmd_version, cmd_wait;
 
 #endif

@@ -80,8 +80,10 @@ static int run_acp(struct call *call, struct err *err)
 
 const struct cmd cmd_acp = {
     .name = "acp",
+    .group = GROUP_PROGRAMS,
     .operands = " [SESSION] [AGENT]",
-    .summary = "let an editor talk with an ACP agent of a team, on stdin and stdout",
+    .summary = "let an editor talk with an ACP agent, on stdin and stdout",
+    .examples = "mas acp shop lead",
     .details = "For programs that speak the Agent Client Protocol, such as Zed, Neovim or Emacs: "
                "they start it.\n"
                "Without AGENT it is the meta manager, or the only agent. The conversation is the "

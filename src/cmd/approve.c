@@ -56,8 +56,11 @@ static int run_permit(struct call *call, struct err *err)
 
 const struct cmd cmd_approve = {
     .name = "approve",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT [OPTION]",
     .summary = "answer an agent's permission request: yes",
+    .examples = "mas approve shop lead\n"
+                "mas approve shop lead always",
     .details = "The oldest request that is open. OPTION is once (the default), always, clear (for "
                "a plan: clear the\n"
                "context and carry it out), or one of those that 'mas status' and the agent's pane "
@@ -73,8 +76,11 @@ const struct cmd cmd_approve = {
 
 const struct cmd cmd_deny = {
     .name = "deny",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT [OPTION]",
     .summary = "answer an agent's permission request: no",
+    .examples = "mas deny shop lead\n"
+                "mas deny shop lead always",
     .details = "The oldest request that is open. OPTION is once (the default), always, or one that "
                "the agent offers.\n"
                "Exit 3: no request is open.",

@@ -84,8 +84,11 @@ static int run_archive(struct call *call, struct err *err)
 
 const struct cmd cmd_archive = {
     .name = "archive",
+    .group = GROUP_SESSIONS,
     .operands = " SESSION...",
     .summary = "write stopped sessions into archives, one file each",
+    .examples = "mas archive shop\n"
+                "mas archive --rm --output shop.tar.zst shop",
     .details = "Without -o the file goes below [archive] dir of mas.ini. Prints its path.",
     .opts = opts,
     .operands_max = -1,

@@ -448,8 +448,12 @@ static int run_ask(struct call *call, struct err *err)
 
 const struct cmd cmd_ask = {
     .name = "ask",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT TEXT...",
     .summary = "prompt an ACP agent and print its answer as it comes",
+    .examples = "mas ask shop lead 'what is left to do?'\n"
+                "mas ask shop lead --file question.md --timeout 5m\n"
+                "git diff | mas ask shop lead -",
     .details = "The words of TEXT are joined by spaces; - is standard input. Exit 0: the turn "
                "ended well; 1: it failed;\n"
                "4: the context was cleared or the session stopped before; 7: not in time; 8 and 9: "

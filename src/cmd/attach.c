@@ -83,8 +83,12 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_attach = {
     .name = "attach",
+    .group = GROUP_BEGIN,
     .operands = " [SESSION [AGENT]]",
     .summary = "attach to a session, at an agent's pane",
+    .examples = "mas attach\n"
+                "mas attach shop\n"
+                "mas attach shop lead",
     .details = "Without SESSION: the newest that runs. Inside tmux, on the same server, the client "
                "switches.",
     .opts = opts,

@@ -36,8 +36,10 @@ static int run_cancel(struct call *call, struct err *err)
 
 const struct cmd cmd_cancel = {
     .name = "cancel",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT",
     .summary = "end the turn that an ACP agent is at",
+    .examples = "mas cancel shop lead",
     .details = "What it has said by then is kept, and prompts that are queued follow. Where no "
                "turn is in flight,\n"
                "nothing happens.",

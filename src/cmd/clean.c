@@ -166,8 +166,11 @@ static int run_clean(struct call *call, struct err *err)
 
 const struct cmd cmd_clean = {
     .name = "clean",
+    .group = GROUP_SESSIONS,
     .operands = "",
     .summary = "remove sessions that have had their time; made for cron",
+    .examples = "mas clean --older-than 7d --dry-run\n"
+                "mas clean --quiet --older-than 30d --keep 5 --archive",
     .details = "Takes sessions that do not run, have one of the statuses (stopped and error, "
                "unless told otherwise),\n"
                "were last used at least AGE ago, and are not among the N newest of these. What is "

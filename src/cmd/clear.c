@@ -63,8 +63,11 @@ static int run_clear(struct call *call, struct err *err)
 
 const struct cmd cmd_clear = {
     .name = "clear",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT",
-    .summary = "start a fresh query of an ACP agent: empty context, same conversation",
+    .summary = "empty the context of an ACP agent; the conversation goes on",
+    .examples = "mas clear shop lead\n"
+                "mas clear shop lead --then 'read TODO.md and go on'",
     .details = "The turn in flight is cancelled, prompts that are queued fail as cleared, and the "
                "model sees nothing\n"
                "from before. Exit 0: that is on disk. What was said stays in the history.",

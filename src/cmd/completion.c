@@ -61,8 +61,11 @@ static int run_completion(struct call *call, struct err *err)
 
 const struct cmd cmd_completion = {
     .name = "completion",
+    .group = GROUP_SETUP,
     .operands = " SHELL",
     .summary = "print the completion script for bash, zsh or fish",
+    .examples = "source <(mas completion bash)\n"
+                "mas completion fish > ~/.config/fish/completions/mas.fish",
     .details = "For the running shell, for example: source <(mas completion bash)",
     .operands_min = 1,
     .operands_max = 1,

@@ -85,8 +85,11 @@ static int run_config(struct call *call, struct err *err)
 
 const struct cmd cmd_config = {
     .name = "config",
+    .group = GROUP_SETUP,
     .operands = "",
     .summary = "print each setting and where it came from",
+    .examples = "mas config\n"
+                "mas config --json",
     .operands_max = 0,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
     .run = run_config,

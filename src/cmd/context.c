@@ -125,8 +125,11 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_context = {
     .name = "context",
+    .group = GROUP_MEMORY,
     .operands = " [SESSION] AGENT",
-    .summary = "print what an agent's conversation is about, and what was said on it elsewhere",
+    .summary = "print a conversation's newest words and what bears on them elsewhere",
+    .examples = "mas context shop lead\n"
+                "mas context shop lead --for 'the login page'",
     .details =
         "The newest prompts and answers since the last clear, and, apart from them, the most "
         "relevant ones\n"

@@ -107,8 +107,11 @@ static int run_doctor(struct call *call, struct err *err)
 
 const struct cmd cmd_doctor = {
     .name = "doctor",
+    .group = GROUP_SETUP,
     .operands = "",
     .summary = "check everything on disk and in tmux, and mend it",
+    .examples = "mas doctor\n"
+                "mas doctor --fix",
     .details = "Prints a line for each thing that is wrong and exits 1 where something stays so. "
                "With --fix\n"
                "what is left over goes, what is damaged is made anew and kept beside it.",

@@ -289,8 +289,11 @@ static int run_du(struct call *call, struct err *err)
 
 const struct cmd cmd_du = {
     .name = "du",
+    .group = GROUP_SESSIONS,
     .operands = " [SESSION...]",
     .summary = "show what sessions take on disk",
+    .examples = "mas du\n"
+                "mas du shop",
     .details =
         "Largest first. APPARENT is what the files hold, REAL what they take; files with several\n"
         "names and pieces of the disk that files share count once. OWN is what nothing else\n"

@@ -41,8 +41,11 @@ static int run_env(struct call *call, struct err *err)
 
 const struct cmd cmd_env = {
     .name = "env",
+    .group = GROUP_SESSIONS,
     .operands = " [SESSION]",
     .summary = "print a session's variables for eval",
+    .examples = "eval \"$(mas env shop)\"\n"
+                "mas env --json shop",
     .details = "KEY='value' lines that a POSIX shell can eval, whatever is in them.",
     .operands_max = 0,
     .offer = OFFER_SESSION,

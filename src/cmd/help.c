@@ -1,7 +1,140 @@
+#include "base/str.h"
+#include "base/wrap.h"
 #include "cmd.h"
 #include "cmd/guess.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum {
+    WIDTH = 80,
+    NAME_COLUMN = 14, /* where the word on a command begins */
+    OPT_COLUMN = 29,
+};
+
+/* Prints a text behind what stands in the line already, up to `column`; further lines begin there.
+ * A newline in it is a blank, two are an empty line. */
+static void print_filled(const char *text, int column)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        bool paragraph = strncmp(text + len, "\n\n", 2) == 0;
+        _cleanup_str_ struct str line = STR_INIT;
+
+        while (!paragraph && text[len] != '\0') { /* the whole paragraph */
+            len += 1 + strcspn(text + len + 1, "\n");
+            paragraph = strncmp(text + len, "\n\n", 2) == 0;
+        }
+        str_addn(&line, text, len);
+        for (char *c = line.data; c != NULL && *c != '\0'; c++)
+            *c = *c == '\n' ? ' ' : *c;
+        for (size_t at = 0; at < line.len;) {
+            size_t next;
+            size_t row = wrap_row(line.data + at, line.len - at, WIDTH - column, &next);
+            printf("%*s%.*s\n", at > 0 ? column : 0, "", (int)row, line.data + at);
+            at += next;
+        }
+        text += len;
+        if (paragraph) {
+            (void)putchar('\n');
+            text += 2;
+        }
+    }
+}
+
+/* "  left      text", the text in a column of its own */
+static void print_entry(const char *left, const char *text, int column)
+{
+    int used = printf("  %s", left);
+
+    if (used > column - 2) {
+        (void)putchar('\n');
+        used = 0;
+    }
+    printf("%*s", column - used, "");
+    print_filled(text, column);
+}
+
+static void print_opt(const struct opt *opt)
+{
+    char left[64];
+    int n = opt->letter != 0 ? snprintf(left, sizeof left, "-%c, --%s", opt->letter, opt->name)
+                             : snprintf(left, sizeof left, "    --%s", opt->name);
+    if (opt->arg != NULL && n > 0 && (size_t)n < sizeof left)
+        (void)snprintf(left + n, sizeof left - (size_t)n, " %s", opt->arg);
+    print_entry(left, opt->help, OPT_COLUMN);
+}
+
+static void print_actions(const struct cmd *cmd)
+{
+    printf("\nactions:\n");
+    for (size_t i = 0; cmd->actions[i] != NULL; i++)
+        print_entry(cmd->actions[i]->name + strlen(cmd->name) + 1, cmd->actions[i]->summary,
+                    NAME_COLUMN);
+    printf("\nMore on each: 'mas help %s ACTION'.\n", cmd->name);
+}
+
+static void print_examples(const char *examples)
+{
+    printf("\nexamples:\n");
+    for (size_t len; *examples != '\0'; examples += len + (examples[len] == '\n')) {
+        len = strcspn(examples, "\n");
+        printf("  %.*s\n", (int)len, examples);
+    }
+}
+
+/* Usage, what it is and its details, for one command. */
+static void print_command(const struct cmd *cmd)
+{
+    struct opt common[8];
+    const struct opt *lists[] = {cmd->opts, cmd_common_opts(cmd, common)};
+
+    printf("usage: mas %s [OPTION...]%s\n\n", cmd->name, cmd->operands);
+    print_filled(cmd->summary, 0);
+    if (cmd->alias != NULL)
+        printf("\nalso called: %s\n", cmd->alias);
+    if (cmd->details != NULL) {
+        (void)putchar('\n');
+        print_filled(cmd->details, 0);
+    }
+    if (cmd->actions != NULL)
+        print_actions(cmd);
+    printf("\noptions:\n");
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        for (const struct opt *opt = lists[i]; opt != NULL && opt->name != NULL; opt++)
+            print_opt(opt);
+    if (cmd->examples != NULL)
+        print_examples(cmd->examples);
+}
+
+static void print_overview(void)
+{
+    static const char *const heads[GROUP_COUNT] = {
+        [GROUP_BEGIN] = "to begin with",         [GROUP_SESSIONS] = "sessions",
+        [GROUP_AGENTS] = "agents at work",       [GROUP_MEMORY] = "what was said",
+        [GROUP_PROGRAMS] = "for other programs", [GROUP_SETUP] = "setting up",
+    };
+
+    printf("mas runs teams of AI agents, each in a workspace and a tmux session of its own.\n\n"
+           "usage: mas [--root DIR] COMMAND [OPTION...] [OPERAND...]\n");
+    for (size_t i = 0; cmd_table[i] != NULL; i++) {
+        const struct cmd *cmd = cmd_table[i];
+        if ((cmd->flags & CMD_HIDDEN) != 0)
+            continue;
+        if (i == 0 || cmd->group != cmd_table[i - 1]->group)
+            printf("\n%s:\n", heads[cmd->group]);
+        print_entry(cmd->name, cmd->summary, NAME_COLUMN);
+    }
+    printf("\nMore on each, with examples: 'mas help COMMAND', and mas(1).\n");
+}
+
+void cmd_print_help(const struct cmd *cmd)
+{
+    if (cmd == NULL)
+        print_overview();
+    else
+        print_command(cmd);
+}
 
 static int run_help(struct call *call, struct err *err)
 {
@@ -33,8 +166,12 @@ static int run_help(struct call *call, struct err *err)
 
 const struct cmd cmd_help = {
     .name = "help",
+    .group = GROUP_SETUP,
     .operands = " [COMMAND [ACTION]]",
     .summary = "show how to use mas or one of its commands",
+    .examples = "mas help\n"
+                "mas help new\n"
+                "mas help template copy",
     .operands_max = 2,
     .offer = OFFER_COMMAND,
     .then = OFFER_ACTION,

@@ -293,8 +293,12 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_history = {
     .name = "history",
+    .group = GROUP_MEMORY,
     .operands = " [SESSION] AGENT",
     .summary = "print what was said with an agent",
+    .examples = "mas history shop lead\n"
+                "mas history shop lead --since 1d --role user\n"
+                "mas history shop lead --export md",
     .details =
         "Of stopped sessions too. The newest messages are printed, the oldest of them first.",
     .opts = opts,

@@ -43,8 +43,11 @@ static int run_init(struct call *call, struct err *err)
 
 const struct cmd cmd_init = {
     .name = "init",
+    .group = GROUP_SETUP,
     .operands = " [DIR]",
     .summary = "make a root with the shipped templates, or accept one",
+    .examples = "mas init\n"
+                "mas init ~/teams",
     .details =
         "A root holds mas.ini, templates/ and sessions/. Without DIR: --root, $MAS_ROOT, the root\n"
         "that the current directory is in, or the user's data directory. What is there stays. A "

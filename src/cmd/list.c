@@ -134,9 +134,13 @@ static int run_list(struct call *call, struct err *err)
 
 const struct cmd cmd_list = {
     .name = "list",
+    .group = GROUP_BEGIN,
     .alias = "ls",
     .operands = "",
     .summary = "list sessions with their status, age and running agents",
+    .examples = "mas list\n"
+                "mas list --active\n"
+                "mas list --json",
     .details = "Asks each tmux server once. Sessions that are stopped in the index are believed; "
                "--all checks\n"
                "every workspace. AGENTS counts those that run, of those that were started, and "

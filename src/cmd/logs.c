@@ -404,8 +404,12 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_logs = {
     .name = "logs",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] [TARGET...]",
     .summary = "print what agents printed, or what was done to a session",
+    .examples = "mas logs shop\n"
+                "mas logs shop lead --follow\n"
+                "mas logs shop workers --lines 20",
     .details = "A TARGET is an agent id, a comma list, a unit, managers, workers, or all. Without "
                "one: the session's own log.",
     .opts = opts,

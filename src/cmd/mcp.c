@@ -442,8 +442,10 @@ static int run_mcp(struct call *call, struct err *err)
 
 const struct cmd cmd_mcp = {
     .name = "mcp",
+    .group = GROUP_PROGRAMS,
     .operands = " [SESSION]",
     .summary = "give a model the tools of a team, on stdin and stdout",
+    .examples = "mas mcp shop",
     .details = "A server of the Model Context Protocol with the tools send_message, list_agents,\n"
                "read_messages, search_history and wait_for. ACP agents of a team get it by "
                "themselves.",

@@ -103,8 +103,11 @@ static int run_migrate(struct call *call, struct err *err)
 
 const struct cmd cmd_migrate = {
     .name = "migrate",
+    .group = GROUP_SESSIONS,
     .operands = " [SESSION]",
     .summary = "turn the legacy session into an isolated one",
+    .examples = "mas migrate --dry-run\n"
+                "mas migrate --name shop",
     .details = "Stops it if it runs, moves the root's unit/ and workflows/ into its workspace, and "
                "starts it\n"
                "again. A unit/ without a session becomes a new one, which is stopped. Interrupted, "

@@ -77,8 +77,12 @@ static int run_new(struct call *call, struct err *err)
 
 const struct cmd cmd_new = {
     .name = "new",
+    .group = GROUP_BEGIN,
     .operands = "",
     .summary = "create a workspace and start its team",
+    .examples = "mas new\n"
+                "mas new --name shop --template pair --agent claude\n"
+                "mas new --name page --template solo --attach",
     .details = "Copies the template into a workspace of its own and starts one agent a pane. "
                "Prints where\n"
                "it is and how to attach; with -q only the session's id.",

@@ -141,8 +141,11 @@ static int run_peek(struct call *call, struct err *err)
 
 const struct cmd cmd_peek = {
     .name = "peek",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] TARGET...",
     .summary = "print what the screens of agents show now",
+    .examples = "mas peek shop lead\n"
+                "mas peek shop all --history 100",
     .details = "One call of tmux for any number of agents. In a team's pane SESSION is left out.",
     .opts = opts,
     .operands_max = -1,

@@ -70,8 +70,11 @@ static int run_restart(struct call *call, struct err *err)
 
 const struct cmd cmd_restart = {
     .name = "restart",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] TARGET...",
     .summary = "start agents anew in their panes",
+    .examples = "mas restart shop lead\n"
+                "mas restart shop workers",
     .details = "Ends each agent with all that it has started, and starts its command again; "
                "messages that\n"
                "wait for it stay. A host that was killed is brought back too.",

@@ -28,8 +28,11 @@ static int run_restore(struct call *call, struct err *err)
 
 const struct cmd cmd_restore = {
     .name = "restore",
+    .group = GROUP_SESSIONS,
     .operands = " FILE",
     .summary = "bring a session back from its archive",
+    .examples = "mas restore shop.tar.zst\n"
+                "mas restore --new-id --name shop2 shop.tar.zst",
     .details = "FILE is what 'mas archive' wrote, - is standard input. The session is stopped.",
     .opts = opts,
     .operands_min = 1,

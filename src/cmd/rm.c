@@ -27,8 +27,11 @@ static int run_rm(struct call *call, struct err *err)
 
 const struct cmd cmd_rm = {
     .name = "rm",
+    .group = GROUP_SESSIONS,
     .operands = " SESSION...",
     .summary = "remove stopped sessions with all their files",
+    .examples = "mas rm shop\n"
+                "mas rm --force shop page",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -238,8 +238,12 @@ static const struct opt opts[] = {
 
 const struct cmd cmd_search = {
     .name = "search",
+    .group = GROUP_MEMORY,
     .operands = " TEXT...",
     .summary = "find what was said, in all sessions",
+    .examples = "mas search checkout\n"
+                "mas search '\"payment failed\"' --since 7d\n"
+                "mas search 'deploy*' --agent lead --limit 3",
     .details =
         "Prompts, answers and the titles of tool calls, best first. One word is enough, more "
         "rank higher;\n"

@@ -181,8 +181,12 @@ static int run_send(struct call *call, struct err *err)
 
 const struct cmd cmd_send = {
     .name = "send",
+    .group = GROUP_BEGIN,
     .operands = " [SESSION] TARGET TEXT...",
     .summary = "type a text and Enter to agents",
+    .examples = "mas send shop lead 'look at the tests first'\n"
+                "mas send shop workers --file task.md\n"
+                "mas send shop all --wait 'say where you are'",
     .details = "TARGET is an agent, several with commas between, a unit, managers, workers or all. "
                "The words of\n"
                "TEXT are joined by spaces; - is standard input, '' is Enter alone. In a team's "

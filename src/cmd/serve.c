@@ -81,8 +81,12 @@ static int run_serve(struct call *call, struct err *err)
 
 const struct cmd cmd_serve = {
     .name = "serve",
+    .group = GROUP_PROGRAMS,
     .operands = "",
     .summary = "serve sessions over HTTP",
+    .examples = "mas serve\n"
+                "mas serve --listen 127.0.0.1:8080\n"
+                "mas serve --unix ~/mas.sock",
     .details = "Listens on this machine alone, unless told otherwise, and prints where. Settings "
                "are in mas.ini,\n"
                "[serve]; see mas-serve(8).",

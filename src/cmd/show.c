@@ -169,9 +169,12 @@ static int run_show(struct call *call, struct err *err)
 
 const struct cmd cmd_show = {
     .name = "show",
+    .group = GROUP_SESSIONS,
     .alias = "info",
     .operands = " [SESSION]",
     .summary = "show one session whole: paths, agents, disk use",
+    .examples = "mas show shop\n"
+                "mas show @last --json",
     .details = "In a team's pane the session may be left out: it is that team's own.",
     .operands_max = 0,
     .offer = OFFER_SESSION,

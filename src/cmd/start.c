@@ -65,8 +65,11 @@ static int run_start(struct call *call, struct err *err)
 
 const struct cmd cmd_start = {
     .name = "start",
+    .group = GROUP_SESSIONS,
     .operands = " SESSION...",
     .summary = "bring stopped sessions back",
+    .examples = "mas start shop\n"
+                "mas start --crashed",
     .details = "The agents get the environment of this command. --crashed brings back all sessions "
                "that were\n"
                "running when their tmux server or the machine went down.",

@@ -411,8 +411,11 @@ static int run_status(struct call *call, struct err *err)
 
 const struct cmd cmd_status = {
     .name = "status",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION...]",
     .summary = "show what each agent is doing now",
+    .examples = "mas status\n"
+                "mas status shop --watch",
     .details =
         "Asks the agents' hosts, all at the same time; one that does not answer in 200 ms "
         "delays nobody.\n"

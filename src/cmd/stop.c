@@ -48,8 +48,11 @@ static int run_stop(struct call *call, struct err *err)
 
 const struct cmd cmd_stop = {
     .name = "stop",
+    .group = GROUP_BEGIN,
     .operands = " SESSION...",
     .summary = "end the agents of sessions, then their tmux session",
+    .examples = "mas stop shop\n"
+                "mas stop --all",
     .details = "Hangs up, then sends SIGTERM, then SIGKILL to what is left of the team's processes "
                "(the times\n"
                "are in mas.ini, [stop]). The workspace stays; 'mas start' brings the team back.",

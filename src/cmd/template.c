@@ -319,6 +319,8 @@ static const struct cmd cmd_list_action = {
     .name = "template list",
     .operands = "",
     .summary = "list the templates of the root",
+    .examples = "mas template list\n"
+                "mas template list --json",
     .details = "FROM says whether a template came with mas, was changed since, or is your own.",
     .flags = CMD_ROOT | CMD_JSON | CMD_QUIET,
     .run = run_list,
@@ -328,6 +330,8 @@ static const struct cmd cmd_show_action = {
     .name = "template show",
     .operands = " TEMPLATE",
     .summary = "show one template: windows, agents, rules, size",
+    .examples = "mas template show pair\n"
+                "mas template show ./my-team",
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,
@@ -339,6 +343,8 @@ static const struct cmd cmd_check_action = {
     .name = "template check",
     .operands = " [TEMPLATE...]",
     .summary = "find what would fail at 'mas new', with file and line",
+    .examples = "mas template check\n"
+                "mas template check pair ./my-team",
     .details = "Without TEMPLATE: all of the root. What depends on this machine is a warning.",
     .operands_max = -1,
     .offer = OFFER_TEMPLATE,
@@ -352,6 +358,7 @@ static const struct cmd cmd_copy_action = {
     .name = "template copy",
     .operands = " TEMPLATE NAME",
     .summary = "copy a template under a new name",
+    .examples = "mas template copy pair duo",
     .operands_min = 2,
     .operands_max = 2,
     .offer = OFFER_TEMPLATE,
@@ -364,8 +371,11 @@ static const struct cmd *const actions[] = {&cmd_list_action, &cmd_show_action, 
 
 const struct cmd cmd_template = {
     .name = "template",
+    .group = GROUP_SETUP,
     .operands = " ACTION [OPERAND...]",
     .summary = "list, show, check, copy and edit templates",
+    .examples = "mas template list\n"
+                "mas template copy pair duo",
     .details = "A TEMPLATE is a name in the root, or a directory: a word with a slash, or '.'.",
     .operands_min = 1,
     .operands_max = -1,

@@ -146,6 +146,7 @@ const struct cmd cmd_template_edit = {
     .name = "template edit",
     .operands = " TEMPLATE",
     .summary = "edit its template.ini, and take the new one if it is good",
+    .examples = "mas template edit duo",
     .details = "With $VISUAL, $EDITOR or vi. What has errors is kept beside it, and the next edit "
                "goes on\nwith that.",
     .operands_min = 1,

@@ -23,8 +23,11 @@ static int run_version(struct call *call, struct err *err)
 
 const struct cmd cmd_version = {
     .name = "version",
+    .group = GROUP_SETUP,
     .operands = "",
     .summary = "print the version",
+    .examples = "mas version\n"
+                "mas version --json",
     .flags = CMD_JSON,
     .run = run_version,
 };

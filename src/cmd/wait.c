@@ -207,8 +207,11 @@ static int run_wait(struct call *call, struct err *err)
 
 const struct cmd cmd_wait = {
     .name = "wait",
+    .group = GROUP_AGENTS,
     .operands = " [SESSION] [TARGET]",
     .summary = "wait until agents are idle, have exited, or wait for an answer",
+    .examples = "mas wait shop\n"
+                "mas wait shop lead --for waiting --timeout 10m",
     .details = "Without TARGET: all agents of the session; all of them at the same time. Exit 7: "
                "not in time.\n"
                "Exit 1: it cannot come, because an agent has ended. An agent that sleeps until its "

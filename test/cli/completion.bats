@@ -53,8 +53,8 @@ tab_makes() {
     eventually screen_has "> $2"
 }
 
-commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
-options() { "$MAS" help "$1" | sed -n 's/^  .*\(--[a-z-]*\).*/\1/p'; }
+commands() { "$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'; }
+options() { "$MAS" help "$1" | sed -n 's/^  \(-[a-zA-Z],\|   \) \(--[a-z-]*\).*/\2/p'; }
 
 lines_of() { sort -u <<<"$1" | xargs; }
 

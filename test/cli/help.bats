@@ -2,7 +2,19 @@
 load ../helper
 
 # The commands that the overview lists.
-commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
+commands() { "$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'; }
+# shellcheck disable=SC2086 # a verb and its action
+# All commands and actions, as `mas help` takes them; those that mas itself needs, too.
+every_help() {
+    local name
+    for name in '' host complete library $(commands); do
+        echo "$name"
+        "$MAS" help $name | awk -v name="$name" '/^actions:/ { on = 1; next } on && NF == 0 { exit } on { print name, $1 }'
+    done
+}
+# shellcheck disable=SC2086
+# The lines of section $2 of the help of $1
+section() { "$MAS" help $1 | awk -v head="$2:" '$0 == head { on = 1; next } on && NF == 0 { exit } on { print substr($0, 3) }'; }
 
 @test "help lists every command with a word on each" {
     mas help
@@ -13,6 +25,48 @@ commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
     done
     [ "$(commands | wc -l)" -ge 14 ]
     [[ $output != *" host "* ]]
+    [ -z "$(commands | sort | uniq -d)" ]
+}
+
+@test "help opens with the five commands to begin with; the others stand in groups" {
+    mas help
+    [ "$(sed -n '/^to begin with:$/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output" | xargs)" = 'new list attach send stop' ]
+    [ "$(sed -n '5p' <<<"$output")" = 'to begin with:' ]
+    [ "$(grep -cE '^[a-z ]+:$' <<<"$output")" -ge 5 ]
+    # no group is as long as to be a list by itself
+    [ "$(awk '/:$/ { n = 0; next } /^  [a-z]/ { if (++n > most) most = n } END { print most }' <<<"$output")" -le 12 ]
+}
+
+# shellcheck disable=SC2086 # a verb and its action
+@test "every help fits in 80 columns" {
+    local name count=0
+    while IFS= read -r name; do
+        mas help $name
+        [ "$status" -eq 0 ]
+        awk -v name="$name" 'length($0) > 80 { print name ": " $0; bad = 1 } END { exit bad }' <<<"$output"
+        count=$((count + 1))
+    done < <(every_help)
+    [ "$count" -ge 45 ]
+}
+
+# shellcheck disable=SC2086
+@test "every help has examples, which are command lines that mas takes" {
+    local name line words count=0
+    while IFS= read -r name; do
+        case $name in '' | host | complete | library*) continue ;; esac
+        mas help $name
+        [[ $output == *$'\nexamples:\n'* ]] || { echo "$name has none" >&2; false; }
+        while IFS= read -r line; do
+            [[ $line == *"mas "* ]] || { echo "$name: $line" >&2; false; }
+            [[ $line == 'mas '* && $line != *[\<\>\|]* ]] || continue
+            eval "words=(${line#mas })"
+            [ "${words[0]}" = "${name%% *}" ] || [ "$name" = presets ]
+            mas "${words[@]}" --help
+            [ "$status" -eq 0 ] || { echo "$line: $stderr" >&2; false; }
+            count=$((count + 1))
+        done < <(section "$name" examples)
+    done < <(every_help)
+    [ "$count" -ge 60 ]
 }
 
 @test "help, -h and --help are the same" {
@@ -37,9 +91,9 @@ commands() { "$MAS" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'; }
 options() {
     local long='--[a-z-]*' short='-[a-zA-Z]'
     if [ "$2" = -- ]; then
-        "$MAS" help "$1" | sed -n "s/^  .*\($long\)\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p"
+        section "$1" options | sed -n "s/^    \($long\)\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p; s/^$short, \($long\)\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p"
     else
-        "$MAS" help "$1" | sed -n "s/^  \($short\), $long\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p"
+        section "$1" options | sed -n "s/^\($short\), $long\( [A-Z]*\)\{0,1\}  *[a-z].*/\1\2/p"
     fi
 }
 
@@ -122,7 +176,6 @@ LIST list
 kill stop
 delete rm
 create new
-presets new --agent
 END
     for word in x zzzz nope ho host1 '' new-session-of-mine; do
         mas "$word"

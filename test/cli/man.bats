@@ -11,7 +11,7 @@ list_of() { awk -v head="$1:" '$0 == head { on = 1; next } on && NF == 0 { exit 
 # The verbs that `mas help` lists; for one that has actions, these: "template list".
 verbs() {
     local verb actions
-    for verb in $("$MAS" help | list_of commands); do
+    for verb in $("$MAS" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
         actions=$("$MAS" help "$verb" | list_of actions)
         if [ -n "$actions" ]; then awk -v verb="$verb" '{ print verb, $1 }' <<<"$actions"; else echo "$verb"; fi
     done

@@ -1,0 +1,115 @@
+#include "base/json.h"
+#include "base/path.h"
+#include "cmd.h"
+#include "cmd/print.h"
+#include "cmd/table.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A preset's program, as its command names it: for an empty command it is the user's shell. */
+static char *program_of(const struct preset *preset)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
+    const char *shell = getenv("SHELL");
+
+    if (str_split_words(preset->command, &words, &ignored) == 0 && strv_len(words) > 0)
+        return mem_dup(words[0]);
+    return mem_dup(shell != NULL && shell[0] != '\0' ? shell : "/bin/sh");
+}
+
+/* Whether a program is there. A path that begins in the agent's own directory is known only there.
+ */
+static bool is_installed(const struct preset *preset, const char *program)
+{
+    const char *search = kv_get(&preset->env, "PATH");
+    _cleanup_free_ char *path =
+        path_find_program(program, search != NULL ? search : getenv("PATH"), AT_FDCWD);
+
+    return path != NULL || (program[0] != '/' && strchr(program, '/') != NULL);
+}
+
+static void put_json(const struct preset *preset, struct json_out *out)
+{
+    _cleanup_free_ char *program = program_of(preset);
+
+    json_open(out, NULL, '{');
+    json_put(out, "name", preset->name);
+    json_put(out, "protocol", preset->protocol == PROTOCOL_ACP ? "acp" : "tty");
+    json_put(out, "description", preset->description);
+    json_put(out, "command", preset->command);
+    json_put(out, "program", program);
+    json_put_bool(out, "installed", is_installed(preset, program));
+    json_put(out, "install", preset->install);
+    json_close(out, '}');
+}
+
+static void print_json(const struct config *config)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    json_open(&out, "presets", '[');
+    for (size_t i = 0; i < config->preset_count; i++)
+        put_json(&config->presets[i], &out);
+    json_close(&out, ']');
+    json_put_int(&out, "total", (int64_t)config->preset_count);
+    json_close(&out, '}');
+    print_line(&text);
+}
+
+static void print_table(const struct config *config)
+{
+    static const char *const heads[] = {"PRESET", "PROTOCOL", "PROGRAM", "INSTALLED",
+                                        "DESCRIPTION"};
+    static const char *const spare[] = {NULL};
+    struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        table_add(&table, heads[i], colour_dim());
+    for (size_t i = 0; i < config->preset_count; i++) {
+        const struct preset *preset = &config->presets[i];
+        _cleanup_free_ char *program = program_of(preset);
+        bool installed = is_installed(preset, program);
+        table_add(&table, preset->name, NULL);
+        table_add(&table, preset->protocol == PROTOCOL_ACP ? "acp" : "tty", NULL);
+        table_add(&table, program, NULL);
+        table_add(&table, installed ? "yes" : "no", installed ? NULL : colour_dim());
+        table_add(&table, preset->description, NULL);
+    }
+    table_print(&table);
+    table_free(&table);
+}
+
+static int run_presets(struct call *call, struct err *err)
+{
+    (void)err;
+    if (call->json)
+        print_json(&call->config);
+    for (size_t i = 0; !call->json && call->quiet && i < call->config.preset_count; i++)
+        printf("%s\n", call->config.presets[i].name);
+    if (!call->json && !call->quiet)
+        print_table(&call->config);
+    return 0;
+}
+
+const struct cmd cmd_presets = {
+    .name = "presets",
+    .group = GROUP_SETUP,
+    .alias = "preset",
+    .operands = "",
+    .summary = "list the presets: what agents can run as",
+    .examples = "mas presets\n"
+                "mas new --agent claude",
+    .details =
+        "Those of templates/agents.ini and of mas.ini; mas.ini(5) tells their keys. "
+        "PROTOCOL is acp where mas keeps the conversation with the agent, tty "
+        "where it is any program on a terminal. INSTALLED says whether its program is found; "
+        "--json tells how to install it.",
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_JSON | CMD_QUIET,
+    .run = run_presets,
+};

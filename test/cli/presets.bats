@@ -1,0 +1,47 @@
+#!/usr/bin/env bats
+# What agents can run as.
+load ../helper
+
+@test "presets lists each preset with its program and whether that is there" {
+    printf '[preset mine]\ndescription = my own\ncommand = cat -u\n' >>"$ROOT/mas.ini"
+    printf '[preset lost]\ncommand = no-such-program --fast\ninstall = get it\n' >>"$ROOT/mas.ini"
+    mas presets
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [[ ${lines[0]} =~ ^PRESET\ +PROTOCOL\ +PROGRAM\ +INSTALLED\ +DESCRIPTION$ ]]
+    grep -qE '^shell +tty +/bin/sh +yes +login shell$' <<<"$output"
+    grep -qE '^claude +acp +claude-agent-acp +(yes|no) ' <<<"$output"
+    grep -qE '^mine +tty +cat +yes +my own$' <<<"$output"
+    grep -qE '^lost +tty +no-such-program +no$' <<<"$output"
+    [ "$("$MAS" preset)" = "$output" ]
+}
+
+@test "presets --json tells how to get a program, -q the names alone" {
+    printf '[preset lost]\ncommand = no-such-program --fast\ninstall = get it\n' >>"$ROOT/mas.ini"
+    mas presets --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.presets[] | select(.name == "lost") | .command, .program, .installed, .install' <<<"$output" | xargs)" = \
+        'no-such-program --fast no-such-program false get it' ]
+    [ "$(jq '.total == (.presets | length)' <<<"$output")" = true ]
+    jq -r '.presets[].name' <<<"$output" >"$T/names"
+    diff <("$MAS" presets -q) "$T/names"
+    grep -qx claude "$T/names"
+}
+
+@test "presets --json is the same for a preset whose program lies in a PATH of its own" {
+    mkdir "$T/bin"
+    ln -s /bin/cat "$T/bin/only-there"
+    printf '[preset own]\ncommand = only-there\nenv.PATH = %s\n[preset here]\ncommand = ./tool\n' "$T/bin" >>"$ROOT/mas.ini"
+    mas presets --json
+    [ "$(jq -r '.presets[] | select(.name == "own" or .name == "here") | .installed' <<<"$output" | xargs)" = 'true true' ]
+}
+
+@test "presets takes no operand, and a broken file is told with its line" {
+    mas presets claude
+    [ "$status" -eq 2 ]
+    echo 'rubbish' >>"$ROOT/templates/agents.ini"
+    mas presets
+    [ "$status" -eq 1 ]
+    [[ $stderr == *agents.ini:* ]]
+    [ -z "$output" ]
+}
