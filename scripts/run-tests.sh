@@ -4,8 +4,8 @@
 #   scripts/run-tests.sh [-j JOBS] [-t SECONDS] FILE...
 #
 # A FILE that ends in .bats is for bats; any other is a program that speaks TAP. Each is one job
-# with a time limit (900 s), and with a HOME, a TMPDIR and a default tmux server of its own, so that
-# no test meets another or the user's files. What a job leaves running is ended after it.
+# with a time limit (900 s), and with a HOME, in which it runs, a TMPDIR and a default tmux server of
+# its own, so that no test meets another or the user's files. What a job leaves running is ended after it.
 #
 # Of a job that failed the tests that failed are printed with what they said, and all of its output
 # if the job itself went wrong. The last line is "N passed, N failed", with
@@ -65,7 +65,7 @@ run_one() {
         if grep -q strace "$file"; then leaks=0; fi
     fi
     # The shell ignores SIGINT in what it starts with &, and whoever started us may ignore SIGPIPE.
-    timeout -k 10 "$TEST_LIMIT" env --default-signal=INT,QUIT,PIPE \
+    timeout -k 10 "$TEST_LIMIT" env -C "$dir/home" --default-signal=INT,QUIT,PIPE \
         HOME="$dir/home" TMPDIR="$dir" TMUX_TMPDIR="$dir/tmux" \
         ASAN_OPTIONS="halt_on_error=1:exitcode=86:detect_leaks=$leaks:log_path=$dir/report/asan" \
         UBSAN_OPTIONS="halt_on_error=1:exitcode=86:print_stacktrace=1:log_path=$dir/report/ubsan" \

@@ -3,24 +3,21 @@
 #
 #   $MAS    the program under test        $ROOT  the root of this test, also in MAS_ROOT
 #   $SOCK   the socket of its tmux server, also in MAS_TMUX_SOCKET
+#   $T      the directory of the test, in which all of that is, and what else it makes
+#
+# It runs in a directory where mas finds a root only if one is named; place.bash says how.
 
 bats_require_minimum_version 1.5.0
 
+# shellcheck source=test/place.bash
+. "${BASH_SOURCE[0]%/*}/place.bash"
+
 setup() {
     PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-    MAS=${MAS:-$PROJECT/build/mas}
+    MAS=$(realpath -s -- "${MAS:-$PROJECT/build/mas}")
     # short: a socket's path ends at 107 bytes
-    T=$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-test-XXXXXX")
-    ROOT=$T/root
-    SOCK=$T/tmux
-    export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share
-    export XDG_STATE_HOME=$T/home/.local/state
-    export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$T
-    export SHELL=/bin/sh TERM=screen LC_ALL=C.UTF-8
-    unset TMUX TMUX_PANE NO_COLOR MAS_SESSION_ID MAS_SESSION_MODE MAS_AGENT_ID SESSION_NAME
-    unset MAS_TEMPLATE MAS_PRESET MAS_TMUX_SERVER MAS_TMUX_SIZE ENV BASH_ENV
-    unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
-    mkdir -p "$HOME"
+    make_place "$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-test-XXXXXX")"
+    export SHELL=/bin/sh
     "$MAS" init -q
     if declare -F setup_more >/dev/null; then setup_more; fi
 }
@@ -33,7 +30,9 @@ teardown() {
         timeout 20 tmux -S "$s" kill-server 2>/dev/null || true
     done < <(find "$T" -type s 2>/dev/null)
     chmod -R u+rwx "$T" 2>/dev/null || true
+    s=$(left_outside)
     rm -rf "$T"
+    [ -z "$s" ] || { echo "the test ran mas without naming a root: $s" >&2; return 1; }
 }
 
 # mas with its error text apart: $output is stdout, $stderr the rest

@@ -14,7 +14,7 @@ while read -r name median; do
     T[$name]=$median
 done < <(python3 ask.py $((ROUNDS * 10)) "$AGENT" "$MAS" ask "$id" solo)
 "$MAS" stop -q "$id"
-unset MAS_ROOT
+export MAS_ROOT=$FAST/none
 [[ -n ${T[mas]-} && -n ${T[agent]-} ]] || return 1
 at_most 'mas ask adds to the time of the agent, ms' \
     "$(calc "(${T[mas]} - ${T[agent]}) / 1000")" 5 "(mas ask $(ms mas), the agent $(ms agent))"

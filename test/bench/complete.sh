@@ -24,6 +24,6 @@ asked commands st && asked actions template l && asked options new --te &&
     asked sessions show mas- && asked agents send team 1 && asked 'agents, by -s' logs -s team 1 &&
     asked templates new -t so && asked presets new --agent c && asked statuses clean --status s
 rc=$?
-unset MAS_ROOT
+export MAS_ROOT=$FAST/none
 "$MAS" --root "$ROOT" stop --all >/dev/null
 return "$rc"

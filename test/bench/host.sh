@@ -133,4 +133,4 @@ memory_of() {
 }
 at_most 'private memory of a host, MB' "$(memory_of mas)" 1 "(its keeper $(calc "$(memory_of mas-keeper)"))"
 "$MAS" stop --all >/dev/null
-unset MAS_ROOT
+export MAS_ROOT=$FAST/none

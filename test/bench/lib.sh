@@ -29,10 +29,11 @@ set_up() {
     export MAS FAST SLOW SOCK=$FAST/tmux
     export HOME=$FAST/home XDG_CONFIG_HOME=$FAST/home/.config XDG_DATA_HOME=$FAST/home/.local/share
     export XDG_STATE_HOME=$FAST/home/.local/state
+    export MAS_ROOT=$FAST/none # each benchmark names its own
     export MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$FAST LC_ALL=C.UTF-8 TERM=screen
     SHELL=$(command -v bash) && export SHELL
     unset TMUX TMUX_PANE ENV BASH_ENV XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS SESSION_NAME
-    unset "${!MAS_SESSION@}" MAS_TEMPLATE MAS_PRESET MAS_TMUX_SERVER MAS_TMUX_SIZE MAS_ROOT
+    unset "${!MAS_SESSION@}" MAS_TEMPLATE MAS_PRESET MAS_TMUX_SERVER MAS_TMUX_SIZE
     unset MAS_AGENT_ID MAS_AGENT_ROLE
     mkdir "$HOME"
     : >"$HOME/.bashrc"

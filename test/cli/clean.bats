@@ -678,6 +678,7 @@ root_at_home() {
     local unit=$PROJECT/scripts/mas-cleanup.service command
     command=$(sed -n 's|^ExecStart=/usr/local/bin/mas |exec "$0" |p' "$unit")
     [ -n "$command" ]
+    cd "$HOME" # where a user's services run
     run --separate-stderr env -i HOME="$HOME" PATH=/usr/bin:/bin sh -c "$command" "$MAS"
     [ "$status" -eq 0 ]
     [ -z "$output$stderr" ]

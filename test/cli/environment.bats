@@ -290,10 +290,10 @@ lower=case" ]
     [ "$(agent_has COLOUR)" = blue ]
 }
 
-@test "with an empty environment a team comes up" {
-    ID=$(env -i "$MAS" --root "$ROOT" new -q -t solo --no-start)
+@test "with hardly anything in the environment a team comes up" {
+    ID=$(env -i HOME="$HOME" TMUX_TMPDIR="$T" "$MAS" --root "$ROOT" new -q -t solo --no-start)
     sed -i "s|^TMUX_SOCKET=.*|TMUX_SOCKET=$SOCK|" "$ROOT/sessions/$ID/.session"
-    run --separate-stderr env -i PATH="$PATH" "$MAS" --root "$ROOT" start "$ID"
+    run --separate-stderr env -i PATH="$PATH" HOME="$HOME" "$MAS" --root "$ROOT" start "$ID"
     [ "$status" -eq 0 ]
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }

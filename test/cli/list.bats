@@ -252,7 +252,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 
 @test "another environment sees the same sessions" {
     new_session -t solo -n one
-    run env -i "$MAS" --root "$ROOT" list --active -q
+    run env -i HOME=/nonexistent "$MAS" --root "$ROOT" list --active -q
     [ "$status" -eq 0 ]
     [ "$output" = "$ID" ]
     run env -i HOME=/nonexistent TMUX_TMPDIR=/nonexistent PATH=/usr/bin:/bin "$MAS" --root "$ROOT" list --json

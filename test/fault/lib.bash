@@ -25,6 +25,8 @@
 
 FAULT_LIB=${BASH_SOURCE[0]}
 FAULT_DIR=${FAULT_LIB%/*}
+# shellcheck source=test/place.bash
+. "$FAULT_DIR/../place.bash"
 
 # ---- the box
 
@@ -74,6 +76,7 @@ box() {
     trap 'leave_box' EXIT
     make_box
     "$@"
+    [[ -z $(left_outside) ]] || bad "mas ran without a root that was named: $(left_outside)"
     [[ -s $BAD ]] || return 0
     echo "$(wc -l <"$BAD") things are wrong; the first:"
     cut -c 1-500 "$BAD" | head -n 40
@@ -85,18 +88,13 @@ make_box() {
     # short: a socket's path ends at 107 bytes
     T=${TMPDIR:-/tmp}
     ((${#T} < 40)) || T=/tmp
-    T=$(mktemp -d "$T/mas-fault-XXXXXX")
-    ROOT=$T/root SOCK=$T/tmux BAD=$T/bad SESSIONS=$T/root/sessions
+    make_place "$(mktemp -d "$T/mas-fault-XXXXXX")"
+    BAD=$T/bad SESSIONS=$T/root/sessions
     TEMPLATE=three SIZE=1 TARGET=c0ffee00-0000-4000-8000-000000000000
     if [[ ${TEST_FAULT-} == full ]]; then TEMPLATE=default SIZE=13; fi
-    export HOME=$T/home XDG_CONFIG_HOME=$T/home/.config XDG_DATA_HOME=$T/home/.local/share
-    export XDG_STATE_HOME=$T/home/.local/state
-    export MAS_ROOT=$ROOT MAS_TMUX_SOCKET=$SOCK TMUX_TMPDIR=$T
-    export SHELL=/bin/sh TERM=screen LC_ALL=C.UTF-8
+    export SHELL=/bin/sh
     # the leak checker cannot work under strace
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-    unset TMUX TMUX_PANE MAS_SESSION_ID MAS_AGENT_ID MAS_TMUX_SERVER SESSION_NAME XDG_RUNTIME_DIR
-    mkdir -p "$HOME"
     : >"$BAD"
     WRONG=0
     exec {NEVER}<> <(:) # nothing ever comes from it

@@ -6,22 +6,18 @@
 # the agent's host is back; at most one more call, that in flight, may have been done. The database is
 # sound and goes on.
 
-bats_require_minimum_version 1.5.0
+load ../helper
 
-setup() {
-    T=$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-store-XXXXXX")
+setup_more() {
     ID=550e8400-e29b-41d4-a716-446655440000
     DIR=$T/$ID
-    SAY=${MAS:-$BATS_TEST_DIRNAME/../../build/mas}
-    SAY=${SAY%/*}/test/tools/say
+    SAY=${MAS%/*}/test/tools/say
     SCRIPT=('session s1 fresh' 'user one' 'agent ab' 'more cd' 'more ef' 'end' 'user queued'
         'clear then' 'agent xy' 'end max_tokens' 'note n')
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
     STEP=1
     [ "${TEST_FAULT-}" = full ] || STEP=5
 }
-
-teardown() { rm -rf "$T"; }
 
 # What is there once the host is back, and that it is sound.
 look() { "$SAY" "$DIR" solo <<<$'check\ndump' || echo "exit $?"; }
