@@ -38,6 +38,23 @@ bool id_is_valid(const char *text)
     return text[ID_TEXT - 1] == '\0';
 }
 
+bool id_could_begin(const char *text)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    size_t len = strlen(text);
+    size_t i = 0;
+
+    if (len < ID_PREFIX_MIN)
+        return false;
+    if (strspn(text, digits) == len)
+        return true;
+    while (i < len && i < ID_TEXT - 1 &&
+           (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] == '-'
+                                                    : strchr(digits, text[i]) != NULL))
+        i++;
+    return i == len;
+}
+
 bool id_normalise(const char *text, char ret[ID_TEXT])
 {
     char lower[ID_TEXT];

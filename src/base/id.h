@@ -20,4 +20,10 @@ bool id_is_valid(const char *text);
 /* id_is_valid() in any case of letters; ret gets the lower-case form. */
 bool id_normalise(const char *text, char ret[ID_TEXT]);
 
+/* true if the text could be the beginning of an id (or is one), in any case of letters. With fewer
+ * than ID_PREFIX_MIN characters nothing is. Hex digits alone count as one, also past the first
+ * dash. */
+enum { ID_PREFIX_MIN = 4 };
+bool id_could_begin(const char *text);
+
 #endif

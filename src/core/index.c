@@ -286,8 +286,11 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name, 
     *ret = (struct index_facts){.others = false};
     if (read_whole(root, staged, &text, &len, &ret->others, err) == -1)
         return -1;
-    ret->tmux_name_taken = index_holds(text, len, INDEX_TMUX, tmux_name);
-    ret->name_taken = index_holds(text, len, INDEX_NAME, name);
+    /* users say either where a SESSION is asked for, so both share one space */
+    ret->tmux_name_taken = index_holds(text, len, INDEX_TMUX, tmux_name) ||
+                           index_holds(text, len, INDEX_NAME, tmux_name);
+    ret->name_taken = index_holds(text, len, INDEX_NAME, name) ||
+                      index_holds(text, len, INDEX_TMUX, name);
     return 0;
 }
 

@@ -60,10 +60,10 @@ void index_free(struct index *index);
 bool index_add_unlisted(const struct root *root, struct index *index, const char *id);
 #define _cleanup_index_ __attribute__((cleanup(index_free)))
 
-/* Says whether a row has this tmux name or session name (NULL: not asked), and whether sessions/
- * holds other directories than those of the rows and the `staged` ones that the caller makes. An
- * index that is missing, broken or lacks a workspace is made anew first. The caller holds the
- * metadata lock. */
+/* Says whether a row has this tmux name or session name (NULL: not asked) as either of the two, and
+ * whether sessions/ holds other directories than those of the rows and the `staged` ones that the
+ * caller makes. An index that is missing, broken or lacks a workspace is made anew first. The
+ * caller holds the metadata lock. */
 struct index_facts {
     bool tmux_name_taken;
     bool name_taken;

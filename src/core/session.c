@@ -59,13 +59,19 @@ bool mode_parse(const char *text, enum mode *ret)
     return true;
 }
 
+/* What .session may hold: earlier versions allowed names that session_check_name() refuses. */
+static bool is_name(const char *name)
+{
+    return str_is_word(name, SESSION_NAME_MAX) && isalpha((unsigned char)name[0]);
+}
+
 const char *session_check_name(const char *name)
 {
     static const char want[] = "a name is a letter and at most 63 more letters, digits, _ or -";
-    if (!str_is_word(name, SESSION_NAME_MAX) || !isalpha((unsigned char)name[0]))
+    if (!is_name(name))
         return want;
-    if (strspn(name, "0123456789abcdefABCDEF") == strlen(name))
-        return "a name of hex digits alone (0-9, a-f) could be the beginning of an id";
+    if (id_could_begin(name))
+        return "a name of four or more hex digits (0-9, a-f) could be the beginning of an id";
     return NULL;
 }
 
@@ -226,7 +232,7 @@ static int take_all(const struct root *root, struct kv *kv, const char *id, stru
         return err_set(err, MAS_DAMAGED, "TMUX_SESSION is empty or too long");
     if (session->tmux_socket[0] != '/')
         return err_set(err, MAS_DAMAGED, "TMUX_SOCKET is no absolute path");
-    if (session->name[0] != '\0' && session_check_name(session->name) != NULL)
+    if (session->name[0] != '\0' && !is_name(session->name))
         return err_set(err, MAS_DAMAGED, "NAME is no session name");
     if (session->activity == 0)
         session->activity = session->created;

@@ -70,7 +70,8 @@ bool status_parse(const char *text, enum status *ret);
 const char *mode_name(enum mode mode);
 bool mode_parse(const char *text, enum mode *ret);
 
-/* NULL for a good session name, else what a good one is. */
+/* NULL for a good session name, else what a good one is. It is no id, nor what could be the
+ * beginning of one, in any case of letters: survey_select() takes four digits for that. */
 const char *session_check_name(const char *name);
 
 /* Lengths of a session's tmux name: 8 digits of the id, more where another session has those. */

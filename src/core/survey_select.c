@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Ways in which a text can mean a row, the most exact first. */
-enum match { MATCH_ID, MATCH_TMUX_NAME, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
+enum match { MATCH_ID, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
 
 /* `tmux_name` and `name` are those of the row, or newer ones. */
 static bool matches(const struct row *row, const char *tmux_name, const char *name,
@@ -17,12 +17,10 @@ static bool matches(const struct row *row, const char *tmux_name, const char *na
     switch (match) {
     case MATCH_ID:
         return id_normalise(text, lower) && strcmp(row->id, lower) == 0;
-    case MATCH_TMUX_NAME:
-        return strcmp(tmux_name, text) == 0;
-    case MATCH_NAME:
-        return text[0] != '\0' && strcmp(name, text) == 0;
+    case MATCH_NAME: /* in tmux or by mas: where these are two sessions, neither is guessed */
+        return text[0] != '\0' && (strcmp(tmux_name, text) == 0 || strcmp(name, text) == 0);
     case MATCH_PREFIX:
-        return len >= 4 && len < ID_TEXT && strncasecmp(row->id, text, len) == 0;
+        return len >= ID_PREFIX_MIN && len < ID_TEXT && strncasecmp(row->id, text, len) == 0;
     default:
         return false;
     }

@@ -275,3 +275,34 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     run find "$T" -name 'ran*'
     [ -z "$output" ]
 }
+
+@test "a session's name is never the name of another one in tmux" {
+    new_session -t solo -n shop --no-start
+    name=$(field shop .tmuxSession)
+    mas new -t solo --no-start -n "$name"
+    [ "$status" -eq 4 ]
+    [ "${stderr_lines[0]}" = "mas: cannot name a session '$name': another has that name" ]
+    [ "$("$MAS" list -q | wc -l)" -eq 1 ]
+
+    # nor the other way round: the id's first digits are another session's name already
+    new_session -t solo -n mas-3e846642 --no-start
+    mas new -t solo --no-start -q --id 3e846642-1111-4111-8111-111111111111
+    [ "$status" -eq 0 ]
+    [ "$(field "$output" .tmuxSession)" = mas-3e846642-1111 ]
+    SESSION_NAME=shop mas new -t solo --mode legacy --no-start
+    [ "$status" -eq 4 ]
+    [[ $stderr == "mas: cannot make a legacy session: another session is called 'shop'"* ]]
+}
+
+@test "what is one session's name and another's name in tmux selects neither" {
+    new_session -t solo -n shop --agent shell
+    tm rename-session -t "=$(field shop .tmuxSession)" tea
+    new_session -t solo -n tea --no-start
+    for verb in show stop 'rm -f'; do
+        # shellcheck disable=SC2086 # words
+        mas $verb tea
+        [ "$status" -eq 4 ]
+        [[ ${stderr_lines[0]} == *"cannot tell which session 'tea' is: 2 match" ]]
+    done
+    [ "$("$MAS" list -q | wc -l)" -eq 2 ]
+}

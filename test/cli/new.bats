@@ -91,11 +91,18 @@ see it with: mas show one" ]
     mas new -t solo -n deadbeef
     [ "$status" -eq 2 ]
     [[ $stderr == "mas: cannot use name 'deadbeef': "*hex* ]]
-    mas new -t solo -n F
-    [ "$status" -eq 2 ]
+    for name in FACE a1b2c3d4- Deadbeef-4bad a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d; do
+        mas new -t solo -n "$name"
+        [ "$status" -eq 2 ]
+        [[ $stderr == "mas: cannot use name '$name': "*'beginning of an id' ]]
+    done
     nothing_made
-    mas new -t solo -n deadbeefs --no-start
-    [ "$status" -eq 0 ]
+    # a prefix has four digits at least, and dashes where an id has them
+    for name in F ed c1 bad deadbeefs deadbeef_cafe fade-bad; do
+        mas new -t solo -n "$name" --no-start
+        [ "$status" -eq 0 ]
+        [ "$(field "$name" .name)" = "$name" ]
+    done
 }
 
 @test "new -t of a template that is not there lists those that are" {
