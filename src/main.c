@@ -9,12 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Descriptors 0 to 2 must be open: the first file that mas opens would take their place. */
+/* Descriptors 0 to 2 must be open: the first file that mas opens would take their place. What stands
+ * in for a closed one takes no writes, so that output which goes nowhere is told at the end. */
 static void open_standard_files(void)
 {
     int fd;
     do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     while (fd != -1 && fd <= STDERR_FILENO);
     if (fd != -1)
         (void)close(fd);

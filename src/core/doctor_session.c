@@ -20,10 +20,18 @@
 /* Keeps a damaged file under another name. */
 static int put_aside(int dir, const char *name, struct err *err)
 {
-    _cleanup_free_ char *aside = mem_printf("%s.broken-%ld", name, (long)time(NULL));
-    if (renameat2(dir, name, dir, aside, RENAME_NOREPLACE) == -1 && errno != ENOENT)
-        return err_errno(err, "cannot rename '%s'", name);
-    return 0;
+    enum { TRIES_MAX = 1000 }; /* of one second */
+    long now = (long)time(NULL);
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        _cleanup_free_ char *aside = i == 0 ? mem_printf("%s.broken-%ld", name, now)
+                                            : mem_printf("%s.broken-%ld.%d", name, now, i);
+        if (renameat2(dir, name, dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    return err_errno(err, "cannot rename '%s'", name);
 }
 
 /* Writes metadata anew from what else is known of the session. */

@@ -386,7 +386,8 @@ int life_make(const struct life *life, const struct life_wish *wish, struct sess
         keep_preset(life, &tmpl.team, err) == -1)
         return -1;
     session.prompted = wish->start && team_has_prompts(&tmpl.team);
-    if (wish->start && check_start(life, &tmpl.team, session.prompted, err) == -1)
+    if (wish->start ? check_start(life, &tmpl.team, session.prompted, err) == -1
+                    : wish->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
         return -1;
     if (wish->id != NULL)
         memcpy(session.id, wish->id, ID_TEXT);

@@ -73,6 +73,16 @@ static const char *take_regex(const char *value, void *to)
     return take_text(value, to);
 }
 
+static const char *take_command(const char *value, void *to)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (str_split_words(value, &words, &ignored) == -1)
+        return "a program and its arguments, each quote closed";
+    return take_text(value, to);
+}
+
 static const char *take_duration(const char *value, void *to)
 {
     return time_parse_duration(value, to) ? NULL : "a time such as 200ms, 2s or 1m, up to 24h";
@@ -146,7 +156,7 @@ static const struct key {
 } keys[] = {
     {"description", take_text, offsetof(struct preset, description)},
     {"protocol", take_protocol, offsetof(struct preset, protocol)},
-    {"command", take_text, offsetof(struct preset, command)},
+    {"command", take_command, offsetof(struct preset, command)},
     {"model_option", take_text, offsetof(struct preset, model_option)},
     {"install", take_text, offsetof(struct preset, install)},
     {"needs_env", take_names, offsetof(struct preset, needs_env)},
@@ -197,7 +207,7 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
 
 static bool is_text(const struct key *key)
 {
-    return key->take == take_text || key->take == take_regex;
+    return key->take == take_text || key->take == take_regex || key->take == take_command;
 }
 
 /* The text member that a key sets. */

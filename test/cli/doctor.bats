@@ -296,6 +296,15 @@ breaks_and_mends() {
     [ "$(mode "$(ws "$ID")/.session")" = 600 ]
 }
 
+@test "broken metadata that is mended again and again is kept each time" {
+    a_stopped_session
+    for n in 1 2 3; do
+        echo "broken $n" >"$(ws "$ID")/.session"
+        mends "$ID" 'its .session is damaged'
+    done
+    [ "$(cat "$(ws "$ID")"/.session.broken-* | sort)" = $'broken 1\nbroken 2\nbroken 3' ]
+}
+
 @test "broken metadata is made anew, the broken file kept aside" {
     a_stopped_session
     local created

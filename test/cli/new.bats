@@ -158,8 +158,13 @@ install it with: npm install -g @google/gemini-cli" ]
     [ "$(field idle .status)" = active ]
 }
 
-@test "new --no-start asks neither for tmux nor for the preset's program" {
+@test "new --no-start asks for the program of a preset that it is given, but not for tmux or a template's" {
     mas_without_programs new -q -t solo --agent gemini --no-start
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"preset 'gemini' needs the program 'gemini'"* ]]
+    nothing_made
+    sed -i 's/^preset =$/preset = gemini/' "$ROOT/templates/solo/template.ini"
+    mas_without_programs new -q -t solo --no-start
     [ "$status" -eq 0 ]
     mas_without_programs start "$output"
     [ "$status" -eq 1 ]

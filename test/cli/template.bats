@@ -317,6 +317,9 @@ initialize_timeout|soon|a time such as 200ms, 2s or 1m, up to 24h
 resume_timeout|25h|a time such as 200ms, 2s or 1m, up to 24h
 end_timeout|-1s|a time such as 200ms, 2s or 1m, up to 24h
 tools|maybe|yes or no
+command|fix 'it|a program and its arguments, each quote closed
+command|run "|a program and its arguments, each quote closed
+command|back\|a program and its arguments, each quote closed
 start||now or demand
 restart|always|never or on-crash
 restart_limit|1001|a number from 0 to 1000

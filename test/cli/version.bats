@@ -24,3 +24,20 @@ load ../helper
     [ "$status" -eq 2 ]
     [[ $stderr == *"one operand too many"* ]]
 }
+
+# mas without a standard output; its errors are what is printed.
+blind() { "$MAS" "$@" 2>&1 >&-; }
+
+@test "output that nobody can get is an error, whatever prints it" {
+    new_session -t solo --no-start
+    for words in version 'version --json' 'list --json' config 'show @last' help; do
+        # shellcheck disable=SC2086 # words
+        run blind $words
+        [ "$status" -eq 1 ]
+        [ "$output" = 'mas: cannot write to standard output: Bad file descriptor' ]
+    done
+    # what prints nothing needs no place for it
+    run blind rm -q "$ID"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
