@@ -61,26 +61,53 @@ static int list_sessions(const struct root *root, char ***ret, struct err *err)
     return 0;
 }
 
+/* A workspace that was read: its row, and when it was made. */
+struct scanned {
+    struct str line;
+    time_t created;
+    long created_nsec;
+};
+
+/* Oldest first, as rows stand that are added one by one. */
+static int compare_scanned(const void *a, const void *b)
+{
+    const struct scanned *x = a;
+    const struct scanned *y = b;
+    int order = (x->created > y->created) - (x->created < y->created);
+
+    return order != 0 ? order
+                      : (x->created_nsec > y->created_nsec) - (x->created_nsec < y->created_nsec);
+}
+
 /* Loads every workspace but those of `without` into rows of an empty index, or into the text of a
  * new index file. */
 static int scan(const struct root *root, const struct index_ids *without, struct index *index,
                 struct str *text, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;
+    size_t count = 0;
 
     if (list_sessions(root, &names, err) == -1)
         return -1;
+    struct scanned *found = mem_alloc((strv_len(names) + 1) * sizeof *found);
     for (char **name = names; *name != NULL; name++) {
         _cleanup_session_ struct session session = SESSION_INIT;
-        _cleanup_str_ struct str line = STR_INIT;
         if (index_has_id(without, *name) || !load_entry(root, *name, &session))
             continue;
-        index_put_row(root, &session, &line);
-        if (text != NULL)
-            index_add_line(text, line.data, line.len);
-        if (index != NULL)
-            (void)index_read_row(index, index_keep(index, line.data), line.len);
+        found[count] = (struct scanned){
+            .line = STR_INIT, .created = session.created, .created_nsec = session.created_nsec};
+        index_put_row(root, &session, &found[count++].line);
     }
+    qsort(found, count, sizeof *found, compare_scanned);
+    for (size_t i = 0; i < count; i++) {
+        struct str *line = &found[i].line;
+        if (text != NULL)
+            index_add_line(text, line->data, line->len);
+        if (index != NULL)
+            (void)index_read_row(index, index_keep(index, line->data), line->len);
+        str_free(line);
+    }
+    free(found);
     return 0;
 }
 
@@ -289,8 +316,8 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name, 
     /* users say either where a SESSION is asked for, so both share one space */
     ret->tmux_name_taken = index_holds(text, len, INDEX_TMUX, tmux_name) ||
                            index_holds(text, len, INDEX_NAME, tmux_name);
-    ret->name_taken = index_holds(text, len, INDEX_NAME, name) ||
-                      index_holds(text, len, INDEX_TMUX, name);
+    ret->name_taken =
+        index_holds(text, len, INDEX_NAME, name) || index_holds(text, len, INDEX_TMUX, name);
     return 0;
 }
 

@@ -59,13 +59,9 @@ int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err)
     return 0;
 }
 
-int legacy_check_free(const struct root *root, struct err *err)
+/* The conflict with the legacy session that the root has. */
+static int there_is_one(const char *id, struct err *err)
 {
-    char id[ID_TEXT];
-    int found = legacy_find(root, id, err);
-
-    if (found != 1)
-        return found;
     (void)err_set(err, MAS_CONFLICT, "cannot make a legacy session: '%s' is one", id);
     return err_hint(err,
                     "there is one at most: use it (mas start %s), or turn it into an isolated one "
@@ -73,22 +69,36 @@ int legacy_check_free(const struct root *root, struct err *err)
                     id);
 }
 
-int legacy_name_taken(const struct session *session, const char *what, struct err *err)
+int legacy_check_free(const struct root *root, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot %s the legacy session: tmux has another session '%s'",
-                  what, session->tmux_name);
-    return err_hint(err, "end that first: tmux -S '%s' kill-session -t '=%s'", session->tmux_socket,
-                    session->tmux_name);
+    char id[ID_TEXT];
+    int found = legacy_find(root, id, err);
+
+    return found == 1 ? there_is_one(id, err) : found;
 }
 
-int legacy_check_tmux(const struct session *session, const char *what, struct err *err)
+static bool is_of_root(const struct root *root, const char *id)
+{
+    _cleanup_close_ int dir = workspace_open(root, id);
+    return dir != -1;
+}
+
+int legacy_check_tmux(const struct root *root, const struct session *session, const char *what,
+                      struct err *err)
 {
     char id[ID_TEXT] = "";
     int there = tmux_who_has(session->tmux_socket, session->tmux_name, id, err);
 
     if (there != 1 || strcmp(id, session->id) == 0)
         return there == -1 ? -1 : 0;
-    return legacy_name_taken(session, what, err);
+    if (id[0] != '\0' && is_of_root(root, id)) /* made since the index was asked */
+        return there_is_one(id, err);
+    (void)err_set(err, MAS_CONFLICT, "cannot %s the legacy session: tmux has another session '%s'",
+                  what, session->tmux_name);
+    if (id[0] != '\0')
+        return err_hint(err, "it is the team of session %s; set SESSION_NAME to another name", id);
+    return err_hint(err, "end that first: tmux -S '%s' kill-session -t '=%s'", session->tmux_socket,
+                    session->tmux_name);
 }
 
 int legacy_has(const struct root *root, const char *part, struct err *err)

@@ -30,10 +30,9 @@ int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err);
 /* Fails where there is one (MAS_CONFLICT, the hint names it); the caller holds the metadata lock
  * and has asked the index. */
 int legacy_check_free(const struct root *root, struct err *err);
-/* MAS_CONFLICT: tmux has a session of its name that is another one. */
-int legacy_name_taken(const struct session *session, const char *what, struct err *err);
-/* Fails so where that is the case now. */
-int legacy_check_tmux(const struct session *session, const char *what, struct err *err);
+/* MAS_CONFLICT if tmux has another session of its name; `what` is the verb. */
+int legacy_check_tmux(const struct root *root, const struct session *session, const char *what,
+                      struct err *err);
 
 /* 1 if the root has the directory `part`, 0 if it is missing; else what stands there is wrong. */
 int legacy_has(const struct root *root, const char *part, struct err *err);

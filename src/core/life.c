@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 enum { SERVER_EXIT_MS = 2000 };
+enum { LEGACY_TRIES = 3 }; /* for a name in tmux that was taken, and is free again */
 
 static bool interrupted(const struct life *life)
 {
@@ -137,8 +138,14 @@ static int rename_in_tmux(const struct life *life, struct rise *rise, size_t fro
     struct index_facts facts;
     _cleanup_close_ int lock = -1;
 
-    if (rise->session->mode == MODE_LEGACY)
-        return legacy_name_taken(rise->session, "start", err);
+    if (rise->session->mode == MODE_LEGACY) {
+        if (legacy_check_tmux(life->root, rise->session, "start", err) == -1)
+            return -1;
+        return from < LEGACY_TRIES ? 0
+                                   : err_set(err, MAS_CONFLICT,
+                                             "cannot start the legacy session: other sessions of "
+                                             "tmux come and go under its name");
+    }
     if (root_lock(life->root, &lock, err) == -1 ||
         life_choose_name(life, rise->session, from, 0, &facts, err) == -1)
         return -1;
@@ -239,7 +246,10 @@ static void fill_session(const struct life *life, const struct life_wish *wish,
     session->template = mem_dup(template);
     session->error = mem_dup("");
     session->private = wish->private;
-    session->created = time(NULL);
+    struct timespec now = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    session->created = now.tv_sec;
+    session->created_nsec = now.tv_nsec;
     session->activity = session->created;
     session->status = wish->start ? STATUS_ACTIVE : STATUS_STOPPED;
     session->stopped = wish->start ? 0 : session->created;
@@ -386,8 +396,9 @@ int life_make(const struct life *life, const struct life_wish *wish, struct sess
         keep_preset(life, &tmpl.team, err) == -1)
         return -1;
     session.prompted = wish->start && team_has_prompts(&tmpl.team);
-    if (wish->start ? check_start(life, &tmpl.team, session.prompted, err) == -1
-                    : wish->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
+    if (wish->start
+            ? check_start(life, &tmpl.team, session.prompted, err) == -1
+            : wish->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
         return -1;
     if (wish->id != NULL)
         memcpy(session.id, wish->id, ID_TEXT);
@@ -397,9 +408,9 @@ int life_make(const struct life *life, const struct life_wish *wish, struct sess
     if (life_set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
         check_free(life, &session, err) == -1)
         return -1;
-    if (wish->start &&
-        (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
-         (session.mode == MODE_LEGACY && legacy_check_tmux(&session, "make", err) == -1)))
+    if (wish->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
+                        (session.mode == MODE_LEGACY &&
+                         legacy_check_tmux(life->root, &session, "make", err) == -1)))
         return -1;
     if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
         return -1;

@@ -1,6 +1,7 @@
 #include "core/session.h"
 
 #include "base/file.h"
+#include "base/number.h"
 #include "base/time.h"
 #include "core/workspace.h"
 
@@ -113,6 +114,10 @@ void session_format(const struct root *root, const struct session *session, stru
     kv_add(to, "TMUX_SESSION", session->tmux_name);
     kv_add(to, "STATUS", status_names[session->status]);
     add_time(to, "CREATED_AT", session->created);
+    if (session->created_nsec != 0) {
+        _cleanup_free_ char *nsec = mem_printf("%ld", session->created_nsec);
+        kv_add(to, "CREATED_NSEC", nsec);
+    }
     kv_add(to, "TMUX_SOCKET", session->tmux_socket);
     kv_add(to, "NAME", session->name);
     kv_add(to, "MODE", mode_names[session->mode]);
@@ -153,6 +158,21 @@ static int take_time(struct kv *kv, const char *key, bool required, time_t *ret,
         return 0;
     if (!time_parse(value, ret))
         return err_set(err, MAS_DAMAGED, "%s is no time", key);
+    return 0;
+}
+
+/* Nanoseconds of a second; 0 where it is missing. */
+static int take_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
+{
+    static const struct unit units[] = {{"", 1}};
+    _cleanup_free_ char *value = NULL;
+    uint64_t n = 0;
+
+    if (take(kv, key, false, &value, err) == -1)
+        return -1;
+    if (value[0] != '\0' && !number_parse(value, units, 1, 999999999, &n))
+        return err_set(err, MAS_DAMAGED, "%s is not a number from 0 to 999999999", key);
+    *ret = (long)n;
     return 0;
 }
 
@@ -222,6 +242,7 @@ static int take_all(const struct root *root, struct kv *kv, const char *id, stru
         take(kv, "TEMPLATE", false, &session->template, err) == -1 ||
         take(kv, "ERROR", false, &session->error, err) == -1 ||
         take_time(kv, "CREATED_AT", true, &session->created, err) == -1 ||
+        take_nsec(kv, "CREATED_NSEC", &session->created_nsec, err) == -1 ||
         take_time(kv, "LAST_ACTIVITY", false, &session->activity, err) == -1 ||
         take_time(kv, "STOPPED_AT", false, &session->stopped, err) == -1 ||
         take_status(kv, session, err) == -1)

@@ -35,6 +35,7 @@ struct session {
     bool private;
     bool prompted; /* its agents have been handed their first messages */
     time_t created;
+    long created_nsec; /* of that second; 0 in sessions of earlier versions */
     time_t activity;
     time_t stopped; /* 0: never */
     bool moved; /* the path keys in the file are those of another place */

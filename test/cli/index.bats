@@ -352,3 +352,25 @@ see it with: mas show two" ]
     index_is_whole
     [ "$(listed)" = "$IDS" ]
 }
+
+@test "the newest session is still @last after the index was made anew" {
+    local ids=() i
+    # more than fit into the order of a directory by chance
+    for i in {1..12}; do
+        ids+=("$("$MAS" new -q -t solo --no-start)")
+    done
+    # of one second all of them, as on a fast machine
+    for i in "${!ids[@]}"; do
+        sed -i "s/^CREATED_AT=.*/CREATED_AT=2026-01-02T03:04:05Z/; s/^CREATED_NSEC=.*/CREATED_NSEC=$((i * 80000000 + 5))/" \
+            "$ROOT/sessions/${ids[i]}/.session"
+    done
+    rm "$ROOT/sessions/.sessions.index"
+    [ "$("$MAS" list -q)" = "$(printf '%s\n' "${ids[@]}")" ]
+    [ "$("$MAS" env @last --json | jq -r .MAS_SESSION_ID)" = "${ids[11]}" ]
+    # one of an earlier version, without the key, is as old as its second
+    sed -i '/^CREATED_NSEC=/d' "$ROOT/sessions/${ids[11]}/.session"
+    rm "$ROOT/sessions/.sessions.index"
+    [ "$("$MAS" list -q)" = "$(printf '%s\n' "${ids[11]}" "${ids[@]:0:11}")" ]
+    sed -i 's/^CREATED_NSEC=.*/CREATED_NSEC=1000000000/' "$ROOT/sessions/${ids[0]}/.session"
+    [ "$("$MAS" show "${ids[0]}" --json | jq -r .status)" = error ]
+}

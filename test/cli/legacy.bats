@@ -249,6 +249,42 @@ end that first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
     [ "$status" -eq 0 ]
 }
 
+@test "a team that has the name in tmux is never advised to be killed" {
+    "$MAS" --root "$T/other" init -q
+    local other
+    other=$("$MAS" --root "$T/other" new -q --mode legacy -t solo)
+    mas new --mode legacy -t solo
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot make the legacy session: tmux has another session 'mas-tmux'
+it is the team of session $other; set SESSION_NAME to another name" ]
+    legacy --no-start
+    mas start "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"it is the team of session $other;"* ]]
+}
+
+@test "of two legacy sessions made at the same time one is the other's conflict" {
+    new_session -t solo # tmux runs, so it is asked
+    # a tmux that waits to be let go
+    mkdir "$T/bin"
+    printf '#!/bin/sh\n: >"%s/asked"\nread -r _ <"%s/go"\nexec %q "$@"\n' "$T" "$T" "$(command -v tmux)" >"$T/bin/tmux"
+    chmod +x "$T/bin/tmux"
+    mkfifo "$T/go"
+    PATH=$T/bin:$PATH "$MAS" new --mode legacy -t solo >"$T/out" 2>"$T/err" 3>&- &
+    local second=$! rc=0
+    eventually [ -e "$T/asked" ]
+    legacy
+    exec 9<>"$T/go"
+    printf '\n%.0s' {1..100} >&9
+    wait "$second" || rc=$?
+    exec 9>&-
+    cat "$T/err"
+    [ "$rc" -eq 4 ]
+    [ "$(head -n 1 "$T/err")" = "mas: cannot make a legacy session: '$ID' is one" ]
+    [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
+    tm has-session -t =mas-tmux
+}
+
 @test "what is no directory in the place of one is refused, and stays" {
     mkdir "$T/elsewhere"
     ln -s "$T/elsewhere" "$ROOT/unit"
