@@ -9,8 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Descriptors 0 to 2 must be open: the first file that mas opens would take their place. What stands
- * in for a closed one takes no writes, so that output which goes nowhere is told at the end. */
+/* Descriptors 0 to 2 must be open: the first file that mas opens would take their place. What
+ * stands in for a closed one takes no writes, so that output which goes nowhere is told at the end.
+ */
 static void open_standard_files(void)
 {
     int fd;
