@@ -20,8 +20,9 @@
 # initialize_session_units  Copies from the template what unit/ and workflows/ of the workspace DIR
 #                           lack. What is there stays as it is.
 # load_session              Sets and exports MAS_ROOT MAS_TMUX_SOCKET MAS_SESSION_MODE MAS_SESSION_ID
-#                           MAS_SESSION_DIR SESSION_NAME UNIT_DIR WORKFLOWS_DIR. Where it fails they
-#                           are as they were.
+#                           MAS_SESSION_DIR SESSION_NAME UNIT_DIR WORKFLOWS_DIR, and sets, from
+#                           .session, SESSION_ID TMUX_SESSION STATUS CREATED_AT. If it fails, all of
+#                           them stay as they were.
 # find_active_session       Where none runs: 3.
 # update_session_status     `active` is `mas start`, `stopped` is `mas stop`. `error` notes WHY, one
 #                           line, as the reason that `mas list` shows; for a session that does not
@@ -98,7 +99,7 @@ initialize_session_units() {
 
 load_session() {
     [ "$#" -eq 1 ] || { _mas_usage 'load_session ID' || return; }
-    _mas_text=$(_mas env -- "$1") || { set -- "$?"; unset _mas_text; return "$1"; }
+    _mas_text=$(_mas library load -- "$1") || { set -- "$?"; unset _mas_text; return "$1"; }
     eval "$_mas_text"
     unset _mas_text
     export MAS_ROOT MAS_TMUX_SOCKET MAS_SESSION_MODE MAS_SESSION_ID MAS_SESSION_DIR

@@ -1,3 +1,5 @@
+#include "cmd/env.h"
+
 #include "base/json.h"
 #include "cmd.h"
 #include "cmd/print.h"
@@ -6,36 +8,42 @@
 
 #include <unistd.h>
 
-static int run_env(struct call *call, struct err *err)
+int env_load(struct call *call, const char *which, struct session *ret, struct err *err)
 {
-    _cleanup_session_ struct session session = SESSION_INIT;
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-    struct kv env = {.count = 0};
     char id[ID_TEXT];
 
-    if (call_select(call, call->session, id, err) == -1)
+    if (call_select(call, which, id, err) == -1)
         return -1;
     _cleanup_close_ int dir = workspace_open(&call->root, id);
     if (dir == -1)
         return err_set(err, MAS_DAMAGED, "cannot read session '%s': its workspace is missing", id);
-    if (session_load(&call->root, dir, id, &session, err) == -1)
+    if (session_load(&call->root, dir, id, ret, err) == -1)
         return err_wrap(err, "cannot read session '%s'", id);
-    session_env(&call->root, &session, &env);
-    if (call->json)
-        json_open(&out, NULL, '{');
-    for (size_t i = 0; i < env.count; i++) {
-        if (call->json) {
-            json_put(&out, env.pairs[i].key, env.pairs[i].value);
-            continue;
-        }
-        str_addf(&text, "%s%s=", i > 0 ? "\n" : "", env.pairs[i].key);
-        str_add_shell(&text, env.pairs[i].value, true);
-    }
-    if (call->json)
-        json_close(&out, '}');
-    kv_free(&env);
+    return 0;
+}
+
+static void print_json(const struct kv *kv)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    json_open(&out, NULL, '{');
+    for (size_t i = 0; i < kv->count; i++)
+        json_put(&out, kv->pairs[i].key, kv->pairs[i].value);
+    json_close(&out, '}');
     print_line(&text);
+}
+
+static int run_env(struct call *call, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct kv env = {.count = 0};
+
+    if (env_load(call, call->session, &session, err) == -1)
+        return -1;
+    session_env(&call->root, &session, &env);
+    call->json ? print_json(&env) : print_variables(&env);
+    kv_free(&env);
     return 0;
 }
 

@@ -1,7 +1,9 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "cmd.h"
+#include "cmd/env.h"
 #include "cmd/print.h"
 #include "core/legacy.h"
 #include "core/life.h"
@@ -45,6 +47,26 @@ static int find_by_dir(const struct call *call, const char *dir, const char **re
     *ret_id = path + strlen(sessions);
     *ret_path = path;
     path = NULL;
+    return 0;
+}
+
+/* What load_session() sets: the variables of `mas env`, and what .session says. */
+static int run_load(struct call *call, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct kv variables = {.count = 0};
+    char created[TIME_TEXT];
+
+    if (env_load(call, call->operands[0], &session, err) == -1)
+        return -1;
+    session_env(&call->root, &session, &variables);
+    time_format(session.created, created);
+    kv_put(&variables, "SESSION_ID", session.id);
+    kv_put(&variables, "TMUX_SESSION", session.tmux_name);
+    kv_put(&variables, "STATUS", status_name(session.status));
+    kv_put(&variables, "CREATED_AT", created);
+    print_variables(&variables);
+    kv_free(&variables);
     return 0;
 }
 
@@ -98,6 +120,17 @@ static const struct cmd cmd_uuid = {
     .run = run_uuid,
 };
 
+static const struct cmd cmd_load = {
+    .name = "library load",
+    .operands = " SESSION",
+    .summary = "print what load_session sets",
+    .operands_min = 1,
+    .operands_max = 1,
+    .offer = OFFER_SESSION,
+    .flags = LIBRARY_FLAGS,
+    .run = run_load,
+};
+
 static const struct cmd cmd_fill = {
     .name = "library fill",
     .operands = " DIR",
@@ -128,7 +161,8 @@ static const struct cmd cmd_legacy = {
     .run = run_legacy,
 };
 
-static const struct cmd *const actions[] = {&cmd_uuid, &cmd_fill, &cmd_mark, &cmd_legacy, NULL};
+static const struct cmd *const actions[] = {&cmd_uuid, &cmd_load,   &cmd_fill,
+                                            &cmd_mark, &cmd_legacy, NULL};
 
 const struct cmd cmd_library = {
     .name = "library",

@@ -64,6 +64,17 @@ void warn_memory(const struct life_memory *memory)
              needed, available);
 }
 
+void print_variables(const struct kv *kv)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = 0; i < kv->count; i++) {
+        str_addf(&text, "%s%s=", i > 0 ? "\n" : "", kv->pairs[i].key);
+        str_add_shell(&text, kv->pairs[i].value, true);
+    }
+    print_line(&text);
+}
+
 void print_line(const struct str *s)
 {
     (void)fwrite(str_text(s), 1, s->len, stdout);

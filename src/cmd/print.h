@@ -33,6 +33,9 @@ int print_made(const struct call *call, const struct session *session, bool star
  * does it then. */
 void forget_sessions(const struct root *root, const char *const *ids, size_t count);
 
+/* Writes KEY='value' lines that a POSIX shell can eval. */
+void print_variables(const struct kv *kv);
+
 /* Writes *s and a newline to stdout. */
 void print_line(const struct str *s);
 

@@ -120,6 +120,14 @@ kept'
         "$ID" "$("$MAS" env "$ID" | cut -d= -f1 | tr '\n' ' ')"
 }
 
+@test "load_session sets what .session says, and exports none of that" {
+    new_session --no-start -n shop
+    expected="$ID $(meta "$ID" TMUX_SESSION) stopped $(meta "$ID" CREATED_AT) unset"
+    in_all 'unset SESSION_ID TMUX_SESSION STATUS CREATED_AT; load_session shop
+        printf "%s %s %s %s %s\n" "$SESSION_ID" "$TMUX_SESSION" "$STATUS" "$CREATED_AT" \
+            "$(sh -c "echo \${STATUS-unset}")"'
+}
+
 @test "load_session that fails leaves the variables as they were" {
     new_session --no-start
     echo x >>"$ROOT/sessions/$ID/.session"
