@@ -3,9 +3,14 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd/print.h"
+#include "core/workspace.h"
+#include "memory/store.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NOTE_SHOWN = 100 }; /* bytes of what an agent says */
 
@@ -72,8 +77,11 @@ void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct st
     size_t start = to->len;
     char size[16];
 
-    if (!roll->agents[i].told)
+    if (!roll->agents[i].told) {
+        if (status->queued > 0)
+            str_addf(to, "%d queued", status->queued);
         return;
+    }
     bool ended = status->state == AGENT_EXITED || status->state == AGENT_CRASHED;
     if (ended && status->signal != 0)
         str_addf(to, "signal %d (%s)", status->signal, strsignal(status->signal));
@@ -121,5 +129,52 @@ void agent_put_json(const struct roll *roll, size_t i, struct json_out *out)
     } else {
         json_put(out, "state", NULL);
         json_put(out, "problem", roll_problem(roll, i));
+        json_put_int(out, "queued", one->status.queued);
     }
+}
+
+/* ---- what waits while nobody is there to tell of it */
+
+/* What cannot be read is told by `mas history` and `mas doctor`. */
+static size_t read_waiting(int dir, const char *id, struct store_waiting **ret)
+{
+    _cleanup_store_ struct store *store = NULL;
+    struct err ignored = ERR_INIT;
+    size_t count = 0;
+
+    if (faccessat(dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1 ||
+        store_open(dir, id, NULL, false, &store, &ignored) == -1 ||
+        store_waiting(store, ret, &count, &ignored) == -1)
+        return 0;
+    return count;
+}
+
+void agents_read_waiting(struct roll *roll)
+{
+    for (size_t t = 0; t < roll->team_count; t++) {
+        const struct roll_team *team = &roll->teams[t];
+        struct store_waiting *waiting = NULL;
+        size_t absent = 0;
+        for (size_t i = team->first; i < team->first + team->count; i++)
+            absent += roll->calls[i].answer == HOST_ABSENT;
+        size_t count = absent > 0 ? read_waiting(team->dir, team->id, &waiting) : 0;
+        for (size_t i = team->first; i < team->first + team->count; i++)
+            for (size_t j = 0; j < count; j++)
+                if (roll->calls[i].answer == HOST_ABSENT &&
+                    strcmp(waiting[j].agent, roll->agents[i].agent->id) == 0)
+                    roll->agents[i].status.queued = waiting[j].count;
+        free(waiting);
+    }
+}
+
+void agents_add_waiting(const struct root *root, const char *id, const char *before, struct str *to)
+{
+    _cleanup_close_ int dir = workspace_open(root, id);
+    struct store_waiting *waiting = NULL;
+    size_t count = dir != -1 ? read_waiting(dir, id, &waiting) : 0;
+
+    for (size_t i = 0; i < count; i++)
+        str_addf(to, "%s%s (%d queued)", i == 0 ? before : ", ", waiting[i].agent,
+                 waiting[i].count);
+    free(waiting);
 }

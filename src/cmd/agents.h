@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "core/roll.h"
+#include "core/root.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,12 @@ void agent_age(const struct roll *roll, size_t i, int64_t now_ms, char buf[24]);
 /* What else is worth a word: how it ended, when it starts again, what waits for it, what it says.
  */
 void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct str *to);
+/* Reads from disk what waits for agents that have no host, for the two below. */
+void agents_read_waiting(struct roll *roll);
+/* Appends "<before>10 (2 queued), 11 (1 queued)" for all agents of a session that does not run, or
+ * nothing. */
+void agents_add_waiting(const struct root *root, const char *id, const char *before,
+                        struct str *to);
 /* The members of agent `i` in an open object: "id", "role", "rank", "group", and its status or
  * "state":null and "problem". */
 void agent_put_json(const struct roll *roll, size_t i, struct json_out *out);

@@ -395,6 +395,8 @@ static int judge_end(const struct asking *asking, struct err *err)
         return 0;
     while (i < ARRAY_LEN(ends) && strcmp(reason, ends[i].reason) != 0)
         i++;
+    if (strcmp(reason, TALK_END_STOPPED) == 0 && asking->error != NULL)
+        return err_set(err, MAS_CONFLICT, "cannot ask agent '%s': %s", agent, asking->error);
     if (strcmp(reason, TALK_END_FAILED) == 0 && asking->error != NULL)
         return err_set(err, asking->code, "cannot ask agent '%s': %s: %s", agent, reason,
                        asking->error);
@@ -416,8 +418,10 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
         return judge_end(asking, err);
     if (roll_failure(roll, 0, "ask", err) == -1) {
         if (asking->taken != NULL)
-            (void)err_hint(err, "the prompt was taken: see mas history %s %s", roll->teams[0].id,
-                           agent);
+            (void)err_hint(err,
+                           "the prompt was taken, and waits for the next start if its turn had not "
+                           "begun: see mas history %s %s",
+                           roll->teams[0].id, agent);
         return -1;
     }
     return 0;

@@ -126,6 +126,8 @@ static void add_end(const struct store_item *item, struct str *to)
         str_add(to, " (");
         str_add_visible(to, stop, strlen(stop));
         str_add(to, ")");
+    } else if (item->role == ROLE_USER && item->state == MESSAGE_OPEN) {
+        str_add(to, " (queued)"); /* no turn has begun for it */
     } else if (item->state != MESSAGE_DONE) {
         str_addf(to, " (%s)", store_state_name(item->state));
     }

@@ -1,4 +1,5 @@
 #include "base/str.h"
+#include "cmd/agents.h"
 #include "cmd/several.h"
 #include "core/roll.h"
 
@@ -38,12 +39,15 @@ static void warn_hosts(const struct call *call, const char *id)
 
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
+    _cleanup_str_ struct str waiting = STR_INIT;
     bool was = false;
 
+    if (!call->quiet) /* the hosts take it at once */
+        agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
     if (life_start(life, id, &was, err) == -1)
         return -1;
     if (!call->quiet)
-        printf("%s %s\n", id, was ? "runs already" : "started");
+        printf("%s %s%s\n", id, was ? "runs already" : "started", was ? "" : str_text(&waiting));
     if (was)
         warn_hosts(call, id);
     return 0;

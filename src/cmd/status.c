@@ -398,6 +398,7 @@ static int run_status(struct call *call, struct err *err)
     }
     measure(call, &look); /* the hosts answer meanwhile */
     roll_finish(&look.roll, HOSTS_ANSWER_MS);
+    agents_read_waiting(&look.roll);
     if (call->json)
         print_json(&look);
     else if (look.roll.count > 0)

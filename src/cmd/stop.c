@@ -1,3 +1,4 @@
+#include "cmd/agents.h"
 #include "cmd/several.h"
 
 #include "base/str.h"
@@ -30,7 +31,9 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
         str_add_visible(&names, end.names, strlen(end.names));
         printf(": %s", names.data);
     }
-    (void)putchar('\n');
+    _cleanup_str_ struct str waiting = STR_INIT;
+    agents_add_waiting(&call->root, id, "; kept for the next start: ", &waiting);
+    printf("%s\n", str_text(&waiting));
     return 0;
 }
 

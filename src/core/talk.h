@@ -66,6 +66,8 @@ enum {
  * cancelled). */
 #define TALK_END_CLEARED "cleared" /* the context was cleared before its turn */
 #define TALK_END_FAILED "failed" /* the agent answered with an error, or ended; `error` says it */
-#define TALK_END_STOPPED "stopped" /* the session was stopped before its turn */
+#define TALK_END_STOPPED "stopped" /* the session was stopped; `error`: before its turn */
+/* What becomes of a prompt whose turn had not begun when its agent was stopped */
+#define TALK_WAITS "it waits, and is asked after the next start"
 
 #endif

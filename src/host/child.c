@@ -244,7 +244,7 @@ static void finish(struct host *host, int64_t now)
     if (!child->again && !host->leaving)
         print_end(host, now);
     if (child->stopped)
-        host_fail_queue(host, "the agent was stopped");
+        delivery_fail(host, "the agent was stopped");
     request_ended(host);
     if (child->again && !host->leaving)
         child_start(host, now);

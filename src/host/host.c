@@ -71,7 +71,7 @@ void host_fail_queue(struct host *host, const char *why)
 {
     delivery_fail(host, why);
     if (host->talk != NULL)
-        talk_fail_queue(host, host->child.stopped ? TALK_END_STOPPED : TALK_END_FAILED, why);
+        talk_fail_queue(host, TALK_END_FAILED, why);
 }
 
 void host_say(struct host *host, const char *words)
@@ -210,7 +210,7 @@ static void leave(struct host *host, struct keeper_times times)
     host->leaving = true;
     host->terminal.gone = true; /* a pane that takes nothing any more is not to hold the end up */
     if (host->talk != NULL)
-        talk_fail_queue(host, TALK_END_STOPPED, "its host has ended");
+        talk_keep_queue(host, "its host has ended");
     if (first || times.hangup_ms == 0)
         child_end(host, times, 0, false);
 }

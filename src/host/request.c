@@ -180,7 +180,7 @@ static void do_stop(struct host *host, struct client *client, const struct frame
     client->kind = CLIENT_STOPS;
     host->child.stopped = true;
     if (host->talk != NULL)
-        talk_fail_queue(host, TALK_END_STOPPED, "the agent was stopped");
+        talk_keep_queue(host, "the agent was stopped");
     host->child.clear = (struct keeper_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer) ? client->peer : 0, false);

@@ -75,7 +75,9 @@ void talk_free(struct host *host)
     if (talk == NULL)
         return;
     talk_end_turn(host, TALK_END_STOPPED, 0, NULL);
-    talk_fail_queue(host, TALK_END_STOPPED, NULL);
+    talk_keep_queue(host, "its host has ended");
+    for (size_t i = 0; i < talk->count; i++)
+        talk_prompt_free(&talk->queue[i]);
     talk_disconnect(host);
     talk_pane_close(host);
     store_place_free(&talk->place);

@@ -84,6 +84,7 @@ struct talk_prompt {
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
     char **tags; /* NULL: none */
     bool begun; /* it was stored as one whose turn begins */
+    bool kept; /* the agent was stopped: who waited for it was told that it is asked later */
     char conversation[37]; /* that it was asked in, "" the current one; and the query there */
     int64_t query;
 };
@@ -178,6 +179,7 @@ struct talk {
 
     struct talk_prompt *queue;
     size_t count;
+    bool queue_read; /* what waited when this host came up is in it */
     struct talk_turn turn;
     struct talk_permission permissions[TALK_PERMISSIONS_MAX];
     size_t permission_count;
@@ -300,6 +302,11 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
 /* Those that wait end without a turn. */
 void talk_fail_queue(struct host *host, const char *stop_reason, const char *error);
+/* The agent stops: those that wait stay, in the store and here, for its next start. Who waits for
+ * one is told so. */
+void talk_keep_queue(struct host *host, const char *why);
+/* Takes those that waited when the host before this one ended, however that was. Once. */
+int talk_read_queue(struct host *host, struct err *err);
 /* Asks the agent to end its turn; false where none is on. */
 bool talk_cancel(struct host *host);
 /* The same for one prompt alone, which may also wait. */

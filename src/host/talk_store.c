@@ -17,7 +17,12 @@ static int open_store(struct host *host, struct err *err)
         return -1;
     }
     talk->store = store;
-    return 0;
+    if (talk_read_queue(host, err) == 0)
+        return 0;
+    talk->store = NULL;
+    store_place_free(&talk->place);
+    store_close(store);
+    return -1;
 }
 
 /* Puts a damaged database out of the way. */

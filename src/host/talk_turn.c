@@ -47,6 +47,61 @@ void talk_push_prompt(struct host *host, int64_t number, const char *text, size_
         strv_push(&prompt->tags, *tag);
 }
 
+/* What a conversation's tags are as they were given: without those that mas puts on. */
+static char **own_tags(const char *text)
+{
+    _cleanup_json_ struct json *tags = NULL;
+    struct err ignored = ERR_INIT;
+    char **own = NULL;
+
+    if (json_parse(text, strlen(text), STORE_TEXT_MAX, &tags, &ignored) == -1)
+        return NULL;
+    for (const struct json *tag = json_first(tags); tag != NULL; tag = json_next(tag)) {
+        const char *word = json_text(tag);
+        if (word != NULL && !str_starts(word, "session:") && !str_starts(word, "agent:"))
+            strv_push(&own, word);
+    }
+    return own;
+}
+
+static bool push_waiting(const struct store_item *item, void *arg)
+{
+    struct host *host = arg;
+    _cleanup_strv_ char **tags = own_tags(item->tags);
+    const char *from = item->sender != NULL ? item->sender : "-";
+
+    talk_push_prompt(host, item->number, item->text, item->len, from, tags);
+    struct talk_prompt *prompt = &host->talk->queue[host->talk->count - 1];
+    prompt->query = item->query;
+    memcpy(prompt->conversation, item->conversation, sizeof prompt->conversation);
+    return true;
+}
+
+int talk_read_queue(struct host *host, struct err *err)
+{
+    struct talk *talk = host->talk;
+    const struct store_filter filter = {
+        .agent = host->agent->id, .waiting = true, .limit = TALK_QUEUE_MAX};
+
+    if (talk->queue_read)
+        return 0;
+    size_t before = talk->count;
+    if (store_read(talk->store, &filter, push_waiting, host, err) == -1) {
+        while (talk->count > before)
+            talk_prompt_free(&talk->queue[--talk->count]);
+        return -1;
+    }
+    talk->queue_read = true;
+    if (talk->count == 0)
+        return 0;
+    _cleanup_free_ char *words =
+        mem_printf("%zu prompt%s that waited %s asked now", talk->count,
+                   talk->count == 1 ? "" : "s", talk->count == 1 ? "is" : "are");
+    host_log(host, words);
+    talk_say(host, false, "%s", words);
+    return 0;
+}
+
 /* Where a prompt that comes now is kept: in a conversation of its own, else in that of those before
  * it. */
 static int find_place(struct talk *talk, const struct talk_new_prompt *prompt,
@@ -207,10 +262,11 @@ static void begin_turn(struct host *host)
     talk_close_text(host); /* of what came by itself */
     turn_free(&talk->turn);
     talk->turn = (struct talk_turn){.on = true, .cancel_until = -1, .prompt = take_first(talk)};
+    /* before it is sent: neither a kill nor the loss of power has it asked twice */
     if (talk->store != NULL && !talk->turn.prompt.begun)
         (void)talk_kept(host,
                         store_update(talk->store, talk->turn.prompt.number, NULL, 0, NULL,
-                                     MESSAGE_DONE, SYNC_CHUNK, &err),
+                                     MESSAGE_DONE, SYNC_FULL, &err),
                         &err);
     tell_prompt(host, &talk->turn.prompt);
     send_prompt(host);
@@ -267,7 +323,9 @@ static void drop_prompt(struct host *host, struct talk_prompt *prompt, bool kept
                         store_end_turn(talk->store, talk->place.query, prompt->number, stop_reason,
                                        state_of_end(stop_reason), false, &err),
                         &err);
-    host_log_message(host, prompt->from, prompt->len, stop_reason);
+    _cleanup_free_ char *outcome =
+        error != NULL ? mem_printf("%s: %s", stop_reason, error) : mem_dup(stop_reason);
+    host_log_message(host, prompt->from, prompt->len, outcome);
     tell_end(host, prompt->number, stop_reason, 0, error);
     talk_prompt_free(prompt);
 }
@@ -329,8 +387,23 @@ void talk_fail_queue(struct host *host, const char *stop_reason, const char *err
 
     while (talk->count > 0) {
         struct talk_prompt prompt = take_first(talk);
-        bool kept = strcmp(stop_reason, TALK_END_CLEARED) == 0 && !is_elsewhere(talk, &prompt);
+        bool kept = strcmp(stop_reason, TALK_END_CLEARED) == 0;
         drop_prompt(host, &prompt, kept, stop_reason, error);
+    }
+}
+
+void talk_keep_queue(struct host *host, const char *why)
+{
+    struct talk *talk = host->talk;
+    _cleanup_free_ char *words = mem_printf("%s before its turn began; " TALK_WAITS, why);
+
+    for (size_t i = 0; i < talk->count; i++) {
+        struct talk_prompt *prompt = &talk->queue[i];
+        if (prompt->kept)
+            continue;
+        prompt->kept = true;
+        host_log_message(host, prompt->from, prompt->len, "kept");
+        tell_end(host, prompt->number, TALK_END_STOPPED, 0, words);
     }
 }
 

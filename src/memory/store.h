@@ -10,6 +10,7 @@
  * Everything is written before it is shown. SYNC_CHUNK survives a kill, SYNC_FULL also the loss of
  * power. A text that grows is a message with pieces (`store_append`), made one when it is finished;
  * what a kill left unfinished is found at the next open of its writer and marked as interrupted.
+ * An open prompt is one that waits: no turn has begun for it, and it outlives its writer.
  *
  * The id of a message that others see is "<session id>:<number>". Tags "session:<id>" and
  * "agent:<id>" are every message's and not stored but known; further ones are KEY:VALUE.
@@ -60,8 +61,8 @@ struct store;
 
 /* Opens memory.db of the workspace `dir`. `write` makes it where there is none (mode 600); without
  * it a missing one is MAS_NOT_FOUND. `agent` (NULL for readers) is whose conversations this writer
- * keeps: what a killed one left open there is marked as interrupted. Thirteen may open it at once.
- * A busy database is waited for (10 s), never an error before. */
+ * keeps: what a killed one left open there is marked as interrupted, but for prompts that wait.
+ * Thirteen may open it at once. A busy database is waited for (10 s), never an error before. */
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err);
 void store_close(struct store *store);
@@ -133,8 +134,8 @@ int store_end_turn(struct store *store, int64_t query, int64_t prompt, const cha
                    enum store_state state, bool succeeded, struct err *err);
 
 /* A clear: one FULL transaction ends the query with `reason` ("clear", "plan", "agent"), ends its
- * agent sessions, marks prompts in it that no turn has begun for as cleared, opens the next query
- * of the conversation and, where then_text is not NULL, adds that as its first prompt (*ret_then).
+ * agent sessions, marks all prompts of the agent that wait as cleared, opens the next query of the
+ * conversation and, where then_text is not NULL, adds that as its first prompt (*ret_then).
  */
 struct store_clear {
     const char *reason;
@@ -197,6 +198,7 @@ struct store_filter {
     int64_t since_ms, until_ms; /* 0 open */
     int64_t after; /* only numbers above; 0 all */
     const char *tag; /* NULL any */
+    bool waiting; /* only prompts that wait: taken, and no turn has begun for them */
     bool newest; /* limit and offset count from the newest; calls are oldest first all the same */
     int limit, offset; /* limit 0: all */
 };
@@ -205,6 +207,14 @@ int store_read(struct store *store, const struct store_filter *filter, store_eac
 /* How many fit the filter, without limit and offset. */
 int store_count(struct store *store, const struct store_filter *filter, int64_t *ret,
                 struct err *err);
+
+/* How much waits for each agent for which something does. *ret is the caller's. */
+struct store_waiting {
+    char agent[33];
+    int count;
+};
+int store_waiting(struct store *store, struct store_waiting **ret, size_t *ret_count,
+                  struct err *err);
 
 /* The query history, oldest first. */
 struct store_query {

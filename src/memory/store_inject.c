@@ -136,25 +136,44 @@ static void add_line(struct lines *lines, const struct store_item *item)
                       .text = str_steal(&text)};
 }
 
+/* What a model was shown or said: user, agent, tool; not what was cleared unseen. Turn by turn: the
+ * answer to a prompt comes behind it, also where others had come by then. */
+static int list_back(struct store *store, int64_t query, int64_t before, int64_t since, size_t most,
+                     struct store_numbers *ret, struct err *err)
+{
+    sqlite3_stmt *s =
+        db_prepare(store->db,
+                   "SELECT id, iif(trigger = 0, id, trigger) AS turn FROM message"
+                   " WHERE query = ?1 AND turn < ?2 AND turn >= ?3 AND role IN (0, 1, 3)"
+                   " AND coalesce(stop_reason, '') <> 'cleared'"
+                   " ORDER BY turn DESC, id DESC LIMIT ?4",
+                   err);
+    if (s == NULL)
+        return -1;
+    db_bind(s, "iiii", query, before, since, (int64_t)most);
+    return store_list(store, s, ret, err);
+}
+
 /* One step back from `before`. One message more than fits is enough to see where a turn begins. */
 static int read_back(struct store *store, int64_t query, int64_t before, struct lines *lines,
                      struct err *err)
 {
+    _cleanup_numbers_ struct store_numbers numbers = {.count = 0};
     size_t room = lines->budget->messages > 0 ? (size_t)lines->budget->messages : 0;
     size_t chars = 0;
-    int rc = 0;
+    int rc = 1;
 
-    /* Only what a model was shown or said: user, agent, tool; not what was cleared unseen. */
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT id, role, state, trigger, text, data FROM message"
-                                 " WHERE query = ?1 AND id < ?2 AND id >= ?3 AND role IN (0, 1, 3)"
-                                 " AND coalesce(stop_reason, '') <> 'cleared' ORDER BY id DESC",
-                                 err);
+    if (list_back(store, query, before, lines->budget->since, room + 1, &numbers, err) == -1)
+        return -1;
+    sqlite3_stmt *s = db_prepare(
+        store->db, "SELECT id, role, state, trigger, text, data FROM message WHERE id = ?1", err);
     if (s == NULL)
         return -1;
-    db_bind(s, "iii", query, before, lines->budget->since);
-    while (lines->count <= room && chars <= lines->budget->all &&
-           (rc = db_step(store->db, s, err)) == 1) {
+    for (size_t i = 0; i < numbers.count && chars <= lines->budget->all && rc == 1; i++) {
+        db_bind(s, "i", numbers.items[i]);
+        rc = db_step(store->db, s, err);
+        if (rc != 1)
+            break;
         struct store_item item = {.number = sqlite3_column_int64(s, 0),
                                   .role = (enum store_role)sqlite3_column_int(s, 1),
                                   .state = (enum store_state)sqlite3_column_int(s, 2),
@@ -164,8 +183,8 @@ static int read_back(struct store *store, int64_t query, int64_t before, struct 
                                   .data = db_text_null(s, 5)};
         add_line(lines, &item);
         chars += lines->items[lines->count - 1].chars;
+        db_reset(s);
     }
-    db_reset(s);
     return rc == -1 ? -1 : 0;
 }
 

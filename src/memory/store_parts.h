@@ -9,6 +9,12 @@
 
 enum { STORE_AGENT_MAX = 32 }; /* characters of an agent's id */
 
+/* Whether message `m` is a prompt that waits: it was taken, and no turn has begun for it. Nothing
+ * else says so, and so nothing can say otherwise. */
+#define STORE_WAITS                                                                                \
+    "m.role = 0 AND m.state = 0 AND m.stop_reason IS NULL AND NOT EXISTS (SELECT 1 FROM message c" \
+    " WHERE c.query = m.query AND c.id > m.id AND c.trigger = m.id)"
+
 /* A message that is open in this process. */
 struct store_open_message {
     int64_t number;
@@ -60,7 +66,8 @@ int store_list(struct store *store, sqlite3_stmt *stmt, struct store_numbers *re
 void store_numbers_free(struct store_numbers *numbers);
 #define _cleanup_numbers_ __attribute__((cleanup(store_numbers_free)))
 
-/* Inside a transaction: all of the agent that was left open becomes interrupted. */
+/* Inside a transaction: all of the agent that was left open becomes interrupted, but for prompts
+ * that wait. */
 int store_mend(struct store *store, struct err *err);
 
 /* JSON array of the further tags; *ret "" where there are none. MAS_USAGE for what is no tag. */

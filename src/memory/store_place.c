@@ -26,7 +26,8 @@ static int read_place(struct store *store, int64_t conversation, struct store_pl
     sqlite3_stmt *s =
         db_prepare(store->db,
                    "SELECT c.uuid, q.id, q.number, q.injected, c.mode, c.model, c.options,"
-                   " NOT EXISTS (SELECT 1 FROM message m WHERE m.query = q.id AND m.role < 5)"
+                   " NOT EXISTS (SELECT 1 FROM message m WHERE m.query = q.id AND m.role < 5"
+                   " AND NOT (" STORE_WAITS "))"
                    " FROM conversation c JOIN query q ON q.conversation = c.id"
                    " WHERE c.id = ?1 ORDER BY q.number DESC LIMIT 1",
                    err);
@@ -209,17 +210,18 @@ int store_keep_settings(struct store *store, const char *conversation, const cha
 
 /* ---- clear */
 
-/* What was open in the query: prompts that no turn has begun for are cleared, all else is cut off.
- */
+/* What was open in the query is cut off; prompts that wait, in whatever conversation of the agent,
+ * are cleared. */
 static int close_query(struct store *store, int64_t query, const char *reason, struct err *err)
 {
     _cleanup_numbers_ struct store_numbers open = {.count = 0};
     int64_t now = time_epoch_ms();
 
     if (db_run(store->db, err,
-               "UPDATE message SET state = 3, stop_reason = 'cleared' WHERE query = ?1"
-               " AND role = 0 AND state = 0 AND stop_reason IS NULL AND NOT EXISTS"
-               " (SELECT 1 FROM message m WHERE m.query = ?1 AND m.trigger = message.id)",
+               "UPDATE message SET state = 3, stop_reason = 'cleared' WHERE id IN"
+               " (SELECT m.id FROM message m WHERE m.agent = (SELECT c.agent FROM query q"
+               " JOIN conversation c ON c.id = q.conversation WHERE q.id = ?1) AND " STORE_WAITS
+               ")",
                "i", query) == -1)
         return -1;
     sqlite3_stmt *s = db_prepare(store->db,

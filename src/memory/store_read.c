@@ -4,6 +4,8 @@
 #include "base/time.h"
 #include "memory/store_parts.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int damaged(struct err *err, const char *what)
@@ -56,6 +58,8 @@ static void add_conditions(struct str *sql, const struct store_filter *f, const 
         add_condition(sql, "time < ?6");
     if (f->after != 0)
         add_condition(sql, "id > ?7");
+    if (f->waiting)
+        add_condition(sql, STORE_WAITS);
     if (tag != NULL)
         add_condition(sql, "instr(tags, ?8) > 0");
 }
@@ -211,7 +215,7 @@ static void build_read(const struct store_filter *f, const char *tag, struct str
     add_conditions(&where, f, tag);
     /* The page is chosen by numbers alone; only its own rows are read. */
     str_addf(sql,
-             "SELECT " COLUMNS " FROM (SELECT id AS chosen FROM message%s ORDER BY id%s"
+             "SELECT " COLUMNS " FROM (SELECT id AS chosen FROM message m%s ORDER BY id%s"
              " LIMIT ?9 OFFSET ?10) CROSS JOIN message m ON m.id = chosen"
              " CROSS JOIN query q ON q.id = m.query"
              " CROSS JOIN conversation c ON c.id = q.conversation ORDER BY m.id",
@@ -258,7 +262,7 @@ int store_count(struct store *store, const struct store_filter *filter, int64_t 
         return 0;
     }
     add_conditions(&where, &f, tag.data);
-    _cleanup_free_ char *sql = mem_printf("SELECT count(*) FROM message%s", str_text(&where));
+    _cleanup_free_ char *sql = mem_printf("SELECT count(*) FROM message m%s", str_text(&where));
     sqlite3_stmt *s = db_prepare_once(store->db, sql, err);
     if (s == NULL)
         return -1;
@@ -268,6 +272,38 @@ int store_count(struct store *store, const struct store_filter *filter, int64_t 
         *ret = sqlite3_column_int64(s, 0);
     (void)sqlite3_finalize(s);
     return rc == 1 ? 0 : -1;
+}
+
+int store_waiting(struct store *store, struct store_waiting **ret, size_t *ret_count,
+                  struct err *err)
+{
+    struct store_waiting *items = NULL;
+    size_t count = 0;
+    int rc;
+
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT m.agent, count(*) FROM message m WHERE " STORE_WAITS
+                                 " GROUP BY m.agent ORDER BY m.agent",
+                                 err);
+    if (s == NULL)
+        return -1;
+    while ((rc = db_step(store->db, s, err)) == 1) {
+        if (!str_is_word(db_text(s, 0), STORE_AGENT_MAX)) {
+            db_reset(s);
+            rc = damaged(err, "an agent");
+            break;
+        }
+        items = mem_room(items, count, sizeof *items);
+        items[count] = (struct store_waiting){.count = sqlite3_column_int(s, 1)};
+        (void)snprintf(items[count++].agent, sizeof items->agent, "%s", db_text(s, 0));
+    }
+    if (rc == -1) {
+        free(items);
+        return -1;
+    }
+    *ret = items;
+    *ret_count = count;
+    return 0;
 }
 
 /* ---- queries */

@@ -256,8 +256,10 @@ static int close_all(struct store *store, sqlite3_stmt *stmt, enum store_state s
 
 int store_mend(struct store *store, struct err *err)
 {
-    sqlite3_stmt *s =
-        db_prepare(store->db, "SELECT id FROM message WHERE agent = ?1 AND state = 0", err);
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT m.id FROM message m WHERE m.agent = ?1 AND m.state = 0"
+                                 " AND NOT (" STORE_WAITS ")",
+                                 err);
     if (s == NULL)
         return -1;
     db_bind(s, "t", store->agent);

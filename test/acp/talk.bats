@@ -58,7 +58,7 @@ load lib
     is solo .conversation "$first"
 }
 
-@test "a prompt that waits for another conversation ends with a clear or a stop like any other" {
+@test "a prompt that waits for another conversation ends with a clear, and outlives a stop, like any other" {
     run_acp ""
     local end
     for end in clear stop; do
@@ -75,11 +75,14 @@ load lib
     done
     "$MAS" start -q "$ID"
     hosts_there
-    "$MAS" history "$ID" solo --json |
-        jq -ce '[.messages[] | select(.text | startswith("CW-")) | [.text, .state, .stopReason]] ==
-            [["CW-clear", "interrupted", "cleared"], ["CW-stop", "interrupted", "stopped"]]'
+    eventually is solo .queued 0
     tell CW-AFTER
-    knows CW-AFTER
+    knows CW-AFTER CW-stop
+    "$MAS" history "$ID" solo --json |
+        jq -ce '[.messages[] | select(.role == "user" and (.text | startswith("CW-"))) |
+                 [.text, .state, .stopReason]] ==
+            [["CW-clear", "failed", "cleared"], ["CW-stop", "done", "end_turn"],
+             ["CW-AFTER", "done", "end_turn"]]'
 }
 
 @test "a text that is sent is a prompt, and starts an agent that sleeps" {

@@ -1,0 +1,179 @@
+load ../helper
+load ../host/lib
+load lib
+
+# busy TEXT: the agent is in a turn that does not end by itself.
+busy() {
+    "$MAS" ask "$ID" solo --no-wait "$* HANG"
+    eventually state_is solo working
+}
+
+# kill_host: it goes without a word, and its agent with it.
+kill_host() {
+    local agent
+    agent=$(of solo .pid)
+    kill -KILL "$(of solo .hostPid)"
+    [ "$agent" = 0 ] || [ "$agent" = null ] || eventually is_gone "$agent"
+}
+
+begin_again() { "$MAS" start -q "$ID" >/dev/null && hosts_there; }
+
+# kill_all: host and tmux session are gone, as after a crash of the machine.
+kill_all() {
+    kill_host
+    "$MAS" stop -q "$ID" >/dev/null
+}
+
+# order WORD...: the agent was sent these words in prompts of their own, once each, in this order.
+order() {
+    local got
+    got=$(grep '^<' "$TRACE" | grep -F session/prompt | grep -o '"text": *"CW-Q[0-9]*' | grep -o 'CW-Q[0-9]*' | xargs)
+    [ "$got" = "$*" ] || { echo "was sent: $got" >&2; return 1; }
+}
+
+all_done() { is solo .queued 0 && state_is solo idle; }
+
+@test "prompts that wait are asked after the next start when the host was killed: in order, once, with what they had" {
+    run_acp ""
+    busy CW-Q0
+    "$MAS" ask "$ID" solo --no-wait --tag kind:first CW-Q1
+    "$MAS" send "$ID" solo CW-Q2 >/dev/null
+    "$MAS" ask "$ID" solo --no-wait CW-Q3
+    is solo .queued 3
+    kill_all
+    order CW-Q0
+    begin_again
+    eventually order CW-Q0 CW-Q1 CW-Q2 CW-Q3
+    eventually all_done
+    "$MAS" history "$ID" solo --json | jq -e '
+        [.messages[] | select(.role == "user" and (.text | test("CW-Q1")))] |
+        length == 1 and (.[0].tags | index("kind:first"))' >/dev/null
+    again
+    order CW-Q0 CW-Q1 CW-Q2 CW-Q3
+    is solo .queued 0
+}
+
+@test "prompts that wait are asked after a stop and a start too, and whoever waited was told so" {
+    run_acp ""
+    busy CW-Q0
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    timeout 30 "$MAS" ask "$ID" solo CW-Q2 >"$T/out" 2>&1 3>&- &
+    asker=$!
+    eventually is solo .queued 2
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    rc=0
+    wait "$asker" || rc=$?
+    [ "$rc" -eq 4 ]
+    grep -qF 'it waits, and is asked after the next start' "$T/out"
+    begin_again
+    eventually order CW-Q0 CW-Q1 CW-Q2
+    eventually all_done
+}
+
+@test "a second kill among prompts that wait loses none and asks none twice" {
+    run_acp ""
+    local n
+    busy CW-Q0
+    for n in 1 2 3 4 5 6; do "$MAS" ask "$ID" solo --no-wait "CW-Q$n SLOW:100"; done
+    for n in 1 2 3; do
+        kill_all
+        begin_again
+        eventually was_sent "CW-Q$n"
+    done
+    eventually all_done
+    order CW-Q0 CW-Q1 CW-Q2 CW-Q3 CW-Q4 CW-Q5 CW-Q6
+}
+
+@test "the first prompt of a cleared context is asked after a kill, and what was cleared is not" {
+    run_acp "--new-slow 60000" "initialize_timeout = 90s"
+    "$MAS" ask "$ID" solo --no-wait CW-Q0
+    "$MAS" ask "$ID" solo --no-wait --new CW-Q1
+    "$MAS" clear "$ID" solo --then CW-Q2
+    is solo .queued 1
+    kill_all
+    options ""
+    begin_again
+    eventually order CW-Q2
+    eventually all_done
+    [ "$(injections)" = 0 ]
+}
+
+@test "a prompt for another conversation is asked there after a kill" {
+    run_acp ""
+    tell CW-OLD
+    busy CW-Q0
+    "$MAS" ask "$ID" solo --no-wait --new CW-Q1
+    "$MAS" ask "$ID" solo --no-wait CW-Q2
+    kill_all
+    begin_again
+    eventually order CW-Q0 CW-Q1 CW-Q2
+    eventually all_done
+    tell CW-LAST
+    knows CW-LAST CW-Q1 CW-Q2
+}
+
+@test "an agent that has forgotten all is told what was said in its order, not in that in which prompts came" {
+    run_acp "--no-resume --no-load"
+    tell "SAY:first-answer CW-A"
+    busy "CW-Q0 SAY:shown-by-then"
+    eventually sh -c "'$MAS' history '$ID' solo | grep -q shown-by-then"
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    "$MAS" ask "$ID" solo --no-wait "CW-Q2 HANG"
+    kill_all
+    begin_again
+    eventually was_sent 'CW-Q2'
+    "$MAS" ask "$ID" solo --no-wait CW-Q3
+    kill_all
+    begin_again
+    eventually was_sent 'CW-Q3'
+    eventually all_done
+    [ "$(injections)" = 2 ]
+    # the last injection: answers stand behind their prompts, and nothing that waits is in it
+    grep '^<' "$TRACE" | grep -F session/prompt | grep -F earlier_conversation | tail -n 1 >"$T/last"
+    grep -qE 'CW-Q0.*shown-by-then.*CW-Q1.*AGENT#.*last=.*CW-Q1.*CW-Q2.*/earlier_conversation.*CW-Q3' "$T/last"
+}
+
+@test "what waits is told: by stop, status and history while the session is stopped, by start, and by the host" {
+    run_acp ""
+    busy CW-Q0
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    "$MAS" ask "$ID" solo --no-wait CW-Q2
+    mas stop "$ID"
+    [[ $output == *"solo"*"2 queued"* ]]
+    mas status "$ID"
+    [[ $output == *"solo"*"stopped"*"2 queued"* ]]
+    mas status --json "$ID"
+    jq -e '.sessions[0].agents[0].queued == 2' <<<"$output" >/dev/null
+    mas history "$ID" solo
+    [[ $output == *"user (queued)"*"CW-Q1"*"user (queued)"*"CW-Q2"* ]]
+    [[ $output != *"user (queued)"*"CW-Q0"* ]]
+    mas start "$ID"
+    [[ $output == *"solo"*"2 queued"* ]]
+    eventually all_done
+    session_log "agent=solo 2 prompts that waited are asked now"
+    mas stop "$ID"
+    [[ $output != *queued* ]]
+}
+
+@test "an agent that is started by its first prompt is started for those that wait" {
+    run_acp "--new-slow 60000" "start = demand" "initialize_timeout = 90s"
+    hosts_there
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    is solo .queued 1
+    kill_all
+    options ""
+    begin_again
+    eventually order CW-Q1
+}
+
+@test "a session that is archived and restored has what waits" {
+    run_acp ""
+    busy CW-Q0
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" archive -q --rm -o "$T/it.tar.zst" "$ID" >/dev/null
+    "$MAS" restore -q "$T/it.tar.zst" >/dev/null
+    begin_again
+    eventually order CW-Q0 CW-Q1
+}
