@@ -186,10 +186,10 @@ bool guard_passes(const struct guard *guard, struct request *request, bool open)
         answer_error(request, 403, "cannot answer pages of this Origin");
         return false;
     }
-    if (open || request->local)
-        return true;
-    if (sent == NULL || strncasecmp(sent, "Bearer ", 7) != 0 || guard->token[0] == '\0' ||
-        !same_token(guard->token, sent + 7)) {
+    request->known =
+        request->local || (sent != NULL && strncasecmp(sent, "Bearer ", 7) == 0 &&
+                           guard->token[0] != '\0' && same_token(guard->token, sent + 7));
+    if (!open && !request->known) {
         answer_error(request, 401,
                      sent == NULL ? "a token is needed: Authorization: Bearer TOKEN"
                                   : "the token is not the right one");

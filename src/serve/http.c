@@ -7,6 +7,42 @@
 
 /* ---- connections */
 
+static void leave_place(struct http *http, struct link *link)
+{
+    if (!link->ended)
+        http->connections[link->peer]--;
+    link->ended = true;
+}
+
+/* The next turn closes it. */
+static void end_link(struct http *http, struct link *link)
+{
+    (void)shutdown(link->fd, SHUT_RDWR);
+    leave_place(http, link);
+}
+
+void http_know(struct http *http, struct link *link)
+{
+    if (link->peer != PEER_STRANGER || link->ended)
+        return;
+    http->connections[PEER_STRANGER]--;
+    http->connections[link->peer = PEER_KNOWN]++;
+}
+
+/* Ends the stranger that has been without a request for longest; false where there is none. */
+static bool end_stranger(struct http *http)
+{
+    struct link *oldest = NULL;
+
+    for (struct link *link = http->links; link != NULL; link = link->next)
+        if (link->peer == PEER_STRANGER && !link->working && !link->ended &&
+            (oldest == NULL || link->since_ms <= oldest->since_ms))
+            oldest = link;
+    if (oldest != NULL)
+        end_link(http, oldest);
+    return oldest != NULL;
+}
+
 static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -19,7 +55,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
         *link->at = link->next;
         if (link->next != NULL)
             link->next->at = link->at;
-        http->connections--;
+        leave_place(http, link);
         free(link);
         return;
     }
@@ -28,14 +64,14 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
     struct sockaddr_storage own = {.ss_family = AF_UNSPEC};
     socklen_t len = sizeof own;
     (void)getsockname(link->fd, (struct sockaddr *)&own, &len);
-    link->local = own.ss_family == AF_UNIX;
+    link->peer = own.ss_family == AF_UNIX ? PEER_LOCAL : PEER_STRANGER;
     link->since_ms = time_monotonic_ms();
     link->next = http->links;
     link->at = &http->links;
     if (http->links != NULL)
         http->links->at = &link->next;
     http->links = link;
-    http->connections++;
+    http->connections[link->peer]++;
     *context = link;
 }
 
@@ -46,14 +82,18 @@ void http_sweep(struct http *http)
 
     for (struct link *link = http->links; link != NULL; link = next) {
         next = link->next;
-        if (!link->working && now - link->since_ms > HTTP_REQUEST_MS)
-            (void)shutdown(link->fd, SHUT_RDWR);
+        int64_t most = link->peer == PEER_STRANGER ? HTTP_STRANGER_MS : HTTP_REQUEST_MS;
+        if (!link->working && now - link->since_ms > most)
+            end_link(http, link);
     }
     for (struct exchange *at = http->streams; at != NULL; at = at->next)
         at->link->since_ms = now;
 }
 
 /* ---- the daemons */
+
+/* What libmicrohttpd may hold: also those that are being closed. */
+enum { CONNECTIONS_MAX = 2 * (SERVER_CONNECTIONS + SERVER_LOCAL) };
 
 static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
 {
@@ -76,7 +116,7 @@ static struct MHD_Daemon *start(struct http *http, const char *cert, const char 
 
     return MHD_start_daemon(
         flags, 0, NULL, NULL, http_on_request, http, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HTTP_HEAD_MAX, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS + 8,
+        (size_t)HTTP_HEAD_MAX, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_S, MHD_OPTION_URI_LOG_CALLBACK,
         http_on_uri, http, MHD_OPTION_NOTIFY_COMPLETED, http_on_completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_UNESCAPE_CALLBACK,
@@ -115,13 +155,24 @@ void http_free(struct http *http)
     free(http);
 }
 
+static bool has_room(struct http *http, bool local)
+{
+    const size_t *now = http->connections;
+
+    if (local)
+        return now[PEER_LOCAL] < SERVER_LOCAL;
+    return (now[PEER_STRANGER] < SERVER_STRANGERS &&
+            now[PEER_STRANGER] + now[PEER_KNOWN] < SERVER_CONNECTIONS) ||
+           end_stranger(http);
+}
+
 void http_add(struct http *http, int fd, const struct sockaddr *from, socklen_t len)
 {
     bool local = from->sa_family == AF_UNIX;
     struct MHD_Daemon *daemon =
         local && http->daemons[1] != NULL ? http->daemons[1] : http->daemons[0];
 
-    if (http->connections >= SERVER_CONNECTIONS) {
+    if (!has_room(http, local)) {
         static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
                                    "Retry-After: 1\r\nContent-Length: 0\r\n\r\n";
         if (local || http->daemons[1] == NULL)
@@ -134,7 +185,8 @@ void http_add(struct http *http, int fd, const struct sockaddr *from, socklen_t 
 
 size_t http_connections(const struct http *http)
 {
-    return http->connections;
+    return http->connections[PEER_STRANGER] + http->connections[PEER_KNOWN] +
+           http->connections[PEER_LOCAL];
 }
 
 size_t http_busy(const struct http *http)

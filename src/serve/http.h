@@ -18,6 +18,7 @@ enum {
     HTTP_HEAD_MAX = 32 * 1024, /* bytes of a request's head, and of what a connection holds */
     HTTP_IDLE_S = 30, /* a connection on which nothing moves ends */
     HTTP_REQUEST_MS = 60 * 1000, /* as does one whose request is not whole by then */
+    HTTP_STRANGER_MS = 10 * 1000, /* and one that has not shown the token by then */
     HTTP_DAEMONS = 2 /* with TLS, and without */
 };
 
@@ -31,7 +32,7 @@ void http_free(struct http *http);
 
 /* Takes a connection over. */
 void http_add(struct http *http, int fd, const struct sockaddr *from, socklen_t len);
-/* Connections that are open. */
+/* Connections that have a place. */
 size_t http_connections(const struct http *http);
 /* Requests that are not answered yet, streams not counted; and those. */
 size_t http_busy(const struct http *http);

@@ -12,11 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Who has a connection. A stranger can be anybody who reaches the port, so strangers have few
+ * places and little time, and the one that has been idle for longest goes for the next. */
+enum peer { PEER_STRANGER, PEER_KNOWN /* has shown the token */, PEER_LOCAL, PEER_N };
+
 /* One connection. */
 struct link {
     struct link *next, **at;
     int fd;
-    bool local;
+    enum peer peer;
+    bool ended; /* it is being closed, and has no place any more */
     bool working; /* its request is whole, and not answered */
     int64_t since_ms; /* when it was last without a request */
 };
@@ -40,10 +45,14 @@ struct exchange {
 struct http {
     struct server *server;
     struct MHD_Daemon *daemons[HTTP_DAEMONS]; /* for the network, for the Unix socket */
-    struct link *links;
-    size_t connections, busy, stream_count;
+    struct link *links; /* newest first */
+    size_t connections[PEER_N];
+    size_t busy, stream_count;
     struct exchange *streams;
 };
+
+/* A stranger has shown the token. */
+void http_know(struct http *http, struct link *link);
 
 /* ---- http_request.c: what libmicrohttpd calls, with the struct http, about a request */
 void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection);

@@ -224,13 +224,16 @@ static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
     exchange->phase = PHASE_BODY;
     request->verb = verb;
     request->method = method_of(verb);
-    request->local = exchange->link->local;
+    request->local = exchange->link->peer == PEER_LOCAL;
     request->host = header(connection, "Host");
     request->origin = header(connection, "Origin");
     request->authorization = header(connection, "Authorization");
     request->if_none_match = header(connection, "If-None-Match");
     request->last_event = header(connection, "Last-Event-ID");
-    if (!is_plain(exchange) || !api_begin(request))
+    bool begun = is_plain(exchange) && api_begin(request);
+    if (request->known)
+        http_know(exchange->http, exchange->link);
+    if (!begun)
         return send_answer(exchange);
     if (length != NULL &&
         (strlen(length) > 12 || strtoull(length, NULL, 10) > body_limit(exchange)))
@@ -323,7 +326,7 @@ static void log_request(struct exchange *exchange, int64_t took_us)
     char now[TIME_TEXT];
 
     time_format(time(NULL), now);
-    str_addf(&line, "%s %s ", now, exchange->link->local ? "unix" : "tcp");
+    str_addf(&line, "%s %s ", now, exchange->link->peer == PEER_LOCAL ? "unix" : "tcp");
     str_add_visible(&line, request->verb != NULL ? request->verb : "-",
                     strlen(request->verb != NULL ? request->verb : "-"));
     str_addc(&line, ' ');

@@ -35,6 +35,7 @@ struct request {
     const char *verb; /* the method as it was sent */
     char *uri; /* as it was sent; cut up by request_split() */
     bool local; /* it came over the Unix socket */
+    bool known; /* it did, or it shows the token */
     /* Headers, NULL where there are none; they belong to the connection. */
     const char *host, *origin, *authorization, *if_none_match, *last_event;
 

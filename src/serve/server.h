@@ -18,7 +18,13 @@
 #include "serve/list.h"
 #include "serve/work.h"
 
-enum { SERVER_WORKERS = 16, SERVER_CONNECTIONS = 1024, SERVER_LISTENERS = 512 };
+enum {
+    SERVER_WORKERS = 16,
+    SERVER_CONNECTIONS = 1024, /* over the network */
+    SERVER_STRANGERS = 256, /* of these, that have not shown the token */
+    SERVER_LOCAL = 256, /* over the Unix socket */
+    SERVER_LISTENERS = 512
+};
 
 struct http;
 struct events;

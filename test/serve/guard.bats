@@ -304,6 +304,66 @@ END
     kill "$idle"
 }
 
+# half_open COUNT: so many connections to the server that have sent half a head. $T/ready tells that
+# they stand, $T/ended how many of them the server has hung up on. $half is the process.
+half_open() {
+    python3 - "${URL##*:}" "$1" "$T" 3>&- <<'END' &
+import select, socket, sys
+port, count, place = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+poll, all = select.poll(), {}
+for _ in range(count):
+    s = socket.create_connection(("127.0.0.1", port))
+    s.send(b"GET /sessions HTTP/1.1\r\nHost: localhost\r\nX: ")
+    all[s.fileno()] = s
+    poll.register(s, select.POLLIN)
+open(place + "/ready", "w").write("x")
+ended = 0
+while all:
+    for fd, _ in poll.poll():
+        poll.unregister(fd)
+        all.pop(fd).close()
+        ended += 1
+    with open(place + "/ended", "w") as f:
+        f.write(str(ended))
+END
+    half=$!
+    eventually test -s "$T/ready"
+}
+
+@test "1,500 half requests without a token keep nobody out" {
+    serve --unix "$T/sock"
+    half_open 1500
+    for _ in 1 2 3; do
+        api GET /sessions
+        is 200
+        [ "$(curl -sS -m 30 -o "$T/body" -w '%{http_code}' --unix-socket "$T/sock" http://mas/sessions)" = 200 ]
+    done
+    eventually eval '[ "$(cat "$T/ended")" -ge 1244 ]'
+    kill "$half"
+}
+
+@test "a connection that has shown the token outlives a flood of strangers, and has its own places" {
+    serve
+    python3 - "${URL##*:}" "$TOKEN" <<'END'
+import http.client, socket, sys
+port, token = int(sys.argv[1]), sys.argv[2]
+head = {"Authorization": "Bearer " + token}
+def ask(c):
+    c.request("GET", "/sessions", headers=head)
+    r = c.getresponse()
+    r.read()
+    return r.status
+known = [http.client.HTTPConnection("127.0.0.1", port, timeout=30) for _ in range(300)]
+assert all(ask(c) == 200 for c in known)
+socks = [c.sock for c in known]
+strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(600)]
+assert all(ask(c) == 200 for c in known)
+assert [c.sock for c in known] == socks, "a connection was made anew"
+strangers[0].settimeout(30)
+assert strangers[0].recv(1) == b"", "the oldest stranger still has its place"
+END
+}
+
 @test "where requests cannot be logged they are answered all the same" {
     mkdir "$ROOT/sessions/.serve.log"
     serve
