@@ -19,14 +19,8 @@ static int take_then(const struct call *call, char **ret, size_t *ret_len, struc
 
     if (then == NULL)
         return 0;
-    if (strcmp(then, "-") != 0) {
-        *ret = mem_dup(then);
-        *ret_len = strlen(then);
-    } else if (words_read(then, ret, ret_len, err) == -1) {
+    if (words_text(then, ret, ret_len, err) == -1)
         return -1;
-    } else if (*ret_len > 0 && (*ret)[*ret_len - 1] == '\n') {
-        --*ret_len;
-    }
     return *ret_len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot clear: the text of --then is empty");
 }
 

@@ -6,6 +6,7 @@
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/targets.h"
+#include "cmd/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,11 +95,15 @@ static int run_context(struct call *call, struct err *err)
     if (roll.count != 1)
         return err_set(err, MAS_USAGE, "cannot give the context of %zu agents: name one",
                        roll.count);
+    const char *text = call_opt(call, "for");
+    _cleanup_free_ char *query = NULL;
+    if (text != NULL && words_query(text, &query, err) == -1)
+        return -1;
     const struct context_wish wish = {
         .session = roll.teams[0].id,
         .agent = roll.agents[0].agent->id,
         .team = call_opt(call, "team") != NULL,
-        .text = call_opt(call, "for"),
+        .text = query,
         .current = config_number(&call->config, SETTING_MEMORY_CURRENT),
         .relevant = config_number(&call->config, SETTING_MEMORY_RELEVANT),
         .all = (size_t)config_number(&call->config, SETTING_MEMORY_ALL),
@@ -118,7 +123,8 @@ static int run_context(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {0, "for", "TEXT", "what the history is to be relevant for (the newest prompt)", OFFER_NONE},
+    {0, "for", "TEXT",
+     "what the history is to be relevant for (the newest prompt); - is standard input", OFFER_NONE},
     {0, "team", NULL, "the conversations of all agents of the session", OFFER_NONE},
     {.name = NULL},
 };

@@ -114,7 +114,8 @@ static const char *number_of(struct words *words, int slot, const struct json *a
     return words->numbers[slot];
 }
 
-/* The command line of a tool. What an agent gives stands behind "--" or an option's name. */
+/* The command line of a tool. What an agent gives stands behind "--" or an option's name, and what
+ * it says is on standard input: every user of the machine can read a command line. */
 static void put_words(const struct server *server, size_t tool, const struct json *arguments,
                       struct words *words)
 {
@@ -141,7 +142,7 @@ static void put_words(const struct server *server, size_t tool, const struct jso
         add_word(words, "--limit");
         add_word(words, number_of(words, 0, arguments, "limit", 10, ""));
         add_word(words, "--");
-        add_word(words, json_get_text_or(arguments, "query", ""));
+        add_word(words, "-");
     } else if (tool == WAIT) {
         add_word(words, "--for");
         add_word(words, json_get_text_or(arguments, "state", "idle"));
@@ -164,7 +165,8 @@ static void on_call(void *arg, const char *ticket, size_t tool, const struct jso
         return;
     }
     put_words(server, tool, arguments, &words);
-    const char *input = tool == SEND ? json_get_text_or(arguments, "text", "") : NULL;
+    const char *text = tool == SEND ? "text" : tool == SEARCH ? "query" : NULL;
+    const char *input = text != NULL ? json_get_text_or(arguments, text, "") : NULL;
     const struct proc_spec spec = {
         .file = server->exe,
         .argv = (char *const *)words.argv,

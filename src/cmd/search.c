@@ -6,6 +6,7 @@
 #include "cmd/history.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
+#include "cmd/words.h"
 #include "memory/context.h"
 
 #include <stdio.h>
@@ -172,15 +173,6 @@ static int find_session(const struct call *call, char id[ID_TEXT], struct search
     return 0;
 }
 
-static char *join(const struct call *call)
-{
-    struct str text = STR_INIT;
-
-    for (int i = 0; i < call->operand_count; i++)
-        str_addf(&text, "%s%s", i > 0 ? " " : "", call->operands[i]);
-    return str_steal(&text);
-}
-
 static int search(const struct call *call, const struct search_wish *wish, bool alone,
                   struct finding *finding, struct err *err)
 {
@@ -200,12 +192,16 @@ static int search(const struct call *call, const struct search_wish *wish, bool 
 
 static int run_search(struct call *call, struct err *err)
 {
-    _cleanup_free_ char *text = join(call);
+    _cleanup_free_ char *words = words_join(call);
+    _cleanup_free_ char *text = NULL;
     struct finding finding = {.call = call, .text = STR_INIT};
-    struct search_wish wish = {.text = text};
+    struct search_wish wish = {.text = NULL};
     char id[ID_TEXT];
     bool alone = false;
 
+    if (words_query(words, &text, err) == -1)
+        return -1;
+    wish.text = text;
     if (read_wish(call, &wish, err) == -1)
         return -1;
     if (call->has_root && find_session(call, id, &wish, &alone, err) == -1)
@@ -249,6 +245,7 @@ const struct cmd cmd_search = {
         "rank higher;\n"
         "'\"several words\"' stand together, 'begin*' is the beginning of a word. What was "
         "cleared is found too.\n"
+        "Where TEXT is - standard input is looked for.\n"
         "Private sessions are searched only where --session names one. An agent finds what "
         "its own session\n"
         "said, unless [memory] of mas.ini says share = yes.",

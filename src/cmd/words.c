@@ -26,3 +26,31 @@ int words_read(const char *path, char **ret, size_t *ret_len, struct err *err)
     return file_read_stream(is_stdin ? STDIN_FILENO : fd, is_stdin ? "standard input" : path,
                             MESSAGE_MAX, ret, ret_len, err);
 }
+
+int words_text(const char *value, char **ret, size_t *ret_len, struct err *err)
+{
+    if (strcmp(value, "-") != 0) {
+        *ret = mem_dup(value);
+        *ret_len = strlen(value);
+        return 0;
+    }
+    if (words_read(value, ret, ret_len, err) == -1)
+        return -1;
+    if (*ret_len > 0 && (*ret)[*ret_len - 1] == '\n')
+        (*ret)[--*ret_len] = '\0';
+    return 0;
+}
+
+int words_query(const char *value, char **ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (words_text(value, &text, &len, err) == -1)
+        return -1;
+    if (strlen(text) != len)
+        return err_set(err, MAS_USAGE, "cannot look for what holds a NUL");
+    *ret = text;
+    text = NULL;
+    return 0;
+}

@@ -15,4 +15,11 @@ char *words_join(const struct call *call);
  * frees. */
 int words_read(const char *path, char **ret, size_t *ret_len, struct err *err);
 
+/* The text that an operand or an option gives: `value`, or where it is "-" standard input without
+ * its last newline. So a text need not stand on a command line, where every user can read it. The
+ * caller frees. */
+int words_text(const char *value, char **ret, size_t *ret_len, struct err *err);
+/* The same for what is looked for, which holds no NUL. */
+int words_query(const char *value, char **ret, struct err *err);
+
 #endif

@@ -134,12 +134,15 @@ enum step api_prompt(struct request *request)
 
 /* ---- history, context: as `mas history --json` and `mas context --json` print them */
 
-static void answer_verb(struct request *request, const char *const *words)
+/* `input` is for what a user of the machine is not to read on a command line; NULL: none. */
+static void answer_verb(struct request *request, const char *const *words, const char *input)
 {
     struct str said = STR_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
     struct err err = ERR_INIT;
 
-    if (verb_run(request->server, words, NULL, &said, &err) == -1) {
+    str_add(&text, input != NULL ? input : "");
+    if (verb_run(request->server, words, &text, &said, &err) == -1) {
         answer_err(request, &err, 409);
         return;
     }
@@ -180,7 +183,7 @@ static void run_history(struct job *job)
     }
     words[count++] = "--";
     words[count++] = request->agent;
-    answer_verb(request, words);
+    answer_verb(request, words, NULL);
 }
 
 enum step api_history(struct request *request)
@@ -198,13 +201,13 @@ static void run_context(struct job *job)
 
     if (text != NULL) {
         words[count++] = "--for";
-        words[count++] = text;
+        words[count++] = "-";
     }
     if (team != NULL && strcmp(team, "true") == 0)
         words[count++] = "--team";
     words[count++] = "--";
     words[count++] = request->agent;
-    answer_verb(request, words);
+    answer_verb(request, words, text);
 }
 
 enum step api_context(struct request *request)

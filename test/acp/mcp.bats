@@ -197,3 +197,18 @@ END
     "$MAS" ask "$ID" solo hello
     grep -F '"session/new"' "$T/bare" | grep -qF '"mcpServers":[]'
 }
+
+@test "what is searched for stands on no command line" {
+    acp_team default
+    # it sees the command line of who runs it
+    printf '#!/bin/sh\ntr "\\0" " " <"/proc/$PPID/cmdline" >>"%s/lines"\nexit 1\n' "$T" >"$T/embed"
+    chmod +x "$T/embed"
+    printf '[memory]\nembed_command = %s/embed\n' "$T" >>"$ROOT/mas.ini"
+    "$MAS" ask "$ID" 11 'SAY:my secret' >/dev/null
+    as 10 tools <<'END'
+start()
+assert call("search_history", query="secret")["messages"], "nothing found"
+END
+    grep -q 'search --json .*-- -' "$T/lines"
+    run ! grep secret "$T/lines"
+}

@@ -49,6 +49,14 @@ P
     [ "$("$MAS" context s lead --for car --json | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
 }
 
+@test "what is looked for can come from standard input" {
+    [ "$(found - -n 1 <<<car)" = "my automobile is red" ]
+    [ "$("$MAS" context s lead --for - --json <<<car | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
+    run --separate-stderr "$MAS" search - < <(printf 'a\0b')
+    [ "$status" -eq 2 ]
+    [[ $stderr == 'mas: cannot look for what holds a NUL'* ]]
+}
+
 @test "another model makes all anew" {
     found car >/dev/null
     : >"$T/asked"

@@ -37,6 +37,20 @@ load lib
     refused 410 gone ''
 }
 
+@test "what a context is asked for stands on no command line" {
+    acp_agent
+    # it sees the command line of who runs it
+    printf '#!/bin/sh\ntr "\\0" " " <"/proc/$PPID/cmdline" >>"%s/lines"\nexit 1\n' "$T" >"$T/embed"
+    chmod +x "$T/embed"
+    printf '[memory]\nembed_command = %s/embed\n' "$T" >>"$ROOT/mas.ini"
+    "$MAS" ask "$ID" solo SAY:one >/dev/null
+    serve
+    api GET "/sessions/$ID/agents/solo/context?for=a%20secret"
+    is 200
+    grep -q 'context --json .*--for -' "$T/lines"
+    run ! grep secret "$T/lines"
+}
+
 @test "what new sessions are told and asked at once is told, once" {
     local i
     acp_preset talks
