@@ -77,7 +77,7 @@ load lib
     hosts_there
     eventually is solo .queued 0
     tell CW-AFTER
-    knows CW-AFTER CW-stop
+    [[ $output == *users=2* ]]
     "$MAS" history "$ID" solo --json |
         jq -ce '[.messages[] | select(.role == "user" and (.text | startswith("CW-"))) |
                  [.text, .state, .stopReason]] ==
