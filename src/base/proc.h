@@ -116,6 +116,20 @@ bool proc_is_reading(pid_t pid);
 const char *proc_name(pid_t pid, char buf[20]);
 /* true for this process, its parent, and so on. */
 bool proc_is_ancestor(pid_t pid);
+/* A process in a line of parents. */
+struct proc_above {
+    pid_t pid;
+    char name[20]; /* as the kernel has it */
+};
+/* Lists the process, its parent, and so on, the nearest first. Each was the parent of the one
+ * before it while both lived. Ends early at a parent that may not be seen: it belongs to another
+ * user. Returns -1 if the process has ended, or its parents change too fast. The caller frees *ret.
+ */
+int proc_lineage(const struct proc_id *id, struct proc_above **ret, size_t *ret_count);
+/* true if the environment that the process was started with holds exactly this entry. */
+bool proc_has_entry(pid_t pid, const char *entry);
+/* The process's argument number `index`, the caller's; NULL if it has none or is gone. */
+char *proc_argument(pid_t pid, size_t index);
 /* true while it exists and is no zombie. */
 bool proc_is_alive(const struct proc_id *id);
 /* Identity of a running pid; false where there is none. */

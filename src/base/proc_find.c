@@ -16,7 +16,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ENVIRON_MAX = 4 << 20 };
+enum {
+    ENVIRON_MAX = 4 << 20,
+    LINEAGE_MAX = 1024, /* processes; deeper is nothing but an attempt to be too deep */
+    LINEAGE_TRIES = 50, /* while parents end and change */
+};
 
 /* What /proc/<pid>/stat says; comm may hold anything, so fields count from the last ')'. */
 struct stat_line {
@@ -184,6 +188,80 @@ bool proc_is_ancestor(pid_t pid)
             return false;
     }
     return false;
+}
+
+/* true if a process is there and may not be looked at. */
+static bool is_hidden(pid_t pid)
+{
+    return kill(pid, 0) == -1 && errno == EPERM;
+}
+
+/* proc_lineage() once; false if a process has gone, or got another parent, meanwhile. */
+static bool list_lineage(const struct proc_id *id, struct proc_above **list, size_t *count)
+{
+    struct stat_line line;
+    struct stat_line again;
+    pid_t pid = id->pid;
+
+    if (read_stat(pid, &line) != 1 || line.start != id->start)
+        return false;
+    for (*count = 0; *count < LINEAGE_MAX;) {
+        *list = mem_room(*list, *count, sizeof **list);
+        struct proc_above *above = &(*list)[(*count)++];
+        above->pid = pid;
+        memcpy(above->name, line.comm, sizeof above->name);
+        struct stat_line parent = {.parent = 0};
+        if (line.parent <= 1)
+            return true;
+        int seen = read_stat(line.parent, &parent);
+        /* still its parent: so the number was that of its parent when it was looked at */
+        if (read_stat(pid, &again) != 1 || again.start != line.start || again.parent != line.parent)
+            return false;
+        if (seen != 1)
+            return is_hidden(line.parent);
+        pid = line.parent;
+        line = parent;
+    }
+    return false;
+}
+
+int proc_lineage(const struct proc_id *id, struct proc_above **ret, size_t *ret_count)
+{
+    struct proc_above *list = NULL;
+    size_t count = 0;
+
+    for (int i = 0; i < LINEAGE_TRIES && proc_is_alive(id); i++) {
+        if (!list_lineage(id, &list, &count))
+            continue;
+        *ret = list;
+        *ret_count = count;
+        return 0;
+    }
+    free(list);
+    return -1;
+}
+
+bool proc_has_entry(pid_t pid, const char *entry)
+{
+    _cleanup_close_ int dir = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return dir != -1 && environ_holds(dir, pid, entry);
+}
+
+char *proc_argument(pid_t pid, size_t index)
+{
+    char path[40];
+    char text[4096];
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)pid);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof text - 1);
+    if (n <= 0)
+        return NULL;
+    text[n] = '\0';
+    const char *at = text;
+    while (index-- > 0 && at < text + n)
+        at += strlen(at) + 1;
+    return at < text + n ? mem_dup(at) : NULL;
 }
 
 /* true for a tmux server that holds the entry itself, and for what runs in one: somebody started it

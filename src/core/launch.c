@@ -81,6 +81,15 @@ int launch_command(const struct config *config, const struct team *team, const s
     return 0;
 }
 
+bool launch_is_operator(const struct agent *agent, const struct preset *preset)
+{
+    if (preset->protocol == PROTOCOL_ACP)
+        return false;
+    if (preset->is_operator != SAID_UNSET)
+        return preset->is_operator == SAID_YES;
+    return agent->command[0] == '\0' && preset->command[0] == '\0';
+}
+
 static int check_program(const struct agent *agent, const struct preset *preset,
                          const char *program, char *const *env, struct err *err)
 {

@@ -31,6 +31,10 @@ int launch_command(const struct config *config, const struct team *team, const s
                    const char *shell, char ***ret_argv, const struct preset **ret_preset,
                    struct err *err);
 
+/* true if what runs there is a person's terminal: what is typed in it is a person's word. As the
+ * preset says, else the user's shell is one. */
+bool launch_is_operator(const struct agent *agent, const struct preset *preset);
+
 /* When an agent starts: as it says itself, else as its preset does. */
 enum start launch_start(const struct config *config, const struct team *team,
                         const struct agent *agent);

@@ -149,6 +149,16 @@ static const char *take_yes(const char *value, void *to)
     return NULL;
 }
 
+static const char *take_choice(const char *value, void *to)
+{
+    bool yes = false;
+    const char *want = take_yes(value, &yes);
+
+    if (want == NULL)
+        *(enum said *)to = yes ? SAID_YES : SAID_NO;
+    return want;
+}
+
 static const struct key {
     const char *name;
     take_fn *take;
@@ -175,6 +185,7 @@ static const struct key {
     {"title_idle", take_regex, offsetof(struct preset, title_idle)},
     {"title_waiting", take_regex, offsetof(struct preset, title_waiting)},
     {"permission", take_policy, offsetof(struct preset, permission)},
+    {"operator", take_choice, offsetof(struct preset, is_operator)},
     {"mode", take_text, offsetof(struct preset, mode)},
     {"tools", take_yes, offsetof(struct preset, tools)},
     {"initialize_timeout", take_duration, offsetof(struct preset, initialize_ms)},

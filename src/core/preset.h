@@ -46,6 +46,8 @@ enum tool_kind {
     TOOL_KIND_COUNT
 };
 
+enum said { SAID_UNSET, SAID_NO, SAID_YES };
+
 struct preset {
     char *name;
     enum protocol protocol;
@@ -67,6 +69,7 @@ struct preset {
     /* POSIX extended regular expressions, known to compile; "" none */
     char *ready, *waiting; /* on the last text that it printed */
     char *title_working, *title_idle, *title_waiting; /* on the title that it set */
+    enum said is_operator; /* it is a person's terminal; unset: if it is the user's shell */
     /* of agents that speak the protocol */
     enum policy permission;
     enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: as `permission` */

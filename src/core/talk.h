@@ -3,8 +3,9 @@
  * programs) speak over run/<agent>.sock: the words of frames (base/frame.h).
  *
  * Requests, one a connection unless said otherwise; an answer is {"ok":true,...} or an error as
- * hosts_reply_error() reads it. Each but `listen` may say `from`, the agent that asks, and is then
- * held to the rules of `send`; without it a person asks. No agent permits itself anything.
+ * hosts_reply_error() reads it. Each but `listen` is asked by somebody: the agent that the client's
+ * process descends from, else whom `from` names, else a person. An agent is held to the rules of
+ * `send`, and its own host refuses it `permit`, `clear`, `mode`, `set` and `conversation`.
  *
  *   {"do":"ask","from","wait","new","conversation","tags":["K:V"],"bytes"}   body: the prompt
  *       -> {"ok":true,"agent","outcome":"started"|"queued","prompt":"<message id>","queued":N}

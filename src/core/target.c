@@ -90,9 +90,7 @@ int target_check_rule(const struct team *team, const struct agent *from, const s
     if ((rules & team_reach(from, to)) != 0)
         return 0;
     team_add_reach(&words, rules);
-    (void)err_set(err, MAS_FAILED,
-                  "cannot send to agent '%s': the rule for a %s, '%s', does not let agent '%s' "
-                  "write to it",
-                  to->id, rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
+    (void)err_set(err, MAS_FAILED, "the rule for a %s, '%s', does not let agent '%s' write to it",
+                  rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
     return err_hint(err, "who may write to whom is in the template's [rules]");
 }

@@ -16,8 +16,8 @@
 int target_resolve(const struct team *team, const char *text, size_t **ret, size_t *ret_count,
                    struct err *err);
 
-/* Whether agent `from` may write to agent `to` by the team's rules; MAS_FAILED with the rule named.
- * from NULL: a person, who may write to anyone. */
+/* Whether agent `from` may write to agent `to` by the team's rules; MAS_FAILED with the rule named,
+ * without "cannot ...". from NULL: a person, who may write to anyone. */
 int target_check_rule(const struct team *team, const struct agent *from, const struct agent *to,
                       struct err *err);
 

@@ -104,6 +104,7 @@ void child_start(struct host *host, int64_t now)
     struct keeper_spec spec = {
         .program = program, .argv = host->argv, .env = host->env, .times = child_times(host)};
     spec.piped = host->talk != NULL;
+    spec.is_operator = host->is_operator;
     if ((spec.piped ? talk_connect(host, spec.pipes, &err)
                     : terminal_connect(&host->terminal, &slave, &err)) == -1 ||
         keeper_start(&spec, slave, &child->keeper, &err) == -1) {

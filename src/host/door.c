@@ -37,6 +37,7 @@ int door_open(struct host *host, struct err *err)
 static void client_free(struct client *client)
 {
     (void)close(client->fd);
+    free(client->stranger);
     frames_free(&client->frames);
     str_free(&client->out);
 }
@@ -274,8 +275,9 @@ static bool read_in(struct host *host, struct client *client)
 static void accept_one(struct host *host)
 {
     struct door *door = &host->door;
-    pid_t peer = 0;
-    int fd = sock_accept(door->listener, &peer);
+    struct proc_id peer = {.pid = 0};
+    pid_t pid = 0;
+    int fd = sock_accept(door->listener, &pid);
 
     if (fd == -1)
         return;
@@ -283,6 +285,9 @@ static void accept_one(struct host *host)
         (void)close(fd);
         return;
     }
+    /* a process that has ended by now keeps its number without a start, which is nobody's */
+    if (!proc_identify(pid, &peer))
+        peer.pid = pid;
     door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
     if (!read_in(host, &door->clients[door->count - 1]))
         drop(door, door->count - 1);

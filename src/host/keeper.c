@@ -213,7 +213,7 @@ __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *sp
         .host = host, .piped = spec->piped, .times = spec->times, .order = {.times = spec->times}};
     sigset_t mask;
 
-    (void)prctl(PR_SET_NAME, "mas-keeper");
+    (void)prctl(PR_SET_NAME, spec->is_operator ? KEEPER_NAME_OPERATOR : KEEPER_NAME);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)setsid(); /* nothing that is sent to the pane's processes is meant for this one */
     (void)sigfillset(&mask);

@@ -18,6 +18,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* The names that keepers go by. What runs below one is no person; below an operator's it may be:
+ * see peer.c. A process that takes such a name itself only gives itself away. */
+#define KEEPER_NAME "mas-keeper"
+#define KEEPER_NAME_OPERATOR "mas-keeper-op"
+
 /* How a tree is asked to end. */
 struct keeper_times {
     int hangup_ms; /* after SIGHUP; 0: not sent */
@@ -35,6 +40,7 @@ struct keeper_spec {
     char *const *argv;
     char *const *env;
     struct keeper_times times; /* for an end that nobody asked for */
+    bool is_operator; /* what it starts is a person's terminal */
     bool piped; /* no terminal: the agent's standard files are `pipes` */
     int pipes[3];
 };

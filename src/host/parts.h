@@ -6,6 +6,7 @@
  *     child.c     the agent's process: its start, its end, and what comes after that
  *     delivery.c  messages that wait to be typed
  *     door.c      the socket: connections and their bytes
+ *     peer.c      whose process is at a connection's other end
  *     request.c   what they ask, and the answers
  *     talk*.c     the conversation of an ACP agent: talk.h
  *
@@ -17,6 +18,7 @@
 
 #include "base/frame.h"
 #include "base/log.h"
+#include "base/proc.h"
 #include "core/agent_status.h"
 #include "core/config.h"
 #include "core/preset.h"
@@ -102,9 +104,22 @@ enum client_kind {
     CLIENT_LEAVES, /* once its answer is written */
 };
 
+/* Whose process is at the other end. */
+enum peer_kind {
+    PEER_NEW, /* nobody has looked yet */
+    PEER_PERSON,
+    PEER_AGENT, /* it descends from an agent of this team */
+    PEER_STRANGER, /* or from one of another session */
+    PEER_GONE, /* it has ended, or is in a PID namespace beside this one: nobody can tell */
+};
+
 struct client {
     int fd;
-    pid_t peer;
+    struct proc_id peer; /* without a start if it had ended when it was taken in */
+    enum peer_kind whose;
+    const struct agent *agent; /* of PEER_AGENT; of the team */
+    char *stranger; /* of PEER_STRANGER: "agent '11' of session '...'" */
+    const char *from; /* who makes the present request: an agent of the team, or NULL: a person */
     enum client_kind kind;
     bool done; /* it says nothing more, but may still listen */
     bool dirty; /* a watcher that is to be told, when it has read what it was told before */
@@ -139,6 +154,7 @@ struct host {
     const struct preset *preset; /* of the config */
     int dir, run, logs, lock;
     char **env, **argv;
+    bool is_operator; /* the agent is a person's terminal */
     bool unit_waits; /* the agent's directory is made when it first starts */
     char pane[24];
     pid_t pid;
@@ -246,7 +262,21 @@ int64_t door_tick(struct host *host, int64_t now);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
 void door_flush(struct host *host);
 
+/* ---- peer.c */
+/* Finds out who makes a request: the agent in whose tree the client's process is, whatever it says
+ * and whatever its environment is; else whom it names in `from`; NULL, a person, where it names
+ * none. Fails, without "cannot ...", if the team has no such agent, if it is one of another
+ * session, or if the process has ended. */
+int peer_sender(const struct host *host, struct client *client, const struct frame *frame,
+                const struct agent **ret, struct err *err);
+
 /* ---- request.c */
+/* What an agent may ask of its own host. */
+enum request_self { SELF_MAY, SELF_MAY_NOT };
+/* Sets client->from, and checks what that one may ask of this agent. `what`: "cannot <what> agent".
+ */
+int request_judge(const struct host *host, struct client *client, const struct frame *frame,
+                  const char *what, enum request_self self, struct err *err);
 /* Answers one request. */
 void request_take(struct host *host, struct client *client, const struct frame *frame);
 void request_put_status(const struct host *host, struct str *head);

@@ -55,17 +55,29 @@ static void do_watch(struct host *host, struct client *client, const struct fram
         door_tell_early(host, client, DOOR_WATCHERS);
 }
 
-/* Whether this agent may be sent this text by whoever says to be `from`. */
-static int check_message(const struct host *host, const char *from, const struct frame *frame,
+int request_judge(const struct host *host, struct client *client, const struct frame *frame,
+                  const char *what, enum request_self self, struct err *err)
+{
+    const struct agent *sender = NULL;
+
+    client->from = NULL;
+    int rc = peer_sender(host, client, frame, &sender, err);
+    if (rc == 0 && sender != NULL)
+        client->from = sender->id;
+    if (rc == 0 && sender == host->agent && self == SELF_MAY_NOT)
+        rc = err_set(err, MAS_FAILED, "an agent does not decide that for itself");
+    else if (rc == 0)
+        rc = target_check_rule(&host->team, sender, host->agent, err);
+    return rc == 0 ? 0 : err_wrap(err, "cannot %s agent '%s'", what, host->agent->id);
+}
+
+/* Whether this agent may be sent this text by whoever asks. */
+static int check_message(const struct host *host, struct client *client, const struct frame *frame,
                          struct err *err)
 {
     const char *id = host->agent->id;
-    const struct agent *sender = from != NULL ? team_agent(&host->team, from) : NULL;
 
-    if (from != NULL && sender == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot send to agent '%s': the team has no agent '%s'",
-                       id, from);
-    if (target_check_rule(&host->team, sender, host->agent, err) == -1)
+    if (request_judge(host, client, frame, "send to", SELF_MAY, err) == -1)
         return -1;
     const char *text = frame->body != NULL ? frame->body : "";
     const char *why = message_check(text, frame->body_len);
@@ -97,13 +109,13 @@ static void answer_send(struct host *host, struct client *client, bool delivered
 
 static void do_send(struct host *host, struct client *client, const struct frame *frame)
 {
-    const char *from = json_get_text(frame->head, "from");
     bool enter = json_bool(json_get(frame->head, "enter"), true);
     bool wait = json_bool(json_get(frame->head, "wait"), false);
     struct err err = ERR_INIT;
     int64_t now = time_monotonic_ms();
 
-    int rc = check_message(host, from, frame, &err);
+    int rc = check_message(host, client, frame, &err);
+    const char *from = client->from;
     if (rc == 0 && wait)
         rc = check_watch(host, &err);
     if (rc == 0 && !delivery_add(host, frame->body != NULL ? frame->body : "", frame->body_len,
@@ -112,10 +124,11 @@ static void do_send(struct host *host, struct client *client, const struct frame
                      host->agent->id);
     if (rc == -1) {
         _cleanup_free_ char *outcome = mem_printf("refused: %s", err.text);
+        const char *named = from != NULL ? from : json_get_text(frame->head, "from");
         host_log_message(host,
-                         from == NULL                       ? "-"
-                         : str_is_word(from, TEAM_WORD_MAX) ? from
-                                                            : "?",
+                         named == NULL                       ? "-"
+                         : str_is_word(named, TEAM_WORD_MAX) ? named
+                                                             : "?",
                          frame->body_len, outcome);
         door_refuse(client, &err);
         return;
@@ -183,7 +196,7 @@ static void do_stop(struct host *host, struct client *client, const struct frame
         talk_keep_queue(host, "the agent was stopped");
     host->child.clear = (struct keeper_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
-    child_end(host, times, runs && is_inside(client->peer) ? client->peer : 0, false);
+    child_end(host, times, runs && is_inside(client->peer.pid) ? client->peer.pid : 0, false);
     if (!runs) {
         delivery_fail(host, "the agent was stopped");
         request_ended(host);

@@ -166,6 +166,7 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
         launch_command(&host->config, &host->team, host->agent, env_get(host->env, "SHELL"),
                        &host->argv, &host->preset, err) == -1)
         return -1;
+    host->is_operator = launch_is_operator(host->agent, host->preset);
     for (size_t i = 0; i < host->preset->env.count; i++)
         env_put(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
     put_on_path(&host->env); /* behind the preset's variables, which may set PATH */

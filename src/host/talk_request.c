@@ -3,7 +3,6 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "core/message.h"
-#include "core/target.h"
 #include "host/parts.h"
 
 #include <stdio.h>
@@ -29,10 +28,9 @@ static void close_answer(struct client *client, struct str *head, struct json_ou
         client->kind = CLIENT_LEAVES;
 }
 
-static const char *who(const struct frame *frame)
+static const char *who(const struct client *client)
 {
-    const char *from = json_get_text(frame->head, "from");
-    return from != NULL ? from : PERSON;
+    return client->from != NULL ? client->from : PERSON;
 }
 
 /* Tags as a vector; -1 where one is none. */
@@ -129,7 +127,7 @@ static int do_ask(struct host *host, struct client *client, const struct frame *
     if (wait && !door_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many listen to it");
     struct talk_new_prompt prompt = {
-        .text = frame->body, .len = frame->body_len, .from = who(frame), .tags = tags};
+        .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
     if (talk->turn.on || talk->count > 0) /* its turn comes, and with it the conversation */
         prompt.wish = wish_of(frame, &prompt.id);
     else if (change_first(host, frame, err) == -1)
@@ -172,7 +170,7 @@ static int do_send(struct host *host, struct client *client, const struct frame 
         return err_set(err, MAS_CONFLICT, "too many watch it");
     bool at_once = is_at_once(talk);
     const struct talk_new_prompt prompt = {
-        .text = frame->body, .len = frame->body_len, .from = who(frame)};
+        .text = frame->body, .len = frame->body_len, .from = who(client)};
     if (talk_add_prompt(host, &prompt, &number, err) == -1)
         return -1;
     wake(host);
@@ -259,8 +257,6 @@ static int do_permit(struct host *host, struct client *client, const struct fram
     char id[TALK_ID_MAX];
     int64_t number = 0;
 
-    if (strcmp(who(frame), host->agent->id) == 0)
-        return err_set(err, MAS_FAILED, "no agent permits itself anything");
     int64_t wanted = permission != NULL ? talk_number(host, permission) : 0;
     if (permission != NULL && wanted == 0)
         return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
@@ -269,7 +265,7 @@ static int do_permit(struct host *host, struct client *client, const struct fram
                     option != NULL ? option
                     : as != NULL   ? as
                                    : "allow",
-                    who(frame), &title, &chosen, &number, err) == -1)
+                    who(client), &title, &chosen, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);
     json_put(&out, "permission", talk_id(host, number, id));
@@ -293,7 +289,7 @@ static int do_clear(struct host *host, struct client *client, const struct frame
                              .mode = json_get_text(frame->head, "mode"),
                              .then_text = then ? frame->body : NULL,
                              .then_len = then ? frame->body_len : 0,
-                             .from = who(frame)};
+                             .from = who(client)};
 
     if (read_tags(frame, &tags, err) == -1 || (then && check_prompt(host, frame, err) == -1))
         return -1;
@@ -360,30 +356,19 @@ static const struct {
     const char *what; /* "cannot <what> agent '..'" */
     int (*run)(struct host *host, struct client *client, const struct frame *frame,
                struct err *err);
+    bool looks; /* it changes nothing, and anyone may */
+    enum request_self self;
 } requests[] = {
-    {"ask", "ask", do_ask},
-    {"send", "send to", do_send},
-    {"listen", "listen to", do_listen},
-    {"cancel", "cancel the turn of", do_cancel},
-    {"permit", "answer", do_permit},
-    {"clear", "clear the context of", do_clear},
-    {"mode", "set the mode of", do_mode},
-    {"set", "set an option of", do_set},
-    {"conversation", "change the conversation of", do_conversation},
+    {"ask", "ask", do_ask, false, SELF_MAY},
+    {"send", "send to", do_send, false, SELF_MAY},
+    {"listen", "listen to", do_listen, true, SELF_MAY},
+    {"cancel", "cancel the turn of", do_cancel, false, SELF_MAY},
+    {"permit", "answer", do_permit, false, SELF_MAY_NOT},
+    {"clear", "clear the context of", do_clear, false, SELF_MAY_NOT},
+    {"mode", "set the mode of", do_mode, false, SELF_MAY_NOT},
+    {"set", "set an option of", do_set, false, SELF_MAY_NOT},
+    {"conversation", "change the conversation of", do_conversation, false, SELF_MAY_NOT},
 };
-
-/* Whoever speaks for an agent is held to the rules by which agents write to each other. */
-static int check_sender(const struct host *host, const struct frame *frame, struct err *err)
-{
-    const char *from = json_get_text(frame->head, "from");
-    const struct agent *sender = from != NULL ? team_agent(&host->team, from) : NULL;
-
-    if (from == NULL)
-        return 0;
-    if (sender == NULL)
-        return err_set(err, MAS_NOT_FOUND, "the team has no agent '%s'", from);
-    return 0;
-}
 
 bool talk_request(struct host *host, struct client *client, const struct frame *frame)
 {
@@ -399,15 +384,8 @@ bool talk_request(struct host *host, struct client *client, const struct frame *
     if (host->talk == NULL) {
         (void)err_set(&err, MAS_CONFLICT, "it is no ACP agent");
         rc = err_hint(&err, "text is sent to it with: mas send SESSION %s TEXT", host->agent->id);
-    } else {
-        rc = check_sender(host, frame, &err);
-        const char *from = json_get_text(frame->head, "from");
-        if (rc == 0 && from != NULL &&
-            target_check_rule(&host->team, team_agent(&host->team, from), host->agent, &err) ==
-                -1) {
-            door_refuse(client, &err); /* it names the rule and both agents */
-            return true;
-        }
+    } else if (!requests[i].looks) {
+        rc = request_judge(host, client, frame, requests[i].what, requests[i].self, &err);
     }
     if (rc == 0)
         rc = requests[i].run(host, client, frame, &err);

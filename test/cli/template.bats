@@ -320,6 +320,7 @@ tools|maybe|yes or no
 command|fix 'it|a program and its arguments, each quote closed
 command|run "|a program and its arguments, each quote closed
 command|back\|a program and its arguments, each quote closed
+operator||yes or no
 start||now or demand
 restart|always|never or on-crash
 restart_limit|1001|a number from 0 to 1000

@@ -253,7 +253,7 @@ is_quiet() {
                 fi
                 ;;
             mas-archive) ;;
-            mas-keeper) [[ ${children[$pid]-} == '' || ${children[$pid]} == *' mas'* ]] || continue ;;
+            mas-keeper*) [[ ${children[$pid]-} == '' || ${children[$pid]} == *' mas'* ]] || continue ;;
             *) continue ;;
         esac
         busy="${name[$pid]}, with${children[$pid]- nothing} below it"

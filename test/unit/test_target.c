@@ -119,8 +119,8 @@ static void rules_say_who_may_write(void)
         CHECK_INT(target_check_rule(&team, NULL, team_agent(&team, cases[i].to), &err), 0);
     }
     CHECK(target_check_rule(&team, team_agent(&team, "21"), team_agent(&team, "11"), &err) == -1);
-    CHECK_STR(err.text, "cannot send to agent '11': the rule for a worker, 'manager, unit', does "
-                        "not let agent '21' write to it");
+    CHECK_STR(err.text,
+              "the rule for a worker, 'manager, unit', does not let agent '21' write to it");
 }
 
 static void all_means_everybody_and_no_rule_nobody(void)

@@ -1,0 +1,86 @@
+/*
+ * Who makes a request. The socket says which process has connected; what the process says of
+ * itself, and its environment, prove nothing. What descends from an agent descends from its keeper,
+ * which is a subreaper: daemons and tmux servers that were started from inside are below it too.
+ */
+#include "host/parts.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The keeper of an agent: a host's child, so it has the host's words, "mas host ID AGENT", and its
+ * environment. */
+static void read_keeper(const struct host *host, pid_t keeper, struct client *client)
+{
+    _cleanup_free_ char *root = mem_printf("MAS_ROOT=%s", host->root.path);
+    _cleanup_free_ char *session = proc_argument(keeper, 2);
+    _cleanup_free_ char *agent = proc_argument(keeper, 3);
+    const struct agent *known = agent != NULL ? team_agent(&host->team, agent) : NULL;
+
+    if (known != NULL && session != NULL && strcmp(session, host->session.id) == 0 &&
+        proc_has_entry(keeper, root)) {
+        client->whose = PEER_AGENT;
+        client->agent = known;
+        return;
+    }
+    client->whose = PEER_STRANGER;
+    client->stranger = mem_printf("agent '%s' of session '%s'", agent != NULL ? agent : "?",
+                                  session != NULL ? session : "?");
+}
+
+/* By the line of its parents. The nearest keeper counts, but an operator's: a person types there,
+ * or an agent that it descends from. What lost its keeper is the host's own child. */
+static void look(const struct host *host, struct client *client)
+{
+    _cleanup_free_ struct proc_above *line = NULL;
+    size_t count = 0;
+
+    if (host->talk != NULL && host->talk->chat != 0 && client->peer.pid == host->talk->chat) {
+        client->whose = PEER_PERSON; /* the pane */
+        return;
+    }
+    if (proc_lineage(&client->peer, &line, &count) == -1) {
+        client->whose = PEER_GONE;
+        return;
+    }
+    client->whose = PEER_PERSON;
+    for (size_t i = 1; i < count && client->whose == PEER_PERSON; i++) {
+        if (strcmp(line[i].name, KEEPER_NAME) == 0) {
+            read_keeper(host, line[i].pid, client);
+        } else if (line[i].pid == host->pid && !host->is_operator) {
+            client->whose = PEER_AGENT;
+            client->agent = host->agent;
+        }
+    }
+}
+
+int peer_sender(const struct host *host, struct client *client, const struct frame *frame,
+                const struct agent **ret, struct err *err)
+{
+    const char *from = json_get_text(frame->head, "from");
+    const struct agent *named = from != NULL ? team_agent(&host->team, from) : NULL;
+
+    if (client->whose == PEER_NEW)
+        look(host, client);
+    switch (client->whose) {
+    case PEER_AGENT:
+        *ret = client->agent;
+        return 0;
+    case PEER_STRANGER:
+        (void)err_set(err, MAS_FAILED, "the rule is that an agent writes to its own team only");
+        return err_hint(err, "what asks was started by %s", client->stranger);
+    case PEER_GONE:
+        return err_set(err, MAS_FAILED,
+                       "whose process asks cannot be seen: it has ended, or is outside of this "
+                       "PID namespace");
+    case PEER_NEW:
+    case PEER_PERSON:
+    default:
+        if (from != NULL && named == NULL)
+            return err_set(err, MAS_NOT_FOUND, "the team has no agent '%s'", from);
+        *ret = named;
+        return 0;
+    }
+}
