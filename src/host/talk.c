@@ -1,5 +1,6 @@
 #include "host/talk.h"
 
+#include "base/machine.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "core/env.h"
@@ -63,6 +64,7 @@ void talk_open(struct host *host)
     talk->mode = mem_dup("");
     talk->program = mem_dup("");
     talk->tools = talk_tools(host);
+    talk->machine = machine_identity();
     host->talk = talk;
     if (talk_need_store(host, &err) == -1)
         talk_say(host, false, "its conversation cannot be opened: %s", err.text);
@@ -83,6 +85,7 @@ void talk_free(struct host *host)
     store_place_free(&talk->place);
     store_close(talk->store);
     free(talk->cwd);
+    free(talk->machine);
     free(talk->tools);
     free(talk->program);
     free(talk->mode);
@@ -140,7 +143,8 @@ static void forget(struct talk *talk)
     talk->phase_until = -1;
     talk->left = talk->unclosed = 0;
     talk->prime = false;
-    talk->settled = false;
+    talk->settled = talk->proved = false;
+    talk->fell = 0;
     talk_free_words(talk->modes, talk->mode_count);
     talk_free_words(talk->commands, talk->command_count);
     talk->modes = talk->commands = NULL;
@@ -287,6 +291,8 @@ void talk_ended(struct host *host, const char *why)
 
     talk_drain(host);
     _cleanup_free_ char *words = mem_printf("the agent ended: %s", why);
+    if (talk->turn.on && !host->child.asked)
+        talk_fell_dead(host, words);
     talk_end_turn(host, TALK_END_FAILED, 0, words);
     if (talk->phase == TALK_INITIALIZES && !host->child.asked)
         (void)snprintf(talk->trouble, sizeof talk->trouble,

@@ -85,6 +85,7 @@ struct talk_prompt {
     char **tags; /* NULL: none */
     bool begun; /* it was stored as one whose turn begins */
     bool kept; /* the agent was stopped: who waited for it was told that it is asked later */
+    bool told; /* that its turn begins */
     char conversation[37]; /* that it was asked in, "" the current one; and the query there */
     int64_t query;
 };
@@ -101,6 +102,7 @@ struct talk_turn {
     int64_t serial; /* of session/prompt */
     bool primed; /* it began with system, history */
     bool cancelled;
+    bool heard; /* the agent has said or done something in it */
     int64_t cancel_until; /* -1: not cancelled */
     /* messages that grow; 0: none */
     int64_t answer, thought, plan;
@@ -139,6 +141,7 @@ struct talk {
     char store_error[ERR_TEXT_MAX];
     struct store_place place;
     char *cwd; /* of agent sessions: absolute */
+    char *machine;
     char *tools; /* mcpServers of agent sessions; NULL: none */
 
     /* the process */
@@ -152,6 +155,8 @@ struct talk {
     char *session; /* the agent's id; NULL: none */
     char *program; /* its name and version */
     enum store_outcome outcome;
+    bool proved; /* a turn has ended well in the session */
+    unsigned fell; /* rungs (1 << phase) that came back with a session that fails its prompts */
     bool prime; /* system and history go in front of the next prompt */
     int64_t remind; /* prompt whose turn was cut off: the agent may not know of it; 0: none */
     int64_t replayed; /* pieces that a loaded session has shown again */
@@ -242,6 +247,18 @@ void talk_free_words(struct acp_word *words, size_t count);
 void talk_climb(struct host *host);
 /* An answer to one of its requests. */
 void talk_rung_answer(struct host *host, const struct acp_answer *answer);
+/* The agent has the present session for the open query: it is kept. */
+int talk_keep_session(struct host *host, const char *note, struct err *err);
+/* A turn in the session has ended well: that is kept, before the end of the turn is. */
+void talk_prove(struct host *host);
+/* The turn has failed. true: it was the first one in a session that came back, nothing was heard in
+ * it, and its prompt is in front of the queue again, for the next rung. */
+bool talk_fall(struct host *host, const char *why);
+/* The same has happened, and there is no further rung: it is not the sessions' fault, and the one
+ * before is come back to. */
+void talk_rise(struct host *host);
+/* The agent has ended in its first turn. */
+void talk_fell_dead(struct host *host, const char *why);
 /* Appends how one logs in, by what the agent has told. */
 void talk_add_login(const struct host *host, struct str *to);
 /* Why an answer was no success, in words. */
@@ -298,6 +315,8 @@ void talk_push_prompt(struct host *host, int64_t number, const char *text, size_
 /* Begins the next turn, if that can be. */
 void talk_run(struct host *host);
 void talk_prompt_answer(struct host *host, const struct acp_answer *answer);
+/* The turn's prompt is the first one that waits again, and nobody is told. */
+void talk_put_back(struct host *host);
 /* Ends the turn, in the store and for those who wait. */
 void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, const char *error);
 /* Those that wait end without a turn. */

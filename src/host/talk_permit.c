@@ -270,6 +270,7 @@ void talk_permission(struct host *host, const struct acp_permission *request)
         return;
     }
     talk_close_text(host);
+    talk->turn.heard = talk->turn.on;
     /* what it does not say again may be known, and some say it here alone */
     const struct talk_tool *known = talk_know_tool(host, tool);
     const char *title = known != NULL ? known->title : tool->title != NULL ? tool->title : "";

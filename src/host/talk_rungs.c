@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "host/parts.h"
+#include "wire/rpc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,21 +127,57 @@ static int64_t find_cut_off(struct host *host)
     return last.cut_off;
 }
 
+int talk_keep_session(struct host *host, const char *note, struct err *err)
+{
+    struct talk *talk = host->talk;
+    const struct store_agent_session session = {
+        .id = talk->session,
+        .home = {.directory = talk->cwd, .machine = talk->machine},
+        .program = talk->program,
+        .outcome = talk->outcome,
+        .note = note,
+    };
+
+    return talk->store == NULL ? 0
+                               : store_agent_session(talk->store, talk->place.query, &session, err);
+}
+
+static void keep_session(struct host *host)
+{
+    struct err err = ERR_INIT;
+
+    if (talk_keep_session(host, host->talk->rung_notes, &err) == -1)
+        talk_store_failed(host, &err);
+}
+
+/* What is to be known of how the agent came back, and not only told. */
+static void keep_notes(struct host *host, const char *words)
+{
+    struct talk *talk = host->talk;
+    const struct store_message note = {
+        .role = ROLE_NOTE, .state = MESSAGE_DONE, .text = words, .len = strlen(words)};
+    struct err err = ERR_INIT;
+    int64_t number;
+
+    if (talk->store != NULL &&
+        store_add(talk->store, talk->place.query, &note, SYNC_CHUNK, &number, &err) == -1)
+        talk_store_failed(host, &err);
+}
+
 /* A session that prompts can go to. */
 static void join(struct host *host, enum store_outcome outcome)
 {
     struct talk *talk = host->talk;
     struct talk_event event;
-    struct err err = ERR_INIT;
     bool is_new = outcome == OUTCOME_FRESH || outcome == OUTCOME_INJECTED;
 
-    if (talk->store != NULL &&
-        store_agent_session(talk->store, talk->place.query, talk->session, talk->program, outcome,
-                            talk->rung_notes, &err) == -1)
-        talk_store_failed(host, &err);
-    if (outcome == OUTCOME_INJECTED)
-        talk->place.injected = false; /* until a turn has succeeded */
     talk->outcome = outcome;
+    talk->proved = false;
+    if (talk->fell == 0) { /* else the one before stays, until this one is known to be better */
+        keep_session(host);
+        if (outcome == OUTCOME_INJECTED)
+            talk->place.injected = false; /* until a turn has succeeded */
+    }
     talk->prime = is_new || !talk->place.injected || talk->place.is_new;
     talk->remind = is_new ? 0 : find_cut_off(host);
     talk->settled = outcome != OUTCOME_LOADED;
@@ -149,6 +186,8 @@ static void join(struct host *host, enum store_outcome outcome)
                                             talk->rung_notes != NULL ? ": " : "",
                                             talk->rung_notes != NULL ? talk->rung_notes : "");
     host_log(host, words);
+    if (talk->rung_notes != NULL)
+        keep_notes(host, words);
     talk_event(&event, "continuity");
     json_put(&event.out, "outcome", store_outcome_name(outcome));
     json_put(&event.out, "note", talk->rung_notes);
@@ -156,6 +195,30 @@ static void join(struct host *host, enum store_outcome outcome)
     if (outcome != OUTCOME_FRESH)
         talk_pane_print(host, "note", words, strlen(words));
     talk_set_up(host);
+}
+
+static const char *rung_name(enum talk_phase rung)
+{
+    return rung == TALK_RESUMES ? "resume" : "load";
+}
+
+static void add_note(struct talk *talk, const char *rung, const char *what, const char *why)
+{
+    char *notes = mem_printf("%s%s%s %s: %s", talk->rung_notes != NULL ? talk->rung_notes : "",
+                             talk->rung_notes != NULL ? "; " : "", rung, what, why);
+    free(talk->rung_notes);
+    talk->rung_notes = notes;
+}
+
+/* true if the rung is one that the agent has, and nothing speaks against it. */
+static bool may_try(struct talk *talk, enum talk_phase rung, bool has)
+{
+    if (!has || talk->session == NULL || (talk->fell & 1U << rung) != 0)
+        return false;
+    _cleanup_free_ char *why = store_rung_skip(talk->store, talk->program, rung_name(rung));
+    if (why != NULL)
+        add_note(talk, rung_name(rung), "was not tried", why);
+    return why == NULL;
 }
 
 /* Tries the rungs from this one on. */
@@ -167,19 +230,19 @@ static void try_from(struct host *host, enum talk_phase rung)
 
     if (talk->store == NULL) /* then there is no session to come back to either */
         rung = TALK_OPENS;
-    if (rung == TALK_RESUMES && info->resume && talk->session != NULL &&
-        !store_rung_skip(talk->store, talk->program, "resume")) {
+    if (rung == TALK_RESUMES && may_try(talk, TALK_RESUMES, info->resume)) {
         talk->phase = TALK_RESUMES;
         talk->serial = acp_session_resume(talk->acp, talk->session, talk->cwd, talk->tools, ms);
         return;
     }
-    if (rung <= TALK_LOADS && info->load && talk->session != NULL &&
-        !store_rung_skip(talk->store, talk->program, "load")) {
+    if (rung <= TALK_LOADS && may_try(talk, TALK_LOADS, info->load)) {
         talk->phase = TALK_LOADS;
         talk->replayed = 0;
         talk->serial = acp_session_load(talk->acp, talk->session, talk->cwd, talk->tools, ms);
         return;
     }
+    if (talk->fell != 0)
+        talk_leave_session(host); /* it was open */
     free(talk->session);
     talk->session = NULL;
     talk_open_session(host);
@@ -196,7 +259,9 @@ void talk_open_session(struct host *host)
 void talk_climb(struct host *host)
 {
     struct talk *talk = host->talk;
+    const struct store_home home = {.directory = talk->cwd, .machine = talk->machine};
     struct err err = ERR_INIT;
+    const char *why = NULL;
     char *id = NULL;
 
     free(talk->rung_notes);
@@ -206,14 +271,16 @@ void talk_climb(struct host *host)
     talk->phase_until = -1;
     if (talk->store == NULL)
         (void)talk_need_store(host, &err);
-    if (talk->store != NULL && store_last_session(talk->store, talk->place.query, &id, &err) == -1)
+    if (talk->store != NULL &&
+        store_last_session(talk->store, talk->place.query, &home, &id, &why, &err) == -1)
         talk_store_failed(host, &err);
+    if (why != NULL)
+        add_note(talk, "its session", "was left alone", why);
     free(talk->session);
     talk->session = id;
+    talk->fell = 0;
     try_from(host, TALK_RESUMES);
 }
-
-static void note_rung(struct talk *talk, const char *rung, const char *why);
 
 /* What a loaded session shows again may come before the answer or after it: it is let pass. One
  * that shows nothing, where something was said, knows nothing. */
@@ -226,57 +293,135 @@ static void settle(struct host *host)
     talk->phase_until = talk->quiet_since + TALK_SETTLE_MAX_MS;
 }
 
-void talk_settled(struct host *host)
+/* A rung has worked (why NULL) or failed, which counts. */
+static void count_rung(struct host *host, enum talk_phase rung, const char *why)
 {
     struct talk *talk = host->talk;
-    bool empty = talk->replayed == 0 && has_history(host);
     struct err err = ERR_INIT;
 
-    talk->phase_until = -1;
-    if (empty)
-        note_rung(talk, "load", "the session came back empty");
-    if (talk->store != NULL && store_rung(talk->store, talk->program, "load", !empty, &err) == -1)
+    if (talk->store != NULL &&
+        store_rung(talk->store, talk->program, rung_name(rung), why, &err) == -1)
         talk_store_failed(host, &err);
+}
+
+void talk_settled(struct host *host)
+{
+    static const char why[] = "the session came back empty";
+    struct talk *talk = host->talk;
+    bool empty = talk->replayed == 0 && has_history(host);
+
+    talk->phase_until = -1;
+    if (empty) {
+        add_note(talk, "load", "failed", why);
+        count_rung(host, TALK_LOADS, why);
+    }
     join(host, empty ? OUTCOME_INJECTED : OUTCOME_LOADED);
 }
 
-static void note_rung(struct talk *talk, const char *rung, const char *why)
+/* That this session is not there, or that a busy machine was too slow, says nothing about the rung.
+ * Agents have words of their own for the first, in errors of any kind. */
+static bool counts(const struct acp_answer *answer)
 {
-    char *notes = mem_printf("%s%s%s failed: %s", talk->rung_notes != NULL ? talk->rung_notes : "",
-                             talk->rung_notes != NULL ? "; " : "", rung, why);
-    free(talk->rung_notes);
-    talk->rung_notes = notes;
+    static const char *const gone[] = {
+        "not found",  "no rollout found", "no previous session", "no conversation found",
+        "no session", "no such",          "does not exist",      "unknown session"};
+
+    if (answer->code == ACP_NO_SUCH || answer->code == ACP_TIMED_OUT)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(gone) && answer->code != RPC_NO_METHOD; i++) {
+        if (answer->message != NULL && strcasestr(answer->message, gone[i]) != NULL)
+            return false;
+    }
+    return true;
 }
 
 /* resume or load */
 static void take_back(struct host *host, const struct acp_answer *answer)
 {
     struct talk *talk = host->talk;
-    bool resumes = talk->phase == TALK_RESUMES;
-    const char *rung = resumes ? "resume" : "load";
-    struct err err = ERR_INIT;
-    char why[256];
+    enum talk_phase rung = talk->phase;
+    char buf[256];
 
     if (!answer->ok && answer->code == ACP_NEEDS_LOGIN) {
         talk_trouble(host, true, answer->message != NULL ? answer->message : "");
         return;
     }
-    /* that this session is not there says nothing about the rung */
-    bool counts = answer->ok ? resumes : answer->code != ACP_NO_SUCH;
-    if (counts && talk->store != NULL &&
-        store_rung(talk->store, talk->program, rung, answer->ok, &err) == -1)
-        talk_store_failed(host, &err);
     if (answer->ok) {
         talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
         talk_take_options(host, answer->options);
-        if (resumes)
+        if (rung == TALK_RESUMES)
             join(host, OUTCOME_RESUMED);
         else
             settle(host);
         return;
     }
-    note_rung(talk, rung, talk_why(answer, why, sizeof why));
-    try_from(host, resumes ? TALK_LOADS : TALK_OPENS);
+    const char *why = talk_why(answer, buf, sizeof buf);
+    add_note(talk, rung_name(rung), "failed", why);
+    if (counts(answer))
+        count_rung(host, rung, why);
+    try_from(host, rung == TALK_RESUMES ? TALK_LOADS : TALK_OPENS);
+}
+
+/* ---- the first turn of a session that came back */
+
+/* The rung that the present session came by and that is not proved yet; TALK_OFF: none. */
+static enum talk_phase unproved_rung(const struct talk *talk)
+{
+    if (talk->proved || (talk->outcome != OUTCOME_RESUMED && talk->outcome != OUTCOME_LOADED))
+        return TALK_OFF;
+    return talk->outcome == OUTCOME_RESUMED ? TALK_RESUMES : TALK_LOADS;
+}
+
+void talk_prove(struct host *host)
+{
+    static const enum talk_phase rungs[] = {TALK_RESUMES, TALK_LOADS};
+    struct talk *talk = host->talk;
+    enum talk_phase rung = unproved_rung(talk);
+
+    if (talk->proved)
+        return;
+    talk->proved = true;
+    if (talk->fell != 0)
+        keep_session(host);
+    for (size_t i = 0; i < ARRAY_LEN(rungs); i++) {
+        if ((talk->fell & 1U << rungs[i]) != 0)
+            count_rung(host, rungs[i], "its session failed the first prompt");
+    }
+    if (rung != TALK_OFF)
+        count_rung(host, rung, NULL);
+    talk->fell = 0;
+}
+
+bool talk_fall(struct host *host, const char *why)
+{
+    struct talk *talk = host->talk;
+    enum talk_phase rung = unproved_rung(talk);
+
+    if (rung == TALK_OFF || talk->turn.heard || talk->store == NULL)
+        return false;
+    add_note(talk, rung_name(rung), "failed its first prompt", why);
+    talk->fell |= 1U << rung;
+    talk_put_back(host);
+    try_from(host, rung == TALK_RESUMES ? TALK_LOADS : TALK_OPENS);
+    return true;
+}
+
+void talk_rise(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    if (talk->fell == 0)
+        return;
+    talk_leave_session(host);
+    talk_climb(host);
+}
+
+void talk_fell_dead(struct host *host, const char *why)
+{
+    enum talk_phase rung = unproved_rung(host->talk);
+
+    if (rung != TALK_OFF)
+        count_rung(host, rung, why);
 }
 
 static void take_new(struct host *host, const struct acp_answer *answer)

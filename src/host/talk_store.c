@@ -66,9 +66,7 @@ static void begin_anew(struct host *host, bool said)
     struct talk *talk = host->talk;
     struct err err = ERR_INIT;
 
-    if (talk->session != NULL &&
-        store_agent_session(talk->store, talk->place.query, talk->session, talk->program,
-                            talk->outcome, STORE_FILE " was set aside", &err) == -1)
+    if (talk->session != NULL && talk_keep_session(host, STORE_FILE " was set aside", &err) == -1)
         host_log(host, err.text);
     if (!said) /* another one of the team, or doctor, has done it */
         talk_say(host, false, STORE_FILE " was set aside; a new one was begun");

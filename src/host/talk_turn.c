@@ -268,8 +268,30 @@ static void begin_turn(struct host *host)
                         store_update(talk->store, talk->turn.prompt.number, NULL, 0, NULL,
                                      MESSAGE_DONE, SYNC_FULL, &err),
                         &err);
-    tell_prompt(host, &talk->turn.prompt);
+    if (!talk->turn.prompt.told)
+        tell_prompt(host, &talk->turn.prompt);
     send_prompt(host);
+}
+
+void talk_put_back(struct host *host)
+{
+    struct talk *talk = host->talk;
+    struct err err = ERR_INIT;
+
+    talk_drop_permissions(host);
+    talk->queue = mem_room(talk->queue, talk->count, sizeof *talk->queue);
+    memmove(talk->queue + 1, talk->queue, talk->count * sizeof *talk->queue);
+    talk->queue[0] = talk->turn.prompt;
+    talk->queue[0].begun = false;
+    talk->queue[0].told = true;
+    talk->count++;
+    if (talk->store != NULL) /* it waits again, also for the host after this one */
+        (void)talk_kept(host,
+                        store_update(talk->store, talk->queue[0].number, NULL, 0, NULL,
+                                     MESSAGE_OPEN, SYNC_FULL, &err),
+                        &err);
+    talk->turn.prompt = (struct talk_prompt){.number = 0};
+    turn_free(&talk->turn);
 }
 
 /* `end` of a prompt, for those who wait for it. */
@@ -362,6 +384,8 @@ void talk_end_turn(struct host *host, const char *stop_reason, int64_t code, con
     talk_drop_permissions(host);
     if (error != NULL)
         talk_say(host, true, "%s", error);
+    if (succeeded)
+        talk_prove(host);
     if (talk->store != NULL)
         (void)talk_kept(host,
                         store_end_turn(talk->store, talk->place.query, turn->prompt.number,
@@ -478,5 +502,10 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
         talk_trouble(host, true, why);
         return;
     }
+    if (talk_fall(host, error))
+        return;
+    bool nothing = !turn->heard;
     talk_end_turn(host, TALK_END_FAILED, answer->code, error);
+    if (nothing)
+        talk_rise(host);
 }

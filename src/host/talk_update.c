@@ -364,6 +364,9 @@ void talk_update(struct host *host, const struct acp_update *update)
         talk->replayed += update->kind <= ACP_PLAN;
     if (talk->phase == TALK_SUMS_UP && update->kind == ACP_TEXT)
         str_addn(&talk->summary, update->text, update->len);
+    bool content = update->kind == ACP_TEXT || update->kind == ACP_THOUGHT ||
+                   update->kind == ACP_TOOL || update->kind == ACP_PLAN;
+    talk->turn.heard = talk->turn.heard || (talk->turn.on && content);
     bool news = talk->turn.on || (talk->phase == TALK_READY && talk->settled);
     switch (update->kind) {
     case ACP_TEXT:

@@ -57,6 +57,7 @@ void talk_work_request(struct host *host, const struct acp_request *request)
 {
     struct talk *talk = host->talk;
 
+    talk->turn.heard = talk->turn.heard || talk->turn.on;
     if (talk->session == NULL || strcmp(talk->session, request->session) != 0)
         acp_refuse(talk->acp, request->ticket, ACP_NO_SUCH, "there is no such session");
     else if (!talk_files_serve(&talk->work.place, talk->acp, request) &&

@@ -154,22 +154,39 @@ int store_clear(struct store *store, const char *conversation, const struct stor
 enum store_outcome { OUTCOME_FRESH, OUTCOME_RESUMED, OUTCOME_LOADED, OUTCOME_INJECTED };
 const char *store_outcome_name(enum store_outcome outcome);
 
-/* The agent has this session for the query now; the one before is ended. FULL. `program` is the
- * agent's name and version as it says. */
-int store_agent_session(struct store *store, int64_t query, const char *agent_session,
-                        const char *program, enum store_outcome outcome, const char *note,
-                        struct err *err);
-/* The newest agent session of the query that has not ended: *ret_id is NULL where there is none. */
-int store_last_session(struct store *store, int64_t query, char **ret_id, struct err *err);
+/* Where agent sessions are opened, beside the session of the store itself. */
+struct store_home {
+    const char *directory; /* absolute */
+    const char *machine;
+};
+struct store_agent_session {
+    const char *id; /* the agent's */
+    struct store_home home;
+    const char *program; /* the agent's name and version as it says */
+    enum store_outcome outcome;
+    const char *note; /* NULL: "" */
+};
+
+/* The agent has this session for the query now; the one before is ended. FULL. */
+int store_agent_session(struct store *store, int64_t query,
+                        const struct store_agent_session *session, struct err *err);
+/* The newest agent session of the query that has not ended: *ret_id is NULL if there is none. One
+ * that was opened elsewhere belongs to another copy of the workspace, or its agent cannot go on
+ * with it: then *ret_id is NULL too, and *ret_why says why. */
+int store_last_session(struct store *store, int64_t query, const struct store_home *home,
+                       char **ret_id, const char **ret_why, struct err *err);
 /* It is of no more use (the agent says that it does not exist). A transient failure is no reason.
  */
 int store_end_session(struct store *store, int64_t query, const char *agent_session,
                       struct err *err);
-/* A rung ("resume", "load") of a program has failed or worked; true from store_rung_skip() after
- * three failures without a success of this program and version. */
-int store_rung(struct store *store, const char *program, const char *rung, bool worked,
+/* A rung ("resume", "load") of a program has worked for the writer's agent (why NULL), or failed.
+ */
+int store_rung(struct store *store, const char *program, const char *rung, const char *why,
                struct err *err);
-bool store_rung_skip(struct store *store, const char *program, const char *rung);
+/* Why a rung is better not tried (the caller's), NULL: it may be. That takes three failures of the
+ * writer's agent with this program and version, the last one in the last hour, and no other agent
+ * for which it has worked since. */
+char *store_rung_skip(struct store *store, const char *program, const char *rung);
 
 /* ---- reading */
 

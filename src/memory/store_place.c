@@ -9,6 +9,7 @@
 enum {
     PREFIX_MIN = 4, /* of a conversation's id */
     RUNG_FAILURES = 3,
+    RUNG_AGE_MS = 3600 * 1000,
 };
 
 void store_place_free(struct store_place *place)
@@ -296,38 +297,62 @@ int store_clear(struct store *store, const char *conversation, const struct stor
 
 /* ---- agent sessions */
 
-static int add_session(struct store *store, int64_t query, const char *id, const char *program,
-                       enum store_outcome outcome, const char *note, struct err *err)
+static int add_session(struct store *store, int64_t query,
+                       const struct store_agent_session *session, struct err *err)
 {
     int64_t now = time_epoch_ms();
 
     if (db_run(store->db, err, "UPDATE agent_session SET ended = ?2 WHERE query = ?1 AND ended = 0",
                "ii", query, now) == -1 ||
         db_run(store->db, err,
-               "INSERT INTO agent_session (query, started, outcome, agent_session, program, note)"
-               " VALUES (?1, ?2, ?3, ?4, coalesce(?5, ''), coalesce(?6, ''))",
-               "iiittt", query, now, (int64_t)outcome, id, program, note) == -1)
+               "INSERT INTO agent_session (query, started, outcome, agent_session, program, note,"
+               " session, directory, machine)"
+               " VALUES (?1, ?2, ?3, ?4, coalesce(?5, ''), coalesce(?6, ''), ?7, ?8, ?9)",
+               "iiitttttt", query, now, (int64_t)session->outcome, session->id, session->program,
+               session->note, store->session_id, session->home.directory,
+               session->home.machine) == -1)
         return -1;
     /* From now on injection is due, until a turn succeeds. */
-    if (outcome != OUTCOME_INJECTED)
+    if (session->outcome != OUTCOME_INJECTED)
         return 0;
     return db_run(store->db, err, "UPDATE query SET injected = 0 WHERE id = ?1", "i", query);
 }
 
-int store_agent_session(struct store *store, int64_t query, const char *agent_session,
-                        const char *program, enum store_outcome outcome, const char *note,
-                        struct err *err)
+int store_agent_session(struct store *store, int64_t query,
+                        const struct store_agent_session *session, struct err *err)
 {
     if (store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    return store_end(store, add_session(store, query, agent_session, program, outcome, note, err),
-                     err);
+    return store_end(store, add_session(store, query, session, err), err);
 }
 
-int store_last_session(struct store *store, int64_t query, char **ret_id, struct err *err)
+/* Why a session that was opened there is none to come back to here; NULL: it is one. */
+static const char *why_elsewhere(const struct store *store, sqlite3_stmt *s,
+                                 const struct store_home *home)
+{
+    const struct {
+        const char *then, *now, *why;
+    } parts[] = {
+        {db_text(s, 1), store->session_id, "it was opened by another session"},
+        {db_text(s, 3), home->machine, "it was opened on another machine"},
+        {db_text(s, 2), home->directory, "it was opened in another directory"},
+    };
+
+    if (parts[0].then[0] == '\0')
+        return "it was opened by a mas that did not keep where";
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        if (strcmp(parts[i].then, parts[i].now) != 0)
+            return parts[i].why;
+    }
+    return NULL;
+}
+
+int store_last_session(struct store *store, int64_t query, const struct store_home *home,
+                       char **ret_id, const char **ret_why, struct err *err)
 {
     sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT agent_session FROM agent_session"
+                                 "SELECT agent_session, session, directory, machine"
+                                 " FROM agent_session"
                                  " WHERE query = ?1 AND ended = 0 ORDER BY id DESC LIMIT 1",
                                  err);
     if (s == NULL)
@@ -336,7 +361,8 @@ int store_last_session(struct store *store, int64_t query, char **ret_id, struct
     int rc = db_step(store->db, s, err);
     if (rc == -1)
         return -1;
-    *ret_id = rc == 1 ? mem_dup(db_text(s, 0)) : NULL;
+    *ret_why = rc == 1 ? why_elsewhere(store, s, home) : NULL;
+    *ret_id = rc == 1 && *ret_why == NULL ? mem_dup(db_text(s, 0)) : NULL;
     db_reset(s);
     return 0;
 }
@@ -352,24 +378,45 @@ int store_end_session(struct store *store, int64_t query, const char *agent_sess
                   "iti", query, agent_session, time_epoch_ms());
 }
 
-int store_rung(struct store *store, const char *program, const char *rung, bool worked,
+int store_rung(struct store *store, const char *program, const char *rung, const char *why,
                struct err *err)
 {
-    if (store_may_write(store, err) == -1 || db_sync(store->db, true, err) == -1)
+    int64_t now = time_epoch_ms();
+
+    if (has_agent(store, err) == -1 || db_sync(store->db, true, err) == -1)
         return -1;
+    if (why == NULL)
+        return db_run(store->db, err,
+                      "INSERT INTO rung (agent, program, rung, worked) VALUES (?1, ?2, ?3, ?4)"
+                      " ON CONFLICT DO UPDATE SET failures = 0, worked = ?4",
+                      "ttti", store->agent, program, rung, now);
     return db_run(store->db, err,
-                  "INSERT INTO rung (program, rung, failures) VALUES (?1, ?2, ?3) ON CONFLICT"
-                  " DO UPDATE SET failures = CASE WHEN ?3 = 0 THEN 0 ELSE failures + 1 END",
-                  "tti", program, rung, (int64_t)(worked ? 0 : 1));
+                  "INSERT INTO rung (agent, program, rung, failures, failed, why)"
+                  " VALUES (?1, ?2, ?3, 1, ?4, ?5)"
+                  " ON CONFLICT DO UPDATE SET failures = failures + 1, failed = ?4, why = ?5",
+                  "tttit", store->agent, program, rung, now, why);
 }
 
-bool store_rung_skip(struct store *store, const char *program, const char *rung)
+char *store_rung_skip(struct store *store, const char *program, const char *rung)
 {
     struct err ignored = ERR_INIT;
-    int64_t failures;
+    char *why = NULL;
+    int64_t now = time_epoch_ms();
 
-    return db_number(store->db, 0, &failures, &ignored,
-                     "SELECT failures FROM rung WHERE program = ?1 AND rung = ?2", "tt", program,
-                     rung) == 0 &&
-           failures >= RUNG_FAILURES;
+    sqlite3_stmt *s = db_prepare(store->db,
+                                 "SELECT r.failures, r.why FROM rung r"
+                                 " WHERE r.agent = ?1 AND r.program = ?2 AND r.rung = ?3"
+                                 " AND r.failures >= ?4 AND r.failed BETWEEN ?5 AND ?6"
+                                 " AND NOT EXISTS (SELECT 1 FROM rung o WHERE o.program = ?2"
+                                 " AND o.rung = ?3 AND o.worked > r.failed)",
+                                 &ignored);
+    if (s == NULL)
+        return NULL;
+    db_bind(s, "tttiii", store->agent, program, rung, (int64_t)RUNG_FAILURES, now - RUNG_AGE_MS,
+            now);
+    if (db_step(store->db, s, &ignored) == 1)
+        why = mem_printf("it failed %lld times, the last time with: %s",
+                         (long long)sqlite3_column_int64(s, 0), db_text(s, 1));
+    db_reset(s);
+    return why;
 }

@@ -72,7 +72,25 @@ static const char version_1[] =
     " PRIMARY KEY (program, rung)"
     ") STRICT, WITHOUT ROWID;";
 
-static const char *const steps[] = {version_1};
+/* An agent session is known by where it was opened, and of rungs each agent has counts of its own.
+ */
+static const char version_2[] =
+    "ALTER TABLE agent_session ADD COLUMN session TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE agent_session ADD COLUMN directory TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE agent_session ADD COLUMN machine TEXT NOT NULL DEFAULT '';"
+    "DROP TABLE rung;"
+    "CREATE TABLE rung ("
+    " agent TEXT NOT NULL,"
+    " program TEXT NOT NULL,"
+    " rung TEXT NOT NULL,"
+    " failures INTEGER NOT NULL DEFAULT 0,"
+    " failed INTEGER NOT NULL DEFAULT 0,"
+    " worked INTEGER NOT NULL DEFAULT 0,"
+    " why TEXT NOT NULL DEFAULT '',"
+    " PRIMARY KEY (agent, program, rung)"
+    ") STRICT, WITHOUT ROWID;";
+
+static const char *const steps[] = {version_1, version_2};
 static const struct store_schema ours = {.steps = steps, .version = ARRAY_LEN(steps)};
 
 int store_version(void)

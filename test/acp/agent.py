@@ -43,6 +43,13 @@ for call in "init", "new", "load", "resume", "close", "mode", "option":
     parser.add_argument(f"--{call}-slow", type=int, default=0, metavar="MS")
 parser.add_argument("--load-empty", action="store_true", help="load answers well and knows nothing")
 parser.add_argument("--resume-empty", action="store_true")
+for rung in "load", "resume":
+    parser.add_argument(f"--{rung}-broken", action="store_true",
+                        help=f"a session that came back by session/{rung} fails every prompt, with -32603")
+parser.add_argument("--moved-broken", action="store_true",
+                    help="so does one that came back in another directory than it was made in")
+parser.add_argument("--gone-error", type=int, default=-32002, metavar="CODE",
+                    help="of a session that is not there")
 parser.add_argument("--replay", choices=["before", "after", "none"], default="before",
                     help="earlier messages, relative to the answer of load")
 parser.add_argument("--no-modes", action="store_true")
@@ -622,13 +629,14 @@ def session_new(params):
     return {"sessionId": session["id"], **setup(session)}, lambda: commands(session)
 
 
-def came_back(params, can, empty):
+def came_back(params, can, empty, broken):
     if not can:
         raise Refusal(-32601, "Method not found")
     logged_in()
     session = find(params.get("sessionId"))
     if session is None:
-        raise Refusal(-32002, "Resource not found")
+        raise Refusal(opt.gone_error, "Resource not found")
+    session["broken"] = broken or (opt.moved_broken and params.get("cwd") != session["cwd"])
     if empty:
         session["history"], session["updates"] = [], []
     # Permission modes and models are this process's own: a client has to set them again.
@@ -637,7 +645,7 @@ def came_back(params, can, empty):
 
 
 def session_load(params):
-    session = came_back(params, not opt.no_load, opt.load_empty)
+    session = came_back(params, not opt.no_load, opt.load_empty, opt.load_broken)
 
     def replay():
         for what in list(session["updates"]):
@@ -649,7 +657,7 @@ def session_load(params):
 
 
 def session_resume(params):
-    return setup(came_back(params, not opt.no_resume, opt.resume_empty))
+    return setup(came_back(params, not opt.no_resume, opt.resume_empty, opt.resume_broken))
 
 
 def session_close(params):
@@ -715,6 +723,8 @@ def prompt(id, params):
         session = known(params)
     except Refusal as r:
         return refuse(id, r.code, r.text)
+    if session.get("broken"):
+        return refuse(id, -32603, "Internal error")
     with state_lock:
         if session["id"] in turns:
             return refuse(id, -32600, "a prompt is in flight already")

@@ -77,6 +77,18 @@ knows() {
 # came_back OUTCOME: how the agent came to know.
 came_back() { [ "$(of solo .continuity)" = "$1" ]; }
 
+# The same of an agent of a team.
+came() { [ "$(of "$1" .continuity)" = "$2" ]; }
+
+# What mas has noted in the history of the agent.
+notes() { "$MAS" history "$ID" solo --role note --json | jq -r '.messages[].text'; }
+
+# change_memory SQL: by another program than mas.
+change_memory() {
+    python3 -ES -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()' \
+        "$DIR/memory.db" "$1"
+}
+
 again() { "$MAS" stop -q "$ID" >/dev/null && "$MAS" start -q "$ID" >/dev/null && hosts_there; }
 
 # prompts WORDS: how many prompts that the agent was sent hold them.

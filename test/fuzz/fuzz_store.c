@@ -71,13 +71,15 @@ static void make_pattern(struct pattern *pattern)
     struct store_place at = {.query = 0};
     struct store_place next;
     const struct store_clear clear = {.reason = "clear"};
+    const struct store_agent_session session = {
+        .id = "s", .home = {.directory = "/", .machine = "m"}, .program = "p 1"};
 
     must(mkdtemp(path) != NULL && atexit(remove_all) == 0);
     pattern->dir = path_open_dir(AT_FDCWD, path);
     must_be(store_open(pattern->dir, SESSION, "10", true, &store, &err), &err);
     must_be(store_enter(store, WISH_CURRENT, NULL, &at, &err), &err);
-    must_be(store_agent_session(store, at.query, "s", "p 1", OUTCOME_FRESH, NULL, &err), &err);
-    must_be(store_rung(store, "p 1", "load", false, &err), &err);
+    must_be(store_agent_session(store, at.query, &session, &err), &err);
+    must_be(store_rung(store, "p 1", "load", "why", &err), &err);
     for (int i = 0; i < TURNS; i++)
         say(store, &at, &err);
     must_be(store_clear(store, at.conversation, &clear, &next, NULL, &err), &err);

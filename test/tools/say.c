@@ -137,8 +137,11 @@ static int session(struct say *say, char *text, struct err *err)
     while (outcome != NULL && which < OUTCOME_INJECTED &&
            strcmp(store_outcome_name((enum store_outcome)which), outcome) != 0)
         which++;
-    return store_agent_session(say->store, say->at.query, text, "say 1.0",
-                               (enum store_outcome)which, NULL, err);
+    const struct store_agent_session session = {.id = text,
+                                                .home = {.directory = "/", .machine = "-"},
+                                                .program = "say 1.0",
+                                                .outcome = (enum store_outcome)which};
+    return store_agent_session(say->store, say->at.query, &session, err);
 }
 
 static int turns(struct say *say, int count, struct err *err)

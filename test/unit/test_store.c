@@ -1,5 +1,7 @@
 #include "store.h"
 
+#include "memory/store_parts.h"
+
 #include <sys/stat.h>
 
 static void keeps_what_was_said_in_order(void)
@@ -63,7 +65,7 @@ static void a_reader_makes_nothing(void)
     REQUIRE(store != NULL);
     CHECK_INT(store_add(store, 1, &message, SYNC_FULL, &number, &err), -1);
     CHECK_STR(err.text, "cannot write to 'memory.db': it is open for reading");
-    CHECK_INT(store_rung(store, "p", "load", false, &err), -1);
+    CHECK_INT(store_rung(store, "p", "load", "why", &err), -1);
     store_close(store);
 }
 
@@ -272,6 +274,18 @@ static bool add_query_row(const struct store_query *query, void *arg)
     return true;
 }
 
+static const struct store_home here = {.directory = "/here", .machine = "m"};
+
+static void session(struct store *store, int64_t query, const char *id, enum store_outcome outcome,
+                    const char *note)
+{
+    const struct store_agent_session session = {
+        .id = id, .home = here, .program = "x 1", .outcome = outcome, .note = note};
+    struct err err = ERR_INIT;
+
+    WELL(store_agent_session(store, query, &session, &err));
+}
+
 static void a_clear_ends_all_that_was(void)
 {
     _cleanup_place_ struct place place = place_make();
@@ -280,12 +294,13 @@ static void a_clear_ends_all_that_was(void)
     struct store_place old = {.query = 0}, new = {.query = 0};
     struct err err = ERR_INIT;
     int64_t then = 0;
+    const char *why;
     char *id = NULL;
 
     REQUIRE(store != NULL);
     MUST(store_enter(store, WISH_CURRENT, NULL, &old, &err));
     (void)turn(store, old.query, "one", "eins");
-    WELL(store_agent_session(store, old.query, "s1", "x 1", OUTCOME_FRESH, NULL, &err));
+    session(store, old.query, "s1", OUTCOME_FRESH, NULL);
     int64_t begun = add(store, old.query, ROLE_USER, MESSAGE_OPEN, "begun", 0);
     int64_t half = add(store, old.query, ROLE_AGENT, MESSAGE_OPEN, "ha", begun);
     WELL(store_append(store, half, "lf", 2, &err));
@@ -297,7 +312,7 @@ static void a_clear_ends_all_that_was(void)
     CHECK(new.query != old.query &&new.number == 2 && then > half);
     CHECK_STR(new.conversation, old.conversation);
     CHECK_STR(new.mode, "auto");
-    WELL(store_last_session(store, old.query, &id, &err));
+    WELL(store_last_session(store, old.query, &here, &id, &why, &err));
     CHECK_STR(id, NULL);
     check_rows(store, &(struct store_filter){.query = old.query},
                "10 user done one\n10 agent done eins\n10 user interrupted begun\n"
@@ -323,27 +338,28 @@ static void an_agent_session_lasts_until_it_is_ended(void)
     _cleanup_store_ struct store *store = opened(&place, "10");
     struct store_place at = {.query = 0};
     struct err err = ERR_INIT;
+    const char *why;
     char *id = NULL;
 
     REQUIRE(store != NULL);
     MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
     int64_t query = at.query;
     store_place_free(&at);
-    WELL(store_agent_session(store, query, "s1", "x 1", OUTCOME_FRESH, NULL, &err));
-    WELL(store_agent_session(store, query, "s1", "x 1", OUTCOME_RESUMED, "again", &err));
-    WELL(store_last_session(store, query, &id, &err));
+    session(store, query, "s1", OUTCOME_FRESH, NULL);
+    session(store, query, "s1", OUTCOME_RESUMED, "again");
+    WELL(store_last_session(store, query, &here, &id, &why, &err));
     CHECK_STR(id, "s1");
     free(id);
     WELL(store_end_session(store, query, "other", &err));
-    WELL(store_last_session(store, query, &id, &err));
+    WELL(store_last_session(store, query, &here, &id, &why, &err));
     CHECK_STR(id, "s1");
     free(id);
     WELL(store_end_session(store, query, "s1", &err));
-    WELL(store_last_session(store, query, &id, &err));
+    WELL(store_last_session(store, query, &here, &id, &why, &err));
     CHECK_STR(id, NULL);
 
     /* Injection is due from then on until one turn has succeeded. */
-    WELL(store_agent_session(store, query, "s2", "x 1", OUTCOME_INJECTED, NULL, &err));
+    session(store, query, "s2", OUTCOME_INJECTED, NULL);
     MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
     CHECK(!at.injected);
     store_place_free(&at);
@@ -358,21 +374,91 @@ static void an_agent_session_lasts_until_it_is_ended(void)
     store_place_free(&at);
 }
 
-static void a_rung_is_skipped_after_three_failures(void)
+static void an_agent_session_of_elsewhere_is_none(void)
+{
+    static const struct {
+        const char *id, *directory, *machine, *why;
+    } cases[] = {
+        {SESSION, "/here", "m", NULL},
+        {SESSION, "/there", "m", "it was opened in another directory"},
+        {SESSION, "/here", "n", "it was opened on another machine"},
+        {"6a0e8400-e29b-41d4-a716-446655440000", "/here", "m", "it was opened by another session"},
+    };
+    _cleanup_place_ struct place place = place_make();
+    struct store_place at = {.query = 0};
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_store_ struct store *store = NULL;
+        const struct store_home home = {cases[i].directory, cases[i].machine};
+        _cleanup_free_ char *id = NULL;
+        const char *why = NULL;
+        MUST(store_open(place.dir, cases[i].id, "10", true, &store, &err));
+        MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+        if (i == 0)
+            session(store, at.query, "s1", OUTCOME_FRESH, NULL);
+        WELL(store_last_session(store, at.query, &home, &id, &why, &err));
+        CHECK_STR(why, cases[i].why);
+        CHECK_STR(id, cases[i].why == NULL ? "s1" : NULL);
+        store_place_free(&at);
+    }
+}
+
+/* true if it is skipped. */
+static bool skips(struct store *store, const char *program, const char *rung)
+{
+    _cleanup_free_ char *why = store_rung_skip(store, program, rung);
+    return why != NULL;
+}
+
+static void fail_rung(struct store *store, int times)
+{
+    struct err err = ERR_INIT;
+
+    for (int i = 0; i < times; i++) {
+        CHECK(i >= 3 || !skips(store, "x 1", "load"));
+        WELL(store_rung(store, "x 1", "load", "bad luck", &err));
+    }
+}
+
+static void a_rung_is_skipped_after_three_failures_of_its_agent(void)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
+    _cleanup_store_ struct store *other = opened(&place, "11");
     struct err err = ERR_INIT;
 
-    REQUIRE(store != NULL);
-    for (int i = 0; i < 3; i++) {
-        CHECK(!store_rung_skip(store, "x 1", "load"));
-        WELL(store_rung(store, "x 1", "load", false, &err));
-    }
-    CHECK(store_rung_skip(store, "x 1", "load"));
-    CHECK(!store_rung_skip(store, "x 2", "load") && !store_rung_skip(store, "x 1", "resume"));
-    WELL(store_rung(store, "x 1", "load", true, &err));
-    CHECK(!store_rung_skip(store, "x 1", "load"));
+    REQUIRE(store != NULL && other != NULL);
+    fail_rung(store, 3);
+    _cleanup_free_ char *why = store_rung_skip(store, "x 1", "load");
+    CHECK_STR(why, "it failed 3 times, the last time with: bad luck");
+    CHECK(!skips(store, "x 2", "load") && !skips(store, "x 1", "resume"));
+    CHECK(!skips(other, "x 1", "load"));
+    WELL(store_rung(store, "x 1", "load", NULL, &err));
+    CHECK(!skips(store, "x 1", "load"));
+}
+
+static void a_rung_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "10");
+    _cleanup_store_ struct store *other = opened(&place, "11");
+    struct err err = ERR_INIT;
+
+    REQUIRE(store != NULL && other != NULL);
+    fail_rung(store, 3);
+    CHECK(skips(store, "x 1", "load"));
+    MUST(db_run(store->db, &err, "UPDATE rung SET failed = failed - 10", ""));
+    WELL(store_rung(other, "x 1", "load", NULL, &err));
+    CHECK(!skips(store, "x 1", "load"));
+    MUST(db_run(store->db, &err, "UPDATE rung SET worked = worked - 5", ""));
+    WELL(store_rung(store, "x 1", "load", "again", &err));
+    CHECK(skips(store, "x 1", "load"));
+    MUST(db_run(store->db, &err, "UPDATE rung SET failed = failed - 3600001", ""));
+    CHECK(!skips(store, "x 1", "load"));
+    WELL(store_rung(store, "x 1", "load", "again", &err));
+    MUST(db_run(store->db, &err, "UPDATE rung SET worked = 0", ""));
+    CHECK(skips(store, "x 1", "load"));
 }
 
 static void filters_by_time_role_number_and_conversation(void)
@@ -413,7 +499,9 @@ static const struct unit_test tests[] = {
     TEST(an_agent_has_one_current_conversation),
     TEST(a_clear_ends_all_that_was),
     TEST(an_agent_session_lasts_until_it_is_ended),
-    TEST(a_rung_is_skipped_after_three_failures),
+    TEST(an_agent_session_of_elsewhere_is_none),
+    TEST(a_rung_is_skipped_after_three_failures_of_its_agent),
+    TEST(a_rung_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour),
     TEST(filters_by_time_role_number_and_conversation),
 };
 
