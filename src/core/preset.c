@@ -239,7 +239,7 @@ void preset_make(struct preset *preset, const char *name)
                               .permission = POLICY_ASK,
                               .tools = true,
                               .initialize_ms = 180000,
-                              .resume_ms = 30000,
+                              .resume_ms = 180000,
                               .end_ms = 1000};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (is_text(&keys[i]))

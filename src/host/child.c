@@ -17,6 +17,8 @@
 enum {
     STEADY_MS = 60000, /* a run so long forgives the failures before it */
     ASKED_LIMIT = 2, /* restarts in a row for a prompt */
+    EARLY_LIMIT = 1, /* of one that ended before its first answer: those of a team that begin at
+                        once may be in each other's way, as in a database that they share */
     AT_ONCE_MS = 5000, /* an end so soon is told with its last lines */
     RESTART_MAX_MS = 60000,
     PANE_ROOM = 1024, /* for what is said of an end */
@@ -154,22 +156,35 @@ static void note_end(struct host *host, int64_t now)
     (void)snprintf(child->note, sizeof child->note, "%s", str_text(&words));
 }
 
-/* Whether, and when, it is to come back by itself. */
-static void plan_restart(struct host *host, int64_t now)
+/* How many restarts in a row its end is worth; -1: it is not to come back. */
+static int restart_limit(const struct host *host, bool early)
+{
+    const struct preset *preset = host->preset;
+    bool crashed = host->child.rest == AGENT_CRASHED && preset->restart_on_crash;
+    int limit = preset->restart_limit;
+
+    if (host_queued(host) >
+        0) /* somebody has written to it, and waits for an answer of an ACP agent */
+        return host->talk != NULL && limit > ASKED_LIMIT ? ASKED_LIMIT : limit;
+    if (crashed)
+        return limit;
+    if (!early)
+        return -1;
+    return limit > EARLY_LIMIT ? EARLY_LIMIT : limit;
+}
+
+/* Whether, and when, it is to come back by itself. `early`: it ended before its first answer. */
+static void plan_restart(struct host *host, bool early, int64_t now)
 {
     struct child *child = &host->child;
     const struct preset *preset = host->preset;
 
     if (now - child->started >= STEADY_MS || child->delivered)
         child->failures = 0;
-    bool crashed = child->rest == AGENT_CRASHED && preset->restart_on_crash;
-    bool wanted = host_queued(host) > 0; /* somebody has written to it */
-    int limit = preset->restart_limit;
-    if (wanted && host->talk != NULL && limit > ASKED_LIMIT)
-        limit = ASKED_LIMIT; /* somebody waits for an answer */
-    if (child->asked || host->leaving || (!crashed && !wanted))
+    int limit = restart_limit(host, early);
+    if (child->asked || host->leaving || limit == -1)
         return;
-    if (wanted && child->delivered) {
+    if (host_queued(host) > 0 && child->delivered) {
         child->restart_at = now; /* it took one message and ended; the next one starts it */
         return;
     }
@@ -203,9 +218,10 @@ static void take_end(struct host *host, int status, int64_t now)
     note_end(host, now);
     child_describe_end(child, how, sizeof how);
     host_log(host, how);
+    bool early = host->talk != NULL && host->talk->phase == TALK_INITIALIZES;
     if (host->talk != NULL)
         talk_ended(host, how);
-    plan_restart(host, now);
+    plan_restart(host, early, now);
 }
 
 /* Prints how it ended and what comes next. */

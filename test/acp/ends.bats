@@ -72,6 +72,22 @@ load lib
     [ "$status" -eq 0 ]
 }
 
+@test "an agent that ends before its first answer is started once more by itself, and no third time" {
+    options ""
+    options_preset made "restart_delay = 100ms"
+    sed -i "2i echo >>'$T/starts'; [ -e '$T/may' ] || exit 1" "$T/agent"
+    new_session -t solo --agent made
+    find_agent
+    eventually shows "the next prompt starts it again"
+    [ "$(wc -l <"$T/starts")" = 2 ]
+    state_is solo exited
+    # those of a team: what was in the way the first time is not at the second
+    sed -i "2i trap 'touch $T/may' EXIT" "$T/agent"
+    again
+    eventually came_back fresh
+    [ "$(wc -l <"$T/starts")" = 4 ]
+}
+
 @test "an agent that ignores a cancel is ended, and comes back with what it knew" {
     run_acp ""
     tell CW-ONE
