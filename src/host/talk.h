@@ -158,7 +158,8 @@ struct talk {
     bool proved; /* a turn has ended well in the session */
     unsigned fell; /* rungs (1 << phase) that came back with a session that fails its prompts */
     bool prime; /* system and history go in front of the next prompt */
-    int64_t remind; /* prompt whose turn was cut off: the agent may not know of it; 0: none */
+    int64_t remind; /* first of the prompts at the end whose turns were cut off: the agent may not
+                       know of them; 0: none */
     int64_t replayed; /* pieces that a loaded session has shown again */
     bool settled; /* content outside of turns is news, not a replay */
     int setting; /* next of the settings that are made in SETS */

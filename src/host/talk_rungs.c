@@ -93,38 +93,19 @@ static bool has_history(struct host *host)
            history.len > 0;
 }
 
-struct last_prompt {
-    int64_t before;
-    int64_t cut_off; /* its number; 0: it came to its end */
-};
-
-static bool look_at_prompt(const struct store_item *item, void *arg)
-{
-    struct last_prompt *last = arg;
-    const char *stop = item->stop_reason;
-
-    if (item->number < last->before)
-        last->cut_off = stop == NULL || strcmp(stop, TALK_END_FAILED) == 0 ||
-                                strcmp(stop, TALK_END_STOPPED) == 0
-                            ? item->number
-                            : 0;
-    return true;
-}
-
-/* The last prompt where its turn came to no end, for some agents forget it then; else 0. */
+/* The first of the prompts at the end whose turns came to no end, for some agents forget them then;
+ * else 0. */
 static int64_t find_cut_off(struct host *host)
 {
     struct talk *talk = host->talk;
-    struct last_prompt last = {.before = talk->count > 0 ? talk->queue[0].number : INT64_MAX};
-    const struct store_filter filter = {.query = talk->place.query,
-                                        .roles = 1U << ROLE_USER,
-                                        .newest = true,
-                                        .limit = (int)talk->count + 1};
+    int64_t before = talk->count > 0 ? talk->queue[0].number : INT64_MAX;
     struct err err = ERR_INIT;
+    int64_t number = 0;
 
-    if (talk->store == NULL || store_read(talk->store, &filter, look_at_prompt, &last, &err) == -1)
+    if (talk->store == NULL ||
+        store_cut_off(talk->store, talk->place.query, before, &number, &err) == -1)
         return 0;
-    return last.cut_off;
+    return number;
 }
 
 int talk_keep_session(struct host *host, const char *note, struct err *err)

@@ -262,6 +262,12 @@ struct store_budget {
 int store_injection(struct store *store, int64_t query, int64_t before,
                     const struct store_budget *budget, struct str *ret, struct err *err);
 
+/* The first prompt of the query before `before` that was asked since a turn last ended well and was
+ * cut off, by an error, a kill or a stop: an agent that comes back may know of none of those. *ret
+ * is 0 where there is none. */
+int store_cut_off(struct store *store, int64_t query, int64_t before, int64_t *ret,
+                  struct err *err);
+
 /* Appends text so that nothing in it can be taken for a delimiter of what is injected. */
 void store_quote(struct str *to, const char *text, size_t len);
 

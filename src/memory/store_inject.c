@@ -222,3 +222,16 @@ int store_injection(struct store *store, int64_t query, int64_t before,
     lines_free(&lines);
     return rc;
 }
+
+int store_cut_off(struct store *store, int64_t query, int64_t before, int64_t *ret, struct err *err)
+{
+    /* One that was cancelled is known to the agent, or was never asked: it begins nothing, and says
+     * nothing of those before it. */
+    return db_number(store->db, 0, ret, err,
+                     "SELECT min(id) FROM message WHERE query = ?1 AND role = 0 AND id < ?2"
+                     " AND coalesce(stop_reason, '') IN ('', 'failed', 'stopped')"
+                     " AND id > coalesce((SELECT max(id) FROM message WHERE query = ?1"
+                     " AND role = 0 AND id < ?2 AND coalesce(stop_reason, '')"
+                     " NOT IN ('', 'failed', 'stopped', 'cancelled', 'cleared')), 0)",
+                     "ii", query, before);
+}

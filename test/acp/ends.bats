@@ -33,6 +33,50 @@ load lib
     [ "$(injections)" = 1 ]
 }
 
+# cut_off TEXT: a turn that is on when the host is killed; comes back with the session started anew.
+cut_off() {
+    local agent
+    timeout 60 "$MAS" ask "$ID" solo "$1 HANG" >"$T/out" 2>&1 3>&- &
+    eventually was_sent "$1"
+    agent=$(of solo .pid)
+    kill -KILL "$(of solo .hostPid)"
+    eventually is_gone "$agent"
+    wait || true
+    again
+}
+
+@test "prompts that are cut off one after the other, and one that failed between, are all told again" {
+    run_acp "--lose"
+    tell CW-ONE
+    cut_off CW-CUTA
+    tell "CW-CUTB KILL"
+    [ "$status" -ne 0 ]
+    cut_off CW-CUTC
+    tell CW-TWO
+    came_back resumed
+    knows CW-CUTA CW-CUTB CW-CUTC CW-ONE CW-TWO
+    tell CW-THREE
+    again
+    tell CW-FOUR
+    knows CW-CUTA CW-CUTB CW-CUTC CW-FOUR CW-ONE CW-THREE CW-TWO
+    [ "$(grep '^<' "$TRACE" | tail -n 1 | grep -c earlier_conversation)" = 0 ]
+}
+
+@test "a prompt that is cut off while others wait behind it is told again" {
+    run_acp "--lose"
+    tell CW-ONE
+    timeout 60 "$MAS" ask "$ID" solo "CW-CUT HANG" >"$T/out" 2>&1 3>&- &
+    eventually was_sent CW-CUT
+    "$MAS" ask --no-wait "$ID" solo CW-WAITS >/dev/null
+    agent=$(of solo .pid)
+    kill -KILL "$(of solo .hostPid)"
+    eventually is_gone "$agent"
+    wait || true
+    again
+    tell CW-TWO
+    knows CW-CUT CW-ONE CW-TWO CW-WAITS
+}
+
 @test "a host that is killed in mid-turn has kept what was shown, and the agent knows all of it" {
     run_acp "--no-resume --no-load"
     tell CW-ONE
