@@ -168,6 +168,28 @@ static void tab(const struct feed *feed)
         move_to(plain, (plain->cursor / TAB_COLUMNS + 1) * TAB_COLUMNS);
 }
 
+/* A line editor (readline, zle) that has filled a row of its terminal goes to the next one by a
+ * blank and a carriage return. How wide the terminal is, is not known here, where the row is but a
+ * part of a line; but that is what it means if text follows while a line is edited. Elsewhere it is
+ * how a program begins its line anew. */
+static void carriage_return(struct plain *plain)
+{
+    plain->at_margin = plain->is_edited && plain->cursor > 0 && plain->cursor == plain->columns &&
+                       plain->cells[plain->cursor - 1] == ' ';
+    if (!plain->at_margin)
+        plain->cursor = 0;
+}
+
+/* What follows a carriage return decides whether the line goes on. */
+static void leave_margin(struct plain *plain, bool goes_on)
+{
+    plain->at_margin = false;
+    if (goes_on)
+        plain->cursor = --plain->columns;
+    else
+        plain->cursor = 0;
+}
+
 static void control(const struct feed *feed, char c)
 {
     struct plain *plain = feed->plain;
@@ -181,7 +203,7 @@ static void control(const struct feed *feed, char c)
         plain->cursor = 0;
         break;
     case '\r':
-        plain->cursor = 0;
+        carriage_return(plain);
         break;
     case '\b':
         plain->cursor -= plain->cursor > 0;
@@ -292,6 +314,14 @@ static bool edit(struct plain *plain, const struct vt_event *event)
     }
 }
 
+static void set_mode(const struct feed *feed, int mode, bool on)
+{
+    if (mode == 47 || mode == 1047 || mode == 1049) /* to another screen and back */
+        leave_line(feed);
+    else if (mode == 2004) /* pastes are marked: while a line is edited */
+        feed->plain->is_edited = on;
+}
+
 static void control_sequence(const struct feed *feed, const struct vt_event *event)
 {
     struct plain *plain = feed->plain;
@@ -300,9 +330,8 @@ static void control_sequence(const struct feed *feed, const struct vt_event *eve
     if (event->intermediate != 0)
         return;
     if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
-        for (size_t i = 0; i < event->param_count; i++) /* to another screen and back */
-            if (event->params[i] == 47 || event->params[i] == 1047 || event->params[i] == 1049)
-                leave_line(feed);
+        for (size_t i = 0; i < event->param_count; i++)
+            set_mode(feed, event->params[i], event->final == 'h');
         return;
     }
     if (event->prefix != 0 || edit(plain, event))
@@ -330,6 +359,8 @@ static void on_event(const struct vt_event *event, void *arg)
 {
     const struct feed *feed = arg;
 
+    if (feed->plain->at_margin)
+        leave_margin(feed->plain, event->kind == VT_TEXT);
     switch (event->kind) {
     case VT_TEXT:
         put_text(feed, event->text, event->len);
@@ -361,6 +392,7 @@ void plain_end(struct plain *plain, plain_line *on_line, void *arg)
     leave_line(&feed);
     plain->cursor = 0;
     plain->missing = 0;
+    plain->is_edited = plain->at_margin = false;
     plain->vt = (struct vt){.state = 0};
 }
 

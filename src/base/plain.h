@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/vt.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ struct plain {
     size_t room;
     size_t cursor; /* may be behind the last one */
     int missing; /* bytes that the character before the cursor still needs */
+    bool is_edited; /* in a line editor, which marks pastes */
+    bool at_margin; /* a carriage return may have been the end of a row */
     struct str text; /* of the line that was asked for last */
 };
 

@@ -59,6 +59,19 @@ static void carriage_returns_and_backspaces_write_over(void)
     CHECK_LINES("abc\b \b\n", "ab |");
 }
 
+/* What bash prints in a terminal that is narrower than its line, and as that is resized. */
+static void a_line_that_is_edited_goes_on_at_the_margin(void)
+{
+    CHECK_LINES("\033[?2004hu@h:/a/b# \033[?2004h \recho again\r\n\033[?2004l\ragain\r\n",
+                "u@h:/a/b# echo again|again|");
+    CHECK_LINES("\033[?2004h/a# \r\033[K\r\033M\033[K\r/a#  \recho x\r\n\033[?2004l\rx\r\n",
+                "/a# echo x|x|");
+    CHECK_LINES("\033[?2004h/a#  \r\r\033[K\r/a# ls\r\n", "/a# ls|");
+    CHECK_LINES("\033[?2004h/a# \r\n\033[?2004l\r 10% \r 20% \r\n", "/a# | 20% |");
+    CHECK_LINES("\033[?2004h/a# abc \033[2D\rX\r\n", "Xa# abc |");
+    CHECK_LINES(" 10% \r 50%\r100%\n", "100% |");
+}
+
 static void tabs_stay_where_nothing_is_written_over(void)
 {
     CHECK_LINES("a\tb\t\n", "a\tb\t|");
@@ -190,6 +203,7 @@ static void the_current_line_can_be_looked_at(void)
 static const struct unit_test tests[] = {
     TEST(lines_end_with_newlines),
     TEST(carriage_returns_and_backspaces_write_over),
+    TEST(a_line_that_is_edited_goes_on_at_the_margin),
     TEST(tabs_stay_where_nothing_is_written_over),
     TEST(colours_titles_and_strings_are_gone),
     TEST(moves_within_the_line_are_made),
