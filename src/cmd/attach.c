@@ -39,6 +39,18 @@ static int attach(const struct view *view, const char *agent, struct err *err)
     return rc;
 }
 
+/* Where nothing runs: the newest that can be started, or how to begin. */
+static int hint_stopped(const struct call *call, const struct survey *survey, struct err *err)
+{
+    for (size_t i = survey->count; i-- > 0;) {
+        const struct view *view = &survey->views[i];
+        const char *name = view_name(view)[0] != '\0' ? view_name(view) : view->row.tmux_name;
+        if (view->status == STATUS_STOPPED)
+            return err_hint(err, "start one first: mas start %s  (all: mas list)", name);
+    }
+    return roots_hint_none(call, err);
+}
+
 static int run_attach(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
@@ -62,7 +74,7 @@ static int run_attach(struct call *call, struct err *err)
     if (view == NULL) {
         (void)err_set(err, MAS_NOT_FOUND, "cannot attach: no session is running in '%s'",
                       call->searched);
-        return roots_hint_none(call, err);
+        return hint_stopped(call, &survey, err);
     }
     if (view->unknown && name == NULL)
         return err_set(err, MAS_TMUX, "cannot attach: %s", view->reason);

@@ -119,6 +119,29 @@ static void add_window_options(const struct str *target, struct str *script)
                  options[i].value);
 }
 
+/* Has the status line tell the session's name, and leaves room in it for the windows. What the
+ * user's configuration has changed stays. */
+static void add_status_line(const struct session *session, struct str *script)
+{
+    const char *tmux = session->tmux_name;
+
+    /* the default of 10 columns cuts the name off */
+    str_addf(script,
+             " ; if-shell -F -t =%s: '#{e|<:#{status-left-length},24}' "
+             "'set-option -t =%s: status-left-length 24'",
+             tmux, tmux);
+    if (session->name[0] != '\0')
+        str_addf(script,
+                 " ; if-shell -F -t =%s: '#{==:#{status-left},[##{session_name#}] }' "
+                 "'set-option -t =%s: status-left \"[%s] \"'",
+                 tmux, tmux, session->name);
+    /* the default has the title of the pane, which stands above it, and the date */
+    str_addf(script,
+             " ; if-shell -F -t =%s: '#{m:*{=21:pane_title#}*,#{status-right}}' "
+             "'set-option -t =%s: status-right \" %%H:%%M\"'",
+             tmux, tmux);
+}
+
 static void add_session(const struct tmux_team *team, struct str *script)
 {
     const struct session *session = team->session;
@@ -140,11 +163,7 @@ static void add_session(const struct tmux_team *team, struct str *script)
     str_addf(script, " ; rename-window -t =%s: %s", session->tmux_name,
              team->team->windows[0].name);
     str_addf(script, " ; set-option -t =%s: destroy-unattached off", session->tmux_name);
-    /* the default of 10 columns cuts the name off */
-    str_addf(script,
-             " ; if-shell -F -t =%s: '#{e|<:#{status-left-length},24}' "
-             "'set-option -t =%s: status-left-length 24'",
-             session->tmux_name, session->tmux_name);
+    add_status_line(session, script);
     str_addf(script, " ; set-option -t =%s: @mas_id %s", session->tmux_name, session->id);
     str_addf(script, " ; set-option -t =%s: @mas_root", session->tmux_name);
     tmux_add_word(script, team->root->path);

@@ -198,11 +198,37 @@ see what an agent's screen shows with: mas peek SESSION AGENT" ]
 @test "attach says so when nothing runs" {
     mas attach
     [ "$status" -eq 3 ]
-    [[ $stderr == 'mas: cannot attach: no session is running'$'\n'*'mas new'* ]]
-    new_session -t solo --no-start
+    [[ $stderr == 'mas: cannot attach: no session is running'*$'\n'*'mas new'* ]]
+}
+
+@test "where only stopped sessions are, attach names the newest to start" {
+    new_session -t solo --no-start -n older
+    new_session -t solo --no-start -n newer
     mas attach
     [ "$status" -eq 3 ]
-    [[ $stderr == 'mas: cannot attach: no session is running'$'\n'* ]]
+    [ "${stderr#*$'\n'}" = 'start one first: mas start newer  (all: mas list)' ]
+    "$MAS" rm -q older newer
+    new_session -t solo --no-start
+    mas attach
+    [ "${stderr#*$'\n'}" = "start one first: mas start mas-${ID:0:8}  (all: mas list)" ]
+}
+
+# What the terminal's last line shows.
+status_line() { outer capture-pane -p | grep . | tail -n 1; }
+status_line_is() { [[ $(status_line) =~ $1 ]]; }
+
+@test "tmux's status line tells the session's name and every window, on 80 columns" {
+    new_session -n shop
+    outer new-session -d -x 80 -y 30 "exec env -u TMUX -u TMUX_PANE TERM=screen MAS_ROOT='$ROOT' '$MAS' attach shop"
+    eventually status_line_is '^\[shop\] 0:meta.* 1:design.* 2:development.* 3:business.* [0-9][0-9]:[0-9][0-9]$'
+}
+
+@test "a status line that is the user's own stays" {
+    tm -f /dev/null new-session -d -s mine cat
+    tm set-option -g status-left 'my own ' \; set-option -g status-right 'mine too'
+    new_session -t solo -n shop
+    [ "$(tm show-options -t "=mas-${ID:0:8}:" -v status-left)" = '' ]
+    [ "$(tm display-message -p -t "=mas-${ID:0:8}:" '#{status-left}|#{status-right}')" = 'my own |mine too' ]
 }
 
 @test "attach to a stopped session is a conflict and tells how to start it" {
