@@ -9,17 +9,30 @@
 #include "cmd/words.h"
 #include "memory/context.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FOUND = 10 }; /* messages, where no number is given */
 
+/* A hit as it is to be printed: one without a word that was asked for stands under the one that it
+ * was said beside, where that was found too. */
+struct entry {
+    char *text; /* two lines */
+    char *place; /* its session and conversation */
+    int64_t number;
+    bool matched;
+    size_t under; /* the place of that one in `entries`; its own where there is none */
+};
+
 struct finding {
     const struct call *call;
     struct str text; /* of the JSON */
     struct json_out out;
     int count;
+    struct entry *entries;
+    size_t entry_count;
 };
 
 /* A snippet with what was found in it made to stand out where colours are shown. */
@@ -40,14 +53,63 @@ static void add_snippet(struct str *to, const char *text)
         str_add(to, "\033[0m");
 }
 
-static void print_hit(const struct search_hit *hit)
+static void keep_hit(struct finding *finding, const struct search_hit *hit)
 {
-    _cleanup_str_ struct str line = STR_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
 
-    history_add_head(&line, hit->session, hit->number, hit->agent, hit->role, hit->time_ms);
-    str_add(&line, "\n  ");
-    add_snippet(&line, hit->snippet);
-    print_line(&line);
+    history_add_head(&text, hit->session, hit->number, hit->agent, hit->role, hit->time_ms);
+    str_add(&text, "\n  ");
+    add_snippet(&text, hit->snippet);
+    finding->entries = mem_room(finding->entries, finding->entry_count, sizeof *finding->entries);
+    finding->entries[finding->entry_count] =
+        (struct entry){.text = str_steal(&text),
+                       .place = mem_printf("%s %s", hit->session, hit->conversation),
+                       .number = hit->number,
+                       .matched = hit->matched,
+                       .under = finding->entry_count};
+    finding->entry_count++;
+}
+
+/* Finds the nearest hit of the same conversation that an entry can stand under. */
+static void place_under(struct finding *finding, struct entry *entry)
+{
+    int64_t best = INT64_MAX;
+
+    for (size_t i = 0; i < finding->entry_count && !entry->matched; i++) {
+        const struct entry *other = &finding->entries[i];
+        int64_t far = other->number > entry->number ? other->number - entry->number
+                                                    : entry->number - other->number;
+        if (other->matched && far < best && strcmp(other->place, entry->place) == 0) {
+            best = far;
+            entry->under = i;
+        }
+    }
+}
+
+static void print_entries(struct finding *finding)
+{
+    for (size_t i = 0; i < finding->entry_count; i++)
+        place_under(finding, &finding->entries[i]);
+    for (size_t i = 0; i < finding->entry_count; i++) {
+        if (finding->entries[i].under != i)
+            continue;
+        printf("%s\n", finding->entries[i].text);
+        for (size_t j = 0; j < finding->entry_count; j++) {
+            const char *text = finding->entries[j].text;
+            size_t head = strcspn(text, "\n");
+            if (j != i && finding->entries[j].under == i)
+                printf("    beside it: %.*s\n    %s\n", (int)head, text, text + head + 1);
+        }
+    }
+}
+
+static void free_entries(struct finding *finding)
+{
+    for (size_t i = 0; i < finding->entry_count; i++) {
+        free(finding->entries[i].text);
+        free(finding->entries[i].place);
+    }
+    free(finding->entries);
 }
 
 static void put_hit(struct json_out *out, const struct search_hit *hit)
@@ -90,7 +152,7 @@ static bool show(const struct search_hit *hit, void *arg)
     else if (finding->call->quiet)
         printf("%s:%lld\n", hit->session, (long long)hit->number);
     else
-        print_hit(hit);
+        keep_hit(finding, hit);
     return true;
 }
 
@@ -213,6 +275,8 @@ static int run_search(struct call *call, struct err *err)
     json_close(&finding.out, ']');
     json_put_int(&finding.out, "total", finding.count);
     json_close(&finding.out, '}');
+    print_entries(&finding);
+    free_entries(&finding);
     if (rc == 0 && call->json)
         print_line(&finding.text);
     else if (rc == 0 && !call->quiet && finding.count == 0)
@@ -244,8 +308,10 @@ const struct cmd cmd_search = {
         "Prompts, answers and the titles of tool calls, best first. One word is enough, more "
         "rank higher;\n"
         "'\"several words\"' stand together, 'begin*' is the beginning of a word. What was "
-        "cleared is found too.\n"
-        "Where TEXT is - standard input is looked for.\n"
+        "cleared is found too. What was said beside a hit and bears on it stands under it.
+"
+        "Where TEXT is - standard input is looked for.
+"
         "Private sessions are searched only where --session names one. An agent finds what "
         "its own session\n"
         "said, unless [memory] of mas.ini says share = yes.",

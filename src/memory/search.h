@@ -95,6 +95,7 @@ struct search_hit {
     const char *text; /* as far as it is indexed */
     size_t len;
     const char *snippet; /* one line, with SEARCH_MARKs */
+    bool matched; /* a word is in it; else it is there for what stands around it, or for vectors */
     double score;
 };
 /* Called for each, best first; false ends it. The hit is the caller's only meanwhile. */

@@ -239,6 +239,7 @@ static int show(struct finding *finding, const struct ranked *item, search_each 
     if (is_wanted(finding, item->id, hit.time_ms)) {
         rc = make_snippet(finding, item->id, hit.text, hit.len, &snippet, err);
         hit.snippet = str_text(&snippet);
+        hit.matched = strchr(hit.snippet, SEARCH_MARK) != NULL;
         finding->found[search_kind(item->id)]++;
         if (rc == 0)
             rc = !each(&hit, arg) || is_over(finding);

@@ -36,6 +36,30 @@ setup_more() {
     [ -z "$(found xyzzy)" ]
 }
 
+@test "what was said beside a hit stands under it, marked" {
+    mas search gateway
+    [ "$status" -eq 0 ]
+    local i hit=0
+    for ((i = 0; i < ${#lines[@]}; i += 2)); do
+        if [[ ${lines[i]} == "$ONE:"* ]]; then
+            [[ ${lines[i + 1]} == *[Gg]ateway* ]]
+            hit=1
+        else
+            [ "$hit" = 1 ]
+            [[ ${lines[i]} == "    beside it: $ONE:"* ]]
+            [[ ${lines[i + 1]} != *[Gg]ateway* ]]
+        fi
+    done
+    grep -q "^    beside it: $ONE:2  lead agent  " <<<"$output"
+    grep -qx '      Set keepalive to thirty seconds.' <<<"$output"
+    # where the hit itself is not wanted, it stands by itself
+    mas search gateway --role agent
+    [[ ${lines[0]} == "$ONE:2  lead agent  "* ]]
+    [ "${lines[1]}" = '  Set keepalive to thirty seconds.' ]
+    # scripts get them as before
+    [ "$("$MAS" search gateway -q | wc -l)" -eq "$("$MAS" search gateway --json | jq .total)" ]
+}
+
 @test "search finds an answer by its question" {
     run found gateway --role agent
     [ "$output" = "Set keepalive to thirty seconds." ]
