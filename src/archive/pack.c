@@ -36,7 +36,7 @@ struct packer {
     size_t open;
     size_t lens[TREE_DEPTH_MAX + 2]; /* of the path, by level */
     struct str path; /* of the item in hand, with the top directory */
-    uint64_t bytes;
+    uint64_t files, bytes; /* that are done */
     struct err err; /* of the compression, which libarchive calls */
 };
 
@@ -142,7 +142,7 @@ static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
             return -1;
         len -= (uint64_t)n;
         p->bytes += (uint64_t)n;
-        talk_progress(p->pack->talk, 0, p->bytes);
+        talk_progress(p->pack->talk, p->files, p->bytes);
     }
     return 0;
 }
@@ -158,7 +158,7 @@ static int put_hole(struct packer *p, uint64_t len, struct err *err)
         if (put_data(p, zeros, step, err) == -1)
             return -1;
         len -= step;
-        talk_progress(p->pack->talk, 0, p->bytes);
+        talk_progress(p->pack->talk, p->files, p->bytes);
     }
     return 0;
 }
@@ -289,7 +289,8 @@ static int put_all(struct packer *p, struct err *err)
     for (size_t i = 0; i < p->listing->count; i++) {
         if (put_item(p, i, err) == -1)
             return -1;
-        talk_progress(p->pack->talk, i + 1, p->bytes);
+        p->files = i + 1;
+        talk_progress(p->pack->talk, p->files, p->bytes);
     }
     if (put_text(p, FORMAT_SUMS, hasher_list(p->hasher), err) == -1)
         return -1;

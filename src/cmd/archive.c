@@ -52,7 +52,7 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     struct life shown = *life;
     const char *file = call_opt(call, "output");
 
-    progress_begin(&shown, call->quiet);
+    progress_begin(&shown, "archiving", call->quiet);
     int rc = archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);
     progress_end();
     if (rc == -1)

@@ -439,7 +439,7 @@ static int run_ask(struct call *call, struct err *err)
     put_request(call, &asking, &head);
     const struct roll_request request = {
         .what = "ask", .head = head.data, .body = asking.text, .body_len = asking.len};
-    progress_begin(&life, true);
+    progress_begin(&life, "", true);
     int rc = roll_ask_live(&call->root, &asking.one.roll, &request, err);
     if (rc == 0)
         rc = judge(&asking, take_all(&asking, &life), err);

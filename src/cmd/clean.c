@@ -148,7 +148,7 @@ static int run_clean(struct call *call, struct err *err)
     json_open(&all.out, NULL, '{');
     json_put_bool(&all.out, "dryRun", all.dry);
     json_open(&all.out, "sessions", '[');
-    progress_begin(&life, call->quiet);
+    progress_begin(&life, "archiving", call->quiet);
     int rc = call->has_root ? retention_run(&life, &wish, all.dry, tell, &all, err) : 0;
     if (all.gone != NULL)
         forget_sessions(&call->root, (const char *const *)all.gone, strv_len(all.gone));

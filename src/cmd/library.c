@@ -78,7 +78,7 @@ static int run_fill(struct call *call, struct err *err)
 
     if (find_by_dir(call, call->operands[0], &id, &path, err) == -1)
         return -1;
-    progress_begin(&life, false);
+    progress_begin(&life, "copying", false);
     int rc = life_fill(&life, id, err);
     progress_end();
     return rc;

@@ -84,7 +84,7 @@ static int run_migrate(struct call *call, struct err *err)
         wish.id = id;
     /* the command may be given in a pane of the very session that it ends */
     (void)signal(SIGHUP, SIG_IGN);
-    progress_begin(&life, call->quiet);
+    progress_begin(&life, "moving", call->quiet);
     int rc = call->has_root ? migrate_run(&life, &wish, &migration, err) : 0;
     progress_end();
     if (rc == -1)

@@ -66,7 +66,7 @@ static int run_new(struct call *call, struct err *err)
         return -1;
     if (wants_attach && check_attach(call, err) == -1)
         return -1;
-    progress_begin(&life, call->quiet);
+    progress_begin(&life, "copying", call->quiet);
     int rc = life_new(&life, &wish, &session, err);
     progress_end();
     if (rc == -1)

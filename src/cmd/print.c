@@ -123,6 +123,7 @@ void forget_sessions(const struct root *root, const char *const *ids, size_t cou
 static volatile sig_atomic_t caught;
 
 static struct progress {
+    const char *word; /* what is done: "copying" */
     int64_t start; /* 0: nothing is shown */
     bool shown;
     struct sigaction was[NSIG];
@@ -140,20 +141,22 @@ static bool tick(uint64_t files, uint64_t bytes, void *arg)
     char size[16];
 
     (void)arg;
-    if (progress.start != 0 && files > 0 &&
+    if (progress.start != 0 && (files > 0 || bytes > 0) &&
         time_monotonic_ms() - progress.start > PROGRESS_AFTER_MS) {
         number_format_size(bytes, size);
-        (void)fprintf(stderr, "\rcopying: %ju files, %s \033[K", (uintmax_t)files, size);
+        (void)fprintf(stderr, "\r%s: %ju file%s, %s \033[K", progress.word, (uintmax_t)files,
+                      files == 1 ? "" : "s", size);
         progress.shown = true;
     }
     return caught != 0;
 }
 
-void progress_begin(struct life *life, bool quiet)
+void progress_begin(struct life *life, const char *word, bool quiet)
 {
     struct sigaction act = {.sa_handler = on_signal};
 
     life->tick = tick;
+    progress.word = word;
     progress.start = !quiet && isatty(STDERR_FILENO) != 0 ? time_monotonic_ms() : 0;
     for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++) {
         int sig = stop_signals[i];

@@ -40,10 +40,11 @@ void print_variables(const struct kv *kv);
 void print_line(const struct str *s);
 
 /*
- * Long work that may be stopped: shows progress on a terminal after a moment, and turns SIGINT,
- * SIGTERM and SIGHUP into a clean end. Between begin and end, life->tick says whether to go on.
+ * Long work that may be stopped: shows progress on a terminal after a moment, with a word for what
+ * is done ("copying"), and turns SIGINT, SIGTERM and SIGHUP into a clean end. Between begin and
+ * end, life->tick says whether to go on.
  */
-void progress_begin(struct life *life, bool quiet);
+void progress_begin(struct life *life, const char *word, bool quiet);
 /* Restores the signals; where one came, the process takes it now. */
 void progress_end(void);
 

@@ -20,7 +20,7 @@ static int run_restore(struct call *call, struct err *err)
         .links = call_opt(call, "links") != NULL,
     };
 
-    progress_begin(&life, call->quiet);
+    progress_begin(&life, "restoring", call->quiet);
     int rc = archive_restore(&life, &wish, &session, err);
     progress_end();
     return rc == -1 ? -1 : print_made(call, &session, false, err);

@@ -307,7 +307,7 @@ static int run_copy(struct call *call, struct err *err)
 
     if (template_resolve(&call->root, call->operands[0], &name, err) == -1)
         return -1;
-    progress_begin(&life, call->quiet);
+    progress_begin(&life, "copying", call->quiet);
     int rc = template_copy(&call->root, name, call->operands[1], life.tick, life.tick_arg, err);
     progress_end();
     if (rc == 0 && !call->quiet)

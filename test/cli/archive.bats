@@ -12,6 +12,26 @@ left_nothing() {
     [ -z "$(find "$T" -name '*.zst' -o -name '.mas-archive-*')" ]
 }
 
+@test "on a terminal it shows how far it is within a large file, and with its own word" {
+    new_session -t solo --no-start
+    head -c 6000000 /dev/urandom >"$ROOT/sessions/$ID/unit/solo/data"
+    mkfifo "$T/slow"
+    script -qfc "'$MAS' archive -o - $ID >'$T/slow'" "$T/shown" >/dev/null 3>&- &
+    local i pid=$!
+    exec 7<"$T/slow"
+    for i in {1..60}; do
+        dd bs=65536 count=1 status=none <&7 >/dev/null
+        ! grep -qE 'archiving: [0-9]+ files?, [2-5]\.[0-9]M' "$T/shown" || break
+        read -rt 0.05 <> <(:) || :
+    done
+    cat <&7 >/dev/null
+    exec 7<&-
+    wait "$pid"
+    grep -qE 'archiving: [0-9]+ files?, [0-9.]+M' "$T/shown"
+    [ "$(grep -oE 'archiving: [0-9]+ files?, [0-9.]+[KM]' "$T/shown" | sort -u | wc -l)" -ge 2 ]
+    run ! grep -q copying "$T/shown"
+}
+
 @test "archive writes a session below archive/ of the root and prints where" {
     new_session -t solo --no-start -n fix-login
     mas archive fix-login

@@ -43,6 +43,15 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     [ -z "$output" ]
 }
 
+# shellcheck disable=SC1112 # they are what is looked for
+@test "no quotation in the manual pages begins within another of its kind" {
+    local page
+    for page in "$MAN"/*.[1578]; do
+        run ! grep -nE '‘[^’]*‘|’’|“[^”]*“' <(mandoc -T utf8 "$page" | col -bx)
+        [ -z "$output" ]
+    done
+}
+
 @test "mas(1) has every verb, and no other" {
     run diff <(verbs | sort) <(part mas.1 Sh COMMANDS | sed -n 's/^\.Ss //p' | sort)
     [ "$status" -eq 0 ]
