@@ -305,16 +305,12 @@ const struct cmd cmd_search = {
                 "mas search '\"payment failed\"' --since 7d\n"
                 "mas search 'deploy*' --agent lead --limit 3",
     .details =
-        "Prompts, answers and the titles of tool calls, best first. One word is enough, more "
-        "rank higher;\n"
-        "'\"several words\"' stand together, 'begin*' is the beginning of a word. What was "
-        "cleared is found too. What was said beside a hit and bears on it stands under it.
-"
-        "Where TEXT is - standard input is looked for.
-"
-        "Private sessions are searched only where --session names one. An agent finds what "
-        "its own session\n"
-        "said, unless [memory] of mas.ini says share = yes.",
+        "Prompts, answers and the titles of tool calls, best first. One word is enough, more rank "
+        "higher; '\"several words\"' stand together, 'begin*' is the beginning of a word. What was "
+        "cleared is found too. What was said beside a hit and bears on it stands under it. Where "
+        "TEXT is - standard input is looked for. Private sessions are searched only where "
+        "--session names one. An agent finds what its own session said, unless [memory] of mas.ini "
+        "says share = yes.",
     .opts = opts,
     .operands_min = 1,
     .operands_max = -1,
