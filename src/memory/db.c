@@ -105,14 +105,55 @@ bool db_is_named(const struct db *db)
 
 /* ---- waiting */
 
+static struct db_trace trace_of(const struct db *db)
+{
+    _cleanup_free_ char *log = mem_printf("%s-wal", db->name != NULL ? db->name : "");
+    struct db_trace trace = {.log_size = -1};
+    struct stat st;
+
+    if (db->dir == -1)
+        return trace;
+    if (fstatat(db->dir, db->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        trace.file = st.st_mtim;
+    if (fstatat(db->dir, log, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        trace.log = st.st_mtim;
+        trace.log_size = st.st_size;
+    }
+    return trace;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+void db_wait_begin(const struct db *db, struct db_wait *wait, int64_t now)
+{
+    *wait = (struct db_wait){.since = now, .seen = trace_of(db)};
+}
+
+bool db_wait_on(const struct db *db, struct db_wait *wait, int64_t now)
+{
+    if (now - wait->since < DB_BUSY_MS)
+        return true;
+    /* looked at only here, so that a short wait costs one look */
+    struct db_wait next;
+    db_wait_begin(db, &next, now);
+    if (same_time(next.seen.file, wait->seen.file) && same_time(next.seen.log, wait->seen.log) &&
+        next.seen.log_size == wait->seen.log_size)
+        return false;
+    *wait = next;
+    return true;
+}
+
 static int nap(void *arg, int count)
 {
     struct db *db = arg;
     int64_t now = time_monotonic_ms();
 
     if (count == 0)
-        db->busy_since = now;
-    if (now - db->busy_since >= DB_BUSY_MS)
+        db_wait_begin(db, &db->busy, now);
+    if (!db_wait_on(db, &db->busy, now))
         return 0;
     /* Who waits is spread by its address and the count, so that 13 do not wake at once. */
     unsigned us = 50u << (count < 5 ? count : 5);
@@ -161,12 +202,13 @@ static int set_up(struct db *db, struct err *err)
         return db_exec(db, "PRAGMA query_only = ON; PRAGMA schema_version;", err);
 
     /* To switch, a database must be alone for a moment; those who make it together take turns. */
-    int64_t end = time_monotonic_ms() + DB_BUSY_MS;
+    struct db_wait wait;
+    db_wait_begin(db, &wait, time_monotonic_ms());
     for (int count = 0;; count++) {
         int rc = sqlite3_exec(db->sql, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
         if (rc == SQLITE_OK)
             return 0;
-        if ((rc & 0xff) != SQLITE_BUSY || time_monotonic_ms() >= end)
+        if ((rc & 0xff) != SQLITE_BUSY || !db_wait_on(db, &wait, time_monotonic_ms()))
             return db_error(db, rc, "open", err);
         (void)nap(db, count);
     }

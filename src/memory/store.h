@@ -62,7 +62,8 @@ struct store;
 /* Opens memory.db of the workspace `dir`. `write` makes it where there is none (mode 600); without
  * it a missing one is MAS_NOT_FOUND. `agent` (NULL for readers) is whose conversations this writer
  * keeps: what a killed one left open there is marked as interrupted, but for prompts that wait.
- * Thirteen may open it at once. A busy database is waited for (10 s), never an error before. */
+ * Thirteen may open it at once. A busy database is waited for as long as somebody writes to it, and
+ * 10 s more. */
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err);
 void store_close(struct store *store);

@@ -1,6 +1,7 @@
 /* Kills, crowds, old schemas, and files that are not what they should be. */
 #include "store.h"
 
+#include "memory/db_parts.h"
 #include "memory/store_parts.h"
 
 #include <signal.h>
@@ -168,6 +169,24 @@ static void thirteen_writers_and_five_readers_are_never_refused(void)
     WELL(store_count(store, &(struct store_filter){.roles = 0}, &count, &err));
     CHECK_INT(count, WRITERS * TURNS * 2);
     WELL(store_check(store, &err));
+}
+
+static void who_waits_does_so_as_long_as_somebody_writes(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *writer = opened(&place, "10");
+    _cleanup_db_ struct db *db = NULL;
+    struct db_wait wait;
+    struct err err = ERR_INIT;
+    const int64_t began = 1000;
+
+    MUST(db_open(place.dir, STORE_FILE, DB_WRITE, &db, &err));
+    db_wait_begin(db, &wait, began);
+    CHECK(db_wait_on(db, &wait, began + DB_BUSY_MS - 1));
+    add(writer, query_of(writer), ROLE_USER, MESSAGE_OPEN, "p", 0);
+    CHECK(db_wait_on(db, &wait, began + DB_BUSY_MS));
+    CHECK(db_wait_on(db, &wait, began + 2 * DB_BUSY_MS - 1));
+    CHECK(!db_wait_on(db, &wait, began + 2 * DB_BUSY_MS));
 }
 
 /* ---- schemas */
@@ -426,6 +445,7 @@ static const struct unit_test tests[] = {
     TEST(a_kill_loses_at_most_the_piece_in_flight),
     TEST(a_killed_agent_is_mended_by_its_own_host_alone),
     TEST(thirteen_writers_and_five_readers_are_never_refused),
+    TEST(who_waits_does_so_as_long_as_somebody_writes),
     TEST(an_older_schema_is_carried_forward),
     TEST(damage_is_found_on_every_page),
     TEST(what_is_no_database_is_refused),
