@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Runs test programs and bats files side by side and counts single tests.
 #
-#   scripts/run-tests.sh [-j JOBS] [-t SECONDS] FILE...
+#   scripts/run-tests.sh [-j JOBS] [-t SECONDS] [-i SECONDS] FILE...
 #
-# A FILE that ends in .bats is for bats; any other is a program that speaks TAP. Each is one job
-# with a time limit (900 s), and with a HOME, in which it runs, a TMPDIR and a default tmux server of
+# A FILE that ends in .bats is for bats; any other is a program that speaks TAP. Each is one job,
+# with a HOME, in which it runs, a TMPDIR and a default tmux server of
 # its own, so that no test meets another or the user's files. What a job leaves running is ended after it.
+#
+# However slow the machine is, a job goes on as long as it works. It is ended where one test has used
+# -t SECONDS of processor time (1800), or none for -i SECONDS (300).
 #
 # Of a job that failed the tests that failed are printed with what they said, and all of its output
 # if the job itself went wrong. The last line is "N passed, N failed", with
@@ -17,7 +20,8 @@
 set -u
 
 jobs=$(($(nproc) * 2))
-limit=900
+limit=1800
+idle=300
 TEST_ROOT=${TEST_ROOT:-$(cd "$(dirname "$0")/.." && pwd -P)}
 
 # count_tap FILE: prints "<plan or -> <passed> <failed> <skipped>".
@@ -50,9 +54,58 @@ failures() { awk '/^(not )?ok/ { shown = /^not/ } shown' "$1"; }
 # has_report DIR: a sanitizer wrote one. That a thread ended while the leak checker looked is none.
 has_report() { cat "$1"/* 2>/dev/null | grep -vqE '^==[0-9]+==Unable to get registers from thread'; }
 
+# used_by PID: the processor time, in ticks, of a process, of those below it, and of what these have
+# waited for.
+used_by() {
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v top="$1" '
+        {
+            pid = $1
+            sub(/.*\) /, "") # a name may hold anything
+            parent[pid] = $2
+            used[pid] = $12 + $13 + $14 + $15
+        }
+        END {
+            for (pid in parent) {
+                for (at = pid; at in parent && at != top; at = parent[at]);
+                if (at == top) sum += used[pid]
+            }
+            print sum + 0
+        }'
+}
+
+# watch PID FILE: ends a job whose tests make no progress, and prints why. They make some where they
+# use the processor, up to what one test may use; a test has ended where FILE grows.
+watch() {
+    local pid=$1 ticks size used last_size=-1 last_used=0 began=0 quiet=0 pause=5
+
+    ticks=$(getconf CLK_TCK)
+    ((TEST_IDLE >= pause)) || pause=1
+    while kill -0 "$pid" 2>/dev/null; do
+        size=$(stat -c %s "$2" 2>/dev/null) used=$(used_by "$pid")
+        if [[ $size != "$last_size" ]]; then began=$used; fi
+        # less than a hundredth of the time is what waiting takes
+        if [[ $size != "$last_size" ]] || ((used - last_used > pause * ticks / 100 || used < last_used)); then
+            quiet=0
+        else
+            quiet=$((quiet + pause))
+        fi
+        last_size=$size last_used=$used
+        if ((used - began > TEST_LIMIT * ticks)); then
+            echo "used $TEST_LIMIT s of the processor for one test"
+        elif ((quiet >= TEST_IDLE)); then
+            echo "did nothing for $TEST_IDLE s"
+        else
+            read -rt "$pause" <> <(:)
+            continue
+        fi
+        kill "$pid" 2>/dev/null
+        return
+    done
+}
+
 # run_one NUMBER FILE: one job, in $RUN_DIR/NUMBER; its counts go to the file `result` there.
 run_one() {
-    local dir=$RUN_DIR/$1 file=$2 start=${EPOCHREALTIME/[.,]/} why='' how leaks=1
+    local dir=$RUN_DIR/$1 file=$2 start=${EPOCHREALTIME/[.,]/} why='' how leaks=1 watcher
     local rc plan passed failed skipped left name seconds pid
     local command=("$file")
 
@@ -65,21 +118,26 @@ run_one() {
         if grep -q strace "$file"; then leaks=0; fi
     fi
     # The shell ignores SIGINT in what it starts with &, and whoever started us may ignore SIGPIPE.
-    timeout -k 10 "$TEST_LIMIT" env -C "$dir/home" --default-signal=INT,QUIT,PIPE \
+    # it has no time limit: it ends its group where it is told to, at the latest 10 s later
+    timeout -k 10 0 env -C "$dir/home" --default-signal=INT,QUIT,PIPE \
         HOME="$dir/home" TMPDIR="$dir" TMUX_TMPDIR="$dir/tmux" \
         ASAN_OPTIONS="halt_on_error=1:exitcode=86:detect_leaks=$leaks:log_path=$dir/report/asan" \
         UBSAN_OPTIONS="halt_on_error=1:exitcode=86:print_stacktrace=1:log_path=$dir/report/ubsan" \
         "${command[@]}" >"$dir/out" 2>&1 </dev/null &
     pid=$!
     trap 'kill "$pid" 2>/dev/null' TERM INT
+    watch "$pid" "$dir/out" >"$dir/hangs" &
+    watcher=$!
     wait "$pid" 2>/dev/null
     rc=$?
+    kill "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
     ((rc > 128)) && how="signal $((rc - 128))" || how="exit code $rc"
     left=$(sweep "$dir")
 
     read -r plan passed failed skipped < <(count_tap "$dir/out")
-    if [[ $rc -eq 124 || $rc -eq 137 ]]; then
-        why="ran longer than $TEST_LIMIT s"
+    if [[ -s $dir/hangs ]]; then
+        why=$(<"$dir/hangs")
     elif [[ $plan == - || $plan -eq 0 ]]; then
         why="gave no test ($how)"
     elif ((passed + failed + skipped != plan)); then
@@ -124,10 +182,11 @@ if [[ ${1-} == --one ]]; then
     exit 0
 fi
 
-while getopts j:t: option; do
+while getopts j:t:i: option; do
     case $option in
         j) jobs=$OPTARG ;;
         t) limit=$OPTARG ;;
+        i) idle=$OPTARG ;;
         *) exit 2 ;;
     esac
 done
@@ -147,7 +206,7 @@ for name in $(compgen -e); do
     esac
 done
 export MAS=${MAS:-$TEST_ROOT/build/mas} TEST_FAULT=${TEST_FAULT:-quick} TEST_SAN=${TEST_SAN-}
-export TEST_ROOT TEST_LIMIT=$limit
+export TEST_ROOT TEST_LIMIT=$limit TEST_IDLE=$idle
 
 # A short path: sockets below it must stay under 108 bytes.
 RUN_DIR=$(mktemp -d /tmp/mas.XXXXXX) || exit 1

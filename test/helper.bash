@@ -16,6 +16,7 @@ setup() {
     PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     MAS=$(realpath -s -- "${MAS:-$PROJECT/build/mas}")
     # short: a socket's path ends at 107 bytes
+    export MAS
     make_place "$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-test-XXXXXX")"
     export SHELL=/bin/sh
     "$MAS" init -q
@@ -42,14 +43,15 @@ mas() { run --separate-stderr "$MAS" "$@"; }
 # A new session whose id is left in $ID; arguments go to `mas new`.
 new_session() { ID=$("$MAS" new -q "$@"); }
 
-# Waits until a command succeeds, at most 20 s; for facts that have no event to wait for.
+# Waits until a command succeeds, at most 20 s and 100 tries, which take longer where the machine is
+# slow; for facts that have no event to wait for.
 eventually() {
-    local end=$((SECONDS + 20))
+    local end=$((SECONDS + 20)) tries=100
     local pause=2 # hundredths of a second; whoever waits long asks less, for others need the machine
     until "$@"; do
-        [ "$SECONDS" -lt "$end" ] || { echo "never came true: $*" >&2; return 1; }
+        [ "$SECONDS" -lt "$end" ] || [ "$tries" -gt 0 ] || { echo "never came true: $*" >&2; return 1; }
         read -rt "0.$((pause / 10))$((pause % 10))" <> <(:) || :
-        pause=$((pause < 16 ? pause * 2 : 20))
+        pause=$((pause < 16 ? pause * 2 : 20)) tries=$((tries - 1))
     done
 }
 
@@ -86,6 +88,14 @@ agent_pid() {
     }
     local pid
     eventually agent_runs "$@" && echo "$pid"
+}
+
+# with_mounts COMMAND...: where it can mount what nobody else sees. need_mounts: skips the test where
+# that cannot be had, as in a chroot.
+with_mounts() { unshare --user --map-root-user --mount "$@"; }
+need_mounts() {
+    with_mounts mount -t tmpfs none "$ROOT/sessions" 2>/dev/null ||
+        skip 'there are no mount namespaces here (a chroot, or no user namespaces)'
 }
 
 # Waits until no host of session $1 is left.

@@ -16,7 +16,7 @@ TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:c
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
     fish:command:fish procps:command:ps zstd:command:zstd util-linux:command:flock
-    python3:command:python3 vim:command:vim less:command:less
+    python3:command:python3 openssl:command:openssl vim:command:vim less:command:less
     xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs'
 
 say() {

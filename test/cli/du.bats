@@ -4,7 +4,7 @@ load ../helper
 
 teardown_more() {
     local dir
-    for dir in "$T"/fs "$T"/fs.*; do
+    for dir in "$T"/fs "$T"/fs.* "$ROOT"/sessions/*/unit/solo/there; do
         if mountpoint -q "$dir" 2>/dev/null; then umount "$dir"; fi
     done
 }
@@ -313,10 +313,10 @@ shares() {
     local before
     before=$(total real)
     mkdir "$(ws "$ID")/unit/solo/there"
-    # shellcheck disable=SC2016 # for the shell in there
-    run --separate-stderr unshare -m sh -c 'mount -t tmpfs none "$1" && head -c 3M /dev/zero >"$1/data" &&
-        exec "$2" du --json' - "$(ws "$ID")/unit/solo/there" "$MAS"
-    [ "$status" -eq 0 ]
+    mount -t tmpfs none "$(ws "$ID")/unit/solo/there" 2>/dev/null || skip 'nothing can be mounted here'
+    head -c 3M /dev/zero >"$(ws "$ID")/unit/solo/there/data"
+    measured
+    umount "$(ws "$ID")/unit/solo/there"
     [ "$(total real)" -ge "$before" ]
     [ "$(total real)" -lt $((before + (1 << 20))) ]
 }

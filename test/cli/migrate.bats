@@ -45,7 +45,6 @@ is_isolated() {
     "$MAS" doctor
 }
 
-can_mount() { unshare --user --map-root-user --mount mount -t tmpfs none "$ROOT/sessions" 2>/dev/null; }
 
 @test "a stopped legacy session becomes an isolated one with the same id and every file" {
     legacy
@@ -412,7 +411,7 @@ move that aside first: $ROOT/sessions/$ID/unit" ]
 }
 
 @test "to another file system it is copied, and the original goes last" {
-    can_mount || skip 'no file system can be mounted here'
+    need_mounts
     cat >"$T/across" <<'END'
 set -eu
 mount -t tmpfs -o mode=755 none "$ROOT/sessions"
@@ -441,7 +440,7 @@ END
     export -f fill tree meta is_isolated
     export ROOT MAS T
     # shellcheck disable=SC2016 # for the other shell
-    run unshare --user --map-root-user --mount bash -o pipefail -c '. "$0"' "$T/across"
+    run with_mounts bash -o pipefail -c '. "$0"' "$T/across"
     echo "$output"
     [ "$status" -eq 0 ]
 }
