@@ -8,8 +8,8 @@
  *     while ((rc = db_step(db, s, err)) == 1)
  *         ... db_text(s, 0) ...
  *
- * Every database is in WAL mode. A busy one is waited for, with short naps, until nobody has written
- * to it for DB_BUSY_MS. Writing is either one statement by itself or between db_begin() and
+ * Every database is in WAL mode. A busy one is waited for, with short naps, until nobody has
+ * written to it for DB_BUSY_MS. Writing is either one statement by itself or between db_begin() and
  * db_commit(); both take the write lock at once, so that no snapshot is ever too old to write on.
  *
  * A database that was renamed or replaced meanwhile is not written to any more, and closing it does
