@@ -50,6 +50,10 @@ static int run_clear(struct call *call, struct err *err)
     json_close(&out, '}');
     if (one_ask(call, &one, &head, then, then_len, &answer, err) == -1)
         return -1;
+    if (json_bool(json_get(answer, "modeUnchecked"), false))
+        err_warn("agent '%s' does not run, so its modes are not known: it gets mode '%s' when it "
+                 "starts, if it has that",
+                 json_get_text(answer, "agent"), mode);
     if (call->json)
         one_print(&one, answer);
     return 0;

@@ -30,7 +30,9 @@
  * kind
  *                            -> {"ok":true,"permission","option","title"}; MAS_NOT_FOUND: none open
  *   {"do":"clear","mode","bytes"}           body: --then
- *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null}
+ *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null},
+ *                            with "modeUnchecked":true where the agent does not run, so that
+ *                            nobody knows yet whether it has the mode
  *   {"do":"mode","mode"}  {"do":"set","option","value"}
  *   {"do":"conversation","new":true | "conversation":"ID"}   makes another the current one
  *

@@ -294,9 +294,12 @@ static int do_clear(struct host *host, struct client *client, const struct frame
     if (read_tags(frame, &tags, err) == -1 || (then && check_prompt(host, frame, err) == -1))
         return -1;
     wish.tags = tags;
+    bool checked = wish.mode == NULL || talk->phase == TALK_READY;
     if (talk_clear(host, &wish, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);
+    if (!checked)
+        json_put_bool(&out, "modeUnchecked", true);
     json_put(&out, "conversation", talk->place.conversation);
     json_put_int(&out, "query", talk->place.number);
     json_put(&out, "prompt", number != 0 ? talk_id(host, number, id) : NULL);

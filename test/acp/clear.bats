@@ -75,6 +75,17 @@ load lib
     knows CW-ONE CW-TWO
 }
 
+@test "a clear into a mode of an agent that does not run says that the mode is not known" {
+    run_acp "" "start = demand"
+    mas clear "$ID" solo --mode nonsense
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "mas: warning: agent 'solo' does not run, so its modes are not known: it gets mode 'nonsense' when it starts, if it has that" ]
+    tell CW-ONE
+    mas clear "$ID" solo --mode plan
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+}
+
 @test "a clear in mid-turn ends that turn as cancelled, and what waited as cleared" {
     run_acp ""
     timeout 30 "$MAS" ask "$ID" solo "CW-OLD HANG" >"$T/out1" 2>&1 3>&- &
