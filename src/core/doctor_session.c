@@ -247,6 +247,9 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
 
     if (session->moved)
         str_add(&what, "its paths are those of another place");
+    if (session->strange != NULL)
+        str_addf(&what, "%sits %s holds keys that mas does not write: %s", what.len > 0 ? "; " : "",
+                 WORKSPACE_SESSION, session->strange);
     if (live && strcmp(view->live->name, session->tmux_name) != 0) {
         str_addf(&what, "%sits tmux session is now called '%s'", what.len > 0 ? "; " : "",
                  view->live->name);

@@ -230,6 +230,25 @@ static void take_paths(const struct root *root, struct kv *kv, struct session *s
     }
 }
 
+/* Splits what is left into the user's own keys and strange ones. */
+static void take_others(struct kv *kv, struct session *session)
+{
+    enum { NAMED_MAX = 8 };
+    struct str strange = STR_INIT;
+    size_t count = 0;
+
+    for (size_t i = 0; i < kv->count; i++) {
+        const struct kv_pair *pair = &kv->pairs[i];
+        if (str_starts(pair->key, "X_"))
+            kv_put(&session->extra, pair->key, pair->value);
+        else if (count++ < NAMED_MAX)
+            str_addf(&strange, "%s%s", count > 1 ? ", " : "", pair->key);
+    }
+    if (count > NAMED_MAX)
+        str_addf(&strange, " and %zu more", count - NAMED_MAX);
+    session->strange = count > 0 ? str_steal(&strange) : NULL;
+}
+
 static int take_all(const struct root *root, struct kv *kv, const char *id, struct session *session,
                     struct err *err)
 {
@@ -258,8 +277,7 @@ static int take_all(const struct root *root, struct kv *kv, const char *id, stru
     if (session->activity == 0)
         session->activity = session->created;
     take_paths(root, kv, session);
-    session->extra = *kv;
-    *kv = (struct kv){.count = 0};
+    take_others(kv, session);
     return 0;
 }
 
@@ -302,6 +320,7 @@ void session_free(struct session *session)
     free(session->name);
     free(session->template);
     free(session->error);
+    free(session->strange);
     kv_free(&session->extra);
     *session = (struct session)SESSION_INIT;
 }

@@ -39,7 +39,9 @@ struct session {
     time_t activity;
     time_t stopped; /* 0: never */
     bool moved; /* the path keys in the file are those of another place */
-    struct kv extra; /* keys that are not known, kept */
+    struct kv extra; /* the user's own keys, which begin with X_ */
+    char *strange; /* names of other keys that are not known: they go when the file is rewritten,
+                      for a shell that reads it would take a PATH from there; NULL */
 };
 
 #define SESSION_INIT                                                                               \

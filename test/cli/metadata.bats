@@ -385,7 +385,35 @@ EOF
     [ -z "$(find "$T" -name ran)" ]
 }
 
-@test "unknown keys are kept over stop and start, as they were" {
+@test "keys that are neither mas's nor the user's own go when the file is rewritten, and doctor tells" {
+    two
+    printf "X_MINE=abc\nPATH=%s/bin\nPROMPT_COMMAND='touch %s/ran'\nLD_PRELOAD=x.so\nIFS=/\nX=1\n" "$T" "$T" >>"$(FILE)"
+    [ "$(field broken .status)" = active ]
+    mas doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *"$ID: its .session holds keys that mas does not write: PATH, PROMPT_COMMAND, LD_PRELOAD, IFS, X"* ]]
+    grep -q ^PATH= "$(FILE)"
+    cp "$(FILE)" "$T/planted"
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    run grep -E '^(PATH|PROMPT_COMMAND|LD_PRELOAD|IFS|X)=' "$(FILE)"
+    [ -z "$output" ]
+    [ "$(meta "$ID" X_MINE)" = abc ]
+    mas doctor
+    [ "$output" = 'everything is in order' ]
+    # without doctor too, whatever writes
+    cp "$T/planted" "$(FILE)"
+    for verb in stop start; do
+        mas $verb "$ID"
+        [ "$status" -eq 0 ]
+        run grep -E '^(PATH|PROMPT_COMMAND|LD_PRELOAD|IFS|X)=' "$(FILE)"
+        [ -z "$output" ]
+    done
+    [ "$(meta "$ID" X_MINE)" = abc ]
+    [ ! -e "$T/ran" ]
+}
+
+@test "keys that begin with X_ are kept over stop and start, as they were" {
     two
     printf "X_PLAIN=abc\nX_QUOTED='it'\\\\''s \$(touch ran) \"q\"'\nX_EMPTY=\n" >>"$(FILE)"
     tail -n 3 "$(FILE)" >"$T/unknown"
