@@ -191,6 +191,14 @@ static int judge(struct walk *w, const char *name, const struct stat *st, size_t
         warn(w, "is no log, and left out");
         return 1;
     }
+    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && !w->part->deep) { /* not mas's own alone */
+        if (level == 0)
+            return err_set(w->err, MAS_DAMAGED, "'%s': it has several names (hard links)", name);
+        if (w->source->strict)
+            return fail(w, "it has several names (hard links), and would be left out");
+        warn(w, "has several names (hard links), and is left out");
+        return 1;
+    }
     if (S_ISREG(st->st_mode) && (st->st_mode & (S_ISUID | S_ISGID)) != 0)
         warn(w, "is archived without its setuid or setgid bit");
     if (w->listing->count == MANIFEST_ENTRIES_MAX)

@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
 
@@ -73,6 +74,11 @@ int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *r
     return 0;
 }
 
+bool file_is_no_own(int error)
+{
+    return error == ELOOP || error == EMLINK || error == EINVAL || error == EISDIR;
+}
+
 bool file_is_wrong(int error)
 {
     return error == ENOENT || error == ELOOP || error == EINVAL || error == EFBIG;
@@ -97,10 +103,32 @@ int file_write_all(int fd, const void *bytes, size_t len)
     return file_write_most(fd, bytes, len) == len ? 0 : -1;
 }
 
-/* Opens a new file with exactly `mode`; `flags` adds O_EXCL or O_TRUNC. */
-static int open_new(int dir, const char *name, int flags, mode_t mode)
+int file_open_own(int dir, const char *name, int flags, struct err *err)
 {
-    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+    struct stat st;
+    _cleanup_close_ int fd = openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return err_errno(err, "cannot open '%s'", name);
+    if (!S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        return err_set(err, MAS_FAILED, "cannot open '%s': it is %s", name,
+                       path_type_name(st.st_mode));
+    }
+    if (st.st_nlink > 1) {
+        errno = EMLINK;
+        (void)err_set(err, MAS_FAILED, "cannot open '%s': it has several names (hard links)", name);
+        return err_hint(err, "mas writes to its own files alone; remove the other names");
+    }
+    int own = fd;
+    fd = -1;
+    return own;
+}
+
+/* Opens a new file with exactly `mode`. */
+static int open_new(int dir, const char *name, mode_t mode)
+{
+    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd == -1 || fchmod(fd, mode) == 0)
         return fd;
     int saved = errno;
@@ -113,7 +141,7 @@ static int open_new(int dir, const char *name, int flags, mode_t mode)
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                 struct err *err)
 {
-    _cleanup_close_ int fd = open_new(dir, name, O_EXCL, mode);
+    _cleanup_close_ int fd = open_new(dir, name, mode);
     if (fd == -1 || file_write_all(fd, bytes, len) == -1)
         return err_errno(err, "cannot write '%s'", name);
     return 0;
@@ -130,7 +158,9 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
                  struct err *err)
 {
     _cleanup_free_ char *temp = mem_printf("%s.new", name);
-    _cleanup_close_ int fd = open_new(dir, temp, O_TRUNC, mode);
+    _cleanup_close_ int fd = open_new(dir, temp, mode);
+    if (fd == -1 && errno == EEXIST && unlinkat(dir, temp, 0) == 0) /* of one that was killed */
+        fd = open_new(dir, temp, mode);
     if (fd == -1)
         return err_errno(err, "cannot write '%s'", name);
     if (file_write_all(fd, bytes, len) == -1 || fsync(fd) == -1 ||
@@ -204,15 +234,17 @@ bool file_is_named(int dir, const char *name, int fd, struct stat *ret)
 static int lock_once(int dir, const char *name, int wait_ms, const char *what, int *ret_fd,
                      struct err *err)
 {
-    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    _cleanup_close_ int fd = openat(dir, name, flags);
+    _cleanup_close_ int fd = file_open_own(dir, name, O_RDWR, err);
     if (fd == -1 && errno == ENOENT) {
-        fd = openat(dir, name, flags | O_CREAT, 0600);
+        fd = file_open_own(dir, name, O_RDWR | O_CREAT, err);
         if (fd != -1)
             (void)fchmod(fd, 0600); /* whatever the umask */
     }
-    if (fd == -1)
-        return err_errno(err, "cannot lock %s: cannot open '%s'", what, name);
+    if (fd == -1) {
+        if (file_is_no_own(errno))
+            err->code = MAS_DAMAGED;
+        return err_wrap(err, "cannot lock %s", what);
+    }
     if (lock_within(fd, wait_ms) == -1) {
         if (errno != EWOULDBLOCK)
             return err_errno(err, "cannot lock %s", what);

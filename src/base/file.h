@@ -37,6 +37,16 @@ int file_write_all(int fd, const void *bytes, size_t len);
 /* How many bytes could be written; errno says why it is less than len. */
 size_t file_write_most(int fd, const void *bytes, size_t len);
 
+/*
+ * Opens a file of mas's own that is written in place: a lock, a log. It must be a regular file with
+ * this name alone, for who may write to the directory could have linked it to any other.
+ * O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC are added, and it is made with 0600. -1 with errno: ELOOP
+ * for a symbolic link, EMLINK for a hard one, EINVAL for what is no file.
+ */
+int file_open_own(int dir, const char *name, int flags, struct err *err);
+/* true for an errno of it that says that what is there can be no file of mas's own. */
+bool file_is_no_own(int error);
+
 /* Makes a new file with exactly this mode whatever the umask; EEXIST fails. Not synced. */
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                 struct err *err);
@@ -54,7 +64,8 @@ int file_sync_dir(int dir, struct err *err);
  */
 enum { LOCK_TRY = 0 }; /* or milliseconds to wait */
 
-/* -1 with code MAS_CONFLICT (MAS_TIMEOUT after a wait) and the holder in the hint-free text when it
+/* -1 with code MAS_DAMAGED where what is there can be no lock (see file_open_own()), and with
+ * MAS_CONFLICT (MAS_TIMEOUT after a wait) and the holder in the hint-free text when it
  * is taken. `what` says what is locked, `who` what the holder does, e.g. "start". */
 int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
               int *ret_fd, struct err *err);

@@ -28,32 +28,27 @@ static bool is_current(const struct log *log, int fd, const char *suffix, off_t 
     struct stat st;
 
     log_part_name(log->name, 0, suffix, name);
-    if (fd == -1 || !file_is_named(log->dir, name, fd, &st))
+    if (fd == -1 || !file_is_named(log->dir, name, fd, &st) || st.st_nlink > 1)
         return false;
     *ret_size = st.st_size;
     return true;
 }
 
 /* Makes *fd what stands at the name now: another process may have rotated, and the directory is
- * open to the agent. Only a regular file will do. */
+ * open to the agent. Only a file with this name alone will do. */
 static bool keep_open(const struct log *log, const char *suffix, int *fd, off_t *size)
 {
     char name[LOG_PART_NAME];
+    struct err ignored = ERR_INIT;
     struct stat st;
 
     if (is_current(log, *fd, suffix, size))
         return true;
     fd_closep(fd);
     log_part_name(log->name, 0, suffix, name);
-    *fd = openat(log->dir, name,
-                 O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    if (*fd == -1)
+    *fd = file_open_own(log->dir, name, O_WRONLY | O_APPEND | O_CREAT, &ignored);
+    if (*fd == -1 || fstat(*fd, &st) == -1)
         return false;
-    if (fstat(*fd, &st) == -1 || !S_ISREG(st.st_mode)) {
-        fd_closep(fd);
-        *fd = -1;
-        return false;
-    }
     *size = st.st_size;
     return true;
 }

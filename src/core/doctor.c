@@ -63,6 +63,10 @@ void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, cons
         doctor_add(doctor, FINDING_HAND, subject, "%s is %s", shown, path_type_name(st.st_mode));
         return;
     }
+    if (S_ISREG(st.st_mode) && st.st_nlink > 1) {
+        doctor_add(doctor, FINDING_HAND, subject, "%s is a file with several names", shown);
+        return;
+    }
     if ((st.st_mode & 07777) == (want & 07777))
         return;
     (void)snprintf(what, sizeof what, "%s has mode %03o instead of %03o", shown,

@@ -206,6 +206,25 @@ static void check_hosts(struct doctor *doctor, int dir, const struct view *view)
     }
 }
 
+/* Logs that are not written, since they are somebody else's files too. */
+static void check_logs(struct doctor *doctor, int dir, const char *id)
+{
+    _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (logs == -1 || path_list(logs, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++)
+        if (fstatat(logs, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (!S_ISREG(st.st_mode) || st.st_nlink > 1))
+            doctor_add(doctor, FINDING_HAND, id, "%s/%s is %s; it is not written to",
+                       WORKSPACE_LOGS, *name,
+                       S_ISREG(st.st_mode) ? "a file with several names"
+                                           : path_type_name(st.st_mode));
+}
+
 /* What another floor knows of it. */
 static void check_more(struct doctor *doctor, int dir, const char *id)
 {
@@ -360,6 +379,14 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
             doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
         return;
     }
+    const char *fault = workspace_lock_fault(dir);
+    if (fault != NULL) {
+        _cleanup_free_ char *what = mem_printf("%s is %s", WORKSPACE_LOCK, fault);
+        int rc = doctor->fix ? workspace_clear_lock(doctor->root, dir, &why) : 0;
+        doctor_mend(doctor, id, what, rc, &why);
+        if (!doctor->fix || rc == -1)
+            return;
+    }
     if (workspace_lock(dir, id, LOCK_TRY, "doctor", &lock, &why) == -1) {
         if (why.code == MAS_CONFLICT)
             doctor_add(doctor, FINDING_NOTE, id, "busy, not looked at: %s", why.text);
@@ -393,6 +420,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     check_snapshot(doctor, dir, &session);
     check_hosts(doctor, dir, view);
     check_run(doctor, dir, view);
+    check_logs(doctor, dir, id);
     check_more(doctor, dir, id);
     if (view->live == NULL)
         check_socket(doctor, &session);

@@ -234,10 +234,11 @@ static int open_locked(int run)
         return -1;
     while (flock(fd, LOCK_EX) == -1 && errno == EINTR)
         ;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0)
+    bool is_good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (is_good && st.st_nlink == 1)
         return fd;
     close(fd);
-    errno = ESTALE;
+    errno = is_good && st.st_nlink > 1 ? EMLINK : ESTALE;
     return -1;
 }
 

@@ -343,6 +343,10 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
         return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
                         : -1;
     }
+    /* what can be no lock is nobody's, and must not keep a session from being removed */
+    if (!is_other && force && workspace_lock_fault(dir) != NULL &&
+        workspace_clear_lock(life->root, dir, err) == -1)
+        return -1;
     /* no process may outlive its workspace */
     if ((is_other ? stop_unknown(life, id, err)
                   : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,7 +55,40 @@ int workspace_lock(int dir, const char *id, int wait_ms, const char *who, int *r
                    struct err *err)
 {
     _cleanup_free_ char *what = mem_printf("session '%s'", id);
-    return file_lock(dir, WORKSPACE_LOCK, wait_ms, what, who, ret_fd, err);
+    if (file_lock(dir, WORKSPACE_LOCK, wait_ms, what, who, ret_fd, err) == 0)
+        return 0;
+    return err->code == MAS_DAMAGED ? err_hint(err, "mend it with: mas doctor --fix") : -1;
+}
+
+const char *workspace_lock_fault(int dir)
+{
+    struct stat st;
+
+    if (fstatat(dir, WORKSPACE_LOCK, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return NULL;
+    if (!S_ISREG(st.st_mode))
+        return path_type_name(st.st_mode);
+    return st.st_nlink > 1 ? "a file with several names" : NULL;
+}
+
+int workspace_clear_lock(const struct root *root, int dir, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    if (workspace_lock_fault(dir) == NULL) /* somebody else was quicker */
+        return 0;
+    int fd = openat(dir, WORKSPACE_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is_held = fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1; /* it got its names later */
+    fd_closep(&fd);
+    if (is_held)
+        return err_set(err, MAS_CONFLICT, "cannot remove '%s': a command has it locked",
+                       WORKSPACE_LOCK);
+    if (unlinkat(dir, WORKSPACE_LOCK, 0) == -1 &&
+        (errno != EISDIR || unlinkat(dir, WORKSPACE_LOCK, AT_REMOVEDIR) == -1))
+        return err_errno(err, "cannot remove '%s'", WORKSPACE_LOCK);
+    return 0;
 }
 
 bool workspace_is_locked(int dir)

@@ -64,6 +64,10 @@ int workspace_open(const struct root *root, const char *id);
 int workspace_lock(int dir, const char *id, int wait_ms, const char *who, int *ret_fd,
                    struct err *err);
 bool workspace_is_locked(int dir);
+/* What is wrong where there is something that can be no lock at the lock's name; NULL: nothing. */
+const char *workspace_lock_fault(int dir);
+/* Takes it away, under the metadata lock; nobody can hold it. */
+int workspace_clear_lock(const struct root *root, int dir, struct err *err);
 
 /* The team that the session was made from. */
 int workspace_load_team(int dir, struct team *ret, struct err *err);
