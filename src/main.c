@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
     int code = MAS_OK;
 
     open_standard_files();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, and told as one */
     if (run(argc, argv, &err) == -1) {
         code = err.code;
         (void)fflush(stdout);

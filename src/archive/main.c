@@ -110,6 +110,7 @@ int main(void)
         return MAS_USAGE;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     raise_limit();
     int rc = talk_receive(&talk, NULL, &order, &err);
     if (rc == 0) {

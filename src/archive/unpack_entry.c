@@ -269,6 +269,8 @@ int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entr
     u->seen[part - parts] = true;
     if (level == 0 && part->mode != 0)
         mode = part->mode;
+    else if (!part->deep)
+        mode = 0600; /* a log */
     if (enter(u, rel, level, &at, err) == -1)
         return -1;
     talk_progress(u->unpack->talk, u->entries, u->bytes);

@@ -298,6 +298,10 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
 
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err)
 {
+    (void)signal(SIGXFSZ, SIG_DFL); /* mas ignores it, and a program would inherit that */
     (void)execve(file, argv, envp != NULL ? envp : environ);
+    int saved = errno;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    errno = saved;
     return err_errno(err, "cannot run '%s'", file);
 }

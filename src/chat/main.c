@@ -237,6 +237,7 @@ int main(int argc, char **argv)
     struct chat *chat = &loop.chat;
     struct err err = ERR_INIT;
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* as in mas */
     if (argc != 3) {
         (void)fputs("usage: mas-chat SESSION_DIR AGENT (mas host starts it)\n", stderr);
         return MAS_USAGE;

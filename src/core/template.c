@@ -105,13 +105,11 @@ int template_resolve(const struct root *root, const char *text, char **ret, stru
     return 0;
 }
 
-/* For what is called by its path: another user's file could name any program. */
+/* Another user's file could name any program. */
 static int check_owner(const struct template *tmpl, int fd, const char *what, struct err *err)
 {
     struct stat st;
 
-    if (tmpl->name[0] != '/')
-        return 0;
     if (fstat(fd, &st) == -1)
         return err_errno(err, "cannot use template '%s'", tmpl->name);
     if (st.st_uid != geteuid() && st.st_uid != 0)
@@ -122,7 +120,10 @@ static int check_owner(const struct template *tmpl, int fd, const char *what, st
                       tmpl->name, what);
     else
         return 0;
-    return err_hint(err, "it names programs to run; look at it, then copy it: mas template copy");
+    if (tmpl->name[0] == '/')
+        return err_hint(err,
+                        "it names programs to run; look at it, then copy it: mas template copy");
+    return err_hint(err, "it names programs that mas runs, so nobody else may write to it");
 }
 
 int template_find(const struct root *root, const char *name, struct template *ret, struct err *err)

@@ -124,8 +124,10 @@ static void serve_read(const struct talk_root *root, const char *rel, struct acp
 /* Names in a workspace, and beginnings of names where they end in *. */
 static bool is_of_mas(const char *rel)
 {
-    static const char *const names[] = {WORKSPACE_CONFIG,   WORKSPACE_RUN, WORKSPACE_LOGS,
-                                        WORKSPACE_SNAPSHOT, ".session*",   "memory.db*"};
+    static const char *const names[] = {
+        WORKSPACE_CONFIG "*",   WORKSPACE_RUN,         WORKSPACE_LOGS,
+        WORKSPACE_SNAPSHOT "*", WORKSPACE_SESSION "*", WORKSPACE_MEMORY "*",
+        STAGING_PREFIX "*",     TRASH_PREFIX "*",      ".migrate*"};
     size_t len;
 
     while (str_starts(rel, "./"))

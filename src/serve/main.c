@@ -320,6 +320,7 @@ int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* as in mas */
     if (argc < 3) {
         (void)fputs("mas-serve: this is a part of mas; see: mas help serve\n", stderr);
         return MAS_USAGE;

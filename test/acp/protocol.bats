@@ -16,6 +16,12 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     tell 'READ:/etc/passwd READ:link READ:none READ:../../../../mas.ini WRITE:/tmp/no=x WRITE:../../config.json=x'
     says 'read=error-32602 read=error-32602 read=error-32002 read=error-32602 write=error-32602 write=error-32602'
     [ -s "$DIR/config.json" ]
+    local name
+    for name in config.json.new .session.new .session.lock memory.db-wal .snapshot.x .migrate .new-x logs/x run/x; do
+        tell "WRITE:../../$name=x"
+        says 'write=error-32602'
+    done
+    [ ! -e "$DIR/config.json.new" ]
     [ -z "$(find "$DIR" -name '.write-*')" ]
 }
 

@@ -198,7 +198,7 @@ see what an agent's screen shows with: mas peek SESSION AGENT" ]
 @test "attach says so when nothing runs" {
     mas attach
     [ "$status" -eq 3 ]
-    [[ $stderr == 'mas: cannot attach: no session is running'*$'\n'*'mas new'* ]]
+    [[ $stderr == "mas: cannot attach: no session is running in '$ROOT'"$'\n'*'mas new'* ]]
 }
 
 @test "where only stopped sessions are, attach names the newest to start" {

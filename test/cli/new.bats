@@ -10,6 +10,20 @@ nothing_made() {
 
 mas_without_programs() { run --separate-stderr env PATH=/nowhere "$MAS" "$@"; }
 
+@test "a limit on the size of files is told, and leaves nothing" {
+    before=$(snapshot)
+    run --separate-stderr bash -c "ulimit -f 1 && exec '$MAS' new -t solo"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot "*"File too large"* ]]
+    [ "$(snapshot)" = "$before" ]
+    run --separate-stderr bash -c "ulimit -f 1 && exec '$MAS' init '$T/small'"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot "*"File too large"* ]]
+    # what mas starts has the signal as it was
+    new_session -t solo
+    [ $((0x$(awk '/^SigIgn/ {print $2}' "/proc/$(agent_pid "$ID")/status") >> 24 & 1)) -eq 0 ]
+}
+
 @test "new makes the default team of 13 and says where it is and how to attach" {
     mas new
     [ "$status" -eq 0 ]

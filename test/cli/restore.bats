@@ -82,6 +82,16 @@ is_refused() {
     [ $(($(stat -c %b hole) + $(stat -c %b sparse))) -lt 2000 ] # of 16,384 blocks
 }
 
+@test "a log comes back as only its owner can read it" {
+    new_session -t solo --no-start
+    chmod 777 "$ROOT/sessions/$ID/logs/session.log"
+    "$MAS" archive -q "$ID" -o "$ARCHIVE"
+    "$MAS" rm -q "$ID"
+    mas restore -q "$ARCHIVE"
+    [ "$status" -eq 0 ]
+    [ "$(stat -c %a "$ROOT/sessions/$ID/logs/session.log")" = 600 ]
+}
+
 @test "a tree as deep as it may be comes back" {
     new_session -t solo --no-start
     local before name

@@ -193,6 +193,30 @@ it names programs that mas runs; take that away with: chmod o-w" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
+@test "a template.ini of another user, or that everybody may write to, is refused" {
+    local file=$ROOT/templates/solo/template.ini
+    chmod 646 "$file"
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot use template 'solo': everybody may write to template.ini
+it names programs that mas runs, so nobody else may write to it" ]
+    chmod 644 "$file"
+    chmod 777 "${file%/*}"
+    mas new -t solo
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot use template 'solo': everybody may write to it"* ]]
+    chmod 755 "${file%/*}"
+    if [ "$(id -u)" -eq 0 ]; then
+        chown nobody "$file"
+        mas new -t solo
+        [ "$status" -eq 1 ]
+        [[ $stderr == "mas: cannot use template 'solo': template.ini belongs to user $(id -u nobody)"* ]]
+        chown 0 "$file"
+    fi
+    [ -z "$(ls -A "$ROOT/sessions")" ]
+    new_session -t solo --no-start
+}
+
 @test "a mas.ini that is no file is refused and hangs nothing" {
     for kind in mkdir mkfifo; do
         rm -rf "$ROOT/mas.ini"
