@@ -113,8 +113,8 @@ static void print_json(const struct call *call, const struct survey *survey)
 static int run_list(struct call *call, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    unsigned depth = (call_opt(call, "all") != NULL ? SURVEY_ALL : SURVEY_LIVE) |
-                     (call->quiet ? 0U : SURVEY_HOSTS);
+    bool all = call_opt(call, "all") != NULL || call_opt(call, "error") != NULL;
+    unsigned depth = (all ? SURVEY_ALL : SURVEY_LIVE) | (call->quiet ? 0U : SURVEY_HOSTS);
 
     if (call->has_root && survey_take(&call->root, &call->config, depth, &survey, err) == -1)
         return -1;
@@ -141,11 +141,13 @@ const struct cmd cmd_list = {
     .examples = "mas list\n"
                 "mas list --active\n"
                 "mas list --json",
-    .details = "Asks each tmux server once. Sessions that are stopped in the index are believed; "
-               "--all checks\n"
-               "every workspace. AGENTS counts those that run, of those that were started, and "
-               "tells how many\n"
-               "wait for an answer, have crashed, or sleep until they are needed.",
+    .details =
+        "Asks each tmux server once. Sessions that are stopped in the index are believed while "
+        "their\n"
+        "metadata is the same file; --all and --error check every workspace. AGENTS counts those "
+        "that run, of those that were started, and "
+        "tells how many\n"
+        "wait for an answer, have crashed, or sleep until they are needed.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
     .run = run_list,

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,8 +40,36 @@ static void damaged_session(int dir, const char *id, const struct err *why, stru
     ret->activity = ret->created;
 }
 
-/* Loads the session of a directory entry; false where the entry is none. */
-static bool load_entry(const struct root *root, const char *name, struct session *ret)
+/* Which .session a session has, by what a copy keeps of a file: "<time>:<size>", "" where that
+ * cannot be told. */
+enum { STAMP_TEXT = 64 };
+
+static void read_stamp(const struct root *root, const char *id, char ret[STAMP_TEXT])
+{
+    char name[ID_TEXT + sizeof "/" WORKSPACE_SESSION];
+    struct stat st;
+
+    memcpy(name, id, ID_TEXT - 1);
+    memcpy(name + ID_TEXT - 1, "/" WORKSPACE_SESSION, sizeof "/" WORKSPACE_SESSION);
+    if (fstatat(root->sessions, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || !S_ISREG(st.st_mode))
+        ret[0] = '\0';
+    else
+        (void)snprintf(ret, STAMP_TEXT, "%lld.%09ld:%lld", (long long)st.st_mtim.tv_sec,
+                       st.st_mtim.tv_nsec, (long long)st.st_size);
+}
+
+bool index_is_current(const struct root *root, const struct row *row)
+{
+    char now[STAMP_TEXT];
+
+    read_stamp(root, row->id, now);
+    return now[0] != '\0' && strcmp(now, row->stamp) == 0;
+}
+
+/* Loads the session of a directory entry; false where the entry is none. `ret_stamp` is that of the
+ * file before it was read: one that is changed meanwhile is another one. */
+static bool load_entry(const struct root *root, const char *name, struct session *ret,
+                       char ret_stamp[STAMP_TEXT])
 {
     struct err why = ERR_INIT;
     if (!id_is_valid(name))
@@ -48,6 +77,7 @@ static bool load_entry(const struct root *root, const char *name, struct session
     _cleanup_close_ int dir = workspace_open(root, name);
     if (dir == -1)
         return false;
+    read_stamp(root, name, ret_stamp);
     if (session_load(root, dir, name, ret, &why) == -1)
         damaged_session(dir, name, &why, ret);
     return true;
@@ -92,11 +122,12 @@ static int scan(const struct root *root, const struct index_ids *without, struct
     struct scanned *found = mem_alloc((strv_len(names) + 1) * sizeof *found);
     for (char **name = names; *name != NULL; name++) {
         _cleanup_session_ struct session session = SESSION_INIT;
-        if (index_has_id(without, *name) || !load_entry(root, *name, &session))
+        char stamp[STAMP_TEXT];
+        if (index_has_id(without, *name) || !load_entry(root, *name, &session, stamp))
             continue;
         found[count] = (struct scanned){
             .line = STR_INIT, .created = session.created, .created_nsec = session.created_nsec};
-        index_put_row(root, &session, &found[count++].line);
+        index_put_row(root, &session, stamp, &found[count++].line);
     }
     qsort(found, count, sizeof *found, compare_scanned);
     for (size_t i = 0; i < count; i++) {
@@ -131,10 +162,11 @@ bool index_add_unlisted(const struct root *root, struct index *index, const char
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_str_ struct str line = STR_INIT;
+    char stamp[STAMP_TEXT];
 
-    if (!load_entry(root, id, &session))
+    if (!load_entry(root, id, &session, stamp))
         return false;
-    index_put_row(root, &session, &line);
+    index_put_row(root, &session, stamp, &line);
     if (!index_read_row(index, index_keep(index, line.data), line.len))
         return false;
     index->rows[index->count - 1].unlisted = true;
@@ -349,8 +381,11 @@ int index_update(const struct root *root, const char *id, const struct session *
     const struct index_ids ids = {.sorted = &id, .count = 1};
     _cleanup_str_ struct str row = STR_INIT;
 
-    if (session != NULL)
-        index_put_row(root, session, &row);
+    if (session != NULL) {
+        char stamp[STAMP_TEXT];
+        read_stamp(root, id, stamp);
+        index_put_row(root, session, stamp, &row);
+    }
     return change_rows(root, &ids, session != NULL ? &row : NULL, err);
 }
 

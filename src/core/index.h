@@ -29,6 +29,7 @@ struct row {
     const char *activity;
     const char *name; /* "" where it has none */
     const char *template;
+    const char *stamp; /* of the .session that it was made from; "" where that is not known */
     enum status status; /* intent, as in .session */
     enum mode mode;
     bool missing; /* there is no workspace of that id */
@@ -59,6 +60,9 @@ void index_free(struct index *index);
 /* Adds the row of a workspace that the index does not list; false where there is none. */
 bool index_add_unlisted(const struct root *root, struct index *index, const char *id);
 #define _cleanup_index_ __attribute__((cleanup(index_free)))
+
+/* true while the .session of a row is the file that the row was made from, by its size and time. */
+bool index_is_current(const struct root *root, const struct row *row);
 
 /* Says whether a row has this tmux name or session name (NULL: not asked) as either of the two, and
  * whether sessions/ holds other directories than those of the rows and the `staged` ones that the

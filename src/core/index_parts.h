@@ -19,6 +19,7 @@ enum index_member {
     INDEX_MODE,
     INDEX_NAME,
     INDEX_TEMPLATE,
+    INDEX_STAMP, /* the last one; missing in an index of an earlier version */
     INDEX_N
 };
 
@@ -35,8 +36,9 @@ bool index_has_id(const struct index_ids *ids, const char *id);
 void index_begin(struct str *to);
 void index_add_line(struct str *to, const char *line, size_t len);
 void index_end(struct str *to);
-/* The line of a session. */
-void index_put_row(const struct root *root, const struct session *session, struct str *to);
+/* The line of a session; `stamp` says which .session it was read from. */
+void index_put_row(const struct root *root, const struct session *session, const char *stamp,
+                   struct str *to);
 /* Copies all lines behind what is in *to, but for those of the `ids`: `row` stands in the place of
  * the first of these, or at the end (NULL: nowhere). false where the file is no good. */
 bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,

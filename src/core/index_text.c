@@ -12,11 +12,12 @@ static const char head[] = "{\"version\":\"1.0\",\n\"sessions\":[\n";
 static const char tail[] = "],\n\"lastUpdated\":\"";
 static const char tail_end[] = "\"}\n";
 
-static const char *const members[INDEX_N] = {"sessionId", "tmuxSession",  "status",
-                                             "createdAt", "lastActivity", "workingDir",
-                                             "mode",      "name",         "template"};
+static const char *const members[INDEX_N] = {"sessionId",    "tmuxSession", "status", "createdAt",
+                                             "lastActivity", "workingDir",  "mode",   "name",
+                                             "template",     "metadata"};
 
-void index_put_row(const struct root *root, const struct session *session, struct str *to)
+void index_put_row(const struct root *root, const struct session *session, const char *stamp,
+                   struct str *to)
 {
     char created[TIME_TEXT];
     char activity[TIME_TEXT];
@@ -33,7 +34,8 @@ void index_put_row(const struct root *root, const struct session *session, struc
                                    dir,
                                    mode_name(session->mode),
                                    session->name,
-                                   session->template};
+                                   session->template,
+                                   stamp};
     json_open(&out, NULL, '{');
     for (size_t i = 0; i < INDEX_N; i++)
         json_put(&out, members[i], values[i]);
@@ -79,7 +81,8 @@ static bool set_row(struct row *row, const char *const values[INDEX_N])
                         .created = values[INDEX_CREATED],
                         .activity = values[INDEX_ACTIVITY],
                         .name = values[INDEX_NAME],
-                        .template = values[INDEX_TEMPLATE]};
+                        .template = values[INDEX_TEMPLATE],
+                        .stamp = values[INDEX_STAMP]};
     return id_is_valid(row->id) && status_parse(values[INDEX_STATUS], &row->status) &&
            mode_parse(values[INDEX_MODE], &row->mode) && time_parse(row->created, &t) &&
            time_parse(row->activity, &t);
@@ -101,7 +104,7 @@ static bool parse_row(struct index *index, const char *line, size_t len, struct 
     if (json_parse(line, len, len, &json, &ignored) == -1)
         return false;
     for (size_t i = 0; i < INDEX_N; i++) {
-        const char *text = json_get_text(json, members[i]);
+        const char *text = json_get_text_or(json, members[i], i == INDEX_STAMP ? "" : NULL);
         if (text == NULL)
             return false;
         values[i] = index_keep(index, text);
@@ -115,7 +118,8 @@ static bool cut_row(char *line, struct row *row)
     const char *values[INDEX_N];
     char *p = line;
 
-    for (size_t i = 0; i < INDEX_N; i++) {
+    values[INDEX_STAMP] = "";
+    for (size_t i = 0; i < INDEX_N && (i != INDEX_STAMP || *p == ','); i++) {
         if (*p != (i == 0 ? '{' : ','))
             return false;
         p++;

@@ -212,6 +212,7 @@ static void add_unknown(const struct root *root, struct survey *survey,
                       .activity = "1970-01-01T00:00:00Z",
                       .name = "",
                       .template = "",
+                      .stamp = "",
                       .status = STATUS_ERROR,
                       .missing = true};
     if (index_add_unlisted(root, &survey->index, live->id))
@@ -318,7 +319,8 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
         struct view *view = add_view(&survey, row);
         /* the index does not say whether a legacy one is half migrated */
         bool is_sure = row->status == STATUS_STOPPED && row->mode != MODE_LEGACY;
-        if (!row->missing && ((depth & SURVEY_ALL) != 0 || !is_sure))
+        if (!row->missing &&
+            ((depth & SURVEY_ALL) != 0 || !is_sure || !index_is_current(root, row)))
             check_workspace(root, &survey, view);
     }
     ask_all(root, survey.servers, survey.server_count);

@@ -62,7 +62,8 @@ struct survey {
 /* A set of these. */
 enum survey_depth {
     SURVEY_LIVE =
-        0, /* checks the workspaces of rows that are active, live or legacy, trusts others */
+        0, /* checks the workspaces of rows that are active, live or legacy, or whose .session is
+              another than the one that the row was made from; trusts others */
     SURVEY_ALL = 1, /* checks every workspace */
     SURVEY_HOSTS = 2, /* asks the hosts too, while tmux works */
 };

@@ -465,17 +465,19 @@ void list_look(struct list *list, bool survey)
         peek_again(list);
 }
 
-struct listing *list_get(struct list *list, struct request *request)
+struct listing *list_get(struct list *list, struct request *request, bool fresh)
 {
     int64_t now = time_monotonic_ms();
     struct listing *listing = list->now;
-    bool good = listing != NULL && listing->settled && is_current(list, listing);
+    bool good = !fresh && listing != NULL && listing->settled && is_current(list, listing);
 
     request->survey_ms = good ? 0 : now;
     request->tmux_ms = now - LIST_TMUX_MS;
     request->hosts_ms = now - LIST_HOSTS_OLD_MS;
     if (good && now - listing->tmux_ms >= LIST_FRESH_MS)
         peek_again(list); /* so that nobody has to wait for it */
+    if (good && now - listing->began_ms >= LIST_OLD_MS)
+        survey_again(list);
     if (good && now - listing->hosts_ms >= LIST_HOSTS_MS)
         count_again(list);
     if (good && is_enough(listing, request))

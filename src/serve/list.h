@@ -6,7 +6,9 @@
  * files that it was made from, tmux has said at most LIST_TMUX_MS ago that the same sessions run,
  * and no session is on its way (wanted to run and not there, or the other way round). Else the
  * request waits for what is missing: another survey, a look at tmux alone, or the hosts, which are
- * asked once in LIST_HOSTS_MS. All of this belongs to the event loop but what workers have in hand.
+ * asked once in LIST_HOSTS_MS. A survey alone looks at the metadata of the sessions that are
+ * stopped, so one that is LIST_OLD_MS old is followed by another. All of this belongs to the event
+ * loop but what workers have in hand.
  */
 #ifndef MAS_SERVE_LIST_H
 #define MAS_SERVE_LIST_H
@@ -19,7 +21,13 @@
 
 #include <sys/stat.h>
 
-enum { LIST_TMUX_MS = 100, LIST_FRESH_MS = 40, LIST_HOSTS_MS = 1000, LIST_HOSTS_OLD_MS = 2000 };
+enum {
+    LIST_TMUX_MS = 100,
+    LIST_FRESH_MS = 40,
+    LIST_HOSTS_MS = 1000,
+    LIST_HOSTS_OLD_MS = 2000,
+    LIST_OLD_MS = 5000
+};
 
 /* A view as JSON, made when it is first asked for. */
 struct card {
@@ -66,8 +74,9 @@ int list_make(const struct root *root, const struct config *config, struct list 
               struct err *err);
 void list_free(struct list *list);
 
-/* The survey, where it is good; else NULL, and the request waits. */
-struct listing *list_get(struct list *list, struct request *request);
+/* The survey, where it is good; else NULL, and the request waits. `fresh`: only one that is begun
+ * now is good. */
+struct listing *list_get(struct list *list, struct request *request, bool fresh);
 /* Looks whether anything has changed, or takes another survey: `changed` will tell. */
 void list_look(struct list *list, bool survey);
 const struct card *list_card(const struct list *list, struct listing *listing, size_t i);

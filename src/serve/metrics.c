@@ -152,7 +152,7 @@ static void answer_metrics(struct request *request, const struct survey *survey)
 
 enum step api_metrics(struct request *request)
 {
-    struct listing *listing = list_get(&request->server->list, request);
+    struct listing *listing = list_get(&request->server->list, request, false);
 
     if (listing == NULL)
         return STEP_LATER;

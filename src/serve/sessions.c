@@ -123,7 +123,9 @@ enum step api_sessions(struct request *request)
 
     if (!take_wish(request, &wish))
         return STEP_ANSWERED;
-    struct listing *listing = list_get(&request->server->list, request);
+    /* who asks for what is broken wants it looked for */
+    bool fresh = wish.statuses != ~0U && (wish.statuses >> STATUS_ERROR & 1U) != 0;
+    struct listing *listing = list_get(&request->server->list, request, fresh);
     if (listing == NULL)
         return STEP_LATER;
     api_sessions_answer(request, listing);

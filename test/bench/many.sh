@@ -7,7 +7,8 @@ ALL=10000
 # few_root DIRECTORY COUNT: a root with that many stopped sessions.
 few_root() {
     make_root "$1" && "$MAS" --root "$1" new -q -t solo --no-start >/dev/null &&
-        "$FAST/populate" "$1" $(($2 - 1)) && "$MAS" --root "$1" doctor >/dev/null
+        "$FAST/populate" "$1" $(($2 - 1)) && rm "$1/sessions/.sessions.index" &&
+        "$MAS" --root "$1" doctor >/dev/null
 }
 
 # forks ROOT: how many tmux processes a `mas list --active` starts.

@@ -280,3 +280,47 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     [[ $output == *" active" ]]
     [ ! -e ran ]
 }
+
+@test "a stopped session that is damaged is listed as an error by every list, and the others as they are" {
+    new_session -t solo --no-start -n fine
+    local fine=$ID
+    new_session -t solo --no-start -n bad
+    local bad=$ID
+    mas list --error -q
+    [ -z "$output" ]
+    echo 'STATUS=$(date)' >>"$ROOT/sessions/$bad/.session"
+    mas list --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.sessions[] | .name + " " + .status' <<<"$output")" = $'fine stopped\nbad error' ]
+    [[ $(jq -r '.sessions[1].reason' <<<"$output") == *.session* ]]
+    mas list --error -q
+    [ "$output" = "$bad" ]
+    mas list --stopped -q
+    [ "$output" = "$fine" ]
+    # also once another session has written the index
+    new_session -t solo --no-start
+    mas list --error -q
+    [ "$output" = "$bad" ]
+    "$MAS" doctor --fix >/dev/null
+    mas list --error -q
+    [ -z "$output" ]
+}
+
+@test "a damaged session is found by list --error also where its file looks as it was" {
+    new_session -t solo --no-start
+    touch -r "$ROOT/sessions/$ID/.session" "$T/time"
+    sed -i 's/^STATUS=stopped/STATUS=stoqqed/' "$ROOT/sessions/$ID/.session"
+    touch -r "$T/time" "$ROOT/sessions/$ID/.session"
+    mas list --error -q
+    [ "$output" = "$ID" ]
+}
+
+@test "an index of an earlier version is used as it is" {
+    new_session -t solo --no-start
+    sed -i 's/,"metadata":"[^"]*"//' "$ROOT/sessions/.sessions.index"
+    run ! grep -q metadata "$ROOT/sessions/.sessions.index"
+    mas list -q
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID" ]
+    [ -z "$stderr" ]
+}

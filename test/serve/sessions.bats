@@ -145,3 +145,15 @@ load lib
     api GET /sessions
     is 200 '.total == 1'
 }
+
+@test "a stopped session that is damaged is listed as an error" {
+    new_session -t solo --no-start
+    serve
+    api GET '/sessions?status=error'
+    is 200 '.total == 0'
+    echo 'STATUS=$(date)' >>"$ROOT/sessions/$ID/.session"
+    api GET '/sessions?status=error'
+    is 200 '.total == 1 and .sessions[0].sessionId == "'"$ID"'" and (.sessions[0].reason | test("session"))'
+    api GET /sessions
+    is 200 '.sessions[0].status == "error"'
+}
