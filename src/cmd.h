@@ -35,6 +35,8 @@ enum offer {
     OFFER_STATUS, /* a list of them */
     OFFER_MODE,
     OFFER_UNTIL, /* of `wait` */
+    OFFER_ALLOW, /* answers to a permission request */
+    OFFER_REJECT,
 };
 
 struct opt {

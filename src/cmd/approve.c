@@ -70,6 +70,7 @@ const struct cmd cmd_approve = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
+    .rest = OFFER_ALLOW,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
     .run = run_permit,
 };
@@ -88,6 +89,7 @@ const struct cmd cmd_deny = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
+    .rest = OFFER_REJECT,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
     .run = run_permit,
 };

@@ -25,27 +25,41 @@ struct typed {
     const struct opt *opt; /* the last word is its value; NULL: it is none */
     char *before; /* what of the last word stands in front of each candidate */
     const char *prefix; /* what a candidate begins with: the rest of it */
+    bool describe; /* a word on a candidate follows it, behind a tab */
 };
+
+static void offer_with(const struct typed *typed, const char *word, const char *about)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (!str_starts(word, typed->prefix) || word[0] == '\0' || strlen(word) > TMUX_NAME_MAX ||
+        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
+            strlen(word))
+        return;
+    str_addf(&line, "%s%s", typed->before, word);
+    if (typed->describe && about[0] != '\0') {
+        str_addc(&line, '\t');
+        str_add_visible(&line, about, strlen(about));
+    }
+    printf("%s\n", line.data);
+}
 
 static void offer(const struct typed *typed, const char *word)
 {
-    if (str_starts(word, typed->prefix) && word[0] != '\0' && strlen(word) <= TMUX_NAME_MAX &&
-        strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
-            strlen(word))
-        printf("%s%s\n", typed->before, word);
+    offer_with(typed, word, "");
 }
 
 static void offer_verbs(const struct typed *typed)
 {
     for (size_t i = 0; cmd_table[i] != NULL; i++)
         if ((cmd_table[i]->flags & CMD_HIDDEN) == 0)
-            offer(typed, cmd_table[i]->name);
+            offer_with(typed, cmd_table[i]->name, cmd_table[i]->summary);
 }
 
 static void offer_actions(const struct typed *typed, const struct cmd *cmd)
 {
     for (size_t i = 0; cmd != NULL && cmd->actions != NULL && cmd->actions[i] != NULL; i++)
-        offer(typed, cmd->actions[i]->name + strlen(cmd->name) + 1);
+        offer_with(typed, cmd->actions[i]->name + strlen(cmd->name) + 1, cmd->actions[i]->summary);
 }
 
 static void offer_options(const struct typed *typed)
@@ -56,7 +70,7 @@ static void offer_options(const struct typed *typed)
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         for (const struct opt *opt = lists[i]; opt != NULL && opt->name != NULL; opt++) {
             _cleanup_free_ char *word = mem_printf("--%s", opt->name);
-            offer(typed, word);
+            offer_with(typed, word, opt->help);
         }
 }
 
@@ -88,7 +102,7 @@ static void offer_presets(const struct typed *typed)
 {
     const struct config *config = &typed->call->config;
     for (size_t i = 0; i < config->preset_count; i++)
-        offer(typed, config->presets[i].name);
+        offer_with(typed, config->presets[i].name, config->presets[i].description);
 }
 
 /* Opens the team that is meant by a word, or by the pane that this shell is in. */
@@ -108,7 +122,7 @@ static void offer_team(const struct typed *typed, const struct team *team, bool 
     static const char *const words[] = {"managers", "workers", "all"};
 
     for (size_t i = 0; i < team->agent_count; i++)
-        offer(typed, team->agents[i].id);
+        offer_with(typed, team->agents[i].id, team->agents[i].role);
     for (size_t i = 0; targets && i < team->agent_count; i++) {
         size_t first = 0;
         while (strcmp(team->agents[first].group, team->agents[i].group) != 0)
@@ -153,10 +167,9 @@ static void offer_kind(struct typed *typed, enum offer kind)
         enum offer kind;
         const char *words[4];
     } fixed[] = {
-        {OFFER_SHELL, {"bash", "zsh", "fish"}},
-        {OFFER_STATUS, {"stopped", "error", "crashed"}},
-        {OFFER_MODE, {"isolated", "legacy"}},
-        {OFFER_UNTIL, {"idle", "exit", "waiting"}},
+        {OFFER_SHELL, {"bash", "zsh", "fish"}},     {OFFER_STATUS, {"stopped", "error", "crashed"}},
+        {OFFER_MODE, {"isolated", "legacy"}},       {OFFER_UNTIL, {"idle", "exit", "waiting"}},
+        {OFFER_ALLOW, {"once", "always", "clear"}}, {OFFER_REJECT, {"once", "always"}},
     };
 
     if (kind == OFFER_TARGET || kind == OFFER_STATUS)
@@ -347,7 +360,10 @@ static int run_complete(struct call *call, struct err *err)
     size_t last = (size_t)call->operand_count - 1;
     size_t verb = 0;
     const char *root;
-    struct typed typed = {.call = call, .before = mem_dup(""), .prefix = words[last]};
+    struct typed typed = {.call = call,
+                          .before = mem_dup(""),
+                          .prefix = words[last],
+                          .describe = call_opt(call, "describe") != NULL};
 
     (void)err;
     open_root(call, words, last);
@@ -366,10 +382,16 @@ static int run_complete(struct call *call, struct err *err)
     return 0;
 }
 
+static const struct opt opts[] = {
+    {0, "describe", NULL, "with a word on each, behind a tab", OFFER_NONE},
+    {.name = NULL},
+};
+
 const struct cmd cmd_complete = {
     .name = "complete",
     .operands = " WORD...",
     .summary = "print what could stand in place of the last word",
+    .opts = opts,
     .operands_min = 1,
     .operands_max = -1,
     .flags = CMD_NO_ROOT_OK | CMD_PRESETS | CMD_HIDDEN, /* it opens the root of the line */

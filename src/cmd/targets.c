@@ -36,6 +36,21 @@ static int open_named(struct call *call, const char *text, struct roll_team *ret
     return call_select(call, text, id, err) == -1 ? -1 : roll_open(&call->root, id, ret, err);
 }
 
+/* Outside of a team's pane the first operand is the SESSION. Where it is too short to be one, or no
+ * TARGET is behind it, it was meant to be an agent. */
+static int open_first(struct call *call, enum targets_form form, const char *text,
+                      struct roll_team *ret, struct err *err)
+{
+    bool few = (form == TARGETS_ONE || form == TARGETS_MANY) && call->operand_count == 0;
+
+    if (open_named(call, text, ret, err) == 0)
+        return 0;
+    if (err->code == MAS_NOT_FOUND && text != NULL && (few || strlen(text) < ID_PREFIX_MIN))
+        return err_hint(err, "outside of a team's pane the session comes first: mas %s%s",
+                        call->cmd->name, call->cmd->operands);
+    return -1;
+}
+
 static bool may_leave_out(enum targets_form form)
 {
     return form == TARGETS_OPTIONAL || form == TARGETS_NONE;
@@ -52,7 +67,7 @@ static int open_session(struct call *call, enum targets_form form, struct roll_t
     if (!open_own(call, &own)) {
         if (text != NULL)
             shift(call);
-        return open_named(call, text, ret, err);
+        return open_first(call, form, text, ret, err);
     }
     if (text == NULL ? may_leave_out(form) : is_target(&own, text, &no_agent)) {
         *ret = own;

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {0, "for", "STATE", "idle, exit or waiting", OFFER_UNTIL},
+    {0, "for", "STATE", "idle (the default), exit or waiting", OFFER_UNTIL},
+    {0, "any", NULL, "until one of the agents is, not all", OFFER_NONE},
     {0, "timeout", "TIME", "give up after so long, such as 500ms, 30s or 5m", OFFER_NONE},
     {.name = NULL},
 };
@@ -48,6 +49,21 @@ static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
     return goal == GOAL_IDLE && agent->status.state == AGENT_IDLE && agent->status.queued == 0
                ? REACHED
                : NOT_YET;
+}
+
+/* Of the first that has come to it: NEVER once none of them can. *ret_which is the last of these.
+ */
+static enum verdict judge_any(const struct roll *roll, enum goal goal, size_t *ret_which)
+{
+    enum verdict any = NEVER;
+    for (size_t i = 0; i < roll->count && any != REACHED; i++) {
+        enum verdict one = judge(roll, i, goal);
+        if (one == NEVER)
+            *ret_which = i;
+        else
+            any = one;
+    }
+    return any;
 }
 
 /* Of all agents together: NEVER as soon as one of them never can. *ret_which is that one. */
@@ -108,16 +124,19 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     return false;
 }
 
+/* Without --for *ret stays. */
 static int parse_goal(struct call *call, enum goal *ret, struct err *err)
 {
     const char *text = call_opt(call, "for");
     size_t i = 0;
 
-    while (i < GOAL_COUNT && (text == NULL || strcmp(text, goals[i]) != 0))
+    if (text == NULL)
+        return 0;
+    while (i < GOAL_COUNT && strcmp(text, goals[i]) != 0)
         i++;
     if (i == GOAL_COUNT) {
         (void)err_set(err, MAS_USAGE, "cannot wait for '%s': --for takes idle, exit or waiting",
-                      text != NULL ? text : "");
+                      text);
         return call_usage(call, err);
     }
     *ret = (enum goal)i;
@@ -191,14 +210,16 @@ static int run_wait(struct call *call, struct err *err)
     int64_t end = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
     if (ask(call, &roll, goal, err) == -1)
         return -1;
-    while ((verdict = judge_all(&roll, goal, &which)) == NOT_YET) {
+    bool any = call_opt(call, "any") != NULL;
+    while ((verdict = (any ? judge_any : judge_all)(&roll, goal, &which)) == NOT_YET) {
         int left = left_of(end);
         if (left == 0)
             return timed_out(&roll, goal, timeout, err);
         (void)hosts_step(roll.calls, roll.count, left, on_reply, &roll);
     }
     bool gone = true;
-    if (verdict == REACHED && goal == GOAL_EXIT && see_gone(call, &roll, end, &gone, err) == -1)
+    if (verdict == REACHED && goal == GOAL_EXIT && !any &&
+        see_gone(call, &roll, end, &gone, err) == -1)
         return -1;
     if (!gone)
         return timed_out(&roll, goal, timeout, err);
@@ -211,12 +232,14 @@ const struct cmd cmd_wait = {
     .operands = " [SESSION] [TARGET]",
     .summary = "wait until agents are idle, have exited, or wait for an answer",
     .examples = "mas wait shop\n"
-                "mas wait shop lead --for waiting --timeout 10m",
-    .details = "Without TARGET: all agents of the session; all of them at the same time. Exit 7: "
-               "not in time.\n"
-               "Exit 1: it cannot come, because an agent has ended. An agent that sleeps until its "
-               "first message\n"
-               "is idle, and has exited.",
+                "mas wait shop --any --for waiting --timeout 10m",
+    .details =
+        "Without TARGET: all agents of the session; all of them at the same time, or with --any "
+        "one of them. Exit 7: "
+        "not in time.\n"
+        "Exit 1: it cannot come, because an agent has ended. An agent that sleeps until its "
+        "first message\n"
+        "is idle, and has exited.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -30,7 +30,7 @@ fish_offers() {
 
 # An interactive shell in a terminal, with the completion loaded.
 start_shell() {
-    tm new-session -d -s shell -x 120 -y 30 -- "$@"
+    tm new-session -d -s shell -x 120 -y 60 -- "$@"
     case $1 in
         bash) type_line "PS1='> '; bind 'set bell-style none'; source <(mas completion bash); echo load''ed" ;;
         zsh) type_line "PS1='> '; autoload -Uz compinit; compinit -D -u; source <(mas completion zsh); echo load''ed" ;;
@@ -134,7 +134,7 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(bash_offers new --template so)" = solo ]
     output=$(bash_offers new --agent '')
     for name in shell claude codex gemini copilot opencode claude-tty opencode-tty mine; do
-        grep -qxF $name <<<"$output"
+        grep -qxF -- $name <<<"$output"
     done
 }
 
@@ -278,6 +278,34 @@ lines_of() { sort -u <<<"$1" | xargs; }
     [ "$(bash_offers clean --status stopped,cr)" = stopped,crashed ]
     [ "$(bash_offers new --template = so)" = solo ] # bash parts a word at its =
     [ "$("$MAS" complete -- new --template=so)" = --template=solo ]
+}
+
+@test "bash: behind approve and deny stand the answers that there are, not files" {
+    new_session -t pair -n two --no-start
+    cd "$T"
+    : >file
+    [ "$(lines_of "$(bash_offers approve two lead '')")" = 'always clear once' ]
+    [ "$(lines_of "$(bash_offers approve -s two lead '')")" = 'always clear once' ]
+    [ "$(lines_of "$(bash_offers deny two lead '')")" = 'always once' ]
+}
+
+@test "zsh and fish show a word on each command, option and preset" {
+    fish_describes() {
+        # shellcheck disable=SC2016
+        fish --no-config -c 'mas completion fish | source; complete -C $argv[1]' "$1"
+    }
+    grep -qxF -- $'doctor\tcheck everything on disk and in tmux, and mend it' <<<"$(fish_describes 'mas ')"
+    grep -qxF -- $'--watch\tgo on, and show each change' <<<"$(fish_describes 'mas status --')"
+    grep -qxF -- $'shell\tlogin shell' <<<"$(fish_describes 'mas new --agent ')"
+    [ -z "$("$MAS" complete -- doc | tr -d 'a-z\n')" ]
+    start_shell zsh -f -i
+    type_text 'mas d'
+    tm send-keys -t =shell: C-d
+    eventually screen_has 'doctor  -- check everything on disk and in tmux'
+    eventually screen_has "deny  -- answer an agent's permission request: no"
+    # a description moves no terminal
+    printf '[preset rude]\ndescription = a\033[2Jb\ncommand = true\n' >>"$ROOT/templates/agents.ini"
+    run ! grep -q $'\033' <<<"$("$MAS" complete --describe -- new --agent '')"
 }
 
 @test "zsh: actions, agents and values behind = are completed" {

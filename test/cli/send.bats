@@ -222,3 +222,13 @@ start it with: mas start $ID" ]
     mas send nothing solo x
     [ "$status" -eq 3 ]
 }
+
+@test "an agent without its session, outside of a team's pane, is told that the session comes first" {
+    new_session -t default -n shop --no-start
+    mas send 10 hi
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find session '10': there is none"*$'\n'"outside of a team's pane the session comes first: mas send [SESSION] TARGET TEXT..." ]]
+    mas peek lead
+    [ "$status" -eq 3 ]
+    [[ $stderr == *$'\n'"outside of a team's pane the session comes first: mas peek [SESSION] TARGET..." ]]
+}

@@ -128,3 +128,31 @@ start it with: mas restart $ID lead" ]
     mas wait "$ID" nobody --for idle
     [ "$status" -eq 3 ]
 }
+
+@test "wait without --for waits for idle" {
+    new_session -t pair -n shop
+    mas wait shop
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    [ "$("$MAS" status shop --json | jq -r '[.sessions[].agents[].state] | unique | join(" ")')" = idle ]
+    mas wait shop --for nothing
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot wait for 'nothing': --for takes idle, exit or waiting"$'\n'* ]]
+}
+
+@test "wait --any comes back with the first agent, and fails once none of them can" {
+    new_session -t pair
+    "$MAS" wait "$ID"
+    mas wait "$ID" --for exit --any --timeout 300ms
+    [ "$status" -eq 7 ]
+    "$MAS" send "$ID" lead 'exit 0'
+    mas wait "$ID" --for exit --any --timeout 20s
+    [ "$status" -eq 0 ]
+    mas wait "$ID" --for idle --any --timeout 20s
+    [ "$status" -eq 0 ]
+    "$MAS" send "$ID" reviewer 'exit 0'
+    "$MAS" wait "$ID" --for exit
+    mas wait "$ID" --for idle --any
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'has exited, and is not started again'* ]]
+}
