@@ -260,8 +260,6 @@ static void finish(struct host *host, int64_t now)
     set_title(host);
     if (!child->again && !host->leaving)
         print_end(host, now);
-    if (child->stopped)
-        delivery_fail(host, "the agent was stopped");
     request_ended(host);
     if (child->again && !host->leaving)
         child_start(host, now);

@@ -2,10 +2,13 @@
 
 #include "base/pty.h"
 #include "base/str.h"
+#include "core/message.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     LINE_MAX_BYTES = 4095, /* what a terminal in canonical mode takes as a line */
@@ -28,6 +31,7 @@ void delivery_free(struct delivery *delivery)
     for (size_t i = 0; i < delivery->count; i++)
         message_free(&delivery->queue[i]);
     free(delivery->queue);
+    store_close(delivery->store);
     str_free(&delivery->out);
     *delivery = (struct delivery){.count = 0};
 }
@@ -52,8 +56,204 @@ bool delivery_add(struct host *host, const char *text, size_t len, bool enter, c
     return true;
 }
 
-static void drop_first(struct delivery *delivery)
+/* ---- on disk
+ *
+ * A message that is typed at once is never there. One that waits is written before it is taken,
+ * marked before its typing begins and removed behind its Enter: one that is found marked may have
+ * arrived, and is told rather than typed again. */
+
+static int open_store(struct host *host, struct err *err)
 {
+    struct delivery *delivery = &host->delivery;
+
+    if (delivery->store != NULL)
+        return 0;
+    return store_open(host->dir, host->session.id, NULL, true, &delivery->store, err);
+}
+
+static int add_to_store(struct host *host, struct message *message, bool begun, struct err *err)
+{
+    const struct store_input input = {
+        .agent = host->agent->id,
+        .sender = strcmp(message->from, "-") != 0 ? message->from : NULL,
+        .enter = message->enter,
+        .begun = begun,
+        .text = message->text,
+        .len = message->len,
+    };
+
+    return open_store(host, err) == -1
+               ? -1
+               : store_input_add(host->delivery.store, &input, &message->number, err);
+}
+
+/* A damaged database makes room for a new one, as for conversations; what waited before in it is
+ * written to that too. */
+static bool renew_store(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->delivery;
+    _cleanup_free_ char *name = NULL;
+
+    if (err->code != MAS_DAMAGED)
+        return false;
+    store_close(delivery->store);
+    delivery->store = NULL;
+    if (store_set_aside(host->dir, &name, err) == -1)
+        return false;
+    *err = (struct err)ERR_INIT;
+    if (name != NULL) {
+        _cleanup_free_ char *words =
+            mem_printf("%s was damaged and is kept as %s; a new one was begun", STORE_FILE, name);
+        host_log(host, words);
+    }
+    for (size_t i = 0; i < delivery->count; i++)
+        delivery->queue[i].number = 0;
+    return true;
+}
+
+static int keep_all(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->delivery;
+
+    for (size_t i = 0; i < delivery->count; i++)
+        if (delivery->queue[i].number == 0 &&
+            add_to_store(host, &delivery->queue[i], i == 0 && delivery->phase != DELIVERY_NONE,
+                         err) == -1)
+            return -1;
+    return 0;
+}
+
+int delivery_keep(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->delivery;
+    int rc = keep_all(host, err);
+
+    if (rc == -1 && renew_store(host, err))
+        rc = keep_all(host, err);
+    if (rc == 0)
+        return 0;
+    /* what is half typed cannot be taken back, and goes on */
+    size_t begun = delivery->phase != DELIVERY_NONE ? 1 : 0;
+    if (delivery->count == begun) {
+        host_log(host, err->text);
+        return 0;
+    }
+    while (delivery->count > begun && delivery->queue[delivery->count - 1].number == 0) {
+        struct message *last = &delivery->queue[--delivery->count];
+        delivery->bytes -= last->len;
+        message_free(last);
+    }
+    return -1;
+}
+
+/* Typing goes on where that cannot be written: it says more than what is on disk. */
+static void note_begun(struct host *host, bool begun)
+{
+    struct delivery *delivery = &host->delivery;
+    struct err err = ERR_INIT;
+
+    if (delivery->queue[0].number != 0 &&
+        (open_store(host, &err) == -1 ||
+         store_input_begin(delivery->store, delivery->queue[0].number, begun, &err) == -1))
+        host_log(host, err.text);
+}
+
+static void forget(struct host *host, int64_t number)
+{
+    struct err err = ERR_INIT;
+
+    if (number != 0 && (open_store(host, &err) == -1 ||
+                        store_input_drop(host->delivery.store, number, &err) == -1))
+        host_log(host, err.text);
+}
+
+static bool take_waiting(const struct store_input *input, void *arg)
+{
+    struct host *host = arg;
+    struct delivery *delivery = &host->delivery;
+
+    if (!delivery_add(host, input->text, input->len, input->enter,
+                      input->sender != NULL ? input->sender : "-"))
+        return false;
+    struct message *message = &delivery->queue[delivery->count - 1];
+    message->number = input->number;
+    message->cut_off = input->begun;
+    return true;
+}
+
+/* Takes out what is not to be typed, and says so. */
+static size_t sort_out(struct host *host)
+{
+    struct delivery *delivery = &host->delivery;
+    size_t kept = 0, cut_off = 0;
+
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct message *message = &delivery->queue[i];
+        const char *why = message->cut_off ? "it was being typed when its host ended"
+                                           : message_check(message->text, message->len);
+        if (message->number == 0 || why == NULL) {
+            delivery->queue[kept++] = *message;
+            continue;
+        }
+        _cleanup_free_ char *outcome =
+            mem_printf("failed: %s%s", message->cut_off ? "" : "it ", why);
+        log_outcome(host, message, outcome);
+        forget(host, message->number);
+        cut_off += message->cut_off;
+        delivery->bytes -= message->len;
+        message_free(message);
+    }
+    delivery->count = kept;
+    return cut_off;
+}
+
+void delivery_read(struct host *host)
+{
+    struct delivery *delivery = &host->delivery;
+    _cleanup_store_ struct store *store = NULL;
+    struct err err = ERR_INIT;
+
+    if (faccessat(host->dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    if (store_open(host->dir, host->session.id, NULL, false, &store, &err) == -1 ||
+        store_inputs(store, host->agent->id, take_waiting, host, &err) == -1) {
+        if (err.code != MAS_NOT_FOUND)
+            host_log(host, err.text);
+        return;
+    }
+    size_t cut_off = sort_out(host);
+    size_t waiting = 0;
+    for (size_t i = 0; i < delivery->count; i++)
+        waiting += delivery->queue[i].number != 0;
+    _cleanup_free_ char *words = mem_printf("%zu message%s that waited %s delivered now", waiting,
+                                            waiting == 1 ? "" : "s", waiting == 1 ? "is" : "are");
+    if (waiting > 0)
+        host_log(host, words);
+    if (cut_off > 0)
+        host_say(host,
+                 "a message was being typed when the host before ended; it is not typed again");
+}
+
+void delivery_leave(struct host *host)
+{
+    struct delivery *delivery = &host->delivery;
+
+    struct err err = ERR_INIT;
+
+    if (delivery_keep(host, &err) == -1) /* what was typed but for its Enter is not there yet */
+        host_log(host, err.text);
+    for (size_t i = 0; i < delivery->count; i++)
+        log_outcome(host, &delivery->queue[i],
+                    delivery->queue[i].number != 0 ? "kept" : "failed: its host has ended");
+}
+
+/* ---- the queue */
+
+static void drop_first(struct host *host)
+{
+    struct delivery *delivery = &host->delivery;
+
+    forget(host, delivery->queue[0].number);
     delivery->bytes -= delivery->queue[0].len;
     message_free(&delivery->queue[0]);
     delivery->count--;
@@ -66,6 +266,8 @@ static void drop_first(struct delivery *delivery)
 
 void delivery_interrupt(struct host *host)
 {
+    if (host->delivery.phase != DELIVERY_NONE)
+        note_begun(host, false);
     host->delivery.phase = DELIVERY_NONE;
     host->delivery.blocked = false;
 }
@@ -76,7 +278,7 @@ void delivery_fail(struct host *host, const char *why)
 
     while (host->delivery.count > 0) {
         log_outcome(host, &host->delivery.queue[0], outcome);
-        drop_first(&host->delivery);
+        drop_first(host);
     }
 }
 
@@ -107,9 +309,10 @@ static void begin(struct host *host, int64_t now)
     if (why != NULL) {
         _cleanup_free_ char *outcome = mem_printf("failed: it %s", why);
         log_outcome(host, message, outcome);
-        drop_first(delivery);
+        drop_first(host);
         return;
     }
+    note_begun(host, true);
     bool paste = host->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
                                           memchr(message->text, '\t', message->len) != NULL);
     str_clear(&delivery->out);
@@ -156,7 +359,7 @@ static void press_enter(struct host *host, int64_t now)
     watcher_task(&host->watcher, now);
     host->child.delivered = true;
     log_outcome(host, &delivery->queue[0], "delivered");
-    drop_first(delivery);
+    drop_first(host);
 }
 
 int64_t delivery_run(struct host *host, int64_t now)

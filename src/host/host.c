@@ -407,6 +407,17 @@ static int begin_talk(struct host *host, struct err *err)
     return 0;
 }
 
+/* Those that waited, and the first message of a new team: it is handed out once, and has to outlive
+ * this host as they do. */
+static void take_first_messages(struct host *host)
+{
+    struct err err = ERR_INIT;
+
+    delivery_read(host);
+    if (delivery_keep(host, &err) == -1)
+        host_log(host, err.text);
+}
+
 /* What can be done only once the team stands. */
 static int begin(struct host *host, struct err *err)
 {
@@ -422,6 +433,8 @@ static int begin(struct host *host, struct err *err)
     host->child.rest = AGENT_ASLEEP;
     if (acp && begin_talk(host, err) == -1)
         return -1;
+    if (!acp)
+        take_first_messages(host);
     if (launch_start(&host->config, &host->team, host->agent) == START_NOW || host_queued(host) > 0)
         child_start(host, time_monotonic_ms());
     else
@@ -448,8 +461,8 @@ int host_run(const char *id, const char *agent_id, struct err *err)
         rc = begin(host, err);
     if (rc == 0)
         rc = run_loop(host, err);
-    if (host->agent != NULL)
-        delivery_fail(host, "its host has ended");
+    if (host->preset != NULL && host->preset->protocol != PROTOCOL_ACP)
+        delivery_leave(host);
     talk_free(host);
     door_close(host);
     terminal_close(&host->terminal);

@@ -69,6 +69,8 @@ struct message {
     bool enter;
     bool answers; /* a person sent it to an agent that was seen to wait */
     char from[TEAM_WORD_MAX + 1]; /* "-": a person */
+    int64_t number; /* on disk; 0: it is not there */
+    bool cut_off; /* found there as one whose typing had begun */
 };
 
 enum delivery_phase {
@@ -79,6 +81,7 @@ enum delivery_phase {
 };
 
 struct delivery {
+    struct store *store; /* opened when something has to wait; NULL */
     struct message *queue; /* the first one is at work unless phase is NONE */
     size_t count, bytes;
     enum delivery_phase phase;
@@ -226,8 +229,15 @@ const char *delivery_refusal(const struct host *host, const char *text, size_t l
 int64_t delivery_run(struct host *host, int64_t now);
 /* The agent has ended: what was half typed begins anew with the next one. */
 void delivery_interrupt(struct host *host);
+/* Puts on disk what waits and is not there yet. On failure what has not begun to be typed is taken
+ * back. */
+int delivery_keep(struct host *host, struct err *err);
+/* Takes what waited when the host before this one ended. Once, before any other. */
+void delivery_read(struct host *host);
 /* Gives up all that waits. */
 void delivery_fail(struct host *host, const char *why);
+/* The host ends: what waits stays on disk. */
+void delivery_leave(struct host *host);
 /* true while keys of the pane are to wait, so that they do not fall into a message. */
 bool delivery_holds_keys(const struct host *host, int64_t now);
 void delivery_free(struct delivery *delivery);

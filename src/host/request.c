@@ -107,6 +107,16 @@ static void answer_send(struct host *host, struct client *client, bool delivered
     client->dirty = wait;
 }
 
+static void refuse_send(const struct host *host, struct client *client, const char *from,
+                        size_t len, const struct err *err)
+{
+    const char *sender = from == NULL ? "-" : str_is_word(from, TEAM_WORD_MAX) ? from : "?";
+    _cleanup_free_ char *outcome = mem_printf("refused: %s", err->text);
+
+    host_log_message(host, sender, len, outcome);
+    door_refuse(client, err);
+}
+
 static void do_send(struct host *host, struct client *client, const struct frame *frame)
 {
     bool enter = json_bool(json_get(frame->head, "enter"), true);
@@ -123,14 +133,8 @@ static void do_send(struct host *host, struct client *client, const struct frame
         rc = err_set(&err, MAS_CONFLICT, "cannot send to agent '%s': too many messages wait for it",
                      host->agent->id);
     if (rc == -1) {
-        _cleanup_free_ char *outcome = mem_printf("refused: %s", err.text);
         const char *named = from != NULL ? from : json_get_text(frame->head, "from");
-        host_log_message(host,
-                         named == NULL                       ? "-"
-                         : str_is_word(named, TEAM_WORD_MAX) ? named
-                                                             : "?",
-                         frame->body_len, outcome);
-        door_refuse(client, &err);
+        refuse_send(host, client, named, frame->body_len, &err);
         return;
     }
     if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
@@ -145,6 +149,11 @@ static void do_send(struct host *host, struct client *client, const struct frame
     }
     bool typed = host->delivery.count == 0 ||
                  (host->delivery.count == 1 && host->delivery.phase >= DELIVERY_SETTLE);
+    if (!typed && delivery_keep(host, &err) == -1) {
+        (void)err_wrap(&err, "cannot send to agent '%s'", host->agent->id);
+        refuse_send(host, client, from, frame->body_len, &err);
+        return;
+    }
     answer_send(host, client, typed, wait);
     door_tell_message(host, from, frame->body, frame->body_len);
 }
@@ -197,10 +206,8 @@ static void do_stop(struct host *host, struct client *client, const struct frame
     host->child.clear = (struct keeper_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer.pid) ? client->peer.pid : 0, false);
-    if (!runs) {
-        delivery_fail(host, "the agent was stopped");
+    if (!runs)
         request_ended(host);
-    }
 }
 
 static const struct {

@@ -149,6 +149,29 @@ struct store_clear {
 int store_clear(struct store *store, const char *conversation, const struct store_clear *clear,
                 struct store_place *ret, int64_t *ret_then, struct err *err);
 
+/* ---- messages for terminals
+ * What is sent to an agent that is no ACP agent is typed and forgotten; only what has to wait for
+ * that is kept. */
+struct store_input {
+    int64_t number;
+    const char *agent;
+    const char *sender; /* NULL: a person */
+    bool enter; /* an Enter follows */
+    bool begun; /* its typing has begun */
+    const char *text;
+    size_t len;
+};
+typedef bool store_each_input(const struct store_input *input, void *arg);
+
+/* FULL, and so is that its typing has begun. */
+int store_input_add(struct store *store, const struct store_input *input, int64_t *ret,
+                    struct err *err);
+int store_input_begin(struct store *store, int64_t number, bool begun, struct err *err);
+int store_input_drop(struct store *store, int64_t number, struct err *err);
+/* Those of an agent, in their order. */
+int store_inputs(struct store *store, const char *agent, store_each_input *each, void *arg,
+                 struct err *err);
+
 /* ---- agent sessions and rungs */
 
 /* How an agent came to know (or not) what was said: the rungs of the ladder. */

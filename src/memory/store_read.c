@@ -281,10 +281,12 @@ int store_waiting(struct store *store, struct store_waiting **ret, size_t *ret_c
     size_t count = 0;
     int rc;
 
-    sqlite3_stmt *s = db_prepare(store->db,
-                                 "SELECT m.agent, count(*) FROM message m WHERE " STORE_WAITS
-                                 " GROUP BY m.agent ORDER BY m.agent",
-                                 err);
+    sqlite3_stmt *s =
+        db_prepare(store->db,
+                   "SELECT agent, count(*) FROM (SELECT m.agent AS agent FROM"
+                   " message m WHERE " STORE_WAITS " UNION ALL SELECT agent FROM input)"
+                   " GROUP BY agent ORDER BY agent",
+                   err);
     if (s == NULL)
         return -1;
     while ((rc = db_step(store->db, s, err)) == 1) {

@@ -90,7 +90,18 @@ static const char version_2[] =
     " PRIMARY KEY (agent, program, rung)"
     ") STRICT, WITHOUT ROWID;";
 
-static const char *const steps[] = {version_1, version_2};
+/* Messages that wait to be typed at a terminal. */
+static const char version_3[] = "CREATE TABLE input ("
+                                " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+                                " agent TEXT NOT NULL,"
+                                " sender TEXT,"
+                                " enter INTEGER NOT NULL,"
+                                " begun INTEGER NOT NULL,"
+                                " text TEXT NOT NULL"
+                                ") STRICT;"
+                                "CREATE INDEX input_agent ON input (agent);";
+
+static const char *const steps[] = {version_1, version_2, version_3};
 static const struct store_schema ours = {.steps = steps, .version = ARRAY_LEN(steps)};
 
 int store_version(void)

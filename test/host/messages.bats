@@ -262,8 +262,7 @@ S
     eventually is solo .queued 2
     ask solo '{"do":"stop","hangup":100,"terminate":100}' | jq -e .ok >/dev/null
     marked_are 0
-    session_log 'bytes=1048576 outcome=failed'
-    session_log 'bytes=4 outcome=failed'
+    is solo .queued 2
 }
 
 @test "a message behind one that waits for its Enter is queued, not delivered" {
@@ -279,7 +278,10 @@ S
     [ "$(say_to solo second | jq -r .outcome)" = queued ]
     is solo .queued 2
     ask solo '{"do":"stop","hangup":100,"terminate":100}' | jq -e .ok >/dev/null
-    session_log 'bytes=6 outcome=failed'
+    is solo .queued 2
+    "$MAS" stop -q "$ID"
+    session_log 'bytes=5 outcome=kept' # its Enter was not typed
+    session_log 'bytes=6 outcome=kept'
 }
 
 @test "messages that wait when their host ends have an outcome, however it ends" {
@@ -296,10 +298,118 @@ S
             kill-s*) tm "$end" ;;
             *) kill -"$end" "$(of solo .hostPid)" ;;
         esac
-        eventually session_log 'to=solo bytes=5 outcome=failed' || { echo "$end" >&2; false; }
-        eventually session_log 'to=solo bytes=6 outcome=failed'
+        eventually session_log 'to=solo bytes=5 outcome=kept' || { echo "$end" >&2; false; }
+        eventually session_log 'to=solo bytes=6 outcome=kept'
         "$MAS" stop -q "$ID"
     done
+}
+
+# late_reader: an agent that reads lines once $T/go exists.
+late_reader() {
+    script agent <<S
+stty -echo
+until [ -e '$T/go' ]; do sleep 0.01; done
+echo now
+while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
+S
+    run_agent "bash $T/agent" 'ready = ^now' 'ready_timeout = 1h'
+    hosts_there
+}
+
+@test "messages that wait outlive stops and kills: they are typed after the next start, in order and once" {
+    late_reader
+    "$MAS" send "$ID" solo one
+    took solo two
+    kill -KILL "$(of solo .hostPid)"
+    mas stop "$ID"
+    [[ $output == *"kept for the next start: solo (2 queued)"* ]]
+    mas status "$ID"
+    [[ $output == *stopped*"2 queued"* ]]
+    mas start "$ID"
+    [[ $output == *"delivered now: solo (2 queued)"* ]]
+    hosts_there
+    took solo three
+    is solo .queued 3
+    "$MAS" stop -q "$ID"
+    session_log 'bytes=5 outcome=kept'
+    [ "$(stat -c %a "$DIR/memory.db")" = 600 ]
+    touch "$T/go"
+    "$MAS" start -q "$ID" >/dev/null
+    eventually lines_are $'one\ntwo\nthree'
+    is solo .queued 0
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID" >/dev/null
+    hosts_there
+    is solo .queued 0
+    lines_are $'one\ntwo\nthree'
+}
+
+@test "the first message of a new team outlives a kill before its agent reads" {
+    script agent <<S
+stty -echo
+until [ -e '$T/go' ]; do sleep 0.01; done
+echo now
+while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
+S
+    preset made "bash $T/agent" 'ready = ^now' 'ready_timeout = 1h'
+    new_session -t solo --agent made -p 'solo=begin with this'
+    find_agent
+    hosts_there
+    eventually is solo .queued 1
+    kill -KILL "$(of solo .hostPid)"
+    "$MAS" stop -q "$ID"
+    touch "$T/go"
+    "$MAS" start -q "$ID" >/dev/null
+    eventually lines_are 'begin with this'
+}
+
+@test "a message that was being typed when its host was killed is told, and not typed twice" {
+    script agent <<S
+stty raw -echo
+echo now
+[ -e '$T/second' ] || { touch '$T/second'; head -c 5000 >/dev/null; sleep $MARK; }
+head -c 4 >'$T/got'
+exec sleep $MARK
+S
+    run_agent "bash $T/agent" 'ready = ^now'
+    hosts_there
+    yes 'sixteen letters' | head -c 1048576 >"$T/big"
+    send_file "$T/big" ',"enter":false' | jq -e '.outcome == "queued"' >/dev/null
+    eventually marked_are 1
+    say_to solo next ',"enter":false' | jq -e '.outcome == "queued"' >/dev/null
+    kill -KILL "$(of solo .hostPid)"
+    eventually marked_are 0
+    "$MAS" stop -q "$ID"
+    "$MAS" start -q "$ID" >/dev/null
+    eventually test -s "$T/got"
+    [ "$(<"$T/got")" = next ]
+    session_log 'bytes=1048576 outcome=failed: it was being typed when its host ended'
+    eventually is solo .queued 0
+}
+
+@test "a message that cannot be kept is refused, and one that need not wait is not: nothing of it is on disk" {
+    line_reader
+    took solo one
+    eventually lines_are one
+    [ ! -e "$DIR/memory.db" ]
+    "$MAS" stop -q "$ID"
+    python3 -ES - "$DIR/memory.db" <<'P'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.executescript("PRAGMA application_id = 0x6d617301; PRAGMA user_version = 99; CREATE TABLE t (x);")
+P
+    chmod 600 "$DIR/memory.db"
+    "$MAS" start -q "$ID" >/dev/null
+    hosts_there
+    eventually state_is solo idle
+    took solo two
+    eventually lines_are $'one\ntwo'
+    kill -STOP "$(of solo .pid)"
+    yes 'sixteen letters' | head -c 65536 >"$T/big"
+    took solo typed
+    send_file "$T/big" >/dev/null
+    refused 1 'a newer mas has written it' "$(say_to solo more)"
+    is solo .queued 1
 }
 
 @test "the queue has a limit, and says so" {
