@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what `make test-agents` runs, from the npm registry, each into a directory of its own below
-# ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; some 1.7 GB in all.
+# ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; some 2 GB in all.
 #
 #   test/agents/install.sh [NAME...]
 #
@@ -14,6 +14,8 @@ to=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
 table='
 claude      claude-agent-acp  .bin/claude-agent-acp       @agentclientprotocol/claude-agent-acp@0.49.0
 codex       codex-acp         .bin/codex-acp              @agentclientprotocol/codex-acp@2.6.0
+claude-code claude-code-acp   .bin/claude-code-acp        @zed-industries/claude-code-acp@0.16.2
+zed-codex   zed-codex-acp     .bin/codex-acp              @zed-industries/codex-acp@0.16.0
 gemini      gemini            .bin/gemini                 @google/gemini-cli@0.61.0
 copilot     copilot           .bin/copilot                @github/copilot@1.0.102
 opencode    opencode          .bin/opencode               opencode-ai@1.18.33

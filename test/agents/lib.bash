@@ -1,7 +1,8 @@
 # What the tests of real agents share; loaded behind ../helper.
 # shellcheck shell=bash
 #
-#   $AGENT   the preset: claude, codex, gemini, copilot, opencode
+#   $AGENT   claude, codex, gemini, copilot, opencode; claude-code and zed-codex, the adapters that were
+#            before those of the first two   $PRESET  the preset that it is run by
 #   $AGENTS  where install.sh put the programs (MAS_TEST_AGENTS, else ~/.cache/mas-agents)
 #   $LOG     what the model was sent, one request a line: model.mjs says how
 #   $ID      the session; its one agent is `solo`
@@ -18,10 +19,17 @@ AGENTS=${MAS_TEST_AGENTS:-$HOME/.cache/mas-agents}
 declare -gA PROGRAMS=(
     [claude]=claude-agent-acp [codex]=codex-acp [gemini]=gemini [copilot]=copilot [opencode]=opencode
 )
+# Of those that are no preset: the preset, and where install.sh has put the program
+declare -gA PRESETS=([claude-code]=claude [zed-codex]=codex)
+declare -gA PLACES=(
+    [claude-code]=claude-code-acp/node_modules/.bin/claude-code-acp
+    [zed-codex]=zed-codex-acp/node_modules/.bin/codex-acp
+)
+PRESET=${PRESETS[$AGENT]-$AGENT}
 
 setup_more() {
-    local program=${PROGRAMS[$AGENT]}
-    local found=$AGENTS/$program/node_modules/.bin/$program
+    local program=${PROGRAMS[$PRESET]}
+    local found=$AGENTS/${PLACES[$AGENT]-$program/node_modules/.bin/$program}
 
     command -v node >/dev/null || skip "there is no node"
     [ -x "$found" ] || skip "$program is not installed: test/agents/install.sh $AGENT"
@@ -66,7 +74,7 @@ point_at_model() {
     export XDG_CACHE_HOME=$HOME/.cache XDG_STATE_HOME=$HOME/.local/state
     mkdir -p "$TMPDIR"
     unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
-    "model_of_$AGENT" "$url"
+    "model_of_$PRESET" "$url"
 }
 
 model_of_claude() {
@@ -160,7 +168,7 @@ within() {
 }
 
 # team OPTION...: a session whose agent is the preset's
-team() { new_session -t solo --agent "$AGENT" "$@"; }
+team() { new_session -t solo --agent "$PRESET" "$@"; }
 
 # tell [-o ORDER] TEXT [OPTION...]: asks the agent; the answer is in $output, the exit code in $status.
 tell() {
@@ -225,7 +233,7 @@ model_has() { jq -e -n --argjson n "$1" 'any(inputs; .mark == $n)' "$LOG" >/dev/
 run_order() {
     local name
 
-    case $AGENT in
+    case $PRESET in
         claude) name=Bash ;;
         gemini) name=run_shell_command ;;
         copilot | opencode) name=bash ;;
@@ -255,6 +263,14 @@ ask_slowly() {
     "$MAS" ask --timeout 420s "$ID" solo "$1 {{$N slow ${2-30000}}}" >"$T/slow" 2>&1 3>&- &
     ASK=$!
     within 200 model_has "$N"
+}
+
+# ask_cut TEXT: a turn that is on in the model when the host is killed.
+ask_cut() {
+    ask_slowly "$1"
+    kill -KILL "$(of_agent hostPid)"
+    wait "$ASK" && return 1
+    within 20 nothing_runs
 }
 
 is_one_queued() { [ "$(of_agent queued)" -ge 1 ]; }

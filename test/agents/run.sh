@@ -3,7 +3,9 @@
 # NAME.bats runs that: `sdk`, the example agent of the protocol's SDK; `editors`, clients of other
 # people; `openapi`, what mas serve answers by its description.
 #
-#   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]    claude codex gemini copilot opencode sdk editors openapi
+#   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]
+#
+# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk editors openapi.
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is
 # not there is skipped with a word, and all of them where there is no node. Nothing leaves the
@@ -30,7 +32,7 @@ while getopts kf: option; do
 done
 shift $((OPTIND - 1))
 if (($# == 0)); then
-    set -- claude codex gemini copilot opencode
+    set -- claude codex claude-code zed-codex gemini copilot opencode
     for file in "$here"/*.bats; do
         name=$(basename "$file" .bats)
         [ "$name" = scenarios ] || set -- "$@" "$name"
@@ -90,14 +92,14 @@ done
 set -- "${agents[@]}"
 
 printf '%-72s' scenario
-printf ' %10s' "$@"
+printf ' %11s' "$@"
 echo
 while IFS= read -r name; do
     row=$(printf '%-72s' "${name:0:72}")
     for agent; do
         cell=$(cell "$agent" "$name")
         [ "$cell" != FAILED ] || rc=1
-        row+=$(printf ' %10s' "$cell")
+        row+=$(printf ' %11s' "$cell")
     done
     echo "$row"
 done < <(sed -n 's/^@test "\(.*\)" {$/\1/p' "$here/scenarios.bats" | grep -E -- "$filter")

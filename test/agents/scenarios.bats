@@ -154,6 +154,95 @@ load lib
     [ "$(times_said 1 "$N")" -eq 1 ]
 }
 
+@test "kill -9 in one turn, and again in the next: both are known" {
+    team
+    told "the word is CW-OTTER"
+    ask_cut "and CW-HERON"
+    mas restart "$ID" solo
+    ask_cut "and CW-RAVEN"
+    mas restart "$ID" solo
+    told "which words?"
+    [ "$(saw "$N" | xargs)" = "CW-HERON CW-OTTER CW-RAVEN" ]
+    [ "$(times_said 1 "$N")" -eq 1 ]
+}
+
+@test "kill -9 while prompts wait behind a turn: that turn is known" {
+    team
+    told "the word is CW-OTTER"
+    ask_slowly "and CW-HERON"
+    "$MAS" ask --no-wait "$ID" solo "and CW-RAVEN {{3}}"
+    kill -KILL "$(of_agent hostPid)"
+    wait "$ASK" && false
+    within 20 nothing_runs
+    mas restart "$ID" solo
+    N=3
+    told "which words?"
+    [ "$(saw "$N" | xargs)" = "CW-HERON CW-OTTER CW-RAVEN" ]
+}
+
+# ---- copies, and other places
+
+@test "restore --new-id beside the original: neither knows what is said to the other from then on" {
+    local original copy
+    team && original=$ID
+    told "the word is CW-OTTER"
+    mas stop "$ID"
+    "$MAS" archive -q "$ID" -o "$T/one.tar.zst"
+    copy=$("$MAS" restore -q --new-id "$T/one.tar.zst")
+    mas start "$original"
+    mas start "$copy"
+    ID=$copy
+    told "and CW-HERON"
+    saw_word "$N" CW-OTTER
+    ID=$original
+    told "and CW-RAVEN"
+    saw_word "$N" CW-OTTER
+    saw_no_word "$N" CW-HERON
+    ID=$copy
+    again
+    told "which words?"
+    saw_word "$N" CW-OTTER
+    saw_word "$N" CW-HERON
+    saw_no_word "$N" CW-RAVEN
+}
+
+@test "the root moved: the agent goes on with what it knew" {
+    team
+    told "the word is CW-OTTER"
+    mas stop "$ID"
+    mv "$ROOT" "$T/elsewhere"
+    export MAS_ROOT=$T/elsewhere ROOT=$T/elsewhere
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    told "and CW-HERON"
+    saw_word "$N" CW-OTTER
+    again
+    told "which words?"
+    saw_word "$N" CW-OTTER
+    saw_word "$N" CW-HERON
+}
+
+@test "migrate: the agent knows what was said before its directory moved" {
+    team --mode legacy
+    told "the word is CW-OTTER"
+    mas migrate "$ID"
+    [ "$status" -eq 0 ]
+    told "which word?"
+    saw_word "$N" CW-OTTER
+}
+
+@test "a team of thirteen on a fresh home: all of them come up by themselves" {
+    [ "$PRESET" = codex ] || skip "only those of Codex share a database"
+    new_session --agent "$PRESET"
+    # shellcheck disable=SC2317 # called by within
+    all_idle() {
+        "$MAS" status "$ID" --json |
+            jq -e '[.sessions[0].agents[].state] | length == 13 and all(. == "idle")' >/dev/null
+    }
+    within 400 all_idle
+    "$MAS" status "$ID" --json | jq -c '[.sessions[0].agents[] | {id, restarts}]'
+}
+
 # ---- the agent's own store
 
 @test "the agent's own store wiped: mas tells it what was said, once" {
@@ -410,7 +499,7 @@ load lib
 
 @test "permission: the agent waits, and does what was approved; what was denied is not done" {
     [ "$AGENT" != opencode ] || skip "it runs commands without asking"
-    [ "$AGENT" != codex ] || skip "what it asks for is said by its own settings"
+    [ "$PRESET" != codex ] || skip "what it asks for is said by its own settings"
     team
     N=1
     "$MAS" ask --timeout 240s "$ID" solo "one {{1 $(run_order 'touch approved')}}" >"$T/one" 2>&1 3>&- &
