@@ -179,6 +179,7 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
                          .err = errs[0],
                          .output_max = spec->output_max,
                          .deadline = time_monotonic_ms() + spec->timeout_ms,
+                         .timeout_ms = spec->timeout_ms,
                          .file = spec->file};
     return 0;
 }
@@ -235,13 +236,47 @@ static int end_early(struct proc *proc, struct err *err, int code, const char *w
     return err_set(err, code, "cannot run '%s': %s", proc->file, why);
 }
 
+static uint64_t cpu_used(const struct proc *proc)
+{
+    return proc_cpu(proc->pid) + proc_cpu(proc->partner(proc->partner_arg));
+}
+
+void proc_be_patient(struct proc *proc, int most_ms, pid_t present,
+                     pid_t (*partner)(const char *arg), const char *arg)
+{
+    proc->latest = time_monotonic_ms() + most_ms;
+    proc->partner = partner;
+    proc->partner_arg = arg;
+    proc->used = proc_cpu(proc->pid) + proc_cpu(present);
+}
+
+/* What is left of its time. Output, or CPU that was used, begins it anew. */
+static int64_t time_left(struct proc *proc, bool printed)
+{
+    int64_t now = time_monotonic_ms();
+
+    if (proc->latest == 0 || (proc->deadline > now && !printed))
+        return proc->deadline - now;
+    uint64_t used = printed ? proc->used : cpu_used(proc);
+    if (printed || used != proc->used)
+        proc->deadline = now + proc->timeout_ms;
+    proc->used = used;
+    if (proc->deadline > proc->latest)
+        proc->deadline = proc->latest;
+    return proc->deadline - now;
+}
+
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
 {
+    size_t seen = 0;
+
     for (bool ended = false; !ended;) {
         struct pollfd fds[] = {{.fd = proc->pidfd, .events = POLLIN},
                                {.fd = proc->out, .events = POLLIN},
                                {.fd = proc->err, .events = POLLIN}};
-        int64_t left = proc->deadline - time_monotonic_ms();
+        size_t printed = ret->out.len + ret->err.len;
+        int64_t left = time_left(proc, printed != seen);
+        seen = printed;
         if (left <= 0)
             return end_early(proc, err, MAS_TIMEOUT, "it did not end in time");
         if (poll(fds, ARRAY_LEN(fds), (int)left) == -1 && errno != EINTR)

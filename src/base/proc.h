@@ -38,7 +38,14 @@ struct proc {
     int pidfd, out, err;
     size_t output_max;
     int64_t deadline; /* monotonic ms */
+    int timeout_ms;
     const char *file; /* borrowed from the spec */
+    /* Where these are set, the time counts only while nothing goes on: no output comes and neither
+     * this process nor the one that it works with uses CPU. */
+    int64_t latest; /* monotonic ms, whatever goes on; 0: as above */
+    pid_t (*partner)(const char *arg); /* 0: there is none */
+    const char *partner_arg; /* borrowed */
+    uint64_t used; /* by both, when that was looked at last */
 };
 
 struct proc_result {
@@ -56,6 +63,9 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
 /* Waits for the end of the process, not for that of children it left behind. Releases *proc. */
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
+/* Gives it until `most_ms` from now as long as something goes on. `present` is its partner now. */
+void proc_be_patient(struct proc *proc, int most_ms, pid_t present,
+                     pid_t (*partner)(const char *arg), const char *arg);
 /* Kills it instead of waiting for its end. Releases *proc. */
 void proc_abandon(struct proc *proc);
 
@@ -108,6 +118,8 @@ int proc_env_values(const char *key, char ***ret, struct err *err);
  * `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER that is all that was ever started from it. The
  * caller frees *ret. */
 size_t proc_descendants(pid_t spare, struct proc_id **ret);
+/* CPU time that a process has used, in clock ticks; 0 where it is gone. */
+uint64_t proc_cpu(pid_t pid);
 /* true if it runs the very program that this process runs. */
 bool proc_runs_same_program(pid_t pid);
 /* true if the process is seen to wait in read(2) on its standard input. */

@@ -28,6 +28,7 @@ struct stat_line {
     char state; /* Z: dead; of a program whose other threads go on, R */
     pid_t parent;
     uint64_t start;
+    uint64_t cpu; /* user and system */
 };
 
 /* 1; 0 where the process is gone; -1 where that cannot be told. */
@@ -50,11 +51,14 @@ static int read_stat(pid_t pid, struct stat_line *ret)
                    open_paren + 1);
     char *p = close_paren + 2;
     ret->state = *p;
+    ret->cpu = 0;
     for (int field = 3; field < 22 && p != NULL; field++) {
         p = strchr(p, ' ');
         if (p == NULL)
             return 0;
         p++;
+        if (field == 13 || field == 14)
+            ret->cpu += strtoull(p, NULL, 10);
         if (field == 3)
             ret->parent = (pid_t)strtol(p, NULL, 10);
         if (field == 19 && ret->state == 'Z' && strtol(p, NULL, 10) > 1)
@@ -62,6 +66,12 @@ static int read_stat(pid_t pid, struct stat_line *ret)
     }
     ret->start = strtoull(p, NULL, 10);
     return 1;
+}
+
+uint64_t proc_cpu(pid_t pid)
+{
+    struct stat_line line;
+    return pid > 0 && read_stat(pid, &line) == 1 ? line.cpu : 0;
 }
 
 bool proc_identify(pid_t pid, struct proc_id *ret)

@@ -282,6 +282,27 @@ static void check_limits(struct doctor *doctor, const struct survey *survey)
     free(wishes);
 }
 
+/* Sessions whose tmux server could not be asked: told once for all of a server. */
+static void tell_unknown(struct doctor *doctor, const struct survey *survey, size_t at)
+{
+    const struct view *view = &survey->views[at];
+    size_t count = 1;
+
+    for (size_t i = 0; i < survey->count; i++) {
+        if (i == at || survey->views[i].failure != view->failure)
+            continue;
+        if (i < at)
+            return; /* it was told there */
+        count++;
+    }
+    if (count == 1)
+        doctor_add(doctor, FINDING_HAND, view->row.id, "not looked at: %s", view->failure->text);
+    else
+        doctor_add(doctor, FINDING_HAND, "tmux", "%zu sessions were not looked at: %s%s%s", count,
+                   view->failure->text, view->failure->hint[0] != '\0' ? "; " : "",
+                   view->failure->hint);
+}
+
 int doctor_run(const struct root *root, const struct config *config, bool fix, doctor_look *look,
                struct findings *ret, struct err *err)
 {
@@ -298,8 +319,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
     for (size_t i = 0; i < survey.count; i++) {
         const struct view *view = &survey.views[i];
         if (view->unknown)
-            doctor_add(&doctor, FINDING_HAND, view->row.id, "not looked at: %s",
-                       view->reason != NULL ? view->reason : "tmux could not be asked");
+            tell_unknown(&doctor, &survey, i);
         else if (view->row.missing)
             check_orphan(&doctor, view);
         else

@@ -146,27 +146,28 @@ static bool is_busy(const struct root *root, const char *id)
 }
 
 /* Why a server could not be asked, or NULL; with no socket, any server. */
-static const char *failure_of(const struct survey *survey, const char *socket)
+static const struct err *failure_of(const struct survey *survey, const char *socket)
 {
     for (size_t i = 0; i < survey->server_count; i++)
         if (survey->servers[i].failure.code != MAS_OK &&
             (socket == NULL || strcmp(socket, survey->servers[i].socket) == 0))
-            return survey->servers[i].failure.text;
+            return &survey->servers[i].failure;
     return NULL;
 }
 
 static void compute(const struct root *root, struct survey *survey, struct view *view)
 {
-    const char *failure = view->live == NULL ? failure_of(survey, view->socket) : NULL;
+    const struct err *failure = view->live == NULL ? failure_of(survey, view->socket) : NULL;
 
     view->unknown = failure != NULL;
+    view->failure = failure;
     if (view->live != NULL && view->row.missing)
         set_error(view, "its workspace is missing, and its tmux session runs");
     if (view->status == STATUS_ERROR)
         return;
     view->status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
     if (failure != NULL && view->socket != NULL)
-        set_error(view, failure);
+        set_error(view, failure->text);
     else if (view->live == NULL)
         view->crashed = view->row.status == STATUS_ACTIVE && !is_busy(root, view->row.id);
 }

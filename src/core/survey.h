@@ -28,6 +28,7 @@ struct view {
     bool crashed;
     bool migrating; /* `migrate` is at work on it, or was killed */
     bool unknown; /* its tmux server could not be asked, so nothing may be concluded from `live` */
+    const struct err *failure; /* why not */
     bool unreadable; /* its metadata could not be read, for a reason that may pass */
     bool outdated; /* its row in the index says something else than its metadata */
     char *reason; /* why the status is error, else NULL */

@@ -223,6 +223,13 @@ static int make_socket_dir(const char *socket_path, struct err *err)
     return 0;
 }
 
+/* The process of the server on a socket; 0: none. */
+static pid_t server_of(const char *socket_path)
+{
+    pid_t pid;
+    return ask_peer(socket_path, &pid) == 1 ? pid : 0;
+}
+
 int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err)
 {
     _cleanup_free_ char *program = NULL;
@@ -230,7 +237,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
     _cleanup_strv_ char **env = server_environment();
     const char *argv[ARGS_MAX];
     size_t n = 0;
-    pid_t pid;
+    pid_t pid = 0;
 
     if (tmux_program(&program, err) == -1)
         return -1;
@@ -270,7 +277,25 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
         return -1;
     }
     ret->file = "tmux";
+    proc_be_patient(ret, TMUX_CALL_MOST_MS, pid, server_of, call->socket);
     return 0;
+}
+
+int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err)
+{
+    const char *socket_path = proc->partner_arg;
+    if (proc_finish(proc, ret, err) == 0)
+        return 0;
+    pid_t pid = err->code == MAS_TIMEOUT ? server_of(socket_path) : 0;
+    if (pid == 0)
+        return -1;
+    (void)err_set(err, MAS_TIMEOUT,
+                  "cannot ask tmux on '%s': its server, process %ld, does not answer", socket_path,
+                  (long)pid);
+    return err_hint(err,
+                    "try again when the machine is less busy; kill -CONT %ld wakes a server that "
+                    "was stopped, kill %ld ends it with all that runs in it",
+                    (long)pid, (long)pid);
 }
 
 int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err *err)
@@ -278,7 +303,7 @@ int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err 
     struct proc proc;
     if (tmux_call_start(call, &proc, err) == -1)
         return -1;
-    return proc_finish(&proc, ret, err);
+    return tmux_finish(&proc, ret, err);
 }
 
 void tmux_add_word(struct str *script, const char *text)
@@ -385,7 +410,7 @@ int tmux_list_finish(struct proc *proc, struct tmux_session **ret, size_t *ret_c
     struct proc_result result = PROC_RESULT_INIT;
     struct tmux_session *sessions = NULL;
     size_t count = 0;
-    int rc = proc_finish(proc, &result, err);
+    int rc = tmux_finish(proc, &result, err);
 
     if (rc == 0 && result.status != 0 && !tmux_said_gone(&result))
         rc = tmux_fail(&result, "list tmux sessions", err);

@@ -22,7 +22,9 @@
 #include <sys/types.h>
 #include <time.h>
 
-enum { TMUX_CALL_MS = 10000 }; /* a client call that takes longer is ended */
+/* A client call is ended when for this long tmux neither answered nor did anything, or when it has
+ * taken TMUX_CALL_MOST_MS in all: a busy machine is no reason to give up. */
+enum { TMUX_CALL_MS = 10000, TMUX_CALL_MOST_MS = 300000 };
 
 /* The path of tmux. MAS_TMUX where there is none. The caller frees. */
 int tmux_program(char **ret, struct err *err);

@@ -327,7 +327,7 @@ enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *pro
     struct proc_result result = PROC_RESULT_INIT;
     enum tmux_built built = TMUX_BUILD_FAILED;
 
-    if (proc_finish(proc, &result, err) == -1) {
+    if (tmux_finish(proc, &result, err) == -1) {
         err->code = err->code == MAS_TIMEOUT ? MAS_TIMEOUT : MAS_TMUX;
     } else if (result.status == 0) {
         if (check_built(team, &result, err) == 0)

@@ -16,6 +16,8 @@ struct tmux_call {
 };
 
 int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err);
+/* Waits for its end, as long as the server does something. */
+int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 /* Runs it to its end; a client that fails is not an error here: see ret->status. */
 int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err *err);
 

@@ -700,6 +700,16 @@ breaks_and_mends() {
     [ "$(field "$ID" .status)" = active ]
 }
 
+@test "a tmux that cannot be asked is told once, not at each of its sessions" {
+    a_running_session
+    new_session -t solo
+    mkdir "$T/bin"
+    run --separate-stderr env PATH="$T/bin" "$MAS" doctor --fix
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ $output == "by hand "*" tmux "*"2 sessions were not looked at: cannot run 'tmux': "*'; install tmux'* ]]
+}
+
 # A team whose agent ignores the hang-up
 an_agent_that_stays() {
     cp -R "$ROOT/templates/solo" "$ROOT/templates/made"

@@ -1,0 +1,93 @@
+/* How long a program may take that works with another process. */
+#include "base/proc.h"
+#include "unit.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SHORT_MS = 300, LONG_MS = 1500 };
+
+static pid_t partner;
+
+static pid_t find_partner(const char *arg)
+{
+    (void)arg;
+    return partner;
+}
+
+/* A process that uses CPU, or one that waits. */
+static pid_t make_partner(bool busy)
+{
+    pid_t pid = proc_fork();
+    if (pid != 0)
+        return pid;
+    for (volatile unsigned long n = 0;; n += busy)
+        if (!busy)
+            (void)pause();
+}
+
+/* The code with which a shell script ends that may do nothing for SHORT_MS. */
+static int code_of(const char *script, int most_ms)
+{
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, (char *)(uintptr_t)script, NULL};
+    const struct proc_spec spec = {
+        .file = "/bin/sh", .argv = argv, .cwd = -1, .output_max = 4096, .timeout_ms = SHORT_MS};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err err = ERR_INIT;
+    struct proc proc;
+
+    if (proc_start(&spec, &proc, &err) == -1)
+        return -1;
+    if (most_ms > 0)
+        proc_be_patient(&proc, most_ms, partner, find_partner, NULL);
+    int rc = proc_finish(&proc, &result, &err);
+    proc_result_free(&result);
+    return rc == -1 ? err.code : result.status;
+}
+
+static const char slow[] = "exec sleep 1";
+static const char talks[] = "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done";
+
+static void end_partner(void)
+{
+    (void)kill(partner, SIGKILL);
+    (void)waitpid(partner, NULL, 0);
+}
+
+static void a_program_that_does_nothing_runs_out_of_time(void)
+{
+    partner = make_partner(false);
+    CHECK_INT(code_of("exit 3", 0), 3);
+    CHECK_INT(code_of(slow, 0), MAS_TIMEOUT);
+    CHECK_INT(code_of(talks, 0), MAS_TIMEOUT);
+    CHECK_INT(code_of(slow, 60000), MAS_TIMEOUT);
+    end_partner();
+    CHECK_INT(code_of(slow, 60000), MAS_TIMEOUT);
+}
+
+static void a_program_that_prints_has_time(void)
+{
+    partner = make_partner(false);
+    CHECK_INT(code_of(talks, 60000), 0);
+    end_partner();
+}
+
+static void a_program_whose_partner_works_has_time_but_not_for_ever(void)
+{
+    partner = make_partner(true);
+    CHECK_INT(code_of(slow, 60000), 0);
+    CHECK_INT(code_of("exec sleep 100", LONG_MS), MAS_TIMEOUT);
+    end_partner();
+}
+
+static const struct unit_test tests[] = {
+    TEST(a_program_that_does_nothing_runs_out_of_time),
+    TEST(a_program_that_prints_has_time),
+    TEST(a_program_whose_partner_works_has_time_but_not_for_ever),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
