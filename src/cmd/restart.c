@@ -1,12 +1,11 @@
 #include "cmd/several.h"
 #include "cmd/targets.h"
-#include "core/life.h"
 #include "core/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RESTART_MS = 60000, COMING_MS = 10000 };
+enum { RESTART_MS = 60000 };
 
 static const char restart[] = "{\"do\":\"restart\"}";
 
@@ -17,30 +16,6 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     return true;
 }
 
-/* Starts hosts where they are absent; each starts its agent itself. */
-static int bring_back(struct call *call, struct roll *roll, struct err *err)
-{
-    struct life life = {.root = &call->root, .config = &call->config};
-    const struct agent **absent = mem_alloc(roll->count * sizeof *absent);
-    size_t count = 0;
-    int rc = 0;
-
-    for (size_t i = 0; i < roll->count; i++)
-        if (roll->calls[i].answer == HOST_ABSENT)
-            absent[count++] = roll->agents[i].agent;
-    if (count > 0) {
-        const struct life_respawn wish = {
-            .team = &roll->teams[0].team, .agents = absent, .count = count};
-        rc = life_respawn(&life, roll->teams[0].id, &wish, err);
-        if (rc == 0) {
-            roll_ask_coming(roll, "{\"do\":\"status\"}", COMING_MS);
-            hosts_finish(roll->calls, roll->count, COMING_MS, on_reply, NULL);
-        }
-    }
-    free(absent);
-    return rc;
-}
-
 static int run_restart(struct call *call, struct err *err)
 {
     _cleanup_roll_ struct roll roll = ROLL_INIT;
@@ -49,9 +24,10 @@ static int run_restart(struct call *call, struct err *err)
     if (targets_take(call, TARGETS_MANY, &roll, err) == -1)
         return -1;
     roll_ask(&roll, restart, NULL, 0);
-    roll_ask_coming(&roll, restart, COMING_MS);
+    roll_ask_coming(&roll, restart, TARGETS_COME_MS);
     hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
-    if (bring_back(call, &roll, err) == -1)
+    size_t count = 0;
+    if (targets_bring_back(call, &roll, &count, err) == -1)
         return -1;
     for (size_t i = 0; i < roll.count; i++) {
         const char *id = roll.agents[i].agent->id;

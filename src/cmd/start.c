@@ -1,7 +1,8 @@
 #include "base/str.h"
 #include "cmd/agents.h"
 #include "cmd/several.h"
-#include "core/roll.h"
+#include "cmd/targets.h"
+#include "core/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,45 +12,42 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* Tells of agents whose hosts were killed: the team runs, but not they. */
-static void warn_hosts(const struct call *call, const char *id)
+/* Brings back agents whose hosts were killed: the team runs, but not they. */
+static int bring_back(const struct call *call, const char *id, struct str *names, struct err *err)
 {
     _cleanup_roll_ struct roll roll = ROLL_INIT;
-    _cleanup_str_ struct str names = STR_INIT;
     struct roll_team team;
-    struct err ignored = ERR_INIT;
     size_t count = 0;
 
-    if (roll_open(&call->root, id, &team, &ignored) == -1 ||
-        roll_add(&roll, &team, NULL, &ignored) == -1)
-        return;
+    if (roll_open(&call->root, id, &team, err) == -1 || roll_add(&roll, &team, NULL, err) == -1)
+        return -1;
     roll_ask(&roll, "{\"do\":\"status\"}", NULL, 0);
     roll_ask_coming(&roll, "{\"do\":\"status\"}", HOSTS_COME_MS);
     roll_finish(&roll, HOSTS_ANSWER_MS);
+    if (launch_env_waits(roll.teams[0].dir))
+        return 0; /* they are just coming */
     for (size_t i = 0; i < roll.count; i++)
         if (roll.calls[i].answer == HOST_ABSENT)
-            str_addf(&names, "%s%s", count++ > 0 ? "," : "", roll.agents[i].agent->id);
-    if (count == 1)
-        err_warn("an agent of session '%s' has no host; bring it back with: mas restart %s %s", id,
-                 id, names.data);
-    else if (count > 1)
-        err_warn("%zu agents of session '%s' have no host; bring them back with: mas restart %s %s",
-                 count, id, id, names.data);
+            str_addf(names, "%s%s", names->len > 0 ? "," : "", roll.agents[i].agent->id);
+    return targets_bring_back(call, &roll, &count, err);
 }
 
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     _cleanup_str_ struct str waiting = STR_INIT;
+    _cleanup_str_ struct str names = STR_INIT;
     bool was = false;
 
     if (!call->quiet) /* the hosts take it at once */
         agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
-    if (life_start(life, id, &was, err) == -1)
+    if (life_start(life, id, &was, err) == -1 || (was && bring_back(call, id, &names, err) == -1))
         return -1;
-    if (!call->quiet)
+    if (call->quiet)
+        return 0;
+    if (names.len > 0)
+        printf("%s runs, brought back: %s\n", id, names.data);
+    else
         printf("%s %s%s\n", id, was ? "runs already" : "started", was ? "" : str_text(&waiting));
-    if (was)
-        warn_hosts(call, id);
     return 0;
 }
 
@@ -76,7 +74,9 @@ const struct cmd cmd_start = {
                 "mas start --crashed",
     .details = "The agents get the environment of this command. --crashed brings back all sessions "
                "that were\n"
-               "running when their tmux server or the machine went down.",
+               "running when their tmux server or the machine went down. In a session that runs "
+               "the agents\n"
+               "whose hosts were killed are brought back.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -1,5 +1,6 @@
 #include "cmd/targets.h"
 
+#include "core/life.h"
 #include "core/target.h"
 
 #include <stdlib.h>
@@ -153,4 +154,36 @@ int targets_sender(const struct call *call, const struct roll *roll, const char 
                        call->cmd->name, from);
     *ret = from;
     return 0;
+}
+
+static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
+{
+    (void)arg;
+    (void)hosts_reply_error(reply->head, &call->err);
+    return true;
+}
+
+int targets_bring_back(const struct call *call, struct roll *roll, size_t *ret_count,
+                       struct err *err)
+{
+    struct life life = {.root = &call->root, .config = &call->config};
+    const struct agent **absent = mem_alloc((roll->count + 1) * sizeof *absent);
+    size_t count = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < roll->count; i++)
+        if (roll->calls[i].answer == HOST_ABSENT)
+            absent[count++] = roll->agents[i].agent;
+    if (count > 0) {
+        const struct life_respawn wish = {
+            .team = &roll->teams[0].team, .agents = absent, .count = count};
+        rc = life_respawn(&life, roll->teams[0].id, &wish, err);
+        if (rc == 0) {
+            roll_ask_coming(roll, "{\"do\":\"status\"}", TARGETS_COME_MS);
+            hosts_finish(roll->calls, roll->count, TARGETS_COME_MS, on_reply, NULL);
+        }
+    }
+    free(absent);
+    *ret_count = count;
+    return rc;
 }

@@ -11,6 +11,7 @@
 #include "core/roll.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum targets_form {
     TARGETS_ONE, /* TARGET, then operands of the command's own */
@@ -19,6 +20,8 @@ enum targets_form {
     TARGETS_NONE, /* [TARGET...]: none where it is left out */
 };
 
+enum { TARGETS_COME_MS = 10000 }; /* a host that was just started listens by then */
+
 /* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roll. */
 int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err);
 
@@ -26,5 +29,10 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
  * session. *ret NULL: a person. */
 int targets_sender(const struct call *call, const struct roll *roll, const char *what,
                    const char **ret, struct err *err);
+
+/* Starts hosts for those agents of one session that roll_finish() found without one, though its
+ * tmux session runs; each starts its agent itself. *ret_count: how many. */
+int targets_bring_back(const struct call *call, struct roll *roll, size_t *ret_count,
+                       struct err *err);
 
 #endif

@@ -96,21 +96,40 @@ fails_to_start() {
     [ "$(snapshot)" = "$disk" ]
 }
 
-@test "start of a team that runs says which of its agents have no host" {
+@test "start of a team that runs brings back the agents that have no host, and no other" {
     new_session -t pair -n half
     pkill -KILL -f "mas host $ID lead"
+    local reviewer
+    reviewer=$(agent_pid "$ID" reviewer)
     mas start half
     [ "$status" -eq 0 ]
-    [ "$output" = "$ID runs already" ]
-    [ "$stderr" = "mas: warning: an agent of session '$ID' has no host; bring it back with: mas restart $ID lead" ]
-    "$MAS" restart -q half lead
-    mas start half
+    [ "$output" = "$ID runs, brought back: lead" ]
     [ -z "$stderr" ]
+    [ "$(agent_pid "$ID" reviewer)" = "$reviewer" ]
+    mas start half
+    [ "$output" = "$ID runs already" ]
     orphan_agents "$ID"
     mas start half
-    [ "$stderr" = "mas: warning: 2 agents of session '$ID' have no host; bring them back with: mas restart $ID lead,reviewer" ]
-    "$MAS" restart half lead,reviewer
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID runs, brought back: lead,reviewer" ]
     [ "$(field half .agentsRunning)" = 2 ]
+    [ "$("$MAS" doctor)" = 'everything is in order' ]
+}
+
+@test "what status says of an agent without a host brings it back, whether tmux lives or not" {
+    new_session -t solo -n alone
+    local advice
+    for gone in host tmux; do
+        agent_pid "$ID"
+        if [ "$gone" = host ]; then pkill -KILL -f "mas host $ID solo"; else tm kill-server; fi
+        hosts_gone "$ID"
+        advice=$("$MAS" status alone | sed -n 's/.*(mas \(.*\))$/\1/p')
+        [ -n "$advice" ]
+        # shellcheck disable=SC2086 # words
+        mas $advice
+        [ "$status" -eq 0 ] || { echo "$gone: mas $advice: $stderr" >&2; false; }
+        agent_pid "$ID"
+    done
 }
 
 @test "after kill-server all sessions that ran are stopped and crashed, at once" {
