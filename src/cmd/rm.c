@@ -11,8 +11,14 @@ static const struct opt opts[] = {
 
 static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
-    if (life_remove(life, id, call_opt(call, "force") != NULL, err) == -1)
+    struct life_end end = {.was = false};
+
+    if (life_remove(life, id, call_opt(call, "force") != NULL, &end, err) == -1)
         return -1;
+    if (end.untold.code != MAS_OK)
+        err_warn("session '%s' is removed, but tmux could not be told: %s; what it may have left "
+                 "there ends with: mas doctor --fix",
+                 id, end.untold.text);
     forget_sessions(&call->root, &id, 1);
     if (!call->quiet)
         printf("%s removed\n", id);

@@ -12,12 +12,27 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
+/* What could not be done although the agents have ended. */
+static void warn_rest(const char *id, const struct life_end *end)
+{
+    if (end->untold.code != MAS_OK)
+        err_warn(
+            "the agents of session '%s' have ended, but tmux could not be told: %s; what may be "
+            "left there ends with another: mas stop %s",
+            id, end->untold.text, id);
+    if (end->unwritten.code != MAS_OK)
+        err_warn("session '%s' is stopped, but that could not be written down: %s; until another "
+                 "'mas stop %s' it counts as crashed, and 'mas start --crashed' starts it",
+                 id, end->unwritten.text, id);
+}
+
 static int stop_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
 
     if (life_stop(life, id, &end, err) == -1)
         return -1;
+    warn_rest(id, &end);
     if (call->quiet)
         return 0;
     printf("%s %s", id, end.was ? "was stopped already" : "stopped");
@@ -39,7 +54,8 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
 
 static bool is_running(const struct view *view)
 {
-    return view->live != NULL || view->unknown; /* unknown: its stop will say why */
+    /* where tmux cannot be asked, what is to run: its stop says why */
+    return view->live != NULL || (view->unknown && view->row.status != STATUS_STOPPED);
 }
 
 static int run_stop(struct call *call, struct err *err)

@@ -188,14 +188,15 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
 }
 
 /* Agents of a team that runs whose hosts were killed. */
-static void check_hosts(struct doctor *doctor, int dir, const struct view *view)
+static void check_hosts(struct doctor *doctor, int dir, const struct session *session,
+                        const struct view *view)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     _cleanup_team_ struct team team = TEAM_INIT;
     struct err ignored = ERR_INIT;
 
-    if (view->live == NULL || run == -1 || launch_env_waits(dir) ||
-        workspace_load_team(dir, &team, &ignored) == -1)
+    if (view->live == NULL || session->status == STATUS_STOPPED || run == -1 ||
+        launch_env_waits(dir) || workspace_load_team(dir, &team, &ignored) == -1)
         return;
     for (size_t i = 0; i < team.agent_count; i++) {
         _cleanup_free_ char *lock = mem_printf("%s" HOSTS_LOCK, team.agents[i].id);
@@ -256,6 +257,15 @@ static void check_socket(struct doctor *doctor, const struct session *session)
     doctor_mend(doctor, session->id, "the socket of its tmux server is left over", rc, &why);
 }
 
+/* What a stop that could not tell tmux has left there: a session in which nothing runs. */
+static bool is_left_over(int dir, const struct session *session, const struct view *view)
+{
+    struct err ignored = ERR_INIT;
+    bool hosts = true;
+    return view->live != NULL && session->status == STATUS_STOPPED && view->live->running == 0 &&
+           hosts_live(dir, &hosts, &ignored) == 0 && !hosts;
+}
+
 /* Metadata that can be read, but says what is no longer so. */
 static void check_facts(struct doctor *doctor, int dir, struct session *session,
                         const struct view *view)
@@ -274,6 +284,13 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
                  view->live->name);
         free(session->tmux_name);
         session->tmux_name = mem_dup(view->live->name);
+    }
+    if (is_left_over(dir, session, view)) {
+        int rc =
+            doctor->fix ? tmux_kill(view->live_socket, view->live->target, session->id, &why) : 0;
+        doctor_mend(doctor, session->id, "it is stopped, but its tmux session is left over", rc,
+                    &why);
+        return;
     }
     if (live && session->status == STATUS_STOPPED) {
         str_addf(&what, "%sit runs although it was to be stopped", what.len > 0 ? "; " : "");
@@ -418,7 +435,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
     check_config(doctor, dir, &session);
     check_snapshot(doctor, dir, &session);
-    check_hosts(doctor, dir, view);
+    check_hosts(doctor, dir, &session, view);
     check_run(doctor, dir, view);
     check_logs(doctor, dir, id);
     check_more(doctor, dir, id);

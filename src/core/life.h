@@ -54,15 +54,19 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
 enum { LIFE_NAMES_MAX = 1024 };
 
 struct life_end {
-    bool removing; /* set before: it is to be removed, so that it is stopped on a full disk too */
+    bool removing; /* set before: it is to be removed, so nothing need be written down */
     bool was; /* it was stopped already */
     bool down; /* its tmux session has been ended */
     size_t terminated; /* processes that did not follow the hang-up */
     size_t killed; /* nor SIGTERM */
     char names[LIFE_NAMES_MAX]; /* those, as far as their hosts told: "sleep(123)" */
+    struct err
+        untold; /* why tmux could not be told, MAS_OK where it was; its session may be left */
+    struct err unwritten; /* why STATUS could not be written: it will be called crashed */
 };
 
-/* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes. */
+/* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes.
+ * Works without tmux, a free process or room on the disk: *ret says what could not be done. */
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
 
 /* Whose hosts are to be brought back. */
@@ -100,7 +104,8 @@ enum { LIFE_WHY_MAX = 1000 };
  * or stop takes it back. */
 int life_mark(const struct life *life, const char *id, const char *why, struct err *err);
 
-/* Removes a stopped session, or with `force` any. */
-int life_remove(const struct life *life, const char *id, bool force, struct err *err);
+/* Removes a stopped session, or with `force` any; then *end says how it was stopped. */
+int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
+                struct err *err);
 
 #endif

@@ -83,24 +83,22 @@ static int hangup_ms(const struct life *life)
     return config_ms(life->config, SETTING_HANGUP);
 }
 
-/* Ends what runs of a session that is in no tmux. */
-static int end_rest(const struct life *life, const char *id, int hangup, struct life_end *end,
-                    struct err *err)
+/* Ends what the hosts have left. Where tmux could not be told, that is the hosts, too. */
+static int end_rest(const struct life *life, const char *id, struct life_end *end, struct err *err)
 {
     const struct life_hunt hunt = {.id = id};
-    life_stop_hosts(life, id, end);
-    return life_hunt_down(life, &hunt, hangup, end, err);
+    return life_hunt_down(life, &hunt, end->untold.code == MAS_OK ? hangup_ms(life) : 0, end, err);
 }
 
-/* Ends agents, tmux session and what is left. */
+/* Ends the tmux session, whose hosts were asked to end their agents, and what is left. */
 static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
                       struct life_end *end, struct err *err)
 {
     struct tmux_pane *panes = NULL;
     size_t count = 0;
 
-    if (tmux_panes(socket, live->target, live->id, &panes, &count, err) == -1)
-        return -1;
+    if (tmux_panes(socket, live->target, live->id, &panes, &count, &end->untold) == -1)
+        return end_rest(life, live->id, end, err);
     struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
     size_t alive = 0;
     struct life_hunt hunt = {.id = live->id};
@@ -113,74 +111,66 @@ static int bring_down(const struct life *life, const char *socket, const struct 
             alive += proc_identify(panes[i].pid, &ids[alive]);
     }
     free(panes);
-    life_stop_hosts(life, live->id, end);
     int64_t start = time_monotonic_ms();
-    int rc = tmux_kill(socket, live->target, live->id, err);
-    if (rc == 0) {
-        end->down = true;
+    int left = 0;
+    end->down = tmux_kill(socket, live->target, live->id, &end->untold) == 0;
+    if (end->down) {
         (void)proc_wait_gone(ids, alive, hangup_ms(life));
-        int left = hangup_ms(life) - (int)(time_monotonic_ms() - start);
-        rc = life_hunt_down(life, &hunt, left > 0 ? left : 0, end, err);
-        tmux_drop_own_server(socket, live->name);
+        left = hangup_ms(life) - (int)(time_monotonic_ms() - start);
     }
     free(ids);
+    int rc = life_hunt_down(life, &hunt, left > 0 ? left : 0, end, err);
+    if (end->down)
+        tmux_drop_own_server(socket, live->name);
     return rc;
 }
 
-/* Writes down that the session is stopped, before it is. */
-static int record_stop(const struct life *life, int dir, const struct session *session,
-                       const struct life_end *end, struct err *err)
+/* Writes down that the session is stopped, as well as that can be done. */
+static void record_stop(const struct life *life, int dir, struct session *session,
+                        const struct tmux_session *live, struct life_end *end)
 {
-    struct err why = ERR_INIT;
+    session->status = STATUS_STOPPED;
+    session->stopped = time(NULL);
+    if (live != NULL && live->activity > session->activity)
+        session->activity = live->activity;
+    if (life_record(life, dir, session, &end->unwritten) == -1 && end->removing)
+        end->unwritten = (struct err)ERR_INIT;
+}
 
-    if (life_record(life, dir, session, &why) == 0)
-        return 0;
-    bool full = errno == ENOSPC || errno == EDQUOT;
-    if (full && end->removing)
-        return 0;
-    *err = why;
-    (void)err_wrap(err, "cannot stop session '%s'", session->id);
-    return full ? err_hint(err, "make room, or remove the session with: mas rm -f %s", session->id)
-                : -1;
+/* true for a process of this session: it may end with it. */
+static bool is_own(const char *id)
+{
+    const char *own = getenv("MAS_SESSION_ID");
+    return own != NULL && strcmp(own, id) == 0;
 }
 
 int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
                    struct err *err)
 {
     struct tmux_session *live = NULL;
+    bool recorded = session->status == STATUS_STOPPED;
 
-    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
-        return -1;
-    end->was = live == NULL && session->status == STATUS_STOPPED;
-    if (end->was) { /* but perhaps by a stop that was killed half way */
-        int rc = end_rest(life, session->id, hangup_ms(life), end, err);
-        if (rc == 0) {
-            launch_drop_env(dir);
-            life_clean_run(dir);
-        }
-        tmux_sessions_free(live, live != NULL);
-        return rc;
+    /* the brake: this takes neither a process nor room on the disk, nor tmux */
+    life_stop_hosts(life, session->id, end);
+    (void)survey_find_live(life->root, session->tmux_socket, session->id, &live, &end->untold);
+    end->was = recorded && live == NULL && end->untold.code == MAS_OK;
+    if (!recorded && is_own(session->id)) {
+        record_stop(life, dir, session, live, end);
+        recorded = true;
     }
-    _cleanup_str_ struct str before = STR_INIT;
-    session_format(life->root, session, &before);
-    session->status = STATUS_STOPPED;
-    session->stopped = time(NULL);
-    if (live != NULL && live->activity > session->activity)
-        session->activity = live->activity;
-    int rc = record_stop(life, dir, session, end, err);
-    if (rc == 0 && live != NULL)
-        rc = bring_down(life, session->tmux_socket, live, end, err);
-    else if (rc == 0)
-        rc = end_rest(life, session->id, hangup_ms(life), end, err); /* its agents may be there */
+    int rc = live != NULL ? bring_down(life, session->tmux_socket, live, end, err)
+                          : end_rest(life, session->id, end, err);
     if (rc == 0) {
         launch_drop_env(dir);
         life_clean_run(dir);
-        tmux_drop_own_server(session->tmux_socket, session->tmux_name);
+        if (!end->was && end->untold.code == MAS_OK)
+            tmux_drop_own_server(session->tmux_socket, session->tmux_name);
+    }
+    if (!recorded && (rc == 0 || end->down))
+        record_stop(life, dir, session, live, end);
+    if (rc == 0 && !end->was)
         workspace_log(dir, config_log_limits(life->config), "stop terminated=%zu killed=%zu",
                       end->terminated, end->killed);
-    } else if (!end->down) {
-        life_take_back(life, dir, session->id, &before);
-    }
     tmux_sessions_free(live, live != NULL);
     return rc;
 }
@@ -208,9 +198,15 @@ int life_end_orphan(const struct life *life, const char *socket, const char *id,
 
     if (survey_find_live(life->root, socket, id, &live, err) == -1)
         return -1;
-    int rc = live != NULL ? bring_down(life, socket, live, &end, err) : 0;
-    tmux_sessions_free(live, live != NULL);
-    return rc;
+    if (live == NULL)
+        return 0;
+    life_stop_hosts(life, id, &end);
+    int rc = bring_down(life, socket, live, &end, err);
+    tmux_sessions_free(live, 1);
+    if (rc == -1 || end.untold.code == MAS_OK)
+        return rc;
+    *err = end.untold;
+    return -1;
 }
 
 /* Ends the team of an id whose metadata cannot be read, wherever it runs. */
@@ -218,9 +214,14 @@ static int stop_unknown(const struct life *life, const char *id, struct err *err
 {
     _cleanup_free_ char *socket = NULL;
     struct tmux_session *live = NULL;
+    struct life_end end = {.was = false};
+    struct err ignored = ERR_INIT;
 
-    if (survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1)
+    life_stop_hosts(life, id, &end);
+    if (survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1) {
+        (void)life_sweep(life, id, &ignored);
         return -1;
+    }
     tmux_sessions_free(live, live != NULL);
     if (socket != NULL && life_end_orphan(life, socket, id, err) == -1)
         return -1;
@@ -273,11 +274,12 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
 }
 
 /* Stops a session that is to be removed, or refuses. */
-static int clear_way(const struct life *life, const char *id, int dir, bool force, struct err *err)
+static int clear_way(const struct life *life, const char *id, int dir, bool force,
+                     struct life_end *end, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
-    struct life_end end = {.removing = true};
 
+    end->removing = true;
     if (life_load(life, dir, id, "remove", &session, err) == -1) {
         if (err->code != MAS_DAMAGED)
             return -1;
@@ -288,7 +290,7 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first("remove", id, err);
     if (force)
-        return life_stop_held(life, dir, &session, &end, err);
+        return life_stop_held(life, dir, &session, end, err);
     return life_require_stopped(life, dir, &session, "remove", err);
 }
 
@@ -330,7 +332,8 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
     return -1;
 }
 
-int life_remove(const struct life *life, const char *id, bool force, struct err *err)
+int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
+                struct err *err)
 {
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int session_lock = -1;
@@ -350,7 +353,7 @@ int life_remove(const struct life *life, const char *id, bool force, struct err 
     /* no process may outlive its workspace */
     if ((is_other ? stop_unknown(life, id, err)
                   : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
-        (!is_other && clear_way(life, id, dir, force, err) == -1))
+        (!is_other && clear_way(life, id, dir, force, end, err) == -1))
         return -1;
     return life_remove_held(life, id, err);
 }

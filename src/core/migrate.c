@@ -231,6 +231,10 @@ static int bring_down(struct work *work, struct err *err)
     if (work->live) {
         if (life_stop_held(life, work->stage.dir, session, &end, err) == -1)
             return -1;
+        if (end.untold.code != MAS_OK || end.unwritten.code != MAS_OK) {
+            *err = end.untold.code != MAS_OK ? end.untold : end.unwritten;
+            return -1;
+        }
         work->live = false;
         return 0;
     }

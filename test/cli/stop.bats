@@ -408,3 +408,74 @@ EOS
     is_gone "$ID"
     run ! is_tmux_session "$ID"
 }
+
+# A team `shop` whose agent ignores the hang-up
+a_stubborn_team() {
+    be_impatient
+    make_template <<'EOS'
+trap '' HUP TERM
+: >ready
+while :; do sleep 1000; done
+EOS
+    new_session -t made -n shop
+    eventually test -e "$(unit "$ID")/ready"
+}
+
+# After a stop that tmux was not told of: what there is of the session is told, and ends.
+is_told() {
+    is_gone "$ID"
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    [ "$(field "$ID" .agentsRunning)" = 0 ]
+    mas doctor
+    [[ $output == "open "*"$ID "*"it is stopped, but its tmux session is left over" ]]
+}
+
+@test "without tmux stop ends the agents all the same, and says what was not done" {
+    a_stubborn_team
+    mkdir "$T/bin"
+    run --separate-stderr env PATH="$T/bin" "$MAS" stop shop
+    [ "$status" -eq 0 ]
+    [[ $output == "$ID stopped, "*killed* ]]
+    [[ $stderr == "mas: warning: the agents of session '$ID' have ended, but tmux could not be told: cannot run 'tmux'"*"mas stop $ID" ]]
+    is_told
+    # another stop finishes it, and so do a start and doctor
+    mas stop shop
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    run ! is_tmux_session "$ID"
+    "$MAS" start -q shop
+    eventually has_processes "$ID" 2
+    env PATH="$T/bin" "$MAS" stop -q --all 2>/dev/null
+    is_told
+    mas start shop
+    [ "$status" -eq 0 ]
+    [ "$output" = "$ID runs, brought back: solo" ]
+    [ "$(field shop .agentsRunning)" = 1 ]
+    env PATH="$T/bin" "$MAS" stop -q --all 2>/dev/null
+    is_told
+    "$MAS" doctor --fix
+    run ! is_tmux_session "$ID"
+    [ "$("$MAS" doctor)" = 'everything is in order' ]
+}
+
+@test "with no process left to start stop and rm -f end the agents all the same" {
+    [ "$(id -u)" -eq 0 ] || skip 'a user whose processes can be counted takes root to be'
+    local user=(setpriv --reuid 12346 --regid 12346 --clear-groups)
+    rm -rf "$ROOT/sessions/.sessions.index"
+    cp "$MAS" "$T/mas"
+    chown -R 12346 "$T"
+    local verb
+    for verb in 'stop shop' 'stop --all' 'rm -f shop'; do
+        ID=$("${user[@]}" "$T/mas" new -q -t solo -n shop)
+        "${user[@]}" "$T/mas" wait "$ID" --for idle
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr "${user[@]}" prlimit --nproc=1 "$T/mas" $verb
+        [ "$status" -eq 0 ] || { echo "$verb: $stderr" >&2; false; }
+        [[ $stderr == "mas: warning: "*"tmux could not be told: cannot start "* ]]
+        is_gone "$ID"
+        "${user[@]}" "$T/mas" doctor --fix
+        [ "$("${user[@]}" "$T/mas" doctor)" = 'everything is in order' ]
+        [ "$verb" = 'rm -f shop' ] || "${user[@]}" "$T/mas" rm -q shop
+        run ! "${user[@]}" tmux -S "$SOCK" has-session -t "=mas-${ID:0:8}:"
+    done
+}
