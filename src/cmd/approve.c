@@ -5,6 +5,14 @@
 
 /* approve, deny: one answers a permission request so, the other so. */
 
+static const struct opt approve_opts[] = {
+    {0, "permission", "ID", "which request, if not the oldest that is open", OFFER_NONE},
+    {0, "mode", "MODE", "with clear: the permission mode that the plan is carried out in",
+     OFFER_NONE},
+    {0, "from", "AGENT", "who answers; in a team's pane that is known", OFFER_AGENT},
+    {.name = NULL},
+};
+
 static const struct opt opts[] = {
     {0, "permission", "ID", "which request, if not the oldest that is open", OFFER_NONE},
     {0, "from", "AGENT", "who answers; in a team's pane that is known", OFFER_AGENT},
@@ -29,6 +37,15 @@ static const char *option_for(const char *verb, const char *word)
     return word;
 }
 
+static void say_mode(const char *agent, const char *mode)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    str_addf(&line, "%s carries out the plan in mode ", agent != NULL ? agent : "the agent");
+    str_add_visible(&line, mode, strlen(mode));
+    puts(line.data);
+}
+
 static int run_permit(struct call *call, struct err *err)
 {
     _cleanup_one_ struct one one = ONE_INIT;
@@ -45,12 +62,16 @@ static int run_permit(struct call *call, struct err *err)
     if (permission != NULL)
         json_put(&out, "permission", permission);
     json_put(&out, "option", option_for(verb, word));
+    if (call_opt(call, "mode") != NULL)
+        json_put(&out, "mode", call_opt(call, "mode"));
     json_put(&out, "as", strcmp(verb, "approve") == 0 ? "allow" : "deny");
     json_close(&out, '}');
     if (one_ask(call, &one, &head, NULL, 0, &answer, err) == -1)
         return -1;
     if (call->json)
         one_print(&one, answer);
+    else if (json_get_text(answer, "mode") != NULL)
+        say_mode(json_get_text(answer, "agent"), json_get_text(answer, "mode"));
     return 0;
 }
 
@@ -66,7 +87,7 @@ const struct cmd cmd_approve = {
                "context and carry it out), or one of those that 'mas status' and the agent's pane "
                "show. Exit 3: no\n"
                "request is open.",
-    .opts = opts,
+    .opts = approve_opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,

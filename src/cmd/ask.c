@@ -273,6 +273,17 @@ static void on_end(struct asking *asking, const struct json *head)
     end_line(asking);
 }
 
+/* The turn that is waited for: a plan that was approved goes on in another one. */
+static void on_prompt(struct asking *asking, const struct json *head)
+{
+    const char *prompt = json_get_text(head, "prompt");
+
+    if (prompt == NULL || (asking->prompt != NULL && strcmp(prompt, asking->prompt) == 0))
+        return;
+    free(asking->prompt);
+    asking->prompt = mem_dup(prompt);
+}
+
 static void print_event(const struct frame *event)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -292,6 +303,8 @@ static void on_event(struct asking *asking, const struct frame *event, const cha
 {
     if (asking->json)
         print_event(event);
+    if (strcmp(name, "prompt") == 0)
+        on_prompt(asking, event->head);
     if (strcmp(name, "end") == 0)
         on_end(asking, event->head);
     else if (asking->json)

@@ -207,7 +207,8 @@ static bool has_no_session(const struct typed *typed)
     if (typed->operand_count == 0 || getenv("MAS_SESSION_ID") == NULL ||
         !open_team(typed, NULL, &team))
         return false;
-    bool found = target_resolve(&team.team, typed->operands[0], &agents, &count, &ignored) == 0;
+    bool found =
+        target_resolve(&team.team, NULL, typed->operands[0], &agents, &count, &ignored) == 0;
     roll_close(&team);
     return found;
 }

@@ -98,6 +98,35 @@ static char *title_of(const struct store_item *item)
     return mem_dup(json_get_text(json, "title"));
 }
 
+/* What came of a permission, on a line of its own: "-> Allow once, by 10". Nothing while it is
+ * open. */
+static void print_decision(const struct store_item *item, const char *before, size_t width)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (item->role != ROLE_PERMISSION || item->data == NULL ||
+        json_parse(item->data, strlen(item->data), DATA_MAX, &json, &ignored) == -1)
+        return;
+    struct block block = {.before = before, .width = width};
+    _cleanup_str_ struct str line = STR_INIT;
+    const char *option = json_get_text(json, "option");
+    const char *name = json_get_text(json, "name");
+    const char *by = json_get_text(json, "by");
+    if (by == NULL)
+        return;
+    if (name == NULL || name[0] == '\0')
+        name = option;
+    if (name == NULL)
+        str_add(&line, "-> not answered");
+    else
+        str_addf(&line, "-> %s, by %s", name,
+                 strcmp(by, "-") == 0        ? "a person"
+                 : strcmp(by, "policy") == 0 ? "the preset"
+                                             : by);
+    print_block(&block, line.data, line.len);
+}
+
 static bool is_one_line(enum store_role role)
 {
     return role == ROLE_TOOL || role == ROLE_PERMISSION || role == ROLE_MODE;
@@ -173,6 +202,7 @@ static void print_text(const struct store_item *item, struct history *history)
         return;
     }
     _cleanup_free_ char *title = title_of(item);
+    const char *indent = block.before;
     int used = printf(": ");
     used += snprintf(NULL, 0, "%s #%lld %s", when, (long long)item->number, who.data);
     block.before = "";
@@ -184,6 +214,7 @@ static void print_text(const struct store_item *item, struct history *history)
         print_block(&block, item->text, item->len);
     if (block.lines == 0)
         (void)putchar('\n');
+    print_decision(item, indent, (size_t)history->width - INDENT);
 }
 
 /* ---- as JSON */
@@ -273,6 +304,7 @@ static void print_markdown(const struct store_item *item, const struct history *
         print_block(&block, title, strlen(title));
     else
         print_block(&block, item->text, item->len);
+    print_decision(item, "> ", 0);
     (void)putchar('\n');
 }
 

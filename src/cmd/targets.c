@@ -28,7 +28,7 @@ static bool is_target(const struct roll_team *team, const char *text, struct err
 {
     _cleanup_free_ size_t *agents = NULL;
     size_t count = 0;
-    return target_resolve(&team->team, text, &agents, &count, err) == 0;
+    return target_resolve(&team->team, NULL, text, &agents, &count, err) == 0;
 }
 
 static int open_named(struct call *call, const char *text, struct roll_team *ret, struct err *err)
@@ -105,6 +105,24 @@ static int need_target(const struct call *call, struct err *err)
     return call_usage(call, err);
 }
 
+static bool takes_option(const struct cmd *cmd, const char *name)
+{
+    for (const struct opt *opt = cmd->opts; opt != NULL && opt->name != NULL; opt++)
+        if (strcmp(opt->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The agent of this session that this process belongs to, by its environment; NULL: none. */
+static const char *own_agent(const char *id)
+{
+    const char *agent = getenv("MAS_AGENT_ID");
+    const char *session = getenv("MAS_SESSION_ID");
+
+    return agent != NULL && agent[0] != '\0' && session != NULL && strcmp(session, id) == 0 ? agent
+                                                                                            : NULL;
+}
+
 int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err)
 {
     struct roll_team team = {.dir = -1};
@@ -123,6 +141,8 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
         roll_add_none(roll, &team);
         return 0;
     }
+    if (takes_option(call->cmd, "from")) /* a command by which one writes to others */
+        roll->from = own_agent(team.id) != NULL ? own_agent(team.id) : call_opt(call, "from");
     return roll_add(roll, &team, target, err);
 }
 

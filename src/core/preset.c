@@ -187,6 +187,7 @@ static const struct key {
     {"permission", take_policy, offsetof(struct preset, permission)},
     {"operator", take_choice, offsetof(struct preset, is_operator)},
     {"mode", take_text, offsetof(struct preset, mode)},
+    {"plan_mode", take_text, offsetof(struct preset, plan_mode)},
     {"tools", take_yes, offsetof(struct preset, tools)},
     {"initialize_timeout", take_duration, offsetof(struct preset, initialize_ms)},
     {"resume_timeout", take_duration, offsetof(struct preset, resume_ms)},

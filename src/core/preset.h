@@ -74,6 +74,7 @@ struct preset {
     enum policy permission;
     enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: as `permission` */
     char *mode; /* that its sessions are put into; "" as the agent has it */
+    char *plan_mode; /* in which it carries an approved plan out unasked; "" not known */
     bool tools; /* its sessions get the tools of the team (mas mcp) */
     int initialize_ms; /* for its first answer, and a new session */
     int resume_ms; /* for each attempt to bring a session back */

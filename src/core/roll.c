@@ -62,9 +62,10 @@ int roll_add(struct roll *roll, struct roll_team *team, const char *target, stru
     size_t count = team->team.agent_count;
 
     roll_add_none(roll, team);
-    if (target != NULL && target_resolve(&team->team, target, &chosen, &count, err) == -1)
-        return -1;
     team = &roll->teams[roll->team_count - 1];
+    const struct agent *from = roll->from != NULL ? team_agent(&team->team, roll->from) : NULL;
+    if (target != NULL && target_resolve(&team->team, from, target, &chosen, &count, err) == -1)
+        return -1;
     team->count = count;
     for (size_t i = 0; i < count; i++)
         add_agent(roll, &team->team.agents[chosen != NULL ? chosen[i] : i]);

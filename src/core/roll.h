@@ -44,6 +44,7 @@ struct roll {
     struct host_call *calls; /* one an agent, in the same order */
     size_t count;
     size_t asked; /* how many have been asked */
+    const char *from; /* the agent for whom roll_add() reads targets; NULL: a person. Not owned */
 };
 
 #define ROLL_INIT                                                                                  \

@@ -23,12 +23,14 @@
  *                            leaves TALK_BACKLOG bytes unread is hung up on.
  *   {"do":"cancel","prompt"}  -> {"ok":true,"cancelled":true|false}   the turn in flight; with
  *                            `prompt` only that one, which may also still be queued
- *   {"do":"permit","permission","option","as"}   option: an option's id, or "allow",
+ *   {"do":"permit","permission","option","as","mode"}   option: an option's id, or "allow",
  *                            "allow_always", "deny", "deny_always" (by kind), or "clear" for clear
  *                            context and carry out the plan; without `permission` the oldest open
  *                            one; `as` "allow" or "deny": MAS_USAGE where the option is another
  * kind
- *                            -> {"ok":true,"permission","option","title"}; MAS_NOT_FOUND: none open
+ *                            -> {"ok":true,"permission","option","title"}; MAS_NOT_FOUND: none
+ * open. A plan that goes on with a cleared context does so in `mode`, which the answer has too; who
+ * waits for the plan's prompt then waits for its end
  *   {"do":"clear","mode","bytes"}           body: --then
  *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null},
  *                            with "modeUnchecked":true where the agent does not run, so that

@@ -25,15 +25,43 @@ static bool means(const struct agent *agent, const char *word, enum way way)
     }
 }
 
-/* Marks the agents that a word means, in the first way that means any. */
-static bool mark(const struct team *team, const char *word, bool *marks)
+static bool may_write(const struct team *team, const struct agent *from, const struct agent *to)
 {
-    bool any = false;
-    for (enum way way = BY_ID; way < WAY_COUNT && !any; way++)
-        for (size_t i = 0; i < team->agent_count; i++)
-            if (means(&team->agents[i], word, way))
-                marks[i] = any = true;
-    return any;
+    return from == NULL || (team->rules[from->rank] & team_reach(from, to)) != 0;
+}
+
+enum meaning { MEANS_NOTHING, MEANS_NOBODY, MEANS_SOME };
+
+/* Marks the agents that a word means, in the first way that means any. */
+static enum meaning mark(const struct team *team, const struct agent *from, const char *word,
+                         bool *marks)
+{
+    enum meaning found = MEANS_NOTHING;
+
+    for (enum way way = BY_ID; way < WAY_COUNT && found == MEANS_NOTHING; way++)
+        for (size_t i = 0; i < team->agent_count; i++) {
+            const struct agent *agent = &team->agents[i];
+            if (!means(agent, word, way))
+                continue;
+            /* one that is named is told by its host why it may not be written to */
+            bool reached = way == BY_ID || (agent != from && may_write(team, from, agent));
+            marks[i] = marks[i] || reached;
+            found = reached || found == MEANS_SOME ? MEANS_SOME : MEANS_NOBODY;
+        }
+    return found;
+}
+
+static int reaches_nobody(const struct team *team, const struct agent *from, const char *word,
+                          struct err *err)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+
+    team_add_reach(&words, team->rules[from->rank]);
+    (void)err_set(
+        err, MAS_FAILED,
+        "cannot reach '%s': the rule for a %s, '%s', lets agent '%s' write to none of them", word,
+        rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
+    return err_hint(err, "who may write to whom is in the template's [rules]");
 }
 
 static int no_target(const struct team *team, const char *word, struct err *err)
@@ -55,8 +83,8 @@ static int no_target(const struct team *team, const char *word, struct err *err)
                     str_text(&units));
 }
 
-int target_resolve(const struct team *team, const char *text, size_t **ret, size_t *ret_count,
-                   struct err *err)
+int target_resolve(const struct team *team, const struct agent *from, const char *text,
+                   size_t **ret, size_t *ret_count, struct err *err)
 {
     _cleanup_free_ bool *marks = mem_alloc(team->agent_count * sizeof *marks);
     size_t count = 0;
@@ -64,8 +92,11 @@ int target_resolve(const struct team *team, const char *text, size_t **ret, size
     for (const char *at = text;; at++) {
         size_t len = strcspn(at, ",");
         _cleanup_free_ char *word = mem_dupn(at, len);
-        if (!mark(team, word, marks))
+        enum meaning found = mark(team, from, word, marks);
+        if (found == MEANS_NOTHING)
             return no_target(team, word, err);
+        if (found == MEANS_NOBODY)
+            return reaches_nobody(team, from, word, err);
         at += len;
         if (*at == '\0')
             break;
@@ -84,12 +115,9 @@ int target_check_rule(const struct team *team, const struct agent *from, const s
 {
     _cleanup_str_ struct str words = STR_INIT;
 
-    if (from == NULL)
+    if (may_write(team, from, to))
         return 0;
-    unsigned rules = team->rules[from->rank];
-    if ((rules & team_reach(from, to)) != 0)
-        return 0;
-    team_add_reach(&words, rules);
+    team_add_reach(&words, team->rules[from->rank]);
     (void)err_set(err, MAS_FAILED, "the rule for a %s, '%s', does not let agent '%s' write to it",
                   rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
     return err_hint(err, "who may write to whom is in the template's [rules]");

@@ -11,10 +11,12 @@
 #include <stddef.h>
 
 /* The agents that a TARGET means: an id, a comma list, a unit's name, `managers`, `workers` or
- * `all`; each agent once, in the order of the team. *ret holds indexes into team->agents and is the
- * caller's. MAS_NOT_FOUND with what there is in the hint. */
-int target_resolve(const struct team *team, const char *text, size_t **ret, size_t *ret_count,
-                   struct err *err);
+ * `all`; each agent once, in the order of the team. From an agent a name for several means those
+ * that it may write to, without itself; from NULL, a person, all of them. *ret holds indexes into
+ * team->agents and is the caller's. MAS_NOT_FOUND with what there is in the hint; MAS_FAILED if a
+ * name means nobody whom `from` may write to. */
+int target_resolve(const struct team *team, const struct agent *from, const char *text,
+                   size_t **ret, size_t *ret_count, struct err *err);
 
 /* Whether agent `from` may write to agent `to` by the team's rules; MAS_FAILED with the rule named,
  * without "cannot ...". from NULL: a person, who may write to anyone. */

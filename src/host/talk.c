@@ -280,7 +280,8 @@ void talk_hang_up(struct host *host)
 
     if (talk->turn.on && talk->acp != NULL && talk->session != NULL)
         acp_cancel(talk->acp, talk->session);
-    talk_end_turn(host, TALK_END_STOPPED, 0, NULL);
+    talk_end_turn(host, TALK_END_STOPPED, 0,
+                  host->child.again ? "the agent was restarted before its turn ended" : NULL);
     write_out(host);
     close_fd(&talk->in);
 }

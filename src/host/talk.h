@@ -369,11 +369,21 @@ void talk_turn_is_gone(struct host *host);
 void talk_permission(struct host *host, const struct acp_permission *request);
 void talk_withdrawn(struct host *host, const char *ticket);
 /* Answers the permission of that number (0: the oldest) by an option's id or one of the words of
- * core/talk.h. `as` ("allow", "deny"; NULL either) is what it is meant as. ret_title and ret_option
- * are the caller's. */
-int talk_permit(struct host *host, int64_t number, const char *as, const char *wanted,
-                const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
+ * core/talk.h. `as` ("allow", "deny"; NULL either) is what it is meant as. */
+struct talk_verdict {
+    int64_t number;
+    const char *as, *wanted, *by;
+    const char
+        *mode; /* for a plan that is carried out with a cleared context; NULL: as it lets work */
+};
+struct talk_permitted {
+    char *title, *option;
+    char *mode; /* that the plan is carried out in; NULL: no plan was, or none is known */
+    int64_t number;
+};
+int talk_permit(struct host *host, const struct talk_verdict *verdict, struct talk_permitted *ret,
                 struct err *err);
+void talk_permitted_free(struct talk_permitted *permitted);
 /* Tells those that are open to one who has come since they were asked. */
 void talk_tell_permissions(const struct host *host, struct client *client);
 /* All of them are over, as cancelled. */

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "host/parts.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -113,6 +114,14 @@ static const struct acp_word *first_of(const struct talk_permission *permission,
     return option != NULL ? option : option_of_kind(permission, else_kind);
 }
 
+/* true for an option by which the agent itself would clear: after a restart it brings back what was
+ * cleared, so mas does it in its place. */
+static bool clears(const struct acp_word *option)
+{
+    return strcmp(option->id, CLEAR_OPTION) == 0 ||
+           (strcasestr(option->name, "clear") != NULL && !str_starts(option->kind, "reject"));
+}
+
 /* A word of core/talk.h, or an option's id. */
 static const struct acp_word *find_option(const struct talk_permission *permission,
                                           const char *wanted)
@@ -130,33 +139,80 @@ static const struct acp_word *find_option(const struct talk_permission *permissi
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strcmp(words[i].word, wanted) == 0)
             return first_of(permission, words[i].kind, words[i].else_kind);
+    for (size_t i = 0; permission->plan && i < permission->count; i++)
+        if (strcmp(wanted, CLEAR_OPTION) == 0 && clears(&permission->options[i]))
+            return &permission->options[i]; /* the agent's own, whatever it calls it */
     return NULL;
 }
 
 /* ---- plans */
 
-/* true for an option by which the agent itself would clear: after a restart it brings back what was
- * cleared, so mas does it in its place. */
-static bool clears(const struct acp_word *option)
+/* Letters and digits alone, in lower case: "Accept edits" and "acceptEdits" are one. */
+static char *bare(const char *text)
 {
-    return strcmp(option->id, CLEAR_OPTION) == 0 || strcasestr(option->name, "clear") != NULL;
+    struct str to = STR_INIT;
+
+    for (; *text != '\0'; text++)
+        if (isalnum((unsigned char)*text))
+            str_addc(&to, (char)tolower((unsigned char)*text));
+    return to.data != NULL ? str_steal(&to) : mem_dup("");
 }
 
-/* The mode in which a plan is carried out without a question for each edit. */
-static const char *working_mode(const struct talk *talk, const struct acp_word *option)
+/* The mode that an option of the agent itself says; NULL: none. "and auto-accept edits" is more
+ * than "auto". */
+static const char *mode_named(const struct talk *talk, const struct acp_word *option)
 {
-    static const char *const modes[] = {"acceptEdits", "autoEdit", "auto_edit", "auto-edit",
-                                        "auto",        "agent",    "build",     "default"};
+    _cleanup_free_ char *id = bare(option->id);
+    _cleanup_free_ char *name = bare(option->name);
+    const char *found = NULL;
+    size_t longest = 0;
 
+    for (size_t i = 0; i < talk->mode_count; i++) {
+        _cleanup_free_ char *mode_id = bare(talk->modes[i].id);
+        _cleanup_free_ char *mode_name = bare(talk->modes[i].name);
+        const char *const words[] = {mode_id, mode_name};
+        for (size_t k = 0; k < ARRAY_LEN(words); k++) {
+            size_t len = strlen(words[k]);
+            if (len > longest && (strstr(id, words[k]) != NULL || strstr(name, words[k]) != NULL)) {
+                longest = len;
+                found = talk->modes[i].id;
+            }
+        }
+    }
+    return found;
+}
+
+static const char *mode_of(const struct talk *talk, const char *id)
+{
     for (size_t i = 0; i < talk->mode_count; i++)
-        if (strcasestr(option->name, "bypass") != NULL &&
-            strcasestr(talk->modes[i].id, "bypass") != NULL)
+        if (strcmp(talk->modes[i].id, id) == 0)
             return talk->modes[i].id;
-    for (size_t k = 0; k < ARRAY_LEN(modes); k++)
-        for (size_t i = 0; i < talk->mode_count; i++)
-            if (strcmp(talk->modes[i].id, modes[k]) == 0)
-                return talk->modes[i].id;
     return NULL;
+}
+
+/* The mode in which a plan is carried out unasked: as the preset says, else one that is known to
+ * ask least; NULL: there is none. */
+static const char *working_mode(const struct host *host)
+{
+    static const char *const modes[] = {"bypassPermissions",
+                                        "bypass",
+                                        "yolo",
+                                        "agent-full-access",
+                                        "full-access",
+                                        "auto",
+                                        "autoEdit",
+                                        "auto_edit",
+                                        "auto-edit",
+                                        "acceptEdits",
+                                        "agent",
+                                        "build",
+                                        "default"};
+    const struct talk *talk = host->talk;
+    const char *mode = mode_of(talk, host->preset->plan_mode);
+
+    for (size_t k = 0; mode == NULL && k < ARRAY_LEN(modes); k++)
+        mode = mode_of(talk, modes[k]);
+    return mode;
 }
 
 static bool is_plan(const struct acp_permission *permission)
@@ -182,33 +238,48 @@ static char *plan_of(const struct talk *talk, const struct acp_permission *permi
     return talk->turn.plan_text != NULL ? mem_dup(talk->turn.plan_text) : NULL;
 }
 
-/* The plan in a query of its own, in a mode that lets it work. */
-static int clear_for_plan(struct host *host, size_t index, const struct acp_word *option,
-                          const char *by, struct err *err)
+/* Those who wait for the end of one prompt wait for that of another. */
+static void move_askers(struct host *host, int64_t from, int64_t to)
 {
+    for (size_t i = 0; from != 0 && i < host->door.count; i++) {
+        struct client *client = &host->door.clients[i];
+        if (client->kind == CLIENT_ASKS && client->prompt == from)
+            client->prompt = to;
+    }
+}
+
+/* The plan in a query of its own. Who asked for the plan is told how it is carried out. */
+static int clear_for_plan(struct host *host, size_t index, const struct acp_word *option,
+                          const char *mode, const char *by, struct err *err)
+{
+    enum { FOLLOWS = -1 }; /* no prompt's number */
     struct talk *talk = host->talk;
     struct talk_permission *permission = &talk->permissions[index];
     int64_t then = 0;
 
     if (permission->plan_text == NULL)
         return err_set(err, MAS_FAILED, "the plan's words are not known");
+    if (mode != NULL && talk_check_mode(host, mode, err) == -1)
+        return -1;
     _cleanup_free_ char *text = mem_printf("%s%s", carry_out, permission->plan_text);
-    _cleanup_free_ char *mode = mem_dup(working_mode(talk, option));
+    _cleanup_free_ char *from = mem_dup(talk->turn.on ? talk->turn.prompt.from : "-");
+    int64_t asked = talk_turn_prompt(talk);
+    const struct talk_wish wish = {
+        .reason = "plan", .mode = mode, .then_text = text, .then_len = strlen(text), .from = from};
+
     tell_permitted(host, permission, option, by);
     (void)acp_permit(talk->acp, permission->ticket, NULL);
     remove_at(talk, index);
-    const struct talk_wish wish = {.reason = "plan",
-                                   .mode = mode,
-                                   .then_text = text,
-                                   .then_len = strlen(text),
-                                   .from = talk->turn.on ? talk->turn.prompt.from : "-",
-                                   .tags = NULL};
-    char from[TEAM_WORD_MAX + 1];
-    memcpy(from, talk->turn.on ? talk->turn.prompt.from : "-",
-           talk->turn.on ? sizeof from : 2); /* the turn ends meanwhile */
-    struct talk_wish own = wish;
-    own.from = from;
-    return talk_clear(host, &own, &then, err);
+    move_askers(host, asked, FOLLOWS);
+    if (talk_clear(host, &wish, &then, err) == -1) {
+        if (talk_turn_prompt(talk) == asked)
+            move_askers(host, FOLLOWS, asked);
+        else
+            door_release_askers(host, FOLLOWS);
+        return -1;
+    }
+    move_askers(host, FOLLOWS, then);
+    return 0;
 }
 
 /* ---- asked, answered */
@@ -339,11 +410,56 @@ static bool allows(const struct acp_word *option)
     return str_starts(option->kind, "allow") || strcmp(option->kind, CLEAR_OPTION) == 0;
 }
 
-int talk_permit(struct host *host, int64_t number, const char *as, const char *wanted,
-                const char *by, char **ret_title, char **ret_option, int64_t *ret_number,
+static int no_option(const struct talk_permission *permission, const char *wanted, struct err *err)
+{
+    _cleanup_str_ struct str list = STR_INIT;
+
+    for (size_t k = 0; k < permission->count; k++)
+        str_addf(&list, "%s%s", k > 0 ? ", " : "", permission->options[k].id);
+    (void)err_set(err, MAS_NOT_FOUND, "there is no option '%s'", wanted);
+    return err_hint(err, "the options are: %s", list.data != NULL ? list.data : "none");
+}
+
+void talk_permitted_free(struct talk_permitted *permitted)
+{
+    free(permitted->title);
+    free(permitted->option);
+    free(permitted->mode);
+}
+
+/* Answers with an option that was found. */
+static int permit(struct host *host, size_t index, const struct acp_word *option,
+                  const struct talk_verdict *verdict, struct talk_permitted *ret, struct err *err)
+{
+    struct talk *talk = host->talk;
+    struct talk_permission *permission = &talk->permissions[index];
+    bool clear = permission->plan && clears(option) && permission->plan_text != NULL;
+
+    if (verdict->mode != NULL && !clear) {
+        (void)err_set(err, MAS_USAGE,
+                      "a mode is for a plan that is carried out with a cleared context");
+        return err_hint(err, "approve it with the option 'clear'");
+    }
+    if (clear) {
+        const char *mode = verdict->mode;
+        if (mode == NULL && strcmp(verdict->wanted, CLEAR_OPTION) != 0)
+            mode = mode_named(talk, option);
+        if (mode == NULL)
+            mode = working_mode(host);
+        ret->mode = mode != NULL ? mem_dup(mode) : NULL;
+        return clear_for_plan(host, index, option, ret->mode, verdict->by, err);
+    }
+    tell_permitted(host, permission, option, verdict->by);
+    (void)acp_permit(talk->acp, permission->ticket, option->id);
+    remove_at(talk, index);
+    return 0;
+}
+
+int talk_permit(struct host *host, const struct talk_verdict *verdict, struct talk_permitted *ret,
                 struct err *err)
 {
     struct talk *talk = host->talk;
+    int64_t number = verdict->number;
     size_t i = 0;
 
     while (i < talk->permission_count && number != 0 && talk->permissions[i].number != number)
@@ -352,34 +468,22 @@ int talk_permit(struct host *host, int64_t number, const char *as, const char *w
         return err_set(err, MAS_NOT_FOUND,
                        number != 0 ? "there is no such permission open"
                                    : "it does not wait for a permission");
-    struct talk_permission *permission = &talk->permissions[i];
-    const struct acp_word *option = find_option(permission, wanted);
-    if (option == NULL) {
-        _cleanup_str_ struct str list = STR_INIT;
-        for (size_t k = 0; k < permission->count; k++)
-            str_addf(&list, "%s%s", k > 0 ? ", " : "", permission->options[k].id);
-        (void)err_set(err, MAS_NOT_FOUND, "there is no option '%s'", wanted);
-        return err_hint(err, "the options are: %s", list.data != NULL ? list.data : "none");
-    }
-    if (as != NULL && allows(option) != (strcmp(as, "allow") == 0)) {
+    const struct talk_permission *permission = &talk->permissions[i];
+    const struct acp_word *option = find_option(permission, verdict->wanted);
+    if (option == NULL)
+        return no_option(permission, verdict->wanted, err);
+    if (verdict->as != NULL && allows(option) != (strcmp(verdict->as, "allow") == 0)) {
         (void)err_set(err, MAS_USAGE, "the option '%s' (%s) would %s", option->id, option->name,
                       allows(option) ? "allow it" : "deny it");
         return err_hint(err, "use 'mas %s' for that", allows(option) ? "approve" : "deny");
     }
-    _cleanup_free_ char *title = mem_dup(permission->title);
-    _cleanup_free_ char *id = mem_dup(option->id);
-    int64_t found = permission->number;
-    if (permission->plan && clears(option) && permission->plan_text != NULL) {
-        if (clear_for_plan(host, i, option, by, err) == -1)
-            return -1;
-    } else {
-        tell_permitted(host, permission, option, by);
-        (void)acp_permit(talk->acp, permission->ticket, option->id);
-        remove_at(talk, i);
+    struct talk_permitted done = {.title = mem_dup(permission->title),
+                                  .option = mem_dup(option->id),
+                                  .number = permission->number};
+    if (permit(host, i, option, verdict, &done, err) == -1) {
+        talk_permitted_free(&done);
+        return -1;
     }
-    *ret_title = title;
-    *ret_option = id;
-    *ret_number = found;
-    title = id = NULL;
+    *ret = done;
     return 0;
 }

@@ -250,28 +250,28 @@ static int do_permit(struct host *host, struct client *client, const struct fram
 {
     const char *permission = json_get_text(frame->head, "permission");
     const char *option = json_get_text(frame->head, "option");
+    struct talk_verdict verdict = {.as = json_get_text(frame->head, "as"),
+                                   .mode = json_get_text(frame->head, "mode"),
+                                   .by = who(client)};
+    struct talk_permitted permitted;
     _cleanup_str_ struct str head = STR_INIT;
-    _cleanup_free_ char *title = NULL;
-    _cleanup_free_ char *chosen = NULL;
     struct json_out out;
     char id[TALK_ID_MAX];
-    int64_t number = 0;
 
-    int64_t wanted = permission != NULL ? talk_number(host, permission) : 0;
-    if (permission != NULL && wanted == 0)
+    verdict.number = permission != NULL ? talk_number(host, permission) : 0;
+    if (permission != NULL && verdict.number == 0)
         return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
-    const char *as = json_get_text(frame->head, "as");
-    if (talk_permit(host, wanted, as,
-                    option != NULL ? option
-                    : as != NULL   ? as
-                                   : "allow",
-                    who(client), &title, &chosen, &number, err) == -1)
+    verdict.wanted = option != NULL ? option : verdict.as != NULL ? verdict.as : "allow";
+    if (talk_permit(host, &verdict, &permitted, err) == -1)
         return -1;
     open_answer(host, &head, &out);
-    json_put(&out, "permission", talk_id(host, number, id));
-    json_put(&out, "option", chosen);
-    json_put(&out, "title", title);
+    json_put(&out, "permission", talk_id(host, permitted.number, id));
+    json_put(&out, "option", permitted.option);
+    json_put(&out, "title", permitted.title);
+    if (permitted.mode != NULL)
+        json_put(&out, "mode", permitted.mode);
     close_answer(client, &head, &out);
+    talk_permitted_free(&permitted);
     return 0;
 }
 

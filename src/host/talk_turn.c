@@ -223,12 +223,26 @@ static void add_recall(struct host *host, struct str *ret)
         host_log(host, err.text); /* it helps, and is not needed */
 }
 
+/* What tells a model that an agent speaks to it, and which; NULL: a person does. The caller frees.
+ */
+static char *name_sender(const struct host *host, const char *from)
+{
+    const struct agent *agent = team_agent(&host->team, from);
+
+    if (agent == NULL)
+        return NULL;
+    _cleanup_str_ struct str role = STR_INIT;
+    str_add_visible(&role, agent->role, strlen(agent->role));
+    return mem_printf("[message from agent %s (%s) of your team]\n", agent->id, str_text(&role));
+}
+
 static void send_prompt(struct host *host)
 {
     struct talk *talk = host->talk;
     struct talk_turn *turn = &talk->turn;
     _cleanup_str_ struct str history = STR_INIT;
-    const char *blocks[5] = {NULL};
+    _cleanup_free_ char *sender = name_sender(host, turn->prompt.from);
+    const char *blocks[6] = {NULL};
     size_t n = 0;
 
     if (talk->prime && host->agent->system[0] != '\0')
@@ -239,6 +253,8 @@ static void send_prompt(struct host *host)
         add_recall(host, &history);
     if (history.len > 0)
         blocks[n++] = history.data;
+    if (sender != NULL)
+        blocks[n++] = sender;
     blocks[n++] = turn->prompt.text;
     turn->primed = talk->prime;
     turn->serial = acp_prompt(talk->acp, talk->session, blocks, -1);

@@ -17,7 +17,10 @@ static const char cut_off[] = " [interrupted]";
 static const char *const names[] = {"earlier_conversation", "summary_of_earlier_conversation",
                                     "recalled_history", "message"};
 
-enum { NAME_MAX_CHARS = 200 }; /* of a tool call */
+enum {
+    NAME_MAX_CHARS = 200, /* of a tool call */
+    SENDER_MAX = 32, /* bytes of an agent's id */
+};
 
 /* A message as it will be injected. */
 struct line {
@@ -117,7 +120,10 @@ static void add_line(struct lines *lines, const struct store_item *item)
     _cleanup_str_ struct str text = STR_INIT;
     bool tool = item->role == ROLE_TOOL;
 
-    str_addf(&text, "<message role=\"%s\">", tool ? "tool call" : store_role_name(item->role));
+    str_addf(&text, "<message role=\"%s\"", tool ? "tool call" : store_role_name(item->role));
+    if (item->role == ROLE_USER && item->sender != NULL && str_is_word(item->sender, SENDER_MAX))
+        str_addf(&text, " from=\"agent %s\"", item->sender);
+    str_add(&text, ">");
     if (tool) {
         add_tool(&text, item->text, item->len, item->data);
     } else {
@@ -166,7 +172,8 @@ static int read_back(struct store *store, int64_t query, int64_t before, struct 
     if (list_back(store, query, before, lines->budget->since, room + 1, &numbers, err) == -1)
         return -1;
     sqlite3_stmt *s = db_prepare(
-        store->db, "SELECT id, role, state, trigger, text, data FROM message WHERE id = ?1", err);
+        store->db, "SELECT id, role, state, trigger, text, data, sender FROM message WHERE id = ?1",
+        err);
     if (s == NULL)
         return -1;
     for (size_t i = 0; i < numbers.count && chars <= lines->budget->all && rc == 1; i++) {
@@ -180,7 +187,8 @@ static int read_back(struct store *store, int64_t query, int64_t before, struct 
                                   .trigger = sqlite3_column_int64(s, 3),
                                   .text = db_text(s, 4),
                                   .len = db_len(s, 4),
-                                  .data = db_text_null(s, 5)};
+                                  .data = db_text_null(s, 5),
+                                  .sender = db_text_null(s, 6)};
         add_line(lines, &item);
         chars += lines->items[lines->count - 1].chars;
         db_reset(s);

@@ -87,37 +87,88 @@ P
     done_asking
 }
 
-@test "an approved plan can be carried out in a cleared context, in a mode that works" {
+# mode_set: the mode that the agent was put into last
+mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed 's/^< //' | jq -r .params.modeId; }
+
+@test "an approved plan is carried out in a cleared context, unasked, and ask goes on with it" {
     run_acp ""
     tell CW-OLD
     in_background APPROVE
     mas approve "$ID" solo clear
     [ "$status" -eq 0 ]
-    done_asking
-    grep -q cancelled "$T/err"
+    [ "$output" = "solo carries out the plan in mode bypass" ]
+    wait "$asker"
+    grep -q 'seen=\[CW-PLAN\]' "$T/out"
+    [ "$(mode_set)" = bypass ]
     eventually state_is solo idle
     tell CW-NEW
     knows CW-NEW CW-PLAN
-    grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | grep -qF acceptEdits
     again
     tell CW-LAST
     knows CW-LAST CW-NEW CW-PLAN
 }
 
-@test "where the agent's own option clears, mas clears in its place" {
+@test "the mode of a plan is the preset's, or that of approve --mode" {
+    run_acp "" "plan_mode = acceptEdits"
+    in_background APPROVE
+    mas approve "$ID" solo clear --mode nonsense
+    [ "$status" -ne 0 ]
+    [[ $stderr == *nonsense* ]]
+    asks
+    mas approve "$ID" solo --mode acceptEdits
+    [ "$status" -eq 2 ]
+    asks
+    mas approve "$ID" solo clear --json --mode bypass
+    [ "$status" -eq 0 ]
+    jq -e '.mode == "bypass" and .option == "clear"' <<<"$output"
+    wait "$asker"
+    [ "$(mode_set)" = bypass ]
+    in_background APPROVE
+    mas approve "$ID" solo clear
+    [ "$output" = "solo carries out the plan in mode acceptEdits" ]
+    wait "$asker"
+    [ "$(mode_set)" = acceptEdits ]
+}
+
+@test "where the agent's own option clears, mas clears in its place, in the mode that it says" {
     run_acp "--plan-clears"
     tell CW-OLD
     in_background APPROVE
     option=$(grep '^>' "$T/trace" | grep request_permission | sed 's/^> //' |
         jq -r '.params.options[] | select(.name | test("clear"; "i")).optionId')
     [ -n "$option" ]
+    [ "$option" != clear ]
     mas approve "$ID" solo "$option"
     [ "$status" -eq 0 ]
-    done_asking
+    [ "$output" = "solo carries out the plan in mode acceptEdits" ]
+    wait "$asker"
     eventually state_is solo idle
     again
     tell CW-NEW
     knows CW-NEW CW-PLAN
+    in_background APPROVE
+    mas approve "$ID" solo clear # whatever the agent calls it
+    [ "$output" = "solo carries out the plan in mode bypass" ]
+    wait "$asker"
+}
+
+@test "history says what was decided, and who did" {
+    run_acp "" "permission.read = allow"
+    in_background ASK:edit
+    "$MAS" approve "$ID" solo
+    done_asking
+    in_background ASK:edit
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=solo mas deny solo
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "mas: cannot answer agent 'solo': an agent does not decide that for itself" ]
+    "$MAS" cancel "$ID" solo
+    done_asking
+    tell ASK:read
+    for form in "" "--export md"; do
+        # shellcheck disable=SC2086 # words
+        mas history "$ID" solo $form
+        [[ $output == *"-> "*", by a person"*"-> not answered"*"-> "*", by the preset"* ]]
+    done
 }
 
 @test "a plan approved by the agent's own option goes on in the same context" {

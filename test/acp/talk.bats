@@ -287,3 +287,31 @@ P
     run_acp ""
     say_to solo hello ',"enter":false' | jq -e '.code == 2'
 }
+
+@test "a message of another agent tells the model who sends it, now and when it is told again" {
+    options "--no-load --no-resume"
+    options_preset made
+    new_session -t pair --agent made
+    DIR=$ROOT/sessions/$ID
+    hosts_there lead reviewer
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=lead "$MAS" ask reviewer CW-TASK >"$T/out"
+    grep -q CW-TASK "$T/out"
+    [ "$(prompts '[message from agent lead (lead) of your team]')" = 1 ]
+    "$MAS" ask "$ID" reviewer CW-PERSON >"$T/out"
+    [ "$(prompts '[message from agent')" = 1 ]
+    "$MAS" restart "$ID" reviewer
+    "$MAS" ask "$ID" reviewer CW-AGAIN >"$T/out"
+    [ "$(prompts 'from=\"agent lead\">CW-TASK')" = 1 ]
+    mas history "$ID" reviewer --json
+    jq -e '[.messages[] | select(.role == "user") | .text] == ["CW-TASK", "CW-PERSON", "CW-AGAIN"]' <<<"$output"
+}
+
+@test "who asked is told that the agent was restarted, not that the session was stopped" {
+    run_acp ""
+    "$MAS" ask "$ID" solo HANG >"$T/out" 2>"$T/err" 3>&- &
+    local asker=$!
+    eventually state_is solo working
+    "$MAS" restart -q "$ID" solo
+    wait "$asker" && false
+    grep -qxF "mas: cannot ask agent 'solo': the agent was restarted before its turn ended" "$T/err"
+}

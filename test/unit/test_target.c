@@ -47,12 +47,52 @@ static void finds_whom_is_meant(void)
         size_t *found = NULL;
         size_t count = 0;
         struct err err = ERR_INIT;
-        CHECK_INT(target_resolve(&team, cases[i].target, &found, &count, &err), 0);
+        CHECK_INT(target_resolve(&team, NULL, cases[i].target, &found, &count, &err), 0);
         for (size_t j = 0; j < count; j++)
             str_addf(&got, "%s%s", j > 0 ? " " : "", team.agents[found[j]].id);
         CHECK_STR(str_text(&got), cases[i].ids);
         free(found);
     }
+}
+
+/* As the shipped templates have it: meta to managers; managers to workers, managers, meta; workers
+ * to their manager and unit. */
+static void an_agent_means_whom_it_may_write_to(void)
+{
+    static const struct {
+        const char *from, *target, *ids;
+    } cases[] = {
+        {"10", "workers", "11 12"}, {"10", "managers", "20"},       {"10", "all", "00 11 12 20"},
+        {"10", "design", "11 12"},  {"11", "design", "10 12"},      {"11", "all", "10 12"},
+        {"11", "workers", "12"},    {"00", "all", "10 20"},         {"10", "10", "10"},
+        {"10", "21", "21"},         {"10", "managers,21", "20 21"}, {"00", "workers", "-"},
+        {"11", "build", "-"},       {"21", "workers", "-"},
+    };
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    REQUIRE(make_team(made_of, &team));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str got = STR_INIT;
+        size_t *found = NULL;
+        size_t count = 0;
+        struct err err = ERR_INIT;
+        bool some = strcmp(cases[i].ids, "-") != 0;
+        CHECK_INT(target_resolve(&team, team_agent(&team, cases[i].from), cases[i].target, &found,
+                                 &count, &err),
+                  some ? 0 : -1);
+        for (size_t j = 0; j < count; j++)
+            str_addf(&got, "%s%s", j > 0 ? " " : "", team.agents[found[j]].id);
+        CHECK_STR(str_text(&got), some ? cases[i].ids : "");
+        if (!some)
+            CHECK_INT(err.code, MAS_FAILED);
+        free(found);
+    }
+    size_t *found = NULL;
+    size_t count = 0;
+    struct err err = ERR_INIT;
+    CHECK(target_resolve(&team, &team.agents[0], "workers", &found, &count, &err) == -1);
+    CHECK_STR(err.text, "cannot reach 'workers': the rule for a meta, 'managers', lets agent '00' "
+                        "write to none of them");
 }
 
 static void an_id_counts_more_than_a_word(void)
@@ -66,11 +106,11 @@ static void an_id_counts_more_than_a_word(void)
                       "{\"id\":\"all\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"b\"},"
                       "{\"id\":\"b\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"workers\"}]}",
                       &team));
-    REQUIRE(target_resolve(&team, "all", &found, &count, &err) == 0);
+    REQUIRE(target_resolve(&team, NULL, "all", &found, &count, &err) == 0);
     CHECK_INT(count, 1);
     CHECK_INT(found[0], 0);
     free(found);
-    REQUIRE(target_resolve(&team, "b", &found, &count, &err) == 0);
+    REQUIRE(target_resolve(&team, NULL, "b", &found, &count, &err) == 0);
     CHECK_INT(count, 1);
     CHECK_INT(found[0], 1);
     free(found);
@@ -86,7 +126,7 @@ static void says_what_there_is(void)
         size_t *found = NULL;
         size_t count = 0;
         struct err err = ERR_INIT;
-        CHECK_INT(target_resolve(&team, bad[i], &found, &count, &err), -1);
+        CHECK_INT(target_resolve(&team, NULL, bad[i], &found, &count, &err), -1);
         CHECK_INT(err.code, MAS_NOT_FOUND);
         CHECK_STR(err.hint, "there are: 00, 10, 11, 12, 20, 21, meta, design, build, managers, "
                             "workers, all");
@@ -137,11 +177,9 @@ static void all_means_everybody_and_no_rule_nobody(void)
 }
 
 static const struct unit_test tests[] = {
-    TEST(finds_whom_is_meant),
-    TEST(an_id_counts_more_than_a_word),
-    TEST(says_what_there_is),
-    TEST(rules_say_who_may_write),
-    TEST(all_means_everybody_and_no_rule_nobody),
+    TEST(finds_whom_is_meant),           TEST(an_agent_means_whom_it_may_write_to),
+    TEST(an_id_counts_more_than_a_word), TEST(says_what_there_is),
+    TEST(rules_say_who_may_write),       TEST(all_means_everybody_and_no_rule_nobody),
 };
 
 int main(void)
