@@ -265,6 +265,18 @@ static void finish(struct host *host, int64_t now)
         child_start(host, now);
 }
 
+bool child_retry(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+
+    if (child->failures >= EARLY_LIMIT || child->failures >= host->preset->restart_limit)
+        return false;
+    child_end(host, child_times(host), 0, false);
+    child->failures++;
+    child->restart_at = now + host->preset->restart_delay_ms;
+    return true;
+}
+
 void child_news(struct host *host, int64_t now)
 {
     struct child *child = &host->child;

@@ -210,6 +210,9 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
 void child_start(struct host *host, int64_t now);
 /* Ends it. `again`: to start it anew. */
 void child_end(struct host *host, struct keeper_times times, pid_t spare, bool again);
+/* Ends one that has failed before it could be used, and starts it once more a little later; false:
+ * it was. */
+bool child_retry(struct host *host, int64_t now);
 /* The keeper has something to say. */
 void child_news(struct host *host, int64_t now);
 /* A restart that is due. Returns when to look again. */

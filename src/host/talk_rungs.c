@@ -438,8 +438,11 @@ static void take_initialize(struct host *host, const struct acp_answer *answer)
         return;
     }
     if (!answer->ok) {
-        give_up(host, "the agent did not begin to speak the protocol: %s",
-                talk_why(answer, why, sizeof why));
+        (void)talk_why(answer, why, sizeof why);
+        if (answer->code != ACP_TIMED_OUT && child_retry(host, time_monotonic_ms()))
+            host_log(host, why);
+        else
+            give_up(host, "the agent did not begin to speak the protocol: %s", why);
         return;
     }
     if (info->protocol != 1) {

@@ -132,6 +132,16 @@ cut_off() {
     [ "$(wc -l <"$T/starts")" = 4 ]
 }
 
+@test "an agent that answers its first request with an error is started once more by itself" {
+    options "--init-error"
+    options_preset made "restart_delay = 100ms"
+    sed -i "2i echo >>'$T/starts'" "$T/agent"
+    new_session -t solo --agent made
+    find_agent
+    eventually shows "did not begin to speak the protocol"
+    [ "$(wc -l <"$T/starts")" = 2 ]
+}
+
 @test "an agent that ignores a cancel is ended, and comes back with what it knew" {
     run_acp ""
     tell CW-ONE
