@@ -2,14 +2,44 @@
 #include "base/str.h"
 #include "cmd.h"
 #include "core/known_roots.h"
+#include "core/shipped.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+
+/* What of the shipped templates is about to be brought up to date in a root, and what is not,
+ * because it is the user's own. */
+static int tell_of_templates(const char *root, struct str *text, struct err *err)
+{
+    _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (fd == -1 || shipped_open(fd, &shipped, &ignored) == -1 || shipped_is_root(&shipped))
+        return 0; /* it is made, or that fails with words */
+    if (shipped_names(&shipped, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        enum shipped_state state = shipped_look(&shipped, *name);
+        _cleanup_free_ char *compare = shipped_compare(&shipped, *name);
+        if (state == SHIPPED_MISSING)
+            str_addf(text, "templates/%s: made\n", *name);
+        else if (state == SHIPPED_EARLIER)
+            str_addf(text, "templates/%s: brought up to date\n", *name);
+        else if (state == SHIPPED_BEHIND)
+            str_addf(text, "templates/%s: yours, left as it is; what is shipped has changed: %s\n",
+                     *name, compare);
+    }
+    return 0;
+}
 
 /* Makes a root where the user says, or where mas would look for one. */
 static int run_init(struct call *call, struct err *err)
 {
     _cleanup_free_ char *found = NULL;
     _cleanup_str_ struct str safe = STR_INIT;
+    _cleanup_str_ struct str news = STR_INIT; /* of the templates of a root that was there */
     enum root_origin origin;
     bool made = false;
 
@@ -20,7 +50,8 @@ static int run_init(struct call *call, struct err *err)
     if (found[0] == '\0')
         return err_set(err, MAS_USAGE, "cannot make a root: the directory's name is empty");
     bool was_root = root_exists(found);
-    if (root_init(found, &made, err) == -1)
+    if ((was_root && tell_of_templates(found, &news, err) == -1) ||
+        root_init(found, &made, err) == -1)
         return -1;
     _cleanup_free_ char *path = path_canonical(found);
     if (path == NULL)
@@ -35,9 +66,11 @@ static int run_init(struct call *call, struct err *err)
         return 0;
     str_add_visible(&safe, path, strlen(path));
     printf("%s: %s\n", safe.data,
-           was_root && !is_known ? "is a root already, accepted: what it names may run"
-           : made                ? "root made"
-                                 : "is a root already, nothing to do");
+           was_root && !is_known  ? "is a root already, accepted: what it names may run"
+           : made && !was_root    ? "root made"
+           : made || news.len > 0 ? "is a root already"
+                                  : "is a root already, nothing to do");
+    printf("%s", news.len > 0 ? news.data : "");
     return 0;
 }
 
@@ -50,8 +83,8 @@ const struct cmd cmd_init = {
                 "mas init ~/teams",
     .details =
         "A root holds mas.ini, templates/ and sessions/. Without DIR: --root, $MAS_ROOT, the root\n"
-        "that the current directory is in, or the user's data directory. What is there stays. A "
-        "root\n"
+        "that the current directory is in, or the user's data directory. What is there stays,\n"
+        "but for shipped templates that you have not changed: they are brought up to date. A root\n"
         "that somebody else made is accepted by this: mas may run what its files name.",
     .operands_max = 1,
     .offer = OFFER_DIR,

@@ -6,6 +6,7 @@
 #include "core/archive.h"
 #include "core/hosts.h"
 #include "core/life.h"
+#include "core/shipped.h"
 #include "core/snapshot.h"
 #include "core/survey.h"
 #include "core/usage.h"
@@ -107,6 +108,29 @@ static bool is_known(const char *name)
     return id_is_valid(name) || str_starts(name, STAGING_PREFIX) ||
            str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index") ||
            str_starts(name, ROOT_SERVE);
+}
+
+/* Shipped templates that are not those of this mas: nothing is wrong with them. */
+static void check_templates(struct doctor *doctor)
+{
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (shipped_open(doctor->root->fd, &shipped, &ignored) == -1 || shipped_is_root(&shipped) ||
+        shipped_names(&shipped, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_free_ char *compare = shipped_compare(&shipped, *name);
+        _cleanup_free_ char *subject = mem_printf("%s/%s", ROOT_TEMPLATES, *name);
+        enum shipped_state state = shipped_look(&shipped, *name);
+        if (state == SHIPPED_EARLIER)
+            doctor_add(doctor, FINDING_NOTE, subject,
+                       "of an earlier version of mas; bring it up to date with: mas init");
+        else if (state == SHIPPED_BEHIND)
+            doctor_add(doctor, FINDING_NOTE, subject, "yours, and what is shipped has changed: %s",
+                       compare);
+    }
 }
 
 /* What a migration left on its way, in the root. */
@@ -326,6 +350,7 @@ int doctor_run(const struct root *root, const struct config *config, bool fix, d
             doctor_check_session(&doctor, view);
     }
     check_room(&doctor);
+    check_templates(&doctor);
     check_names(&doctor, &survey);
     check_limits(&doctor, &survey);
     check_processes(&doctor, &survey);

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/tree.h"
 #include "core/config.h"
+#include "core/shipped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,14 +178,13 @@ int root_open_shipped(struct err *err)
     return fd;
 }
 
-/* Copies one entry of the shipped templates under a temporary name and renames it into place. */
-static int copy_template(int from, int to, const char *name, bool *ret_made, struct err *err)
+/* Copies one entry of the shipped templates under a temporary name and renames it into place, where
+ * `instead` for what is there. */
+static int copy_template(int from, int to, const char *name, bool instead, struct err *err)
 {
     _cleanup_free_ char *temp = mem_printf(".new-%s", name);
     struct stat st;
 
-    if (faccessat(to, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return 0;
     if (tree_remove(to, temp, err) == -1)
         return -1;
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
@@ -208,36 +208,36 @@ static int copy_template(int from, int to, const char *name, bool *ret_made, str
             return -1;
         }
     }
-    if (renameat2(to, temp, to, name, RENAME_NOREPLACE) == -1 && errno != EEXIST)
+    if (renameat2(to, temp, to, name, instead ? RENAME_EXCHANGE : RENAME_NOREPLACE) == -1 &&
+        errno != EEXIST)
         return err_errno(err, "cannot put template '%s' in place", name);
-    *ret_made = true;
-    return 0;
+    return instead ? tree_remove(to, temp, err) : 0;
 }
 
 static int copy_templates(int root, bool *ret_made, struct err *err)
 {
-    struct stat a;
-    struct stat b;
-    _cleanup_close_ int from = root_open_shipped(err);
-    if (from == -1)
-        return -1;
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
+    _cleanup_strv_ char **names = NULL;
+
     if (mkdirat(root, ROOT_TEMPLATES, 0755) == 0)
         *ret_made = true;
     else if (errno != EEXIST)
         return err_errno(err, "cannot make '%s'", ROOT_TEMPLATES);
-    _cleanup_close_ int to = openat(root, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (to == -1 || fstat(from, &a) == -1 || fstat(to, &b) == -1)
-        return err_errno(err, "cannot open '%s'", ROOT_TEMPLATES);
-    if (a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-        return 0; /* the root is the source tree itself */
-
-    _cleanup_strv_ char **names = NULL;
-    if (path_list(from, &names, err) == -1)
-        return err_wrap(err, "cannot read the shipped templates");
-    for (char **name = names; *name != NULL; name++)
-        if ((*name)[0] != '.' && copy_template(from, to, *name, ret_made, err) == -1)
+    if (shipped_open(root, &shipped, err) == -1)
+        return -1;
+    if (shipped_is_root(&shipped))
+        return 0;
+    if (shipped_names(&shipped, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        enum shipped_state state = shipped_look(&shipped, *name);
+        if (state != SHIPPED_MISSING && state != SHIPPED_EARLIER)
+            continue;
+        if (copy_template(shipped.from, shipped.to, *name, state == SHIPPED_EARLIER, err) == -1)
             return -1;
-    return 0;
+        *ret_made = true;
+    }
+    return shipped_write_record(&shipped, err);
 }
 
 /* Until fd is closed. */

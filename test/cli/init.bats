@@ -17,8 +17,8 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
 
 @test "init copies the shipped templates whole, links kept" {
     [ "$(shipped | wc -l)" -gt 30 ]
-    [ "$(cd "$ROOT/templates" && find . -mindepth 1 -printf '%P %y %l\n' | sort)" = "$(shipped)" ]
-    diff -r --no-dereference "$PROJECT/templates" "$ROOT/templates"
+    [ "$(cd "$ROOT/templates" && find . -mindepth 1 ! -name .shipped -printf '%P %y %l\n' | sort)" = "$(shipped)" ]
+    diff -r --no-dereference -x .shipped "$PROJECT/templates" "$ROOT/templates"
 }
 
 @test "init makes the directories above" {
@@ -54,7 +54,8 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
     echo x >"$ROOT/templates/mine/file"
     mas init
     [ "$status" -eq 0 ]
-    [ "$output" = "$ROOT: root made" ]
+    [ "$output" = "$ROOT: is a root already
+templates/solo: made" ]
     diff -r --no-dereference "$PROJECT/templates/solo" "$ROOT/templates/solo"
     [ "$(cat "$ROOT/templates/mine/file")" = x ]
 }
@@ -152,4 +153,63 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
     [ ! -e "$ROOT/templates/.new-solo" ]
     diff -r --no-dereference "$PROJECT/templates" "$ROOT/templates"
     new_session -t solo --no-start
+}
+
+# A mas of another version: its shipped templates are in $NEW.
+newer_mas() {
+    mkdir -p "$T/newer/build"
+    cp "$MAS" "$T/newer/build/mas"
+    NEW=$T/newer/templates
+    cp -a "$PROJECT/templates" "$NEW"
+    NEWER=$T/newer/build/mas
+}
+
+@test "after an upgrade init brings up to date what the user has not changed, and shows what he has" {
+    newer_mas
+    echo '# newer' >>"$NEW/agents.ini"
+    echo '# newer' >>"$NEW/solo/template.ini"
+    echo 'newer' >"$NEW/pair/unit/lead/AGENTS.md"
+    mkdir "$NEW/trio"
+    echo '# mine' >>"$ROOT/templates/solo/template.ini"
+    run "$NEWER" doctor
+    [ "$status" -eq 0 ]
+    [[ $output == *'templates/agents.ini '*'of an earlier version of mas; bring it up to date with: mas init'* ]]
+    [[ $output == *'templates/solo '*"yours, and what is shipped has changed: diff -ru $NEW/solo $ROOT/templates/solo"* ]]
+    [[ $output != *templates/default* ]]
+    run --separate-stderr "$NEWER" init
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$output" = "$ROOT: is a root already
+templates/agents.ini: brought up to date
+templates/pair: brought up to date
+templates/solo: yours, left as it is; what is shipped has changed: diff -ru $NEW/solo $ROOT/templates/solo
+templates/trio: made" ]
+    diff -r "$NEW/pair" "$ROOT/templates/pair"
+    cmp "$NEW/agents.ini" "$ROOT/templates/agents.ini"
+    [ "$(tail -n 1 "$ROOT/templates/solo/template.ini")" = '# mine' ]
+    [ -z "$(find "$ROOT/templates" -name '.new-*')" ]
+    # he was told
+    [ "$("$NEWER" init)" = "$ROOT: is a root already, nothing to do" ]
+    [ "$("$NEWER" doctor)" = 'everything is in order' ]
+    # and back
+    [[ $("$MAS" init) == *'templates/agents.ini: brought up to date'* ]]
+    cmp "$PROJECT/templates/agents.ini" "$ROOT/templates/agents.ini"
+}
+
+# Roots that were made before there was .shipped are known by a table.
+@test "what every version without a record has shipped is known, and brought up to date" {
+    git -C "$PROJECT" log --format=%H -- templates >"$T/commits" 2>/dev/null && [ -s "$T/commits" ] ||
+        skip 'there is no history here'
+    local commit count=0
+    while read -r commit; do
+        ! git -C "$PROJECT" cat-file -e "$commit:src/core/shipped.c" 2>/dev/null || continue
+        rm -rf "$ROOT/templates"
+        git -C "$PROJECT" archive "$commit" templates | tar -x -C "$ROOT"
+        mas init
+        [ "$status" -eq 0 ]
+        [[ $output != *yours* ]] || { echo "$commit: $output"; false; }
+        diff -r --no-dereference -x .shipped "$PROJECT/templates" "$ROOT/templates"
+        count=$((count + 1))
+    done <"$T/commits"
+    [ "$count" -gt 0 ] || skip 'there is none so old here'
 }

@@ -1,0 +1,242 @@
+#include "core/shipped.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    RECORD_MAX = 64 << 10,
+    FILE_MAX = 1 << 20, /* what is larger is the user's own */
+    DEPTH_MAX = 32,
+    HASH_DIGITS = 16,
+};
+
+/* All that was ever shipped before there was .shipped; a root may have any of it. */
+static const struct {
+    const char *name;
+    uint64_t hash;
+} given[] = {
+    {"agents.ini", UINT64_C(0x07dc26a3c39ccd14)}, {"default", UINT64_C(0x9601c091241131fe)},
+    {"pair", UINT64_C(0x4f7d1e9978aa9067)},       {"solo", UINT64_C(0xeae4d20628c612c1)},
+    {"agents.ini", UINT64_C(0x717a25759fa668cc)}, {"agents.ini", UINT64_C(0x3a103ccbee605493)},
+    {"agents.ini", UINT64_C(0x8d61f92aec89f5be)}, {"solo", UINT64_C(0x153a712c70b9ff7e)},
+    {"agents.ini", UINT64_C(0x733c8d08f02288ed)}, {"agents.ini", UINT64_C(0x61f65df7a1cb97a2)},
+    {"agents.ini", UINT64_C(0xae54b384184efb37)}, {"agents.ini", UINT64_C(0xd2ac2614ceacbd79)},
+};
+
+/* ---- what a name in templates/ holds, as one number: FNV-1a over names, kinds and contents */
+
+static void add(uint64_t *hash, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        *hash = (*hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_names(char **names)
+{
+    qsort(names, strv_len(names), sizeof *names, compare_names);
+}
+
+static int add_entry(int dir, const char *name, const char *path, int depth, uint64_t *hash);
+
+static int add_names(int dir, const char *path, int depth, uint64_t *hash)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (path_list(dir, &names, &ignored) == -1)
+        return -1;
+    sort_names(names);
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_free_ char *below = mem_printf("%s/%s", path, *name);
+        if (add_entry(dir, *name, below, depth + 1, hash) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_entry(int dir, const char *name, const char *path, int depth, uint64_t *hash)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    char target[PATH_MAX];
+    struct stat st;
+    size_t len = 0;
+
+    if (depth > DEPTH_MAX || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return -1;
+    add(hash, path, strlen(path) + 1);
+    if (S_ISDIR(st.st_mode)) {
+        _cleanup_close_ int fd = path_open_dir(dir, name);
+        add(hash, "d", 2);
+        return fd == -1 ? -1 : add_names(fd, path, depth, hash);
+    }
+    if (S_ISLNK(st.st_mode)) {
+        ssize_t n = readlinkat(dir, name, target, sizeof target);
+        if (n == -1)
+            return -1;
+        add(hash, "l", 1);
+        add(hash, target, (size_t)n);
+    } else {
+        if (!S_ISREG(st.st_mode) || file_read(dir, name, FILE_MAX, &text, &len, &ignored) == -1)
+            return -1;
+        add(hash, "f", 1);
+        add(hash, text, len);
+    }
+    add(hash, "", 1);
+    return 0;
+}
+
+/* -1: it cannot be read whole, or holds what is never shipped. */
+static int hash_of(int dir, const char *name, uint64_t *ret)
+{
+    *ret = UINT64_C(0xcbf29ce484222325);
+    return add_entry(dir, name, name, 0, ret);
+}
+
+/* ---- the record */
+
+/* 0: it says nothing of this name */
+static uint64_t recorded(const struct shipped *shipped, const char *name)
+{
+    for (const char *line = shipped->record; line != NULL && *line != '\0';) {
+        const char *end = strchrnul(line, '\n');
+        size_t len = (size_t)(end - line);
+        if (len == HASH_DIGITS + 1 + strlen(name) && line[HASH_DIGITS] == ' ' &&
+            memcmp(line + HASH_DIGITS + 1, name, strlen(name)) == 0)
+            return strtoull(line, NULL, 16);
+        line = end + (*end == '\n');
+    }
+    return 0;
+}
+
+int shipped_write_record(const struct shipped *shipped, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_str_ struct str text = STR_INIT;
+    uint64_t hash = 0;
+
+    if (shipped_names(shipped, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++)
+        if (hash_of(shipped->from, *name, &hash) == 0)
+            str_addf(&text, "%016" PRIx64 " %s\n", hash, *name);
+    if (shipped->record != NULL && strcmp(text.data, shipped->record) == 0)
+        return 0;
+    return file_replace(shipped->to, SHIPPED_RECORD, text.data, text.len, 0644, err);
+}
+
+/* ---- */
+
+int shipped_open(int root, struct shipped *ret, struct err *err)
+{
+    struct err ignored = ERR_INIT;
+    struct shipped shipped = SHIPPED_INIT;
+    size_t len = 0;
+
+    shipped.from = root_open_shipped(err);
+    if (shipped.from == -1)
+        return -1;
+    shipped.to = openat(root, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (shipped.to == -1) {
+        int rc = err_errno(err, "cannot open '%s'", ROOT_TEMPLATES);
+        shipped_close(&shipped);
+        return rc;
+    }
+    if (file_read(shipped.to, SHIPPED_RECORD, RECORD_MAX, &shipped.record, &len, &ignored) == -1)
+        shipped.record = NULL;
+    *ret = shipped;
+    return 0;
+}
+
+void shipped_close(struct shipped *shipped)
+{
+    fd_closep(&shipped->from);
+    fd_closep(&shipped->to);
+    free(shipped->record);
+    shipped->record = NULL;
+}
+
+char *shipped_compare(const struct shipped *shipped, const char *name)
+{
+    const int dirs[] = {shipped->from, shipped->to};
+    struct str text = STR_INIT;
+    char path[PATH_MAX];
+    char link[64];
+
+    str_addf(&text, "diff -ru");
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dirs[i]);
+        ssize_t n = readlink(link, path, sizeof path - 1);
+        path[n > 0 ? n : 0] = '\0';
+        _cleanup_free_ char *whole = mem_printf("%s/%s", path, name);
+        str_addf(&text, " ");
+        str_add_shell(&text, whole, false);
+    }
+    return text.data;
+}
+
+bool shipped_is_root(const struct shipped *shipped)
+{
+    struct stat a;
+    struct stat b;
+    return fstat(shipped->from, &a) == 0 && fstat(shipped->to, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+int shipped_names(const struct shipped *shipped, char ***ret, struct err *err)
+{
+    char **names = NULL;
+    size_t kept = 0;
+
+    if (path_list(shipped->from, &names, err) == -1)
+        return err_wrap(err, "cannot read the shipped templates");
+    sort_names(names);
+    for (char **name = names; *name != NULL; name++) {
+        if ((*name)[0] == '.')
+            free(*name);
+        else
+            names[kept++] = *name;
+    }
+    names[kept] = NULL;
+    *ret = names;
+    return 0;
+}
+
+enum shipped_state shipped_look(const struct shipped *shipped, const char *name)
+{
+    uint64_t mine = 0;
+    uint64_t now = 0;
+
+    if (faccessat(shipped->to, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return SHIPPED_MISSING;
+    if (hash_of(shipped->from, name, &now) == -1)
+        return SHIPPED_SAME; /* nothing better is there */
+    uint64_t then = recorded(shipped, name);
+    if (hash_of(shipped->to, name, &mine) == -1)
+        return then == now ? SHIPPED_CHANGED : SHIPPED_BEHIND;
+    if (mine == now)
+        return SHIPPED_SAME;
+    if (mine == then)
+        return SHIPPED_EARLIER;
+    for (size_t i = 0; i < ARRAY_LEN(given); i++)
+        if (given[i].hash == mine && strcmp(given[i].name, name) == 0)
+            return SHIPPED_EARLIER;
+    return then == now ? SHIPPED_CHANGED : SHIPPED_BEHIND;
+}
