@@ -169,6 +169,7 @@ static const struct key {
     {"command", take_command, offsetof(struct preset, command)},
     {"model_option", take_text, offsetof(struct preset, model_option)},
     {"install", take_text, offsetof(struct preset, install)},
+    {"login", take_text, offsetof(struct preset, login)},
     {"needs_env", take_names, offsetof(struct preset, needs_env)},
     {"start", take_start, offsetof(struct preset, start)},
     {"restart", take_restart, offsetof(struct preset, restart_on_crash)},

@@ -59,7 +59,12 @@ void talk_add_login(const struct host *host, struct str *to)
             str_addf(to, " (%.*s)", WORDS_SHOWN, description);
         any = true;
     }
-    str_add(to, any ? "; then ask again" : "; log in with its own program, then ask again");
+    if (host->preset->login[0] != '\0')
+        str_addf(to, "%s%.*s", any ? ", or with: " : "; log in with: ", WORDS_SHOWN,
+                 host->preset->login);
+    else if (!any)
+        str_add(to, "; log in with its own program");
+    str_add(to, any ? "; then ask again" : ", then ask again");
 }
 
 void talk_leave_session(struct host *host)

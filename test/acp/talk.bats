@@ -58,6 +58,14 @@ load lib
     is solo .conversation "$first"
 }
 
+@test "an agent that needs a login names the program that its preset names" {
+    run_acp "--login $T/login" "login = theprogram login"
+    tell CW-ONE
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"needs a login"*"with: theprogram login"*"then ask again"* ]]
+    [[ $(of solo .note) == *"theprogram login"* ]]
+}
+
 @test "a prompt that waits for another conversation ends with a clear, and outlives a stop, like any other" {
     run_acp ""
     local end
