@@ -151,7 +151,7 @@ templates/solo: made" ]
     mas init
     [ "$status" -eq 0 ]
     [ ! -e "$ROOT/templates/.new-solo" ]
-    diff -r --no-dereference "$PROJECT/templates" "$ROOT/templates"
+    diff -r --no-dereference -x .shipped "$PROJECT/templates" "$ROOT/templates"
     new_session -t solo --no-start
 }
 

@@ -17,7 +17,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     [ "$(stat -c %a "$TEMPLATES/mine")" = 755 ]
     new_session -t mine --no-start
     [ "$(field "$ID" '.agents | length')" = 13 ]
-    [ "$(ls -A "$TEMPLATES" | xargs)" = 'agents.ini default mine pair solo' ]
+    [ "$(ls -A "$TEMPLATES" | xargs)" = '.shipped agents.ini default mine pair solo' ]
 }
 
 @test "copy takes a directory, and -q says nothing" {
@@ -96,7 +96,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     [ "$(wc -l <"$T/done")" -eq 1 ]
     [ "$(tree_of "$TEMPLATES/mine")" = "$(tree_of "$TEMPLATES/pair")" ]
     [ "$(cat "$T"/err* | sort -u)" = "mas: cannot copy to template 'mine': it exists" ]
-    [ "$(ls -A "$TEMPLATES" | xargs)" = 'agents.ini default mine pair solo' ]
+    [ "$(ls -A "$TEMPLATES" | xargs)" = '.shipped agents.ini default mine pair solo' ]
 }
 
 @test "what a killed copy left goes with the next" {
@@ -105,7 +105,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     [ "$output" = $'default\npair\nsolo' ]
     mas template copy -q pair mine
     [ "$status" -eq 0 ]
-    [ "$(ls -A "$TEMPLATES" | xargs)" = 'agents.ini default mine pair solo' ]
+    [ "$(ls -A "$TEMPLATES" | xargs)" = '.shipped agents.ini default mine pair solo' ]
 }
 
 @test "an interrupted copy leaves nothing" {
