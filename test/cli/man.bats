@@ -182,7 +182,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
                 permission) echo "$key = deny" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
-                tools) echo "$key = no" ;;
+                tools | operator) echo "$key = no" ;;
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;
                 idle | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
