@@ -51,14 +51,15 @@ static void put_result(struct json_out *out, const struct retention_result *resu
 static void print_result(const struct tally_of_clean *all, const struct retention_result *result)
 {
     const char *would = all->dry ? "would be " : "";
+    const char *name = result->session->name;
+    const char *label = name != NULL && name[0] != '\0' ? name : result->session->id;
     char size[NUMBER_SIZE_TEXT];
 
     number_format_size(result->freed, size);
     if (result->fate == RETENTION_LOCKED)
-        printf("%s %sleft, it is locked\n", result->session->id, would);
+        printf("%s %sleft, it is locked\n", label, would);
     else
-        printf("%s %s%sremoved, %s\n", result->session->id, would,
-               all->archive ? "archived and " : "", size);
+        printf("%s %s%sremoved, %s\n", label, would, all->archive ? "archived and " : "", size);
 }
 
 static void tell(const struct retention_result *result, void *arg)

@@ -12,6 +12,8 @@ static const struct opt opts[] = {
 static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
+    _cleanup_free_ char *label =
+        call->quiet ? NULL : several_label(call, id); /* while it is there */
 
     if (life_remove(life, id, call_opt(call, "force") != NULL, &end, err) == -1)
         return -1;
@@ -20,8 +22,8 @@ static int remove_one(struct call *call, const struct life *life, const char *id
                  "there ends with: mas doctor --fix",
                  id, end.untold.text);
     forget_sessions(&call->root, &id, 1);
-    if (!call->quiet)
-        printf("%s removed\n", id);
+    if (label != NULL)
+        printf("%s removed\n", label);
     return 0;
 }
 

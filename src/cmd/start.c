@@ -44,10 +44,11 @@ static int start_one(struct call *call, const struct life *life, const char *id,
         return -1;
     if (call->quiet)
         return 0;
+    _cleanup_free_ char *label = several_label(call, id);
     if (names.len > 0)
-        printf("%s runs, brought back: %s\n", id, names.data);
+        printf("%s runs, brought back: %s\n", label, names.data);
     else
-        printf("%s %s%s\n", id, was ? "runs already" : "started", was ? "" : str_text(&waiting));
+        printf("%s %s%s\n", label, was ? "runs already" : "started", was ? "" : str_text(&waiting));
     return 0;
 }
 

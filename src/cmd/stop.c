@@ -35,7 +35,8 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
     warn_rest(id, &end);
     if (call->quiet)
         return 0;
-    printf("%s %s", id, end.was ? "was stopped already" : "stopped");
+    _cleanup_free_ char *label = several_label(call, id);
+    printf("%s %s", label, end.was ? "was stopped already" : "stopped");
     if (end.terminated > 0)
         printf(", %zu process%s had to be terminated", end.terminated,
                end.terminated == 1 ? "" : "es");

@@ -242,8 +242,9 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                              "where archives go: below the root, or an absolute path"},
     [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", check_level,
                                "how hard archives are compressed, from 1 to 19"},
-    [SETTING_LIMIT_SESSION] = {"limits", "session", NULL, "0", check_disk_size,
-                               "how much a session may take on disk; 0: any"},
+    [SETTING_LIMIT_SESSION] =
+        {"limits", "session", NULL, "0", check_disk_size,
+         "how much 'mas new' lets a session take on disk; later it is only told; 0: any"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
                             "how much 'mas new' leaves free on the file system; 0: none"},
     [SETTING_MEMORY_RECALL] = {"memory", "recall", NULL, "off", check_on,

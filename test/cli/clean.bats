@@ -533,7 +533,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     new_old 1
     mas clean --older-than 7d --archive --dry-run
     [ "$status" -eq 0 ]
-    [[ ${lines[0]} == "$old would be archived and removed, "* ]]
+    [[ ${lines[0]} == "first would be archived and removed, "* ]]
     dry=$output
     [ ! -e "$ROOT/archive" ]
     [ "$("$MAS" list --all -q | wc -l)" -eq 3 ]

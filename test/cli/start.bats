@@ -103,15 +103,15 @@ fails_to_start() {
     reviewer=$(agent_pid "$ID" reviewer)
     mas start half
     [ "$status" -eq 0 ]
-    [ "$output" = "$ID runs, brought back: lead" ]
+    [ "$output" = "half runs, brought back: lead" ]
     [ -z "$stderr" ]
     [ "$(agent_pid "$ID" reviewer)" = "$reviewer" ]
     mas start half
-    [ "$output" = "$ID runs already" ]
+    [ "$output" = "half runs already" ]
     orphan_agents "$ID"
     mas start half
     [ "$status" -eq 0 ]
-    [ "$output" = "$ID runs, brought back: lead,reviewer" ]
+    [ "$output" = "half runs, brought back: lead,reviewer" ]
     [ "$(field half .agentsRunning)" = 2 ]
     [ "$("$MAS" doctor)" = 'everything is in order' ]
 }

@@ -435,7 +435,7 @@ is_told() {
     mkdir "$T/bin"
     run --separate-stderr env PATH="$T/bin" "$MAS" stop shop
     [ "$status" -eq 0 ]
-    [[ $output == "$ID stopped, "*killed* ]]
+    [[ $output == "shop stopped, "*killed* ]]
     [[ $stderr == "mas: warning: the agents of session '$ID' have ended, but tmux could not be told: cannot run 'tmux'"*"mas stop $ID" ]]
     is_told
     # another stop finishes it, and so do a start and doctor
@@ -449,7 +449,7 @@ is_told() {
     is_told
     mas start shop
     [ "$status" -eq 0 ]
-    [ "$output" = "$ID runs, brought back: solo" ]
+    [ "$output" = "shop runs, brought back: solo" ]
     [ "$(field shop .agentsRunning)" = 1 ]
     env PATH="$T/bin" "$MAS" stop -q --all 2>/dev/null
     is_told
@@ -478,4 +478,14 @@ is_told() {
         [ "$verb" = 'rm -f shop' ] || "${user[@]}" "$T/mas" rm -q shop
         run ! "${user[@]}" tmux -S "$SOCK" has-session -t "=mas-${ID:0:8}:"
     done
+}
+
+@test "stop, start, rm and clean call a session that has a name by that" {
+    new_session -t solo -n shop
+    [ "$("$MAS" stop "$ID")" = 'shop stopped' ]
+    [ "$("$MAS" stop shop)" = 'shop was stopped already' ]
+    [ "$("$MAS" start "${ID:0:8}")" = 'shop started' ]
+    [ "$("$MAS" stop shop)" = 'shop stopped' ]
+    [[ $("$MAS" clean --keep 0 --status stopped --dry-run) == 'shop would be removed, '* ]]
+    [ "$("$MAS" rm shop)" = 'shop removed' ]
 }
