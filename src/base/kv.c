@@ -84,6 +84,25 @@ int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err)
     return 0;
 }
 
+void kv_salvage(const char *text, size_t len, struct kv *ret)
+{
+    const char *end = text + len;
+    struct kv twice = {.count = 0};
+
+    for (const char *newline; (newline = memchr(text, '\n', (size_t)(end - text))) != NULL;
+         text = newline + 1) {
+        struct kv one = {.count = 0};
+        struct err ignored = ERR_INIT;
+        if (ret->count < KV_PAIRS_MAX && add_line(&one, text, newline, 1, &ignored) == 0)
+            kv_put(kv_get(ret, one.pairs[0].key) == NULL ? ret : &twice, one.pairs[0].key,
+                   one.pairs[0].value);
+        kv_free(&one);
+    }
+    for (size_t i = 0; i < twice.count; i++)
+        free(kv_take(ret, twice.pairs[i].key));
+    kv_free(&twice);
+}
+
 void kv_free(struct kv *kv)
 {
     for (size_t i = 0; i < kv->count; i++) {

@@ -25,6 +25,9 @@ struct kv {
 
 /* Parses text (len bytes) into *ret, which must be zeroed and is released with kv_free(). */
 int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err);
+/* What of a damaged text is whole: each line that is good by itself, but for keys that stand there
+ * twice. */
+void kv_salvage(const char *text, size_t len, struct kv *ret);
 void kv_free(struct kv *kv);
 const char *kv_get(const struct kv *kv, const char *key); /* NULL where it is missing */
 /* Puts a pair at the end, in place of an older one of that key. Copies both. */

@@ -55,6 +55,8 @@ static void add_row(struct table *table, const struct view *view, time_t now)
         str_add(&status, " (crashed)");
     if (view->migrating)
         str_add(&status, " (migrating)");
+    if (view->row.private)
+        str_add(&status, " (private)");
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     table_add(table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);

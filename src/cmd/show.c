@@ -105,6 +105,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
         {"tmux socket", view->live_socket != NULL ? view->live_socket : view->socket},
         {"template", view->row.template},
         {"mode", mode_name(view->row.mode)},
+        {"private", view->row.private ? "yes" : "no"},
         {"created", view->row.created},
         {"last activity", activity},
         {"workspace", dir},

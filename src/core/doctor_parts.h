@@ -29,6 +29,12 @@ void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, cons
                        mode_t want);
 /* A file that an interrupted write left; nobody writes it now, since the lock is held. */
 void doctor_check_left(struct doctor *doctor, const char *subject, int dir, const char *name);
+/* Keeps a damaged file under another name. */
+int doctor_put_aside(int dir, const char *name, struct err *err);
+/* Writes damaged metadata anew, with --fix: what is whole of it, and what else is known of the
+ * session. What has to be guessed is added to *what. */
+int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct view *view,
+                           struct str *what, struct err *err);
 /* All of one session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);
 

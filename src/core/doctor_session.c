@@ -17,53 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Keeps a damaged file under another name. */
-static int put_aside(int dir, const char *name, struct err *err)
-{
-    enum { TRIES_MAX = 1000 }; /* of one second */
-    long now = (long)time(NULL);
-
-    for (int i = 0; i < TRIES_MAX; i++) {
-        _cleanup_free_ char *aside = i == 0 ? mem_printf("%s.broken-%ld", name, now)
-                                            : mem_printf("%s.broken-%ld.%d", name, now, i);
-        if (renameat2(dir, name, dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
-            return 0;
-        if (errno != EEXIST)
-            break;
-    }
-    return err_errno(err, "cannot rename '%s'", name);
-}
-
-/* Writes metadata anew from what else is known of the session. */
-static int rebuild_session(const struct doctor *doctor, int dir, const struct view *view,
-                           struct err *err)
-{
-    _cleanup_session_ struct session session = SESSION_INIT;
-    _cleanup_free_ char *template = workspace_template_name(dir);
-    bool named = view->row.name[0] != '\0' && session_check_name(view->row.name) == NULL;
-
-    memcpy(session.id, view->row.id, ID_TEXT);
-    session.tmux_name =
-        view->live != NULL ? mem_dup(view->live->name) : session_tmux_name(session.id, 8);
-    session.name = mem_dup(named ? view->row.name : "");
-    session.template = mem_dup(template != NULL ? template : "");
-    session.error = mem_dup("");
-    session.mode = view->row.mode;
-    session.private = true; /* not known any more: the careful side */
-    session.prompted = true; /* likewise: nobody is told twice */
-    session.status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
-    (void)time_parse(view->row.created, &session.created);
-    session.activity = time(NULL);
-    session.stopped = view->live != NULL ? 0 : session.activity;
-    if (view->live_socket != NULL)
-        session.tmux_socket = mem_dup(view->live_socket);
-    else if (tmux_socket(doctor->config, session.tmux_name, &session.tmux_socket, err) == -1)
-        return -1;
-    if (put_aside(dir, WORKSPACE_SESSION, err) == -1)
-        return -1;
-    return session_save(doctor->root, dir, &session, err);
-}
-
 static void check_config(struct doctor *doctor, int dir, const struct session *session)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -78,7 +31,7 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
     }
     _cleanup_free_ char *what = mem_printf("%s; it can be made from the template", why.text);
     int rc = template_open(doctor->root, session->template, &tmpl, &why);
-    if (rc == 0 && doctor->fix && (rc = put_aside(dir, WORKSPACE_CONFIG, &why)) == 0)
+    if (rc == 0 && doctor->fix && (rc = doctor_put_aside(dir, WORKSPACE_CONFIG, &why)) == 0)
         rc = workspace_save_config(dir, &tmpl, &why);
     if (rc == -1)
         doctor_add(doctor, FINDING_HAND, session->id, "%s, but: %s", what, why.text);
@@ -425,9 +378,11 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
             return;
         }
         struct err failed = ERR_INIT;
-        int rc = doctor->fix ? rebuild_session(doctor, dir, view, &failed) : 0;
+        _cleanup_str_ struct str what = STR_INIT;
+        str_add(&what, why.text);
+        int rc = doctor_rebuild_session(doctor, dir, view, &what, &failed);
         doctor->rows_wrong = true;
-        doctor_mend(doctor, id, why.text, rc, &failed);
+        doctor_mend(doctor, id, what.data, rc, &failed);
         if (!doctor->fix || rc == -1 || session_load(doctor->root, dir, id, &session, &why) == -1)
             return;
     }

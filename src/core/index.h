@@ -32,6 +32,7 @@ struct row {
     const char *stamp; /* of the .session that it was made from; "" where that is not known */
     enum status status; /* intent, as in .session */
     enum mode mode;
+    bool private;
     bool missing; /* there is no workspace of that id */
     bool unlisted; /* there is a workspace, but it was not in the index */
 };

@@ -19,7 +19,8 @@ enum index_member {
     INDEX_MODE,
     INDEX_NAME,
     INDEX_TEMPLATE,
-    INDEX_STAMP, /* the last one; missing in an index of an earlier version */
+    INDEX_PRIVATE, /* from here on missing in an index of an earlier version */
+    INDEX_STAMP,
     INDEX_N
 };
 

@@ -12,9 +12,9 @@ static const char head[] = "{\"version\":\"1.0\",\n\"sessions\":[\n";
 static const char tail[] = "],\n\"lastUpdated\":\"";
 static const char tail_end[] = "\"}\n";
 
-static const char *const members[INDEX_N] = {"sessionId",    "tmuxSession", "status", "createdAt",
-                                             "lastActivity", "workingDir",  "mode",   "name",
-                                             "template",     "metadata"};
+static const char *const members[INDEX_N] = {"sessionId",    "tmuxSession", "status",  "createdAt",
+                                             "lastActivity", "workingDir",  "mode",    "name",
+                                             "template",     "private",     "metadata"};
 
 void index_put_row(const struct root *root, const struct session *session, const char *stamp,
                    struct str *to)
@@ -35,6 +35,7 @@ void index_put_row(const struct root *root, const struct session *session, const
                                    mode_name(session->mode),
                                    session->name,
                                    session->template,
+                                   session->private ? "yes" : "no",
                                    stamp};
     json_open(&out, NULL, '{');
     for (size_t i = 0; i < INDEX_N; i++)
@@ -82,6 +83,7 @@ static bool set_row(struct row *row, const char *const values[INDEX_N])
                         .activity = values[INDEX_ACTIVITY],
                         .name = values[INDEX_NAME],
                         .template = values[INDEX_TEMPLATE],
+                        .private = strcmp(values[INDEX_PRIVATE], "yes") == 0,
                         .stamp = values[INDEX_STAMP]};
     return id_is_valid(row->id) && status_parse(values[INDEX_STATUS], &row->status) &&
            mode_parse(values[INDEX_MODE], &row->mode) && time_parse(row->created, &t) &&
@@ -104,7 +106,7 @@ static bool parse_row(struct index *index, const char *line, size_t len, struct 
     if (json_parse(line, len, len, &json, &ignored) == -1)
         return false;
     for (size_t i = 0; i < INDEX_N; i++) {
-        const char *text = json_get_text_or(json, members[i], i == INDEX_STAMP ? "" : NULL);
+        const char *text = json_get_text_or(json, members[i], i >= INDEX_PRIVATE ? "" : NULL);
         if (text == NULL)
             return false;
         values[i] = index_keep(index, text);
@@ -118,8 +120,8 @@ static bool cut_row(char *line, struct row *row)
     const char *values[INDEX_N];
     char *p = line;
 
-    values[INDEX_STAMP] = "";
-    for (size_t i = 0; i < INDEX_N && (i != INDEX_STAMP || *p == ','); i++) {
+    values[INDEX_PRIVATE] = values[INDEX_STAMP] = "";
+    for (size_t i = 0; i < INDEX_N && (i < INDEX_PRIVATE || *p == ','); i++) {
         if (*p != (i == 0 ? '{' : ','))
             return false;
         p++;

@@ -104,6 +104,9 @@ enum { LIFE_WHY_MAX = 1000 };
  * or stop takes it back. */
 int life_mark(const struct life *life, const char *id, const char *why, struct err *err);
 
+/* Makes a session private, or not, whether it runs or not. */
+int life_set_private(const struct life *life, const char *id, bool private, struct err *err);
+
 /* Removes a stopped session, or with `force` any; then *end says how it was stopped. */
 int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
                 struct err *err);

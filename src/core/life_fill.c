@@ -245,3 +245,25 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
     workspace_log(dir, config_log_limits(life->config), "error %s", why);
     return 0;
 }
+
+int life_set_private(const struct life *life, const char *id, bool private, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    _cleanup_str_ struct str before = STR_INIT;
+
+    if (life_hold(life, id, LOCK_TRY, "set", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "set", &session, err) == -1)
+        return -1;
+    if (session.private == private)
+        return 0;
+    session_format(life->root, &session, &before);
+    session.private = private;
+    if (life_record(life, dir, &session, err) == -1) {
+        life_take_back(life, dir, id, &before);
+        return -1;
+    }
+    workspace_log(dir, config_log_limits(life->config), "set private=%s", private ? "yes" : "no");
+    return 0;
+}

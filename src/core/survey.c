@@ -129,6 +129,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
                      strcmp(view->row.tmux_name, session.tmux_name) != 0;
     view->row.status = session.status;
     view->row.mode = session.mode;
+    view->row.private = session.private;
     view->migrating = session.migrating != MIGRATING_NO;
     view->status = session.status;
     if (survey->asks_hosts && session.status == STATUS_ACTIVE)
@@ -423,6 +424,7 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     json_put(out, "mode", mode_name(view->row.mode));
     json_put(out, "name", view_name(view));
     json_put(out, "template", view->row.template);
+    json_put_bool(out, "private", view->row.private);
     json_put_bool(out, "crashed", view->crashed);
     if (view->migrating)
         json_put_bool(out, "migrating", true);

@@ -319,6 +319,32 @@ breaks_and_mends() {
     [ "$status" -eq 0 ]
 }
 
+@test "what is whole of damaged metadata is kept, privacy and first messages too" {
+    a_stopped_session
+    local meta private
+    meta=$(ws "$ID")/.session
+    "$MAS" set -q "$ID" private=no
+    echo "X_TICKET=seven" >>"$meta"
+    cp "$meta" "$T/good"
+    for private in yes no; do
+        "$MAS" set -q "$ID" "private=$private"
+        sed -i "s/^STATUS=.*/STATUS=asleep/" "$meta"
+        mends "$ID" 'its .session is damaged'
+        [[ $output != *'not known'* ]]
+        # a first start still hands out its first messages
+        [ "$(meta "$ID" PRIVATE) $(meta "$ID" PROMPTED) $(meta "$ID" X_TICKET)" = "$private  seven" ]
+        [ "$(meta "$ID" CREATED_NSEC)" = "$(. "$T/good" && echo "${CREATED_NSEC-}")" ]
+    done
+    # and where the line itself is gone, what is taken for it is said
+    sed -i '/^PRIVATE/d; s/^STATUS=.*/STATUS=asleep/' "$meta"
+    finds "$ID" "whether it was private is not known, so it is; if not: mas set $ID private=no"
+    mends "$ID" 'whether it was private is not known'
+    [ "$(meta "$ID" PRIVATE)" = yes ]
+    sed -i 's/^PRIVATE=yes/&\nPROMPTED=yes/; s/^STATUS=.*/STATUS=asleep/' "$meta"
+    mends "$ID" 'its .session is damaged'
+    [ "$(meta "$ID" PROMPTED)" = yes ]
+}
+
 @test "metadata is mended in whatever way it is broken" {
     a_stopped_session
     cp "$(ws "$ID")/.session" "$T/good"

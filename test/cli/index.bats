@@ -60,7 +60,7 @@ comes_back() {
     index_is_whole
     [ "$(jq -r .version "$(INDEX)")" = 1.0 ]
     [ "$(jq -r '.sessions[0] | keys_unsorted | join(" ")' "$(INDEX)")" = \
-        "sessionId tmuxSession status createdAt lastActivity workingDir mode name template metadata" ]
+        "sessionId tmuxSession status createdAt lastActivity workingDir mode name template private metadata" ]
     [ "$(jq -c '.sessions[] | select(.name == "one") | [.tmuxSession, .status, .workingDir, .mode, .template]' "$(INDEX)")" = \
         "[\"mas-${A:0:8}\",\"active\",\"$ROOT/sessions/$A\",\"isolated\",\"solo\"]" ]
     [ "$(grep -c '^{"sessionId":' "$(INDEX)")" -eq 3 ]
