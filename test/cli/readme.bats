@@ -103,7 +103,7 @@ run_readme() {
     [ "$(cat "$T/attached")" -eq 0 ]
     [[ $output =~ shop\ +default\ .*stopped\ \(crashed\) ]]
     [[ $output =~ page\ +solo\ .*stopped\ \(crashed\) ]]
-    [ "$(grep -cE '^[0-9a-f-]{36} started$' <<<"$output")" -eq 3 ]
+    [ "$(grep -cE '^(quickstart|shop|page) started$' <<<"$output")" -eq 3 ]
     [[ $output == *'everything is in order'* ]]
     # the template of one's own ran, and so did an agent; an archive came back twice
     [[ $output =~ mas-[0-9a-f]{8}\ +writing\ +desk\  ]]
