@@ -223,8 +223,10 @@ static bool is_plan(const struct acp_permission *permission)
            (tool->title != NULL && strcasestr(tool->title, "exitplanmode") != NULL);
 }
 
-/* The words of the plan: those of the request, else the newest plan of the turn. */
-static char *plan_of(const struct talk *talk, const struct acp_permission *permission)
+/* The words of the plan: those of the request, else those that its tool call was announced with,
+ * else the newest plan of the turn. */
+static char *plan_of(const struct talk *talk, const struct acp_permission *permission,
+                     const struct talk_tool *known)
 {
     const struct acp_update *tool = &permission->tool;
     const char *raw = json_get_text(json_get(tool->json, "rawInput"), "plan");
@@ -235,6 +237,8 @@ static char *plan_of(const struct talk *talk, const struct acp_permission *permi
         return mem_dup(raw);
     if (tool->text != NULL && tool->text[0] != '\0')
         return mem_dup(tool->text);
+    if (known != NULL && known->text != NULL && known->text[0] != '\0')
+        return mem_dup(known->text);
     return talk->turn.plan_text != NULL ? mem_dup(talk->turn.plan_text) : NULL;
 }
 
@@ -342,8 +346,12 @@ void talk_permission(struct host *host, const struct acp_permission *request)
     }
     talk_close_text(host);
     talk->turn.heard = talk->turn.on;
-    /* what it does not say again may be known, and some say it here alone */
-    const struct talk_tool *known = talk_know_tool(host, tool);
+    /* what it does not say again may be known, and some say it here alone; a request without
+     * content takes none away */
+    struct acp_update told = *tool;
+    if (told.text != NULL && told.text[0] == '\0')
+        told.text = NULL;
+    const struct talk_tool *known = talk_know_tool(host, &told);
     const char *title = known != NULL ? known->title : tool->title != NULL ? tool->title : "";
     const char *kind = known != NULL ? known->kind : tool->tool_kind != NULL ? tool->tool_kind : "";
     struct talk_permission permission = {
@@ -358,7 +366,7 @@ void talk_permission(struct host *host, const struct acp_permission *request)
         .count = request->count,
     };
     if (permission.plan) {
-        permission.plan_text = plan_of(talk, request);
+        permission.plan_text = plan_of(talk, request, known);
         add_clear_option(&permission);
     }
     store_permission(host, &permission);

@@ -58,6 +58,7 @@ parser.add_argument("--login", nargs="?", const="", metavar="FILE",
                     help="-32000 until authenticate was called (until FILE is there)")
 parser.add_argument("--ids", choices=["int", "string", "float", "huge"], default="int")
 parser.add_argument("--plan-clears", action="store_true", help="plan approval has an option that clears")
+parser.add_argument("--plan-before", action="store_true", help="the plan is in its tool call alone, not in the request")
 parser.add_argument("--lose", action="store_true", help="keeps a prompt only when its turn has ended")
 parser.add_argument("--preamble", action="store_true", help="a notification before anything else")
 parser.add_argument("--banner", action="store_true", help="garbage before anything else")
@@ -345,10 +346,14 @@ class Turn:
                    ("plan", "No, keep planning", "reject_once")]
         if opt.plan_clears:
             choices.insert(0, ("clearContext", "Yes, clear context and accept edits", "allow_always"))
-        choice = self.permission(
-            {"toolCallId": self.call_id(), "title": "Ready to code?", "kind": "switch_mode", "status": "pending",
-             "content": [{"type": "content", "content": text_block("PLAN: do CW-PLAN first")}],
-             "rawInput": {"plan": "PLAN: do CW-PLAN first"}}, choices)
+        call = {"toolCallId": self.call_id(), "title": "Ready to code?", "kind": "switch_mode", "status": "pending"}
+        plan = {"content": [{"type": "content", "content": text_block("PLAN: do CW-PLAN first")}],
+                "rawInput": {"plan": "PLAN: do CW-PLAN first"}}
+        if opt.plan_before:
+            update(self.session, "tool_call", **call, content=[], rawInput={})
+            update(self.session, "tool_call_update", toolCallId=call["toolCallId"], **plan)
+            plan = {"content": [], "rawInput": {}}
+        choice = self.permission({**call, **plan}, choices)
         if choice == "cancelled":
             raise Over(stop="cancelled")
         if choice == "clearContext":

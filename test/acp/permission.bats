@@ -152,6 +152,15 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     wait "$asker"
 }
 
+@test "the words of a plan may be told before it is asked about, and not again" {
+    run_acp "--plan-before"
+    in_background APPROVE
+    mas approve "$ID" solo clear
+    [ "$status" -eq 0 ]
+    wait "$asker"
+    grep -q 'seen=\[CW-PLAN\]' "$T/out"
+}
+
 @test "history says what was decided, and who did" {
     run_acp "" "permission.read = allow"
     in_background ASK:edit

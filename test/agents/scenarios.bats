@@ -522,6 +522,37 @@ load lib
     [ -e "$ROOT/sessions/$ID/unit/solo/approved" ]
 }
 
+@test "plan: approved with clear it is carried out unasked, in a context with the plan alone" {
+    [ "$AGENT" = claude ] || skip "the agent asks for no plan to be approved"
+    team
+    mas clear "$ID" solo --mode plan
+    told "the word is CW-OTTER"
+    N=$((N + 1))
+    "$MAS" ask --timeout 420s "$ID" solo "plan it {{$N call ExitPlanMode {\"plan\":\"do CW-PLAN\"}}}" \
+        >"$T/plan" 2>&1 3>&- &
+    ASK=$!
+    within 60 agent_is waiting
+    mas approve "$ID" solo clear
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^solo\ carries\ out\ the\ plan\ in\ mode\ (bypassPermissions|auto|acceptEdits)$ ]]
+    wait "$ASK" || { cat "$T/plan"; return 1; }
+    # what came last is the plan, and nothing from before
+    jq -e -n '[inputs | select(.tools != [])] | last | .words | (index("CW-PLAN") != null) and
+        (index("CW-OTTER") == null)' "$LOG"
+}
+
+@test "a message of another agent: the model is told who sends it" {
+    preset='[preset quiet]
+command = cat'
+    printf '%s\n' "$preset" >>"$ROOT/mas.ini"
+    jq -n --arg agent "$AGENT" '{agents: {metaManager: {id: "00", preset: "quiet"}, units: [{unitId: 1,
+        manager: {id: "10", preset: "quiet"}, workers: [{id: "11", preset: $agent}]}]}}' >"$T/config.json"
+    new_session -c "$T/config.json"
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=10 mas ask --timeout 420s 11 "the word is CW-OTTER {{1}}"
+    [ "$status" -eq 0 ]
+    request 1 | jq -r '.said[].text' | grep -qF '[message from agent 10 ('
+}
+
 @test "stop: no process of the team is left" {
     team
     told "the word is CW-OTTER"
