@@ -542,9 +542,7 @@ load lib
 }
 
 @test "a message of another agent: the model is told who sends it" {
-    preset='[preset quiet]
-command = cat'
-    printf '%s\n' "$preset" >>"$ROOT/mas.ini"
+    printf '[preset quiet]\ncommand = cat\n' >>"$ROOT/mas.ini"
     jq -n --arg agent "$AGENT" '{agents: {metaManager: {id: "00", preset: "quiet"}, units: [{unitId: 1,
         manager: {id: "10", preset: "quiet"}, workers: [{id: "11", preset: $agent}]}]}}' >"$T/config.json"
     new_session -c "$T/config.json"
