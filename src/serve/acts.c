@@ -126,8 +126,9 @@ static int make_session(const struct request *request, struct run *run, struct e
         words[count++] = "--private";
     if (verb_run(request->server, words, &agents, NULL, err) == 0)
         return 0;
-    if (err->code == MAS_NOT_FOUND)
-        err->code = MAS_USAGE; /* no such preset, say */
+    /* no such preset, or one whose program is not installed: not the server's fault */
+    if (err->code == MAS_NOT_FOUND || strstr(err->text, "' needs the program '") != NULL)
+        err->code = MAS_USAGE;
     return -1;
 }
 
@@ -277,8 +278,9 @@ static void answer_unsent(struct request *request, struct err *err)
         survey_find_live(root, session.tmux_socket, request->id, &live, &ignored) == 0) {
         if (live == NULL)
             err->code = MAS_CONFLICT, conflict = 410;
-        else
-            tmux_sessions_free(live, 1);
+        else if (strstr(err->text, "its host ") != NULL)
+            err->code = MAS_CONFLICT; /* the agent's host is gone, the team is not */
+        tmux_sessions_free(live, live != NULL);
     }
     answer_err(request, err, conflict);
 }

@@ -161,6 +161,35 @@ void answer_error(struct request *request, int status, const char *fmt, ...)
     answer_text(request, status, text, "");
 }
 
+/* What a hint of the command line says here: the address that does what its command does. One with
+ * a command or an option that has none is left out: who asks over HTTP has no command line. */
+static void put_hint(const struct request *request, const char *hint, struct str *to)
+{
+    static const struct {
+        const char *command, *before, *after; /* around the session's id; NULL: without one */
+    } known[] = {
+        {"mas start ", "POST /sessions/", "/start"},
+        {"mas stop ", "POST /sessions/", "/stop"},
+        {"mas rm -f ", "DELETE /sessions/", "?force=true"},
+        {"mas list", "GET /sessions", NULL},
+    };
+    const char *at = strstr(hint, "mas ");
+
+    if (at == NULL) {
+        str_add(to, strstr(hint, "--") == NULL ? hint : "");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (!str_starts(at, known[i].command) || (known[i].after != NULL && request->id[0] == '\0'))
+            continue;
+        str_addn(to, hint, (size_t)(at - hint));
+        str_add(to, known[i].before);
+        if (known[i].after != NULL)
+            str_addf(to, "%s%s", request->id, known[i].after);
+        return;
+    }
+}
+
 void answer_err(struct request *request, const struct err *err, int conflict)
 {
     static const int statuses[] = {
@@ -173,7 +202,9 @@ void answer_err(struct request *request, const struct err *err, int conflict)
     if (status == 500 && (strstr(err->text, strerror(ENOSPC)) != NULL ||
                           strstr(err->text, strerror(EDQUOT)) != NULL))
         status = 507;
-    answer_text(request, status, err->text, err->hint);
+    _cleanup_str_ struct str hint = STR_INIT;
+    put_hint(request, err->hint, &hint);
+    answer_text(request, status, err->text, str_text(&hint));
 }
 
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)

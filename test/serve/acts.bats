@@ -208,3 +208,28 @@ NONE=11111111-1111-4111-8111-111111111111
     post /runs '{"agents":{},"template":"solo"}'
     refused 503 unavailable tmux
 }
+
+@test "what is not the server's fault is no 500, and hints name no commands of the command line" {
+    new_session
+    printf '[preset gone]\ncommand = nosuchprogram\n' >>"$ROOT/mas.ini"
+    serve
+    post /runs '{"agents":{},"template":"solo","preset":"gone"}'
+    refused 400 bad_request nosuchprogram
+    is 400 '.error.hint == null'
+    # an agent without a host, in a team that runs
+    pkill -KILL -f "mas host $ID 11$"
+    eventually eval '! pgrep -f "mas host $ID 11$" >/dev/null'
+    post "/sessions/$ID/messages" '{"target":"11","message":"hi"}'
+    refused 409 conflict "agent '11'.*its host"
+    is 409 '.error.hint == null'
+    "$MAS" stop -q "$ID"
+    post "/sessions/$ID/messages" '{"target":"11","message":"hi"}'
+    is 410 '.error.hint | contains("mas ") | not'
+}
+
+@test "hints of the command line become addresses" {
+    new_session -t solo
+    serve
+    api DELETE "/sessions/$ID"
+    is 409 '.error.hint | test("(POST /sessions/'"$ID"'/stop|DELETE /sessions/'"$ID"'.force=true)$")'
+}
