@@ -58,9 +58,11 @@ END
     acp_team default
     as 11 tools <<'END'
 start()
-for target in "21", "all":
+for target in "21", "meta":
     words = call("send_message", target=target, text="hello")
     assert isinstance(words, str) and "the rule" in words, words
+to = [a["id"] for a in call("send_message", target="all", text="hello")["agents"]]
+assert to == ["10", "12", "13"], to  # whom it may write to, without itself
 assert call("send_message", target="10", text="done")["agents"][0]["outcome"]
 words = call("read_messages", agent="99")
 assert isinstance(words, str) and "99" in words, words
