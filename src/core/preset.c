@@ -170,6 +170,7 @@ static const struct key {
     {"model_option", take_text, offsetof(struct preset, model_option)},
     {"install", take_text, offsetof(struct preset, install)},
     {"login", take_text, offsetof(struct preset, login)},
+    {"as_root", take_text, offsetof(struct preset, as_root)},
     {"needs_env", take_names, offsetof(struct preset, needs_env)},
     {"start", take_start, offsetof(struct preset, start)},
     {"restart", take_restart, offsetof(struct preset, restart_on_crash)},

@@ -56,6 +56,7 @@ struct preset {
     char *model_option; /* put in front of a model's name on the command line */
     char *install; /* how to get the program, for the error that says it is missing */
     char *login; /* how to log in, for the error that says that this is needed */
+    char *as_root; /* what to know where it runs as root, for the error of one that cannot start */
     struct kv env; /* added to the agent's environment */
     char **needs_env; /* variables that must be there and not empty; may be NULL */
     enum start start; /* never START_UNSET */

@@ -17,7 +17,8 @@
 enum {
     READ_CHUNK = 64 * 1024,
     READ_ROUNDS = 8, /* chunks at once: others want to be heard too */
-    ERROR_WORDS = 400, /* bytes of an agent's own words in a note */
+    ERROR_WORDS = 1500, /* bytes of an agent's own words in an error */
+    LAST_WORDS = 1000, /* of these, what it last printed */
 };
 
 struct store_budget talk_budget(const struct host *host)
@@ -274,77 +275,6 @@ static void write_out(struct host *host)
     }
 }
 
-void talk_hang_up(struct host *host)
-{
-    struct talk *talk = host->talk;
-
-    if (talk->turn.on && talk->acp != NULL && talk->session != NULL)
-        acp_cancel(talk->acp, talk->session);
-    talk_end_turn(host, TALK_END_STOPPED, 0,
-                  host->child.again ? "the agent was restarted before its turn ended" : NULL);
-    write_out(host);
-    close_fd(&talk->in);
-}
-
-void talk_ended(struct host *host, const char *why)
-{
-    struct talk *talk = host->talk;
-
-    talk_drain(host);
-    _cleanup_free_ char *words = mem_printf("the agent ended: %s", why);
-    if (talk->turn.on && !host->child.asked)
-        talk_fell_dead(host, words);
-    talk_end_turn(host, TALK_END_FAILED, 0, words);
-    if (talk->phase == TALK_INITIALIZES && !host->child.asked)
-        (void)snprintf(talk->trouble, sizeof talk->trouble,
-                       "the agent ended before its first answer: %s%s%.400s", why,
-                       host->child.note[0] != '\0' ? ": " : "", host->child.note);
-    talk_disconnect(host);
-}
-
-void talk_trouble(struct host *host, bool needs_login, const char *why)
-{
-    struct talk *talk = host->talk;
-
-    _cleanup_str_ struct str words = STR_INIT;
-    if (needs_login)
-        str_add(&words, "the agent needs a login: ");
-    str_addn(&words, why, str_fit(why, ERROR_WORDS));
-    if (needs_login)
-        talk_add_login(host, &words);
-    talk->phase = TALK_STUCK;
-    talk->phase_until = -1;
-    talk->needs_login = needs_login;
-    (void)snprintf(talk->trouble, sizeof talk->trouble, "%s", words.data);
-    host_log(host, talk->trouble);
-    if (talk->turn.on)
-        talk_end_turn(host, TALK_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, words.data);
-    else
-        talk_say(host, false, "%s", words.data);
-    talk_fail_queue(host, TALK_END_FAILED, words.data);
-}
-
-/* ---- the loop's calls */
-
-void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
-{
-    const struct talk *talk = host->talk;
-    size_t len = 0;
-
-    for (size_t i = 0; i < TALK_POLL_COUNT; i++)
-        fds[i] = (struct pollfd){.fd = -1};
-    if (talk == NULL)
-        return;
-    if (talk->acp != NULL && talk->in != -1)
-        (void)acp_out(talk->acp, &len);
-    if (len > 0)
-        fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
-    fds[TALK_POLL_IN] =
-        (struct pollfd){.fd = talk_has_full_listener(host) ? -1 : talk->out, .events = POLLIN};
-    fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
-    (void)talk_work_poll(host, &fds[TALK_POLL_WORK]);
-}
-
 /* Reads once. false: nothing is there now. */
 static bool read_out(struct host *host)
 {
@@ -375,6 +305,107 @@ static bool read_err(struct host *host)
     host_keep_log(host, chunk, (size_t)n);
     watcher_output(&host->watcher, chunk, (size_t)n, time_monotonic_ms());
     return true;
+}
+
+void talk_hang_up(struct host *host)
+{
+    struct talk *talk = host->talk;
+
+    if (talk->turn.on && talk->acp != NULL && talk->session != NULL)
+        acp_cancel(talk->acp, talk->session);
+    talk_end_turn(host, TALK_END_STOPPED, 0,
+                  host->child.again ? "the agent was restarted before its turn ended" : NULL);
+    write_out(host);
+    close_fd(&talk->in);
+}
+
+void talk_add_last_words(struct host *host, struct str *to)
+{
+    enum { MOST = 64 }; /* chunks: it may go on printing */
+    _cleanup_str_ struct str lines = STR_INIT;
+
+    for (int i = 0; i < MOST && read_err(host); i++)
+        ;
+    if (geteuid() == 0 && host->preset->as_root[0] != '\0')
+        str_addf(to, "; as root: %s", host->preset->as_root);
+    watcher_last_lines(&host->watcher, LAST_WORDS, &lines);
+    if (lines.len == 0)
+        return;
+    str_add(to, "; it printed: ");
+    for (char *line, *rest = lines.data; (line = strsep(&rest, "\n")) != NULL;) {
+        str_add_visible(to, line, strlen(line));
+        str_add(to, rest != NULL ? " | " : "");
+    }
+}
+
+/* For the status, and for prompts that fail by it. */
+static void keep_trouble(struct talk *talk, const char *words)
+{
+    (void)snprintf(talk->trouble, sizeof talk->trouble, "%.*s",
+                   (int)str_fit(words, sizeof talk->trouble - 1), words);
+}
+
+void talk_ended(struct host *host, const char *why)
+{
+    struct talk *talk = host->talk;
+
+    talk_drain(host);
+    _cleanup_str_ struct str words = STR_INIT;
+    const char *when = talk->phase == TALK_INITIALIZES ? " before its first answer"
+                       : talk->phase < TALK_READY      ? " before it took a prompt"
+                                                       : "";
+    str_addf(&words, "the agent ended%s: %s", when, why);
+    if (!host->child.asked)
+        talk_add_last_words(host, &words);
+    if (talk->turn.on && !host->child.asked)
+        talk_fell_dead(host, words.data);
+    talk_end_turn(host, TALK_END_FAILED, 0, words.data);
+    if (when[0] != '\0' && !host->child.asked)
+        keep_trouble(talk, words.data);
+    talk_disconnect(host);
+}
+
+void talk_trouble(struct host *host, bool needs_login, const char *why)
+{
+    struct talk *talk = host->talk;
+
+    _cleanup_str_ struct str words = STR_INIT;
+    if (needs_login)
+        str_add(&words, "the agent needs a login: ");
+    str_addn(&words, why, str_fit(why, ERROR_WORDS));
+    if (needs_login)
+        talk_add_login(host, &words);
+    talk->phase = TALK_STUCK;
+    talk->phase_until = -1;
+    talk->needs_login = needs_login;
+    keep_trouble(talk, words.data);
+    host_log(host, words.data);
+    if (talk->turn.on)
+        talk_end_turn(host, TALK_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, words.data);
+    else
+        talk_say(host, false, "%s", words.data);
+    talk_fail_queue(host, TALK_END_FAILED, words.data);
+}
+
+/* ---- the loop's calls */
+
+void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
+{
+    const struct talk *talk = host->talk;
+    size_t len = 0;
+
+    for (size_t i = 0; i < TALK_POLL_COUNT; i++)
+        fds[i] = (struct pollfd){.fd = -1};
+    if (talk == NULL)
+        return;
+    if (talk->acp != NULL && talk->in != -1)
+        (void)acp_out(talk->acp, &len);
+    if (len > 0)
+        fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
+    fds[TALK_POLL_IN] =
+        (struct pollfd){.fd = talk_has_full_listener(host) ? -1 : talk->out, .events = POLLIN};
+    fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
+    (void)talk_work_poll(host, &fds[TALK_POLL_WORK]);
 }
 
 void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT])

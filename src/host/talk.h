@@ -168,7 +168,7 @@ struct talk {
     bool summed; /* a summary was made, or tried, on this climb */
     struct str summary; /* "" none */
     char *rung_notes; /* why rungs failed; NULL */
-    char trouble[512]; /* "" none */
+    char trouble[ERR_TEXT_MAX]; /* "" none */
     bool needs_login;
     int64_t garbage; /* lines that were no messages */
 
@@ -237,9 +237,12 @@ const char *talk_note(const struct host *host);
 const char *talk_continuity(const struct host *host);
 /* It cannot be used as it is: state and words. Prompts that wait fail. */
 void talk_trouble(struct host *host, bool needs_login, const char *why);
-/* Words with their ids, kept. */
+/* Appends what helps with an agent that fails by itself: what its preset says of root, and the last
+ * lines that it has printed. */
+void talk_add_last_words(struct host *host, struct str *to);
 /* [memory]: how much of what was said is shown again. */
 struct store_budget talk_budget(const struct host *host);
+/* Words with their ids, kept. */
 struct acp_word *talk_copy_words(const struct acp_word *words, size_t count);
 void talk_free_words(struct acp_word *words, size_t count);
 

@@ -29,13 +29,14 @@ const char *talk_why(const struct acp_answer *answer, char *buf, size_t size)
 /* What cannot go on: the process ends, and the note says why. */
 static void give_up(struct host *host, const char *fmt, const char *why)
 {
-    char words[512];
+    _cleanup_str_ struct str words = STR_INIT;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    (void)snprintf(words, sizeof words, fmt, why);
+    str_addf(&words, fmt, why);
 #pragma GCC diagnostic pop
-    talk_trouble(host, false, words);
+    talk_add_last_words(host, &words);
+    talk_trouble(host, false, words.data);
     child_end(host, child_times(host), 0, false);
 }
 

@@ -381,8 +381,9 @@ void watcher_last_lines(const struct watcher *watcher, size_t max, struct str *t
 
     while (end > at && isspace((unsigned char)end[-1]))
         end--;
-    while (at < end && at > watcher->text && at[-1] != '\n')
-        at++; /* whole lines */
+    const char *line = memchr(at, '\n', (size_t)(end - at));
+    if (at > watcher->text && at[-1] != '\n' && line != NULL)
+        at = line + 1; /* whole lines, but for one that is too long */
     while (at < end && isspace((unsigned char)*at))
         at++;
     str_addn(to, at, (size_t)(end - at));

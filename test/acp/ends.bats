@@ -142,6 +142,74 @@ cut_off() {
     [ "$(wc -l <"$T/starts")" = 2 ]
 }
 
+# prints LINE...: what the agent prints on its standard error at each start.
+prints() {
+    printf '%s\n' "$@" >"$T/words"
+    sed -i "2i cat '$T/words' >&2" "$T/agent"
+}
+
+@test "what an agent printed is told where it fails before it has a session: by ask, status, the pane and logs" {
+    local fault
+    options ""
+    options_preset made "restart_delay = 100ms"
+    prints $'no module named \e[31mcolours\e[0m' $'\u200bin line \x01 7'
+    new_session -t solo --agent made
+    find_agent
+    for fault in "--exit 3" "--init-error" "--new-error"; do
+        options "$fault"
+        again
+        find_agent
+        tell CW-ONE
+        [ "$status" -ne 0 ]
+        grep -q 'cannot ask.*it printed: no module named colours | .*in line .*7' <<<"$stderr" ||
+            { echo "$fault: $stderr"; return 1; }
+        [[ $stderr != *$'\e'* && $stderr != *$'\x01'* ]]
+        [[ $(of solo .note) == *"no module named colours | "* ]]
+        "$MAS" status "$ID" | grep -qF "no module"
+        eventually shows "no module named"
+        "$MAS" logs "$ID" solo | grep -q "no module named"
+    done
+}
+
+@test "what an agent printed is told where it ends in a turn" {
+    run_acp ""
+    tell 'STDERR:"the store is gone" DIE:4'
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"exited with code 4; it printed: "*"the store is gone"* ]]
+    eventually state_is solo exited crashed
+    [[ $(of solo .note) == *"the store is gone"* ]]
+    tell "CW-TWO"
+    [ "$status" -eq 0 ]
+}
+
+@test "an agent that prints one long line, or a lot, has its newest words told" {
+    options ""
+    options_preset made "restart_delay = 100ms"
+    sed -i '2i exit 3' "$T/agent"
+    prints "$(printf 'x%.0s' {1..3000})END"
+    new_session -t solo --agent made
+    find_agent
+    tell CW-ONE
+    [[ $stderr == *xxxEND* ]]
+    seq 2000 >"$T/words"
+    tell CW-TWO
+    [[ $stderr == *"it printed: 1"*" | 1999 | 2000"* ]]
+    [ "$(grep 'cannot ask' <<<"$stderr" | wc -c)" -lt 1800 ]
+}
+
+@test "what a preset says of root is told to root, where its agent cannot start" {
+    run_acp "--new-error" "as_root = it wants another user"
+    tell CW-ONE
+    [ "$status" -ne 0 ]
+    [[ $stderr == *scripted*error* ]]
+    if [ "$(id -u)" = 0 ]; then
+        [[ $stderr == *"; as root: it wants another user"* ]]
+        [[ $(of solo .note) == *"it wants another user"* ]]
+    else
+        [[ $stderr != *"another user"* ]]
+    fi
+}
+
 @test "an agent that ignores a cancel is ended, and comes back with what it knew" {
     run_acp ""
     tell CW-ONE
