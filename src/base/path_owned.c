@@ -61,10 +61,10 @@ static int follow(struct walk *walk, const char *link, const struct stat *st, st
 
     if (!is_trusted(walk, st->st_uid))
         return err_set(err, MAS_FAILED, "'%s' belongs to user %ld", link, (long)st->st_uid);
-    if (n <= 0 || walk->links++ == LINKS_MAX) {
-        errno = n == -1 ? errno : ELOOP;
+    if (n == -1)
         return err_errno(err, "'%s'", link);
-    }
+    if (walk->links++ == LINKS_MAX)
+        return err_set(err, MAS_FAILED, "'%s' leads through too many links", link);
     target[n] = '\0';
     if (target[0] == '/')
         walk->at[0] = '\0';

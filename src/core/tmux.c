@@ -86,6 +86,18 @@ bool tmux_own_socket(const char *tmux_name, char **ret)
     return str_is_word(tmux_name, TMUX_NAME_MAX) && named_socket(tmux_name, ret, &ignored) == 0;
 }
 
+/* `why` behind a message that names the path already. */
+static void refuse_place(const char *socket_path, const char *why, struct err *err)
+{
+    _cleanup_free_ char *named = mem_printf("'%s'", socket_path);
+    bool itself = str_starts(why, named);
+    const char *rest = itself ? why + strlen(named) : why;
+    bool plain = itself && str_starts(rest, ": ");
+
+    (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': %s%s", socket_path,
+                  itself && !plain ? "it" : "", plain ? rest + 2 : rest);
+}
+
 /* Nobody else can put a socket of his own at this path. */
 static int check_place(const char *socket_path, struct err *err)
 {
@@ -97,7 +109,7 @@ static int check_place(const char *socket_path, struct err *err)
         return -1;
     size_t len = strlen(own);
     if (path_check_owned(socket_path, &why) == -1) {
-        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': %s", socket_path, why.text);
+        refuse_place(socket_path, why.text, err);
         if (why.hint[0] != '\0')
             return err_hint(err, "change that with: %s", why.hint);
     } else if (strncmp(socket_path, own, len) == 0 && socket_path[len] == '/' &&
