@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes docs/mas.svg, the picture in README.md: what a terminal of 100 columns and 24 rows shows
-# while mas is used in it. Nothing in it is written by hand.
+# Makes docs/mas.svg, the picture in README.md: what two terminals show while mas is used in them,
+# with agent.py as the agent. All of it happens; only for how long each moment is shown is said here.
 #
 #   docs/picture.sh [FILE]      takes the program from $MAS, else build/mas; writes to FILE
 set -eu
@@ -10,7 +10,7 @@ MAS=$(realpath "${MAS:-$here/../build/mas}")
 T=$(mktemp -d /tmp/mas-XXXXXX)
 
 outer() { tmux -u -S "$T/terminal" -f /dev/null "$@"; }
-team() { tmux -u -S "$T/team" "$@"; }
+team() { tmux -u -L demo "$@"; }
 
 finish() {
     outer kill-server 2>/dev/null || :
@@ -28,72 +28,105 @@ ln -s "$MAS" "$T/bin/mas"
 PATH=$T/bin:$PATH
 HOME=$T/home
 export PATH HOME LC_ALL=C.UTF-8 TERM=screen-256color SHELL=/bin/sh PS1='$ '
-export MAS_ROOT="$T" MAS_TMUX_SOCKET="$T/team"
+export MAS_ROOT="$T" MAS_TMUX_SOCKET=demo TMUX_TMPDIR="$T"
 unset TMUX TMUX_PANE NO_COLOR MAS_SESSION_ID MAS_SESSION_MODE MAS_AGENT_ID MAS_TEMPLATE MAS_PRESET
-unset MAS_TMUX_SERVER MAS_TMUX_SIZE TMUX_TMPDIR XDG_CONFIG_HOME XDG_RUNTIME_DIR ENV
+unset MAS_TMUX_SERVER MAS_TMUX_SIZE XDG_CONFIG_HOME XDG_RUNTIME_DIR ENV
 mas init -q
+cat >>"$T/mas.ini" <<END
 
-# shown TEXT TMUX ARG...: waits until the pane shows the text.
-shown() {
-    text=$1 left=1500
+[preset demo]
+description = what docs/agent.py does
+protocol = acp
+command = python3 -ES $here/agent.py
+END
+
+# screen WINDOW: what the terminal shows.
+screen() { outer capture-pane -p -t "=$1:"; }
+
+# until_true WHAT COMMAND...: waits for the command to succeed.
+until_true() {
+    what=$1 left=1500
     shift
-    until "$@" | grep -qF -- "$text"; do
+    until "$@"; do
         left=$((left - 1))
         if [ "$left" -eq 0 ]; then
-            echo "$0: '$text' never came" >&2
+            echo "$0: $what never came" >&2
+            screen 1 >&2
+            screen 2 >&2
             exit 1
         fi
         sleep 0.02
     done
 }
 
-# type LINE: types it in the terminal and waits until the next prompt is there.
-lines=0
-type() {
-    outer send-keys -l -t =terminal: -- "$1"
-    outer send-keys -t =terminal: Enter
-    lines=$((lines + 1))
-    left=1500
-    until [ "$(outer capture-pane -p -t =terminal: | grep -c '^\$')" -gt "$lines" ]; do
-        left=$((left - 1))
-        if [ "$left" -eq 0 ]; then
-            echo "$0: '$1' did not end" >&2
-            exit 1
-        fi
-        sleep 0.02
+has() { screen "$1" | grep -qF -- "$2"; }
+lacks() { ! has "$@"; }
+at_prompt() { [ "$(screen "$1" | sed '/^ *$/d' | tail -n 1)" = '$' ]; }
+shown() { until_true "'$2'" has "$1" "$2"; }
+
+# shot MS [TMUX COMMAND...]: the picture shows what the terminals show now, for so long; the tmux
+# command comes before.
+now=0
+shots=
+shot() {
+    ms=$1
+    shift
+    outer "$@" capture-pane -e -p -t =1: \; capture-pane -e -p -t =2: >"$T/shot-$now"
+    shots="$shots at=$now $T/shot-$now"
+    now=$((now + ms))
+}
+
+# keys WINDOW TEXT: types the text as a quick hand does, and Enter.
+keys() {
+    rest=$2
+    while [ -n "$rest" ]; do
+        more=${rest#???}
+        if [ "$more" = "$rest" ]; then more=; fi
+        shot 54 send-keys -l -t "=$1:" -- "${rest%"$more"}" \;
+        rest=$more
     done
+    shown "$1" "${2##* }"
+    shot 250
+    outer send-keys -t "=$1:" Enter
 }
 
-# in_pane AGENT LINE TEXT: types a line in an agent's pane and waits until the text is there.
-in_pane() {
-    pane=$(mas show shop --json | sed "s/.*\"id\":\"$1\"[^}]*\"pane\":\"\(%[0-9]*\)\".*/\1/")
-    team send-keys -l -t "$pane" -- "$2"
-    team send-keys -t "$pane" Enter
-    shown "$3" team capture-pane -p -t "$pane"
+# run MS COMMAND: in the first terminal, and waits for its end.
+run() {
+    keys 1 "$2"
+    until_true "the end of '$2'" at_prompt 1
+    shot "$1"
 }
 
-outer new-session -d -s terminal -x 100 -y 24 env -u TMUX -u TMUX_PANE /bin/sh \; set-option -g status off
-shown '$' outer capture-pane -p -t =terminal:
-type 'mas new --name shop'
-type 'mas new --name notes --template solo'
-type 'mas list'
-outer send-keys -l -t =terminal: 'mas attach shop 10'
-shown 'attach shop 10' outer capture-pane -p -t =terminal:
-outer capture-pane -e -p -t =terminal: >"$T/shell"
-
-outer send-keys -t =terminal: Enter
-shown '13 visual' outer capture-pane -p -t =terminal:
-# shellcheck disable=SC2016 # for the agents' shells
-{
-    in_pane 10 'sed -n 3,5p AGENTS.md | fmt -w 48' 'opinions.'
-    in_pane 11 'ls "$WORKFLOWS_DIR" | head -n 4' '12_interaction_designer.md'
-    in_pane 12 'echo $(ls "$UNIT_DIR")' '31 32 33'
-    in_pane 13 'echo "$MAS_AGENT_ID: $MAS_AGENT_ROLE"' '13: visual'
-}
-for text in opinions. 12_interaction_designer.md '31 32 33' '13: visual and'; do
-    shown "$text" outer capture-pane -p -t =terminal:
+for window in 1 2; do
+    outer new-session -d -s $window -x 100 -y 14 env -u TMUX -u TMUX_PANE /bin/sh \; set-option -g status off
+    until_true 'a prompt' at_prompt $window
 done
-outer capture-pane -e -p -t =terminal: >"$T/attached"
+run 600 'mas new --name shop --template pair --agent demo'
+keys 2 'mas attach shop lead'
+mas wait shop >/dev/null
+shown 2 reviewer
+shot 800
+run 1200 "mas ask shop lead 'Which files are here?'"
+keys 2 "Write 'two dozen roses' to order.txt"
+shown 2 'Allow'
+shot 1500
+run 1200 'mas approve shop lead'
+shown 2 'is written'
+shot 1000
+run 300 "kill -9 \$(tmux -L demo display -p '#{pid}')"
+shown 2 'server exited'
+shot 700
+run 1000 'mas list'
+run 500 'mas start --crashed'
+# what was tmux's terminal is no longer fit for a shell: another
+outer respawn-pane -k -t =2:
+until_true 'a prompt' at_prompt 2
+keys 2 'mas attach shop lead'
+shown 2 'is written'
+mas wait shop >/dev/null
+shot 500
+run 3200 "mas ask shop lead 'What did you write?'"
 
-LC_ALL=C awk -v columns=100 -f "$here/svg.awk" "$T/shell" "$T/attached" >"$T/mas.svg"
+# shellcheck disable=SC2086 # words for awk
+LC_ALL=C awk -v columns=100 -v heights='14 14' -v total="$now" -f "$here/svg.awk" $shots >"$T/mas.svg"
 cp "$T/mas.svg" "$to"

@@ -1,6 +1,11 @@
-# Draws terminal screens, as `tmux capture-pane -e -p` prints them, as one SVG, one below the other.
+# Draws what terminals show, as `tmux capture-pane -e -p` prints it, as one SVG that moves.
 #
-#   LC_ALL=C awk -v columns=100 -f svg.awk SCREEN...
+#   LC_ALL=C awk -v columns=100 -v heights="14 16" -v total=20000 -f svg.awk at=0 FILE at=1500 FILE ...
+#       the screens of all terminals are in each FILE, one behind the other
+#
+# The terminals stand one below the other, `heights` rows high. A row is drawn once for as long as it
+# stays the same, `at` says from when; it all takes `total` ms and begins again. Where nothing
+# moves (print, reduced motion) the last screens are seen.
 #
 # Knows what such a capture holds: UTF-8, SGR (colours, bold, dim, reverse) and line-drawing
 # characters, which become lines so that they join in every font.
@@ -16,8 +21,12 @@ BEGIN {
     split("148 128 1100 148 130 0011 148 140 0101 148 144 1001 148 148 0110 148 152 1010 " \
           "148 156 0111 148 164 1011 148 172 1101 148 180 1110 148 188 1111", part, " ")
     for (i = 1; i in part; i += 3) arms[part[i] "," part[i + 1]] = part[i + 2]
-    top = 0
-    reset()
+    windows = split(heights, height, " ")
+    WIDTH = int(columns * W + 2 * PAD + 0.5)
+    for (i = 1; i <= windows; i++) {
+        top[i] = TALL
+        TALL += BAR + height[i] * H + PAD + (i < windows ? GAP : 0)
+    }
 }
 
 function reset() { fg = ""; bg = ""; bold = dim = reverse = 0 }
@@ -134,29 +143,49 @@ function draw(n, row, i, j, x, y, text, a, stroke, d) {
     }
 }
 
-function end_screen(height, i, x) {
-    if (rows == 0) return
-    height = BAR + rows * H + PAD
-    screens = screens sprintf("<g transform=\"translate(0 %d)\">\n" \
-        "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"%s\"/>\n", top, WIDTH, height, BACK)
-    for (i = 0; i < 3; i++)
-        screens = screens sprintf("<circle cx=\"%d\" cy=\"13\" r=\"5\" fill=\"#3b4048\"/>\n", 18 + 18 * i)
-    screens = screens sprintf("<g transform=\"translate(0 %d)\">\n%s</g>\n</g>\n", BAR, body)
-    top += height + GAP
-    body = ""; rows = lines = 0
-    reset()
+# The row is on the screen of this window from `at` on.
+function show(window, row, text) {
+    if (shown[window, row] == text) return
+    hide(window, row, at)
+    shown[window, row] = text
+    since[window, row] = at
 }
 
-FNR == 1 { WIDTH = int(columns * W + 2 * PAD + 0.5); end_screen() }
+function hide(window, row, until, name, begin, end) {
+    if (shown[window, row] == "" || since[window, row] == until) return
+    name = since[window, row] "," until
+    if (!(name in span)) {
+        span[name] = "t" ++spans
+        begin = since[window, row] == 0 ? "" : "0%{visibility:hidden}"
+        begin = begin num(100 * since[window, row] / total) "%{visibility:visible}"
+        end = until == total ? "" : num(100 * until / total) "%,to{visibility:hidden}"
+        rules = rules sprintf("g.%s{animation-name:%s%s}@keyframes %s{%s%s}\n", span[name], span[name],
+            until == total ? ";visibility:visible" : "", span[name], begin, end)
+    }
+    drawn[window] = drawn[window] "<g class=\"" span[name] "\">\n" shown[window, row] "</g>\n"
+}
+
+FNR == 1 { w = 1; row = 0; reset() }
 {
-    lines++
-    if ((count = cells($0)) > 0 && $0 ~ /[^ ]/) rows = lines
-    draw(count, lines - 1)
+    if (row == height[w]) { w++; row = 0; reset() }
+    body = ""
+    draw(cells($0), row++)
+    show(w, row, body)
 }
 END {
-    end_screen()
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" " \
         "font-family=\"'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace\" " \
-        "font-size=\"%d\" fill=\"%s\" stroke-width=\"1.2\">\n%s</svg>\n",
-        WIDTH, top - GAP, WIDTH, SIZE, TEXT, screens
+        "font-size=\"%d\" fill=\"%s\" stroke-width=\"1.2\">\n", WIDTH, TALL, WIDTH, SIZE, TEXT
+    for (w = 1; w <= windows; w++)
+        for (i = 1; i <= height[w]; i++) hide(w, i, total)
+    printf "<style>g[class]{visibility:hidden;animation:%dms step-end infinite}\n%s" \
+        "@media(prefers-reduced-motion:reduce){g[class]{animation:none}}</style>\n", total, rules
+    for (w = 1; w <= windows; w++) {
+        printf "<g transform=\"translate(0 %d)\">\n<rect x=\".5\" y=\".5\" width=\"%d\" height=\"%d\" " \
+            "rx=\"8\" fill=\"%s\" stroke=\"#3b4048\"/>\n",
+            top[w], WIDTH - 1, BAR + height[w] * H + PAD - 1, BACK
+        for (i = 0; i < 3; i++) printf "<circle cx=\"%d\" cy=\"13\" r=\"5\" fill=\"#3b4048\"/>\n", 18 + 18 * i
+        printf "<g transform=\"translate(0 %d)\">\n%s</g>\n</g>\n", BAR, drawn[w]
+    }
+    print "</svg>"
 }

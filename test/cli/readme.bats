@@ -182,19 +182,25 @@ run_readme() {
 }
 
 @test "the picture in README.md is small, and its script makes one like it" {
-    local picture
+    local picture ms
     picture=$(sed -n 's/^!\[.*\](\(.*\))$/\1/p' "$PROJECT/README.md")
     [ "$(stat -c %s "$PROJECT/$picture")" -lt 150000 ]
     run "$PROJECT/docs/picture.sh" "$T/picture.svg"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     for file in "$PROJECT/$picture" "$T/picture.svg"; do
-        for text in 'mas new --name shop' 'mas list' '13/13' 'mas attach shop 10' \
-            '10 design manager' '13 visual and content designer' '1:design\*'; do
+        for text in 'mas new --name shop' 'There are 2: AGENTS.md, CLAUDE.md.' 'waiting | a digit' \
+            'mas approve shop lead' 'order.txt is written.' 'kill -9' 'server exited unexpectedly' \
+            'stopped (crashed)' 'mas start --crashed' 'conversation injected' \
+            "You had me write 'two dozen roses' into order.txt."; do
             grep -q ">[^<]*$text" "$file" || { echo "$file lacks: $text" >&2; false; }
         done
     done
     [ "$(head -c 4 "$T/picture.svg")" = '<svg' ]
     [ "$(tail -n 1 "$T/picture.svg")" = '</svg>' ]
+    # it moves, and ends where it stays without that
+    ms=$(sed -nE 's/.*animation:([0-9]+)ms.*/\1/p' "$PROJECT/$picture")
+    [ "$ms" -gt 15000 ] && [ "$ms" -lt 22000 ]
+    grep -q '^g\.t.*;visibility:visible}@keyframes' "$PROJECT/$picture"
 }
 
 @test "the limits in SECURITY.md are those of the sources" {

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""The agent in docs/mas.svg: it speaks ACP as real ones do, and is no model but a few rules.
+
+It lists the files of its directory, writes a line into one if it may, and tells what was written, by
+what it was told of the conversation. Between two starts it keeps nothing: that is mas's part.
+"""
+import json, os, re, sys, time
+
+WISH = r"[Ww]rite '([^']*)' (?:in)?to ([\w-][\w.-]*\w)"
+answers = 0  # to be asked for, of the client
+sessions = {}  # id -> its directory, and all texts that it was sent
+
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+
+def update(session, event, **what):
+    send(method="session/update", params={"sessionId": session, "update": {"sessionUpdate": event, **what}})
+
+
+def say(session, text):
+    for word in re.findall(r"\S+\s*", text):
+        update(session, "agent_message_chunk", content={"type": "text", "text": word})
+        time.sleep(0.01)
+
+
+def permission(session, call, title):
+    """Asks the person in front of it; true if it may."""
+    global answers
+    answers += 1
+    choices = [("yes", "Allow", "allow_once"), ("no", "Reject", "reject_once")]
+    send(id=answers, method="session/request_permission", params={
+        "sessionId": session, "toolCall": {"toolCallId": call, "title": title, "kind": "edit", "status": "pending"},
+        "options": [{"optionId": i, "name": n, "kind": k} for i, n, k in choices]})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") == answers and "method" not in message:
+            return message.get("result", {}).get("outcome", {}).get("optionId") == "yes"
+    sys.exit()
+
+
+def write(session, text, name):
+    place, call = sessions[session]["place"], f"call-{answers + 1}"
+    update(session, "tool_call", toolCallId=call, title=f"Write {name}", kind="edit", status="pending")
+    allowed = permission(session, call, f"Write {name}")
+    if allowed:
+        with open(os.path.join(place, name), "w") as f:
+            f.write(text + "\n")
+    update(session, "tool_call_update", toolCallId=call, status="completed" if allowed else "failed")
+    say(session, f"{name} is written." if allowed else f"Then I leave {name} alone.")
+
+
+def answer(session, text):
+    known = "\n".join(sessions[session]["texts"])
+    if wish := re.search(WISH, text):
+        write(session, *wish.groups())
+    elif "files" in text:
+        names = sorted(os.listdir(sessions[session]["place"]))
+        say(session, f"There are {len(names)}: {', '.join(names)}.")
+    elif found := re.findall(WISH, known):
+        say(session, f"You had me write '{found[-1][0]}' into {found[-1][1]}.")
+    else:
+        say(session, "I know nothing of that.")
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, params, id = message.get("method"), message.get("params", {}), message.get("id")
+    if method == "initialize":
+        send(id=id, result={"protocolVersion": 1, "agentInfo": {"name": "demo", "version": "1"},
+                            "agentCapabilities": {}, "authMethods": []})
+    elif method == "session/new":
+        name = f"session-{len(sessions) + 1}"
+        sessions[name] = {"place": params["cwd"], "texts": []}
+        send(id=id, result={"sessionId": name})
+    elif method == "session/prompt":
+        texts = [block.get("text", "") for block in params["prompt"]]
+        sessions[params["sessionId"]]["texts"] += texts
+        answer(params["sessionId"], texts[-1])
+        send(id=id, result={"stopReason": "end_turn"})
+    elif id is not None and method:
+        send(id=id, error={"code": -32601, "message": f"no method {method}"})
