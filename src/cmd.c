@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "cmd/guess.h"
+#include "base/suggest.h"
 #include "cmd/roots.h"
 #include "core/survey.h"
 
@@ -119,11 +119,11 @@ static void explain_option(const struct cmd *cmd, const struct parser *parser, c
 {
     _cleanup_free_ char *name = mem_dupn(word + 2, strcspn(word + 2, "="));
     const char *found[2] = {NULL, NULL};
-    struct guess guess = GUESS_INIT(name);
+    struct suggest suggest = SUGGEST_INIT(name);
     size_t count = 0;
 
     for (const struct option *option = parser->longs; option->name != NULL; option++) {
-        guess_try(&guess, option->name);
+        suggest_try(&suggest, option->name);
         if (strcmp(option->name, name) == 0) {
             found[0] = option->name;
             count = 1;
@@ -138,9 +138,9 @@ static void explain_option(const struct cmd *cmd, const struct parser *parser, c
     else if (count > 1)
         (void)err_set(err, MAS_USAGE, "cannot run '%s': option '--%s' could be '--%s' or '--%s'%s",
                       cmd->name, name, found[0], found[1], count > 2 ? " or another" : "");
-    else if (guess.nearest != NULL)
+    else if (suggest.nearest != NULL)
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '--%s'; there is '--%s'",
-                      cmd->name, name, guess.nearest);
+                      cmd->name, name, suggest.nearest);
     else
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '--%s'", cmd->name,
                       name);
@@ -231,6 +231,25 @@ static int check_operands(struct call *call, struct err *err)
     return 0;
 }
 
+/* Tells all that is wrong in the files, up to REMARKS_SHOWN; the last of it is the error. */
+static int load_config(struct call *call, const struct root *root, struct err *err)
+{
+    _cleanup_remarks_ struct remarks wrong = REMARKS_INIT;
+    bool with_presets = (call->cmd->flags & CMD_PRESETS) != 0;
+
+    if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
+        return 0;
+    size_t shown = wrong.count < REMARKS_SHOWN ? wrong.count : REMARKS_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0)
+            err_print(err);
+        (void)remark_fail(&wrong.list[i], err->code, err);
+    }
+    if (wrong.errors > shown && shown > 0)
+        (void)err_hint(err, "%zu more are not shown", wrong.errors - shown);
+    return -1;
+}
+
 int call_open_root(struct call *call, struct err *err)
 {
     unsigned flags = call->cmd->flags;
@@ -243,7 +262,7 @@ int call_open_root(struct call *call, struct err *err)
     call->searched = mem_dup(path);
     if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
         if ((flags & CMD_NO_ROOT_OK) != 0)
-            return config_load(NULL, (flags & CMD_PRESETS) != 0, &call->config, err);
+            return load_config(call, NULL, err);
         if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)
             return -1;
     }
@@ -254,7 +273,7 @@ int call_open_root(struct call *call, struct err *err)
     call->searched = mem_dup(call->root.path);
     if (roots_check(call, err) == -1)
         return -1;
-    return config_load(&call->root, (flags & CMD_PRESETS) != 0, &call->config, err);
+    return load_config(call, &call->root, err);
 }
 
 static int run(struct call *call, struct err *err)
@@ -268,14 +287,14 @@ static int run(struct call *call, struct err *err)
 
 static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
 {
-    struct guess guess = GUESS_INIT(typed);
+    struct suggest suggest = SUGGEST_INIT(typed);
 
     for (size_t i = 0; cmd->actions[i] != NULL; i++)
-        guess_try(&guess, cmd->actions[i]->name + strlen(cmd->name) + 1);
+        suggest_try(&suggest, cmd->actions[i]->name + strlen(cmd->name) + 1);
     (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no action '%s'", cmd->name, typed);
-    if (guess.nearest == NULL)
+    if (suggest.nearest == NULL)
         return err_hint(err, "see: mas help %s", cmd->name);
-    return err_hint(err, "did you mean: mas %s %s  (more: mas help %s)", cmd->name, guess.nearest,
+    return err_hint(err, "did you mean: mas %s %s  (more: mas help %s)", cmd->name, suggest.nearest,
                     cmd->name);
 }
 

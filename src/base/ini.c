@@ -62,6 +62,13 @@ int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...)
     return -1;
 }
 
+int ini_fail_unknown(const struct ini_line *line, const char *why, const char *nearest,
+                     struct err *err)
+{
+    return nearest == NULL ? ini_fail(line, err, "%s", why)
+                           : ini_fail(line, err, "%s; did you mean '%s'?", why, nearest);
+}
+
 /* For what is wrong with a line before its section and key are known. */
 static int fail_at(const struct ini *ini, int line, const char *why)
 {

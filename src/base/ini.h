@@ -45,4 +45,9 @@ int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void
 /* Fails with MAS_DAMAGED and "<file>:<line>: [<section>] <key>: <why>". Returns -1. */
 int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* The same for a section or key that does not exist; nearest: the word that was meant, a section in
+ * brackets, or NULL. */
+int ini_fail_unknown(const struct ini_line *line, const char *why, const char *nearest,
+                     struct err *err);
+
 #endif

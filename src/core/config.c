@@ -3,6 +3,7 @@
 #include "base/ini.h"
 #include "base/number.h"
 #include "base/path.h"
+#include "base/suggest.h"
 #include "base/time.h"
 #include "core/env.h"
 
@@ -74,11 +75,40 @@ struct reader {
     struct config *config;
     bool only_presets; /* agents.ini */
     bool believed; /* its settings may name programs */
+    bool skip; /* this section does not exist, so its keys belong to nothing */
+    const char *file;
+    struct remarks *remarks;
 };
 
-static int read_line(const struct ini_line *line, void *arg, struct err *err)
+static const char *nearest_setting(const char *section, const char *key)
 {
-    const struct reader *reader = arg;
+    struct suggest suggest = SUGGEST_INIT(key);
+
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        if (strcmp(section, setting_infos[i].section) == 0)
+            suggest_try(&suggest, setting_infos[i].key);
+    if (strcmp(section, "env") == 0)
+        suggest_try(&suggest, ENV_SET "NAME");
+    return suggest.nearest;
+}
+
+static int no_section(const struct reader *reader, const struct ini_line *line, struct err *err)
+{
+    _cleanup_free_ char *word = mem_dupn(line->section, strcspn(line->section, " "));
+    struct suggest suggest = SUGGEST_INIT(word);
+
+    for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++)
+        suggest_try(&suggest, setting_infos[i].section);
+    suggest_try(&suggest, "preset");
+    _cleanup_free_ char *nearest =
+        suggest.nearest == NULL ? NULL
+                                : mem_printf("[%s%s]", suggest.nearest,
+                                             strcmp(suggest.nearest, "preset") == 0 ? " NAME" : "");
+    return ini_fail_unknown(line, "there is no such section", nearest, err);
+}
+
+static int read_entry(const struct reader *reader, const struct ini_line *line, struct err *err)
+{
 
     if (str_starts(line->section, "preset "))
         return read_preset(reader->config, line, err);
@@ -106,7 +136,29 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
     }
     if (line->key == NULL && known)
         return 0;
-    return ini_fail(line, err, known ? "there is no such setting" : "there is no such section");
+    return known ? ini_fail_unknown(line, "there is no such setting",
+                                    nearest_setting(line->section, line->key), err)
+                 : no_section(reader, line, err);
+}
+
+static int read_line(const struct ini_line *line, void *arg, struct err *err)
+{
+    struct reader *reader = arg;
+
+    if (line->key == NULL)
+        reader->skip = false;
+    if (reader->skip)
+        return 0;
+    int rc = read_entry(reader, line, err);
+    if (line->key == NULL && rc == -1)
+        reader->skip = true;
+    return rc;
+}
+
+static void take_wrong(int line, const char *text, void *arg)
+{
+    const struct reader *reader = arg;
+    remarks_add(reader->remarks, REMARK_ERROR, reader->file, line, "%s", text);
 }
 
 /* Reads one file where it is there. It names programs, so it must be this user's. */
@@ -131,7 +183,7 @@ static int read_settings(int dir, const char *name, const char *path, struct rea
         (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
         return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
     }
-    if (ini_read(fd, path, read_line, reader, err) == -1) {
+    if (ini_read_on(fd, path, read_line, take_wrong, reader, err) == -1) {
         err->code = MAS_FAILED;
         return -1;
     }
@@ -162,29 +214,52 @@ static char *user_settings_path(void)
     return dir != NULL ? mem_printf("%s/mas/mas.ini", dir) : NULL;
 }
 
-int config_load(const struct root *root, bool with_presets, struct config *ret, struct err *err)
+/* The files, each over the one before. What is wrong in them is in *remarks, by file and line. */
+static int read_files(const struct root *root, bool with_presets, struct config *config,
+                      struct remarks *remarks, struct err *err)
+{
+    _cleanup_free_ char *user = user_settings_path();
+    _cleanup_free_ char *presets =
+        root != NULL ? mem_printf("%s/%s", root->path, ROOT_PRESETS) : NULL;
+    _cleanup_free_ char *settings =
+        root != NULL ? mem_printf("%s/%s", root->path, ROOT_SETTINGS) : NULL;
+    const struct {
+        int dir;
+        const char *name, *path;
+        bool is_read, only_presets, believed;
+    } files[] = {
+        {root != NULL ? root->fd : -1, ROOT_PRESETS, presets, with_presets, true, false},
+        {AT_FDCWD, user, user, true, false, true},
+        {root != NULL ? root->fd : -1, ROOT_SETTINGS, settings, true, false,
+         root != NULL && root->accepted},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct reader reader = {.config = config,
+                                .only_presets = files[i].only_presets,
+                                .believed = files[i].believed,
+                                .file = files[i].path,
+                                .remarks = remarks};
+        if (!files[i].is_read || files[i].path == NULL)
+            continue;
+        if (read_settings(files[i].dir, files[i].name, files[i].path, &reader, err) == -1)
+            return -1;
+    }
+    remarks_sort(remarks);
+    return 0;
+}
+
+int config_load(const struct root *root, bool with_presets, struct config *ret,
+                struct remarks *wrong, struct err *err)
 {
     _cleanup_config_ struct config config = CONFIG_INIT;
-    _cleanup_free_ char *user = user_settings_path();
-    struct reader reader = {.config = &config, .believed = true};
-    struct reader presets = {.config = &config, .only_presets = true};
+    _cleanup_remarks_ struct remarks own = REMARKS_INIT;
+    struct remarks *remarks = wrong != NULL ? wrong : &own;
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
         set(&config, (enum setting)i, setting_infos[i].fallback, "built in");
-    if (with_presets && root != NULL) {
-        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, ROOT_PRESETS);
-        if (read_settings(root->fd, ROOT_PRESETS, path, &presets, err) == -1)
-            return -1;
-    }
-    if (user != NULL && read_settings(AT_FDCWD, user, user, &reader, err) == -1)
-        return -1;
-    if (root != NULL) {
-        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, ROOT_SETTINGS);
-        reader.believed = root->accepted;
-        if (read_settings(root->fd, ROOT_SETTINGS, path, &reader, err) == -1)
-            return -1;
-    }
-    if (read_environment(&config, err) == -1)
+    if (read_files(root, with_presets, &config, remarks, err) == -1 ||
+        remarks_fail(remarks, MAS_FAILED, err) == -1 || read_environment(&config, err) == -1)
         return -1;
     *ret = config;
     config = (struct config)CONFIG_INIT;

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "core/preset.h"
+#include "core/remark.h"
 #include "core/root.h"
 #include "core/setting.h"
 
@@ -37,9 +38,11 @@ struct config {
 /*
  * Reads built-in values, the user's mas.ini, the root's and the environment, each over the one
  * before; and, `with_presets`, templates/agents.ini under all of them. An unknown section or key,
- * a value out of range: MAS_FAILED with file, line and key. root may be NULL (no root yet).
+ * a value out of range: MAS_FAILED with file, line and key. root may be NULL (no root yet). Where
+ * `wrong` is not NULL it gets all that is wrong in the files; the error is the first of these.
  */
-int config_load(const struct root *root, bool with_presets, struct config *ret, struct err *err);
+int config_load(const struct root *root, bool with_presets, struct config *ret,
+                struct remarks *wrong, struct err *err);
 void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 

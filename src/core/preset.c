@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "base/str.h"
+#include "base/suggest.h"
 #include "base/time.h"
 #include "core/env.h"
 
@@ -249,6 +250,24 @@ void preset_make(struct preset *preset, const char *name)
             *text_of(preset, &keys[i]) = mem_dup("");
 }
 
+static const char *nearest_kind(const char *name)
+{
+    struct suggest suggest = SUGGEST_INIT(name);
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        suggest_try(&suggest, kinds[i]);
+    return suggest.nearest;
+}
+
+static const char *nearest_key(const char *name)
+{
+    struct suggest suggest = SUGGEST_INIT(name);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        suggest_try(&suggest, keys[i].name);
+    return suggest.nearest;
+}
+
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
 {
     if (str_starts(line->key, "env.")) {
@@ -262,7 +281,8 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
     if (str_starts(line->key, "permission.")) {
         size_t kind = find_kind(line->key + strlen("permission."));
         if (kind == TOOL_KIND_COUNT)
-            return ini_fail(line, err, "there is no such kind of tool");
+            return ini_fail_unknown(line, "there is no such kind of tool",
+                                    nearest_kind(line->key + strlen("permission.")), err);
         const char *want = take_policy(line->value, &preset->tool_permission[kind]);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
@@ -272,7 +292,7 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         const char *want = keys[i].take(line->value, (char *)preset + keys[i].member);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
-    return ini_fail(line, err, "there is no such key in a preset");
+    return ini_fail_unknown(line, "there is no such key in a preset", nearest_key(line->key), err);
 }
 
 void preset_free(struct preset *preset)

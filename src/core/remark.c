@@ -62,14 +62,19 @@ void remarks_sort(struct remarks *remarks)
     }
 }
 
+int remark_fail(const struct remark *remark, int code, struct err *err)
+{
+    return remark->line > 0
+               ? err_set(err, code, "%s:%d: %s", remark->file, remark->line, remark->text)
+               : err_set(err, code, "%s: %s", remark->file, remark->text);
+}
+
 int remarks_fail(const struct remarks *remarks, int code, struct err *err)
 {
     for (size_t i = 0; i < remarks->count; i++) {
         const struct remark *one = &remarks->list[i];
-        if (one->warning)
-            continue;
-        return one->line > 0 ? err_set(err, code, "%s:%d: %s", one->file, one->line, one->text)
-                             : err_set(err, code, "%s: %s", one->file, one->text);
+        if (!one->warning)
+            return remark_fail(one, code, err);
     }
     return 0;
 }

@@ -17,7 +17,10 @@ struct remark {
     char *text;
 };
 
-enum { REMARKS_MAX = 200 };
+enum {
+    REMARKS_MAX = 200,
+    REMARKS_SHOWN = 20, /* where they are told as errors of a command that wanted something else */
+};
 
 struct remarks {
     struct remark *list;
@@ -37,6 +40,8 @@ void remarks_add(struct remarks *remarks, enum remark_kind kind, const char *fil
                  const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* By file, then by line, else as they came. */
 void remarks_sort(struct remarks *remarks);
+/* Fails with this one. Returns -1. */
+int remark_fail(const struct remark *remark, int code, struct err *err);
 /* Fails with the first one that is no warning, by `code`; 0 where there is none. */
 int remarks_fail(const struct remarks *remarks, int code, struct err *err);
 void remarks_free(struct remarks *remarks);

@@ -1,11 +1,22 @@
 /* template.ini: the part of core/team.h that reads it. The format is in mas-template(5). */
 #include "base/ini.h"
 #include "base/str.h"
+#include "base/suggest.h"
 #include "core/layout.h"
 #include "core/team_build.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const window_keys[] = {"layout", "agents", NULL};
+static const char *const agent_keys[] = {"role",    "rank",   "group", "preset", "model",
+                                         "command", "system", "start", NULL};
+static const char *const template_keys[] = {"description", "preset", NULL};
+static const char *const ranks[] = {"meta", "manager", "worker", NULL};
+
+/* Sections by their first word; those with a second one are shown with what it is. */
+static const char *const sections[] = {"template", "rules", "window", "agent", NULL};
+static const char *const section_forms[] = {"[template]", "[rules]", "[window NAME]", "[agent ID]"};
 
 /* Windows may name agents that come later in the file, so places are kept until its end. */
 struct reader {
@@ -79,7 +90,8 @@ static int read_window(struct reader *reader, const struct ini_line *line, struc
                              : set_text(&window->layout, line, err);
     }
     if (strcmp(line->key, "agents") != 0)
-        return ini_fail(line, err, "there is no such key in a window");
+        return ini_fail_unknown(line, "there is no such key in a window",
+                                suggest_of(line->key, window_keys), err);
     _cleanup_strv_ char **ids = str_split_list(line->value);
     for (char **id = ids; id != NULL && *id != NULL; id++) {
         reader->places = mem_grow(reader->places, reader->place_count + 1, sizeof *reader->places);
@@ -133,7 +145,20 @@ static int read_agent(struct reader *reader, const struct ini_line *line, struct
         return start_parse(line->value, &agent->start)
                    ? 0
                    : ini_fail(line, err, "'%s' is not now or demand", line->value);
-    return ini_fail(line, err, "there is no such key in an agent, or it is empty");
+    return ini_fail_unknown(line, "there is no such key in an agent, or it is empty",
+                            suggest_of(line->key, agent_keys), err);
+}
+
+static int no_section(const struct ini_line *line, struct err *err)
+{
+    _cleanup_free_ char *word = mem_dupn(line->section, strcspn(line->section, " "));
+    const char *nearest = suggest_of(word, sections);
+    size_t i = 0;
+
+    while (nearest != NULL && sections[i] != nearest)
+        i++;
+    return ini_fail_unknown(line, "there is no such section",
+                            nearest != NULL ? section_forms[i] : NULL, err);
 }
 
 static int read_section(struct reader *reader, const struct ini_line *line, struct err *err)
@@ -147,7 +172,8 @@ static int read_section(struct reader *reader, const struct ini_line *line, stru
         if (line->key == NULL)
             return 0;
         if (team_rank_parse(line->key, &rank) == -1)
-            return ini_fail(line, err, "a rule is for meta, manager or worker");
+            return ini_fail_unknown(line, "a rule is for meta, manager or worker",
+                                    suggest_of(line->key, ranks), err);
         reader->rules[rank] = line->line;
         return team_reach_parse(line->value, &reader->team.rules[rank]) == 0
                    ? 0
@@ -163,9 +189,10 @@ static int read_section(struct reader *reader, const struct ini_line *line, stru
                        : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
         if (strcmp(line->key, "preset") == 0)
             return set_word(&reader->team.preset, line, err);
-        return ini_fail(line, err, "there is no such key");
+        return ini_fail_unknown(line, "there is no such key", suggest_of(line->key, template_keys),
+                                err);
     }
-    return ini_fail(line, err, "there is no such section");
+    return no_section(line, err);
 }
 
 static int read_line(const struct ini_line *line, void *arg, struct err *err)

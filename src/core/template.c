@@ -188,7 +188,8 @@ int template_open(const struct root *root, const char *name, struct template *re
         return -1;
     if (team_read_ini(ini, file, &tmpl.team, err) == -1) {
         err->code = MAS_FAILED;
-        return err_wrap(err, "cannot use template '%s'", name);
+        (void)err_wrap(err, "cannot use template '%s'", name);
+        return err_hint(err, "see all that is wrong with: mas template check %s", name);
     }
     if (check_parts(&tmpl, err) == -1)
         return -1;

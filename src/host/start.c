@@ -55,7 +55,7 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
     if (root == NULL || !id_is_valid(id))
         return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' is for mas itself");
     if (root_open(root, &host->root, err) == -1 ||
-        config_load(&host->root, true, &host->config, err) == -1)
+        config_load(&host->root, true, &host->config, NULL, err) == -1)
         return -1;
     host->dir = workspace_open(&host->root, id);
     if (host->dir == -1)

@@ -85,7 +85,7 @@ static int take_agents(const struct request *request, const struct run *run, str
     json_close(&out, '}');
     if (json_is_object(agents) && json_first(agents) == NULL)
         return 0; /* what else is wrong `mas new` says itself */
-    if (config_load(root, true, &config, err) == -1)
+    if (config_load(root, true, &config, NULL, err) == -1)
         return -1;
     const char *name =
         run->template != NULL ? run->template : config_text(&config, SETTING_TEMPLATE);

@@ -108,7 +108,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
                        struct err *err)
 {
     if (root_open(argv[2], &server->root, err) == -1 ||
-        config_load(&server->root, false, &server->config, err) == -1 ||
+        config_load(&server->root, false, &server->config, NULL, err) == -1 ||
         take_settings(&server->config, argv + 3, err) == -1)
         return -1;
     if (file_lock(server->root.sessions, LOCK_FILE, LOCK_TRY, "the root", "serve", &server->lock,

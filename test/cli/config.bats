@@ -102,18 +102,22 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "a setting that is misspelt names file, line and key" {
     ini '[session]' '' 'templat = solo'
-    refused '3: [session] templat: there is no such setting'
+    refused "3: [session] templat: there is no such setting; did you mean 'template'?"
     ini '[session]' 'Template = solo'
-    refused '2: [session] Template: there is no such setting'
+    refused "2: [session] Template: there is no such setting; did you mean 'template'?"
     ini '[tmux]' 'size = 80x24' '[tmux]' 'colour = yes'
     refused '4: [tmux] colour: there is no such setting'
 }
 
 @test "a section that is misspelt names file and line" {
     ini '' '[sesion]' 'template = solo'
-    refused '2: [sesion]: there is no such section'
+    refused "2: [sesion]: there is no such section; did you mean '[session]'?"
     ini '[Session]'
-    refused '1: [Session]: there is no such section'
+    refused "1: [Session]: there is no such section; did you mean '[session]'?"
+    ini '[presett shell]' 'command = x'
+    refused "1: [presett shell]: there is no such section; did you mean '[preset NAME]'?"
+    ini '[kitchen]'
+    refused '1: [kitchen]: there is no such section'
 }
 
 @test "a key outside a section is refused" {
@@ -224,7 +228,31 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     printf '[tmux]\nsiez = 1\n' >"$XDG_CONFIG_HOME/mas/mas.ini"
     mas list
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: $XDG_CONFIG_HOME/mas/mas.ini:2: [tmux] siez: there is no such setting" ]
+    [ "$stderr" = "mas: $XDG_CONFIG_HOME/mas/mas.ini:2: [tmux] siez: there is no such setting; did you mean 'size'?" ]
+}
+
+@test "all errors of mas.ini and agents.ini are told, by file and line, and many are cut" {
+    printf '[preset a]\ncommnd = x\n' >"$ROOT/templates/agents.ini"
+    ini '[tmux]' 'sokcet = /tmp/x' 'no sign of equality' '[sesion]' 'template = solo' '[tmux]' 'size = huge'
+    mas new
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 5 ]
+    [ "${stderr_lines[0]}" = "mas: $ROOT/mas.ini:2: [tmux] sokcet: there is no such setting; did you mean 'socket'?" ]
+    [ "${stderr_lines[1]}" = "mas: $ROOT/mas.ini:3: '=' is missing" ]
+    [ "${stderr_lines[2]}" = "mas: $ROOT/mas.ini:4: [sesion]: there is no such section; did you mean '[session]'?" ]
+    [ "${stderr_lines[3]}" = "mas: $ROOT/mas.ini:7: [tmux] size: 'huge' is not COLUMNSxROWS, from 10x3 to 1000x1000" ]
+    [ "${stderr_lines[4]}" = "mas: $ROOT/templates/agents.ini:2: [preset a] commnd: there is no such key in a preset; did you mean 'command'?" ]
+    {
+        echo '[tmux]'
+        for i in {1..33}; do echo "colour$i = x"; done
+    } >"$ROOT/mas.ini"
+    mas list
+    [ "$status" -eq 1 ]
+    [ "${#stderr_lines[@]}" -eq 21 ]
+    [ "${stderr_lines[19]}" = "mas: $ROOT/mas.ini:21: [tmux] colour20: there is no such setting" ]
+    [ "${stderr_lines[20]}" = '13 more are not shown' ]
+    [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
 @test "an empty mas.ini and one without a last newline are fine" {

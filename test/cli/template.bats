@@ -93,13 +93,14 @@ EOF
 
 @test "a section, key or value that is wrong is told with file and line" {
     template '[templat]'
-    refused ':1: [templat]: there is no such section'
+    refused ":1: [templat]: there is no such section; did you mean '[template]'?"
+    [ "${stderr_lines[1]}" = 'see all that is wrong with: mas template check mine' ]
     template '[template]' 'name = x'
     refused ':2: [template] name: there is no such key'
     template "${window_a[@]}" 'colour = red' "${agent_a[@]}"
     refused ':3: [window w] colour: there is no such key in a window'
     template "${window_a[@]}" "${agent_a[@]}" 'rol = x'
-    refused ':7: [agent a] rol: there is no such key in an agent, or it is empty'
+    refused ":7: [agent a] rol: there is no such key in an agent, or it is empty; did you mean 'role'?"
     template "${window_a[@]}" 'layout = round' "${agent_a[@]}"
     refused ':3: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2'
     template "${window_a[@]}" "${agent_a[@]}" 'start = later'
@@ -284,7 +285,7 @@ EOF
     presets '[preset shell]' 'command =' 'colour = red'
     presets_refused ':3: [preset shell] colour: there is no such key in a preset'
     presets '[presets]'
-    presets_refused ':1: [presets]: there is no such section'
+    presets_refused ":1: [presets]: there is no such section; did you mean '[preset NAME]'?"
     presets '[tmux]' 'size = 80x24'
     presets_refused ':1: [tmux]: there is no such section'
     presets '[preset a b]'
@@ -293,6 +294,8 @@ EOF
     presets_refused ':2: [preset a] protocol: '"'"'http'"'"' is not tty or acp'
     presets '[preset a]' 'permission.paint = ask'
     presets_refused ':2: [preset a] permission.paint: there is no such kind of tool'
+    presets '[preset a]' 'permission.serch = ask'
+    presets_refused ":2: [preset a] permission.serch: there is no such kind of tool; did you mean 'search'?"
     presets '[preset a]' 'env.1X = y'
     presets_refused ":2: [preset a] env.1X: '1X' is no name of an environment variable"
     presets '[preset a]' 'env.A-B = y'
@@ -385,7 +388,7 @@ EOF
     presets '[preset p]' "command = sh -c 'sleep 1"
     mas new -t solo --agent p
     [ "$status" -ne 0 ]
-    [[ $stderr == "mas: cannot start agent 'solo': its command: "* ]]
+    [[ $stderr == "mas: $ROOT/templates/agents.ini:2: [preset p] command: "*' is not a program and its arguments, each quote closed' ]]
     [ -z "$(find "$ROOT/sessions" -mindepth 1 -type d)" ]
 }
 
