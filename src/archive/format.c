@@ -1,5 +1,6 @@
 #include "archive/format.h"
 
+#include "core/team_file.h"
 #include "core/workspace.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-#include "core/retention.h"
-
 #include "base/json.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/print.h"
+#include "core/retention.h"
+#include "core/retention_status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -101,7 +101,8 @@ int print_made(const struct call *call, const struct session *session, bool star
     str_add_visible(&line, call->root.path, strlen(call->root.path));
     str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
     if (session->mode == MODE_LEGACY) {
-        _cleanup_free_ char *unit = workspace_part_path(&call->root, session, WORKSPACE_UNIT);
+        _cleanup_free_ char *unit =
+            workspace_part_path(&call->root, session->id, session->mode, WORKSPACE_UNIT);
         str_add(&line, "agents: ");
         str_add_visible(&line, unit, strlen(unit));
         str_addc(&line, '\n');

@@ -6,6 +6,7 @@
 #include "core/archive_helper.h"
 #include "core/life_parts.h"
 #include "core/manifest.h"
+#include "core/stage.h"
 #include "core/workspace.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "core/life.h"
 #include "core/session.h"
+#include "core/stage.h"
 #include "core/workspace.h"
 
 #include <stdbool.h>

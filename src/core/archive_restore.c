@@ -6,6 +6,8 @@
 #include "core/index.h"
 #include "core/life_parts.h"
 #include "core/manifest.h"
+#include "core/stage.h"
+#include "core/team_file.h"
 #include "core/usage.h"
 #include "core/workspace.h"
 
@@ -124,7 +126,7 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     _cleanup_team_ struct team team = TEAM_INIT;
 
     if (session_load(r->life->root, r->stage.dir, manifest->id, session, err) == -1 ||
-        workspace_load_team(r->stage.dir, &team, err) == -1)
+        team_file_load(r->stage.dir, &team, err) == -1)
         return -1;
     if (strcmp(session->name, manifest->name) != 0)
         return err_set(err, MAS_DAMAGED, "its %s has another name than its manifest",

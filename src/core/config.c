@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/suggest.h"
 #include "base/time.h"
-#include "core/env.h"
+#include "core/env_name.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* The part of core/doctor.h that makes metadata anew: what is whole of it is kept. */
-#include "core/doctor_parts.h"
-
 #include "base/file.h"
 #include "base/kv.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "core/doctor_parts.h"
+#include "core/team_file.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static void reconstruct(int dir, const struct view *view, struct session *sessio
     salvage(dir, id, &text, &kv);
     session->tmux_name =
         view->live != NULL ? mem_dup(view->live->name) : session_tmux_name(session->id, 8);
-    session->template = workspace_template_name(dir);
+    session->template = team_file_template(dir);
     if (session->template == NULL)
         session->template = mem_dup(kv_get(&kv, "TEMPLATE") != NULL ? kv_get(&kv, "TEMPLATE") : "");
     session->error = mem_dup("");

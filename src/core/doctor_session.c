@@ -1,12 +1,12 @@
 /* The part of core/doctor.h that looks at one session. */
-#include "core/doctor_parts.h"
-
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "core/doctor_parts.h"
 #include "core/hosts.h"
 #include "core/launch.h"
 #include "core/snapshot.h"
+#include "core/team_file.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     struct err why = ERR_INIT;
 
-    if (workspace_load_team(dir, &team, &why) == 0)
+    if (team_file_load(dir, &team, &why) == 0)
         return;
     if (why.code != MAS_DAMAGED) {
         doctor_add(doctor, FINDING_HAND, session->id, "%s", why.text);
@@ -32,7 +32,7 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
     _cleanup_free_ char *what = mem_printf("%s; it can be made from the template", why.text);
     int rc = template_open(doctor->root, session->template, &tmpl, &why);
     if (rc == 0 && doctor->fix && (rc = doctor_put_aside(dir, WORKSPACE_CONFIG, &why)) == 0)
-        rc = workspace_save_config(dir, &tmpl, &why);
+        rc = team_file_save(dir, &tmpl, &why);
     if (rc == -1)
         doctor_add(doctor, FINDING_HAND, session->id, "%s, but: %s", what, why.text);
     else
@@ -57,7 +57,7 @@ static void check_snapshot(struct doctor *doctor, int dir, const struct session 
     _cleanup_team_ struct team team = TEAM_INIT;
     struct err why = ERR_INIT;
 
-    if (!snapshot_is_held(dir) || workspace_load_team(dir, &team, &why) == -1)
+    if (!snapshot_is_held(dir) || team_file_load(dir, &team, &why) == -1)
         return;
     for (size_t i = 0; i < team.agent_count; i++) {
         if (!snapshot_has_left(dir, team.agents[i].id))
@@ -149,7 +149,7 @@ static void check_hosts(struct doctor *doctor, int dir, const struct session *se
     struct err ignored = ERR_INIT;
 
     if (view->live == NULL || session->status == STATUS_STOPPED || run == -1 ||
-        launch_env_waits(dir) || workspace_load_team(dir, &team, &ignored) == -1)
+        launch_env_waits(dir) || team_file_load(dir, &team, &ignored) == -1)
         return;
     for (size_t i = 0; i < team.agent_count; i++) {
         _cleanup_free_ char *lock = mem_printf("%s" HOSTS_LOCK, team.agents[i].id);

@@ -1,6 +1,5 @@
 /*
- * Environments: NULL-terminated vectors of "KEY=value", what of them agents get, and which
- * variables a setting may give them.
+ * Environments: NULL-terminated vectors of "KEY=value", and what of them agents get.
  */
 #ifndef MAS_CORE_ENV_H
 #define MAS_CORE_ENV_H
@@ -8,15 +7,6 @@
 #include "core/config.h"
 
 #include <stdbool.h>
-
-/* NULL for the name of a variable that a setting may give to agents, else what is wrong with it:
- * it is no name, or mas sets that variable itself. */
-const char *env_check_name(const char *name);
-/* [A-Za-z_][A-Za-z0-9_]* */
-bool env_is_name(const char *name);
-/* true for "TERM=..." and others that say something about the terminal that the agent is in, and
- * not about who started it. `entry` may be a name with a = behind it. */
-bool env_belongs_to_pane(const char *entry);
 
 /* This process's environment after [env] of mas.ini: what agents that it starts are handed.
  * Released with strv_free(). */

@@ -6,9 +6,12 @@
 #include "core/index.h"
 #include "core/launch.h"
 #include "core/legacy.h"
+#include "core/legacy_stage.h"
 #include "core/life_parts.h"
 #include "core/prompts.h"
+#include "core/stage.h"
 #include "core/survey.h"
+#include "core/team_file.h"
 #include "core/template.h"
 #include "core/tmux.h"
 #include "core/usage.h"
@@ -460,7 +463,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     _cleanup_close_ int env = -1;
     struct err ignored = ERR_INIT;
 
-    if (workspace_load_team(dir, &team, err) == -1) {
+    if (team_file_load(dir, &team, err) == -1) {
         (void)err_wrap(err, "cannot start session '%s'", session->id);
         return err_hint(err, "see what can be mended with: mas doctor");
     }

@@ -3,7 +3,9 @@
 #include "base/path.h"
 #include "core/life_parts.h"
 #include "core/snapshot.h"
+#include "core/stage.h"
 #include "core/survey.h"
+#include "core/team_file.h"
 #include "core/template.h"
 #include "core/tmux.h"
 #include "core/workspace.h"
@@ -31,7 +33,7 @@ static int open_part(const struct life *life, int dir, const struct session *ses
 
     if (mkdirat(at, part, 0755) == 0 && fchmodat(at, part, 0755, 0) == -1)
         return -1;
-    return workspace_open_part(life->root, dir, session, part);
+    return workspace_open_part(life->root, dir, session->mode, part);
 }
 
 /* Moves what the session's directory lacks out of the copy; never over anything. */
@@ -135,7 +137,7 @@ static int fill_alone(struct filling *f, struct err *err)
 
     for (size_t i = 0; i < 2; i++) {
         struct gap *gap = &f->gaps[i];
-        gap->to = workspace_open_part(root, f->dir, f->session, gap->part);
+        gap->to = workspace_open_part(root, f->dir, f->session->mode, gap->part);
         if (gap->to == -1)
             return errno == ENOENT ? 1 : err_errno(err, "cannot open its %s", gap->part);
         /* units first: what can be made is */
@@ -174,7 +176,7 @@ static int fill_held(struct filling *f, struct err *err)
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     struct err why = ERR_INIT;
 
-    if (workspace_load_team(f->dir, &f->team, err) == -1)
+    if (team_file_load(f->dir, &f->team, err) == -1)
         return -1;
     if (template_open(f->life->root, f->session->template, &tmpl, &why) == 0)
         return fill_from(f, &tmpl, err);

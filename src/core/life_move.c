@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/tree.h"
 #include "core/legacy.h"
+#include "core/legacy_stage.h"
 #include "core/life_parts.h"
 
 #include <errno.h>

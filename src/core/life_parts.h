@@ -6,6 +6,7 @@
 
 #include "core/index.h"
 #include "core/life.h"
+#include "core/stage.h"
 #include "core/workspace.h"
 
 /* Opens and locks a session's directory; both descriptors are the caller's. `who` is the verb. */

@@ -4,6 +4,7 @@
 #include "core/index.h"
 #include "core/launch.h"
 #include "core/life_parts.h"
+#include "core/stage.h"
 #include "core/survey.h"
 #include "core/tmux.h"
 #include "core/workspace.h"

@@ -3,8 +3,11 @@
 #include "base/file.h"
 #include "core/launch.h"
 #include "core/legacy.h"
+#include "core/legacy_stage.h"
 #include "core/life_parts.h"
+#include "core/stage.h"
 #include "core/survey.h"
+#include "core/team_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -181,7 +184,7 @@ static int check_team(const struct work *work, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
 
-    if (workspace_load_team(work->stage.dir, &team, err) == -1 ||
+    if (team_file_load(work->stage.dir, &team, err) == -1 ||
         launch_check(work->life->config, &team, NULL, err) == -1)
         return err_wrap(err, "cannot migrate session '%s'", work->session.id);
     return 0;

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/suggest.h"
 #include "base/time.h"
-#include "core/env.h"
+#include "core/env_name.h"
 
 #include <regex.h>
 #include <stdlib.h>

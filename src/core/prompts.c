@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "core/message.h"
+#include "core/team_file.h"
 #include "core/workspace.h"
 
 #include <fcntl.h>

@@ -16,23 +16,13 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "core/life.h"
+#include "core/retention_status.h"
 #include "core/survey.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-
-enum { /* a set of these bits */
-       RETENTION_STOPPED = 1,
-       RETENTION_ERROR = 2,
-       RETENTION_CRASHED = 4,
-};
-
-/* Reads "stopped,error"; an empty text is the empty set. false for anything else. */
-bool retention_parse_status(const char *text, unsigned *ret);
-/* The word for one bit. */
-const char *retention_status_name(unsigned status);
 
 /* What is to go. Sessions that do not run and have one of these statuses are the candidates. */
 struct retention {

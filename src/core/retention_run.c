@@ -8,7 +8,9 @@
 #include "core/index.h"
 #include "core/life_parts.h"
 #include "core/retention.h"
+#include "core/retention_status.h"
 #include "core/snapshot.h"
+#include "core/stage.h"
 #include "core/workspace.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "core/target.h"
+#include "core/team_file.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ int roll_open(const struct root *root, const char *id, struct roll_team *ret, st
     }
     if (team.dir == -1)
         return err_errno(err, "cannot open session '%s'", id);
-    if (workspace_load_team(team.dir, &team.team, err) == -1) {
+    if (team_file_load(team.dir, &team.team, err) == -1) {
         (void)close(team.dir);
         (void)err_wrap(err, "cannot read session '%s'", id);
         return err_hint(err, "see what can be mended with: mas doctor");

@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/tree.h"
-#include "core/config.h"
+#include "core/setting.h"
 #include "core/shipped.h"
 
 #include <errno.h>

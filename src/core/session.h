@@ -10,6 +10,7 @@
 #include "base/kv.h"
 #include "base/str.h"
 #include "core/root.h"
+#include "core/workspace.h"
 
 #include <stdbool.h>
 #include <time.h>
@@ -17,7 +18,6 @@
 enum { SESSION_NAME_MAX = 64, TMUX_NAME_MAX = 255 }; /* bytes */
 
 enum status { STATUS_ACTIVE, STATUS_STOPPED, STATUS_ERROR, STATUS_COUNT };
-enum mode { MODE_ISOLATED, MODE_LEGACY, MODE_COUNT };
 
 /* Whether `migrate` works on a session, or was killed while it did, and what it is to leave. */
 enum migrating { MIGRATING_NO, MIGRATING_STOPPED, MIGRATING_ACTIVE };

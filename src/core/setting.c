@@ -4,8 +4,8 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "core/retention.h"
-#include "core/template.h"
+#include "core/retention_status.h"
+#include "core/template_name.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -89,8 +89,9 @@ void sight_put_json(const struct root *root, const struct sight *sight, struct j
     const struct view *view = &sight->view;
     struct session session = {.mode = view->row.mode};
     memcpy(session.id, view->row.id, ID_TEXT);
-    _cleanup_free_ char *unit = workspace_part_path(root, &session, WORKSPACE_UNIT);
-    _cleanup_free_ char *workflows = workspace_part_path(root, &session, WORKSPACE_WORKFLOWS);
+    _cleanup_free_ char *unit = workspace_part_path(root, session.id, session.mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows =
+        workspace_part_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
 
     json_open(out, NULL, '{');
     view_put_json(root, view, out);

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/hosts.h"
+#include "core/trash.h"
 #include "core/workspace.h"
 
 #include <errno.h>
@@ -423,7 +424,7 @@ size_t snapshot_collect(const struct root *root, bool keep,
         char fresh[ENTRY_NAME];
         if (each != NULL)
             each(path, arg);
-        if (!keep && workspace_put_away(root, path, fresh, &ignored) == 0)
+        if (!keep && trash_put_away(root, path, fresh, &ignored) == 0)
             strv_push(&trash, fresh);
     }
     if (!keep)

@@ -35,6 +35,7 @@
 #include "core/root.h"
 #include "core/team.h"
 #include "core/template.h"
+#include "core/workspace.h"
 
 #include <stdbool.h>
 #include <stddef.h>

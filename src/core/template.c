@@ -17,16 +17,6 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-const char *template_check_name(const char *text)
-{
-    if (str_is_word(text, TEMPLATE_NAME_MAX))
-        return NULL;
-    return text[0] == '/' && strlen(text) <= TEMPLATE_PATH_MAX && !str_has_control(text) &&
-                   str_is_utf8(text, strlen(text))
-               ? NULL
-               : "1 to 32 letters, digits, _ or -, or the absolute path of a directory";
-}
-
 char **template_list(const struct root *root, bool all)
 {
     _cleanup_close_ int dir = openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

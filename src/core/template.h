@@ -11,12 +11,11 @@
 #include "core/remark.h"
 #include "core/root.h"
 #include "core/team.h"
+#include "core/template_name.h"
 
 #include <stdbool.h>
 
 #define TEMPLATE_INI "template.ini"
-
-enum { TEMPLATE_NAME_MAX = 32, TEMPLATE_PATH_MAX = 1024 }; /* bytes */
 
 struct template
 {
@@ -31,8 +30,6 @@ struct template
         .fd = -1                                                                                   \
     }
 
-/* NULL for the name of a template or an absolute path that can be one's, else what is. */
-const char *template_check_name(const char *text);
 /* The name that what a user typed stands for: a word is itself, text with a slash (and . and ..) is
  * made the absolute path that it is now, or the name where that is a template of the root. */
 int template_resolve(const struct root *root, const char *text, char **ret, struct err *err);

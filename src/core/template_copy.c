@@ -1,9 +1,9 @@
 /* The part of core/template.h that copies. */
-#include "core/template.h"
-
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "core/template.h"
+#include "core/template_name.h"
 #include "core/workspace.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* The part of core/tmux.h that does something to a session that is there. */
 #include "base/path.h"
+#include "core/tmux.h"
 #include "core/tmux_call.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* The part of core/tmux.h that builds a team's tmux session. */
 #include "base/file.h"
 #include "core/layout.h"
+#include "core/tmux.h"
 #include "core/tmux_call.h"
 
 #include <ctype.h>

@@ -4,7 +4,12 @@
 #ifndef MAS_CORE_TMUX_CALL_H
 #define MAS_CORE_TMUX_CALL_H
 
-#include "core/tmux.h"
+#include "base/err.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "core/team.h"
+
+#include <stdbool.h>
 
 struct tmux_call {
     const char *socket;

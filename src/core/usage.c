@@ -113,8 +113,9 @@ static void measure_entry(struct measure *m, int dir, const char *name)
 static void measure_legacy(struct measure *m, const struct root *root, int dir)
 {
     const struct session session = {.mode = MODE_LEGACY};
-    _cleanup_close_ int unit = workspace_open_part(root, dir, &session, WORKSPACE_UNIT);
-    _cleanup_close_ int workflows = workspace_open_part(root, dir, &session, WORKSPACE_WORKFLOWS);
+    _cleanup_close_ int unit = workspace_open_part(root, dir, session.mode, WORKSPACE_UNIT);
+    _cleanup_close_ int workflows =
+        workspace_open_part(root, dir, session.mode, WORKSPACE_WORKFLOWS);
 
     if (unit != -1)
         measure_units(m, unit, true);

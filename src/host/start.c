@@ -1,14 +1,15 @@
-#include "host/parts.h"
-
 #include "base/file.h"
 #include "base/id.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "core/env.h"
+#include "core/env_name.h"
 #include "core/hosts.h"
 #include "core/launch.h"
 #include "core/snapshot.h"
+#include "core/team_file.h"
 #include "core/workspace.h"
+#include "host/parts.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -61,7 +62,7 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
     if (host->dir == -1)
         return err_errno(err, "cannot open session '%s'", id);
     if (session_load(&host->root, host->dir, id, &host->session, err) == -1 ||
-        workspace_load_team(host->dir, &host->team, err) == -1)
+        team_file_load(host->dir, &host->team, err) == -1)
         return -1;
     host->agent = team_agent(&host->team, agent_id);
     return host->agent != NULL ? 0
@@ -109,8 +110,9 @@ static int take_environment(struct host *host, bool *ret_prompts, struct err *er
 
 static int enter(struct host *host, const char *part, struct err *err)
 {
-    _cleanup_free_ char *path = workspace_part_path(&host->root, &host->session, part);
-    _cleanup_close_ int dir = workspace_open_part(&host->root, host->dir, &host->session, part);
+    _cleanup_free_ char *path =
+        workspace_part_path(&host->root, host->session.id, host->session.mode, part);
+    _cleanup_close_ int dir = workspace_open_part(&host->root, host->dir, host->session.mode, part);
 
     if (dir == -1 || fchdir(dir) == -1)
         return err_errno(err, "cannot enter '%s'", path);

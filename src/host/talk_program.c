@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/env.h"
+#include "core/env_name.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

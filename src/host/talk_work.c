@@ -30,8 +30,9 @@ void talk_work_open(struct host *host)
     add_root(work, workspace_path(&host->root, host->session.id, NULL),
              fcntl(host->dir, F_DUPFD_CLOEXEC, 3), true);
     for (size_t i = 0; i < ARRAY_LEN(parts) && host->session.mode == MODE_LEGACY; i++)
-        add_root(work, workspace_part_path(&host->root, &host->session, parts[i]),
-                 workspace_open_part(&host->root, host->dir, &host->session, parts[i]), false);
+        add_root(work,
+                 workspace_part_path(&host->root, host->session.id, host->session.mode, parts[i]),
+                 workspace_open_part(&host->root, host->dir, host->session.mode, parts[i]), false);
     work->terminals = talk_terminals_new(&work->place, host->env, child_times(host));
 }
 

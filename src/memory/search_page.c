@@ -1,5 +1,7 @@
 #include "memory/search_page.h"
 
+#include "base/json.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

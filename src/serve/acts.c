@@ -3,6 +3,7 @@
 #include "core/prompts.h"
 #include "core/survey.h"
 #include "core/template.h"
+#include "core/template_name.h"
 #include "core/workspace.h"
 #include "serve/api.h"
 #include "serve/server.h"
@@ -144,8 +145,9 @@ static int tell_run(const struct request *request, const char *id, struct str *t
     if (session_load(root, dir, id, &session, err) == -1)
         return -1;
     _cleanup_free_ char *path = workspace_path(root, id, NULL);
-    _cleanup_free_ char *unit = workspace_part_path(root, &session, WORKSPACE_UNIT);
-    _cleanup_free_ char *workflows = workspace_part_path(root, &session, WORKSPACE_WORKFLOWS);
+    _cleanup_free_ char *unit = workspace_part_path(root, session.id, session.mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows =
+        workspace_part_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
     json_open(&out, NULL, '{');
     json_put(&out, "sessionId", id);
     json_put(&out, "tmuxSession", session.tmux_name);
