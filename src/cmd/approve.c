@@ -56,7 +56,8 @@ static int run_permit(struct call *call, struct err *err)
     const char *permission = call_opt(call, "permission");
     const char *word = NULL;
 
-    if (one_take(call, "answer", &one, err) == -1 || one_operand(call, &word, err) == -1)
+    if (one_take(call, "answer", TARGETS_AGENT_TEXT, &one, err) == -1 ||
+        one_operand(call, &word, err) == -1)
         return -1;
     one_open(&one, "permit", &out);
     if (permission != NULL)

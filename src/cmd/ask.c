@@ -446,7 +446,8 @@ static int run_ask(struct call *call, struct err *err)
     _cleanup_str_ struct str head = STR_INIT;
     struct life life = {.tick = NULL};
 
-    if (take_options(call, &asking, err) == -1 || one_take(call, "ask", &asking.one, err) == -1 ||
+    if (take_options(call, &asking, err) == -1 ||
+        one_take(call, "ask", TARGETS_AGENT_TEXT, &asking.one, err) == -1 ||
         take_text(call, &asking, err) == -1)
         return -1;
     put_request(call, &asking, &head);
@@ -471,13 +472,16 @@ const struct cmd cmd_ask = {
     .examples = "mas ask shop lead 'what is left to do?'\n"
                 "mas ask shop lead --file question.md --timeout 5m\n"
                 "git diff | mas ask shop lead -",
-    .details = "The words of TEXT are joined by spaces; - is standard input. Exit 0: the turn "
-               "ended well; 1: it failed;\n"
-               "4: the context was cleared or the session stopped before; 7: not in time; 8 and 9: "
-               "a limit of tokens or\n"
-               "requests was reached; 10: it was refused; 11: it was cancelled. Ctrl-C cancels the "
-               "turn. An agent that does\n"
-               "not run is started. --json prints what happens, an event a line.",
+    .details =
+        "The words of TEXT are joined by spaces; - is standard input. AGENT may be left out where "
+        "the session has one\n"
+        "agent and the first word of TEXT is no name of it. Exit 0: the turn "
+        "ended well; 1: it failed;\n"
+        "4: the context was cleared or the session stopped before; 7: not in time; 8 and 9: "
+        "a limit of tokens or\n"
+        "requests was reached; 10: it was refused; 11: it was cancelled. Ctrl-C cancels the "
+        "turn. An agent that does\n"
+        "not run is started. --json prints what happens, an event a line.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

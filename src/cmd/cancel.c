@@ -16,7 +16,7 @@ static int run_cancel(struct call *call, struct err *err)
     struct json_out out = {.to = &head};
     const char *extra = NULL;
 
-    if (one_take(call, "cancel the turn of", &one, err) == -1 ||
+    if (one_take(call, "cancel the turn of", TARGETS_AGENT, &one, err) == -1 ||
         one_operand(call, &extra, err) == -1)
         return -1;
     if (extra != NULL) {

@@ -34,7 +34,7 @@ static int run_clear(struct call *call, struct err *err)
     const char *mode = call_opt(call, "mode");
     size_t then_len = 0;
 
-    if (one_take(call, "clear", &one, err) == -1)
+    if (one_take(call, "clear", TARGETS_AGENT, &one, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'clear': '%s' is one operand too many",

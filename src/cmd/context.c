@@ -85,7 +85,7 @@ static int run_context(struct call *call, struct err *err)
     _cleanup_context_ struct context context = {.note = NULL};
     const struct context_asker asker = context_asker(&call->config);
 
-    if (targets_take(call, TARGETS_ONE, &roll, err) == -1)
+    if (targets_take(call, TARGETS_AGENT, &roll, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'context': '%s' is one operand too many",

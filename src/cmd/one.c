@@ -1,17 +1,17 @@
 #include "cmd/one.h"
 
 #include "cmd/print.h"
-#include "cmd/targets.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ANSWER_MS = 20000 }; /* a host may wait for its disk */
 
-int one_take(struct call *call, const char *what, struct one *one, struct err *err)
+int one_take(struct call *call, const char *what, enum targets_form form, struct one *one,
+             struct err *err)
 {
     one->what = what;
-    if (targets_take(call, TARGETS_ONE, &one->roll, err) == -1)
+    if (targets_take(call, form, &one->roll, err) == -1)
         return -1;
     if (one->roll.count != 1) {
         (void)err_set(err, MAS_USAGE, "cannot %s %zu agents: it takes one", what, one->roll.count);

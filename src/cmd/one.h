@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cmd.h"
+#include "cmd/targets.h"
 #include "core/roll.h"
 
 #include <stddef.h>
@@ -21,8 +22,9 @@ struct one {
         .what = NULL                                                                               \
     }
 
-/* Takes SESSION and AGENT out of the operands, and --from. */
-int one_take(struct call *call, const char *what, struct one *one, struct err *err);
+/* Takes SESSION and AGENT (TARGETS_AGENT or TARGETS_AGENT_TEXT) out of the operands, and --from. */
+int one_take(struct call *call, const char *what, enum targets_form form, struct one *one,
+             struct err *err);
 void one_free(struct one *one);
 #define _cleanup_one_ __attribute__((cleanup(one_free)))
 

@@ -121,7 +121,7 @@ static int run_peek(struct call *call, struct err *err)
     int rc;
 
     if (parse_history(call, &history, err) == -1 ||
-        targets_take(call, TARGETS_MANY, &roll, err) == -1)
+        targets_take(call, TARGETS_AGENTS, &roll, err) == -1)
         return -1;
     struct tmux_screen *screens = mem_alloc(roll.count * sizeof *screens);
     rc = look(call, &roll, history, screens, err);

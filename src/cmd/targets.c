@@ -24,11 +24,11 @@ static bool open_own(const struct call *call, struct roll_team *ret)
 }
 
 /* true if all agents that a text names are in the team. */
-static bool is_target(const struct roll_team *team, const char *text, struct err *err)
+static bool is_target(const struct team *team, const char *text, struct err *err)
 {
     _cleanup_free_ size_t *agents = NULL;
     size_t count = 0;
-    return target_resolve(&team->team, NULL, text, &agents, &count, err) == 0;
+    return target_resolve(team, NULL, text, &agents, &count, err) == 0;
 }
 
 static int open_named(struct call *call, const char *text, struct roll_team *ret, struct err *err)
@@ -37,12 +37,17 @@ static int open_named(struct call *call, const char *text, struct roll_team *ret
     return call_select(call, text, id, err) == -1 ? -1 : roll_open(&call->root, id, ret, err);
 }
 
+static bool may_leave_out(enum targets_form form)
+{
+    return form == TARGETS_OPTIONAL || form == TARGETS_NONE;
+}
+
 /* Outside of a team's pane the first operand is the SESSION. Where it is too short to be one, or no
  * TARGET is behind it, it was meant to be an agent. */
 static int open_first(struct call *call, enum targets_form form, const char *text,
                       struct roll_team *ret, struct err *err)
 {
-    bool few = (form == TARGETS_ONE || form == TARGETS_MANY) && call->operand_count == 0;
+    bool few = !may_leave_out(form) && call->operand_count == 0;
 
     if (open_named(call, text, ret, err) == 0)
         return 0;
@@ -52,9 +57,16 @@ static int open_first(struct call *call, enum targets_form form, const char *tex
     return -1;
 }
 
-static bool may_leave_out(enum targets_form form)
+/* true if the agent is left out, and there is but one that can be meant. */
+static bool is_alone(const struct call *call, enum targets_form form, const struct team *team)
 {
-    return form == TARGETS_OPTIONAL || form == TARGETS_NONE;
+    struct err ignored = ERR_INIT;
+    bool may = form == TARGETS_AGENT || form == TARGETS_AGENT_TEXT || form == TARGETS_AGENTS;
+
+    if (!may || team->agent_count != 1)
+        return false;
+    return call->operand_count == 0 ||
+           (form == TARGETS_AGENT_TEXT && !is_target(team, call->operands[0], &ignored));
 }
 
 /* The session where -s does not name it; takes its operand, if there is one. */
@@ -70,7 +82,8 @@ static int open_session(struct call *call, enum targets_form form, struct roll_t
             shift(call);
         return open_first(call, form, text, ret, err);
     }
-    if (text == NULL ? may_leave_out(form) : is_target(&own, text, &no_agent)) {
+    if (text == NULL ? may_leave_out(form) || is_alone(call, form, &own.team)
+                     : is_target(&own.team, text, &no_agent)) {
         *ret = own;
         return 0;
     }
@@ -95,7 +108,8 @@ static char *take_target(struct call *call, enum targets_form form)
     do {
         str_addf(&text, "%s%s", text.len > 0 ? "," : "", call->operands[0]);
         shift(call);
-    } while ((form == TARGETS_MANY || form == TARGETS_NONE) && call->operand_count > 0);
+    } while ((form == TARGETS_MANY || form == TARGETS_AGENTS || form == TARGETS_NONE) &&
+             call->operand_count > 0);
     return str_steal(&text);
 }
 
@@ -131,7 +145,8 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
 
     if (rc == -1)
         return -1;
-    _cleanup_free_ char *target = take_target(call, form);
+    bool alone = team.dir != -1 && is_alone(call, form, &team.team);
+    _cleanup_free_ char *target = alone ? mem_dup(team.team.agents[0].id) : take_target(call, form);
     if (target == NULL && !may_leave_out(form)) {
         if (team.dir != -1)
             roll_close(&team);

@@ -18,6 +18,10 @@ enum targets_form {
     TARGETS_MANY, /* TARGET...: all operands that are left */
     TARGETS_OPTIONAL, /* [TARGET]: all agents where it is left out */
     TARGETS_NONE, /* [TARGET...]: none where it is left out */
+    /* These three may be left out where the team has one agent. */
+    TARGETS_AGENT, /* AGENT */
+    TARGETS_AGENT_TEXT, /* AGENT and words, of which the first may be no agent's */
+    TARGETS_AGENTS, /* TARGET... */
 };
 
 enum { TARGETS_COME_MS = 10000 }; /* a host that was just started listens by then */

@@ -244,3 +244,39 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     [ "$status" -eq 0 ]
     [[ $output == *CW-ONE* ]]
 }
+
+@test "the agent may be left out where the team has one, and a text that names it is none" {
+    acp_preset scripted
+    new_session -t solo --agent scripted -n page
+    mas ask page hello CW-ONE
+    [ "$status" -eq 0 ]
+    [ "$output" = 'AGENT#1 seen=[CW-ONE] users=1 last="hello CW-ONE"' ]
+    mas ask page solo again
+    [[ $output == *'last="again"' ]]
+    mas ask page 'solo again'
+    [[ $output == *'last="solo again"' ]]
+    mas ask -s page - <<<'from a pipe'
+    [ "$status" -eq 0 ]
+    mas ask page solo
+    [ "$status" -eq 2 ]
+    for verb in history context cancel clear peek; do
+        mas "$verb" page
+        [ "$status" -eq 0 ] || { echo "$verb: $stderr"; return 1; }
+    done
+    mas clear page sole
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find agent 'sole': the team has none"* ]]
+    for verb in approve deny; do
+        mas "$verb" page
+        [ "$status" -eq 3 ]
+        mas "$verb" page always
+        [ "$status" -eq 3 ]
+        [ "$stderr" = "mas: cannot answer agent 'solo': it does not wait for a permission" ]
+    done
+    new_session -t pair --no-start
+    mas ask "$ID" hello
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find agent 'hello': the team has none"* ]]
+    mas history "$ID"
+    [ "$status" -eq 2 ]
+}
