@@ -180,6 +180,33 @@ load lib
     [ "$(saw "$N" | xargs)" = "CW-HERON CW-OTTER CW-RAVEN" ]
 }
 
+@test "kill -9 while prompts wait behind a turn: the model gets each of them once, in order" {
+    team
+    told "the word is CW-OTTER"
+    ask_slowly "and CW-HERON"
+    "$MAS" ask --no-wait "$ID" solo "and CW-RAVEN {{3}}"
+    "$MAS" send "$ID" solo "and CW-EGRET {{4}}" >/dev/null
+    "$MAS" ask --no-wait "$ID" solo "and CW-STORK {{5}}"
+    [ "$(of_agent queued)" -eq 3 ]
+    kill -KILL "$(of_agent hostPid)"
+    wait "$ASK" && false
+    within 20 nothing_runs
+    for N in 3 4 5; do
+        run model_has "$N"
+        [ "$status" -ne 0 ]
+    done
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+    within 200 model_has 5
+    within 60 agent_is idle
+    [ "$(jq -r 'select(.tools != []) | .mark' "$LOG" | uniq | xargs)" = "1 2 3 4 5" ]
+    again # and none of them later
+    told "which words?"
+    [ "$(saw "$N" | xargs)" = "CW-EGRET CW-HERON CW-OTTER CW-RAVEN CW-STORK" ]
+    for N in 3 4 5; do [ "$(times_said "$N" 6)" -eq 1 ]; done
+    [ "$(jq -r 'select(.tools != []) | .mark' "$LOG" | uniq | xargs)" = "1 2 3 4 5 6" ]
+}
+
 # ---- copies, and other places
 
 @test "restore --new-id beside the original: neither knows what is said to the other from then on" {
