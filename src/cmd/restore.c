@@ -1,6 +1,10 @@
 #include "cmd.h"
 #include "cmd/print.h"
 #include "core/archive.h"
+#include "memory/store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
 
 static const struct opt opts[] = {
     {0, "new-id", NULL, "as a new session, with an id of its own", OFFER_NONE},
@@ -8,6 +12,28 @@ static const struct opt opts[] = {
     {0, "links", NULL, "take symbolic links that lead out of the session, too", OFFER_NONE},
     {.name = NULL},
 };
+
+/* What waited is the original's to ask: in the copy it has ended. */
+static int own_conversations(int dir, const char *id, struct err *err)
+{
+    struct err why = ERR_INIT;
+    _cleanup_store_ struct store *store = NULL;
+    int64_t count = 0;
+
+    if (faccessat(dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0;
+    if (store_open(dir, id, NULL, true, &store, &why) == -1) {
+        if (why.code == MAS_DAMAGED)
+            return 0; /* it is set aside at the first start, with what waits in it */
+        *err = why;
+        return -1;
+    }
+    if (store_disown(store, &count, err) == -1)
+        return -1;
+    if (count > 0)
+        err_warn("the copy does not ask what waited for its agents (%lld)", (long long)count);
+    return 0;
+}
 
 static int run_restore(struct call *call, struct err *err)
 {
@@ -18,6 +44,8 @@ static int run_restore(struct call *call, struct err *err)
         .name = call_opt(call, "name"),
         .new_id = call_opt(call, "new-id") != NULL,
         .links = call_opt(call, "links") != NULL,
+        .own = own_conversations,
+
     };
 
     progress_begin(&life, "restoring", call->quiet);

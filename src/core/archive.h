@@ -51,6 +51,9 @@ struct archive_restore {
     const char *name; /* what it is called; NULL: as before */
     bool new_id; /* under a new random id, else its own (MAS_CONFLICT where that exists) */
     bool links; /* with symbolic links that lead out of the session */
+    /* Of a new id: makes the copy's conversations its own, before it gets its place; NULL: nothing
+     * is to be done. */
+    int (*own)(int dir, const char *id, struct err *err);
 };
 
 /* Brings a session back: verified whole before it gets its place; on failure nothing is left.

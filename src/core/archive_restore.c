@@ -148,10 +148,13 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
 }
 
 /* Gives it its id, and what follows from that: the one place that knows where in a workspace an id
- * stands. That is .session alone; memory is nobody's to change here. */
+ * stands. That is .session alone; memory is the caller's to change. */
 static int write_id(struct restore *r, const struct manifest *manifest, struct err *err)
 {
     memcpy(r->session.id, r->wish->new_id ? r->stage.id : manifest->id, ID_TEXT);
+    if (r->wish->new_id && r->wish->own != NULL &&
+        r->wish->own(r->stage.dir, r->session.id, err) == -1)
+        return -1;
     if (life_set_tmux_name(r->life, &r->session, session_name_digits[0], err) == -1)
         return -1;
     return session_save(r->life->root, r->stage.dir, &r->session, err);

@@ -129,6 +129,8 @@ int store_update(struct store *store, int64_t number, const char *text, size_t l
 /* The pieces become the text. */
 int store_finish(struct store *store, int64_t number, enum store_state state, enum store_sync sync,
                  struct err *err);
+/* For a copy of a session: prompts and messages that wait have ended, prompts as "not asked". */
+int store_disown(struct store *store, int64_t *ret_count, struct err *err);
 /* The end of a turn in one FULL transaction: all that is open of the trigger gets `state`, the
  * prompt its stop reason; after a turn that succeeded injection is over. */
 int store_end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,

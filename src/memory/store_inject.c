@@ -151,7 +151,7 @@ static int list_back(struct store *store, int64_t query, int64_t before, int64_t
         db_prepare(store->db,
                    "SELECT id, iif(trigger = 0, id, trigger) AS turn FROM message"
                    " WHERE query = ?1 AND turn < ?2 AND turn >= ?3 AND role IN (0, 1, 3)"
-                   " AND coalesce(stop_reason, '') <> 'cleared'"
+                   " AND coalesce(stop_reason, '') NOT IN ('cleared', 'not asked')"
                    " ORDER BY turn DESC, id DESC LIMIT ?4",
                    err);
     if (s == NULL)
@@ -240,6 +240,6 @@ int store_cut_off(struct store *store, int64_t query, int64_t before, int64_t *r
                      " AND coalesce(stop_reason, '') IN ('', 'failed', 'stopped')"
                      " AND id > coalesce((SELECT max(id) FROM message WHERE query = ?1"
                      " AND role = 0 AND id < ?2 AND coalesce(stop_reason, '')"
-                     " NOT IN ('', 'failed', 'stopped', 'cancelled', 'cleared')), 0)",
+                     " NOT IN ('', 'failed', 'stopped', 'cancelled', 'cleared', 'not asked')), 0)",
                      "ii", query, before);
 }

@@ -266,6 +266,27 @@ int store_mend(struct store *store, struct err *err)
     return close_all(store, s, MESSAGE_INTERRUPTED, err);
 }
 
+static int disown(struct store *store, int64_t *ret_count, struct err *err)
+{
+    if (db_run(store->db, err,
+               "UPDATE message SET state = 3, stop_reason = 'not asked' WHERE id IN"
+               " (SELECT m.id FROM message m WHERE " STORE_WAITS ")",
+               "") == -1)
+        return -1;
+    *ret_count = sqlite3_changes(db_handle(store->db));
+    if (db_run(store->db, err, "DELETE FROM input", "") == -1)
+        return -1;
+    *ret_count += sqlite3_changes(db_handle(store->db));
+    return 0;
+}
+
+int store_disown(struct store *store, int64_t *ret_count, struct err *err)
+{
+    if (store_begin(store, SYNC_FULL, err) == -1)
+        return -1;
+    return store_end(store, disown(store, ret_count, err), err);
+}
+
 static int end_turn(struct store *store, int64_t query, int64_t prompt, const char *stop_reason,
                     enum store_state state, bool succeeded, struct err *err)
 {

@@ -177,3 +177,24 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     begin_again
     eventually order CW-Q0 CW-Q1
 }
+
+@test "a copy beside the original does not ask what waited there, and its history says so" {
+    local original
+    run_acp ""
+    busy CW-Q0
+    "$MAS" ask "$ID" solo --no-wait CW-Q1
+    "$MAS" stop -q "$ID" >/dev/null
+    "$MAS" archive -q -o "$T/it.tar.zst" "$ID" >/dev/null
+    original=$ID
+    mas restore --new-id -q "$T/it.tar.zst"
+    [[ $stderr == *"the copy does not ask what waited for its agents (1)"* ]]
+    ID=$output DIR=$ROOT/sessions/$output
+    begin_again
+    tell CW-Q5
+    [ "$status" -eq 0 ]
+    "$MAS" history "$ID" solo | grep -q 'not asked'
+    run ! was_sent CW-Q1
+    ID=$original DIR=$ROOT/sessions/$original
+    begin_again
+    eventually was_sent CW-Q1
+}
