@@ -24,7 +24,7 @@ static struct server *make_server(void)
 
     if (server.guard.token != NULL)
         return &server;
-    must(config_load(NULL, false, &server.config, &err) == 0);
+    must(config_load(NULL, false, &server.config, NULL, &err) == 0);
     must(pool_make(0, &server.pool, &err) == 0);
     server.guard.token = mem_dup("0123456789abcdef");
     strv_push(&server.guard.hosts, hosts[0]);

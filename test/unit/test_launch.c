@@ -29,7 +29,7 @@ static bool prepare(struct fixture *f)
     *f = (struct fixture){.config = CONFIG_INIT};
     f->team = (struct team){.agents = f->agents, .agent_count = AGENTS};
     f->dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return f->dir != -1 && config_load(NULL, false, &f->config, &err) == 0;
+    return f->dir != -1 && config_load(NULL, false, &f->config, NULL, &err) == 0;
 }
 
 static void release(struct fixture *f)

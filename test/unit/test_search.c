@@ -376,7 +376,7 @@ static void recall(struct world *world, const char *settings, const char *text, 
 
     if (settings[0] != '\0')
         WELL(file_replace(world->root.fd, ROOT_SETTINGS, settings, strlen(settings), 0600, &err));
-    WELL(config_load(&world->root, false, &config, &err));
+    WELL(config_load(&world->root, false, &config, NULL, &err));
     WELL(store_enter(world->store, WISH_CURRENT, NULL, &place, &err));
     const struct recall_wish wish = {
         .session = SESSION, .conversation = place.conversation, .text = text};
