@@ -210,6 +210,12 @@ void chat_submit(struct chat *chat, const char *text)
     }
     strv_push(&chat->sent, text);
     strv_push(&chat->queued, text);
+    if (chat->permission_count > 0) {
+        view_end(&chat->view);
+        view_addf(&chat->view, STYLE_NOTE,
+                  "queued until the permission is answered, with a digit from 1 to %zu and Enter",
+                  chat->permissions[0].count);
+    }
 }
 
 void chat_cancel(struct chat *chat)

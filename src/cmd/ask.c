@@ -330,7 +330,9 @@ static void on_taken(struct asking *asking, const struct json *head)
     (void)json_parse(text.data, text.len, text.len, &asking->taken, &ignored);
     asking->prompt = mem_dup(json_get_text(head, "prompt"));
     if (asking->told && asking->wait && outcome != NULL && strcmp(outcome, "queued") == 0)
-        say(asking, "", "queued: the agent is at another prompt");
+        say(asking, "",
+            json_int(json_get(head, "ahead"), 1) > 0 ? "queued: the agent is at another prompt"
+                                                     : "queued: the agent is not ready yet");
 }
 
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)

@@ -8,7 +8,8 @@
  * `send`, and its own host refuses it `permit`, `clear`, `mode`, `set` and `conversation`.
  *
  *   {"do":"ask","from","wait","new","conversation","tags":["K:V"],"bytes"}   body: the prompt
- *       -> {"ok":true,"agent","outcome":"started"|"queued","prompt":"<message id>","queued":N}
+ *       -> {"ok":true,"agent","outcome":"started"|"queued","prompt":"<message id>","queued":N,
+ *           "ahead":N}                  ahead: prompts that come before it
  *       in a new conversation, or the one named, where it says so: it becomes the current one when
  *       the prompt's turn comes, for the prompts behind it too;
  *       with "wait":true then the events of that prompt, the last of which is "end". A connection

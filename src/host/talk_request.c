@@ -133,12 +133,14 @@ static int do_ask(struct host *host, struct client *client, const struct frame *
     else if (change_first(host, frame, err) == -1)
         return -1;
     bool at_once = is_at_once(talk);
+    int64_t ahead = (int64_t)talk->count + (talk->turn.on ? 1 : 0);
     if (talk_add_prompt(host, &prompt, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "started" : "queued");
     json_put(&out, "prompt", talk_id(host, number, id));
     json_put_int(&out, "queued", (int64_t)talk->count - (at_once ? 1 : 0));
+    json_put_int(&out, "ahead", ahead);
     if (wait) {
         client->kind = CLIENT_ASKS;
         client->prompt = number;

@@ -370,3 +370,14 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     eventually shows_state idle
     run ! grep -q $'\033\\[[0-9;]*m' <(tm capture-pane -ept "$PANE")
 }
+
+@test "what is typed while a permission is asked is said to wait, and how that is answered" {
+    chat
+    type_line ASK:execute
+    eventually shows_state waiting
+    type_line 'one more thing'
+    eventually shows 'queued until the permission is answered, with a digit from 1 to'
+    eventually is solo .queued 1
+    type_line 1
+    eventually shows 'last="one more thing"'
+}

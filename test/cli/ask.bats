@@ -280,3 +280,11 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     mas history "$ID"
     [ "$status" -eq 2 ]
 }
+
+@test "the first prompt of an agent that starts waits for that, and not for another prompt" {
+    acp_agent --new-slow 1500
+    run python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$MAS" ask "$ID" solo hello
+    [ "$status" -eq 0 ]
+    [[ $output == *'queued: the agent is not ready yet'* ]]
+    [[ $output != *'another prompt'* ]]
+}
