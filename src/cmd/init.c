@@ -22,14 +22,15 @@ static int tell_of_templates(const char *root, struct str *text, struct err *err
         return -1;
     for (char **name = names; *name != NULL; name++) {
         enum shipped_state state = shipped_look(&shipped, *name);
-        _cleanup_free_ char *compare = shipped_compare(&shipped, *name);
         if (state == SHIPPED_MISSING)
             str_addf(text, "templates/%s: made\n", *name);
         else if (state == SHIPPED_EARLIER)
             str_addf(text, "templates/%s: brought up to date\n", *name);
         else if (state == SHIPPED_BEHIND)
-            str_addf(text, "templates/%s: yours, left as it is; what is shipped has changed: %s\n",
-                     *name, compare);
+            str_addf(text,
+                     "templates/%s: yours, left as it is; what is shipped has changed: "
+                     "mas template diff %s\n",
+                     *name, *name);
     }
     return 0;
 }

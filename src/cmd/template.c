@@ -1,13 +1,12 @@
 #include "cmd/template.h"
 
-#include "base/file.h"
-#include "base/ini.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/tree.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
+#include "core/shipped.h"
 #include "core/template.h"
 #include "core/workspace.h"
 
@@ -21,41 +20,47 @@
 struct entry {
     const char *name;
     char *path;
-    const char *origin;
+    enum shipped_state state;
     char *problem; /* NULL: it is good */
     struct template tmpl;
 };
 
-/* Whether it came with mas, by its template.ini. */
-static const char *find_origin(const struct root *root, int shipped, const char *name)
-{
-    _cleanup_free_ char *own = NULL;
-    _cleanup_free_ char *theirs = NULL;
-    size_t own_len = 0;
-    size_t their_len = 0;
-    struct err ignored = ERR_INIT;
-    _cleanup_free_ char *file = mem_printf("%s/%s", name, TEMPLATE_INI);
-    _cleanup_close_ int templates =
-        openat(root->fd, ROOT_TEMPLATES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* Where what is in templates/ is from, and whether what is shipped now is another. */
+static const struct {
+    const char *origin, *words;
+    bool outdated;
+} states[] = {
+    [SHIPPED_MISSING] = {"own", "own", false},
+    [SHIPPED_SAME] = {"shipped", "shipped", false},
+    [SHIPPED_EARLIER] = {"shipped", "shipped, outdated", true},
+    [SHIPPED_CHANGED] = {"changed", "changed", false},
+    [SHIPPED_BEHIND] = {"changed", "changed, outdated", true},
+};
 
-    if (shipped == -1 ||
-        file_read(shipped, file, INI_FILE_MAX, &theirs, &their_len, &ignored) == -1)
-        return "own";
-    if (templates == -1 || file_read(templates, file, INI_FILE_MAX, &own, &own_len, &ignored) == -1)
-        return "changed";
-    return own_len == their_len && memcmp(own, theirs, own_len) == 0 ? "shipped" : "changed";
+static enum shipped_state find_state(const struct shipped *shipped, const char *name)
+{
+    if (shipped->from == -1 || faccessat(shipped->from, name, F_OK, 0) == -1)
+        return SHIPPED_MISSING;
+    return shipped_look(shipped, name);
 }
 
-static void look(const struct root *root, int shipped, const char *name, struct entry *ret)
+static void look(const struct root *root, const struct shipped *shipped, const char *name,
+                 struct entry *ret)
 {
     struct err err = ERR_INIT;
     _cleanup_free_ char *head = mem_printf("cannot use template '%s': ", name);
 
     *ret = (struct entry){.name = name, .tmpl = TEMPLATE_INIT};
     ret->path = mem_printf("%s/%s/%s", root->path, ROOT_TEMPLATES, name);
-    ret->origin = find_origin(root, shipped, name);
+    ret->state = find_state(shipped, name);
     if (template_open(root, name, &ret->tmpl, &err) == -1)
         ret->problem = mem_dup(str_starts(err.text, head) ? err.text + strlen(head) : err.text);
+}
+
+static void put_state(struct json_out *out, enum shipped_state state)
+{
+    json_put(out, "origin", states[state].origin);
+    json_put_bool(out, "outdated", states[state].outdated);
 }
 
 static void put_entry(const struct entry *entry, struct json_out *out)
@@ -63,7 +68,7 @@ static void put_entry(const struct entry *entry, struct json_out *out)
     json_open(out, NULL, '{');
     json_put(out, "name", entry->name);
     json_put(out, "path", entry->path);
-    json_put(out, "origin", entry->origin);
+    put_state(out, entry->state);
     json_put(out, "description", entry->problem == NULL ? entry->tmpl.team.description : NULL);
     json_put_int(out, "agents", (int64_t)entry->tmpl.team.agent_count);
     json_put(out, "problem", entry->problem);
@@ -79,7 +84,8 @@ static void add_entry(const struct entry *entry, struct table *table)
     (void)snprintf(agents, sizeof agents, "%zu", entry->tmpl.team.agent_count);
     table_add(table, entry->name, NULL);
     table_add(table, entry->problem != NULL ? "-" : agents, NULL);
-    table_add(table, entry->origin, NULL);
+    table_add(table, states[entry->state].words,
+              states[entry->state].outdated ? colour(COLOUR_YELLOW) : NULL);
     table_add(table, words, entry->problem != NULL ? colour(COLOUR_RED) : NULL);
 }
 
@@ -91,9 +97,12 @@ static int run_list(struct call *call, struct err *err)
     struct json_out out = {.to = &text};
     struct err ignored = ERR_INIT;
     _cleanup_strv_ char **names = template_list(&call->root, !call->quiet);
-    _cleanup_close_ int shipped = call->quiet ? -1 : root_open_shipped(&ignored);
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
 
     (void)err;
+    if (!call->quiet)
+        (void)shipped_open(call->root.fd, &shipped, &ignored);
+    enum shipped_state presets = find_state(&shipped, "agents.ini");
     json_open(&out, NULL, '{');
     json_open(&out, "templates", '[');
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
@@ -104,7 +113,7 @@ static int run_list(struct call *call, struct err *err)
             printf("%s\n", *name);
             continue;
         }
-        look(&call->root, shipped, *name, &entry);
+        look(&call->root, &shipped, *name, &entry);
         add_entry(&entry, &table);
         put_entry(&entry, &out);
         template_free(&entry.tmpl);
@@ -112,11 +121,18 @@ static int run_list(struct call *call, struct err *err)
         free(entry.problem);
     }
     json_close(&out, ']');
+    if (presets != SHIPPED_MISSING) {
+        json_open(&out, "agents_ini", '{');
+        put_state(&out, presets);
+        json_close(&out, '}');
+    }
     json_close(&out, '}');
     if (call->json)
         print_line(&text);
     else if (!call->quiet)
         table_print(&table);
+    if (!call->json && !call->quiet && presets > SHIPPED_SAME)
+        printf("\nagents.ini: %s\n", states[presets].words);
     table_free(&table);
     return 0;
 }
@@ -321,7 +337,9 @@ static const struct cmd cmd_list_action = {
     .summary = "list the templates of the root",
     .examples = "mas template list\n"
                 "mas template list --json",
-    .details = "FROM says whether a template came with mas, was changed since, or is your own.",
+    .details = "FROM says whether a template came with mas, was changed since, or is your own;\n"
+               "outdated is one whose shipped one is newer: 'mas template diff' shows how, 'mas\n"
+               "init' brings up to date what you have not changed.",
     .flags = CMD_ROOT | CMD_JSON | CMD_QUIET,
     .run = run_list,
 };
@@ -366,14 +384,19 @@ static const struct cmd cmd_copy_action = {
     .run = run_copy,
 };
 
-static const struct cmd *const actions[] = {&cmd_list_action, &cmd_show_action,   &cmd_check_action,
-                                            &cmd_copy_action, &cmd_template_edit, NULL};
+static const struct cmd *const actions[] = {&cmd_list_action,
+                                            &cmd_show_action,
+                                            &cmd_check_action,
+                                            &cmd_copy_action,
+                                            &cmd_template_diff,
+                                            &cmd_template_edit,
+                                            NULL};
 
 const struct cmd cmd_template = {
     .name = "template",
     .group = GROUP_SETUP,
     .operands = " ACTION [OPERAND...]",
-    .summary = "list, show, check, copy and edit templates",
+    .summary = "list, show, check, copy, compare and edit templates",
     .examples = "mas template list\n"
                 "mas template copy pair duo",
     .details = "A TEMPLATE is a name in the root, or a directory: a word with a slash, or '.'.",

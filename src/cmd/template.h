@@ -11,6 +11,7 @@
 /* "file:line: text" for each, a line each; JSON where that is wanted. */
 void template_print_remarks(const struct remarks *remarks, bool json);
 
+extern const struct cmd cmd_template_diff;
 extern const struct cmd cmd_template_edit;
 
 #endif

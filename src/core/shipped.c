@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "core/root.h"
 
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,8 @@ enum {
     FILE_MAX = 1 << 20, /* what is larger is the user's own */
     DEPTH_MAX = 32,
     HASH_DIGITS = 16,
+    OUTPUT_MAX = 16 << 20, /* of diff */
+    COMPARE_MS = 30000,
 };
 
 /* All that was ever shipped before there was .shipped; a root may have any of it. */
@@ -173,23 +177,62 @@ void shipped_close(struct shipped *shipped)
     shipped->record = NULL;
 }
 
-char *shipped_compare(const struct shipped *shipped, const char *name)
+/* Where a name is, on either side. */
+static char *path_in(int dir, const char *name)
 {
-    const int dirs[] = {shipped->from, shipped->to};
-    struct str text = STR_INIT;
     char path[PATH_MAX];
     char link[64];
 
-    str_addf(&text, "diff -ru");
-    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dirs[i]);
-        ssize_t n = readlink(link, path, sizeof path - 1);
-        path[n > 0 ? n : 0] = '\0';
-        _cleanup_free_ char *whole = mem_printf("%s/%s", path, name);
-        str_addf(&text, " ");
-        str_add_shell(&text, whole, false);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    return mem_printf("%s/%s", path, name);
+}
+
+/* What a template holds was not always written by its user. */
+static void add_lines(struct str *to, const struct str *from)
+{
+    for (const char *line = from->data; line < from->data + from->len;) {
+        const char *end = strchrnul(line, '\n');
+        for (const char *tab = line; line < end; line = tab) {
+            tab += *tab == '\t';
+            str_addn(to, line, (size_t)(tab - line));
+            line = tab;
+            tab += strcspn(tab, "\t\n");
+            str_add_visible(to, line, (size_t)(tab - line));
+        }
+        str_addc(to, '\n');
+        line = end + 1;
     }
-    return text.data;
+}
+
+int shipped_compare(const struct shipped *shipped, const char *name, struct str *ret,
+                    struct err *err)
+{
+    _cleanup_free_ char *program = path_find_program("diff", getenv("PATH"), AT_FDCWD);
+    _cleanup_free_ char *from = path_in(shipped->from, name);
+    _cleanup_free_ char *to = path_in(shipped->to, name);
+    const char *argv[] = {"diff", "-ruN", "--no-dereference", "--", from, to, NULL};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+
+    if (program == NULL)
+        return err_set(err, MAS_FAILED, "cannot compare '%s': diff is not installed", name);
+    const struct proc_spec spec = {.file = program,
+                                   .argv = (char *const *)(uintptr_t)argv,
+                                   .cwd = -1,
+                                   .output_max = OUTPUT_MAX,
+                                   .timeout_ms = COMPARE_MS};
+    if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, &result, err) == -1)
+        return err_wrap(err, "cannot compare '%s'", name);
+    int rc = result.status <= 1
+                 ? 0
+                 : err_set(err, MAS_FAILED, "cannot compare '%s': diff ended with code %d", name,
+                           result.status);
+    if (rc == 0)
+        add_lines(ret, &result.out);
+    proc_result_free(&result);
+    return rc;
 }
 
 bool shipped_is_root(const struct shipped *shipped)

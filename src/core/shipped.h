@@ -10,6 +10,7 @@
 #define MAS_CORE_SHIPPED_H
 
 #include "base/err.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 
@@ -43,8 +44,10 @@ bool shipped_is_root(const struct shipped *shipped);
 /* The names that are shipped, sorted; released with strv_free(). */
 int shipped_names(const struct shipped *shipped, char ***ret, struct err *err);
 enum shipped_state shipped_look(const struct shipped *shipped, const char *name);
-/* The command that shows how the root's differs from what is shipped; the caller frees. */
-char *shipped_compare(const struct shipped *shipped, const char *name);
+/* How the root's differs from what is shipped, as diff(1) prints it, without characters that could
+ * steer a terminal; nothing where it does not. */
+int shipped_compare(const struct shipped *shipped, const char *name, struct str *ret,
+                    struct err *err);
 /* What is in the root now was made from what is shipped, or its user was told of the difference. */
 int shipped_write_record(const struct shipped *shipped, struct err *err);
 

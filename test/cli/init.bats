@@ -174,7 +174,7 @@ newer_mas() {
     run "$NEWER" doctor
     [ "$status" -eq 0 ]
     [[ $output == *'templates/agents.ini '*'of an earlier version of mas; bring it up to date with: mas init'* ]]
-    [[ $output == *'templates/solo '*"yours, and what is shipped has changed: diff -ru $NEW/solo $ROOT/templates/solo"* ]]
+    [[ $output == *'templates/solo '*"yours, and what is shipped has changed: mas template diff solo"* ]]
     [[ $output != *templates/default* ]]
     run --separate-stderr "$NEWER" init
     [ "$status" -eq 0 ]
@@ -182,7 +182,7 @@ newer_mas() {
     [ "$output" = "$ROOT: is a root already
 templates/agents.ini: brought up to date
 templates/pair: brought up to date
-templates/solo: yours, left as it is; what is shipped has changed: diff -ru $NEW/solo $ROOT/templates/solo
+templates/solo: yours, left as it is; what is shipped has changed: mas template diff solo
 templates/trio: made" ]
     diff -r "$NEW/pair" "$ROOT/templates/pair"
     cmp "$NEW/agents.ini" "$ROOT/templates/agents.ini"

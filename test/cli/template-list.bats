@@ -128,7 +128,7 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
     mas help template
     [ "$status" -eq 0 ]
     actions=$(sed -n '/^actions:/,/^$/s/^  \([a-z]*\)  .*/\1/p' <<<"$output")
-    [ "$(xargs <<<"$actions")" = 'list show check copy edit' ]
+    [ "$(xargs <<<"$actions")" = 'list show check copy diff edit' ]
     for action in $actions; do
         mas help template "$action"
         [ "$status" -eq 0 ]
@@ -141,4 +141,60 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
     mas help list nope
     [ "$status" -eq 2 ]
     [ "$stderr" = "mas: cannot help with 'list nope': there is no such action"$'\n''see: mas help list' ]
+}
+
+# shellcheck disable=SC2154 # set by run
+@test "list marks what was changed and what is outdated, agents.ini too, and diff shows how" {
+    local mas=$T/newer/build/mas
+    mkdir -p "$T/newer/build"
+    cp "$MAS" "$mas"
+    cp -a "$PROJECT/templates" "$T/newer/templates"
+    mas template list --json
+    [ "$(jq -c '[.agents_ini, (.templates[] | .origin, .outdated)]' <<<"$output")" = \
+        '[{"origin":"shipped","outdated":false},"shipped",false,"shipped",false,"shipped",false]' ]
+    mas template diff
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    printf 'newer\n' >>"$T/newer/templates/solo/template.ini"
+    printf 'newer\n' >>"$T/newer/templates/pair/unit/lead/AGENTS.md"
+    printf '# mine\033[31m\n' >>"$ROOT/templates/agents.ini"
+    printf 'mine\n' >>"$ROOT/templates/default/workflows/mine.md"
+    printf 'mine\n' >>"$ROOT/templates/pair/unit/lead/AGENTS.md"
+    MAS=$mas mas template list
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} == 'default   13      changed            13 agents: '* ]]
+    [[ ${lines[2]} == 'pair      2       changed, outdated  2 agents: '* ]]
+    [[ ${lines[3]} == 'solo      1       shipped, outdated  '* ]]
+    [[ $output == *$'\nagents.ini: changed' ]]
+    [ "$("$mas" template list --json | jq -c '[.agents_ini, (.templates[] | .origin, .outdated)]')" = \
+        '[{"origin":"changed","outdated":false},"changed",false,"changed",true,"shipped",true]' ]
+    MAS=$mas mas template diff pair
+    [ "$status" -eq 0 ]
+    grep -qxF -- '-newer' <<<"$output"
+    grep -qxF -- '+mine' <<<"$output"
+    [[ $output != *solo* ]]
+    MAS=$mas mas template diff
+    grep -qF -- '+# mine\x1b[31m' <<<"$output"
+    [[ $output == *"+++ $ROOT/templates/default/workflows/mine.md"* ]]
+    [[ $output == *"+++ $ROOT/templates/solo/template.ini"* ]]
+    [[ $output != *$'\033'* ]]
+}
+
+@test "diff refuses what is not shipped, and what the root has no more" {
+    cp -r "$ROOT/templates/pair" "$ROOT/templates/mine"
+    rm -r "$ROOT/templates/solo"
+    mas template diff mine
+    [ "$status" -eq 3 ]
+    [ -z "$output" ]
+    [[ $stderr == "mas: cannot compare 'mine': none of that name is shipped"* ]]
+    mas template diff solo
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot compare 'solo': the root has none"*'mas init'* ]]
+    mkdir "$T/none"
+    run --separate-stderr env "PATH=$T/none" "$MAS" template diff pair
+    [ "$status" -eq 0 ]
+    echo mine >>"$ROOT/templates/pair/template.ini"
+    run --separate-stderr env "PATH=$T/none" "$MAS" template diff pair
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot compare 'pair': diff is not installed"* ]]
 }
