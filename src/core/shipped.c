@@ -37,6 +37,7 @@ static const struct {
     {"agents.ini", UINT64_C(0x8d61f92aec89f5be)}, {"solo", UINT64_C(0x153a712c70b9ff7e)},
     {"agents.ini", UINT64_C(0x733c8d08f02288ed)}, {"agents.ini", UINT64_C(0x61f65df7a1cb97a2)},
     {"agents.ini", UINT64_C(0xae54b384184efb37)}, {"agents.ini", UINT64_C(0xd2ac2614ceacbd79)},
+    {"agents.ini", UINT64_C(0xd241f49508922c03)},
 };
 
 /* ---- what a name in templates/ holds, as one number: FNV-1a over names, kinds and contents */
