@@ -305,14 +305,16 @@ static void check_limits(struct doctor *doctor, const struct survey *survey)
     free(wishes);
 }
 
-/* Sessions whose tmux server could not be asked: told once for all of a server. */
+/* Sessions whose tmux server could not be asked: told once for all of a server, and for all servers
+ * where the reason is the same, such as tmux missing. */
 static void tell_unknown(struct doctor *doctor, const struct survey *survey, size_t at)
 {
     const struct view *view = &survey->views[at];
     size_t count = 1;
 
     for (size_t i = 0; i < survey->count; i++) {
-        if (i == at || survey->views[i].failure != view->failure)
+        const struct err *failure = survey->views[i].failure;
+        if (i == at || failure == NULL || strcmp(failure->text, view->failure->text) != 0)
             continue;
         if (i < at)
             return; /* it was told there */

@@ -953,3 +953,15 @@ an_agent_without_tmux() {
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
     [ "$(field "$one" .status)" = active ]
 }
+
+@test "without tmux that is told once, also for sessions on servers of their own" {
+    printf '[tmux]\nserver = per-session\n' >"$ROOT/mas.ini"
+    new_session -t solo
+    new_session -t solo
+    mkdir "$T/bin"
+    run env PATH="$T/bin" "$MAS" doctor
+    [ "$status" -ne 0 ]
+    [ "$(grep -c "cannot run 'tmux'" <<<"$output")" -eq 1 ]
+    [[ $output == *"2 sessions were not looked at: cannot run 'tmux': there is no such program in PATH"* ]]
+    mas stop --all
+}
