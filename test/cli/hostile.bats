@@ -45,13 +45,18 @@ load ../helper
     [ "$("$MAS" doctor)" = 'everything is in order' ]
 }
 
-@test "a lock that is no file is named by doctor" {
+@test "a lock that is no file is named by doctor, and taken away by its --fix" {
     new_session -t solo --no-start
     rm "$ROOT/sessions/$ID/.session.lock"
     mkfifo "$ROOT/sessions/$ID/.session.lock"
-    mas doctor --fix
+    mas doctor
     [ "$status" -eq 1 ]
     [[ $output == *".session.lock is a FIFO"* ]]
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ "$("$MAS" doctor)" = 'everything is in order' ]
+    mas start "$ID"
+    [ "$status" -eq 0 ]
 }
 
 @test "the first new of a default root, many at once" {

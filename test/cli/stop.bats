@@ -82,11 +82,13 @@ teardown_more() {
     [ -z "$(ls -A "$ROOT/sessions/$ID/run")" ]
 }
 
-@test "a key in the metadata that mas does not know is kept" {
+@test "a key of the user's in the metadata is kept, any other that mas does not know is not" {
     new_session -t solo
+    echo "X_COLOUR='dark blue'" >>"$ROOT/sessions/$ID/.session"
     echo "COLOUR='dark blue'" >>"$ROOT/sessions/$ID/.session"
     "$MAS" stop -q "$ID"
-    [ "$(meta "$ID" COLOUR)" = 'dark blue' ]
+    [ "$(meta "$ID" X_COLOUR)" = 'dark blue' ]
+    [ -z "$(meta "$ID" COLOUR)" ]
 }
 
 @test "stopping what is stopped is no error and changes nothing" {
