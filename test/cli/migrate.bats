@@ -100,12 +100,13 @@ isolated $ID, mas-${ID:0:8}" ]
     [ "$(field "$ID" .status)" = active ]
 }
 
-# Holds the lock of a host until somebody waits for it, then goes as a host does.
+# Holds the lock of a host until a mas has it open and waits for it, then goes as a host does.
 # shellcheck disable=SC2016 # for the inner shell
 host_that_goes() {
     # shellcheck disable=SC2016 # for the other bash
     flock "$1" bash -c 'touch "$1.held"
-        until grep -q -- "-> FLOCK .*:$(stat -c %i "$1") " /proc/locks; do sleep 0.01; done
+        until find /proc/[0-9]*/fd -lname "$1" 2>/dev/null | sed "s|/fd/.*|/comm|" | xargs cat 2>/dev/null |
+            grep -qx mas; do sleep 0.01; done
         rm "$1" "$1.held"' - "$1"
 }
 
