@@ -241,8 +241,10 @@ static int add_line(struct ini *ini, char *text, size_t len, int line)
 {
     size_t start = 0;
 
-    if (check_bytes(ini, text, len, line) == -1)
+    if (check_bytes(ini, text, len, line) == -1) {
+        ini->lost = ini->lost || (len > 0 && text[0] == '['); /* nobody knows which section */
         return -1;
+    }
     while (start < len && is_blank(text[start]))
         start++;
     if (start == len || text[start] == ';' || text[start] == '#')

@@ -213,7 +213,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     refused '1: the section has no name'
     ini '[session]' $'template = so\033[31mlo'
     refused '2: control character'
-    printf '[session]\r\ntemplate = solo\r\n' >"$ROOT/mas.ini"
+    printf '[session]\r\ntemplate = solo\n' >"$ROOT/mas.ini"
     refused '1: carriage return; a line ends in a newline alone'
     printf '[session]\ntemplate = so\0lo\n' >"$ROOT/mas.ini"
     refused '2: NUL byte'

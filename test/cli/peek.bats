@@ -99,8 +99,8 @@ this is reviewer' ]
     mas peek "$ID" solo
     [ "$status" -eq 4 ]
     [[ $stderr == *"it is not running"*"mas start $ID" ]]
-    mas peek "$ID"
-    [ "$status" -eq 2 ]
+    mas peek "$ID" # its one agent
+    [ "$status" -eq 4 ]
     mas peek "$ID" nobody
     [ "$status" -eq 3 ]
 }

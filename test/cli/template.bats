@@ -208,7 +208,7 @@ EOF
     template '[window w]' "agents = ${ids[*]}" "${lines[@]}"
     mas new -t mine
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot use template 'mine': $ROOT/templates/mine/template.ini:1027: [agent x257]: more than 256 agents" ]]
+    [ "${stderr_lines[0]}" = "mas: cannot use template 'mine': $ROOT/templates/mine/template.ini:1027: [agent x257]: more than 256 agents" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
