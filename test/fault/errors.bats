@@ -44,6 +44,7 @@ may  stop,stop-own,rm-f any .
 said stop,stop-own any .
 
 Snapshots that nobody needs any more are looked for again by others.
+may  rm,rm-f any      ^(openat|read)\(.*\.session[">]
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 
 A lock that cannot be removed at once is tried again.
