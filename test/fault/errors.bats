@@ -43,8 +43,10 @@ a warning. With exit 0 nothing of the team runs, which check_done() looks at.
 may  stop,stop-own,rm-f any .
 said stop,stop-own any .
 
-Snapshots that nobody needs any more are looked for again by others.
+The list that finds the session reads its metadata too, and shows what it cannot read as an error.
 may  rm,rm-f any      ^(openat|read)\(.*\.session[">]
+
+Snapshots that nobody needs any more are looked for again by others.
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 
 A lock that cannot be removed at once is tried again.
