@@ -5,6 +5,7 @@
 #include "core/message.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,12 @@ static void drop_first(struct host *host)
     str_free(&delivery->out); /* it may have been large */
     delivery->sent = 0;
     delivery->blocked = false;
+    if (delivery->count > 0)
+        return;
+    /* nothing waits: an idle host keeps neither a database open nor the memory of what was large */
+    store_close(delivery->store);
+    delivery->store = NULL;
+    (void)malloc_trim(0);
 }
 
 void delivery_interrupt(struct host *host)

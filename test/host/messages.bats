@@ -389,6 +389,7 @@ S
 
 @test "a message that cannot be kept is refused, and one that need not wait is not: nothing of it is on disk" {
     line_reader
+    eventually state_is solo idle # else the message has to wait
     took solo one
     eventually lines_are one
     [ ! -e "$DIR/memory.db" ]
