@@ -120,7 +120,7 @@ start it with: mas restart $ID lead" ]
 
 @test "what is wrong with the words is exit 2 or 3" {
     new_session -t solo
-    for words in "$ID" "$ID --for ever" "$ID --for idle --timeout soon" "$ID solo x --for idle" ""; do
+    for words in "$ID --for ever" "$ID --for idle --timeout soon" "$ID solo x --for idle" ""; do
         # shellcheck disable=SC2086
         mas wait $words
         [ "$status" -eq 2 ]
