@@ -120,6 +120,9 @@ is_gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; }
 # Private memory of process $1 in KiB
 private_memory() { awk '/^Private/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
 
+# The part of it that it has written to, and that is given back only by the process
+written_memory() { awk '/^Private_Dirty/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
+
 # CPU time of processes in ticks
 cpu_time() {
     local pid n=0
