@@ -70,12 +70,14 @@ export EXCEPTIONS
 # fails_for_room WORD...: says that there is no room, and changes nothing.
 fails_for_room() {
     local before
-    before=$(look_at_all)
+    look_at_all
+    before=$STATE
     "$MAS" "$@" >"$T/out" 2>"$T/err"
     check_exit "$?" ''
     grep -qE 'No space left on device|bytes, and [0-9]+ are free' "$T/err" ||
         bad "$1 said: $(<"$T/err")"
-    [[ $(look_at_all) == "$before" ]] || bad "$1 changed: $(diff <(echo "$before") <(look_at_all))"
+    look_at_all
+    [[ $STATE == "$before" ]] || bad "$1 changed: $(diff <(echo "$before") <(echo "$STATE"))"
 }
 
 full_disk() {

@@ -261,19 +261,22 @@ full_disk() {
         TARGET=$RESTS
         POINT="$verb on a full disk"
         fill_disk 0
-        BEFORE=$(look_at_all)
+        look_at_all
+        BEFORE=$STATE
         # shellcheck disable=SC2046 # words without blanks
         "$MAS" $(arguments "$verb") >/dev/null 2>"$T/err"
         check_exit "$?" ''
         grep -q 'No space left on device' "$T/err" || bad "it said: $(<"$T/err")"
-        [[ $(look_at_all) == "$BEFORE" ]] || bad "something changed: $(diff <(echo "$BEFORE") \
-            <(look_at_all) | grep '^[<>]' | tr '\n' ' ')"
+        look_at_all
+        [[ $STATE == "$BEFORE" ]] || bad "something changed: $(diff <(echo "$BEFORE") \
+            <(echo "$STATE") | grep '^[<>]' | tr '\n' ' ')"
         rm "$T/small/fill"
     done
     POINT='stop on a full disk'
     fill_disk 0
     "$MAS" stop --all >"$T/out" 2>"$T/err" || bad "it exits with $?: $(<"$T/err")"
-    [[ -z $(ids_of_processes) ]] || bad 'processes are left'
+    look processes
+    [[ -z $LOOK ]] || bad 'processes are left'
     rm "$T/small/fill"
     expect start "$RUNS"
     wait_quiet
@@ -283,7 +286,8 @@ full_disk() {
         bad "it exits with $?: $(<"$T/err")"
     [[ $(<"$T/err") == "mas: warning: session '$RUNS' is stopped, but that could not be written down: "*'No space left on device'*"mas stop $RUNS"* ]] ||
         bad "it said: $(<"$T/err")"
-    [[ -z $(ids_of_processes) ]] || bad 'processes are left'
+    look processes
+    [[ -z $LOOK ]] || bad 'processes are left'
     [[ $("$MAS" list) == *'stopped (crashed)'* ]] || bad "list shows: $("$MAS" list)"
     expect stop "$RUNS"
     [[ $("$MAS" list) != *crashed* ]] || bad "list shows: $("$MAS" list)"

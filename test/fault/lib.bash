@@ -90,6 +90,7 @@ make_box() {
     ((${#T} < 40)) || T=/tmp
     make_place "$(mktemp -d "$T/mas-fault-XXXXXX")"
     BAD=$T/bad SESSIONS=$T/root/sessions
+    LOOKER=${MAS%/*}/test/tools/look
     TEMPLATE=three SIZE=1 TARGET=c0ffee00-0000-4000-8000-000000000000
     if [[ ${TEST_FAULT-} == full ]]; then TEMPLATE=default SIZE=13; fi
     export SHELL=/bin/sh
@@ -106,8 +107,8 @@ make_box() {
     RUNS=$("$MAS" new -q -t "$TEMPLATE")
     RESTS=$("$MAS" new -q -t "$TEMPLATE" --no-start)
     wait_quiet
-    WHOLE=$(cd "$SESSIONS/$RESTS" && find . -mindepth 1 -printf '%P %m %s %l\n' | kept_of_tree)
-    BESIDE=$(look_beside)
+    look_at_facts
+    WHOLE=${KEPT[$RESTS]} BESIDE=$BESIDE_NOW
 }
 
 # Nobody waits for the hang-up, which the agents of the template ignore: SIGTERM has to end them.
@@ -169,183 +170,186 @@ leave_box() {
 bad() { printf '%s: %s\n' "${POINT-}" "$*" >>"$BAD"; }
 
 # ---- looking
+#
+# The box is looked at by one program, test/tools/look.c, which prints facts, one a line: a fault
+# costs a few processes and not dozens. What has to be so is judged here, without any more of them.
 
-# panes FORMAT: the panes of all tmux servers of the box.
-panes() {
-    local socket
-    for socket in "$SOCK" "$T"/tmux-*/*; do
-        [[ ! -S $socket ]] || tmux -S "$socket" list-panes -a -F "$1" 2>/dev/null
-    done
-}
+# look WHAT...: $LOOK is what it prints.
+look() { LOOK=$("$LOOKER" "$@" 2>"$T/busy") || bad "$(<"$T/busy")"; }
 
-# Entries that come and go in a whole workspace, and sizes that say nothing, are left out.
-kept_of_tree() {
-    awk '$1 !~ /^(\.session\.lock|logs\/(session|agent-.*)\.log.*|run\/.*)$/ {
-        if ($1 == ".session" || $2 ~ /^(755|700)$/) $3 = "-"
-        sub(/ +$/, "")
-        print
-    }' | sort
-}
+# Waits until what a killed mas had started has come to its end or to rest: no mas runs but hosts,
+# each in its pane and with a keeper and an agent, or with an agent that has ended; no tmux but
+# servers, none of which has just forked.
+wait_quiet() { "$LOOKER" quiet 2>"$T/busy" || bad "$(<"$T/busy")"; }
 
-# The two sessions beside, to the time of each file, with the processes of the one that runs.
-look_beside() {
-    (cd "$SESSIONS" &&
-        find "$RUNS" "$RESTS" -type f ! -name .session.lock -printf '%p %m %s %T@\n' | sort &&
-        cat "$RUNS/.session" "$RESTS/.session")
-    panes '#{@mas_id} #{pane_pid} #{pane_dead}' | grep "^$RUNS"
-}
-
-# Everything: names, modes and contents below sessions/, tmux sessions and their processes. Lock
-# files are left out, whose text is only told, what agents print, and in the index the time, the order, and the times of the files that rows were made of.
+# All that mas could have changed, once it is quiet: names, modes and contents below sessions/, tmux
+# sessions and their processes. Lock files are left out, whose text is only told, what agents print,
+# and in the index the time, the order, and the times of the files that rows were made of.
 look_at_all() {
-    local known=(! -name '*.lock' ! -path '*/logs/agent-*')
-    (cd "$SESSIONS" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
-        find . -type f "${known[@]}" ! -name .sessions.index -print0 | sort -z |
-        xargs -0 -r cat | tr -d '\0')
-    sed '/^],$/d; /^"lastUpdated":/d; s/,$//; s/,"metadata":"[^"]*"//' "$SESSIONS/.sessions.index" 2>/dev/null | sort
-    (cd "$ROOT" && find . -path ./sessions -prune -o -path ./templates -prune -o \
-        -printf '%P %m %l %s\n' | sort)
-    find "$ROOT/templates" -printf '%P %m %s\n' | sort
-    panes '#{session_name} #{@mas_id} #{pane_pid} #{pane_dead}' | sort
-    ids_of_processes
+    look quiet state
+    STATE=$LOOK
 }
 
-# The sessions that have processes, by what these have in their environment.
-ids_of_processes() {
-    grep -sazho "^MAS_SESSION_DIR=$SESSIONS/.*" /proc/[0-9]*/environ | tr '\0' '\n' |
-        sed 's|.*/||' | sort -u
-}
+# Looks once at all that the promises are about, and sets
+#   FOUND[id]      there is such a directory          TREE[id]    what is in it, for the reader
+#   KEPT[id]       what has to be in it, always alike STATUS[id]  what its .session says
+#   ROW[id]        the status that the index says     HELD[name]  its snapshot
+#   LIVE[id]       how many panes it has              DEAD[id]    how many of these are dead
+#   PROCESSES[id]  it has some                        AGENTS[id]  how many of its agents run
+#   SNAPSHOTS      paths below .snapshots/            STRANGE     names that nobody knows
+#   BESIDE_NOW     the two sessions beside, to the time of each file, with the processes of the
+#                  one that runs
+look_at_facts() {
+    local kind path rest
 
-# Waits until what a killed mas had started has come to its end or to rest.
-wait_quiet() {
-    local end=$((SECONDS + 15)) busy
-
-    while ((SECONDS < end)); do
-        if is_quiet; then return; fi
-        read -rt 0.02 -u "$NEVER" # what is waited for needs the machine
-    done
-    bad "a process is still busy 15 s later: $busy"
-}
-
-# No mas runs but hosts, each in its pane and with a keeper and an agent, or with an agent that has
-# ended; no tmux but servers, none of which has just forked. $busy is what is in the way.
-is_quiet() {
-    local process line pid
-    local -A name=() parent=() tty=() children=()
-
-    for process in /proc/[0-9]*/stat; do
-        { read -r line <"$process"; } 2>/dev/null || continue
-        pid=${line%% *}
-        # shellcheck disable=SC2086 # numbers: state, parent, group, session, terminal
-        set -- ${line##*) }
-        [[ $1 != [ZX] ]] || continue
-        line=${line#*\(}
-        name[$pid]=${line%)*} parent[$pid]=$2 tty[$pid]=$5
-        children[$2]+=" ${name[$pid]}"
-    done
-    for pid in "${!name[@]}"; do
-        case ${name[$pid]} in
-            'tmux: server') [[ ${name[${parent[$pid]}]-} == 'tmux: server' ]] || continue ;;
-            tmux*) ;;
-            mas)
-                if [[ ${tty[$pid]} != 0 ]]; then
-                    [[ ${children[$pid]-} != *' mas-keeper'* ]] || continue
-                    ! is_host_at_rest "$pid" || continue
-                fi
+    declare -gA FOUND=() TREE=() KEPT=() STATUS=() ROW=() HELD=() LIVE=() DEAD=() PROCESSES=() AGENTS=()
+    declare -g BESIDE_NOW='' SNAPSHOTS=() STRANGE=()
+    look entries panes processes agents
+    while read -r kind path rest; do
+        case $kind in
+            entry) take_entry "$path" "$rest" ;;
+            text) take_text "$path" "$rest" ;;
+            pane)
+                LIVE[$path]=$((${LIVE[$path]-0} + 1))
+                [[ $rest != *' 1 '* ]] || DEAD[$path]=$((${DEAD[$path]-0} + 1))
+                [[ $path != "$RUNS" ]] || BESIDE_NOW+="$path $rest"$'\n'
                 ;;
-            mas-archive) ;;
-            mas-keeper*) [[ ${children[$pid]-} == '' || ${children[$pid]} == *' mas'* ]] || continue ;;
-            *) continue ;;
+            process) PROCESSES[$path]=1 ;;
+            agents) AGENTS[$path]=$rest ;;
         esac
-        busy="${name[$pid]}, with${children[$pid]- nothing} below it"
-        ! grep -qsazxF "HOME=$HOME" "/proc/$pid/environ" || return
-    done
+    done <<<"$LOOK"
 }
 
-is_host_at_rest() {
-    local words
-    mapfile -d '' -t words <"/proc/$1/cmdline" 2>/dev/null
-    [[ ${words[1]-} == host ]] && "$MAS" status "${words[2]}" --json 2>/dev/null |
-        grep -qE "\"id\":\"${words[3]}\",[^}]*\"state\":\"exited\""
+take_entry() {
+    local path=$1 id=${1%%/*} name=${1#*/} type mode size time target
+
+    case $path in
+        .sessions.index | .sessions.lock) return ;;
+        .snapshots*)
+            SNAPSHOTS+=("$path")
+            return
+            ;;
+        */*) ;;
+        *)
+            FOUND[$id]=1
+            [[ $path == *-*-4*-*-* && $path != .* ]] || STRANGE+=("$path")
+            return
+            ;;
+    esac
+    read -r type mode size time target <<<"$2"
+    TREE[$id]+="$name $mode $size $target, "
+    case $id in
+        "$RUNS" | "$RESTS")
+            [[ $type != f || $name == .session.lock ]] || BESIDE_NOW+="$path $2"$'\n'
+            ;;
+    esac
+    # entries that come and go in a whole workspace, and sizes that say nothing, are left out
+    case $name in
+        .session.lock | logs/session.log* | logs/agent-*.log* | run/*) return ;;
+        .snapshot) [[ $mode != 400 ]] || return ;;
+        .session) size=- ;;
+    esac
+    [[ $type != d ]] || size=-
+    KEPT[$id]+="$name $mode $size $target"$'\n'
+}
+
+take_text() {
+    local path=$1 id=${1%%/*} line=$2
+
+    case $path in
+        .sessions.index)
+            [[ $line == '{"sessionId":"'* ]] || return
+            id=${line:14:36}
+            line=${line#*'"status":"'}
+            ROW[$id]=${line%%\"*}
+            ;;
+        "$RUNS/.session" | "$RESTS/.session")
+            BESIDE_NOW+="$path $line"$'\n'
+            [[ $line != STATUS=* ]] || STATUS[$id]=${line#STATUS=}
+            ;;
+        */.session) [[ $line != STATUS=* ]] || STATUS[$id]=${line#STATUS=} ;;
+        *-*/.snapshot) HELD[$line]=1 ;;
+    esac
+}
+
+# has_processes SESSION
+has_processes() {
+    look processes
+    [[ $'\n'$LOOK == *$'\nprocess '"$1"* ]]
+}
+
+# count_panes SESSION: how many it has that live; sets $panes.
+count_panes() {
+    local id state
+
+    panes=0
+    look panes
+    while read -r _ id _ state _; do
+        [[ $id != "$1" || $state != 0 ]] || panes=$((panes + 1))
+    done <<<"$LOOK"
 }
 
 # What was found wrong at one point must not be found again at all that follow.
 start_anew() {
-    (($(wc -l <"$BAD") > WRONG)) || return 0
+    [[ -s $BAD ]] && (($(wc -l <"$BAD") > WRONG)) || return 0
     WRONG=$(wc -l <"$BAD")
     "$MAS" stop "$RUNS" "$RESTS" >/dev/null 2>&1
     "$MAS" start "$RUNS" >/dev/null 2>&1
     rm -f "$SESSIONS"/*/.*.broken-* "$SESSIONS"/*/*.broken-*
     wait_quiet
-    BESIDE=$(look_beside)
+    look_at_facts
+    BESIDE=$BESIDE_NOW
 }
 
 # ---- the promises
 
-# Sets LISTED, FOUND (directories), TREE (a listing of each) and LIVE (panes of each).
+# Leaves what look_at_facts() sets.
 check_promises() {
-    local text line id name status snapshots=()
+    local text rest id name
 
     text=$("$MAS" list --json 2>&1) || bad "list exits with $?: $text"
     [[ $text != *'"status":"error"'* || $POINT == mark* ]] || bad "list shows an error: $text"
-    LISTED=$(grep -o '"sessionId":"[^"]*"' <<<"$text" | cut -d'"' -f4)
-    for id in $LISTED; do
+    rest=$text
+    while [[ $rest == *'"sessionId":"'* ]]; do
+        rest=${rest#*'"sessionId":"'}
+        id=${rest%%\"*}
         [[ -d $SESSIONS/$id ]] || bad "list shows $id, which has no workspace"
     done
     wait_quiet
     text=$("$MAS" doctor --fix 2>&1) || bad "doctor --fix exits with $?: $text"
     text=$("$MAS" doctor 2>&1) || bad "doctor after --fix exits with $?: $text"
 
-    declare -gA FOUND=() TREE=() LIVE=()
-    while read -r name line; do
-        id=${name%%/*}
-        case $name in
-            .sessions.index | .sessions.lock) ;;
-            .snapshots*) snapshots+=("$name") ;;
-            */*)
-                TREE[$id]+="${name#*/} $line"$'\n'
-                ;;
-            *)
-                FOUND[$id]=1
-                [[ $name == *-*-4*-*-* && $name != .* ]] || bad "left in sessions/: $name"
-                ;;
-        esac
-    done < <(cd "$SESSIONS" && find . -mindepth 1 -printf '%P %m %s %l\n' | sort)
-    while read -r id line; do
-        LIVE[$id]=$((${LIVE[$id]-0} + 1))
-        [[ $line == *' 0' ]] || bad "a pane of $id is dead"
-    done < <(panes '#{@mas_id} #{pane_pid} #{pane_dead}')
+    look_at_facts
+    for name in "${STRANGE[@]}"; do bad "left in sessions/: $name"; done
+    for id in "${!DEAD[@]}"; do bad "${DEAD[$id]} panes of $id are dead"; done
     check_index
     check_sessions
-    check_snapshots "${snapshots[@]}"
-    [[ $(look_beside) == "$BESIDE" ]] || bad 'the sessions beside it were touched'
+    check_snapshots
+    [[ $BESIDE_NOW == "$BESIDE" ]] || bad 'the sessions beside it were touched'
 }
 
 # The index has a row for each workspace, no other, and what is in it is so.
 check_index() {
-    local line id status
-    local -A rows=()
+    local id
 
-    while read -r line; do
-        [[ $line == '{"sessionId":"'* ]] || continue
-        id=${line:14:36}
-        rows[$id]=1
-        status=${line#*'"status":"'}
+    for id in "${!ROW[@]}"; do
         [[ -v FOUND[$id] ]] || bad "the index has a row for $id, which has no workspace"
-        grep -qsx "STATUS=${status%%\"*}" "$SESSIONS/$id/.session" ||
-            bad "the index has another status for $id: ${status%%\"*}"
-    done <"$SESSIONS/.sessions.index"
+        [[ ${STATUS[$id]-} == "${ROW[$id]}" ]] ||
+            bad "the index has another status for $id: ${ROW[$id]}"
+    done
     for id in "${!FOUND[@]}"; do
-        [[ -v rows[$id] ]] || bad "the index has no row for $id"
+        [[ -v ROW[$id] ]] || bad "the index has no row for $id"
     done
 }
 
 # agents_run SESSION: all that it has do, by what their hosts say, who may be busy yet; $count is
 # how many.
 agents_run() {
-    local end=$((SECONDS + 5))
+    local end=$((SECONDS + 5)) lines
     while ((SECONDS < end)); do
-        count=$("$MAS" status "$1" --json 2>/dev/null | grep -oE '"pid":[0-9]+' | wc -l)
+        look agents
+        lines=$'\n'$LOOK$'\n' count=0
+        if [[ $lines =~ $'\n'"agents $1 "([0-9]+) ]]; then count=${BASH_REMATCH[1]}; fi
         ((count < SIZE)) || break
     done
     ((count == SIZE))
@@ -359,37 +363,38 @@ check_sessions() {
         [[ $POINT != migrate* || $id == "$RUNS" || $id == "$RESTS" ]] || continue
         whole=$WHOLE
         # made of it are only the directories of agents that have started
-        if [[ -e $SESSIONS/$id/.snapshot ]]; then whole=$(grep -v '^unit/' <<<"$WHOLE"); fi
-        [[ $(kept_of_tree <<<"${TREE[$id]%$'\n'}" | grep -v '^\.snapshot 400 [0-9]*$') == "$whole" ||
-            $id == "$TARGET" && $POINT == fill* ]] ||
-            bad "the workspace $id is not complete: ${TREE[$id]//$'\n'/, }"
-        [[ ${TREE[$id]} != *run/env* ]] || bad "run/env of $id is left over"
-        [[ -v LIVE[$id] || ${TREE[$id]} != *run/* ]] || bad "run/ of $id is not empty"
+        if [[ -e $SESSIONS/$id/.snapshot ]]; then whole=$(grep -v '^unit/' <<<"${WHOLE%$'\n'}")$'\n'; fi
+        [[ ${KEPT[$id]-} == "$whole" || $id == "$TARGET" && $POINT == fill* ]] ||
+            bad "the workspace $id is not complete: ${TREE[$id]-}"
+        [[ ${TREE[$id]-} != *run/env* ]] || bad "run/env of $id is left over"
+        [[ -v LIVE[$id] || ${TREE[$id]-} != *run/* ]] || bad "run/ of $id is not empty"
     done
     for id in "${!LIVE[@]}"; do
         [[ -v FOUND[$id] ]] || bad "tmux has $id, which has no workspace"
         ((LIVE[$id] == SIZE)) || bad "tmux has ${LIVE[$id]} instead of $SIZE panes of $id"
         # a stop that did not get to its end may have ended some
-        [[ $id == "$TARGET" && $POINT =~ ^(stop|rm-f|migrate) ]] || agents_run "$id" ||
-            bad "of $id $count instead of $SIZE agents run"
+        [[ $id == "$TARGET" && $POINT =~ ^(stop|rm-f|migrate) || ${AGENTS[$id]-0} == "$SIZE" ]] ||
+            agents_run "$id" || bad "of $id $count instead of $SIZE agents run"
     done
-    for id in $(ids_of_processes); do
+    for id in "${!PROCESSES[@]}"; do
         [[ -v LIVE[$id] ]] || bad "processes of $id are left, which does not run"
     done
 }
 
-# check_snapshots PATH...: what is below .snapshots/ is what some session holds, and whole.
+# What is below .snapshots/ is what some session holds, and whole.
 check_snapshots() {
-    local holders path
+    local path name
 
-    holders=$(cat "$SESSIONS"/*-*/.snapshot 2>/dev/null | sort -u)
-    [[ $holders == "$(cut -d/ -f2 -s <<<"$(printf '%s\n' "$@")" | sort -u)" ]] ||
-        bad "sessions hold the snapshots '$holders', but there is: $*"
-    for path in "$@"; do
+    for path in "${SNAPSHOTS[@]}"; do
+        name=${path#.snapshots/}
+        [[ $path != */* || -v HELD[${name%%/*}] ]] || bad "no session holds the snapshot $path"
         [[ $path != .snapshots/*/unit ]] || diff -r "$ROOT/templates/three/unit" "$SESSIONS/$path" ||
             bad "the snapshot $path is not complete"
     done
-    [[ -n $holders || $# == 0 ]] || bad 'there is a directory for snapshots'
+    for name in "${!HELD[@]}"; do
+        [[ " ${SNAPSHOTS[*]-} " == *" .snapshots/$name "* ]] || bad "a session holds $name, which is not there"
+    done
+    ((${#HELD[@]} || ${#SNAPSHOTS[@]} == 0)) || bad 'there is a directory for snapshots'
 }
 
 # ---- the verbs
@@ -464,16 +469,14 @@ prepare_archive() {
     mkdir -m 700 "$ROOT/archive"
     if [[ ! -v PACKED ]]; then
         expect archive -q "$TARGET" -o "$T/good.tar.zst"
-        PACKED=$(cd "$SESSIONS/$TARGET" && look_at_packed)
+        look_at_packed
+        PACKED=$LOOK
     fi
     [[ $1 == archive* ]] || expect rm -f "$TARGET"
 }
 
-# What of this workspace goes into an archive and comes back as it was.
-look_at_packed() {
-    find unit workflows -printf '%P %m %s %T@ %l\n' | sort
-    find unit workflows config.json -type f -print0 | sort -z | xargs -0 sha256sum
-}
+# What of this workspace goes into an archive and comes back as it was; sets $LOOK.
+look_at_packed() { look tree "$SESSIONS/$TARGET"/{unit,workflows,config.json}; }
 
 # Whatever has the name of an archive is whole.
 check_archives() {
@@ -499,7 +502,8 @@ check_archive() {
 }
 
 check_packed() {
-    [[ $(cd "$SESSIONS/$TARGET" && look_at_packed) == "$PACKED" ]] || bad 'its files changed'
+    look_at_packed
+    [[ $LOOK == "$PACKED" ]] || bad 'its files changed'
 }
 
 # After a kill and doctor --fix: there is an archive or there is none, and another can be made.
@@ -619,16 +623,17 @@ follow() {
                 ;;
             stop*)
                 expect stop "$id"
-                ids_of_processes | grep -q "$id" && bad 'processes are left after stop'
+                has_processes "$id" && bad 'processes are left after stop'
                 ;;
             rm*)
                 expect rm -f "$id"
                 [[ ! -e $SESSIONS/$id ]] || bad 'it is still there after rm -f'
-                ids_of_processes | grep -q "$id" && bad 'processes are left after rm -f'
+                has_processes "$id" && bad 'processes are left after rm -f'
                 ;;
             fill)
                 expect library fill "$SESSIONS/$id"
-                [[ $(cd "$SESSIONS/$id" && find . -mindepth 1 -printf '%P %m %s %l\n' | kept_of_tree) == "$WHOLE" ]] ||
+                look_at_facts
+                [[ ${KEPT[$id]-} == "$WHOLE" ]] ||
                     bad 'it is not complete after another fill'
                 ;;
             mark)
@@ -818,7 +823,8 @@ enumerate_errors() {
     find_points "$verb"
     CLEAN=$(<"$T/out")
     prepare "$verb"
-    BEFORE=$(look_at_all)
+    look_at_all
+    BEFORE=$STATE
     for point in "${POINTS[@]}"; do
         if [[ $point == *"\"$T"* && $point != execve* ]]; then seen=1; fi
         if [[ $verb == *-helper && ${point//"<$PWD>"/} == *"<$T/"* ]]; then seen=1; fi
@@ -854,11 +860,11 @@ fail_at() {
     if [[ $name == pidfd_open || $name == poll ]]; then how+=:delay_enter=60000; fi
 
     under_strace -o "$T/trace" -y -s 64 -e trace="$name" -e inject="$name:$how" -- "$verb" || rc=$?
-    call=$(sed -nE '/\(INJECTED\)/{s/^[0-9]+ +//;p;q}' "$T/trace")
+    injected_call
     POINT="$verb with $error at: $name $n $call"
-    wait_quiet
     promise=$(exceptions_for "$verb" "$error" "$call")
-    after=$(look_at_all)
+    look_at_all
+    after=$STATE
     if [[ $call == '' ]]; then
         missed=$((missed + 1))
         promise=may
@@ -877,7 +883,21 @@ fail_at() {
     follow "$verb"
     start_anew
     prepare "$verb"
-    BEFORE=$(look_at_all)
+    look_at_all
+    BEFORE=$STATE
+}
+
+# The call of $T/trace that was made to fail; sets $call.
+injected_call() {
+    local line
+
+    call=
+    while read -r line; do
+        if [[ $line == *'(INJECTED)'* ]]; then
+            [[ $line =~ ^[0-9]*\ *(.*) ]] && call=${BASH_REMATCH[1]}
+            return
+        fi
+    done <"$T/trace"
 }
 
 # check_list TEXT: the list of a run with an error shows what it cannot see as an error with a
@@ -907,7 +927,8 @@ check_done() {
         check_copied
         return
     elif [[ $1 == doctor || $1 == list ]]; then
-        [[ $(look_at_all) == "$BEFORE" ]] || bad 'exit 0, but something changed'
+        look_at_all
+        [[ $STATE == "$BEFORE" ]] || bad 'exit 0, but something changed'
         [[ $1 == doctor ]] || check_list "$(<"$T/out")"
         return
     fi
@@ -920,13 +941,13 @@ check_done() {
         migrate* | archive* | restore*) return ;;
     esac
     [[ $1 != new* ]] || id=$(<"$T/out")
-    panes=$(panes '#{@mas_id} #{pane_dead}' | grep -c "^$id 0")
+    count_panes "$id"
     case $1 in
         new* | start*) agents_run "$id" || bad "exit 0, but $count of $SIZE agents run" ;;
         rm-running*) bad 'exit 0, but it was running' ;;
         *) ((panes == 0)) || bad "exit 0, but $panes agents run" ;;
     esac
-    if [[ $1 == stop* || $1 == rm* || $1 == clean* ]] && ids_of_processes | grep -q "$id"; then
+    if [[ $1 == stop* || $1 == rm* || $1 == clean* ]] && has_processes "$id"; then
         bad 'exit 0, but processes are left'
     fi
     case $1 in
@@ -937,14 +958,14 @@ check_done() {
 
 # check_exit CODE PROMISE: an error is told in one line; nothing crashes.
 check_exit() {
-    local lines
+    local text
 
-    lines=$(grep -c '^mas: ' "$T/err")
+    text=$'\n'$(<"$T/err")
     if (($1 == 0)); then
         [[ $2 == *may* ]] || bad 'exit 0 although a call failed'
     elif (($1 > 6)); then
-        bad "exit $1: $(<"$T/err")"
-    elif [[ $(head -n 1 "$T/err") != 'mas: cannot '* ]] || ((lines != 1)); then
-        bad "exit $1, but not one line 'mas: cannot ...': $(<"$T/err")"
+        bad "exit $1: $text"
+    elif [[ $text != $'\nmas: cannot '* || ${text#$'\nmas: '} == *$'\nmas: '* ]]; then
+        bad "exit $1, but not one line 'mas: cannot ...': $text"
     fi
 }
