@@ -15,7 +15,7 @@ include config.mk
 BUILD ?= $(if $(SAN),build/san,build)
 
 # Floors of the house, lowest first; `make lint` checks who includes whom.
-FLOORS := base core memory wire host cmd
+FLOORS := base model store tmux protocol memory client session host editor cmd
 
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)

@@ -1,10 +1,7 @@
 #include "cmd.h"
 
-#include "base/file.h"
 #include "base/str.h"
 #include "base/suggest.h"
-#include "cmd/roots.h"
-#include "core/survey.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -231,51 +228,6 @@ static int check_operands(struct call *call, struct err *err)
     return 0;
 }
 
-/* Tells all that is wrong in the files, up to REMARKS_SHOWN; the last of it is the error. */
-static int load_config(struct call *call, const struct root *root, struct err *err)
-{
-    _cleanup_remarks_ struct remarks wrong = REMARKS_INIT;
-    bool with_presets = (call->cmd->flags & CMD_PRESETS) != 0;
-
-    if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
-        return 0;
-    size_t shown = wrong.count < REMARKS_SHOWN ? wrong.count : REMARKS_SHOWN;
-    for (size_t i = 0; i < shown; i++) {
-        if (i > 0)
-            err_print(err);
-        (void)remark_fail(&wrong.list[i], err->code, err);
-    }
-    if (wrong.errors > shown && shown > 0)
-        (void)err_hint(err, "%zu more are not shown", wrong.errors - shown);
-    return -1;
-}
-
-int call_open_root(struct call *call, struct err *err)
-{
-    unsigned flags = call->cmd->flags;
-    _cleanup_free_ char *path = NULL;
-    bool made = false;
-
-    if (root_find(call->root_path, &path, &call->origin, err) == -1)
-        return -1;
-    free(call->searched);
-    call->searched = mem_dup(path);
-    if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
-        if ((flags & CMD_NO_ROOT_OK) != 0)
-            return load_config(call, NULL, err);
-        if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)
-            return -1;
-    }
-    if (root_open(path, &call->root, err) == -1)
-        return -1;
-    call->has_root = true;
-    free(call->searched);
-    call->searched = mem_dup(call->root.path);
-    if (roots_check(call, err) == -1)
-        return -1;
-    return load_config(call, &call->root, err);
-}
-
 static int run(struct call *call, struct err *err)
 {
     take_session(call);
@@ -356,24 +308,4 @@ char **call_opts(const struct call *call, const char *name)
 int call_usage(const struct call *call, struct err *err)
 {
     return usage(call->cmd, err);
-}
-
-int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)
-{
-    if (text == NULL) {
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION%s", call->cmd->name,
-                      (call->cmd->flags & (CMD_SESSION | CMD_TARGET)) != 0
-                          ? " outside of a team's pane"
-                          : "");
-        return usage(call->cmd, err);
-    }
-    if (!call->has_root) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", text,
-                      call->searched);
-        (void)err_hint(err, "begin with: mas new");
-        return roots_hint_session(call, text, err);
-    }
-    if (survey_select(&call->root, &call->config, text, ret, err) == 0)
-        return 0;
-    return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
 }

@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/id.h"
-#include "core/config.h"
-#include "core/root.h"
+#include "store/config.h"
+#include "store/root.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Who may name whom. Includes go down only: cmd -> host -> wire -> memory -> core -> base; main.c,
-# cmd.c and cmd.h are of cmd. A library has one file that includes its header, and base/proc.c alone
-# starts processes.
+# Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
+# of cmd. No two modules include each other, nor any number of them in a circle: a module is a source
+# and its header, and X_internal.h is of module X. A library has one file that includes its header, and
+# base/proc.c alone starts processes.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
 
@@ -42,11 +43,12 @@ complain() {
     done
 }
 
+floors=$(sed -n 's/^FLOORS := //p' Makefile)
 # Includes of our own headers: the floor of the file and the floor of what it names.
 complain 'an include names a higher floor, or no floor at all' < <(
-    awk -F: '
+    awk -F: -v floors="$floors" '
         BEGIN {
-            count = split("base core memory wire host cmd", names, " ")
+            count = split(floors, names, " ")
             for (i = 1; i <= count; i++) floor[names[i]] = i
             # Programs of their own: they stand on everything below cmd, and nobody stands on them.
             floor["serve"] = floor["archive"] = floor["chat"] = count
@@ -66,6 +68,45 @@ complain 'an include names a higher floor, or no floor at all' < <(
         }' "$code"
 )
 
+# What is left when modules that include none of the others, or that none of the others include, go
+# one after the other.
+complain 'these modules include each other' < <(
+    awk -F: '
+        function module_of(path) {
+            sub(/\.[ch]$/, "", path)
+            sub(/_internal$/, "", path)
+            return path
+        }
+        $3 ~ /^[ \t]*#[ \t]*include[ \t]*"/ {
+            split($3, part, "\"")
+            from = module_of(substr($1, 5))
+            to = module_of(part[2])
+            if (from != to) edges[from, to] = 1
+        }
+        END {
+            do {
+                changed = 0
+                split("", leads)
+                split("", led)
+                for (edge in edges) {
+                    split(edge, ends, SUBSEP)
+                    leads[ends[1]] = led[ends[2]] = 1
+                }
+                for (edge in edges) {
+                    split(edge, ends, SUBSEP)
+                    if (!(ends[2] in leads) || !(ends[1] in led)) {
+                        delete edges[edge]
+                        changed = 1
+                    }
+                }
+            } while (changed)
+            for (edge in edges) {
+                split(edge, ends, SUBSEP)
+                print ends[1] " -> " ends[2]
+            }
+        }' "$code" | sort
+)
+
 # only HEADER FILE...: the system header is included by these files alone.
 only() {
     local header=$1 allowed
@@ -80,9 +121,9 @@ only cJSON.h base/json.c
 only ini.h base/ini.c
 only uuid.h base/id.c
 only sqlite3.h 'memory/.*'
-only microhttpd.h serve/http_parts.h
-only archive.h archive/pack.c archive/unpack_parts.h
-only archive_entry.h archive/pack.c archive/unpack_parts.h
+only microhttpd.h serve/http_internal.h
+only archive.h archive/pack.c archive/unpack_internal.h
+only archive_entry.h archive/pack.c archive/unpack_internal.h
 only zstd.h archive/squeeze.c
 only openssl/evp.h archive/hasher.c
 only histedit.h chat/line.c

@@ -1,7 +1,7 @@
 #include "archive/format.h"
 
-#include "core/team_file.h"
-#include "core/workspace.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
 
 #include <string.h>
 

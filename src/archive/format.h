@@ -5,7 +5,7 @@
 #ifndef MAS_ARCHIVE_FORMAT_H
 #define MAS_ARCHIVE_FORMAT_H
 
-#include "core/manifest.h"
+#include "model/manifest.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/tree.h"
 #include "base/tree_file.h"
-#include "core/workspace.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "archive/unpack_parts.h"
+#include "archive/unpack_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "archive/unpack_parts.h"
+#include "archive/unpack_internal.h"
 #include "base/path.h"
 #include "base/tree_file.h"
 

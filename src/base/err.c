@@ -1,9 +1,8 @@
 #include "base/err.h"
 
-#include "base/str.h"
-
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,15 +52,22 @@ static void set_text(struct err *err, int code, const char *text)
     memcpy(err->text, text, strlen(text) + 1);
 }
 
-int err_set(struct err *err, int code, const char *fmt, ...)
+int err_vset(struct err *err, int code, const char *fmt, va_list args)
 {
     char text[ERR_TEXT_MAX];
+
+    format(text, sizeof(text), fmt, args);
+    set_text(err, code, text);
+    return -1;
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
     va_list args;
 
     va_start(args, fmt);
-    format(text, sizeof(text), fmt, args);
+    (void)err_vset(err, code, fmt, args);
     va_end(args);
-    set_text(err, code, text);
     return -1;
 }
 
@@ -91,13 +97,13 @@ int err_errno(struct err *err, const char *fmt, ...)
 int err_wrap(struct err *err, const char *fmt, ...)
 {
     char front[ERR_TEXT_MAX];
-    _cleanup_free_ char *whole = NULL;
+    char whole[2 * ERR_TEXT_MAX + 2];
     va_list args;
 
     va_start(args, fmt);
     format(front, sizeof(front), fmt, args);
     va_end(args);
-    whole = mem_printf("%s: %s", front, err->text);
+    (void)snprintf(whole, sizeof whole, "%s: %s", front, err->text);
     put(err->text, sizeof(err->text), whole);
     return -1;
 }
@@ -112,49 +118,4 @@ int err_hint(struct err *err, const char *fmt, ...)
     va_end(args);
     memcpy(err->hint, hint, strlen(hint) + 1);
     return -1;
-}
-
-/* One write, so that the lines of parallel processes do not mix. */
-static void write_stderr(const struct str *s)
-{
-    size_t done = 0;
-
-    while (done < s->len) {
-        ssize_t n = write(STDERR_FILENO, s->data + done, s->len - done);
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return; /* nowhere left to complain */
-        done += (size_t)n;
-    }
-}
-
-void err_print(const struct err *err)
-{
-    _cleanup_str_ struct str s = STR_INIT;
-
-    str_add(&s, "mas: ");
-    str_add_visible(&s, err->text, strlen(err->text));
-    str_addc(&s, '\n');
-    if (err->hint[0] != '\0') {
-        str_add_visible(&s, err->hint, strlen(err->hint));
-        str_addc(&s, '\n');
-    }
-    write_stderr(&s);
-}
-
-void err_warn(const char *fmt, ...)
-{
-    _cleanup_str_ struct str s = STR_INIT;
-    char text[ERR_TEXT_MAX];
-    va_list args;
-
-    va_start(args, fmt);
-    format(text, sizeof(text), fmt, args);
-    va_end(args);
-    str_add(&s, "mas: warning: ");
-    str_add_visible(&s, text, strlen(text));
-    str_addc(&s, '\n');
-    write_stderr(&s);
 }

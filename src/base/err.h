@@ -2,8 +2,8 @@
  * Errors.
  *
  * A function that can fail takes `struct err *err` last and returns 0 or -1. It leaves *err alone
- * on success and fills it on failure; outputs named ret_* are not touched on failure. base and core
- * never print and never exit: only main() turns a struct err into words on stderr.
+ * on success and fills it on failure; outputs named ret_* are not touched on failure. The floors
+ * below cmd never print and never exit: only main() turns a struct err into words on stderr.
  *
  *     struct err err = ERR_INIT;
  *     if (session_load(store, id, &session, &err) == -1)
@@ -15,6 +15,8 @@
  */
 #ifndef MAS_BASE_ERR_H
 #define MAS_BASE_ERR_H
+
+#include <stdarg.h>
 
 /* Exit codes of mas; also the code of a struct err. People script against them. */
 enum {
@@ -53,6 +55,7 @@ struct err {
 
 /* Sets code and text, drops an older hint. Returns -1, so that `return err_set(...)` reads well. */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+int err_vset(struct err *err, int code, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 
 /* Like err_set() with code MAS_FAILED, and ": " and the words for errno behind it. */
 int err_errno(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);

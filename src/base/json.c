@@ -1,6 +1,6 @@
 #include "base/json.h"
 
-#include "base/json_scan.h"
+#include "base/json_internal.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-#include "base/json_scan.h"
-
-#include "base/json.h"
+#include "base/json_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include "base/json.h"
 #include "chat/line.h"
 #include "chat/view.h"
-#include "core/agent_status.h"
-#include "core/host_link.h"
+#include "client/host_link.h"
+#include "model/agent_status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 #include "chat/chat.h"
 
 #include "base/time.h"
-#include "core/hosts.h"
-#include "core/talk.h"
+#include "client/hosts.h"
+#include "protocol/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>

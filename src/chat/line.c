@@ -1,6 +1,6 @@
 #include "chat/line.h"
 
-#include "core/message.h"
+#include "model/message.h"
 
 #include <histedit.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "chat/chat.h"
 
-#include "core/hosts.h"
+#include "client/hosts.h"
 
 #include <stdlib.h>
 #include <string.h>

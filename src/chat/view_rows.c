@@ -1,4 +1,4 @@
-#include "chat/view_parts.h"
+#include "chat/view_internal.h"
 
 #include "base/wrap.h"
 

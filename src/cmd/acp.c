@@ -1,7 +1,7 @@
 #include "cmd.h"
 #include "cmd/targets.h"
-#include "core/session.h"
-#include "wire/face.h"
+#include "editor/face.h"
+#include "store/session.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cmd/print.h"
-#include "core/workspace.h"
 #include "memory/store.h"
+#include "store/workspace.h"
 
 #include <fcntl.h>
 #include <stdio.h>

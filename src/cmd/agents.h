@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "core/roll.h"
-#include "core/root.h"
+#include "client/roll.h"
+#include "store/root.h"
 
 #include <stddef.h>
 #include <stdint.h>

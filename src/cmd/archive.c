@@ -1,4 +1,4 @@
-#include "core/archive.h"
+#include "session/archive.h"
 
 #include "base/number.h"
 #include "cmd/print.h"

@@ -4,8 +4,8 @@
 #include "cmd/print.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
-#include "core/life.h"
-#include "core/talk.h"
+#include "protocol/host.h"
+#include "session/life.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
+#include "client/survey.h"
 #include "cmd.h"
 #include "cmd/roots.h"
-#include "core/survey.h"
-#include "core/tmux.h"
+#include "tmux/tmux.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/print.h"
-#include "core/retention.h"
-#include "core/retention_status.h"
+#include "model/retention_status.h"
+#include "session/retention.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "base/str.h"
+#include "client/roll.h"
+#include "client/survey.h"
 #include "cmd.h"
-#include "core/roll.h"
-#include "core/survey.h"
-#include "core/target.h"
-#include "core/template.h"
+#include "model/target.h"
+#include "store/template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "core/doctor.h"
+#include "session/doctor.h"
 
 #include "base/json.h"
 #include "cmd.h"

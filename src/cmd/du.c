@@ -1,12 +1,12 @@
 #include "base/number.h"
+#include "client/survey.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/several.h"
 #include "cmd/table.h"
-#include "core/snapshot.h"
-#include "core/survey.h"
-#include "core/usage.h"
+#include "store/snapshot.h"
+#include "store/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

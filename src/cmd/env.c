@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "cmd.h"
 #include "cmd/print.h"
-#include "core/session.h"
-#include "core/workspace.h"
+#include "store/session.h"
+#include "store/workspace.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #define MAS_CMD_ENV_H
 
 #include "cmd.h"
-#include "core/session.h"
+#include "store/session.h"
 
 /* Reads the metadata of the session that `which` means. Release *ret with session_free(). */
 int env_load(struct call *call, const char *which, struct session *ret, struct err *err);

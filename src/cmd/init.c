@@ -1,8 +1,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cmd.h"
-#include "core/known_roots.h"
-#include "core/shipped.h"
+#include "store/known_roots.h"
+#include "store/shipped.h"
 
 #include <fcntl.h>
 #include <stdio.h>

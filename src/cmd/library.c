@@ -5,8 +5,8 @@
 #include "cmd.h"
 #include "cmd/env.h"
 #include "cmd/print.h"
-#include "core/legacy.h"
-#include "core/life.h"
+#include "session/legacy.h"
+#include "session/life.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 #include "base/time.h"
+#include "client/survey.h"
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/table.h"
-#include "core/survey.h"
 
 #include <stdio.h>
 #include <string.h>

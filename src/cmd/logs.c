@@ -6,7 +6,7 @@
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
-#include "core/workspace.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <poll.h>

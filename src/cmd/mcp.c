@@ -1,10 +1,10 @@
-#include "wire/mcp.h"
+#include "protocol/mcp.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"
+#include "client/roll.h"
 #include "cmd.h"
-#include "core/roll.h"
-#include "core/target.h"
+#include "model/target.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "core/migrate.h"
+#include "session/migrate.h"
 
 #include "base/json.h"
 #include "cmd.h"

@@ -1,7 +1,7 @@
+#include "client/survey.h"
 #include "cmd.h"
 #include "cmd/print.h"
-#include "core/survey.h"
-#include "core/tmux.h"
+#include "tmux/tmux.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,14 @@
 /*
- * Commands on one ACP agent: [SESSION] AGENT, who asks, one request and its answer (core/talk.h).
+ * Commands on one ACP agent: [SESSION] AGENT, who asks, one request and its answer
+ * (protocol/host.h).
  */
 #ifndef MAS_CMD_ONE_H
 #define MAS_CMD_ONE_H
 
 #include "base/json.h"
+#include "client/roll.h"
 #include "cmd.h"
 #include "cmd/targets.h"
-#include "core/roll.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
+#include "client/survey.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
-#include "core/session.h"
-#include "core/survey.h"
-#include "core/tmux.h"
+#include "store/session.h"
+#include "tmux/tmux.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 
 #include "base/number.h"
 #include "base/time.h"
+#include "client/survey.h"
 #include "cmd.h"
-#include "core/survey.h"
-#include "core/workspace.h"
 #include "memory/search.h"
+#include "store/workspace.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #define MAS_CMD_PRINT_H
 
 #include "base/str.h"
-#include "core/life.h"
+#include "session/life.h"
 
 #include <stdbool.h>
 #include <stddef.h>

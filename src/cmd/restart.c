@@ -1,6 +1,6 @@
 #include "cmd/several.h"
 #include "cmd/targets.h"
-#include "core/workspace.h"
+#include "store/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "cmd.h"
 #include "cmd/print.h"
-#include "core/archive.h"
 #include "memory/store.h"
+#include "session/archive.h"
 
 #include <fcntl.h>
 #include <unistd.h>

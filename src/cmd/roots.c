@@ -1,7 +1,7 @@
 #include "cmd/roots.h"
 
-#include "core/known_roots.h"
-#include "core/survey.h"
+#include "client/survey.h"
+#include "store/known_roots.h"
 
 #include <stdio.h>
 #include <string.h>

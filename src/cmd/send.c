@@ -3,7 +3,7 @@
 #include "cmd/several.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
-#include "core/message.h"
+#include "model/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "cmd.h"
-#include "core/helper.h"
+#include "session/helper.h"
 
 #include <stdlib.h>
 #include <string.h>

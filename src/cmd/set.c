@@ -1,5 +1,5 @@
 #include "cmd.h"
-#include "core/life.h"
+#include "session/life.h"
 
 #include <stdio.h>
 #include <string.h>

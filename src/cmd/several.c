@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "cmd/print.h"
-#include "core/session.h"
-#include "core/workspace.h"
+#include "store/session.h"
+#include "store/workspace.h"
 
 #include <stdlib.h>
 #include <string.h>

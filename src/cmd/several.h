@@ -4,9 +4,9 @@
 #ifndef MAS_CMD_SEVERAL_H
 #define MAS_CMD_SEVERAL_H
 
+#include "client/survey.h"
 #include "cmd.h"
-#include "core/life.h"
-#include "core/survey.h"
+#include "session/life.h"
 
 /* Does it to one session and prints what came of it. */
 typedef int several_do(struct call *call, const struct life *life, const char *id, struct err *err);

@@ -1,11 +1,11 @@
 #include "base/number.h"
 #include "base/time.h"
+#include "client/sight.h"
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
-#include "core/sight.h"
-#include "core/workspace.h"
+#include "store/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

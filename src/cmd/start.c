@@ -2,7 +2,6 @@
 #include "cmd/agents.h"
 #include "cmd/several.h"
 #include "cmd/targets.h"
-#include "core/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static int bring_back(const struct call *call, const char *id, struct str *names
     roll_ask(&roll, "{\"do\":\"status\"}", NULL, 0);
     roll_ask_coming(&roll, "{\"do\":\"status\"}", HOSTS_COME_MS);
     roll_finish(&roll, HOSTS_ANSWER_MS);
-    if (launch_env_waits(roll.teams[0].dir))
+    if (workspace_env_waits(roll.teams[0].dir))
         return 0; /* they are just coming */
     for (size_t i = 0; i < roll.count; i++)
         if (roll.calls[i].answer == HOST_ABSENT)

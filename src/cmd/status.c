@@ -1,14 +1,14 @@
 #include "base/time.h"
+#include "client/roll.h"
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
 #include "cmd/several.h"
 #include "cmd/table.h"
-#include "core/index.h"
-#include "core/roll.h"
-#include "core/session.h"
-#include "core/usage.h"
+#include "store/index.h"
+#include "store/session.h"
+#include "store/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "cmd/targets.h"
 
-#include "core/life.h"
-#include "core/target.h"
+#include "model/target.h"
+#include "session/life.h"
 
 #include <stdlib.h>
 #include <string.h>

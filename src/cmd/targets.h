@@ -7,8 +7,8 @@
 #ifndef MAS_CMD_TARGETS_H
 #define MAS_CMD_TARGETS_H
 
+#include "client/roll.h"
 #include "cmd.h"
-#include "core/roll.h"
 
 #include <stdbool.h>
 #include <stddef.h>

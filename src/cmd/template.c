@@ -6,9 +6,9 @@
 #include "cmd.h"
 #include "cmd/print.h"
 #include "cmd/table.h"
-#include "core/shipped.h"
-#include "core/template.h"
-#include "core/workspace.h"
+#include "store/shipped.h"
+#include "store/template.h"
+#include "store/workspace.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef MAS_CMD_TEMPLATE_H
 #define MAS_CMD_TEMPLATE_H
 
-#include "core/remark.h"
+#include "model/remark.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 #include "base/path.h"
 #include "cmd.h"
 #include "cmd/template.h"
-#include "core/root.h"
-#include "core/shipped.h"
+#include "store/root.h"
+#include "store/shipped.h"
 
 #include <stdio.h>
 #include <string.h>

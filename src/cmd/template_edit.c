@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include "cmd.h"
 #include "cmd/template.h"
-#include "core/template.h"
+#include "store/template.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "base/proc.h"
 #include "base/time.h"
 #include "cmd/targets.h"
-#include "core/life.h"
+#include "session/life.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "core/message.h"
+#include "model/message.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,10 +1,11 @@
-#include "host/parts.h"
+#include "host/state.h"
+#include "host/talk.h"
 
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/env.h"
+#include "session/env.h"
 
 #include <errno.h>
 #include <fcntl.h>

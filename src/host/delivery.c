@@ -1,8 +1,9 @@
-#include "host/parts.h"
+#include "host/state.h"
 
 #include "base/pty.h"
 #include "base/str.h"
-#include "core/message.h"
+#include "memory/store.h"
+#include "model/message.h"
 
 #include <fcntl.h>
 #include <malloc.h>

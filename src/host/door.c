@@ -1,10 +1,11 @@
-#include "host/parts.h"
+#include "host/state.h"
+#include "host/talk.h"
 
 #include "base/sock.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/hosts.h"
-#include "core/talk.h"
+#include "client/hosts.h"
+#include "protocol/host.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -28,7 +29,7 @@ enum {
 int door_open(struct host *host, struct err *err)
 {
     char name[TEAM_WORD_MAX + 8];
-    (void)snprintf(name, sizeof name, "%s" HOSTS_SOCKET, host->agent->id);
+    (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, host->agent->id);
     host->door.early_until = time_monotonic_ms() + EARLY_MS;
     host->door.listener = sock_listen(host->run, name, err);
     return host->door.listener == -1 ? -1 : 0;

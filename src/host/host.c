@@ -5,9 +5,10 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/launch.h"
-#include "core/workspace.h"
-#include "host/parts.h"
+#include "host/state.h"
+#include "host/talk.h"
+#include "session/launch.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <limits.h>

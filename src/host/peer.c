@@ -3,7 +3,8 @@
  * itself, and its environment, prove nothing. What descends from an agent descends from its keeper,
  * which is a subreaper: daemons and tmux servers that were started from inside are below it too.
  */
-#include "host/parts.h"
+#include "host/state.h"
+#include "host/talk.h"
 
 #include "base/str.h"
 

@@ -1,10 +1,11 @@
-#include "host/parts.h"
+#include "host/state.h"
+#include "host/talk.h"
 
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/message.h"
-#include "core/target.h"
+#include "model/message.h"
+#include "model/target.h"
 
 #include <limits.h>
 #include <stdlib.h>

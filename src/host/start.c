@@ -2,14 +2,14 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "core/env.h"
-#include "core/env_name.h"
-#include "core/hosts.h"
-#include "core/launch.h"
-#include "core/snapshot.h"
-#include "core/team_file.h"
-#include "core/workspace.h"
-#include "host/parts.h"
+#include "client/hosts.h"
+#include "host/state.h"
+#include "model/env_name.h"
+#include "session/env.h"
+#include "session/launch.h"
+#include "store/snapshot.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -76,7 +76,7 @@ static int take_place(struct host *host, struct err *err)
 {
     const char *id = host->agent->id;
     _cleanup_free_ char *what = mem_printf("agent '%s'", id);
-    _cleanup_free_ char *name = mem_printf("%s" HOSTS_LOCK, id);
+    _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_LOCK, id);
 
     /* the host before may be about to go, with its agent */
     struct keeper_times times = child_times(host);
@@ -180,8 +180,8 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
 void start_release(struct host *host)
 {
     if (host->run != -1 && host->agent != NULL && host->lock != -1) {
-        _cleanup_free_ char *sock = mem_printf("%s" HOSTS_SOCKET, host->agent->id);
-        _cleanup_free_ char *lock = mem_printf("%s" HOSTS_LOCK, host->agent->id);
+        _cleanup_free_ char *sock = mem_printf("%s" WORKSPACE_HOST_SOCKET, host->agent->id);
+        _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, host->agent->id);
         (void)unlinkat(host->run, sock, 0);
         (void)unlinkat(host->run, lock, 0);
     }

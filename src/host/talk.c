@@ -3,9 +3,9 @@
 #include "base/machine.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/env.h"
-#include "host/parts.h"
-#include "wire/rpc.h"
+#include "host/state.h"
+#include "protocol/rpc.h"
+#include "session/env.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -27,13 +27,13 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "core/agent_status.h"
-#include "core/talk.h"
-#include "core/team.h"
 #include "host/talk_files.h"
 #include "host/talk_terminals.h"
 #include "memory/store.h"
-#include "wire/acp.h"
+#include "model/agent_status.h"
+#include "model/team.h"
+#include "protocol/acp.h"
+#include "protocol/host.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -372,7 +372,7 @@ void talk_turn_is_gone(struct host *host);
 void talk_permission(struct host *host, const struct acp_permission *request);
 void talk_withdrawn(struct host *host, const char *ticket);
 /* Answers the permission of that number (0: the oldest) by an option's id or one of the words of
- * core/talk.h. `as` ("allow", "deny"; NULL either) is what it is meant as. */
+ * protocol/host.h. `as` ("allow", "deny"; NULL either) is what it is meant as. */
 struct talk_verdict {
     int64_t number;
     const char *as, *wanted, *by;

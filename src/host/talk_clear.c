@@ -3,7 +3,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "host/parts.h"
+#include "host/state.h"
 
 #include <stdlib.h>
 #include <string.h>

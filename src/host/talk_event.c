@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "host/parts.h"
+#include "host/state.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

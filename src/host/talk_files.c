@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "core/snapshot.h"
-#include "core/workspace.h"
-#include "wire/rpc.h"
+#include "protocol/rpc.h"
+#include "store/snapshot.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>

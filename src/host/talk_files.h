@@ -9,7 +9,7 @@
 #ifndef MAS_HOST_TALK_FILES_H
 #define MAS_HOST_TALK_FILES_H
 
-#include "wire/acp.h"
+#include "protocol/acp.h"
 
 #include <stdbool.h>
 #include <stddef.h>

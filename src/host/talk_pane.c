@@ -3,8 +3,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "core/helper.h"
-#include "host/parts.h"
+#include "host/state.h"
+#include "session/helper.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 #include "host/talk.h"
 
 #include "base/str.h"
-#include "host/parts.h"
+#include "host/state.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static bool clears(const struct acp_word *option)
            (strcasestr(option->name, "clear") != NULL && !str_starts(option->kind, "reject"));
 }
 
-/* A word of core/talk.h, or an option's id. */
+/* A word of protocol/host.h, or an option's id. */
 static const struct acp_word *find_option(const struct talk_permission *permission,
                                           const char *wanted)
 {

@@ -2,8 +2,8 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "core/env.h"
-#include "core/env_name.h"
+#include "model/env_name.h"
+#include "session/env.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "core/message.h"
-#include "host/parts.h"
+#include "host/state.h"
+#include "model/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>

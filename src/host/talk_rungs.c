@@ -2,8 +2,8 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "host/parts.h"
-#include "wire/rpc.h"
+#include "host/state.h"
+#include "protocol/rpc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "host/talk.h"
 
 #include "base/str.h"
-#include "host/parts.h"
+#include "host/state.h"
 
 #include <stdlib.h>
 #include <string.h>

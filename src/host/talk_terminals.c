@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "host/talk_program.h"
-#include "wire/rpc.h"
+#include "protocol/rpc.h"
 
 #include <errno.h>
 #include <fcntl.h>

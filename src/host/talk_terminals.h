@@ -15,7 +15,7 @@
 
 #include "host/keeper.h"
 #include "host/talk_files.h"
-#include "wire/acp.h"
+#include "protocol/acp.h"
 
 #include <poll.h>
 #include <stdbool.h>

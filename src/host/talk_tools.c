@@ -2,8 +2,8 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "core/env.h"
-#include "host/parts.h"
+#include "host/state.h"
+#include "session/env.h"
 
 /* What the server needs to know whose it is: agents start theirs with an environment that they
  * choose. */

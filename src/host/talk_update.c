@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "host/parts.h"
+#include "host/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-#include "host/parts.h"
+#include "host/state.h"
 #include "host/talk.h"
 
 #include "base/str.h"
-#include "core/workspace.h"
-#include "wire/rpc.h"
+#include "protocol/rpc.h"
+#include "store/workspace.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

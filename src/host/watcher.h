@@ -11,8 +11,8 @@
 
 #include "base/str.h"
 #include "base/vt.h"
-#include "core/agent_status.h"
-#include "core/preset.h"
+#include "model/agent_status.h"
+#include "model/preset.h"
 
 #include <regex.h>
 #include <stdbool.h>

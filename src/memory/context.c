@@ -1,9 +1,9 @@
 #include "memory/context.h"
 
 #include "base/time.h"
-#include "core/session.h"
-#include "core/workspace.h"
 #include "memory/search.h"
+#include "store/session.h"
+#include "store/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/str.h"
-#include "core/config.h"
-#include "core/root.h"
 #include "memory/store.h"
+#include "store/config.h"
+#include "store/root.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "memory/db_parts.h"
+#include "memory/db_internal.h"
 
 #include "base/str.h"
 

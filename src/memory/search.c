@@ -1,6 +1,6 @@
 #include "memory/search.h"
 
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

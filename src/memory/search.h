@@ -22,8 +22,8 @@
 
 #include "base/err.h"
 #include "base/id.h"
-#include "core/root.h"
 #include "memory/store.h"
+#include "store/root.h"
 
 #include <stdbool.h>
 #include <stddef.h>

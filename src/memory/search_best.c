@@ -1,5 +1,5 @@
 /* What a search chooses from, and the best of it. */
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
 
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
  * files alone; of those what is new is read, and what was not finished when it was read last. */
 #include "base/path.h"
 #include "base/time.h"
-#include "core/session.h"
-#include "core/workspace.h"
 #include "memory/search_page.h"
+#include "store/session.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What is asked of the index, and what it answers. */
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
 
 #include <ctype.h>
 #include <stdio.h>

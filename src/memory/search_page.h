@@ -5,7 +5,7 @@
 #ifndef MAS_MEMORY_SEARCH_PAGE_H
 #define MAS_MEMORY_SEARCH_PAGE_H
 
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
 
 struct item; /* a message, as it will be in the index */
 struct sitting; /* what was said in a query without a long silence */

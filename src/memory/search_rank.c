@@ -1,6 +1,6 @@
 /*
  * The ranking. FTS5 says which messages have which words how often; the rest is done here, over
- * their numbers alone, which tell the sitting and the place in it (see search_parts.h):
+ * their numbers alone, which tell the sitting and the place in it (see search_internal.h):
  *
  *     messages   BM25 of each
  *     windows    BM25 of what was said around a place, the farther away the less; also of places
@@ -9,7 +9,7 @@
  *
  * What is said in a message is the sum over these lists of 1 / (RANK_DAMP + its rank there).
  */
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * search never waits for a million of them.
  */
 #include "memory/embed.h"
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/id.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

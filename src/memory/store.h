@@ -24,7 +24,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "core/workspace.h"
+#include "store/workspace.h"
 
 #include <stdbool.h>
 #include <stddef.h>

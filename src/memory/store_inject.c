@@ -1,6 +1,6 @@
 /* What was said, as one text block for an agent that came back empty. */
 #include "base/json.h"
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Messages that wait to be typed at an agent's terminal. */
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <string.h>
 

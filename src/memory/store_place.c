@@ -1,7 +1,7 @@
 /* Conversations, queries, agent sessions and rungs. */
 #include "base/id.h"
 #include "base/time.h"
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

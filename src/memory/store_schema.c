@@ -1,4 +1,4 @@
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Messages: added, grown, finished. */
 #include "base/json.h"
 #include "base/time.h"
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* What changes something: runs, stop, start, removal, messages. */
-#include "core/message.h"
-#include "core/prompts.h"
-#include "core/survey.h"
-#include "core/template.h"
-#include "core/template_name.h"
-#include "core/workspace.h"
+#include "client/survey.h"
+#include "model/message.h"
+#include "model/template_name.h"
 #include "serve/api.h"
 #include "serve/server.h"
 #include "serve/tell.h"
 #include "serve/verb.h"
+#include "session/prompts.h"
+#include "store/template.h"
+#include "store/workspace.h"
 
 #include <string.h>
 

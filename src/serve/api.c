@@ -1,8 +1,8 @@
 #include "serve/api.h"
 
-#include "core/workspace.h"
 #include "serve/http.h"
 #include "serve/server.h"
+#include "store/workspace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -208,5 +208,13 @@ enum step api_later(struct request *request, void (*run)(struct job *job))
     if (pool_add(request->server->pool, &request->job))
         return STEP_LATER;
     answer_error(request, 503, "too much is going on; try again");
+    return STEP_ANSWERED;
+}
+
+enum step api_events(struct request *request)
+{
+    if (http_streams(request->server->http) < SERVER_LISTENERS)
+        return STEP_STREAM;
+    answer_error(request, 503, "%d listen already", SERVER_LISTENERS);
     return STEP_ANSWERED;
 }

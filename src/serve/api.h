@@ -7,22 +7,7 @@
 
 #include "serve/request.h"
 
-enum step {
-    STEP_ANSWERED,
-    STEP_LATER, /* http_answered() will be called */
-    STEP_STREAM, /* of events, from request->last_event on */
-};
-
 struct listing;
-
-struct route {
-    enum method method;
-    const char *path; /* {id} is a session, {agent} an agent */
-    size_t body_max; /* bytes; 0: it takes none */
-    bool open; /* needs no token */
-    enum step (*handle)(struct request *request);
-    const char *const *queries; /* that it knows, NULL-terminated; NULL: none */
-};
 
 extern const struct route api_routes[];
 extern const size_t api_route_count;

@@ -4,8 +4,8 @@
 #ifndef MAS_SERVE_BIND_H
 #define MAS_SERVE_BIND_H
 
-#include "core/config.h"
-#include "core/root.h"
+#include "store/config.h"
+#include "store/root.h"
 
 #include <stdbool.h>
 

@@ -1,9 +1,7 @@
 #include "serve/events.h"
 
 #include "base/time.h"
-#include "serve/api.h"
 #include "serve/follow.h"
-#include "serve/http.h"
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -23,6 +21,7 @@ struct event {
 
 struct events {
     struct server *server;
+    events_wake *wake;
     struct event ring[EVENTS_MAX];
     uint64_t first, end; /* numbers of the oldest that is kept, and of the next */
     size_t bytes;
@@ -37,12 +36,18 @@ struct events {
     struct follow *follow;
 };
 
-int events_make(struct server *server, struct events **ret, struct err *err)
+static void add_followed(void *arg, const char *type, const struct str *body)
+{
+    events_add(arg, type, body);
+}
+
+int events_make(struct server *server, events_wake *wake, struct events **ret, struct err *err)
 {
     struct events *events = mem_alloc(sizeof *events);
     struct epoll_event event = {.events = EPOLLIN};
 
     events->server = server;
+    events->wake = wake;
     events->inotify = -1;
     events->fd = epoll_create1(EPOLL_CLOEXEC);
     if (events->fd == -1) {
@@ -50,7 +55,7 @@ int events_make(struct server *server, struct events **ret, struct err *err)
         return err_errno(err, "cannot make an epoll");
     }
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
-    events->follow = follow_make(events, &server->root, events->fd);
+    events->follow = follow_make(&server->root, events->fd, add_followed, events);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
@@ -119,7 +124,7 @@ void events_add(struct events *events, const char *type, const struct str *body)
     events->ring[events->end++ % EVENTS_MAX] =
         (struct event){.id = id, .text = str_steal(&text), .len = len};
     events->bytes += len;
-    http_wake_streams(events->server->http, false);
+    events->wake(events->server, false);
 }
 
 /* Nobody has looked for a while: an id of its own says so to who comes back from before. */
@@ -303,7 +308,7 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
         compare_lists(events, &was->survey, &now->survey);
     follow_update(events->follow, &now->survey, !primed);
     if (!primed)
-        http_wake_streams(events->server->http, false);
+        events->wake(events->server, false);
 }
 
 void events_turn(struct events *events)
@@ -341,21 +346,6 @@ void events_tick(struct events *events)
     }
     if (now - events->beat_ms >= EVENTS_BEAT_MS) {
         events->beat_ms = now;
-        http_wake_streams(events->server->http, true);
+        events->wake(events->server, true);
     }
-}
-
-void events_put_text(struct json_out *out, const char *text)
-{
-    json_put_fit(out, "text", text, EVENTS_TEXT_MAX);
-    if (strnlen(text, EVENTS_TEXT_MAX + 1) > EVENTS_TEXT_MAX)
-        json_put_bool(out, "truncated", true);
-}
-
-enum step api_events(struct request *request)
-{
-    if (http_streams(request->server->http) < SERVER_LISTENERS)
-        return STEP_STREAM;
-    answer_error(request, 503, "%d listen already", SERVER_LISTENERS);
-    return STEP_ANSWERED;
 }

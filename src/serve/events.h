@@ -18,7 +18,6 @@
 #define MAS_SERVE_EVENTS_H
 
 #include "base/err.h"
-#include "base/json.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -28,7 +27,6 @@
 enum {
     EVENTS_MAX = 10000,
     EVENTS_BYTES = 4 << 20, /* of all that is kept */
-    EVENTS_TEXT_MAX = 64 * 1024, /* bytes of what was said that an event holds */
     EVENTS_BEHIND = 5000, /* a listener that has not read so many is dropped */
     EVENTS_BEAT_MS = 15000,
     EVENTS_LINGER_MS = 60000,
@@ -45,7 +43,10 @@ struct event_cursor {
     uint64_t id; /* that its greeting has: all before it is known to who listens */
 };
 
-int events_make(struct server *server, struct events **ret, struct err *err);
+/* Streams have something to read; with `beat` they are to say something in any case. */
+typedef void events_wake(struct server *server, bool beat);
+
+int events_make(struct server *server, events_wake *wake, struct events **ret, struct err *err);
 void events_free(struct events *events);
 
 /* Readable when events_turn() has something to do. */
@@ -56,8 +57,6 @@ void events_tick(struct events *events);
 
 /* Tells one; `body` is its JSON object. */
 void events_add(struct events *events, const char *type, const struct str *body);
-/* The member "text" of a message, cut where it is long. */
-void events_put_text(struct json_out *out, const char *text);
 /* The list's `changed`: arg is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 

@@ -2,9 +2,8 @@
 
 #include "base/path.h"
 #include "base/sock.h"
-#include "core/hosts.h"
-#include "core/workspace.h"
-#include "serve/events.h"
+#include "client/hosts.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,27 +21,31 @@ struct watched {
     struct frames frames;
     bool listens; /* to what an ACP agent is asked and says; else its state is watched, and what is
                    * sent to a terminal agent */
-    struct str said; /* by the agent in this turn, as far as EVENTS_TEXT_MAX */
+    struct str said; /* by the agent in this turn, as far as FOLLOW_TEXT_MAX */
     bool is_new; /* what it tells first is news too */
     enum agent_state state; /* that was told last */
     bool known;
 };
 
 struct follow {
-    struct events *events;
     const struct root *root;
     int epoll;
+    follow_tell *tell;
+    void *arg;
     struct watched *all;
     size_t count;
 };
 
-struct follow *follow_make(struct events *events, const struct root *root, int epoll)
+struct follow *follow_make(const struct root *root, int epoll, follow_tell *tell, void *arg)
 {
     struct follow *follow = mem_alloc(sizeof *follow);
-    follow->events = events;
-    follow->root = root;
-    follow->epoll = epoll;
+    *follow = (struct follow){.root = root, .epoll = epoll, .tell = tell, .arg = arg};
     return follow;
+}
+
+static void tell(const struct watched *watched, const char *type, const struct str *body)
+{
+    watched->follow->tell(watched->follow->arg, type, body);
 }
 
 static void drop(struct watched *watched)
@@ -97,7 +100,7 @@ static const char *const watch_request[2][2] = {
 static void add(struct follow *follow, int run, const char *id, const char *agent, bool listens,
                 bool quiet)
 {
-    _cleanup_free_ char *name = mem_printf("%s%s", agent, HOSTS_SOCKET);
+    _cleanup_free_ char *name = mem_printf("%s%s", agent, WORKSPACE_HOST_SOCKET);
     const char *request = watch_request[listens][!quiet];
     size_t len = strlen(request);
     _cleanup_close_ int fd = -1;
@@ -137,7 +140,7 @@ void follow_update(struct follow *follow, const struct survey *survey, bool quie
             continue;
         _cleanup_close_ int dir = workspace_open(follow->root, view->row.id);
         _cleanup_close_ int run = dir == -1 ? -1 : path_open_dir(dir, WORKSPACE_RUN);
-        _cleanup_strv_ char **agents = run == -1 ? NULL : hosts_list(run, HOSTS_SOCKET);
+        _cleanup_strv_ char **agents = run == -1 ? NULL : hosts_list(run, WORKSPACE_HOST_SOCKET);
         for (char **agent = agents; agent != NULL && *agent != NULL; agent++)
             add(follow, run, view->row.id, *agent, false, quiet);
     }
@@ -176,11 +179,19 @@ static void take_status(struct watched *watched, const struct frame *frame)
         begin_event(&out, watched);
         agent_status_put(&status, &out);
         json_close(&out, '}');
-        events_add(watched->follow->events, "agent.state", &body);
+        tell(watched, "agent.state", &body);
     }
     if (status.acp)
         listen_too(watched);
     agent_status_free(&status);
+}
+
+/* The member "text" of a message, cut where it is long. */
+static void put_said(struct json_out *out, const char *text)
+{
+    json_put_fit(out, "text", text, FOLLOW_TEXT_MAX);
+    if (strnlen(text, FOLLOW_TEXT_MAX + 1) > FOLLOW_TEXT_MAX)
+        json_put_bool(out, "truncated", true);
 }
 
 static void tell_prompt(struct watched *watched, const struct frame *frame, struct json_out *out)
@@ -189,7 +200,7 @@ static void tell_prompt(struct watched *watched, const struct frame *frame, stru
     json_put(out, "role", "user");
     json_put(out, "id", json_get_text(frame->head, "prompt"));
     json_put(out, "from", json_get_text(frame->head, "from"));
-    events_put_text(out, frame->body != NULL ? frame->body : "");
+    put_said(out, frame->body != NULL ? frame->body : "");
 }
 
 static void tell_end(struct watched *watched, const struct frame *frame, struct json_out *out)
@@ -198,7 +209,7 @@ static void tell_end(struct watched *watched, const struct frame *frame, struct 
     json_put(out, "trigger", json_get_text(frame->head, "prompt"));
     json_put(out, "stopReason", json_get_text(frame->head, "stopReason"));
     json_put(out, "error", json_get_text(frame->head, "error"));
-    events_put_text(out, str_text(&watched->said));
+    put_said(out, str_text(&watched->said));
     str_clear(&watched->said);
 }
 
@@ -230,7 +241,7 @@ static void take_talk(struct watched *watched, const struct frame *frame)
     if (name == NULL)
         return;
     if (strcmp(name, "text") == 0 && frame->body != NULL) {
-        size_t room = EVENTS_TEXT_MAX + 1 - watched->said.len; /* one more: it is seen to be cut */
+        size_t room = FOLLOW_TEXT_MAX + 1 - watched->said.len; /* one more: it is seen to be cut */
         str_addn(&watched->said, frame->body, frame->body_len < room ? frame->body_len : room);
     }
     for (size_t i = 0; i < ARRAY_LEN(talk_events); i++) {
@@ -239,7 +250,7 @@ static void take_talk(struct watched *watched, const struct frame *frame)
         begin_event(&out, watched);
         talk_events[i].tell(watched, frame, &out);
         json_close(&out, '}');
-        events_add(watched->follow->events, talk_events[i].type, &body);
+        tell(watched, talk_events[i].type, &body);
     }
 }
 

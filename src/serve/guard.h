@@ -8,8 +8,8 @@
 #ifndef MAS_SERVE_GUARD_H
 #define MAS_SERVE_GUARD_H
 
-#include "core/config.h"
 #include "serve/request.h"
+#include "store/config.h"
 
 struct guard {
     char **hosts; /* that are good, besides those of loopback; NULL: none */

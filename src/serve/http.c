@@ -1,5 +1,5 @@
 #include "base/time.h"
-#include "serve/http_parts.h"
+#include "serve/http_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,12 +124,13 @@ static struct MHD_Daemon *start(struct http *http, const char *cert, const char 
         cert != NULL ? tls : none, MHD_OPTION_END);
 }
 
-int http_make(struct server *server, const char *cert, const char *key, struct http **ret,
-              struct err *err)
+int http_make(struct server *server, struct http_handler handler, const char *cert, const char *key,
+              struct http **ret, struct err *err)
 {
     struct http *http = mem_alloc(sizeof *http);
 
     http->server = server;
+    http->handler = handler;
     http->daemons[0] = start(http, cert, key);
     http->daemons[1] = cert != NULL ? start(http, NULL, NULL) : NULL;
     if (http->daemons[0] == NULL || (cert != NULL && http->daemons[1] == NULL)) {

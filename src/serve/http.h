@@ -24,9 +24,17 @@ enum {
 
 struct http;
 
+/* What makes the answers. */
+struct http_handler {
+    /* Once the head is there; false: there is an answer. */
+    bool (*begin)(struct request *request);
+    /* Once the body is there too. */
+    enum step (*handle)(struct request *request);
+};
+
 /* `cert` and `key` are PEM; NULL: no TLS but for connections of the Unix socket. */
-int http_make(struct server *server, const char *cert, const char *key, struct http **ret,
-              struct err *err);
+int http_make(struct server *server, struct http_handler handler, const char *cert, const char *key,
+              struct http **ret, struct err *err);
 /* Nothing may wait any more but streams. */
 void http_free(struct http *http);
 

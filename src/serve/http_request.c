@@ -1,9 +1,8 @@
 #include "base/path.h"
 #include "base/time.h"
-#include "core/workspace.h"
-#include "serve/api.h"
-#include "serve/http_parts.h"
+#include "serve/http_internal.h"
 #include "serve/metrics.h"
+#include "store/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,7 +229,7 @@ static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
     request->authorization = header(connection, "Authorization");
     request->if_none_match = header(connection, "If-None-Match");
     request->last_event = header(connection, "Last-Event-ID");
-    bool begun = is_plain(exchange) && api_begin(request);
+    bool begun = is_plain(exchange) && exchange->http->handler.begin(request);
     if (request->known)
         http_know(exchange->http, exchange->link);
     if (!begun)
@@ -265,7 +264,7 @@ static enum MHD_Result take_all(struct exchange *exchange)
     if (exchange->too_large)
         refuse_large(exchange);
     else
-        step = api_handle(request);
+        step = exchange->http->handler.handle(request);
     if (step == STEP_STREAM)
         return open_stream(exchange);
     /* not by the answer's status: a worker may have set that by now, and its job is not over */

@@ -1,7 +1,7 @@
 #include "serve/list.h"
 
 #include "base/time.h"
-#include "core/workspace.h"
+#include "store/workspace.h"
 
 #include <fcntl.h>
 #include <stdint.h>

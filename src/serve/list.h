@@ -13,11 +13,11 @@
 #ifndef MAS_SERVE_LIST_H
 #define MAS_SERVE_LIST_H
 
-#include "core/config.h"
-#include "core/root.h"
-#include "core/survey.h"
+#include "client/survey.h"
 #include "serve/request.h"
 #include "serve/work.h"
+#include "store/config.h"
+#include "store/root.h"
 
 #include <sys/stat.h>
 

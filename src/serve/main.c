@@ -101,7 +101,13 @@ static int open_http(struct server *server, struct err *err)
         return -1;
     if ((cert == NULL) != (key == NULL))
         return err_set(err, MAS_USAGE, "cannot speak TLS: it needs both a certificate and its key");
-    return http_make(server, cert, key, &server->http, err);
+    return http_make(server, (struct http_handler){.begin = api_begin, .handle = api_handle}, cert,
+                     key, &server->http, err);
+}
+
+static void wake_streams(struct server *server, bool beat)
+{
+    http_wake_streams(server->http, beat);
 }
 
 static int open_server(struct server *server, char **argv, struct bindings *bindings,
@@ -121,7 +127,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
                  false, err) == -1 ||
         pool_make(SERVER_WORKERS, &server->pool, err) == -1 ||
         list_make(&server->root, &server->config, &server->list, err) == -1 ||
-        events_make(server, &server->events, err) == -1)
+        events_make(server, wake_streams, &server->events, err) == -1)
         return -1;
     server->mas = argv[1];
     server->env = verb_env();

@@ -19,7 +19,22 @@ enum { REQUEST_PARTS = 6, REQUEST_QUERIES = 16, REQUEST_URI_MAX = 4096 };
 enum method { METHOD_GET, METHOD_POST, METHOD_DELETE, METHOD_OTHER };
 
 struct server;
-struct route;
+struct request;
+
+enum step {
+    STEP_ANSWERED,
+    STEP_LATER, /* http_answered() will be called */
+    STEP_STREAM, /* of events, from request->last_event on */
+};
+
+struct route {
+    enum method method;
+    const char *path; /* {id} is a session, {agent} an agent */
+    size_t body_max; /* bytes; 0: it takes none */
+    bool open; /* needs no token */
+    enum step (*handle)(struct request *request);
+    const char *const *queries; /* that it knows, NULL-terminated; NULL: none */
+};
 
 struct answer {
     int status; /* 0: there is none yet */

@@ -12,11 +12,11 @@
 #define MAS_SERVE_SERVER_H
 
 #include "base/log.h"
-#include "core/config.h"
-#include "core/root.h"
 #include "serve/guard.h"
 #include "serve/list.h"
 #include "serve/work.h"
+#include "store/config.h"
+#include "store/root.h"
 
 enum {
     SERVER_WORKERS = 16,

@@ -1,5 +1,5 @@
 /* GET /sessions and /sessions/{id}. */
-#include "core/sight.h"
+#include "client/sight.h"
 #include "serve/api.h"
 #include "serve/server.h"
 #include "serve/tell.h"

@@ -1,11 +1,11 @@
 /* Prompts, history and context of agents. */
-#include "core/hosts.h"
-#include "core/message.h"
-#include "core/roll.h"
-#include "core/workspace.h"
+#include "client/hosts.h"
+#include "client/roll.h"
+#include "model/message.h"
 #include "serve/api.h"
 #include "serve/server.h"
 #include "serve/verb.h"
+#include "store/workspace.h"
 
 #include <errno.h>
 #include <string.h>

@@ -652,7 +652,7 @@ breaks_and_mends() {
     [ "$(snapshot)" = "$before" ]
     [ "$(field "$ID" .crashed)" = true ]
     mas start --crashed
-    [ "$output" = "$ID started" ]
+    [ "$output" = "busy started" ]
     is_in_order
 }
 

@@ -127,7 +127,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     done
     while read -r key; do
         has_word "$key" "$T/words"
-    done < <(grep -ohE 'json_(put|open)[a-z_]*\(&?out, "[a-zA-Z]+"' "$SRC"/cmd/*.c "$SRC"/core/survey.c | sed 's/.*"\(.*\)"/\1/')
+    done < <(grep -ohE 'json_(put|open)[a-z_]*\(&?out, "[a-zA-Z]+"' "$SRC"/cmd/*.c "$SRC"/client/survey.c | sed 's/.*"\(.*\)"/\1/')
 }
 
 @test "mas.ini(5) has every setting with its default, and no other" {
@@ -161,14 +161,14 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
         $1 == ".Ss" { section = substr($2, 2, length($2) - 2) }
         $1 == ".It" { key = section "." $3 }
         $1 == ".Ev" && $2 ~ /^MAS_/ { print key, $2 }')
-    [ "$count" -eq "$(grep -coE '"MAS_[A-Z_]+", "' "$SRC/core/setting.c")" ]
+    [ "$count" -eq "$(grep -coE '"MAS_[A-Z_]+", "' "$SRC/model/setting.c")" ]
 }
 
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
     tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|permission\.|' | sort >"$T/keys"
-    run diff <(grep -oE '\{"[a-z_]+", take_' "$SRC/core/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
+    run diff <(grep -oE '\{"[a-z_]+", take_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
     grep -q '^permission\. ' "$T/page"
@@ -215,16 +215,16 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 @test "mas-template(5) has every section and key of template.ini, and every word they take" {
     local word
     part mas-template.5 Ss template.ini >"$T/page"
-    diff <(grep -oE 'line->key, "[a-z]+"' "$SRC/core/team_ini.c" | cut -d'"' -f2 | sort -u) \
+    diff <(grep -oE 'line->key, "[a-z]+"' "$SRC/model/team_ini.c" | cut -d'"' -f2 | sort -u) \
         <(sed -n 's/^\.It Cm //p' "$T/page" | sort -u)
-    diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/core/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
+    diff <(grep -oE 'line->section, "[a-z]+ ?"' "$SRC/model/team_ini.c" | tr -d ' ' | cut -d'"' -f2 | sort -u) \
         <(sed -nE 's/^\.It Li \[([a-z]+).*/\1/p' "$T/page" | sort -u)
     words mas-template.5 >"$T/words"
-    for word in $(sed -n '/rank_names\[/,/;/p; /^} reaches/,/;/p; /known\[\] =/,/;/p' "$SRC/core/team.c" "$SRC/core/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
+    for word in $(sed -n '/rank_names\[/,/;/p; /^} reaches/,/;/p; /known\[\] =/,/;/p' "$SRC/model/team.c" "$SRC/model/layout.c" | grep -oE '"[a-z-]+"' | tr -d '"'); do
         has_word "$word" "$T/words"
     done
-    has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/core/team.h")" "$T/words"
-    has_word "$(sed -n 's/.*TEAM_WINDOWS_MAX = \([0-9]*\).*/\1/p' "$SRC/core/team.h")" "$T/words"
+    has_word "$(sed -n 's/.*TEAM_AGENTS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team.h")" "$T/words"
+    has_word "$(sed -n 's/.*TEAM_WINDOWS_MAX = \([0-9]*\).*/\1/p' "$SRC/model/team.h")" "$T/words"
     for word in "$PROJECT"/templates/*/; do has_word "templates/$(basename "$word")" "$T/words"; done
 }
 
@@ -240,7 +240,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 @test "mas-session(5) has every key of .session, and no other" {
     local key
     part mas-session.5 Ss .session | sed -n 's/^\.It Li //p' | sed 's/ , /\n/g' | sort >"$T/page"
-    grep -ohE '(kv_add|add_time)\(to, "[A-Z_]+"' "$SRC/core/session.c" | grep -oE '[A-Z_]{4,}' | sort >"$T/source"
+    grep -ohE '(kv_add|add_time)\(to, "[A-Z_]+"' "$SRC/store/session.c" | grep -oE '[A-Z_]{4,}' | sort >"$T/source"
     run diff "$T/source" "$T/page"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     new_session -t solo
@@ -304,21 +304,21 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 @test "mas-agents(7) has every state of an agent" {
     local state
     part mas-agents.7 Ss States | sed -n 's/^\.It Cm //p' | sort >"$T/page"
-    sed -n '/state_names\[AGENT/,/};/p' "$SRC/core/agent_status.c" | grep -oE '"[a-z]+"' | tr -d '"' | sort >"$T/source"
+    sed -n '/state_names\[AGENT/,/};/p' "$SRC/model/agent_status.c" | grep -oE '"[a-z]+"' | tr -d '"' | sort >"$T/source"
     [ "$(wc -l <"$T/source")" -eq 7 ]
     diff "$T/source" "$T/page"
 }
 
 @test "mas-acp(7) names every method that is called or served, every kind of update, and the limits" {
-    sed -n '/methods\[\] = {/,/};/p; /served\[\] = {/,/};/p' "$SRC/wire/acp.c" "$SRC/wire/acp_call.c" | grep -oE '"[a-z/_]+"' | tr -d '"' >"$T/names"
-    sed -n '/^} kinds\[\] = {/,/};/p' "$SRC/wire/acp_update.c" | grep -oE '"[a-z_]+"' | tr -d '"' >>"$T/names"
+    sed -n '/methods\[\] = {/,/};/p; /served\[\] = {/,/};/p' "$SRC/protocol/acp.c" "$SRC/protocol/acp_call.c" | grep -oE '"[a-z/_]+"' | tr -d '"' >"$T/names"
+    sed -n '/^} kinds\[\] = {/,/};/p' "$SRC/protocol/acp_update.c" | grep -oE '"[a-z_]+"' | tr -d '"' >>"$T/names"
     grep -vx session/list "$T/names" | sort -u >"$T/source"
     [ "$(wc -l <"$T/source")" -ge 25 ]
     sed -n 's/^\.It Li //p; s/^\.Li //p' "$PROJECT/man/mas-acp.7" | tr ' ' '\n' | grep -xFf "$T/source" | sort -u >"$T/page"
     diff "$T/source" "$T/page"
-    grep -q 'ACP_LINE_MAX = 32 << 20' "$SRC/wire/acp.h"
-    grep -q 'ACP_OUT_MAX = 64 << 20' "$SRC/wire/acp.h"
-    grep -q 'RPC_OPEN_MAX = 1024' "$SRC/wire/rpc.h"
+    grep -q 'ACP_LINE_MAX = 32 << 20' "$SRC/protocol/acp.h"
+    grep -q 'ACP_OUT_MAX = 64 << 20' "$SRC/protocol/acp.h"
+    grep -q 'RPC_OPEN_MAX = 1024' "$SRC/protocol/rpc.h"
     grep -q 'TALK_FILE_MAX = 16 << 20' "$SRC/host/talk_files.h"
     grep -q 'OUTPUT_DEFAULT = 1 << 20' "$SRC/host/talk_terminals.c"
     grep -q 'OUTPUT_MAX = 4 << 20' "$SRC/host/talk_terminals.c"

@@ -46,7 +46,8 @@ killed() { run -137 said <<<$'user hello\nagent once\nmore  upon\nkill'; }
     local new
     new=$("$MAS" restore -q --new-id "$T/a.tar.zst")
     [ "$new" != "$ID" ]
-    run ! grep -qaF "$ID" "$ROOT/sessions/$new/memory.db"
+    # but where the agent's own session was, so that it is not resumed from a copy
+    [ -z "$(grep -aoE ".{9}$ID" "$ROOT/sessions/$new/memory.db" | grep -v ^sessions/)" ]
     "$MAS" history "$new" solo --json >"$T/out"
     run ! grep -qF "$ID" "$T/out"
     jq -e --arg id "$new" '.messages[0].id == $id + ":1" and (.messages[1].tags == ["session:" + $id, "agent:solo", "k:v"])' \

@@ -201,7 +201,7 @@ TMUX_SESSION||TMUX_SESSION is empty or too long
 TMUX_SOCKET||TMUX_SOCKET is no absolute path
 TMUX_SOCKET|relative/path|TMUX_SOCKET is no absolute path
 NAME|two.words|NAME is no session name
-NAME|deadbeef|NAME is no session name
+NAME|9lives|NAME is no session name
 EOF
     is_damaged 'its .session is damaged: NAME is no session name'
 }

@@ -133,7 +133,7 @@ nothing_left() {
 EOF
     try show "$long"
     is_refused SESSION 3
-    [[ ${stderr%%$'\n'*} == *": there is none" ]]
+    [[ ${stderr%%$'\n'*} == *": there is none in "* ]]
     nothing_left
 }
 

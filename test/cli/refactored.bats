@@ -46,7 +46,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     id=$("$MAS" list -q)
     new_session -n mas-tmux
     old start
-    [ "$output" = "$id runs already" ]
+    [ "$output" = "mine runs already" ]
     tm rename-session -t =team other
     old stop
     [ "$output" = "$id stopped" ]

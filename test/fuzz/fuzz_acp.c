@@ -2,7 +2,7 @@
  * An agent that writes anything: the client tells only what is whole, answers each permission once,
  * and what it sends is JSON. The first byte says what the client does meanwhile.
  */
-#include "wire/acp.h"
+#include "protocol/acp.h"
 
 #include "base/str.h"
 #include "base/time.h"

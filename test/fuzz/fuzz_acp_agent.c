@@ -3,7 +3,7 @@
  * answered once, and what it sends is JSON, a message a line. The first byte says what the face
  * does meanwhile.
  */
-#include "wire/acp_agent.h"
+#include "protocol/acp_agent.h"
 
 #include "base/str.h"
 #include "fuzz.h"

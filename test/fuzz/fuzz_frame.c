@@ -3,10 +3,10 @@
  * the same by frame_add(). What they may hold is read on: a status, an error, a message.
  */
 #include "base/frame.h"
-#include "core/agent_status.h"
-#include "core/hosts.h"
-#include "core/message.h"
+#include "client/hosts.h"
 #include "fuzz.h"
+#include "model/agent_status.h"
+#include "model/message.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * A client that writes anything: only calls that fit their tool's row are told, and what is sent is
  * JSON, a message a line. The first byte says how calls are ended.
  */
-#include "wire/mcp.h"
+#include "protocol/mcp.h"
 
 #include "base/str.h"
 #include "fuzz.h"

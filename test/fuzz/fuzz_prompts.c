@@ -1,8 +1,8 @@
 /* prompts_from_json() on any bytes. A team that it leaves must survive config.json unchanged, and
  * hold only messages that may be delivered. */
-#include "core/message.h"
-#include "core/prompts.h"
 #include "fuzz.h"
+#include "model/message.h"
+#include "session/prompts.h"
 
 #include <stdlib.h>
 #include <string.h>

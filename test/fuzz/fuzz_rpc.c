@@ -2,7 +2,7 @@
  * JSON-RPC from any bytes: the same wherever they are cut; what is sent is one JSON object a line,
  * and the id of an answer is that of the request, to the digit.
  */
-#include "wire/rpc.h"
+#include "protocol/rpc.h"
 
 #include "base/str.h"
 #include "base/time.h"

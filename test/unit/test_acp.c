@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/time.h"
-#include "wire/acp.h"
+#include "protocol/acp.h"
 
 #include <stdlib.h>
 

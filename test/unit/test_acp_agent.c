@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "wire/acp_agent.h"
+#include "protocol/acp_agent.h"
 
 #include <stdlib.h>
 

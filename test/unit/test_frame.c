@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/sock.h"
 #include "base/tree.h"
-#include "core/agent_status.h"
+#include "model/agent_status.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "base/sock.h"
 #include "base/time.h"
 #include "base/tree.h"
-#include "core/hosts.h"
+#include "client/hosts.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "core/env.h"
-#include "core/launch.h"
+#include "session/env.h"
+#include "session/launch.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "wire/mcp.h"
+#include "protocol/mcp.h"
 
 #include <stdlib.h>
 

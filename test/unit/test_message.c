@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "core/message.h"
+#include "model/message.h"
 
 static const char *check(const char *text)
 {

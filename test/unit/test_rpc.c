@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/time.h"
-#include "wire/rpc.h"
+#include "protocol/rpc.h"
 
 #include <stdlib.h>
 

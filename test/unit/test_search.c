@@ -2,13 +2,13 @@
 #include "store.h"
 
 #include "base/file.h"
-#include "core/config.h"
-#include "core/session.h"
-#include "core/workspace.h"
 #include "memory/context.h"
 #include "memory/db.h"
 #include "memory/embed.h"
-#include "memory/search_parts.h"
+#include "memory/search_internal.h"
+#include "store/config.h"
+#include "store/session.h"
+#include "store/workspace.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

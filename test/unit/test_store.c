@@ -1,6 +1,6 @@
 #include "store.h"
 
-#include "memory/store_parts.h"
+#include "memory/store_internal.h"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /* Kills, crowds, old schemas, and files that are not what they should be. */
 #include "store.h"
 
-#include "memory/db_parts.h"
-#include "memory/store_parts.h"
+#include "memory/db_internal.h"
+#include "memory/store_internal.h"
 
 #include <signal.h>
 #include <sys/stat.h>

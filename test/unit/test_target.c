@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "core/target.h"
+#include "model/target.h"
 
 #include <stdlib.h>
 

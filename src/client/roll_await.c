@@ -1,0 +1,143 @@
+/* The part of client/roll.h that waits for hosts which are coming up. */
+#include "base/sock.h"
+#include "base/time.h"
+#include "client/roll.h"
+#include "client/survey.h"
+#include "store/session.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+enum { COMING_MS = 5000 }; /* how long a host that was just started may take to listen */
+
+bool roll_listens(const struct roll *roll, size_t i)
+{
+    const struct host_call *call = &roll->calls[i];
+    _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_SOCKET, call->agent);
+    _cleanup_close_ int fd = sock_connect(call->run, name);
+    return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
+}
+
+/* Waits until each absent host of the teams that are waited for (NULL: of all) listens, or
+ * timeout_ms have passed. */
+static void await(const struct roll *roll, const bool *wanted, int timeout_ms)
+{
+    int64_t end = time_monotonic_ms() + timeout_ms;
+    _cleanup_close_ int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+    for (size_t i = 0; watch != -1 && i < roll->team_count; i++) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", roll->teams[i].run);
+        (void)inotify_add_watch(watch, path, IN_MOVED_TO);
+    }
+    for (size_t i = 0; watch != -1 && i < roll->count; i++) {
+        const struct host_call *call = &roll->calls[i];
+        if (call->answer != HOST_ABSENT || call->run == -1 ||
+            (wanted != NULL && !wanted[roll->agents[i].team]))
+            continue;
+        while (!roll_listens(roll, i)) {
+            char events[4096];
+            struct pollfd in = {.fd = watch, .events = POLLIN};
+            int64_t left = end - time_monotonic_ms();
+            if (left <= 0 || poll(&in, 1, (int)left) == 0)
+                return;
+            (void)!read(watch, events, sizeof events);
+        }
+    }
+}
+
+void roll_ask_coming(struct roll *roll, const char *head, int timeout_ms)
+{
+    bool *coming = mem_alloc((roll->team_count + 1) * sizeof *coming);
+    bool any = false;
+    bool absent = false;
+
+    for (size_t i = 0; i < roll->asked; i++) {
+        size_t team = roll->agents[i].team;
+        if (roll->calls[i].answer != HOST_ABSENT)
+            continue;
+        absent = true;
+        if (!coming[team])
+            coming[team] = workspace_env_waits(roll->teams[team].dir);
+        any = any || coming[team];
+    }
+    if (any)
+        await(roll, coming, timeout_ms);
+    if (absent) /* also where nobody comes any more: one may have come since it was asked */
+        roll_ask_again(roll, head, NULL, 0);
+    free(coming);
+}
+
+static int is_stopped(const char *id, const char *what, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, id);
+    return err_hint(err, "start it with: mas start %s", id);
+}
+
+/* The panes of a session that runs; MAS_CONFLICT where it does not. */
+static int find_panes(const struct root *root, const struct roll_team *team, const char *what,
+                      struct tmux_pane **ret, size_t *ret_count, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct tmux_session *live = NULL;
+
+    if (session_load(root, team->dir, team->id, &session, err) == -1)
+        return err_wrap(err, "cannot %s session '%s'", what, team->id);
+    if (survey_find_live(root, session.tmux_socket, team->id, &live, err) == -1)
+        return -1;
+    if (live == NULL)
+        return is_stopped(team->id, what, err);
+    int rc = tmux_panes(session.tmux_socket, live->target, team->id, ret, ret_count, err);
+    tmux_sessions_free(live, 1);
+    return rc;
+}
+
+static bool is_alive(const struct tmux_pane *panes, size_t count, const char *agent)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(panes[i].agent, agent) == 0)
+            return !panes[i].dead;
+    return false;
+}
+
+/* How many hosts are absent. */
+static size_t count_absent(const struct roll *roll)
+{
+    size_t absent = 0;
+    for (size_t i = 0; i < roll->asked; i++)
+        absent += roll->calls[i].answer == HOST_ABSENT;
+    return absent;
+}
+
+int roll_ask_live(const struct root *root, struct roll *roll, const struct roll_request *request,
+                  struct err *err)
+{
+    _cleanup_free_ struct tmux_pane *panes = NULL;
+    size_t count = 0;
+
+    roll_ask(roll, request->head, request->body, request->body_len);
+    if (count_absent(roll) == 0)
+        return 0;
+    if (find_panes(root, &roll->teams[0], request->what, &panes, &count, err) == -1)
+        return -1;
+    for (size_t i = 0; i < roll->asked; i++) {
+        struct host_call *one = &roll->calls[i];
+        if (one->answer != HOST_ABSENT || is_alive(panes, count, one->agent))
+            continue;
+        one->answer = HOST_ENDED;
+        (void)err_set(&one->err, MAS_FAILED, "its host has ended");
+        (void)err_hint(&one->err, "bring it back with: mas restart %s %s", roll->teams[0].id,
+                       one->agent);
+    }
+    if (count_absent(roll) == 0)
+        return 0;
+    await(roll, NULL, COMING_MS);
+    roll_ask_again(roll, request->head, request->body, request->body_len);
+    return 0;
+}

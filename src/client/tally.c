@@ -1,0 +1,76 @@
+#include "client/tally.h"
+
+#include "base/path.h"
+#include "store/workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_call(struct tallies *tallies, int run, const char *agent, size_t place)
+{
+    tallies->calls = mem_room(tallies->calls, tallies->count, sizeof *tallies->calls);
+    tallies->places = mem_room(tallies->places, tallies->count, sizeof *tallies->places);
+    tallies->calls[tallies->count] = (struct host_call){.run = run, .agent = agent, .fd = -1};
+    tallies->places[tallies->count++] = place;
+}
+
+void tallies_ask(struct tallies *tallies, int dir, size_t place)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    _cleanup_str_ struct str head = STR_INIT;
+    char **names = hosts_list(run, WORKSPACE_HOST_SOCKET);
+    size_t first = tallies->count;
+
+    if (names == NULL)
+        return;
+    tallies->names = mem_room(tallies->names, tallies->session_count, sizeof *tallies->names);
+    tallies->names[tallies->session_count++] = names;
+    for (char **name = names; *name != NULL; name++)
+        add_call(tallies, run, *name, place);
+    str_add(&head, "{\"do\":\"status\"}");
+    hosts_start(tallies->calls + first, tallies->count - first, &head, NULL, 0);
+    for (size_t i = first; i < tallies->count; i++)
+        tallies->calls[i].run = -1; /* closed now; who found no place is left out */
+}
+
+static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
+{
+    struct tallies *tallies = arg;
+    struct tally *tally = &tallies->totals[tallies->places[call - tallies->calls]];
+    enum agent_state state;
+
+    if (agent_state_parse(json_get_text(reply->head, "state"), &state)) {
+        tally->told++;
+        tally->states[state]++;
+    }
+    return true;
+}
+
+void tallies_finish(struct tallies *tallies, int timeout_ms, struct tally *totals)
+{
+    tallies->totals = totals;
+    if (totals != NULL)
+        hosts_finish(tallies->calls, tallies->count, timeout_ms, on_reply, tallies);
+    else
+        hosts_end(tallies->calls, tallies->count);
+    for (size_t i = 0; i < tallies->session_count; i++)
+        strv_free(tallies->names[i]);
+    free(tallies->names);
+    free(tallies->calls);
+    free(tallies->places);
+    *tallies = (struct tallies){.count = 0};
+}
+
+size_t tally_live(const struct tally *tally)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
+        live += agent_state_is_live((enum agent_state)i) ? tally->states[i] : 0;
+    return live;
+}
+
+size_t tally_ended(const struct tally *tally)
+{
+    return tally->states[AGENT_EXITED] + tally->states[AGENT_CRASHED];
+}

@@ -1,0 +1,72 @@
+/* The part of cmd.h that finds the root and the session of a call. */
+#include "base/str.h"
+#include "client/survey.h"
+#include "cmd.h"
+#include "cmd/roots.h"
+
+#include <stdlib.h>
+
+/* Tells all that is wrong in the files, up to REMARKS_SHOWN; the last of it is the error. */
+static int load_config(struct call *call, const struct root *root, struct err *err)
+{
+    _cleanup_remarks_ struct remarks wrong = REMARKS_INIT;
+    bool with_presets = (call->cmd->flags & CMD_PRESETS) != 0;
+
+    if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
+        return 0;
+    size_t shown = wrong.count < REMARKS_SHOWN ? wrong.count : REMARKS_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        if (i > 0)
+            err_print(err);
+        (void)remark_fail(&wrong.list[i], err->code, err);
+    }
+    if (wrong.errors > shown && shown > 0)
+        (void)err_hint(err, "%zu more are not shown", wrong.errors - shown);
+    return -1;
+}
+
+int call_open_root(struct call *call, struct err *err)
+{
+    unsigned flags = call->cmd->flags;
+    _cleanup_free_ char *path = NULL;
+    bool made = false;
+
+    if (root_find(call->root_path, &path, &call->origin, err) == -1)
+        return -1;
+    free(call->searched);
+    call->searched = mem_dup(path);
+    if (call->origin == ROOT_DEFAULT && !root_exists(path)) {
+        if ((flags & CMD_NO_ROOT_OK) != 0)
+            return load_config(call, NULL, err);
+        if ((flags & CMD_MAKES_ROOT) != 0 && root_init(path, &made, err) == -1)
+            return -1;
+    }
+    if (root_open(path, &call->root, err) == -1)
+        return -1;
+    call->has_root = true;
+    free(call->searched);
+    call->searched = mem_dup(call->root.path);
+    if (roots_check(call, err) == -1)
+        return -1;
+    return load_config(call, &call->root, err);
+}
+
+int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err)
+{
+    if (text == NULL) {
+        (void)err_set(err, MAS_USAGE, "cannot run '%s': it needs a SESSION%s", call->cmd->name,
+                      (call->cmd->flags & (CMD_SESSION | CMD_TARGET)) != 0
+                          ? " outside of a team's pane"
+                          : "");
+        return call_usage(call, err);
+    }
+    if (!call->has_root) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", text,
+                      call->searched);
+        (void)err_hint(err, "begin with: mas new");
+        return roots_hint_session(call, text, err);
+    }
+    if (survey_select(&call->root, &call->config, text, ret, err) == 0)
+        return 0;
+    return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
+}

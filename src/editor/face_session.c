@@ -1,0 +1,387 @@
+#include "editor/face_internal.h"
+
+#include "base/number.h"
+#include "base/time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PAST_MAX = 2000, /* messages that are told of a conversation, the newest */
+    PAST_TEXT_MAX = 1 << 20, /* bytes of one */
+    LISTED_MAX = 1000, /* conversations */
+    LIST_PAGE = 50,
+    TITLE_MAX = 100, /* bytes */
+};
+
+/* ---- which are open */
+
+struct face_session *face_session(const struct face *face, const char *id)
+{
+    for (size_t i = 0; i < face->session_count; i++)
+        if (strcmp(face->sessions[i]->id, id) == 0)
+            return face->sessions[i];
+    return NULL;
+}
+
+struct face_session *face_session_add(struct face *face, const char *id)
+{
+    if (face->session_count == FACE_SESSIONS_MAX)
+        return NULL;
+    struct face_session *session = mem_alloc(sizeof *session);
+    (void)snprintf(session->id, sizeof session->id, "%s", id);
+    face->sessions = mem_room(face->sessions, face->session_count, sizeof(struct face_session *));
+    face->sessions[face->session_count++] = session;
+    return session;
+}
+
+void face_session_remove(struct face *face, const char *id)
+{
+    for (size_t i = 0; i < face->session_count; i++) {
+        if (strcmp(face->sessions[i]->id, id) != 0)
+            continue;
+        free(face->sessions[i]);
+        face->sessions[i] = face->sessions[--face->session_count];
+        return;
+    }
+}
+
+struct face_session *face_current(const struct face *face)
+{
+    return face->conversation[0] != '\0' ? face_session(face, face->conversation) : NULL;
+}
+
+/* ---- what the client has seen */
+
+static struct face_grows *find_growing(struct face_session *session, int64_t number)
+{
+    for (size_t i = 0; i < session->grows_count; i++)
+        if (session->grows[i].number == number)
+            return &session->grows[i];
+    return NULL;
+}
+
+/* Takes in a message that is new; the oldest makes room. */
+static struct face_grows *add_growing(struct face_session *session, int64_t number)
+{
+    struct face_grows *grows = &session->grows[session->grows_next];
+
+    session->grows_next = (session->grows_next + 1) % FACE_OPEN_MAX;
+    if (session->grows_count < FACE_OPEN_MAX)
+        session->grows_count++;
+    *grows = (struct face_grows){.number = number};
+    session->seen = number;
+    return grows;
+}
+
+size_t face_known(struct face_session *session, int64_t number, size_t at, size_t len)
+{
+    if (number == 0)
+        return 0; /* it could not be stored */
+    struct face_grows *grows = find_growing(session, number);
+    if (grows == NULL && number <= session->seen)
+        return len;
+    if (grows == NULL)
+        grows = add_growing(session, number);
+    size_t known = grows->len <= at ? 0 : grows->len - at;
+    if (at + len > grows->len)
+        grows->len = at + len;
+    return known < len ? known : len;
+}
+
+bool face_known_tool(struct face_session *session, int64_t number)
+{
+    if (number <= session->seen)
+        return true;
+    (void)add_growing(session, number);
+    return false;
+}
+
+bool face_known_prompt(struct face_session *session, int64_t number)
+{
+    for (size_t i = 0; i < FACE_OPEN_MAX; i++)
+        if (number != 0 && session->prompts[i] == number)
+            return true;
+    session->prompts[session->prompts_next] = number;
+    session->prompts_next = (session->prompts_next + 1) % FACE_OPEN_MAX;
+    return false;
+}
+
+/* ---- what was said */
+
+static int open_store(const struct face *face, struct store **ret, struct err *err)
+{
+    return store_open(face->spec->dir, face->spec->session, NULL, false, ret, err);
+}
+
+struct showing {
+    struct face *face;
+    struct face_session *session;
+};
+
+static void show_text(const struct showing *showing, const struct store_item *item,
+                      enum acp_update_kind kind)
+{
+    size_t len = item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX;
+    size_t known = face_known(showing->session, item->number, 0, len);
+    _cleanup_free_ char *id = face_id(showing->face, item->number);
+
+    if (known < len)
+        acp_agent_chunk(showing->face->acp, showing->session->id, kind, id, item->text + known,
+                        len - known);
+}
+
+static void show_data(const struct showing *showing, const struct store_item *item)
+{
+    _cleanup_json_ struct json *data = NULL;
+    struct err ignored = ERR_INIT;
+    bool grows = find_growing(showing->session, item->number) != NULL;
+
+    if ((item->number <= showing->session->seen && !grows) || item->data == NULL ||
+        json_parse(item->data, strlen(item->data), STORE_TEXT_MAX, &data, &ignored) == -1)
+        return;
+    bool known = face_known_tool(showing->session, item->number);
+    if (item->role == ROLE_PLAN) {
+        acp_agent_plan(showing->face->acp, showing->session->id, data);
+        return;
+    }
+    const char *text = memchr(item->text, '\n', item->len); /* behind the title */
+    size_t len = text != NULL ? item->len - (size_t)(text + 1 - item->text) : 0;
+    face_tool(showing->face, showing->session, item->number, known, data,
+              text != NULL ? text + 1 : NULL, len < PAST_TEXT_MAX ? len : PAST_TEXT_MAX);
+}
+
+static bool show_item(const struct store_item *item, void *arg)
+{
+    const struct showing *showing = arg;
+    struct face_session *session = showing->session;
+    size_t waiting = 0;
+
+    if (session->query > 0 && item->query != session->query)
+        face_note(showing->face, session, 0, "the context was cleared");
+    session->query = item->query;
+    switch (item->role) {
+    case ROLE_USER:
+        if (item->state != MESSAGE_OPEN && !face_known_prompt(session, item->number)) {
+            _cleanup_free_ char *id = face_id(showing->face, item->number);
+            acp_agent_chunk(showing->face->acp, session->id, ACP_USER, id, item->text,
+                            item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX);
+        }
+        break;
+    case ROLE_AGENT:
+        show_text(showing, item, ACP_TEXT);
+        break;
+    case ROLE_THOUGHT:
+        show_text(showing, item, ACP_THOUGHT);
+        break;
+    case ROLE_TOOL:
+    case ROLE_PLAN:
+        show_data(showing, item);
+        break;
+    case ROLE_NOTE:
+        if (!face_known_tool(session, item->number)) {
+            _cleanup_free_ char *words = mem_dupn(item->text, item->len);
+            face_note(showing->face, session, item->number, words);
+        }
+        break;
+    case ROLE_PERMISSION:
+    case ROLE_MODE:
+    case ROLE_COUNT:
+    default:
+        break;
+    }
+    (void)acp_agent_out(showing->face->acp, &waiting);
+    return waiting < ACP_AGENT_OUT_MAX / 2;
+}
+
+/* What may have news: all behind what was seen, and what could still grow. */
+static int64_t first_unseen(const struct face_session *session)
+{
+    int64_t first = session->seen;
+
+    for (size_t i = 0; i < session->grows_count; i++)
+        if (session->grows[i].number <= first)
+            first = session->grows[i].number - 1;
+    for (size_t i = 0; session->seen != 0 && i < FACE_OPEN_MAX; i++)
+        if (session->prompts[i] != 0 && session->prompts[i] <= first)
+            first = session->prompts[i] - 1;
+    return first;
+}
+
+int face_show_past(struct face *face, struct face_session *session, struct err *err)
+{
+    _cleanup_store_ struct store *store = NULL;
+    struct showing showing = {.face = face, .session = session};
+    const struct store_filter filter = {.agent = face->spec->agent,
+                                        .conversation = session->id,
+                                        .after = first_unseen(session),
+                                        .newest = true,
+                                        .limit = PAST_MAX};
+
+    if (open_store(face, &store, err) == -1)
+        return err->code == MAS_NOT_FOUND ? 0 : -1;
+    int rc = store_read(store, &filter, show_item, &showing, err);
+    if (session->query == 0)
+        session->query = -1;
+    return rc;
+}
+
+/* ---- which there are */
+
+struct listed {
+    char id[FACE_ID];
+    int64_t time_ms; /* when the newest was said */
+    int64_t messages;
+    char *title;
+};
+
+struct listing {
+    struct listed *list;
+    size_t count;
+    const char *wanted; /* only this one; NULL: all */
+};
+
+static bool take_query(const struct store_query *query, void *arg)
+{
+    struct listing *listing = arg;
+    size_t i = 0;
+
+    if (listing->wanted != NULL && strcmp(listing->wanted, query->conversation) != 0)
+        return true;
+    while (i < listing->count && strcmp(listing->list[i].id, query->conversation) != 0)
+        i++;
+    if (i == listing->count) {
+        if (listing->count == LISTED_MAX) { /* the oldest makes room */
+            memmove(listing->list, listing->list + 1, --listing->count * sizeof *listing->list);
+            i--;
+        }
+        listing->list = mem_room(listing->list, listing->count, sizeof *listing->list);
+        listing->list[listing->count++] = (struct listed){.time_ms = query->started_ms};
+        (void)snprintf(listing->list[i].id, FACE_ID, "%s", query->conversation);
+    }
+    listing->list[i].messages += query->messages;
+    if (query->started_ms > listing->list[i].time_ms)
+        listing->list[i].time_ms = query->started_ms;
+    return true;
+}
+
+int face_find(const struct face *face, const char *id, struct err *err)
+{
+    _cleanup_store_ struct store *store = NULL;
+    struct listing listing = {.wanted = id};
+
+    if (strlen(id) < FACE_ID && open_store(face, &store, err) == 0) {
+        if (store_queries(store, face->spec->agent, take_query, &listing, err) == -1)
+            return -1;
+    } else if (err->code != MAS_OK && err->code != MAS_NOT_FOUND) {
+        return -1;
+    }
+    bool found = listing.count > 0;
+    free(listing.list);
+    if (found)
+        return 0;
+    (void)err_set(err, MAS_NOT_FOUND, "agent '%s' has no conversation '%.*s'", face->spec->agent,
+                  ACP_ID_MAX, id);
+    return err_hint(err, "session/list tells those that it has");
+}
+
+static bool take_title(const struct store_item *item, void *arg)
+{
+    struct listed *listed = arg;
+
+    listed->title = mem_dupn(item->text, str_cut(item->text, item->len, TITLE_MAX));
+    for (char *c = listed->title; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    return false;
+}
+
+static bool take_time(const struct store_item *item, void *arg)
+{
+    ((struct listed *)arg)->time_ms = item->time_ms;
+    return true;
+}
+
+static int look(struct store *store, const char *agent, struct listed *listed, struct err *err)
+{
+    struct store_filter filter = {
+        .agent = agent, .conversation = listed->id, .newest = true, .limit = 1};
+
+    if (store_read(store, &filter, take_time, listed, err) == -1)
+        return -1;
+    filter.newest = false;
+    filter.roles = 1U << ROLE_USER;
+    return store_read(store, &filter, take_title, listed, err);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = ((const struct listed *)a)->time_ms;
+    int64_t y = ((const struct listed *)b)->time_ms;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void put_listed(const struct listed *listed, const char *cwd, struct json_out *out)
+{
+    char time[TIME_TEXT];
+
+    time_format((time_t)(listed->time_ms / 1000), time);
+    json_open(out, NULL, '{');
+    json_put(out, "sessionId", listed->id);
+    json_put(out, "cwd", cwd);
+    json_put(out, "title", listed->title);
+    json_put(out, "updatedAt", time);
+    json_close(out, '}');
+}
+
+static int collect(const struct face *face, struct listing *listing, struct err *err)
+{
+    _cleanup_store_ struct store *store = NULL;
+    size_t kept = 0;
+
+    if (open_store(face, &store, err) == -1)
+        return err->code == MAS_NOT_FOUND ? 0 : -1;
+    if (store_queries(store, face->spec->agent, take_query, listing, err) == -1)
+        return -1;
+    for (size_t i = 0; i < listing->count; i++) { /* in most nothing was said */
+        if (listing->list[i].messages == 0)
+            continue;
+        if (look(store, face->spec->agent, &listing->list[i], err) == -1)
+            return -1;
+        listing->list[kept++] = listing->list[i];
+    }
+    listing->count = kept;
+    if (kept > 0)
+        qsort(listing->list, kept, sizeof *listing->list, compare_times);
+    return 0;
+}
+
+int face_list(const struct face *face, const char *cwd, const char *cursor, struct json_out *out,
+              struct err *err)
+{
+    static const struct unit units[] = {{"", 1}};
+    struct listing listing = {.count = 0};
+    uint64_t from = 0;
+
+    if (cursor != NULL && !number_parse(cursor, units, 1, LISTED_MAX, &from))
+        return err_set(err, MAS_USAGE, "there is no such cursor");
+    int rc = collect(face, &listing, err);
+    if (rc == 0) {
+        json_open(out, NULL, '{');
+        json_open(out, "sessions", '[');
+        for (size_t i = from; i < listing.count && i < from + LIST_PAGE; i++)
+            put_listed(&listing.list[i], cwd != NULL ? cwd : face->spec->cwd, out);
+        json_close(out, ']');
+        if (listing.count > from + LIST_PAGE) {
+            char next[24];
+            (void)snprintf(next, sizeof next, "%zu", (size_t)from + LIST_PAGE);
+            json_put(out, "nextCursor", next);
+        }
+        json_close(out, '}');
+    }
+    for (size_t i = 0; i < listing.count; i++)
+        free(listing.list[i].title);
+    free(listing.list);
+    return rc;
+}

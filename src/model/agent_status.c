@@ -1,0 +1,164 @@
+#include "model/agent_status.h"
+
+#include "base/time.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const state_names[AGENT_STATE_COUNT] = {"asleep",  "starting", "working", "idle",
+                                                           "waiting", "exited",   "crashed"};
+
+const char *agent_state_name(enum agent_state state)
+{
+    return state_names[state];
+}
+
+bool agent_state_parse(const char *text, enum agent_state *ret)
+{
+    for (size_t i = 0; text != NULL && i < AGENT_STATE_COUNT; i++) {
+        if (strcmp(text, state_names[i]) != 0)
+            continue;
+        *ret = (enum agent_state)i;
+        return true;
+    }
+    return false;
+}
+
+bool agent_state_is_live(enum agent_state state)
+{
+    return state == AGENT_STARTING || state == AGENT_WORKING || state == AGENT_IDLE ||
+           state == AGENT_WAITING;
+}
+
+/* Where the members go, and whether those that say nothing are written too, as null. */
+struct writer {
+    struct json_out *out;
+    bool all;
+};
+
+static void put_number(const struct writer *to, const char *key, int64_t n, int64_t nothing)
+{
+    if (n != nothing)
+        json_put_int(to->out, key, n);
+    else if (to->all)
+        json_put(to->out, key, NULL);
+}
+
+/* What an agent says has no limit; the answer that it is a part of does. */
+static void put_text(const struct writer *to, const char *key, const char *text, size_t max,
+                     const char *nothing)
+{
+    bool says = text != NULL && text[0] != '\0';
+    if (says || to->all)
+        json_put_fit(to->out, key, says ? text : nothing, max);
+}
+
+/* A time in ms under `key_ms`, and for those who read it as text under `key`. */
+static void put_time(const struct writer *to, const char *key, const char *key_ms, int64_t ms)
+{
+    char text[TIME_TEXT];
+
+    if (to->all && ms != 0)
+        time_format((time_t)(ms / 1000), text);
+    if (to->all)
+        json_put(to->out, key, ms != 0 ? text : NULL);
+    put_number(to, key_ms, ms, 0);
+}
+
+static void put_members(const struct agent_status *status, const struct writer *to)
+{
+    json_put(to->out, "state", agent_state_name(status->state));
+    put_time(to, "since", "sinceMs", status->since_ms);
+    put_time(to, "lastOutput", "lastOutputMs", status->output_ms);
+    put_time(to, "restartAt", "restartAtMs", status->restart_ms);
+    put_number(to, "pid", status->pid, 0);
+    put_number(to, "hostPid", status->host_pid, 0);
+    json_put(to->out, "pane", status->pane);
+    put_number(to, "exitCode", status->exit_code, -1);
+    put_number(to, "signal", status->signal, 0);
+    json_put_int(to->out, "restarts", status->restarts);
+    json_put_int(to->out, "queued", status->queued);
+    json_put_int(to->out, "logLost", status->log_lost);
+    put_text(to, "title", status->title, AGENT_TITLE_MAX, "");
+    put_text(to, "note", status->note, AGENT_NOTE_MAX, "");
+    json_put(to->out, "protocol", status->acp ? "acp" : "tty");
+    if (!status->acp)
+        return;
+    put_text(to, "conversation", status->conversation, AGENT_TITLE_MAX, NULL);
+    put_text(to, "continuity", status->continuity, AGENT_TITLE_MAX, NULL);
+    put_text(to, "permission", status->permission, AGENT_TITLE_MAX, NULL);
+    put_text(to, "asks", status->asks, AGENT_TITLE_MAX, NULL);
+}
+
+void agent_status_put(const struct agent_status *status, struct json_out *out)
+{
+    put_members(status, &(struct writer){.out = out, .all = true});
+}
+
+void agent_status_tell(const struct agent_status *status, struct json_out *out)
+{
+    put_members(status, &(struct writer){.out = out});
+}
+
+static int read_int(const struct json *object, const char *key, int fallback)
+{
+    int64_t n = json_int(json_get(object, key), fallback);
+    return n >= 0 && n <= INT_MAX ? (int)n : fallback;
+}
+
+static int64_t read_time(const struct json *object, const char *key)
+{
+    int64_t ms = json_int(json_get(object, key), 0);
+    return ms > 0 ? ms : 0;
+}
+
+static char *read_text(const struct json *object, const char *key, size_t max)
+{
+    const char *text = json_get_text(object, key);
+    return text != NULL ? mem_dupn(text, str_fit(text, max)) : mem_dup("");
+}
+
+int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err)
+{
+    struct agent_status status = {.pane = ""};
+    const char *pane = json_get_text(object, "pane");
+    const char *protocol = json_get_text(object, "protocol");
+    const char *conversation = json_get_text(object, "conversation");
+
+    if (!agent_state_parse(json_get_text(object, "state"), &status.state))
+        return err_set(err, MAS_DAMAGED, "its host told no state that is known");
+    status.since_ms = read_time(object, "sinceMs");
+    status.output_ms = read_time(object, "lastOutputMs");
+    status.restart_ms = read_time(object, "restartAtMs");
+    status.pid = read_int(object, "pid", 0);
+    status.host_pid = read_int(object, "hostPid", 0);
+    status.exit_code = read_int(object, "exitCode", -1);
+    status.signal = read_int(object, "signal", 0);
+    status.restarts = read_int(object, "restarts", 0);
+    status.queued = read_int(object, "queued", 0);
+    status.log_lost = read_time(object, "logLost");
+    if (pane != NULL && strlen(pane) < sizeof status.pane)
+        memcpy(status.pane, pane, strlen(pane) + 1);
+    status.title = read_text(object, "title", AGENT_TITLE_MAX);
+    status.note = read_text(object, "note", AGENT_NOTE_MAX);
+    status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;
+    if (conversation != NULL && strlen(conversation) < sizeof status.conversation)
+        memcpy(status.conversation, conversation, strlen(conversation) + 1);
+    status.continuity = read_text(object, "continuity", AGENT_TITLE_MAX);
+    status.permission = read_text(object, "permission", AGENT_TITLE_MAX);
+    status.asks = read_text(object, "asks", AGENT_TITLE_MAX);
+    *ret = status;
+    return 0;
+}
+
+void agent_status_free(struct agent_status *status)
+{
+    free(status->title);
+    free(status->note);
+    free(status->continuity);
+    free(status->permission);
+    free(status->asks);
+    status->title = status->note = NULL;
+    status->continuity = status->permission = status->asks = NULL;
+}

@@ -1,0 +1,84 @@
+#include "model/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void manifest_format(const struct manifest *manifest, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put_int(&out, "format", MANIFEST_FORMAT);
+    json_put(&out, "sessionId", manifest->id);
+    json_put(&out, "name", manifest->name);
+    json_put(&out, "template", manifest->template);
+    json_put(&out, "mode", manifest->mode);
+    json_put(&out, "createdAt", manifest->created);
+    json_put(&out, "archivedAt", manifest->archived);
+    json_put(&out, "version", manifest->version);
+    json_put_int(&out, "entries", (int64_t)manifest->entries);
+    json_put_int(&out, "size", (int64_t)manifest->bytes);
+    json_put_int(&out, "linksOut", (int64_t)manifest->links);
+    json_close(&out, '}');
+}
+
+static int take_text(const struct json *json, const char *key, char **ret, struct err *err)
+{
+    const char *text = json_get_text(json, key);
+    if (text == NULL || str_has_control(text))
+        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or no text", key);
+    *ret = mem_dup(text);
+    return 0;
+}
+
+static int take_count(const struct json *json, const char *key, uint64_t *ret, struct err *err)
+{
+    int64_t n = json_int(json_get(json, key), -1);
+    if (n < 0)
+        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or no number", key);
+    *ret = (uint64_t)n;
+    return 0;
+}
+
+int manifest_read(const struct json *json, struct manifest *ret, struct err *err)
+{
+    _cleanup_manifest_ struct manifest m = {.id = ""};
+    const char *id = json_get_text(json, "sessionId");
+    int64_t format = json_int(json_get(json, "format"), -1);
+
+    if (format < 1)
+        return err_set(err, MAS_DAMAGED, "its \"format\" is missing or no number");
+    if (format != MANIFEST_FORMAT)
+        return err_set(err, MAS_FAILED, "it has format %lld, and this mas knows format %d",
+                       (long long)format, MANIFEST_FORMAT);
+    if (id == NULL || !id_is_valid(id))
+        return err_set(err, MAS_DAMAGED, "its \"sessionId\" is missing or no id");
+    memcpy(m.id, id, ID_TEXT);
+    if (take_text(json, "name", &m.name, err) == -1 ||
+        take_text(json, "template", &m.template, err) == -1 ||
+        take_text(json, "mode", &m.mode, err) == -1 ||
+        take_text(json, "createdAt", &m.created, err) == -1 ||
+        take_text(json, "archivedAt", &m.archived, err) == -1 ||
+        take_text(json, "version", &m.version, err) == -1 ||
+        take_count(json, "entries", &m.entries, err) == -1 ||
+        take_count(json, "size", &m.bytes, err) == -1 ||
+        take_count(json, "linksOut", &m.links, err) == -1)
+        return -1;
+    if (m.entries > MANIFEST_ENTRIES_MAX || m.bytes > MANIFEST_BYTES_MAX)
+        return err_set(err, MAS_DAMAGED, "it speaks of %llu entries and %llu bytes, too much",
+                       (unsigned long long)m.entries, (unsigned long long)m.bytes);
+    *ret = m;
+    m = (struct manifest){.id = ""};
+    return 0;
+}
+
+void manifest_free(struct manifest *manifest)
+{
+    free(manifest->name);
+    free(manifest->template);
+    free(manifest->mode);
+    free(manifest->created);
+    free(manifest->archived);
+    free(manifest->version);
+    *manifest = (struct manifest){.id = ""};
+}

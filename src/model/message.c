@@ -1,0 +1,33 @@
+#include "model/message.h"
+
+#include "base/json.h"
+
+#include "base/str.h"
+
+const char *message_check(const char *text, size_t len)
+{
+    if (len > MESSAGE_MAX)
+        return "is longer than 4 MiB";
+    if (!str_is_utf8(text, len))
+        return "is not UTF-8";
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool c1 = c == 0xc2 && i + 1 < len && (unsigned char)text[i + 1] < 0xa0;
+        if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f || c1)
+            return "holds a control character other than tab and newline";
+    }
+    return NULL;
+}
+
+void message_request(const char *from, bool enter, bool wait, struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "send");
+    if (from != NULL)
+        json_put(&out, "from", from);
+    json_put_bool(&out, "enter", enter);
+    json_put_bool(&out, "wait", wait);
+    json_close(&out, '}');
+}

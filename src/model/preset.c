@@ -1,0 +1,306 @@
+#include "model/preset.h"
+
+#include "base/number.h"
+#include "base/str.h"
+#include "base/suggest.h"
+#include "base/time.h"
+#include "model/env_name.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESTART_LIMIT_MAX = 1000, MEMORY_SHIFT_MAX = 50 };
+
+const char *start_name(enum start start)
+{
+    return start == START_NOW ? "now" : start == START_DEMAND ? "demand" : "";
+}
+
+bool start_parse(const char *text, enum start *ret)
+{
+    for (enum start s = START_UNSET; s <= START_DEMAND; s++) {
+        if (strcmp(text, start_name(s)) != 0)
+            continue;
+        *ret = s;
+        return true;
+    }
+    return false;
+}
+
+/* Each of these reads a value into a member; NULL, or what a good value is. */
+typedef const char *take_fn(const char *value, void *to);
+
+static const char *take_text(const char *value, void *to)
+{
+    char **text = to;
+    free(*text);
+    *text = mem_dup(value);
+    return NULL;
+}
+
+static const char *take_protocol(const char *value, void *to)
+{
+    bool acp = strcmp(value, "acp") == 0;
+    if (!acp && strcmp(value, "tty") != 0)
+        return "tty or acp";
+    *(enum protocol *)to = acp ? PROTOCOL_ACP : PROTOCOL_TTY;
+    return NULL;
+}
+
+static const char *take_policy(const char *value, void *to)
+{
+    static const char *const names[] = {
+        [POLICY_ASK] = "ask", [POLICY_ALLOW] = "allow", [POLICY_DENY] = "deny"};
+    for (size_t i = POLICY_ASK; i < ARRAY_LEN(names); i++) {
+        if (strcmp(value, names[i]) != 0)
+            continue;
+        *(enum policy *)to = (enum policy)i;
+        return NULL;
+    }
+    return "ask, allow or deny";
+}
+
+static const char *take_regex(const char *value, void *to)
+{
+    regex_t regex;
+    if (strlen(value) > PRESET_REGEX_MAX)
+        return "at most 512 bytes";
+    if (value[0] != '\0') {
+        if (regcomp(&regex, value, REG_EXTENDED | REG_NOSUB) != 0)
+            return "an extended regular expression";
+        regfree(&regex);
+    }
+    return take_text(value, to);
+}
+
+static const char *take_command(const char *value, void *to)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (str_split_words(value, &words, &ignored) == -1)
+        return "a program and its arguments, each quote closed";
+    return take_text(value, to);
+}
+
+static const char *take_duration(const char *value, void *to)
+{
+    return time_parse_duration(value, to) ? NULL : "a time such as 200ms, 2s or 1m, up to 24h";
+}
+
+static const char *take_start(const char *value, void *to)
+{
+    enum start start = START_UNSET;
+    if (!start_parse(value, &start) || start == START_UNSET)
+        return "now or demand";
+    *(enum start *)to = start;
+    return NULL;
+}
+
+static const char *take_restart(const char *value, void *to)
+{
+    bool on_crash = strcmp(value, "on-crash") == 0;
+    if (!on_crash && strcmp(value, "never") != 0)
+        return "never or on-crash";
+    *(bool *)to = on_crash;
+    return NULL;
+}
+
+static const char *take_limit(const char *value, void *to)
+{
+    static const struct unit units[] = {{"", 1}};
+    uint64_t n;
+    if (!number_parse(value, units, 1, RESTART_LIMIT_MAX, &n))
+        return "a number from 0 to 1000";
+    *(int *)to = (int)n;
+    return NULL;
+}
+
+static const char *take_size(const char *value, void *to)
+{
+    return number_parse_size(value, UINT64_C(1) << MEMORY_SHIFT_MAX, to)
+               ? NULL
+               : "a size such as 400M or 2G, up to 1024T";
+}
+
+static const char *take_names(const char *value, void *to)
+{
+    char ***names = to;
+    _cleanup_strv_ char **found = str_split_list(value);
+
+    if (strv_len(found) > PRESET_NEEDS_MAX)
+        return "a list of at most 32 names of environment variables";
+    for (char **name = found; name != NULL && *name != NULL; name++)
+        if (!env_is_name(*name))
+            return "a list of at most 32 names of environment variables";
+    strv_free(*names);
+    *names = found;
+    found = NULL;
+    return NULL;
+}
+
+static const char *take_yes(const char *value, void *to)
+{
+    bool yes = strcmp(value, "yes") == 0;
+
+    if (!yes && strcmp(value, "no") != 0)
+        return "yes or no";
+    *(bool *)to = yes;
+    return NULL;
+}
+
+static const char *take_choice(const char *value, void *to)
+{
+    bool yes = false;
+    const char *want = take_yes(value, &yes);
+
+    if (want == NULL)
+        *(enum said *)to = yes ? SAID_YES : SAID_NO;
+    return want;
+}
+
+static const struct key {
+    const char *name;
+    take_fn *take;
+    size_t member;
+} keys[] = {
+    {"description", take_text, offsetof(struct preset, description)},
+    {"protocol", take_protocol, offsetof(struct preset, protocol)},
+    {"command", take_command, offsetof(struct preset, command)},
+    {"model_option", take_text, offsetof(struct preset, model_option)},
+    {"install", take_text, offsetof(struct preset, install)},
+    {"login", take_text, offsetof(struct preset, login)},
+    {"as_root", take_text, offsetof(struct preset, as_root)},
+    {"needs_env", take_names, offsetof(struct preset, needs_env)},
+    {"start", take_start, offsetof(struct preset, start)},
+    {"restart", take_restart, offsetof(struct preset, restart_on_crash)},
+    {"restart_limit", take_limit, offsetof(struct preset, restart_limit)},
+    {"restart_delay", take_duration, offsetof(struct preset, restart_delay_ms)},
+    {"memory", take_size, offsetof(struct preset, memory)},
+    {"idle", take_duration, offsetof(struct preset, idle_ms)},
+    {"ready", take_regex, offsetof(struct preset, ready)},
+    {"ready_after", take_duration, offsetof(struct preset, ready_ms)},
+    {"ready_timeout", take_duration, offsetof(struct preset, ready_timeout_ms)},
+    {"enter_delay", take_duration, offsetof(struct preset, enter_ms)},
+    {"waiting", take_regex, offsetof(struct preset, waiting)},
+    {"title_working", take_regex, offsetof(struct preset, title_working)},
+    {"title_idle", take_regex, offsetof(struct preset, title_idle)},
+    {"title_waiting", take_regex, offsetof(struct preset, title_waiting)},
+    {"permission", take_policy, offsetof(struct preset, permission)},
+    {"operator", take_choice, offsetof(struct preset, is_operator)},
+    {"mode", take_text, offsetof(struct preset, mode)},
+    {"plan_mode", take_text, offsetof(struct preset, plan_mode)},
+    {"tools", take_yes, offsetof(struct preset, tools)},
+    {"initialize_timeout", take_duration, offsetof(struct preset, initialize_ms)},
+    {"resume_timeout", take_duration, offsetof(struct preset, resume_ms)},
+    {"end_timeout", take_duration, offsetof(struct preset, end_ms)},
+};
+
+/* Behind "permission." and as agents name them. */
+static const char *const kinds[TOOL_KIND_COUNT] = {
+    [TOOL_READ] = "read",   [TOOL_EDIT] = "edit",     [TOOL_DELETE] = "delete",
+    [TOOL_MOVE] = "move",   [TOOL_SEARCH] = "search", [TOOL_EXECUTE] = "execute",
+    [TOOL_THINK] = "think", [TOOL_FETCH] = "fetch",   [TOOL_SWITCH_MODE] = "switch_mode",
+    [TOOL_OTHER] = "other",
+};
+
+static size_t find_kind(const char *name)
+{
+    size_t i = 0;
+    while (i < TOOL_KIND_COUNT && strcmp(name, kinds[i]) != 0)
+        i++;
+    return i;
+}
+
+enum policy preset_policy(const struct preset *preset, const char *kind)
+{
+    size_t i = kind != NULL ? find_kind(kind) : TOOL_OTHER;
+    enum policy policy = preset->tool_permission[i < TOOL_KIND_COUNT ? i : TOOL_OTHER];
+    return policy != POLICY_UNSET ? policy : preset->permission;
+}
+
+static bool is_text(const struct key *key)
+{
+    return key->take == take_text || key->take == take_regex || key->take == take_command;
+}
+
+/* The text member that a key sets. */
+static char **text_of(struct preset *preset, const struct key *key)
+{
+    return (char **)(void *)((char *)preset + key->member);
+}
+
+void preset_make(struct preset *preset, const char *name)
+{
+    *preset = (struct preset){.name = mem_dup(name),
+                              .start = START_NOW,
+                              .restart_limit = 5,
+                              .restart_delay_ms = 1000,
+                              .idle_ms = 2000,
+                              .ready_ms = 100,
+                              .ready_timeout_ms = 3000,
+                              .permission = POLICY_ASK,
+                              .tools = true,
+                              .initialize_ms = 180000,
+                              .resume_ms = 180000,
+                              .end_ms = 1000};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (is_text(&keys[i]))
+            *text_of(preset, &keys[i]) = mem_dup("");
+}
+
+static const char *nearest_kind(const char *name)
+{
+    struct suggest suggest = SUGGEST_INIT(name);
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        suggest_try(&suggest, kinds[i]);
+    return suggest.nearest;
+}
+
+static const char *nearest_key(const char *name)
+{
+    struct suggest suggest = SUGGEST_INIT(name);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        suggest_try(&suggest, keys[i].name);
+    return suggest.nearest;
+}
+
+int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
+{
+    if (str_starts(line->key, "env.")) {
+        const char *name = line->key + strlen("env.");
+        const char *wrong = env_check_name(name);
+        if (wrong != NULL)
+            return ini_fail(line, err, "'%s' %s", name, wrong);
+        kv_put(&preset->env, name, line->value);
+        return 0;
+    }
+    if (str_starts(line->key, "permission.")) {
+        size_t kind = find_kind(line->key + strlen("permission."));
+        if (kind == TOOL_KIND_COUNT)
+            return ini_fail_unknown(line, "there is no such kind of tool",
+                                    nearest_kind(line->key + strlen("permission.")), err);
+        const char *want = take_policy(line->value, &preset->tool_permission[kind]);
+        return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (strcmp(line->key, keys[i].name) != 0)
+            continue;
+        const char *want = keys[i].take(line->value, (char *)preset + keys[i].member);
+        return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
+    }
+    return ini_fail_unknown(line, "there is no such key in a preset", nearest_key(line->key), err);
+}
+
+void preset_free(struct preset *preset)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (is_text(&keys[i]))
+            free(*text_of(preset, &keys[i]));
+    free(preset->name);
+    kv_free(&preset->env);
+    strv_free(preset->needs_env);
+}

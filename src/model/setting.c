@@ -1,0 +1,322 @@
+#include "model/setting.h"
+
+#include "base/address.h"
+#include "base/number.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "model/retention_status.h"
+#include "model/template_name.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SOCKET_PATH_MAX = 107,
+    STOP_MAX_MS = 600 * 1000,
+    LOG_KEEP_MAX = 1000,
+    CLEAN_KEEP_MAX = 1000000,
+    MESSAGES_MAX = 10000,
+    CHARACTERS_MIN = 100,
+    CHARACTERS_MAX = 4000000
+};
+
+#define LOG_SIZE_MIN UINT64_C(4096)
+#define LOG_SIZE_MAX (UINT64_C(1) << 40)
+#define DISK_SIZE_MAX (UINT64_C(1) << 50)
+
+static const char *check_mode(const char *v)
+{
+    return strcmp(v, "isolated") == 0 || strcmp(v, "legacy") == 0 ? NULL : "isolated or legacy";
+}
+
+static const char *check_server(const char *v)
+{
+    return strcmp(v, "shared") == 0 || strcmp(v, "per-session") == 0 ? NULL
+                                                                     : "shared or per-session";
+}
+
+static const char *check_name(const char *v)
+{
+    return str_is_word(v, 32) ? NULL : "1 to 32 letters, digits, _ or -";
+}
+
+static const char *check_socket(const char *v)
+{
+    if (strlen(v) > SOCKET_PATH_MAX || str_has_control(v))
+        return "at most 107 bytes without control characters";
+    if (strchr(v, '/') != NULL && v[0] != '/')
+        return "a name, or an absolute path";
+    return strcmp(v, ".") == 0 || strcmp(v, "..") == 0 ? "a name, or an absolute path" : NULL;
+}
+
+static const char *check_size(const char *v)
+{
+    int columns;
+    int rows;
+    return setting_parse_size(v, &columns, &rows) ? NULL : "COLUMNSxROWS, from 10x3 to 1000x1000";
+}
+
+static const char *check_stop_time(const char *v)
+{
+    static const struct unit units[] = {{"", 1000}, {"s", 1000}};
+    uint64_t ms;
+    return number_parse(v, units, ARRAY_LEN(units), STOP_MAX_MS, &ms)
+               ? NULL
+               : "a number of seconds from 0 to 600, such as 2s";
+}
+
+static const char *check_log_size(const char *v)
+{
+    uint64_t size;
+    return number_parse_size(v, LOG_SIZE_MAX, &size) && size >= LOG_SIZE_MIN
+               ? NULL
+               : "a size from 4K to 1T, such as 10M";
+}
+
+bool setting_parse_count(const char *v, uint64_t max, uint64_t *ret)
+{
+    return number_parse(v, (const struct unit[]){{"", 1}}, 1, max, ret);
+}
+
+static const char *check_log_keep(const char *v)
+{
+    uint64_t n;
+    return setting_parse_count(v, LOG_KEEP_MAX, &n) ? NULL : "a number from 0 to 1000";
+}
+
+static const char *check_yes(const char *v)
+{
+    return strcmp(v, "yes") == 0 || strcmp(v, "no") == 0 ? NULL : "yes or no";
+}
+
+static const char *check_hardlink(const char *v)
+{
+    return strcmp(v, "readonly") == 0 || strcmp(v, "no") == 0 ? NULL : "no or readonly";
+}
+
+/* An age, or nothing. */
+static const char *check_age(const char *v)
+{
+    time_t age;
+    return v[0] == '\0' || time_parse_age(v, &age) ? NULL : "an age, such as 90m, 12h or 7d";
+}
+
+/* A number, or nothing. */
+static const char *check_keep(const char *v)
+{
+    uint64_t n;
+    return v[0] == '\0' || setting_parse_count(v, CLEAN_KEEP_MAX, &n) ? NULL
+                                                                      : "a number up to 1000000";
+}
+
+/* A list of statuses, or nothing. */
+static const char *check_statuses(const char *v)
+{
+    return retention_parse_status(v, &(unsigned){0})
+               ? NULL
+               : "a list of stopped, error and crashed with commas between them";
+}
+
+static const char *check_archive_dir(const char *v)
+{
+    return v[0] != '\0' && strlen(v) < PATH_MAX && !str_has_control(v)
+               ? NULL
+               : "a path without control characters";
+}
+
+static const char *check_level(const char *v)
+{
+    uint64_t n;
+    return setting_parse_count(v, 19, &n) && n > 0 ? NULL : "a number from 1 to 19";
+}
+
+static const char *check_disk_size(const char *v)
+{
+    uint64_t size;
+    return number_parse_size(v, DISK_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
+}
+
+static const char *check_on(const char *v)
+{
+    return strcmp(v, "on") == 0 || strcmp(v, "off") == 0 ? NULL : "on or off";
+}
+
+static const char *check_summary(const char *v)
+{
+    return strcmp(v, "off") == 0 || strcmp(v, "agent") == 0 ? NULL : "off or agent";
+}
+
+/* Words of a command line, or nothing. */
+static const char *check_command(const char *v)
+{
+    _cleanup_strv_ char **words = NULL;
+    struct err err = ERR_INIT;
+    return !str_has_control(v) && str_split_words(v, &words, &err) == 0
+               ? NULL
+               : "a program and its arguments, each quote closed";
+}
+
+static const char *check_messages(const char *v)
+{
+    uint64_t n;
+    return setting_parse_count(v, MESSAGES_MAX, &n) ? NULL : "a number from 0 to 10000";
+}
+
+static const char *check_characters(const char *v)
+{
+    uint64_t n;
+    return setting_parse_count(v, CHARACTERS_MAX, &n) && n >= CHARACTERS_MIN
+               ? NULL
+               : "a number of characters from 100 to 4000000";
+}
+
+/* An address, or nothing. */
+static const char *check_listen(const char *v)
+{
+    struct address address;
+    return v[0] == '\0' || address_parse(v, &address) ? NULL
+                                                      : "ADDRESS:PORT, such as 127.0.0.1:8765";
+}
+
+/* A path, or nothing. */
+static const char *check_path(const char *v)
+{
+    return strlen(v) < PATH_MAX && !str_has_control(v) ? NULL : "a path without control characters";
+}
+
+static const char *check_hosts(const char *v)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  ".-_:[], \t";
+    return strspn(v, allowed) == strlen(v) ? NULL : "a list of names of hosts";
+}
+
+static const char *check_patterns(const char *v)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  "_*?[]!-, \t";
+    return strspn(v, allowed) == strlen(v) ? NULL
+                                           : "a list of patterns of names, such as AWS_* *_TOKEN";
+}
+
+const struct setting_info setting_infos[SETTING_COUNT] = {
+    [SETTING_MODE] = {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
+                      "isolated: a workspace of its own for each session; or legacy"},
+    [SETTING_TEMPLATE] = {"session", "template", "MAS_TEMPLATE", "default", template_check_name,
+                          "the template of 'mas new' without -t: a name or an absolute path"},
+    [SETTING_PRESET] = {"session", "preset", "MAS_PRESET", "shell", check_name,
+                        "how agents run that name no preset themselves"},
+    [SETTING_SOCKET] = {"tmux", "socket", "MAS_TMUX_SOCKET", "", check_socket,
+                        "tmux server: a name (tmux -L) or an absolute path (tmux -S); "
+                        "empty: the user's own"},
+    [SETTING_SERVER] = {"tmux", "server", "MAS_TMUX_SERVER", "shared", check_server,
+                        "shared: all teams on one server; per-session: a server for each"},
+    [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", check_size,
+                      "columns x rows of a team's windows until somebody attaches"},
+    [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_stop_time,
+                        "how long 'mas stop' waits after the hang-up before SIGTERM"},
+    [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_stop_time,
+                           "how long 'mas stop' waits after SIGTERM before SIGKILL"},
+    [SETTING_LOG_SIZE] = {"log", "size", NULL, "10M", check_log_size,
+                          "a log of a session that would grow beyond this begins anew"},
+    [SETTING_LOG_KEEP] = {"log", "keep", NULL, "3", check_log_keep,
+                          "how many older ones of each log are kept"},
+    [SETTING_ENV_PASS] = {"env", "pass", NULL, "*", check_patterns,
+                          "which variables of whoever starts a team its agents get"},
+    [SETTING_ENV_REMOVE] = {"env", "remove", NULL, "", check_patterns,
+                            "which of these they do not get"},
+    [SETTING_HARDLINK] = {"workspace", "hardlink", NULL, "no", check_hardlink,
+                          "readonly: files without write permission are linked, not copied"},
+    [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", check_yes,
+                      "yes: an agent's directory is made when the agent first starts"},
+    [SETTING_CLEAN_OLDER] = {"retention", "older_than", NULL, "", check_age,
+                             "'mas clean' removes sessions that were last used so long ago"},
+    [SETTING_CLEAN_KEEP] = {"retention", "keep", NULL, "", check_keep,
+                            "and leaves so many of the newest ones"},
+    [SETTING_CLEAN_STATUS] = {"retention", "status", NULL, "", check_statuses,
+                              "only those of these statuses: stopped, error, crashed"},
+    [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", check_yes,
+                               "yes: it archives them first"},
+    [SETTING_ARCHIVE_DIR] = {"archive", "dir", NULL, "archive", check_archive_dir,
+                             "where archives go: below the root, or an absolute path"},
+    [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", check_level,
+                               "how hard archives are compressed, from 1 to 19"},
+    [SETTING_LIMIT_SESSION] =
+        {"limits", "session", NULL, "0", check_disk_size,
+         "how much 'mas new' lets a session take on disk; later it is only told; 0: any"},
+    [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
+                            "how much 'mas new' leaves free on the file system; 0: none"},
+    [SETTING_MEMORY_RECALL] = {"memory", "recall", NULL, "off", check_on,
+                               "on: what was said before on a subject goes into the first prompt "
+                               "of a fresh query"},
+    [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", check_yes,
+                              "yes: agents may search what was said in other sessions"},
+    [SETTING_MEMORY_EMBED] = {"memory", "embed_command", NULL, "", check_command,
+                              "a program that makes vectors of texts, for the search; "
+                              "empty: words alone",
+                              .names_program = true},
+    [SETTING_MEMORY_SUMMARY] = {"memory", "summary", NULL, "off", check_summary,
+                                "agent: its own summary stands in for history past the budget"},
+    [SETTING_MEMORY_MESSAGES] = {"memory", "messages", NULL, "50", check_messages,
+                                 "how many messages an agent that came back empty is told"},
+    [SETTING_MEMORY_EACH] = {"memory", "each", NULL, "2000", check_characters,
+                             "how many characters of each"},
+    [SETTING_MEMORY_ALL] = {"memory", "all", NULL, "60000", check_characters,
+                            "how many in all; and in each list of 'mas context'"},
+    [SETTING_MEMORY_CURRENT] = {"memory", "current", NULL, "20", check_messages,
+                                "'mas context': prompts, and answers, of the conversation"},
+    [SETTING_MEMORY_RELEVANT] = {"memory", "relevant", NULL, "10", check_messages,
+                                 "'mas context': prompts, and answers, of relevant history"},
+    [SETTING_SERVE_LISTEN] = {"serve", "listen", NULL, "127.0.0.1:8765", check_listen,
+                              "where 'mas serve' listens; empty: only at the socket"},
+    [SETTING_SERVE_UNIX] = {"serve", "unix", NULL, "", check_path,
+                            "a Unix socket to listen at: below the root, or an absolute path"},
+    [SETTING_SERVE_TOKEN] = {"serve", "token_file", NULL, "serve.token", check_path,
+                             "the token of its clients: below the root, or an absolute path"},
+    [SETTING_SERVE_HOSTS] = {"serve", "hosts", NULL, "", check_hosts,
+                             "names that requests may be for, besides localhost"},
+    [SETTING_SERVE_CERT] = {"serve", "tls_cert", NULL, "", check_path,
+                            "a certificate in PEM: 'mas serve' speaks TLS"},
+    [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", check_path, "its key"},
+    [SETTING_SERVE_REMOTE] = {"serve", "allow_remote", NULL, "no", check_yes,
+                              "yes: listen beyond this machine without TLS"},
+};
+
+bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows)
+{
+    int end = 0;
+    int columns;
+    int rows;
+    if (strspn(text, "0123456789x") != strlen(text) || strlen(text) > 9 ||
+        sscanf(text, "%4dx%4d%n", &columns, &rows, &end) != 2 || text[end] != '\0')
+        return false;
+    if (columns < 10 || columns > 1000 || rows < 3 || rows > 1000)
+        return false;
+    *ret_columns = columns;
+    *ret_rows = rows;
+    return true;
+}
+
+const char *setting_name(enum setting setting, char buf[64])
+{
+    (void)snprintf(buf, 64, "%s.%s", setting_infos[setting].section, setting_infos[setting].key);
+    return buf;
+}
+
+void setting_write_defaults(struct str *to)
+{
+    str_add(to, "; Settings of this root. 'mas config' shows each value and where it came from.\n"
+                "; See mas.ini(5). A line that begins with ; or # is a comment.\n");
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        if (i == 0 || strcmp(setting_infos[i].section, setting_infos[i - 1].section) != 0)
+            str_addf(to, "\n[%s]\n", setting_infos[i].section);
+        str_addf(to, "; %s\n;%s =%s%s\n", setting_infos[i].help, setting_infos[i].key,
+                 setting_infos[i].fallback[0] != '\0' ? " " : "", setting_infos[i].fallback);
+        if (i == SETTING_ENV_REMOVE)
+            str_add(to, "; a variable that they get in any case\n;set.EDITOR = true\n");
+    }
+    str_add(to,
+            "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
+            ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");
+}

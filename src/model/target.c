@@ -1,0 +1,124 @@
+#include "model/target.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether one word of a TARGET means an agent, by this way of meaning. */
+enum way { BY_ID, BY_UNIT, BY_WORD, WAY_COUNT };
+
+static bool means(const struct agent *agent, const char *word, enum way way)
+{
+    switch (way) {
+    case BY_ID:
+        return strcmp(agent->id, word) == 0;
+    case BY_UNIT:
+        return strcmp(agent->group, word) == 0;
+    case BY_WORD:
+        return strcmp(word, "all") == 0 ||
+               (strcmp(word, "managers") == 0 && agent->rank == RANK_MANAGER) ||
+               (strcmp(word, "workers") == 0 && agent->rank == RANK_WORKER);
+    case WAY_COUNT:
+    default:
+        return false;
+    }
+}
+
+static bool may_write(const struct team *team, const struct agent *from, const struct agent *to)
+{
+    return from == NULL || (team->rules[from->rank] & team_reach(from, to)) != 0;
+}
+
+enum meaning { MEANS_NOTHING, MEANS_NOBODY, MEANS_SOME };
+
+/* Marks the agents that a word means, in the first way that means any. */
+static enum meaning mark(const struct team *team, const struct agent *from, const char *word,
+                         bool *marks)
+{
+    enum meaning found = MEANS_NOTHING;
+
+    for (enum way way = BY_ID; way < WAY_COUNT && found == MEANS_NOTHING; way++)
+        for (size_t i = 0; i < team->agent_count; i++) {
+            const struct agent *agent = &team->agents[i];
+            if (!means(agent, word, way))
+                continue;
+            /* one that is named is told by its host why it may not be written to */
+            bool reached = way == BY_ID || (agent != from && may_write(team, from, agent));
+            marks[i] = marks[i] || reached;
+            found = reached || found == MEANS_SOME ? MEANS_SOME : MEANS_NOBODY;
+        }
+    return found;
+}
+
+static int reaches_nobody(const struct team *team, const struct agent *from, const char *word,
+                          struct err *err)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+
+    team_add_reach(&words, team->rules[from->rank]);
+    (void)err_set(
+        err, MAS_FAILED,
+        "cannot reach '%s': the rule for a %s, '%s', lets agent '%s' write to none of them", word,
+        rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
+    return err_hint(err, "who may write to whom is in the template's [rules]");
+}
+
+static int no_target(const struct team *team, const char *word, struct err *err)
+{
+    _cleanup_str_ struct str ids = STR_INIT;
+    _cleanup_str_ struct str units = STR_INIT;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        size_t first = 0;
+        while (strcmp(team->agents[first].group, agent->group) != 0)
+            first++;
+        str_addf(&ids, "%s%s", i > 0 ? ", " : "", agent->id);
+        if (first == i && team_agent(team, agent->group) == NULL) /* solo is in solo */
+            str_addf(&units, ", %s", agent->group);
+    }
+    (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has none", word);
+    return err_hint(err, "there are: %s%s, managers, workers, all", str_text(&ids),
+                    str_text(&units));
+}
+
+int target_resolve(const struct team *team, const struct agent *from, const char *text,
+                   size_t **ret, size_t *ret_count, struct err *err)
+{
+    _cleanup_free_ bool *marks = mem_alloc(team->agent_count * sizeof *marks);
+    size_t count = 0;
+
+    for (const char *at = text;; at++) {
+        size_t len = strcspn(at, ",");
+        _cleanup_free_ char *word = mem_dupn(at, len);
+        enum meaning found = mark(team, from, word, marks);
+        if (found == MEANS_NOTHING)
+            return no_target(team, word, err);
+        if (found == MEANS_NOBODY)
+            return reaches_nobody(team, from, word, err);
+        at += len;
+        if (*at == '\0')
+            break;
+    }
+    size_t *found = mem_alloc(team->agent_count * sizeof *found);
+    for (size_t i = 0; i < team->agent_count; i++)
+        if (marks[i])
+            found[count++] = i;
+    *ret = found;
+    *ret_count = count;
+    return 0;
+}
+
+int target_check_rule(const struct team *team, const struct agent *from, const struct agent *to,
+                      struct err *err)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (may_write(team, from, to))
+        return 0;
+    team_add_reach(&words, team->rules[from->rank]);
+    (void)err_set(err, MAS_FAILED, "the rule for a %s, '%s', does not let agent '%s' write to it",
+                  rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
+    return err_hint(err, "who may write to whom is in the template's [rules]");
+}

@@ -1,0 +1,286 @@
+/* template.ini: the part of model/team.h that reads it. The format is in mas-template(5). */
+#include "base/ini.h"
+#include "base/str.h"
+#include "base/suggest.h"
+#include "model/layout.h"
+#include "model/team_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const window_keys[] = {"layout", "agents", NULL};
+static const char *const agent_keys[] = {"role",    "rank",   "group", "preset", "model",
+                                         "command", "system", "start", NULL};
+static const char *const template_keys[] = {"description", "preset", NULL};
+static const char *const ranks[] = {"meta", "manager", "worker", NULL};
+
+/* Sections by their first word; those with a second one are shown with what it is. */
+static const char *const sections[] = {"template", "rules", "window", "agent", NULL};
+static const char *const section_forms[] = {"[template]", "[rules]", "[window NAME]", "[agent ID]"};
+
+/* Windows may name agents that come later in the file, so places are kept until its end. */
+struct reader {
+    struct team team;
+    struct place {
+        size_t window;
+        char *id;
+        int line;
+    } * places;
+    size_t place_count;
+    int rules[RANK_COUNT]; /* their lines */
+    bool skip; /* the header of this section was wrong, so its keys belong to nothing */
+    const char *file;
+    struct remarks *remarks;
+};
+
+static void reader_free(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->place_count; i++)
+        free(reader->places[i].id);
+    free(reader->places);
+    team_free(&reader->team);
+}
+
+/* Says that a value is wrong; it counts as given all the same. */
+static int bad_value(char **to, const struct ini_line *line, const char *why, struct err *err)
+{
+    if (*to == NULL)
+        *to = mem_dup("");
+    return ini_fail(line, err, "%s", why);
+}
+
+static int set_text(char **to, const struct ini_line *line, struct err *err)
+{
+    if (!str_is_utf8(line->value, strlen(line->value)))
+        return ini_fail(line, err, "it is not UTF-8");
+    free(*to);
+    *to = mem_dup(line->value);
+    return 0;
+}
+
+/* A name that may be left empty. */
+static int set_word(char **to, const struct ini_line *line, struct err *err)
+{
+    if (line->value[0] != '\0' && !str_is_word(line->value, TEAM_WORD_MAX))
+        return ini_fail(line, err, "'%s' is not 1 to 32 letters, digits, _ or -", line->value);
+    return set_text(to, line, err);
+}
+
+static int read_window(struct reader *reader, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->section + strlen("window ");
+    struct team *team = &reader->team;
+
+    if (line->key == NULL) {
+        for (size_t i = 0; i < team->window_count; i++)
+            if (strcmp(team->windows[i].name, name) == 0)
+                return ini_fail(line, err, "there is such a window already");
+        if (!str_is_word(name, TEAM_WORD_MAX))
+            return ini_fail(line, err, "a window's name is 1 to 32 letters, digits, _ or -");
+        struct window *window = team_add_window(team, name);
+        if (window == NULL)
+            return ini_fail(line, err, "more than %d windows", TEAM_WINDOWS_MAX);
+        window->line = line->line;
+        return 0;
+    }
+    struct window *window = &team->windows[team->window_count - 1];
+    if (strcmp(line->key, "layout") == 0) {
+        const char *wrong = layout_check(line->value);
+        return wrong != NULL ? ini_fail(line, err, "%s", wrong)
+                             : set_text(&window->layout, line, err);
+    }
+    if (strcmp(line->key, "agents") != 0)
+        return ini_fail_unknown(line, "there is no such key in a window",
+                                suggest_of(line->key, window_keys), err);
+    _cleanup_strv_ char **ids = str_split_list(line->value);
+    for (char **id = ids; id != NULL && *id != NULL; id++) {
+        reader->places = mem_grow(reader->places, reader->place_count + 1, sizeof *reader->places);
+        reader->places[reader->place_count++] = (struct place){
+            .window = team->window_count - 1, .id = mem_dup(*id), .line = line->line};
+    }
+    return 0;
+}
+
+static int read_agent(struct reader *reader, const struct ini_line *line, struct err *err)
+{
+    const char *id = line->section + strlen("agent ");
+    struct team *team = &reader->team;
+
+    if (line->key == NULL) {
+        if (!str_is_word(id, TEAM_WORD_MAX))
+            return ini_fail(line, err, "an agent's id is 1 to 32 letters, digits, _ or -");
+        if (team_agent(team, id) != NULL)
+            return ini_fail(line, err, "there is such an agent already");
+        struct agent *agent = team_add_agent(team, id);
+        if (agent == NULL)
+            return ini_fail(line, err, "more than %d agents", TEAM_AGENTS_MAX);
+        agent->line = line->line;
+        return 0;
+    }
+    struct agent *agent = &team->agents[team->agent_count - 1];
+    if (strcmp(line->key, "role") == 0) {
+        const char *wrong = team_check_role(line->value);
+        return wrong != NULL ? bad_value(&agent->role, line, wrong, err)
+                             : set_text(&agent->role, line, err);
+    }
+    if (strcmp(line->key, "rank") == 0) {
+        if (team_rank_parse(line->value, &agent->rank) == 0)
+            return 0;
+        agent->rank = RANK_WORKER; /* it counts as given */
+        return ini_fail(line, err, "a rank is meta, manager or worker");
+    }
+    if (strcmp(line->key, "group") == 0 && line->value[0] != '\0')
+        return set_word(&agent->group, line, err);
+    if (strcmp(line->key, "preset") == 0)
+        return set_word(&agent->preset, line, err);
+    if (strcmp(line->key, "model") == 0)
+        return strlen(line->value) <= TEAM_MODEL_MAX
+                   ? set_text(&agent->model, line, err)
+                   : ini_fail(line, err, "it is longer than 256 bytes");
+    if (strcmp(line->key, "command") == 0)
+        return set_text(&agent->command, line, err);
+    if (strcmp(line->key, "system") == 0)
+        return set_text(&agent->system, line, err);
+    if (strcmp(line->key, "start") == 0)
+        return start_parse(line->value, &agent->start)
+                   ? 0
+                   : ini_fail(line, err, "'%s' is not now or demand", line->value);
+    return ini_fail_unknown(line, "there is no such key in an agent, or it is empty",
+                            suggest_of(line->key, agent_keys), err);
+}
+
+static int no_section(const struct ini_line *line, struct err *err)
+{
+    _cleanup_free_ char *word = mem_dupn(line->section, strcspn(line->section, " "));
+    const char *nearest = suggest_of(word, sections);
+    size_t i = 0;
+
+    while (nearest != NULL && sections[i] != nearest)
+        i++;
+    return ini_fail_unknown(line, "there is no such section",
+                            nearest != NULL ? section_forms[i] : NULL, err);
+}
+
+static int read_section(struct reader *reader, const struct ini_line *line, struct err *err)
+{
+    if (str_starts(line->section, "window "))
+        return read_window(reader, line, err);
+    if (str_starts(line->section, "agent "))
+        return read_agent(reader, line, err);
+    if (strcmp(line->section, "rules") == 0) {
+        enum rank rank;
+        if (line->key == NULL)
+            return 0;
+        if (team_rank_parse(line->key, &rank) == -1)
+            return ini_fail_unknown(line, "a rule is for meta, manager or worker",
+                                    suggest_of(line->key, ranks), err);
+        reader->rules[rank] = line->line;
+        return team_reach_parse(line->value, &reader->team.rules[rank]) == 0
+                   ? 0
+                   : ini_fail(line, err,
+                              "a rule lists manager, unit, workers, managers, meta or all");
+    }
+    if (strcmp(line->section, "template") == 0) {
+        if (line->key == NULL)
+            return 0;
+        if (strcmp(line->key, "description") == 0)
+            return strlen(line->value) <= TEAM_DESCRIPTION_MAX
+                       ? set_text(&reader->team.description, line, err)
+                       : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
+        if (strcmp(line->key, "preset") == 0)
+            return set_word(&reader->team.preset, line, err);
+        return ini_fail_unknown(line, "there is no such key", suggest_of(line->key, template_keys),
+                                err);
+    }
+    return no_section(line, err);
+}
+
+static int read_line(const struct ini_line *line, void *arg, struct err *err)
+{
+    struct reader *reader = arg;
+
+    if (line->key == NULL)
+        reader->skip = false;
+    if (reader->skip)
+        return 0;
+    int rc = read_section(reader, line, err);
+    if (line->key == NULL && rc == -1)
+        reader->skip = true;
+    return rc;
+}
+
+static void take_wrong(int line, const char *text, void *arg)
+{
+    struct reader *reader = arg;
+    remarks_add(reader->remarks, REMARK_ERROR, reader->file, line, "%s", text);
+}
+
+static void take_unfit(const struct agent *agent, const struct window *window, const char *why,
+                       void *arg)
+{
+    struct reader *reader = arg;
+    if (agent != NULL)
+        remarks_add(reader->remarks, REMARK_ERROR, reader->file, agent->line, "agent %s %s",
+                    agent->id, why);
+    else if (window != NULL)
+        remarks_add(reader->remarks, REMARK_ERROR, reader->file, window->line, "window %s %s",
+                    window->name, why);
+    else
+        remarks_add(reader->remarks, REMARK_ERROR, reader->file, 0, "%s", why);
+}
+
+static void check_rules(struct reader *reader)
+{
+    for (enum rank rank = 0; rank < RANK_COUNT; rank++) {
+        unsigned nobody = team_reach_nobody(&reader->team, rank);
+        _cleanup_str_ struct str words = STR_INIT;
+        team_add_reach(&words, nobody);
+        if (nobody != 0)
+            remarks_add(reader->remarks, REMARK_WARNING, reader->file, reader->rules[rank],
+                        "[rules] %s: this means nobody in this team: %s", rank_name(rank),
+                        words.data);
+    }
+}
+
+static int read_all(struct reader *reader, int fd, struct err *err)
+{
+    if (ini_read_on(fd, reader->file, read_line, take_wrong, reader, err) == -1)
+        return -1;
+    for (size_t i = 0; i < reader->place_count; i++) {
+        const struct place *place = &reader->places[i];
+        const char *wrong = team_place(&reader->team, place->window, place->id);
+        if (wrong != NULL)
+            remarks_add(reader->remarks, REMARK_ERROR, reader->file, place->line, "agent %s %s",
+                        place->id, wrong);
+    }
+    team_complete(&reader->team, take_unfit, reader);
+    if (reader->remarks->errors == 0)
+        check_rules(reader);
+    return 0;
+}
+
+int team_check_ini(int fd, const char *file, struct remarks *remarks, struct team *ret,
+                   struct err *err)
+{
+    struct reader reader = {.file = file, .remarks = remarks};
+    int rc = read_all(&reader, fd, err);
+    if (rc == 0) {
+        *ret = reader.team;
+        reader.team = (struct team)TEAM_INIT;
+    }
+    reader_free(&reader);
+    return rc;
+}
+
+int team_read_ini(int fd, const char *file, struct team *ret, struct err *err)
+{
+    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    if (team_check_ini(fd, file, &remarks, &team, err) == -1 ||
+        remarks_fail(&remarks, MAS_DAMAGED, err) == -1)
+        return -1;
+    *ret = team;
+    team = (struct team)TEAM_INIT;
+    return 0;
+}

@@ -1,0 +1,299 @@
+#include "protocol/acp_agent.h"
+
+#include "base/str.h"
+#include "protocol/acp_agent_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROTOCOL = 1 };
+
+static void take_request(void *arg, const struct rpc_request *request);
+
+static void take_answer(void *arg, const struct rpc_answer *answer)
+{
+    struct acp_agent *agent = arg;
+    const struct json *outcome = json_get(answer->result, "outcome");
+    const char *word = json_get_text(outcome, "outcome");
+    bool chosen = answer->ok && word != NULL && strcmp(word, "selected") == 0;
+
+    agent->ops->permitted(agent->arg, answer->serial,
+                          chosen ? json_get_text(outcome, "optionId") : NULL);
+}
+
+static void take_garbage(void *arg, const char *why, const char *bytes, size_t len)
+{
+    struct acp_agent *agent = arg;
+
+    if (agent->ops->garbage != NULL)
+        agent->ops->garbage(agent->arg, why, bytes, len);
+}
+
+static const struct rpc_spec spec = {
+    .request = take_request,
+    .answer = take_answer,
+    .garbage = take_garbage,
+    .line_max = ACP_AGENT_LINE_MAX,
+    .out_max = ACP_AGENT_OUT_MAX,
+};
+
+struct acp_agent *acp_agent_new(const struct acp_agent_ops *ops, void *arg,
+                                const struct acp_agent_self *self)
+{
+    struct acp_agent *agent = mem_alloc(sizeof *agent);
+
+    agent->ops = ops;
+    agent->arg = arg;
+    agent->self = self;
+    agent->rpc = rpc_new(&spec, agent);
+    return agent;
+}
+
+void acp_agent_free(struct acp_agent *agent)
+{
+    if (agent == NULL)
+        return;
+    rpc_free(agent->rpc);
+    free(agent);
+}
+
+const char *acp_agent_out(const struct acp_agent *agent, size_t *ret_len)
+{
+    return rpc_out(agent->rpc, ret_len);
+}
+
+void acp_agent_sent(struct acp_agent *agent, size_t len)
+{
+    rpc_sent(agent->rpc, len);
+}
+
+bool acp_agent_is_stuck(const struct acp_agent *agent)
+{
+    return rpc_is_stuck(agent->rpc);
+}
+
+void acp_agent_feed(struct acp_agent *agent, const char *bytes, size_t len)
+{
+    rpc_feed(agent->rpc, bytes, len);
+}
+
+bool acp_agent_answer(struct acp_agent *agent, const char *ticket, const char *result)
+{
+    return rpc_reply(agent->rpc, ticket, result != NULL ? result : "{}");
+}
+
+bool acp_agent_refuse(struct acp_agent *agent, const char *ticket, int code, const char *message)
+{
+    return rpc_refuse(agent->rpc, ticket, code, message);
+}
+
+/* ---- prompts */
+
+/* Appends text without the carriage returns of its line ends. */
+static void add_text(struct str *to, const char *text)
+{
+    for (const char *cr; (cr = strstr(text, "\r\n")) != NULL; text = cr + 1)
+        str_addn(to, text, (size_t)(cr - text));
+    str_add(to, text);
+}
+
+static void add_link(struct str *to, const struct json *block)
+{
+    const char *name = json_get_text_or(block, "name", "");
+    const char *uri = json_get_text_or(block, "uri", "");
+
+    str_addf(to, "[@%s](%s)", name[0] != '\0' ? name : uri, uri);
+}
+
+static void add_resource(struct str *to, const struct json *resource)
+{
+    str_addf(to, "\n<context uri=\"%s\">\n", json_get_text_or(resource, "uri", ""));
+    add_text(to, json_get_text_or(resource, "text", ""));
+    str_add(to, "\n</context>");
+}
+
+/* The blocks of a prompt as one text: what is embedded stands behind the words. NULL, or why that
+ * cannot be. */
+static const char *read_blocks(const struct json *blocks, struct str *ret)
+{
+    _cleanup_str_ struct str behind = STR_INIT;
+
+    if (!json_is_array(blocks))
+        return "the prompt is no array of content blocks";
+    for (const struct json *block = json_first(blocks); block != NULL; block = json_next(block)) {
+        const char *type = json_get_text_or(block, "type", "");
+        const struct json *resource = json_get(block, "resource");
+        if (strcmp(type, "text") == 0)
+            add_text(ret, json_get_text_or(block, "text", ""));
+        else if (strcmp(type, "resource_link") == 0)
+            add_link(ret, block);
+        else if (strcmp(type, "resource") == 0 && json_get_text(resource, "text") != NULL)
+            add_resource(&behind, resource);
+        else
+            return "only text, links and embedded text can be taken in a prompt";
+        if (ret->len + behind.len > ACP_AGENT_PROMPT_MAX)
+            return "the prompt is too long";
+    }
+    str_addn(ret, str_text(&behind), behind.len);
+    return ret->len > 0 ? NULL : "the prompt is empty";
+}
+
+/* ---- requests */
+
+static void refuse(struct acp_agent *agent, const char *ticket, int code, const char *why)
+{
+    (void)rpc_refuse(agent->rpc, ticket, code, why);
+}
+
+static void do_initialize(struct acp_agent *agent, const struct rpc_request *request)
+{
+    _cleanup_str_ struct str result = STR_INIT;
+    struct json_out out = {.to = &result};
+
+    if (!json_is_number(json_get(request->params, "protocolVersion"))) {
+        refuse(agent, request->ticket, RPC_INVALID_PARAMS, "protocolVersion is missing");
+        return;
+    }
+    agent->initialized = true;
+    json_open(&out, NULL, '{');
+    json_put_int(&out, "protocolVersion", PROTOCOL);
+    json_put_raw(&out, "agentCapabilities",
+                 "{\"loadSession\":true,"
+                 "\"promptCapabilities\":{\"image\":false,\"audio\":false,"
+                 "\"embeddedContext\":true},"
+                 "\"mcpCapabilities\":{\"http\":false,\"sse\":false},"
+                 "\"sessionCapabilities\":{\"list\":{},\"resume\":{},\"close\":{}}}");
+    json_open(&out, "agentInfo", '{');
+    json_put(&out, "name", agent->self->name);
+    json_put(&out, "title", agent->self->title);
+    json_put(&out, "version", agent->self->version);
+    json_close(&out, '}');
+    json_put_raw(&out, "authMethods", "[]");
+    json_close(&out, '}');
+    (void)rpc_reply(agent->rpc, request->ticket, result.data);
+}
+
+static void do_authenticate(struct acp_agent *agent, const struct rpc_request *request)
+{
+    refuse(agent, request->ticket, RPC_INVALID_PARAMS,
+           "there is nothing to log in to here: log in with the agent's own program");
+}
+
+/* What a method must have. */
+enum needs {
+    NEEDS_SESSION = 1,
+    NEEDS_CWD = 2,
+    NEEDS_MODE = 4,
+    NEEDS_OPTION = 8,
+    NEEDS_PROMPT = 16
+};
+
+static const struct {
+    const char *name;
+    enum acp_call call;
+    unsigned needs;
+} methods[] = {
+    {"session/new", ACP_CALL_NEW, NEEDS_CWD},
+    {"session/load", ACP_CALL_LOAD, NEEDS_SESSION | NEEDS_CWD},
+    {"session/resume", ACP_CALL_RESUME, NEEDS_SESSION | NEEDS_CWD},
+    {"session/close", ACP_CALL_CLOSE, NEEDS_SESSION},
+    {"session/list", ACP_CALL_LIST, 0},
+    {"session/prompt", ACP_CALL_PROMPT, NEEDS_SESSION | NEEDS_PROMPT},
+    {"session/set_mode", ACP_CALL_SET_MODE, NEEDS_SESSION | NEEDS_MODE},
+    {"session/set_config_option", ACP_CALL_SET_OPTION, NEEDS_SESSION | NEEDS_OPTION},
+};
+
+static const char *value_of(const struct json *value)
+{
+    if (value == NULL || json_is_string(value))
+        return json_text(value);
+    if (json_is_null(value) || json_is_number(value) || json_is_array(value) ||
+        json_is_object(value))
+        return NULL;
+    return json_bool(value, false) ? "true" : "false";
+}
+
+static bool is_id(const char *text)
+{
+    return text != NULL && text[0] != '\0' && strlen(text) <= ACP_ID_MAX;
+}
+
+static void wish(struct acp_agent *agent, size_t method, const struct rpc_request *request)
+{
+    const struct json *params = request->params;
+    unsigned needs = methods[method].needs;
+    _cleanup_str_ struct str text = STR_INIT;
+    const char *why = NULL;
+    struct acp_wish wish = {
+        .call = methods[method].call,
+        .ticket = request->ticket,
+        .session = (needs & NEEDS_SESSION) != 0 ? json_get_text(params, "sessionId") : NULL,
+        .cwd = json_get_text(params, "cwd"),
+        .cursor = json_get_text(params, "cursor"),
+        .mode = json_get_text(params, "modeId"),
+        .option = json_get_text(params, "configId"),
+        .value = value_of(json_get(params, "value")),
+    };
+
+    if ((needs & NEEDS_SESSION) != 0 && !is_id(wish.session))
+        why = "sessionId is missing";
+    else if ((needs & NEEDS_CWD) != 0 && (wish.cwd == NULL || wish.cwd[0] != '/'))
+        why = "cwd is not an absolute path";
+    else if ((needs & NEEDS_MODE) != 0 && !is_id(wish.mode))
+        why = "modeId is missing";
+    else if ((needs & NEEDS_OPTION) != 0 && (!is_id(wish.option) || !is_id(wish.value)))
+        why = "configId or value is missing";
+    else if ((needs & NEEDS_PROMPT) != 0)
+        why = read_blocks(json_get(params, "prompt"), &text);
+    if (why != NULL) {
+        refuse(agent, request->ticket, RPC_INVALID_PARAMS, why);
+        return;
+    }
+    wish.text = (needs & NEEDS_PROMPT) != 0 ? text.data : NULL;
+    wish.len = text.len;
+    agent->ops->wish(agent->arg, &wish);
+}
+
+static void take_notification(struct acp_agent *agent, const struct rpc_request *request)
+{
+    const char *session = json_get_text(request->params, "sessionId");
+
+    if (!agent->initialized)
+        return;
+    if (strcmp(request->method, "session/cancel") == 0 && session != NULL) {
+        agent->ops->cancel(agent->arg, session);
+    } else if (strcmp(request->method, "$/cancel_request") == 0) {
+        const char *ticket = rpc_ticket_of(agent->rpc, json_get(request->params, "requestId"));
+        if (ticket != NULL)
+            agent->ops->withdrawn(agent->arg, ticket);
+    }
+}
+
+static void take_request(void *arg, const struct rpc_request *request)
+{
+    struct acp_agent *agent = arg;
+
+    if (request->ticket == NULL) {
+        take_notification(agent, request);
+        return;
+    }
+    if (strcmp(request->method, "initialize") == 0) {
+        do_initialize(agent, request);
+        return;
+    }
+    if (!agent->initialized) {
+        refuse(agent, request->ticket, RPC_INVALID_REQUEST, "initialize comes first");
+        return;
+    }
+    if (strcmp(request->method, "authenticate") == 0) {
+        do_authenticate(agent, request);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+        if (strcmp(methods[i].name, request->method) == 0) {
+            wish(agent, i, request);
+            return;
+        }
+    }
+    refuse(agent, request->ticket, RPC_NO_METHOD, "there is no such method");
+}

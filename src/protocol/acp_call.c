@@ -1,0 +1,321 @@
+/* Requests of ours, and what the answers to them say. */
+#include "base/str.h"
+#include "protocol/acp_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROTOCOL = 1 };
+
+void acp_info_free(struct acp_info *info)
+{
+    free(info->name);
+    free(info->version);
+    free(info->auth);
+}
+
+void acp_asked_free(struct acp_asked *asked)
+{
+    free(asked->session);
+    free(asked->mode);
+}
+
+/* ---- requests of ours */
+
+/* Ends the parameters and sends them. session and mode are what the answer is to tell. */
+static int64_t ask(struct acp *acp, enum acp_call call, struct json_out *params,
+                   const char *session, const char *mode, int timeout_ms)
+{
+    static const char *const methods[] = {
+        [ACP_CALL_INITIALIZE] = "initialize",
+        [ACP_CALL_NEW] = "session/new",
+        [ACP_CALL_LOAD] = "session/load",
+        [ACP_CALL_RESUME] = "session/resume",
+        [ACP_CALL_CLOSE] = "session/close",
+        [ACP_CALL_LIST] = "session/list",
+        [ACP_CALL_PROMPT] = "session/prompt",
+        [ACP_CALL_SET_MODE] = "session/set_mode",
+        [ACP_CALL_SET_OPTION] = "session/set_config_option",
+        [ACP_CALL_AUTHENTICATE] = "authenticate",
+    };
+    struct acp_asked asked = {.call = call, .session = mem_dup(session), .mode = mem_dup(mode)};
+
+    json_close(params, '}');
+    asked.serial = rpc_ask(acp->rpc, methods[call], str_text(params->to), timeout_ms);
+    acp->asked = mem_room(acp->asked, acp->asked_count, sizeof(*acp->asked));
+    acp->asked[acp->asked_count++] = asked;
+    return asked.serial;
+}
+
+struct json_out acp_open_params(struct str *to)
+{
+    struct json_out out = {.to = to};
+
+    json_open(&out, NULL, '{');
+    return out;
+}
+
+int64_t acp_initialize(struct acp *acp, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put_int(&out, "protocolVersion", PROTOCOL);
+    json_open(&out, "clientCapabilities", '{');
+    json_open(&out, "fs", '{');
+    json_put_bool(&out, "readTextFile", true);
+    json_put_bool(&out, "writeTextFile", true);
+    json_close(&out, '}');
+    json_put_bool(&out, "terminal", true);
+    json_close(&out, '}');
+    json_open(&out, "clientInfo", '{');
+    json_put(&out, "name", "mas");
+    json_put(&out, "version", MAS_VERSION);
+    json_close(&out, '}');
+    return ask(acp, ACP_CALL_INITIALIZE, &out, NULL, NULL, timeout_ms);
+}
+
+/* session/new, load and resume are the same but for the id. */
+static int64_t enter_session(struct acp *acp, enum acp_call call, const char *session,
+                             const char *cwd, const char *mcp, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    if (session != NULL)
+        json_put(&out, "sessionId", session);
+    json_put(&out, "cwd", cwd);
+    json_put_raw(&out, "mcpServers", mcp != NULL ? mcp : "[]");
+    return ask(acp, call, &out, session, NULL, timeout_ms);
+}
+
+int64_t acp_session_new(struct acp *acp, const char *cwd, const char *mcp, int timeout_ms)
+{
+    return enter_session(acp, ACP_CALL_NEW, NULL, cwd, mcp, timeout_ms);
+}
+
+int64_t acp_session_load(struct acp *acp, const char *session, const char *cwd, const char *mcp,
+                         int timeout_ms)
+{
+    return enter_session(acp, ACP_CALL_LOAD, session, cwd, mcp, timeout_ms);
+}
+
+int64_t acp_session_resume(struct acp *acp, const char *session, const char *cwd, const char *mcp,
+                           int timeout_ms)
+{
+    return enter_session(acp, ACP_CALL_RESUME, session, cwd, mcp, timeout_ms);
+}
+
+int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put(&out, "sessionId", session);
+    return ask(acp, ACP_CALL_CLOSE, &out, session, NULL, timeout_ms);
+}
+
+int64_t acp_session_list(struct acp *acp, const char *cursor, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    if (cursor != NULL)
+        json_put(&out, "cursor", cursor);
+    return ask(acp, ACP_CALL_LIST, &out, NULL, NULL, timeout_ms);
+}
+
+int64_t acp_prompt(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put(&out, "sessionId", session);
+    json_open(&out, "prompt", '[');
+    for (; *blocks != NULL; blocks++) {
+        json_open(&out, NULL, '{');
+        json_put(&out, "type", "text");
+        json_put(&out, "text", *blocks);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    return ask(acp, ACP_CALL_PROMPT, &out, session, NULL, timeout_ms);
+}
+
+int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put(&out, "sessionId", session);
+    json_put(&out, "modeId", mode);
+    return ask(acp, ACP_CALL_SET_MODE, &out, session, mode, timeout_ms);
+}
+
+int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,
+                       int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put(&out, "sessionId", session);
+    json_put(&out, "configId", option);
+    json_put(&out, "value", value);
+    return ask(acp, ACP_CALL_SET_OPTION, &out, session, NULL, timeout_ms);
+}
+
+int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms)
+{
+    _cleanup_str_ struct str params = STR_INIT;
+    struct json_out out = acp_open_params(&params);
+
+    json_put(&out, "methodId", method);
+    return ask(acp, ACP_CALL_AUTHENTICATE, &out, NULL, NULL, timeout_ms);
+}
+
+/* ---- answers */
+
+static void read_info(struct acp *acp, const struct json *result)
+{
+    const struct json *can = json_get(result, "agentCapabilities");
+    const struct json *session = json_get(can, "sessionCapabilities");
+    const struct json *prompt = json_get(can, "promptCapabilities");
+    const struct json *mcp = json_get(can, "mcpCapabilities");
+    const struct json *info = json_get(result, "agentInfo");
+    const struct json *auth = json_get(result, "authMethods");
+    const char *name = json_get_text(info, "name");
+    const char *version = json_get_text(info, "version");
+    struct str methods = STR_INIT;
+    struct json_out out = {.to = &methods};
+
+    if (json_is_array(auth))
+        json_put_node(&out, NULL, auth);
+    else
+        str_add(&methods, "[]");
+    acp_info_free(&acp->info);
+    acp->info = (struct acp_info){
+        .name = mem_dup(name != NULL ? name : ""),
+        .version = mem_dup(version != NULL ? version : ""),
+        .load = json_bool(json_get(can, "loadSession"), false),
+        .resume = json_is_object(json_get(session, "resume")),
+        .close = json_is_object(json_get(session, "close")),
+        .list = json_is_object(json_get(session, "list")),
+        .image = json_bool(json_get(prompt, "image"), false),
+        .audio = json_bool(json_get(prompt, "audio"), false),
+        .embedded = json_bool(json_get(prompt, "embeddedContext"), false),
+        .mcp_http = json_bool(json_get(mcp, "http"), false),
+        .mcp_sse = json_bool(json_get(mcp, "sse"), false),
+        .protocol = json_int(json_get(result, "protocolVersion"), 0),
+        .auth = str_steal(&methods),
+    };
+}
+
+static void spoil(struct acp_answer *answer, const char *why)
+{
+    answer->ok = false;
+    answer->code = ACP_BAD_ANSWER;
+    answer->message = why;
+}
+
+static void read_initialize(struct acp *acp, struct acp_answer *answer)
+{
+    read_info(acp, answer->result);
+    if (acp->info.protocol != PROTOCOL)
+        spoil(answer, acp->info.protocol == 0
+                          ? "the agent does not say which version of the protocol it speaks"
+                          : "the agent speaks another version of the protocol than 1");
+}
+
+static void read_new(struct acp_answer *answer)
+{
+    const char *id = json_get_text(answer->result, "sessionId");
+
+    if (id == NULL || *id == '\0' || strlen(id) > ACP_ID_MAX || str_has_control(id))
+        spoil(answer, "the agent gave no session id that can be used");
+    else
+        answer->session = id;
+}
+
+/* What each call's result holds. *ret_modes is the caller's. */
+static void read_result(struct acp *acp, const struct acp_asked *asked, struct acp_answer *answer,
+                        struct acp_words *ret_modes)
+{
+    static const struct acp_word_keys keys = {
+        .id = "id", .name = "name", .description = "description"};
+    const struct json *modes = json_get(answer->result, "modes");
+    const struct json *options = json_get(answer->result, "configOptions");
+
+    *ret_modes = acp_words_read(json_get(modes, "availableModes"), &keys);
+    answer->modes = ret_modes->word;
+    answer->mode_count = ret_modes->count;
+    answer->mode = asked->mode != NULL ? asked->mode : json_get_text(modes, "currentModeId");
+    answer->options = json_is_array(options) ? options : NULL;
+    if (asked->call == ACP_CALL_INITIALIZE)
+        read_initialize(acp, answer);
+    else if (asked->call == ACP_CALL_NEW)
+        read_new(answer);
+    else if (asked->call == ACP_CALL_PROMPT)
+        answer->stop_reason = json_get_text(answer->result, "stopReason");
+    if (asked->call == ACP_CALL_PROMPT && answer->stop_reason == NULL)
+        answer->stop_reason = "unknown";
+}
+
+/* The request that has this serial, which is not open any more. */
+static struct acp_asked take_asked(struct acp *acp, int64_t serial)
+{
+    struct acp_asked asked = {.serial = 0};
+
+    for (size_t i = 0; i < acp->asked_count; i++) {
+        if (acp->asked[i].serial == serial) {
+            asked = acp->asked[i];
+            acp->asked[i] = acp->asked[--acp->asked_count];
+            break;
+        }
+    }
+    return asked;
+}
+
+/* An error's words; some agents say in its data alone what is the matter. The caller frees. */
+static char *error_words(const struct rpc_answer *from)
+{
+    static const char *const keys[] = {"details", "message", "error", "reason"};
+    const char *more = json_text(from->data);
+
+    if (from->ok)
+        return mem_dup("");
+    for (size_t i = 0; i < ARRAY_LEN(keys) && more == NULL; i++)
+        more = json_get_text(from->data, keys[i]);
+    if (more == NULL || strstr(from->message, more) != NULL)
+        return mem_dup(from->message);
+    return mem_printf("%s%s%s", from->message, from->message[0] != '\0' ? ": " : "", more);
+}
+
+void acp_on_answer(void *arg, const struct rpc_answer *from)
+{
+    struct acp *acp = arg;
+    struct acp_asked asked = take_asked(acp, from->serial);
+    struct acp_words modes = {.count = 0};
+    _cleanup_free_ char *words = error_words(from);
+    struct acp_answer answer = {
+        .call = asked.call,
+        .serial = from->serial,
+        .ok = from->ok,
+        .code = from->code,
+        .message = words,
+        .session = asked.session,
+        .result = from->result,
+    };
+
+    if (asked.serial == 0 || acp->freed) {
+        acp_asked_free(&asked);
+        return;
+    }
+    if (answer.ok)
+        read_result(acp, &asked, &answer, &modes);
+    if (asked.call == ACP_CALL_PROMPT) /* a turn that has ended asks for nothing more */
+        acp_cancel_permissions(acp, asked.session, true);
+    if (!acp->freed)
+        acp->ops->answer(acp->arg, &answer);
+    acp_words_free(&modes);
+    acp_asked_free(&asked);
+}

@@ -1,0 +1,221 @@
+#include "protocol/acp_internal.h"
+
+#include "base/diff.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text of a member, "" where it has none. */
+static const char *text_of(const struct json *object, const char *key)
+{
+    return key != NULL ? json_get_text_or(object, key, "") : "";
+}
+
+struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys)
+{
+    struct acp_words words = {.count = 0};
+
+    if (!json_is_array(array))
+        return words;
+    for (const struct json *it = json_first(array); it != NULL; it = json_next(it)) {
+        if (!json_is_object(it))
+            continue;
+        words.word = mem_room(words.word, words.count, sizeof(*words.word));
+        words.word[words.count++] = (struct acp_word){
+            .id = mem_dup(text_of(it, keys->id)),
+            .name = mem_dup(text_of(it, keys->name)),
+            .description = mem_dup(text_of(it, keys->description)),
+            .kind = mem_dup(text_of(it, keys->kind)),
+        };
+    }
+    return words;
+}
+
+void acp_words_free(struct acp_words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        free(words->word[i].id);
+        free(words->word[i].name);
+        free(words->word[i].description);
+        free(words->word[i].kind);
+    }
+    free(words->word);
+    *words = (struct acp_words){.count = 0};
+}
+
+/* ---- content as it is to be read */
+
+/* "[image image/png]", "[file:///x]" */
+static void add_mark(struct str *to, const char *what, const char *of)
+{
+    str_addf(to, "[%s%s%s]", what, *what != '\0' && *of != '\0' ? " " : "", of);
+}
+
+static void add_block(struct str *to, const struct json *block)
+{
+    const char *type = text_of(block, "type");
+    const struct json *resource = json_get(block, "resource");
+
+    if (strcmp(type, "text") == 0)
+        str_add(to, text_of(block, "text"));
+    else if (strcmp(type, "image") == 0 || strcmp(type, "audio") == 0)
+        add_mark(to, type, text_of(block, "mimeType"));
+    else if (strcmp(type, "resource_link") == 0)
+        add_mark(to, "", text_of(block, "uri"));
+    else if (json_get_text(resource, "text") != NULL)
+        str_add(to, json_get_text(resource, "text"));
+    else if (resource != NULL)
+        add_mark(to, "", text_of(resource, "uri"));
+    else
+        add_mark(to, type, "");
+}
+
+static void add_diff(struct str *to, const struct json *diff)
+{
+    const char *path = text_of(diff, "path");
+    const char *before = json_get_text(diff, "oldText");
+
+    str_addf(to, "--- %s\n+++ %s\n", before != NULL ? path : "/dev/null", path);
+    diff_unified(to, before != NULL ? before : "", text_of(diff, "newText"));
+}
+
+static void add_content(struct str *to, const struct json *content)
+{
+    const char *type = text_of(content, "type");
+
+    if (to->len > 0 && to->data[to->len - 1] != '\n')
+        str_addc(to, '\n');
+    if (strcmp(type, "diff") == 0)
+        add_diff(to, content);
+    else if (strcmp(type, "terminal") == 0)
+        add_mark(to, "terminal", text_of(content, "terminalId"));
+    else if (json_is_object(json_get(content, "content")))
+        add_block(to, json_get(content, "content"));
+    else
+        add_mark(to, type, "");
+}
+
+/* ---- kinds of updates */
+
+static void use_text(struct acp_news *news)
+{
+    news->update.text = str_text(&news->text);
+    news->update.len = news->text.len;
+}
+
+static void use_plain(struct acp_news *news, const char *text)
+{
+    news->update.text = text;
+    news->update.len = text != NULL ? strlen(text) : 0;
+}
+
+static void read_chunk(const struct json *json, struct acp_news *news)
+{
+    const struct json *content = json_get(json, "content");
+
+    news->update.id = json_get_text(json, "messageId");
+    if (strcmp(text_of(content, "type"), "text") == 0) { /* nearly all: not copied */
+        use_plain(news, text_of(content, "text"));
+        return;
+    }
+    if (json_is_object(content))
+        add_block(&news->text, content);
+    use_text(news);
+}
+
+static void read_tool(const struct json *json, struct acp_news *news)
+{
+    const struct json *content = json_get(json, "content");
+
+    news->update.id = json_get_text(json, "toolCallId");
+    news->update.title = json_get_text(json, "title");
+    news->update.tool_kind = json_get_text(json, "kind");
+    news->update.status = json_get_text(json, "status");
+    if (!json_is_array(content))
+        return;
+    for (const struct json *it = json_first(content); it != NULL; it = json_next(it))
+        add_content(&news->text, it);
+    use_text(news);
+}
+
+static void read_plan(const struct json *json, struct acp_news *news)
+{
+    static const struct acp_word_keys keys = {
+        .name = "content", .description = "priority", .kind = "status"};
+
+    news->words = acp_words_read(json_get(json, "entries"), &keys);
+}
+
+static void read_commands(const struct json *json, struct acp_news *news)
+{
+    static const struct acp_word_keys keys = {
+        .id = "name", .name = "name", .description = "description"};
+
+    news->words = acp_words_read(json_get(json, "availableCommands"), &keys);
+}
+
+static void read_mode(const struct json *json, struct acp_news *news)
+{
+    news->update.id = json_get_text(json, "currentModeId");
+    use_plain(news, news->update.id);
+}
+
+static void read_info(const struct json *json, struct acp_news *news)
+{
+    news->update.title = json_get_text(json, "title");
+    use_plain(news, news->update.title);
+}
+
+static const struct {
+    const char *name;
+    enum acp_update_kind kind;
+    void (*read)(const struct json *json, struct acp_news *news);
+} kinds[] = {
+    {"user_message_chunk", ACP_USER, read_chunk},
+    {"agent_message_chunk", ACP_TEXT, read_chunk},
+    {"agent_thought_chunk", ACP_THOUGHT, read_chunk},
+    {"tool_call", ACP_TOOL, read_tool},
+    {"tool_call_update", ACP_TOOL, read_tool},
+    {"plan", ACP_PLAN, read_plan},
+    {"available_commands_update", ACP_COMMANDS, read_commands},
+    {"current_mode_update", ACP_MODE, read_mode},
+    {"config_option_update", ACP_OPTIONS, NULL},
+    {"session_info_update", ACP_INFO, read_info},
+    {"usage_update", ACP_USAGE, NULL},
+};
+
+/* What the kind cannot be without. */
+static bool is_whole(const struct acp_update *update)
+{
+    return update->kind == ACP_TOOL || update->kind == ACP_MODE ? update->id != NULL : true;
+}
+
+void acp_news_read(const char *session, const struct json *json, struct acp_news *ret)
+{
+    const char *name = text_of(json, "sessionUpdate");
+
+    *ret = (struct acp_news){.update = {.session = session, .kind = ACP_OTHER, .json = json}};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (strcmp(name, kinds[i].name) != 0)
+            continue;
+        ret->update.kind = kinds[i].kind;
+        if (kinds[i].read != NULL)
+            kinds[i].read(json, ret);
+    }
+    if (!is_whole(&ret->update))
+        ret->update.kind = ACP_OTHER;
+    ret->update.words = ret->words.word;
+    ret->update.count = ret->words.count;
+}
+
+void acp_news_read_tool(const char *session, const struct json *tool, struct acp_news *ret)
+{
+    *ret = (struct acp_news){.update = {.session = session, .kind = ACP_TOOL, .json = tool}};
+    read_tool(tool, ret);
+}
+
+void acp_news_free(struct acp_news *news)
+{
+    acp_words_free(&news->words);
+    str_free(&news->text);
+}

@@ -1,0 +1,411 @@
+#include "protocol/mcp.h"
+
+#include "base/str.h"
+#include "protocol/rpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNSUPPORTED_VERSION = -32022, CACHE_MS = 3600 * 1000 };
+
+#define META "io.modelcontextprotocol/"
+
+/* Revisions that begin with initialize, the newest first. */
+static const char *const handshakes[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+
+struct mcp {
+    const struct mcp_ops *ops;
+    void *arg;
+    const struct mcp_self *self;
+    const struct mcp_tool *tools;
+    size_t count;
+    struct rpc *rpc;
+    bool initialized;
+    char **modern; /* tickets of open calls that named the revision */
+};
+
+static void take_request(void *arg, const struct rpc_request *request);
+
+static void take_answer(void *arg, const struct rpc_answer *answer)
+{
+    (void)arg; /* nothing is ever asked */
+    (void)answer;
+}
+
+static const struct rpc_spec spec = {
+    .request = take_request,
+    .answer = take_answer,
+    .garbage = NULL,
+    .line_max = MCP_LINE_MAX,
+    .out_max = MCP_OUT_MAX,
+};
+
+struct mcp *mcp_new(const struct mcp_ops *ops, void *arg, const struct mcp_self *self,
+                    const struct mcp_tool *tools, size_t count)
+{
+    struct mcp *mcp = mem_alloc(sizeof *mcp);
+
+    *mcp = (struct mcp){.ops = ops, .arg = arg, .self = self, .tools = tools, .count = count};
+    mcp->rpc = rpc_new(&spec, mcp);
+    return mcp;
+}
+
+void mcp_free(struct mcp *mcp)
+{
+    if (mcp == NULL)
+        return;
+    rpc_free(mcp->rpc);
+    strv_free(mcp->modern);
+    free(mcp);
+}
+
+const char *mcp_out(const struct mcp *mcp, size_t *ret_len)
+{
+    return rpc_out(mcp->rpc, ret_len);
+}
+
+void mcp_sent(struct mcp *mcp, size_t len)
+{
+    rpc_sent(mcp->rpc, len);
+}
+
+bool mcp_is_stuck(const struct mcp *mcp)
+{
+    return rpc_is_stuck(mcp->rpc);
+}
+
+void mcp_feed(struct mcp *mcp, const char *bytes, size_t len)
+{
+    rpc_feed(mcp->rpc, bytes, len);
+}
+
+/* ---- answers */
+
+static void put_self(const struct mcp *mcp, struct json_out *out, const char *key)
+{
+    json_open(out, key, '{');
+    json_put(out, "name", mcp->self->name);
+    json_put(out, "title", mcp->self->title);
+    json_put(out, "version", mcp->self->version);
+    json_close(out, '}');
+}
+
+/* A result; what the newest revision wants in each is put in where the request was one of it. */
+static void open_result(const struct mcp *mcp, struct json_out *out, bool modern)
+{
+    json_open(out, NULL, '{');
+    if (!modern)
+        return;
+    json_put(out, "resultType", "complete");
+    json_open(out, "_meta", '{');
+    put_self(mcp, out, META "serverInfo");
+    json_close(out, '}');
+}
+
+static void send_result(struct mcp *mcp, const char *ticket, struct json_out *out)
+{
+    json_close(out, '}');
+    (void)rpc_reply(mcp->rpc, ticket, out->to->data);
+}
+
+static void put_cache(struct json_out *out)
+{
+    json_put_int(out, "ttlMs", CACHE_MS);
+    json_put(out, "cacheScope", "public");
+}
+
+static void put_capabilities(const struct mcp *mcp, struct json_out *out)
+{
+    json_put_raw(out, "capabilities", "{\"tools\":{}}");
+    json_put(out, "instructions", mcp->self->instructions);
+}
+
+static void do_initialize(struct mcp *mcp, const struct rpc_request *request, bool modern)
+{
+    const char *wanted = json_get_text(request->params, "protocolVersion");
+    const char *version = handshakes[0];
+    _cleanup_str_ struct str result = STR_INIT;
+    struct json_out out = {.to = &result};
+
+    (void)modern;
+    for (size_t i = 0; wanted != NULL && i < ARRAY_LEN(handshakes); i++)
+        if (strcmp(handshakes[i], wanted) == 0)
+            version = handshakes[i];
+    mcp->initialized = true;
+    open_result(mcp, &out, false);
+    json_put(&out, "protocolVersion", version);
+    put_self(mcp, &out, "serverInfo");
+    put_capabilities(mcp, &out);
+    send_result(mcp, request->ticket, &out);
+}
+
+static void put_versions(struct json_out *out, const char *key)
+{
+    json_open(out, key, '[');
+    json_put(out, NULL, MCP_NEWEST);
+    for (size_t i = 0; i < ARRAY_LEN(handshakes); i++)
+        json_put(out, NULL, handshakes[i]);
+    json_close(out, ']');
+}
+
+static void do_discover(struct mcp *mcp, const struct rpc_request *request, bool modern)
+{
+    _cleanup_str_ struct str result = STR_INIT;
+    struct json_out out = {.to = &result};
+
+    (void)modern;
+    open_result(mcp, &out, true);
+    put_versions(&out, "supportedVersions");
+    put_capabilities(mcp, &out);
+    put_cache(&out);
+    send_result(mcp, request->ticket, &out);
+}
+
+static void do_ping(struct mcp *mcp, const struct rpc_request *request, bool modern)
+{
+    _cleanup_str_ struct str result = STR_INIT;
+    struct json_out out = {.to = &result};
+
+    open_result(mcp, &out, modern);
+    send_result(mcp, request->ticket, &out);
+}
+
+/* ---- tools */
+
+static void put_param(struct json_out *out, const struct mcp_param *param)
+{
+    bool is_text = param->type == MCP_STRING;
+
+    json_open(out, param->name, '{');
+    json_put(out, "type", is_text ? "string" : "integer");
+    json_put(out, "description", param->description);
+    if (param->words != NULL) {
+        json_open(out, "enum", '[');
+        for (size_t i = 0; param->words[i] != NULL; i++)
+            json_put(out, NULL, param->words[i]);
+        json_close(out, ']');
+    } else {
+        json_put_int(out, is_text ? "minLength" : "minimum", param->min);
+        json_put_int(out, is_text ? "maxLength" : "maximum", param->max);
+    }
+    json_close(out, '}');
+}
+
+static void put_tool(struct json_out *out, const struct mcp_tool *tool)
+{
+    json_open(out, NULL, '{');
+    json_put(out, "name", tool->name);
+    json_put(out, "title", tool->title);
+    json_put(out, "description", tool->description);
+    json_open(out, "inputSchema", '{');
+    json_put(out, "type", "object");
+    json_open(out, "properties", '{');
+    for (const struct mcp_param *param = tool->params; param->name != NULL; param++)
+        put_param(out, param);
+    json_close(out, '}');
+    json_open(out, "required", '[');
+    for (const struct mcp_param *param = tool->params; param->name != NULL; param++)
+        if (param->required)
+            json_put(out, NULL, param->name);
+    json_close(out, ']');
+    json_put_bool(out, "additionalProperties", false);
+    json_close(out, '}');
+    json_open(out, "annotations", '{');
+    json_put_bool(out, "readOnlyHint", tool->read_only);
+    json_put_bool(out, "destructiveHint", false);
+    json_put_bool(out, "openWorldHint", false);
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+static void do_list(struct mcp *mcp, const struct rpc_request *request, bool modern)
+{
+    _cleanup_str_ struct str result = STR_INIT;
+    struct json_out out = {.to = &result};
+
+    if (json_get_text(request->params, "cursor") != NULL) {
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_PARAMS, "there is no such cursor");
+        return;
+    }
+    open_result(mcp, &out, modern);
+    json_open(&out, "tools", '[');
+    for (size_t i = 0; i < mcp->count; i++)
+        put_tool(&out, &mcp->tools[i]);
+    json_close(&out, ']');
+    if (modern)
+        put_cache(&out);
+    send_result(mcp, request->ticket, &out);
+}
+
+static bool is_word(const char *const *words, const char *text)
+{
+    for (size_t i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* What is wrong with an argument, the caller's; NULL: nothing. */
+static char *check_value(const struct mcp_param *param, const struct json *value)
+{
+    const char *text = json_text(value);
+    int64_t number = json_int(value, INT64_MIN);
+
+    if (value == NULL)
+        return param->required ? mem_printf("'%s' is missing", param->name) : NULL;
+    if (param->type == MCP_INTEGER)
+        return number >= param->min && number <= param->max
+                   ? NULL
+                   : mem_printf("'%s' is no integer from %lld to %lld", param->name,
+                                (long long)param->min, (long long)param->max);
+    if (text == NULL)
+        return mem_printf("'%s' is no string", param->name);
+    if (param->words != NULL)
+        return is_word(param->words, text) ? NULL
+                                           : mem_printf("'%s' is none of its values", param->name);
+    size_t len = strlen(text);
+    if (len < (size_t)param->min || len > (size_t)param->max)
+        return mem_printf("'%s' is to have %lld to %lld bytes", param->name, (long long)param->min,
+                          (long long)param->max);
+    return NULL;
+}
+
+static char *check_arguments(const struct mcp_tool *tool, const struct json *arguments)
+{
+    if (arguments != NULL && !json_is_object(arguments))
+        return mem_dup("the arguments are no object");
+    for (const struct json *node = json_first(arguments); node != NULL; node = json_next(node)) {
+        const struct mcp_param *param = tool->params;
+        while (param->name != NULL && strcmp(param->name, json_key(node)) != 0)
+            param++;
+        if (param->name == NULL)
+            return mem_printf("there is no argument '%.*s'", 64, json_key(node));
+    }
+    for (const struct mcp_param *param = tool->params; param->name != NULL; param++) {
+        char *why = check_value(param, json_get(arguments, param->name));
+        if (why != NULL)
+            return why;
+    }
+    return NULL;
+}
+
+/* Forgets that a ticket is of the newest revision; true if it was. */
+static bool take_modern(struct mcp *mcp, const char *ticket)
+{
+    size_t count = strv_len(mcp->modern);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(mcp->modern[i], ticket) != 0)
+            continue;
+        free(mcp->modern[i]);
+        memmove(mcp->modern + i, mcp->modern + i + 1, (count - i) * sizeof *mcp->modern);
+        return true;
+    }
+    return false;
+}
+
+static void do_call(struct mcp *mcp, const struct rpc_request *request, bool modern)
+{
+    const char *name = json_get_text(request->params, "name");
+    const struct json *arguments = json_get(request->params, "arguments");
+    size_t i = 0;
+
+    while (i < mcp->count && (name == NULL || strcmp(mcp->tools[i].name, name) != 0))
+        i++;
+    if (i == mcp->count) {
+        _cleanup_free_ char *why =
+            mem_printf("there is no tool '%.*s'", 64, name != NULL ? name : "");
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_PARAMS, why);
+        return;
+    }
+    if (modern)
+        strv_push(&mcp->modern, request->ticket);
+    _cleanup_free_ char *why = check_arguments(&mcp->tools[i], arguments);
+    if (why != NULL) /* an error that the model sees and can mend */
+        mcp_result(mcp, request->ticket, why, NULL, true);
+    else
+        mcp->ops->call(mcp->arg, request->ticket, i, arguments);
+}
+
+void mcp_result(struct mcp *mcp, const char *ticket, const char *text, const char *object,
+                bool is_error)
+{
+    _cleanup_str_ struct str result = STR_INIT;
+    struct json_out out = {.to = &result};
+    _cleanup_free_ char *own = mem_dup(ticket);
+
+    open_result(mcp, &out, take_modern(mcp, own));
+    json_open(&out, "content", '[');
+    json_open(&out, NULL, '{');
+    json_put(&out, "type", "text");
+    json_put(&out, "text", text);
+    json_close(&out, '}');
+    json_close(&out, ']');
+    if (object != NULL)
+        json_put_raw(&out, "structuredContent", object);
+    json_put_bool(&out, "isError", is_error);
+    send_result(mcp, own, &out);
+}
+
+/* ---- requests */
+
+static void do_cancelled(struct mcp *mcp, const struct json *params)
+{
+    const char *found = rpc_ticket_of(mcp->rpc, json_get(params, "requestId"));
+
+    if (found == NULL)
+        return;
+    _cleanup_free_ char *ticket = mem_dup(found);
+    (void)take_modern(mcp, ticket);
+    mcp->ops->cancelled(mcp->arg, ticket);
+    rpc_drop(mcp->rpc, ticket);
+}
+
+static const struct {
+    const char *name;
+    bool free; /* may come before anything else */
+    void (*run)(struct mcp *mcp, const struct rpc_request *request, bool modern);
+} methods[] = {
+    {"initialize", true, do_initialize},
+    {"server/discover", true, do_discover},
+    {"ping", true, do_ping},
+    {"tools/list", false, do_list},
+    {"tools/call", false, do_call},
+};
+
+static void refuse_version(struct mcp *mcp, const struct rpc_request *request, const char *version)
+{
+    _cleanup_str_ struct str data = STR_INIT;
+    struct json_out out = {.to = &data};
+
+    json_open(&out, NULL, '{');
+    put_versions(&out, "supported");
+    json_put(&out, "requested", version);
+    json_close(&out, '}');
+    (void)rpc_refuse_with(mcp->rpc, request->ticket, UNSUPPORTED_VERSION,
+                          "this revision of the protocol is not supported", data.data);
+}
+
+static void take_request(void *arg, const struct rpc_request *request)
+{
+    struct mcp *mcp = arg;
+    const char *version = json_get_text(json_get(request->params, "_meta"), META "protocolVersion");
+    bool modern = version != NULL && strcmp(version, MCP_NEWEST) == 0;
+    size_t i = 0;
+
+    if (request->ticket == NULL) {
+        if (strcmp(request->method, "notifications/cancelled") == 0)
+            do_cancelled(mcp, request->params);
+        return;
+    }
+    while (i < ARRAY_LEN(methods) && strcmp(methods[i].name, request->method) != 0)
+        i++;
+    if (version != NULL && !modern && !mcp->initialized)
+        refuse_version(mcp, request, version);
+    else if (i == ARRAY_LEN(methods))
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_NO_METHOD, "there is no such method");
+    else if (!methods[i].free && !modern && !mcp->initialized)
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_REQUEST, "initialize comes first");
+    else
+        methods[i].run(mcp, request, modern);
+}

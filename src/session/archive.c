@@ -1,0 +1,335 @@
+#include "session/archive.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "model/manifest.h"
+#include "session/archive_helper.h"
+#include "session/life_internal.h"
+#include "store/stage.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMP_PREFIX ".mas-archive-"
+#define TEMP_SUFFIX ".new"
+
+enum { NAMES_MAX = 100 }; /* archives of one session in one second */
+
+/* An archive in the making: a file with a lock, which says that somebody writes it. */
+struct output {
+    char *dir_path; /* as far as the last slash, "" where none was said */
+    char *name; /* NULL: standard output */
+    bool chosen; /* by the user; else a number is put behind a name that is taken */
+    int dir;
+    int fd;
+    char temp[sizeof TEMP_PREFIX + ID_TEXT + sizeof TEMP_SUFFIX]; /* "": none */
+};
+
+static void output_drop(struct output *output)
+{
+    if (output->temp[0] != '\0')
+        (void)unlinkat(output->dir, output->temp, 0);
+    if (output->name != NULL) {
+        fd_closep(&output->fd);
+        fd_closep(&output->dir);
+    }
+    free(output->dir_path);
+    free(output->name);
+}
+#define _cleanup_output_ __attribute__((cleanup(output_drop)))
+
+/* "fix-login-550e8400-20251218T080000Z"; without a name of its own it is called as in tmux. */
+static char *default_name(const struct session *session)
+{
+    char now[TIME_TEXT];
+    _cleanup_free_ char *tmux = session_tmux_name(session->id, session_name_digits[0]);
+
+    time_format(time(NULL), now);
+    size_t len = 0;
+    for (const char *p = now; *p != '\0'; p++)
+        if (*p != '-' && *p != ':')
+            now[len++] = *p;
+    now[len] = '\0';
+    if (session->name[0] == '\0')
+        return mem_printf("%s-%s.tar.zst", tmux, now);
+    return mem_printf("%s-%.8s-%s.tar.zst", session->name, session->id, now);
+}
+
+/* [archive] dir. */
+static char *default_path(const struct root *root, const struct config *config)
+{
+    const char *set = config_text(config, SETTING_ARCHIVE_DIR);
+    return set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", root->path, set);
+}
+
+/* The same, made where it is missing. */
+static int default_dir(const struct life *life, char **ret, struct err *err)
+{
+    _cleanup_free_ char *path = default_path(life->root, life->config);
+    char *slash = strrchr(path, '/');
+
+    *slash = '\0';
+    if (path[0] != '\0' && path_make_dirs(path, err) == -1)
+        return -1;
+    *slash = '/';
+    if (mkdir(path, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make directory '%s'", path);
+    *ret = mem_printf("%s/", path);
+    return 0;
+}
+
+static int taken(const char *dir, const char *name, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot write '%s%s': it exists", dir, name);
+    return err_hint(err, "choose another file with -o");
+}
+
+/* true for the names that open_temp() gives. */
+static bool is_temp(const char *name)
+{
+    char id[ID_TEXT] = "";
+    size_t prefix = strlen(TEMP_PREFIX);
+
+    if (!str_starts(name, TEMP_PREFIX) ||
+        strlen(name) != prefix + ID_TEXT - 1 + strlen(TEMP_SUFFIX))
+        return false;
+    memcpy(id, name + prefix, ID_TEXT - 1);
+    return id_is_valid(id) && strcmp(name + prefix + ID_TEXT - 1, TEMP_SUFFIX) == 0;
+}
+
+/* What killed commands have left: nobody holds the lock of such a file. */
+static void sweep(int dir, bool keep, workspace_stale *each, void *arg)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (path_list(dir, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++)
+        if (is_temp(*name) && fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && !file_is_locked(dir, *name) &&
+            (keep || unlinkat(dir, *name, 0) == 0) && each != NULL)
+            each(*name, arg);
+}
+
+void archive_sweep(const struct root *root, const struct config *config, bool keep,
+                   workspace_stale *each, void *arg)
+{
+    _cleanup_free_ char *path = default_path(root, config);
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir != -1)
+        sweep(dir, keep, each, arg);
+}
+
+/* Makes the file under a name that nobody takes for an archive, and locks it. */
+static int open_temp(struct output *output, struct err *err)
+{
+    char id[ID_TEXT];
+
+    while (output->fd == -1) {
+        if (id_make(id, err) == -1)
+            return -1;
+        (void)snprintf(output->temp, sizeof output->temp, TEMP_PREFIX "%s" TEMP_SUFFIX, id);
+        output->fd = openat(output->dir, output->temp,
+                            O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (output->fd == -1) {
+            output->temp[0] = '\0';
+            return err_errno(err, "cannot write in '%s'",
+                             output->dir_path[0] != '\0' ? output->dir_path : ".");
+        }
+        if (fchmod(output->fd, 0600) == -1 || flock(output->fd, LOCK_EX) == -1)
+            return err_errno(err, "cannot lock '%s%s'", output->dir_path, output->temp);
+        if (!file_is_named(output->dir, output->temp, output->fd, NULL))
+            fd_closep(&output->fd); /* a sweep came in between */
+    }
+    return 0;
+}
+
+static int output_open(const struct life *life, const struct session *session, const char *file,
+                       struct output *output, struct err *err)
+{
+    struct stat st;
+
+    if (file != NULL && strcmp(file, ARCHIVE_STANDARD) == 0) {
+        output->fd = STDOUT_FILENO;
+        return 0;
+    }
+    const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+    output->chosen = file != NULL;
+    output->name = file == NULL ? default_name(session) : mem_dup(slash ? slash + 1 : file);
+    if (output->name[0] == '\0')
+        return err_set(err, MAS_FAILED, "cannot write '%s': it is a directory", file);
+    if (file == NULL) {
+        if (default_dir(life, &output->dir_path, err) == -1)
+            return -1;
+    } else {
+        output->dir_path = mem_dupn(file, slash != NULL ? (size_t)(slash + 1 - file) : 0);
+    }
+    const char *dir = output->dir_path[0] != '\0' ? output->dir_path : ".";
+    output->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (output->dir == -1)
+        return err_errno(err, "cannot open directory '%s'", dir);
+    if (output->chosen && fstatat(output->dir, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return taken(output->dir_path, output->name, err);
+    sweep(output->dir, false, NULL, NULL);
+    return open_temp(output, err);
+}
+
+/* Gives the file its name, never over anything; on disk before that and after. */
+static int output_finish(struct output *output, char **ret, struct err *err)
+{
+    _cleanup_free_ char *name = output->name != NULL ? mem_dup(output->name) : NULL;
+    int rc = -1;
+
+    if (name == NULL) {
+        *ret = mem_dup(ARCHIVE_STANDARD);
+        return 0;
+    }
+    if (fsync(output->fd) == -1)
+        return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
+    for (int i = 2; i <= NAMES_MAX; i++) {
+        rc = renameat2(output->dir, output->temp, output->dir, name, RENAME_NOREPLACE);
+        if (rc == 0 || errno != EEXIST || output->chosen)
+            break;
+        free(name);
+        name = mem_printf("%.*s-%d.tar.zst", (int)(strlen(output->name) - strlen(".tar.zst")),
+                          output->name, i);
+    }
+    if (rc == -1 && errno == EEXIST)
+        return taken(output->dir_path, name, err);
+    if (rc == -1)
+        return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
+    output->temp[0] = '\0';
+    if (file_sync_dir(output->dir, err) == -1)
+        return -1;
+    *ret = mem_printf("%s%s", output->dir_path, name);
+    return 0;
+}
+
+static void format_order(const struct life *life, const struct session *session, bool strict,
+                         struct str *to)
+{
+    char created[TIME_TEXT];
+    char now[TIME_TEXT];
+    _cleanup_str_ struct str text = STR_INIT;
+    struct manifest manifest = {.name = session->name,
+                                .template = session->template,
+                                .mode = (char *)mode_name(session->mode),
+                                .created = created,
+                                .archived = now,
+                                .version = (char[]){MAS_VERSION}};
+
+    memcpy(manifest.id, session->id, ID_TEXT);
+    time_format(session->created, created);
+    time_format(time(NULL), now);
+    manifest_format(&manifest, &text);
+    str_addf(to, "{\"do\":\"pack\",\"level\":%d,\"strict\":%s,\"manifest\":%s}",
+             config_number(life->config, SETTING_ARCHIVE_LEVEL), strict ? "true" : "false",
+             str_text(&text));
+}
+
+static int64_t get_count(const struct frame *frame, const char *key)
+{
+    return json_int(json_get(frame->head, key), 0);
+}
+
+/* Has mas-archive write it. */
+static int run_helper(const struct life *life, int dir, const struct session *session, bool strict,
+                      int file, struct archive_report *report, struct err *err)
+{
+    _cleanup_archive_helper_ struct archive_helper helper = ARCHIVE_HELPER_INIT;
+    _cleanup_str_ struct str order = STR_INIT;
+    struct frame frame = {.head = NULL};
+    struct archive_work work = {.file = file,
+                                .dir = dir,
+                                .parts = session->mode == MODE_LEGACY ? life->root->fd : dir,
+                                .lock = -1,
+                                .order = &order};
+
+    format_order(life, session, strict, &order);
+    if (archive_helper_start(&work, &helper, err) == -1 ||
+        archive_helper_await(life, &helper, "packed", &frame, err) == -1)
+        return -1;
+    report->entries = (uint64_t)get_count(&frame, "entries");
+    report->bytes = (uint64_t)get_count(&frame, "size");
+    report->written = (uint64_t)get_count(&frame, "written");
+    report->links = (uint64_t)get_count(&frame, "linksOut");
+    report->warnings = helper.warnings;
+    helper.warnings = NULL;
+    frame_free(&frame);
+    return 0;
+}
+
+/* `strict`: nothing may be left out. */
+static int write_archive(const struct life *life, int dir, const struct session *session,
+                         const char *file, bool strict, struct archive_report *report,
+                         struct err *err)
+{
+    _cleanup_output_ struct output output = {.dir = -1, .fd = -1};
+
+    /* agents that never started have no directory yet */
+    if (workspace_complete(life->root, dir, err) == -1 ||
+        output_open(life, session, file, &output, err) == -1 ||
+        run_helper(life, dir, session, strict, output.fd, report, err) == -1 ||
+        output_finish(&output, &report->file, err) == -1)
+        return err_wrap(err, "cannot archive session '%s'", session->id);
+    workspace_log(dir, config_log_limits(life->config), "archive entries=%ju bytes=%ju",
+                  (uintmax_t)report->entries, (uintmax_t)report->bytes);
+    return 0;
+}
+
+int archive_write(const struct life *life, int dir, const struct session *session, const char *file,
+                  char **ret_file, struct err *err)
+{
+    struct archive_report report = {.file = NULL};
+    int rc = write_archive(life, dir, session, file, true, &report, err);
+
+    if (rc == 0) {
+        *ret_file = report.file;
+        report.file = NULL;
+    }
+    archive_report_free(&report);
+    return rc;
+}
+
+int archive_session(const struct life *life, const char *id, const char *file, bool remove,
+                    struct archive_report *ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct archive_report report = {.file = NULL};
+
+    if (life_hold(life, id, LOCK_TRY, "archive", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "archive", &session, err) == -1)
+        return -1;
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("archive", id, err);
+    if (life_require_stopped(life, dir, &session, "archive", err) == -1)
+        return -1;
+    int rc = write_archive(life, dir, &session, file, remove, &report, err);
+    if (rc == 0 && remove)
+        rc = life_remove_held(life, id, err);
+    if (rc == 0)
+        *ret = report;
+    else
+        archive_report_free(&report);
+    return rc;
+}
+
+void archive_report_free(struct archive_report *report)
+{
+    free(report->file);
+    strv_free(report->warnings);
+    *report = (struct archive_report){.file = NULL};
+}

@@ -1,0 +1,234 @@
+/* The part of session/archive.h that brings sessions back. */
+#include "base/path.h"
+#include "base/str.h"
+#include "model/manifest.h"
+#include "session/archive.h"
+#include "session/archive_helper.h"
+#include "session/life_internal.h"
+#include "store/index.h"
+#include "store/stage.h"
+#include "store/team_file.h"
+#include "store/usage.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+struct restore {
+    const struct life *life;
+    const struct archive_restore *wish;
+    struct stage stage;
+    int lock; /* the metadata lock, while it is held */
+    struct session session;
+};
+
+static int open_file(const char *file, int *ret, struct err *err)
+{
+    bool standard = strcmp(file, ARCHIVE_STANDARD) == 0;
+    struct stat st;
+    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                      : open(file, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+    if (fd == -1 || fstat(fd, &st) == -1) {
+        (void)err_errno(err, "cannot open it");
+        fd_closep(&fd);
+        return -1;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        (void)close(fd);
+        return err_set(err, MAS_FAILED, "it is a directory");
+    }
+    *ret = fd;
+    return 0;
+}
+
+/* What is in the way of the session that the manifest names. life_settle() asks again. */
+static int check_free(const struct restore *r, const struct manifest *manifest, struct err *err)
+{
+    const struct root *root = r->life->root;
+    const char *name = r->wish->name != NULL ? r->wish->name : manifest->name;
+    struct index_facts facts;
+    struct stat st;
+
+    if (!r->wish->new_id && fstatat(root->sessions, manifest->id, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        (void)err_set(err, MAS_CONFLICT, "session '%s' exists", manifest->id);
+        return err_hint(err, "bring it back beside that one with --new-id");
+    }
+    if (name[0] == '\0')
+        return 0;
+    if (session_check_name(name) != NULL)
+        return err_set(err, MAS_DAMAGED, "its name '%s' is no session name", name);
+    _cleanup_close_ int lock = -1;
+    if (root_lock(root, &lock, err) == -1 || index_ask(root, NULL, name, 1, &facts, err) == -1)
+        return -1;
+    if (!facts.name_taken)
+        return 0;
+    (void)err_set(err, MAS_CONFLICT, "another session is called '%s'", name);
+    return err_hint(err, "give it another name with -n");
+}
+
+/* [limits] free is asked for, and at least what the file system says. */
+static int check_room(const struct restore *r, const struct manifest *manifest, struct err *err)
+{
+    struct statvfs fs;
+
+    if (usage_check_room(r->life->root, r->life->config, manifest->bytes, err) == -1)
+        return -1;
+    if (fstatvfs(r->life->root->sessions, &fs) == -1)
+        return err_errno(err, "cannot see how much room there is");
+    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (manifest->bytes > room)
+        return err_set(err, MAS_FAILED, "it takes %ju bytes, and %ju are free",
+                       (uintmax_t)manifest->bytes, (uintmax_t)room);
+    if (fs.f_files > 0 && manifest->entries > fs.f_favail)
+        return err_set(err, MAS_FAILED, "it takes %ju files, and there is room for %ju",
+                       (uintmax_t)manifest->entries, (uintmax_t)fs.f_favail);
+    return 0;
+}
+
+/* Has mas-archive fill the stage; *ret is what it says of itself. */
+static int fill_stage(struct restore *r, int file, struct manifest *ret, struct err *err)
+{
+    _cleanup_archive_helper_ struct archive_helper helper = ARCHIVE_HELPER_INIT;
+    _cleanup_str_ struct str order = STR_INIT;
+    struct frame frame = {.head = NULL};
+    struct archive_work work = {.file = file,
+                                .dir = r->stage.dir,
+                                .parts = r->stage.dir,
+                                .lock = r->stage.lock,
+                                .order = &order};
+
+    str_addf(&order, "{\"do\":\"unpack\",\"links\":%s}", r->wish->links ? "true" : "false");
+    if (archive_helper_start(&work, &helper, err) == -1 ||
+        archive_helper_await(r->life, &helper, "manifest", &frame, err) == -1)
+        return -1;
+    int rc = manifest_read(json_get(frame.head, "manifest"), ret, err);
+    frame_free(&frame);
+    if (rc == -1 || check_free(r, ret, err) == -1 || check_room(r, ret, err) == -1 ||
+        archive_helper_say(&helper, "{\"do\":\"go\"}\n", err) == -1 ||
+        archive_helper_await(r->life, &helper, "unpacked", &frame, err) == -1)
+        return -1;
+    frame_free(&frame);
+    return 0;
+}
+
+/* What came is a session, and becomes one of this root: stopped, isolated, with paths of its own.
+ * Keys of .session that are not known are dropped: scripts read that file with their shell. */
+static int adopt(struct restore *r, const struct manifest *manifest, struct err *err)
+{
+    struct session *session = &r->session;
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    if (session_load(r->life->root, r->stage.dir, manifest->id, session, err) == -1 ||
+        team_file_load(r->stage.dir, &team, err) == -1)
+        return -1;
+    if (strcmp(session->name, manifest->name) != 0)
+        return err_set(err, MAS_DAMAGED, "its %s has another name than its manifest",
+                       WORKSPACE_SESSION);
+    if (r->wish->name != NULL) {
+        free(session->name);
+        session->name = mem_dup(r->wish->name);
+    }
+    kv_free(&session->extra);
+    session->extra = (struct kv){.count = 0};
+    session->error[0] = '\0';
+    session->mode = MODE_ISOLATED;
+    session->migrating = MIGRATING_NO;
+    session->status = STATUS_STOPPED;
+    if (session->stopped == 0)
+        session->stopped = session->activity;
+    session->activity = time(NULL); /* else a clean would take it again at once */
+    return 0;
+}
+
+/* Gives it its id, and what follows from that: the one place that knows where in a workspace an id
+ * stands. That is .session alone; memory is the caller's to change. */
+static int write_id(struct restore *r, const struct manifest *manifest, struct err *err)
+{
+    memcpy(r->session.id, r->wish->new_id ? r->stage.id : manifest->id, ID_TEXT);
+    if (r->wish->new_id && r->wish->own != NULL &&
+        r->wish->own(r->stage.dir, r->session.id, err) == -1)
+        return -1;
+    if (life_set_tmux_name(r->life, &r->session, session_name_digits[0], err) == -1)
+        return -1;
+    return session_save(r->life->root, r->stage.dir, &r->session, err);
+}
+
+/* Directories that are there in every workspace; one without a log has none of logs. */
+static int add_directories(int dir, struct err *err)
+{
+    static const char *const names[] = {WORKSPACE_RUN, WORKSPACE_LOGS};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (mkdirat(dir, names[i], 0700) == -1 ? errno != EEXIST
+                                               : fchmodat(dir, names[i], 0700, 0) == -1)
+            return err_errno(err, "cannot make '%s'", names[i]);
+    return 0;
+}
+
+/* From the filled stage to the session in its place. */
+static int place(struct restore *r, struct err *err)
+{
+    const struct root *root = r->life->root;
+
+    if (add_directories(r->stage.dir, err) == -1)
+        return -1;
+    if (syncfs(r->stage.dir) == -1)
+        return err_errno(err, "cannot make the workspace durable");
+    if (!r->wish->new_id && workspace_stage_rename(root, &r->stage, r->session.id, err) == -1)
+        return -1;
+    if (r->life->tick != NULL && r->life->tick(0, 0, r->life->tick_arg))
+        return err_set(err, MAS_FAILED, "interrupted");
+    if (root_lock(root, &r->lock, err) == -1 ||
+        life_settle(r->life, &r->session, &r->stage, err) == -1)
+        return -1;
+    return index_update(root, r->session.id, &r->session, err);
+}
+
+static int restore_from(struct restore *r, int file, struct err *err)
+{
+    _cleanup_manifest_ struct manifest manifest = {.id = ""};
+    char id[ID_TEXT];
+
+    /* whose it is stands in the archive */
+    if (id_make(id, err) == -1 ||
+        workspace_stage_empty(r->life->root, id, "restore", &r->stage, err) == -1)
+        return -1;
+    if (fill_stage(r, file, &manifest, err) == 0 && adopt(r, &manifest, err) == 0 &&
+        write_id(r, &manifest, err) == 0 && place(r, err) == 0)
+        return 0;
+    life_undo_new(r->life, &r->session, &r->stage, &r->lock);
+    return -1;
+}
+
+int archive_restore(const struct life *life, const struct archive_restore *wish,
+                    struct session *ret, struct err *err)
+{
+    struct restore r = {
+        .life = life, .wish = wish, .stage = STAGE_INIT, .lock = -1, .session = SESSION_INIT};
+    const char *want = wish->name != NULL ? session_check_name(wish->name) : NULL;
+    _cleanup_close_ int file = -1;
+
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", wish->name, want);
+    int rc = open_file(wish->file, &file, err) == -1 ? -1 : restore_from(&r, file, err);
+    fd_closep(&r.lock);
+    if (rc == 0) {
+        if (r.stage.others)
+            (void)workspace_sweep(life->root, false, NULL, NULL);
+        workspace_log(r.stage.dir, config_log_limits(life->config), "restore");
+        *ret = r.session;
+        r.session = (struct session)SESSION_INIT;
+    } else {
+        (void)err_wrap(err, "cannot restore '%s'", wish->file);
+    }
+    session_free(&r.session);
+    workspace_release(&r.stage);
+    return rc;
+}

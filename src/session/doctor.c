@@ -1,0 +1,376 @@
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "client/hosts.h"
+#include "client/survey.h"
+#include "session/archive.h"
+#include "session/doctor_internal.h"
+#include "session/life.h"
+#include "store/shipped.h"
+#include "store/snapshot.h"
+#include "store/stage.h"
+#include "store/usage.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define LOST_DIR "lost"
+
+void doctor_add(struct doctor *doctor, enum finding_state state, const char *subject,
+                const char *fmt, ...)
+{
+    struct findings *all = doctor->findings;
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    all->items = mem_grow(all->items, all->count + 1, sizeof *all->items);
+    all->items[all->count++] =
+        (struct finding){.subject = mem_dup(subject), .what = mem_dup(text), .state = state};
+}
+
+void doctor_mend(struct doctor *doctor, const char *subject, const char *what, int mended,
+                 const struct err *why)
+{
+    if (!doctor->fix)
+        doctor_add(doctor, FINDING_OPEN, subject, "%s", what);
+    else if (mended == 0)
+        doctor_add(doctor, FINDING_MENDED, subject, "%s", what);
+    else
+        doctor_add(doctor, FINDING_HAND, subject, "%s (cannot mend it: %s)", what, why->text);
+}
+
+void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, const char *name,
+                       mode_t want)
+{
+    struct stat st;
+    struct err why = ERR_INIT;
+    char what[128];
+    const char *shown = strcmp(name, ".") == 0 ? "its directory" : name;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    if ((st.st_mode & S_IFMT) != (want & S_IFMT)) {
+        doctor_add(doctor, FINDING_HAND, subject, "%s is %s", shown, path_type_name(st.st_mode));
+        return;
+    }
+    if (S_ISREG(st.st_mode) && st.st_nlink > 1) {
+        doctor_add(doctor, FINDING_HAND, subject, "%s is a file with several names", shown);
+        return;
+    }
+    if ((st.st_mode & 07777) == (want & 07777))
+        return;
+    (void)snprintf(what, sizeof what, "%s has mode %03o instead of %03o", shown,
+                   (unsigned)(st.st_mode & 07777), (unsigned)(want & 07777));
+    int rc = 0;
+    if (doctor->fix && fchmodat(dir, name, want & 07777, 0) == -1)
+        rc = err_errno(&why, "chmod");
+    doctor_mend(doctor, subject, what, rc, &why);
+}
+
+static void add_stale(const char *name, void *arg)
+{
+    struct doctor *doctor = arg;
+    doctor_mend(doctor, name, "left behind by a command that was killed", 0, NULL);
+}
+
+void doctor_check_left(struct doctor *doctor, const char *subject, int dir, const char *name)
+{
+    struct err why = ERR_INIT;
+    char what[160];
+    if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    (void)snprintf(what, sizeof what, "%s is left from a write that was interrupted", name);
+    int rc = doctor->fix ? unlinkat(dir, name, 0) : 0;
+    if (rc == -1)
+        (void)err_errno(&why, "unlink");
+    doctor_mend(doctor, subject, what, rc, &why);
+}
+
+/* true for the names that mas gives in sessions/. */
+static bool is_known(const char *name)
+{
+    static const char *const known[] = {INDEX_FILE, ROOT_LOCK, SNAPSHOTS_DIR, ".gitkeep",
+                                        INDEX_FILE ".new"};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    return id_is_valid(name) || str_starts(name, STAGING_PREFIX) ||
+           str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index") ||
+           str_starts(name, ROOT_SERVE);
+}
+
+/* Shipped templates that are not those of this mas: nothing is wrong with them. */
+static void check_templates(struct doctor *doctor)
+{
+    _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (shipped_open(doctor->root->fd, &shipped, &ignored) == -1 || shipped_is_root(&shipped) ||
+        shipped_names(&shipped, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_free_ char *subject = mem_printf("%s/%s", ROOT_TEMPLATES, *name);
+        enum shipped_state state = shipped_look(&shipped, *name);
+        if (state == SHIPPED_EARLIER)
+            doctor_add(doctor, FINDING_NOTE, subject,
+                       "of an earlier version of mas; bring it up to date with: mas init");
+        else if (state == SHIPPED_BEHIND)
+            doctor_add(doctor, FINDING_NOTE, subject,
+                       "yours, and what is shipped has changed: mas template diff %s", *name);
+    }
+}
+
+/* What a migration left on its way, in the root. */
+static int check_root_dir(struct doctor *doctor, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct stat st;
+
+    if (path_list(doctor->root->fd, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        const char *id = *name + strlen(MIGRATE_PREFIX);
+        if (str_starts(*name, MIGRATE_PREFIX) && id_is_valid(id) &&
+            fstatat(doctor->root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            doctor_add(doctor, FINDING_HAND, *name,
+                       "holds files of a session that was being migrated and is gone");
+    }
+    return 0;
+}
+
+static void check_room(struct doctor *doctor)
+{
+    struct statvfs disk;
+
+    if (fstatvfs(doctor->root->sessions, &disk) == 0 && disk.f_blocks > 0 &&
+        (geteuid() == 0 ? disk.f_bfree : disk.f_bavail) == 0)
+        doctor_add(doctor, FINDING_HAND, doctor->root->path, "its disk is full");
+}
+
+static int check_sessions_dir(struct doctor *doctor, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+    struct err ignored = ERR_INIT;
+    _cleanup_strv_ char **names = NULL;
+
+    if (path_list(doctor->root->sessions, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++)
+        if (!is_known(*name))
+            doctor_add(doctor, FINDING_NOTE, *name, "not made by mas, left alone");
+    doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS, S_IFDIR | 0755);
+    doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, S_IFREG | 0600);
+    doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, S_IFREG | 0600);
+    if (root_lock(doctor->root, &lock, &ignored) == 0)
+        doctor_check_left(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE ".new");
+    return 0;
+}
+
+/* Saves what an orphan's panes show, then ends it. */
+static int end_orphan(const struct doctor *doctor, const struct view *view, struct err *err)
+{
+    const struct life life = {.root = doctor->root, .config = doctor->config};
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_free_ char *name = mem_printf("%s-%ld.txt", view->row.id, (long)time(NULL));
+
+    if (tmux_capture(view->live_socket, view->live->target, &text, err) == -1)
+        return -1;
+    if (mkdirat(doctor->root->fd, LOST_DIR, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '%s'", LOST_DIR);
+    _cleanup_close_ int lost = path_open_dir(doctor->root->fd, LOST_DIR);
+    if (lost == -1)
+        return err_errno(err, "cannot open '%s'", LOST_DIR);
+    if (file_replace(lost, name, str_text(&text), text.len, 0600, err) == -1)
+        return -1;
+    return life_end_orphan(&life, view->live_socket, view->row.id, err);
+}
+
+static void check_orphan(struct doctor *doctor, const struct view *view)
+{
+    struct err why = ERR_INIT;
+    if (view->live != NULL) {
+        int rc = doctor->fix ? end_orphan(doctor, view, &why) : 0;
+        doctor_mend(doctor, view->row.id,
+                    "its tmux session runs without a workspace; what it shows is saved in lost/ "
+                    "and it is ended",
+                    rc, &why);
+    } else {
+        doctor_mend(doctor, view->row.id, "in the index, but without a workspace", 0, NULL);
+    }
+    doctor->rows_wrong = true;
+}
+
+/* Processes of sessions that do not run: a stop that was killed, a crash that did not end them.
+ * Hosts that live end their agents themselves, which takes as long as an agent may take. */
+static void check_processes(struct doctor *doctor, const struct survey *survey)
+{
+    const struct life life = {.root = doctor->root, .config = doctor->config};
+    _cleanup_strv_ char **ids = NULL;
+    struct err ignored = ERR_INIT;
+
+    (void)proc_env_values("MAS_SESSION_ID", &ids, &ignored);
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct view *view = &survey->views[i];
+        size_t j = 0;
+        while (ids != NULL && ids[j] != NULL && strcmp(ids[j], view->row.id) != 0)
+            j++;
+        if (ids == NULL || ids[j] == NULL || view->live != NULL || view->row.missing ||
+            view->unknown || !life_has_leftovers(&life, view->row.id))
+            continue;
+        _cleanup_close_ int dir = workspace_open(doctor->root, view->row.id);
+        bool ending = false;
+        if (dir != -1 && hosts_live(dir, &ending, &ignored) == 0 && ending) {
+            doctor_add(doctor, FINDING_NOTE, view->row.id,
+                       "its agents are being ended; end them now with: mas stop %s", view->row.id);
+            continue;
+        }
+        struct err why = ERR_INIT;
+        int rc = doctor->fix ? life_end_leftovers(&life, view->row.id, &why) : 0;
+        doctor_mend(doctor, view->row.id, "it does not run, but processes of its agents do", rc,
+                    &why);
+    }
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct view *const *x = a;
+    const struct view *const *y = b;
+    return strcmp(view_name(*x), view_name(*y));
+}
+
+static void check_names(struct doctor *doctor, const struct survey *survey)
+{
+    const struct view **sorted = mem_alloc((survey->count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < survey->count; i++)
+        sorted[i] = &survey->views[i];
+    qsort(sorted, survey->count, sizeof(const struct view *), compare_names);
+    for (size_t i = 1; i < survey->count; i++) {
+        const char *name = view_name(sorted[i]);
+        if (name[0] != '\0' && strcmp(name, view_name(sorted[i - 1])) == 0)
+            doctor_add(doctor, FINDING_HAND, sorted[i]->row.id,
+                       "has the same name '%s' as %s; use their ids", name, sorted[i - 1]->row.id);
+    }
+    free(sorted);
+}
+
+static void check_rows(struct doctor *doctor, const struct survey *survey)
+{
+    _cleanup_close_ int lock = -1;
+    struct err why = ERR_INIT;
+
+    if (survey->index.broken != NULL)
+        doctor_add(doctor, FINDING_MENDED, INDEX_FILE, "made anew from the workspaces: %s",
+                   survey->index.broken);
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct view *view = &survey->views[i];
+        if (view->row.unlisted)
+            doctor_mend(doctor, view->row.id, "has a workspace, but is not in the index", 0, NULL);
+        else if (view->outdated)
+            doctor_mend(doctor, view->row.id, "its row in the index is out of date", 0, NULL);
+        doctor->rows_wrong |= view->row.unlisted || view->outdated;
+    }
+    if (!doctor->rows_wrong || !doctor->fix)
+        return;
+    if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, &why) == -1)
+        doctor_add(doctor, FINDING_HAND, INDEX_FILE, "cannot be written: %s", why.text);
+}
+
+static void add_over(const char *subject, const char *what, void *arg)
+{
+    doctor_add(arg, FINDING_HAND, subject, "%s", what);
+}
+
+static void check_limits(struct doctor *doctor, const struct survey *survey)
+{
+    struct usage_wish *wishes = mem_alloc((survey->count + 1) * sizeof *wishes);
+    size_t count = 0;
+
+    for (size_t i = 0; i < survey->count; i++)
+        if (!survey->views[i].row.missing)
+            wishes[count++] =
+                (struct usage_wish){survey->views[i].row.id, survey->views[i].row.mode};
+    usage_find_over(doctor->root, doctor->config, wishes, count, add_over, doctor);
+    free(wishes);
+}
+
+/* Sessions whose tmux server could not be asked: told once for all of a server, and for all servers
+ * where the reason is the same, such as tmux missing. */
+static void tell_unknown(struct doctor *doctor, const struct survey *survey, size_t at)
+{
+    const struct view *view = &survey->views[at];
+    size_t count = 1;
+
+    for (size_t i = 0; i < survey->count; i++) {
+        const struct err *failure = survey->views[i].failure;
+        if (i == at || failure == NULL || strcmp(failure->text, view->failure->text) != 0)
+            continue;
+        if (i < at)
+            return; /* it was told there */
+        count++;
+    }
+    if (count == 1)
+        doctor_add(doctor, FINDING_HAND, view->row.id, "not looked at: %s", view->failure->text);
+    else
+        doctor_add(doctor, FINDING_HAND, "tmux", "%zu sessions were not looked at: %s%s%s", count,
+                   view->failure->text, view->failure->hint[0] != '\0' ? "; " : "",
+                   view->failure->hint);
+}
+
+int doctor_run(const struct root *root, const struct config *config, bool fix, doctor_look *look,
+               struct findings *ret, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    struct doctor doctor = {
+        .root = root, .config = config, .fix = fix, .look = look, .findings = ret};
+
+    (void)workspace_sweep(root, !fix, add_stale, &doctor);
+    archive_sweep(root, config, !fix, add_stale, &doctor);
+    if (survey_take(root, config, SURVEY_ALL, &survey, err) == -1)
+        return -1;
+    if (check_root_dir(&doctor, err) == -1 || check_sessions_dir(&doctor, err) == -1)
+        return -1;
+    for (size_t i = 0; i < survey.count; i++) {
+        const struct view *view = &survey.views[i];
+        if (view->unknown)
+            tell_unknown(&doctor, &survey, i);
+        else if (view->row.missing)
+            check_orphan(&doctor, view);
+        else
+            doctor_check_session(&doctor, view);
+    }
+    check_room(&doctor);
+    check_templates(&doctor);
+    check_names(&doctor, &survey);
+    check_limits(&doctor, &survey);
+    check_processes(&doctor, &survey);
+    check_rows(&doctor, &survey);
+    return 0;
+}
+
+void findings_free(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        free(findings->items[i].subject);
+        free(findings->items[i].what);
+    }
+    free(findings->items);
+    *findings = (struct findings){.items = NULL};
+}
+
+const char *finding_state_name(enum finding_state state)
+{
+    static const char *const names[] = {"note", "open", "by hand", "mended"};
+    return names[state];
+}

@@ -1,0 +1,159 @@
+/* The part of session/doctor.h that makes metadata anew: what is whole of it is kept. */
+#include "base/file.h"
+#include "base/kv.h"
+#include "base/number.h"
+#include "base/time.h"
+#include "session/doctor_internal.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int doctor_put_aside(int dir, const char *name, struct err *err)
+{
+    enum { TRIES_MAX = 1000 }; /* of one second */
+    long now = (long)time(NULL);
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        _cleanup_free_ char *aside = i == 0 ? mem_printf("%s.broken-%ld", name, now)
+                                            : mem_printf("%s.broken-%ld.%d", name, now, i);
+        if (renameat2(dir, name, dir, aside, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    return err_errno(err, "cannot rename '%s'", name);
+}
+
+/* The lines that are whole. None where the file speaks of another session. *ret_text is the file.
+ */
+static void salvage(int dir, const char *id, char **ret_text, struct kv *ret)
+{
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(dir, WORKSPACE_SESSION, KV_FILE_MAX, ret_text, &len, &ignored) == -1)
+        return;
+    kv_salvage(*ret_text, len, ret);
+    const char *own = kv_get(ret, "SESSION_ID");
+    if (own != NULL && strcmp(own, id) != 0)
+        kv_free(ret);
+}
+
+static bool know_bool(const struct kv *kv, const char *key, bool *ret)
+{
+    const char *value = kv_get(kv, key);
+
+    *ret = value == NULL || strcmp(value, "no") != 0; /* the careful side */
+    return value != NULL && (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0);
+}
+
+/* Whether its agents have been handed their first messages. The key is there only where they have,
+ * behind PRIVATE and before SESSION_DIR: where those two stand together, it never was. */
+static bool know_prompted(const struct kv *kv, const char *text, bool *ret)
+{
+    const char *private = text != NULL && kv->count > 0 ? strstr(text, "\nPRIVATE=") : NULL;
+    const char *next = private != NULL ? strchr(private + 1, '\n') : NULL;
+
+    *ret = next == NULL || !str_starts(next, "\nSESSION_DIR=");
+    return !*ret || kv_get(kv, "PROMPTED") != NULL;
+}
+
+static void know_time(const struct kv *kv, const char *key, time_t *ret)
+{
+    const char *value = kv_get(kv, key);
+    time_t t;
+
+    if (value != NULL && time_parse(value, &t))
+        *ret = t;
+}
+
+static void know_nsec(const struct kv *kv, long *ret)
+{
+    static const struct unit units[] = {{"", 1}};
+    const char *value = kv_get(kv, "CREATED_NSEC");
+    uint64_t n;
+
+    if (value != NULL && number_parse(value, units, 1, 999999999, &n))
+        *ret = (long)n;
+}
+
+/* Its name by the metadata, else by the index. false: neither says. */
+static bool know_name(const struct kv *kv, const struct view *view, char **ret)
+{
+    const char *name = kv_get(kv, "NAME");
+    bool known = name != NULL && (name[0] == '\0' || session_check_name(name) == NULL);
+
+    if (!known) {
+        name = view->row.name;
+        known = name[0] != '\0' && session_check_name(name) == NULL;
+    }
+    *ret = mem_dup(known ? name : "");
+    return known;
+}
+
+static void add_guess(struct str *what, bool known, const char *guess)
+{
+    if (!known)
+        str_addf(what, "; %s", guess);
+}
+
+/* Fills a session from what is known; what had to be guessed is added to *what. */
+static void reconstruct(int dir, const struct view *view, struct session *session, struct str *what)
+{
+    _cleanup_free_ char *text = NULL;
+    struct kv kv = {.count = 0};
+    const char *id = view->row.id;
+
+    memcpy(session->id, id, ID_TEXT);
+    salvage(dir, id, &text, &kv);
+    session->tmux_name =
+        view->live != NULL ? mem_dup(view->live->name) : session_tmux_name(session->id, 8);
+    session->template = team_file_template(dir);
+    if (session->template == NULL)
+        session->template = mem_dup(kv_get(&kv, "TEMPLATE") != NULL ? kv_get(&kv, "TEMPLATE") : "");
+    session->error = mem_dup("");
+    session->mode = view->row.mode;
+    if (kv_get(&kv, "MODE") != NULL)
+        (void)mode_parse(kv_get(&kv, "MODE"), &session->mode);
+    session->status = view->live != NULL ? STATUS_ACTIVE : STATUS_STOPPED;
+    (void)time_parse(view->row.created, &session->created);
+    know_time(&kv, "CREATED_AT", &session->created);
+    know_nsec(&kv, &session->created_nsec);
+    session->activity = time(NULL);
+    session->stopped = view->live != NULL ? 0 : session->activity;
+    know_time(&kv, "LAST_ACTIVITY", &session->activity);
+    if (view->live == NULL)
+        know_time(&kv, "STOPPED_AT", &session->stopped);
+    add_guess(what, know_name(&kv, view, &session->name), "whether it had a name is not known");
+    _cleanup_free_ char *private = mem_printf(
+        "whether it was private is not known, so it is; if not: mas set %s private=no", id);
+    add_guess(what, know_bool(&kv, "PRIVATE", &session->private), private);
+    add_guess(what, know_prompted(&kv, text, &session->prompted),
+              "whether its first messages were delivered is not known, so they are not again");
+    for (size_t i = 0; i < kv.count; i++)
+        if (str_starts(kv.pairs[i].key, "X_"))
+            kv_put(&session->extra, kv.pairs[i].key, kv.pairs[i].value);
+    kv_free(&kv);
+}
+
+int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct view *view,
+                           struct str *what, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+
+    reconstruct(dir, view, &session, what);
+    if (!doctor->fix)
+        return 0;
+    if (view->live_socket != NULL)
+        session.tmux_socket = mem_dup(view->live_socket);
+    else if (tmux_socket(doctor->config, session.tmux_name, &session.tmux_socket, err) == -1)
+        return -1;
+    if (doctor_put_aside(dir, WORKSPACE_SESSION, err) == -1)
+        return -1;
+    return session_save(doctor->root, dir, &session, err);
+}

@@ -1,0 +1,400 @@
+/* The part of session/doctor.h that looks at one session. */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "client/hosts.h"
+#include "session/doctor_internal.h"
+#include "store/snapshot.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void check_config(struct doctor *doctor, int dir, const struct session *session)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    struct err why = ERR_INIT;
+
+    if (team_file_load(dir, &team, &why) == 0)
+        return;
+    if (why.code != MAS_DAMAGED) {
+        doctor_add(doctor, FINDING_HAND, session->id, "%s", why.text);
+        return;
+    }
+    _cleanup_free_ char *what = mem_printf("%s; it can be made from the template", why.text);
+    int rc = template_open(doctor->root, session->template, &tmpl, &why);
+    if (rc == 0 && doctor->fix && (rc = doctor_put_aside(dir, WORKSPACE_CONFIG, &why)) == 0)
+        rc = team_file_save(dir, &tmpl, &why);
+    if (rc == -1)
+        doctor_add(doctor, FINDING_HAND, session->id, "%s, but: %s", what, why.text);
+    else
+        doctor_mend(doctor, session->id, what, rc, &why);
+}
+
+/* Makes what a lazy session lacks from the template as it is now, for want of the snapshot. */
+static int make_units(const struct doctor *doctor, int dir, const struct session *session,
+                      const struct team *team, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+
+    return template_open(doctor->root, session->template, &tmpl, err) == -1
+               ? -1
+               : snapshot_make_all(doctor->root, dir, team, &tmpl, err);
+}
+
+/* Of a session whose agents get their directories when they first start: what a host that was
+ * killed has left, and whether the others can be made. */
+static void check_snapshot(struct doctor *doctor, int dir, const struct session *session)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err why = ERR_INIT;
+
+    if (!snapshot_is_held(dir) || team_file_load(dir, &team, &why) == -1)
+        return;
+    for (size_t i = 0; i < team.agent_count; i++) {
+        if (!snapshot_has_left(dir, team.agents[i].id))
+            continue;
+        _cleanup_free_ char *what =
+            mem_printf("the directory of agent %s is left half made", team.agents[i].id);
+        int rc = doctor->fix ? snapshot_clear_left(dir, team.agents[i].id, &why) : 0;
+        doctor_mend(doctor, session->id, what, rc, &why);
+    }
+    enum snapshot_state state = snapshot_look(doctor->root, dir, &team);
+    if (state == SNAPSHOT_IDLE) {
+        int rc = doctor->fix ? snapshot_make_all(doctor->root, dir, &team, NULL, &why) : 0;
+        doctor_mend(doctor, session->id, "it holds a snapshot that it does not need any more", rc,
+                    &why);
+    } else if (state == SNAPSHOT_GONE) {
+        int rc = doctor->fix ? make_units(doctor, dir, session, &team, &why) : 0;
+        doctor_mend(doctor, session->id,
+                    "what directories of its agents are made from is gone; they can be made from "
+                    "the template as it is now",
+                    rc, &why);
+    }
+}
+
+/* true while a process has it; a host's socket is held by the lock beside it. */
+static bool is_held(int run, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    if (dot == NULL || strcmp(dot, WORKSPACE_HOST_SOCKET) != 0)
+        return file_is_locked(run, name);
+    _cleanup_free_ char *lock = mem_printf("%.*s" WORKSPACE_HOST_LOCK, (int)(dot - name), name);
+    return file_is_locked(run, lock);
+}
+
+static bool is_host_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL &&
+           (strcmp(dot, WORKSPACE_HOST_SOCKET) == 0 || strcmp(dot, WORKSPACE_HOST_LOCK) == 0);
+}
+
+/* What a session that is down has left in run/, or a running one too long. The files of its hosts
+ * are one finding: a crash leaves two for each agent. */
+static void check_run(struct doctor *doctor, int dir, const struct view *view)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_free_ char *first = NULL;
+    struct err why = ERR_INIT, host_why = ERR_INIT;
+    struct stat st;
+    size_t count = 0;
+    int host_rc = 0;
+
+    if (run == -1 || path_list(run, &names, &why) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        if (is_held(run, *name) || /* first: a host that ends removes them, then lets go */
+            fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
+            (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
+            continue;
+        int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
+        if (rc == -1)
+            (void)err_errno(&why, "unlink");
+        if (is_host_file(*name)) {
+            if (count++ == 0)
+                first = mem_dup(*name);
+            if (rc == -1) {
+                host_rc = -1;
+                host_why = why;
+            }
+            continue;
+        }
+        _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
+        doctor_mend(doctor, view->row.id, what, rc, &why);
+    }
+    if (count == 0)
+        return;
+    _cleanup_free_ char *what = count == 1 ? mem_printf("%s/%s is left over", WORKSPACE_RUN, first)
+                                           : mem_printf("%s/%s and %zu more are left over",
+                                                        WORKSPACE_RUN, first, count - 1);
+    doctor_mend(doctor, view->row.id, what, host_rc, &host_why);
+}
+
+/* Agents of a team that runs whose hosts were killed. */
+static void check_hosts(struct doctor *doctor, int dir, const struct session *session,
+                        const struct view *view)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    _cleanup_team_ struct team team = TEAM_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (view->live == NULL || session->status == STATUS_STOPPED || run == -1 ||
+        workspace_env_waits(dir) || team_file_load(dir, &team, &ignored) == -1)
+        return;
+    for (size_t i = 0; i < team.agent_count; i++) {
+        _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, team.agents[i].id);
+        if (!file_is_locked(run, lock))
+            doctor_add(doctor, FINDING_NOTE, view->row.id,
+                       "agent %s has no host; bring it back with: mas restart %s %s",
+                       team.agents[i].id, view->row.id, team.agents[i].id);
+    }
+}
+
+/* Logs that are not written, since they are somebody else's files too. */
+static void check_logs(struct doctor *doctor, int dir, const char *id)
+{
+    _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+
+    if (logs == -1 || path_list(logs, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++)
+        if (fstatat(logs, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (!S_ISREG(st.st_mode) || st.st_nlink > 1))
+            doctor_add(doctor, FINDING_HAND, id, "%s/%s is %s; it is not written to",
+                       WORKSPACE_LOGS, *name,
+                       S_ISREG(st.st_mode) ? "a file with several names"
+                                           : path_type_name(st.st_mode));
+}
+
+/* What another floor knows of it. */
+static void check_more(struct doctor *doctor, int dir, const char *id)
+{
+    _cleanup_free_ char *what = NULL;
+    struct err why = ERR_INIT;
+    int rc = doctor->look(dir, id, doctor->fix, &what, &why);
+
+    if (what != NULL)
+        doctor_mend(doctor, id, what, rc == -1 ? -1 : 0, &why);
+    else if (rc == -1)
+        doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+}
+
+/* The socket of a server of its own that is gone. */
+static void check_socket(struct doctor *doctor, const struct session *session)
+{
+    const char *base = strrchr(session->tmux_socket, '/') + 1;
+    struct err why = ERR_INIT;
+    struct stat st;
+    pid_t pid;
+
+    if (strcmp(base, session->tmux_name) != 0 || lstat(session->tmux_socket, &st) == -1 ||
+        !S_ISSOCK(st.st_mode) || st.st_uid != geteuid() ||
+        tmux_is_alive(session->tmux_socket, &pid, &why) != 0)
+        return;
+    int rc = doctor->fix ? unlink(session->tmux_socket) : 0;
+    if (rc == -1)
+        (void)err_errno(&why, "unlink");
+    doctor_mend(doctor, session->id, "the socket of its tmux server is left over", rc, &why);
+}
+
+/* What a stop that could not tell tmux has left there: a session in which nothing runs. */
+static bool is_left_over(int dir, const struct session *session, const struct view *view)
+{
+    struct err ignored = ERR_INIT;
+    bool hosts = true;
+    return view->live != NULL && session->status == STATUS_STOPPED && view->live->running == 0 &&
+           hosts_live(dir, &hosts, &ignored) == 0 && !hosts;
+}
+
+/* Metadata that can be read, but says what is no longer so. */
+static void check_facts(struct doctor *doctor, int dir, struct session *session,
+                        const struct view *view)
+{
+    struct err why = ERR_INIT;
+    _cleanup_str_ struct str what = STR_INIT;
+    bool live = view->live != NULL;
+
+    if (session->moved)
+        str_add(&what, "its paths are those of another place");
+    if (session->strange != NULL)
+        str_addf(&what, "%sits %s holds keys that mas does not write: %s", what.len > 0 ? "; " : "",
+                 WORKSPACE_SESSION, session->strange);
+    if (live && strcmp(view->live->name, session->tmux_name) != 0) {
+        str_addf(&what, "%sits tmux session is now called '%s'", what.len > 0 ? "; " : "",
+                 view->live->name);
+        free(session->tmux_name);
+        session->tmux_name = mem_dup(view->live->name);
+    }
+    if (is_left_over(dir, session, view)) {
+        int rc =
+            doctor->fix ? tmux_kill(view->live_socket, view->live->target, session->id, &why) : 0;
+        doctor_mend(doctor, session->id, "it is stopped, but its tmux session is left over", rc,
+                    &why);
+        return;
+    }
+    if (live && session->status == STATUS_STOPPED) {
+        str_addf(&what, "%sit runs although it was to be stopped", what.len > 0 ? "; " : "");
+        session->status = STATUS_ACTIVE;
+        session->stopped = 0;
+    }
+    if (what.len > 0) {
+        int rc = doctor->fix ? session_save(doctor->root, dir, session, &why) : 0;
+        doctor->rows_wrong = true;
+        doctor_mend(doctor, session->id, what.data, rc, &why);
+    }
+    if (live && strcmp(view->live->root, doctor->root->path) != 0) {
+        int rc = doctor->fix ? tmux_set_root(view->live_socket, view->live->target, doctor->root,
+                                             session, &why)
+                             : 0;
+        doctor_mend(doctor, session->id, "its tmux session names the old root", rc, &why);
+    }
+    if (session->migrating != MIGRATING_NO)
+        doctor_add(doctor, FINDING_NOTE, session->id,
+                   "a migration of it was interrupted; go on with: mas migrate %s", session->id);
+    if (view->crashed)
+        doctor_add(doctor, FINDING_NOTE, session->id, "crashed; bring it back with: mas start %s",
+                   session->id);
+}
+
+/* A legacy session's agents work in the root; what modes are there is the user's affair. */
+static void check_shared(struct doctor *doctor, const char *id)
+{
+    static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct err why = ERR_INIT;
+        struct stat st;
+        char what[64];
+        if (fstatat(doctor->root->fd, parts[i], &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            if (!S_ISDIR(st.st_mode))
+                doctor_add(doctor, FINDING_HAND, id, "the root's %s is %s", parts[i],
+                           path_type_name(st.st_mode));
+            continue;
+        }
+        (void)snprintf(what, sizeof what, "the root's %s is missing", parts[i]);
+        int rc = 0;
+        if (doctor->fix && mkdirat(doctor->root->fd, parts[i], 0755) == -1)
+            rc = err_errno(&why, "mkdir");
+        doctor_mend(doctor, id, what, rc, &why);
+    }
+}
+
+static void check_modes(struct doctor *doctor, int dir, const char *id, enum mode mode)
+{
+    static const struct {
+        const char *name;
+        mode_t mode;
+        bool needed;
+        bool rebuilt; /* of another type it is damaged, which is checked elsewhere */
+        bool own; /* a legacy session has it in the root */
+    } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},
+                 {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_MEMORY, S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_MEMORY "-wal", S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_MEMORY "-shm", S_IFREG | 0600, false, true, false},
+                 {WORKSPACE_UNIT, S_IFDIR | 0755, true, false, true},
+                 {WORKSPACE_WORKFLOWS, S_IFDIR | 0755, true, false, true},
+                 {WORKSPACE_RUN, S_IFDIR | 0700, true, false, false},
+                 {WORKSPACE_LOGS, S_IFDIR | 0700, true, false, false}};
+
+    doctor_check_mode(doctor, id, dir, ".", S_IFDIR | 0700);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct err why = ERR_INIT;
+        struct stat st;
+        char what[64];
+        if (parts[i].own && mode == MODE_LEGACY)
+            continue;
+        if (fstatat(dir, parts[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            if (!parts[i].rebuilt || ((st.st_mode ^ parts[i].mode) & S_IFMT) == 0)
+                doctor_check_mode(doctor, id, dir, parts[i].name, parts[i].mode);
+            continue;
+        }
+        if (!parts[i].needed)
+            continue;
+        (void)snprintf(what, sizeof what, "its %s is missing", parts[i].name);
+        int rc = 0;
+        if (doctor->fix && (mkdirat(dir, parts[i].name, 0700) == -1 ||
+                            fchmodat(dir, parts[i].name, parts[i].mode & 07777, 0) == -1))
+            rc = err_errno(&why, "mkdir");
+        doctor_mend(doctor, id, what, rc, &why);
+    }
+}
+
+void doctor_check_session(struct doctor *doctor, const struct view *view)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct err why = ERR_INIT;
+    _cleanup_close_ int lock = -1;
+    struct stat st;
+    const char *id = view->row.id;
+    _cleanup_close_ int dir = workspace_open(doctor->root, id);
+
+    if (dir == -1) {
+        (void)err_errno(&why, "its workspace cannot be opened");
+        if (errno != ENOENT)
+            doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+        return;
+    }
+    const char *fault = workspace_lock_fault(dir);
+    if (fault != NULL) {
+        _cleanup_free_ char *what = mem_printf("%s is %s", WORKSPACE_LOCK, fault);
+        int rc = doctor->fix ? workspace_clear_lock(doctor->root, dir, &why) : 0;
+        doctor_mend(doctor, id, what, rc, &why);
+        if (!doctor->fix || rc == -1)
+            return;
+    }
+    if (workspace_lock(dir, id, LOCK_TRY, "doctor", &lock, &why) == -1) {
+        if (why.code == MAS_CONFLICT)
+            doctor_add(doctor, FINDING_NOTE, id, "busy, not looked at: %s", why.text);
+        else
+            doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+        return;
+    }
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        st.st_ino != view->metadata) {
+        doctor_add(doctor, FINDING_NOTE, id, "changed while it was looked at, left alone");
+        return;
+    }
+    check_modes(doctor, dir, id, view->row.mode);
+    if (view->row.mode == MODE_LEGACY && !view->migrating)
+        check_shared(doctor, id);
+    if (session_load(doctor->root, dir, id, &session, &why) == -1) {
+        if (why.code != MAS_DAMAGED) {
+            doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+            return;
+        }
+        struct err failed = ERR_INIT;
+        _cleanup_str_ struct str what = STR_INIT;
+        str_add(&what, why.text);
+        int rc = doctor_rebuild_session(doctor, dir, view, &what, &failed);
+        doctor->rows_wrong = true;
+        doctor_mend(doctor, id, what.data, rc, &failed);
+        if (!doctor->fix || rc == -1 || session_load(doctor->root, dir, id, &session, &why) == -1)
+            return;
+    }
+    doctor_check_left(doctor, id, dir, WORKSPACE_SESSION ".new");
+    doctor_check_left(doctor, id, dir, WORKSPACE_CONFIG ".new");
+    check_config(doctor, dir, &session);
+    check_snapshot(doctor, dir, &session);
+    check_hosts(doctor, dir, &session, view);
+    check_run(doctor, dir, view);
+    check_logs(doctor, dir, id);
+    check_more(doctor, dir, id);
+    if (view->live == NULL)
+        check_socket(doctor, &session);
+    check_facts(doctor, dir, &session, view);
+}

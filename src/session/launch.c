@@ -1,0 +1,294 @@
+#include "session/launch.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "session/env.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char magic[] = "MASENV2\n";
+static const char with_prompts[] = "prompts\n";
+static const char without_prompts[] = "-\n";
+
+/* In run/, which is opened by itself so that no link leads out. */
+
+static const char *choose_preset(const struct config *config, const struct team *team,
+                                 const struct agent *agent)
+{
+    if (agent->preset[0] != '\0')
+        return agent->preset;
+    if (team->preset[0] != '\0')
+        return team->preset;
+    return config_text(config, SETTING_PRESET);
+}
+
+enum start launch_start(const struct config *config, const struct team *team,
+                        const struct agent *agent)
+{
+    const struct preset *preset = config_preset(config, choose_preset(config, team, agent));
+
+    if (agent->start != START_UNSET)
+        return agent->start;
+    return preset != NULL ? preset->start : START_NOW;
+}
+
+static const char *user_shell(const char *shell)
+{
+    if (shell != NULL && shell[0] == '/')
+        return shell;
+    const struct passwd *pw = getpwuid(geteuid());
+    return pw != NULL && pw->pw_shell[0] == '/' ? pw->pw_shell : "/bin/sh";
+}
+
+int launch_command(const struct config *config, const struct team *team, const struct agent *agent,
+                   const char *shell, char ***ret_argv, const struct preset **ret_preset,
+                   struct err *err)
+{
+    _cleanup_strv_ char **argv = NULL;
+    const char *name = choose_preset(config, team, agent);
+    const struct preset *preset = config_preset(config, name);
+
+    if (preset == NULL) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot start agent '%s': there is no preset '%s'",
+                      agent->id, name);
+        (void)config_hint_presets(config, err);
+        return -1;
+    }
+    const char *command = agent->command[0] != '\0' ? agent->command : preset->command;
+    if (str_split_words(command, &argv, err) == -1)
+        return err_wrap(err, "cannot start agent '%s': its command", agent->id);
+    if (strv_len(argv) == 0)
+        strv_push(&argv, user_shell(shell));
+    if (agent->model[0] != '\0' && preset->model_option[0] != '\0') {
+        strv_push(&argv, preset->model_option);
+        strv_push(&argv, agent->model);
+    }
+    *ret_argv = argv;
+    *ret_preset = preset;
+    argv = NULL;
+    return 0;
+}
+
+bool launch_is_operator(const struct agent *agent, const struct preset *preset)
+{
+    if (preset->protocol == PROTOCOL_ACP)
+        return false;
+    if (preset->is_operator != SAID_UNSET)
+        return preset->is_operator == SAID_YES;
+    return agent->command[0] == '\0' && preset->command[0] == '\0';
+}
+
+static int check_program(const struct agent *agent, const struct preset *preset,
+                         const char *program, char *const *env, struct err *err)
+{
+    const char *search = kv_get(&preset->env, "PATH");
+    _cleanup_free_ char *path =
+        path_find_program(program, search != NULL ? search : env_get(env, "PATH"), AT_FDCWD);
+
+    /* a path without a leading slash is one in the agent's own directory: known only there */
+    if (path != NULL || (program[0] != '/' && strchr(program, '/') != NULL))
+        return 0;
+    (void)err_set(err, MAS_FAILED,
+                  "cannot start agent '%s': preset '%s' needs the program '%s', which is not "
+                  "there",
+                  agent->id, preset->name, program);
+    if (preset->install[0] != '\0')
+        return err_hint(err, "install it with: %s", preset->install);
+    return err_hint(err, "install it, or choose another preset with --agent");
+}
+
+static int check_variables(const struct agent *agent, const struct preset *preset, char *const *env,
+                           struct err *err)
+{
+    for (char **name = preset->needs_env; name != NULL && *name != NULL; name++) {
+        const char *value = kv_get(&preset->env, *name);
+        if (value == NULL)
+            value = env_get(env, *name);
+        if (value != NULL && value[0] != '\0')
+            continue;
+        (void)err_set(
+            err, MAS_FAILED,
+            "cannot start agent '%s': preset '%s' needs the variable %s, which is not set",
+            agent->id, preset->name, *name);
+        return err_hint(err, "set it where mas is called, or in mas.ini: [env] set.%s = ...",
+                        *name);
+    }
+    return 0;
+}
+
+static int check_agent(const struct config *config, const struct team *team,
+                       const struct agent *agent, char *const *env, struct err *err)
+{
+    const struct preset *preset = NULL;
+    _cleanup_strv_ char **argv = NULL;
+
+    if (launch_command(config, team, agent, env_get(env, "SHELL"), &argv, &preset, err) == -1 ||
+        check_program(agent, preset, argv[0], env, err) == -1)
+        return -1;
+    return check_variables(agent, preset, env, err);
+}
+
+int launch_check_agent(const struct config *config, const struct team *team,
+                       const struct agent *agent, struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(config);
+    return check_agent(config, team, agent, env, err);
+}
+
+int launch_check(const struct config *config, const struct team *team, const bool *wanted,
+                 struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(config);
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        if ((wanted == NULL || wanted[i]) &&
+            check_agent(config, team, &team->agents[i], env, err) == -1)
+            return -1;
+    return 0;
+}
+
+uint64_t launch_memory(const struct config *config, const struct team *team, bool prompts)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        const struct preset *preset = config_preset(config, choose_preset(config, team, agent));
+        if (preset != NULL && (launch_start(config, team, agent) == START_NOW ||
+                               (prompts && agent->prompt[0] != '\0')))
+            sum += preset->memory;
+    }
+    return sum;
+}
+
+int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err)
+{
+    _cleanup_strv_ char **env = env_handed_on(wish->config);
+    _cleanup_str_ struct str text = STR_INIT;
+
+    str_addf(&text, "%s%s", magic, wish->prompts ? with_prompts : without_prompts);
+    for (size_t i = 0; i < wish->team->agent_count; i++)
+        str_addc(&text, wish->wanted == NULL || wish->wanted[i] ? '.' : 'x');
+    str_addc(&text, '\n');
+    for (char **e = env; *e != NULL; e++)
+        str_addn(&text, *e, strlen(*e) + 1);
+    if (text.len > ENV_FILE_MAX)
+        return err_set(err, MAS_FAILED, "cannot start the team: its environment is too large");
+    launch_drop_env(dir);
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run == -1)
+        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
+    _cleanup_close_ int fd =
+        openat(run, WORKSPACE_ENV, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd == -1 || fchmod(fd, 0600) == -1 || flock(fd, LOCK_EX) == -1 ||
+        file_write_all(fd, text.data, text.len) == -1) {
+        (void)err_errno(err, "cannot write '%s/%s'", WORKSPACE_RUN, WORKSPACE_ENV);
+        launch_drop_env(dir);
+        return -1;
+    }
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+void launch_drop_env(int dir)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run != -1)
+        (void)unlinkat(run, WORKSPACE_ENV, 0);
+}
+
+/* Opens and locks the file; -1 with errno ENOENT where there is none, ESTALE where it was removed
+ * while this waited for the lock. */
+static int open_locked(int run)
+{
+    struct stat st;
+    int fd = openat(run, WORKSPACE_ENV, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd == -1)
+        return -1;
+    while (flock(fd, LOCK_EX) == -1 && errno == EINTR)
+        ;
+    bool is_good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (is_good && st.st_nlink == 1)
+        return fd;
+    close(fd);
+    errno = is_good && st.st_nlink > 1 ? EMLINK : ESTALE;
+    return -1;
+}
+
+/* Cuts the entries behind the marks into a vector. */
+static char **split_entries(const char *at, const char *end)
+{
+    char **env = NULL;
+    size_t count = 0;
+    for (const char *p = at; p < end; p += strlen(p) + 1)
+        count++;
+    env = mem_alloc((count + 1) * sizeof *env);
+    count = 0;
+    for (const char *p = at; p < end; p += strlen(p) + 1)
+        env[count++] = mem_dup(p);
+    return env;
+}
+
+/* Finds the marks and the flag in front of them; NULL where the text is no such file. */
+static char *find_marks(char *text, size_t len, size_t *ret_count, bool *ret_prompts)
+{
+    if (len < strlen(magic) || memcmp(text, magic, strlen(magic)) != 0)
+        return NULL;
+    char *flag = text + strlen(magic); /* file_read() puts a NUL at the end */
+    bool prompts = str_starts(flag, with_prompts);
+    if (!prompts && !str_starts(flag, without_prompts))
+        return NULL;
+    char *marks = flag + strlen(prompts ? with_prompts : without_prompts);
+    size_t count = strspn(marks, ".x");
+    if (marks[count] != '\n')
+        return NULL;
+    *ret_count = count;
+    *ret_prompts = prompts;
+    return marks;
+}
+
+int launch_take_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    size_t count = 0;
+    bool prompts = false;
+
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    if (run == -1)
+        return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
+    _cleanup_close_ int fd = open_locked(run);
+    if (fd == -1 && errno == ENOENT) {
+        *ret_env = NULL;
+        *ret_prompts = false;
+        return 0;
+    }
+    if (fd == -1 && errno == ESTALE)
+        return err_set(err, MAS_CONFLICT, "cannot start: the team was given up");
+    if (fd == -1)
+        return err_errno(err, "cannot read '%s/%s'", WORKSPACE_RUN, WORKSPACE_ENV);
+    if (file_read(run, WORKSPACE_ENV, ENV_FILE_MAX, &text, &len, err) == -1)
+        return -1;
+    char *marks = find_marks(text, len, &count, &prompts);
+    if (marks == NULL || index >= count)
+        return err_set(err, MAS_DAMAGED, "cannot start: its %s/%s is damaged", WORKSPACE_RUN,
+                       WORKSPACE_ENV);
+    *ret_env = split_entries(marks + count + 1, text + len);
+    *ret_prompts = prompts && marks[index] == '.';
+    marks[index] = 'x';
+    if (memchr(marks, '.', count) == NULL)
+        launch_drop_env(dir);
+    else
+        (void)!pwrite(fd, "x", 1, marks + index - text);
+    return 0;
+}

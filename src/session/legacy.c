@@ -1,0 +1,102 @@
+#include "session/legacy.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/index.h"
+#include "store/workspace.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int legacy_tmux_name(char **ret, struct err *err)
+{
+    /* inside a team the name of that team is information, not a wish */
+    const char *name = getenv("MAS_SESSION_ID") == NULL ? getenv("SESSION_NAME") : NULL;
+
+    if (name == NULL || name[0] == '\0')
+        name = LEGACY_TMUX_NAME;
+    if (!str_is_word(name, SESSION_NAME_MAX))
+        return err_set(err, MAS_FAILED,
+                       "cannot use SESSION_NAME='%s': it is not 1 to %d letters, digits, _ or -",
+                       name, SESSION_NAME_MAX);
+    *ret = mem_dup(name);
+    return 0;
+}
+
+/* true unless its metadata says that it is no legacy session (any more). */
+static bool is_legacy(const struct root *root, const struct row *row)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (row->mode != MODE_LEGACY || row->missing)
+        return false;
+    _cleanup_close_ int dir = workspace_open(root, row->id);
+    if (dir == -1)
+        return errno != ENOENT;
+    return session_load(root, dir, row->id, &session, &ignored) == -1 ||
+           session.mode == MODE_LEGACY;
+}
+
+int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+
+    if (index_read(root, false, &index, err) == -1)
+        return -1;
+    for (size_t i = 0; i < index.count; i++) {
+        if (!is_legacy(root, &index.rows[i]))
+            continue;
+        memcpy(ret, index.rows[i].id, ID_TEXT);
+        return 1;
+    }
+    return 0;
+}
+
+/* The conflict with the legacy session that the root has. */
+static int there_is_one(const char *id, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot make a legacy session: '%s' is one", id);
+    return err_hint(err,
+                    "there is one at most: use it (mas start %s), or turn it into an isolated one "
+                    "with: mas migrate",
+                    id);
+}
+
+int legacy_check_free(const struct root *root, struct err *err)
+{
+    char id[ID_TEXT];
+    int found = legacy_find(root, id, err);
+
+    return found == 1 ? there_is_one(id, err) : found;
+}
+
+static bool is_of_root(const struct root *root, const char *id)
+{
+    _cleanup_close_ int dir = workspace_open(root, id);
+    return dir != -1;
+}
+
+int legacy_check_tmux(const struct root *root, const struct session *session, const char *what,
+                      struct err *err)
+{
+    char id[ID_TEXT] = "";
+    int there = tmux_who_has(session->tmux_socket, session->tmux_name, id, err);
+
+    if (there != 1 || strcmp(id, session->id) == 0)
+        return there == -1 ? -1 : 0;
+    if (id[0] != '\0' && is_of_root(root, id)) /* made since the index was asked */
+        return there_is_one(id, err);
+    (void)err_set(err, MAS_CONFLICT, "cannot %s the legacy session: tmux has another session '%s'",
+                  what, session->tmux_name);
+    if (id[0] != '\0')
+        return err_hint(err, "it is the team of session %s; set SESSION_NAME to another name", id);
+    return err_hint(err, "end that first: tmux -S '%s' kill-session -t '=%s'", session->tmux_socket,
+                    session->tmux_name);
+}

@@ -1,0 +1,529 @@
+#include "session/life.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "client/survey.h"
+#include "session/launch.h"
+#include "session/legacy.h"
+#include "session/life_internal.h"
+#include "session/prompts.h"
+#include "store/index.h"
+#include "store/legacy_stage.h"
+#include "store/stage.h"
+#include "store/team_file.h"
+#include "store/template.h"
+#include "store/usage.h"
+#include "store/workspace.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SERVER_EXIT_MS = 2000 };
+enum { LEGACY_TRIES = 3 }; /* for a name in tmux that was taken, and is free again */
+
+static bool interrupted(const struct life *life)
+{
+    return life->tick != NULL && life->tick(0, 0, life->tick_arg);
+}
+
+/* Names the session in tmux after so many digits of its id; the legacy one has a name already. */
+int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
+                       struct err *err)
+{
+    char *name = NULL;
+    char *socket = NULL;
+
+    if (session->mode != MODE_LEGACY)
+        name = session_tmux_name(session->id, digits);
+    else if (legacy_tmux_name(&name, err) == -1)
+        return -1;
+    if (tmux_socket(life->config, name, &socket, err) == -1) {
+        free(name);
+        return -1;
+    }
+    free(session->tmux_name);
+    free(session->tmux_socket);
+    session->tmux_name = name;
+    session->tmux_socket = socket;
+    return 0;
+}
+
+int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
+                     struct index_facts *facts, struct err *err)
+{
+    const char *name = session->name[0] != '\0' ? session->name : NULL;
+
+    if (session->mode == MODE_LEGACY) { /* it has the one that it has */
+        if (index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1 ||
+            legacy_check_free(life->root, err) == -1)
+            return -1;
+        if (!facts->tmux_name_taken)
+            return 0;
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot make a legacy session: another session is called '%s' in tmux",
+                      session->tmux_name);
+        return err_hint(err, "see which with: mas list --all, or set SESSION_NAME");
+    }
+    for (size_t i = from; i < NAME_LENGTHS; i++) {
+        if (life_set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
+            index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1)
+            return -1;
+        if (!facts->tmux_name_taken)
+            return 0;
+    }
+    return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: every name is taken",
+                   session->id);
+}
+
+/* Ends the tmux session of a team that is given up, as well as that can be done. */
+static void end_in_tmux(const struct life *life, const struct session *session)
+{
+    struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, &ignored) == 0 &&
+        live != NULL)
+        (void)tmux_kill(session->tmux_socket, live->target, live->id, &ignored);
+    tmux_sessions_free(live, live != NULL);
+}
+
+/* What bring_up() works with. */
+struct rise {
+    struct session *session;
+    const struct team *team;
+    int dir;
+    bool plain; /* second try: no systemd scope */
+    int *metadata_lock; /* held while tmux is started, released once the row is written; or NULL */
+};
+
+/* One build; writes the row while tmux works. */
+static enum tmux_built build_once(const struct life *life, struct rise *rise, struct err *err)
+{
+    _cleanup_free_ char *host = path_exe();
+    struct tmux_team wish = {.root = life->root,
+                             .session = rise->session,
+                             .team = rise->team,
+                             .host = host,
+                             .dir = rise->dir,
+                             .plain = rise->plain};
+    struct proc proc;
+
+    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &wish.columns, &wish.rows);
+    if (host == NULL) {
+        (void)err_errno(err, "cannot find the mas program");
+        return TMUX_BUILD_FAILED;
+    }
+    if (tmux_build_start(&wish, &proc, err) == -1)
+        return TMUX_BUILD_FAILED;
+    int recorded = 0;
+    struct err why = ERR_INIT;
+    if (rise->metadata_lock != NULL && *rise->metadata_lock != -1) {
+        recorded = index_update(life->root, rise->session->id, rise->session, &why);
+        fd_closep(rise->metadata_lock);
+        *rise->metadata_lock = -1;
+    }
+    enum tmux_built built = tmux_build_finish(&wish, &proc, err);
+    if (built == TMUX_BUILT && recorded == -1) {
+        end_in_tmux(life, rise->session);
+        *err = why;
+        return TMUX_BUILD_FAILED;
+    }
+    return built;
+}
+
+/* Gives the session a longer name in tmux. */
+static int rename_in_tmux(const struct life *life, struct rise *rise, size_t from, struct err *err)
+{
+    struct index_facts facts;
+    _cleanup_close_ int lock = -1;
+
+    if (rise->session->mode == MODE_LEGACY) {
+        if (legacy_check_tmux(life->root, rise->session, "start", err) == -1)
+            return -1;
+        return from < LEGACY_TRIES ? 0
+                                   : err_set(err, MAS_CONFLICT,
+                                             "cannot start the legacy session: other sessions of "
+                                             "tmux come and go under its name");
+    }
+    if (root_lock(life->root, &lock, err) == -1 ||
+        life_choose_name(life, rise->session, from, 0, &facts, err) == -1)
+        return -1;
+    fd_closep(&lock);
+    lock = -1;
+    return life_record(life, rise->dir, rise->session, err);
+}
+
+/* Builds the team, with another name where tmux has one of that name, once more where the server
+ * was just going. The environment file is written and locked by the caller. */
+static int bring_up(const struct life *life, struct rise *rise, struct err *err)
+{
+    struct session *session = rise->session;
+
+    for (size_t taken = 1;;) {
+        switch (build_once(life, rise, err)) {
+        case TMUX_BUILT:
+            return 0;
+        case TMUX_NAME_TAKEN:
+            if (rename_in_tmux(life, rise, taken++, err) == -1)
+                return -1;
+            break;
+        case TMUX_SERVER_GONE:
+            if (rise->plain)
+                return -1;
+            rise->plain = true;
+            tmux_wait_exit(session->tmux_socket, SERVER_EXIT_MS);
+            break;
+        case TMUX_BUILD_FAILED:
+        default:
+            return -1;
+        }
+    }
+}
+
+static void apply_preset(struct team *team, const char *preset)
+{
+    for (size_t i = 0; preset != NULL && i < team->agent_count; i++) {
+        free(team->agents[i].preset);
+        free(team->agents[i].command);
+        team->agents[i].preset = mem_dup(preset);
+        team->agents[i].command = mem_dup("");
+    }
+}
+
+static int check_preset(const struct life *life, const char *name, struct err *err)
+{
+    if (config_preset(life->config, name) != NULL)
+        return 0;
+    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is none of that name", name);
+    return config_hint_presets(life->config, err);
+}
+
+/* What the environment says of agents that name no preset is written down: hosts do not see it, and
+ * later starts have another. */
+static int keep_preset(const struct life *life, struct team *team, struct err *err)
+{
+    const char *name = config_text(life->config, SETTING_PRESET);
+    bool needed = false;
+
+    for (size_t i = 0; i < team->agent_count; i++)
+        needed = needed || team->agents[i].preset[0] == '\0';
+    if (!needed || team->preset[0] != '\0' || !config_is_of_env(life->config, SETTING_PRESET))
+        return 0;
+    if (check_preset(life, name, err) == -1)
+        return -1;
+    free(team->preset);
+    team->preset = mem_dup(name);
+    return 0;
+}
+
+static int check_wish(const struct life *life, const struct life_wish *wish, struct err *err)
+{
+    const char *want = wish->name != NULL ? session_check_name(wish->name) : NULL;
+    char lower[ID_TEXT];
+
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", wish->name, want);
+    if (wish->preset != NULL && check_preset(life, wish->preset, err) == -1)
+        return -1;
+    if (wish->id != NULL && !id_is_valid(wish->id)) {
+        (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID", wish->id);
+        return id_normalise(wish->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
+                                             : err_hint(err, "uuidgen -r makes one");
+    }
+    return 0;
+}
+
+static void fill_session(const struct life *life, const struct life_wish *wish,
+                         const char *template, struct session *session)
+{
+    (void)mode_parse(config_text(life->config, SETTING_MODE), &session->mode);
+    if (wish->migrating) {
+        session->mode = MODE_LEGACY;
+        session->migrating = MIGRATING_STOPPED;
+    }
+    session->name = mem_dup(wish->name != NULL ? wish->name : "");
+    session->template = mem_dup(template);
+    session->error = mem_dup("");
+    session->private = wish->private;
+    struct timespec now = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    session->created = now.tv_sec;
+    session->created_nsec = now.tv_nsec;
+    session->activity = session->created;
+    session->status = wish->start ? STATUS_ACTIVE : STATUS_STOPPED;
+    session->stopped = wish->start ? 0 : session->created;
+}
+
+/* Finds out what is in the way of starting the team's agents. */
+static int check_start(const struct life *life, const struct team *team, bool prompts,
+                       struct err *err)
+{
+    _cleanup_free_ char *program = NULL;
+    int columns = 0;
+    int rows = 0;
+
+    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &columns, &rows);
+    if (launch_check(life->config, team, NULL, err) == -1 || tmux_program(&program, err) == -1 ||
+        tmux_check_size(team, columns, rows, err) == -1)
+        return -1;
+    if (life->memory == NULL)
+        return 0;
+    uint64_t needed = launch_memory(life->config, team, prompts);
+    if (life->memory->needed == 0 && needed > 0)
+        life->memory->available = memory_available();
+    life->memory->needed += needed;
+    return 0;
+}
+
+int life_name_conflict(const char *name, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another has that name", name);
+    return err_hint(err, "see it with: mas show %s", name);
+}
+
+/* Under the metadata lock: the name is still free, the workspace gets its place. */
+int life_settle(const struct life *life, struct session *session, struct stage *stage,
+                struct err *err)
+{
+    struct index_facts facts;
+    _cleanup_free_ char *was = mem_dup(session->tmux_name);
+
+    if (life_choose_name(life, session, 0, 1, &facts, err) == -1)
+        return -1;
+    if (facts.name_taken)
+        return life_name_conflict(session->name, err);
+    if (session->mode == MODE_LEGACY &&
+        legacy_check_unit(life->root, session, &stage->parts, err) == -1)
+        return -1;
+    stage->others = facts.others;
+    if (strcmp(was, session->tmux_name) != 0 &&
+        session_save(life->root, stage->dir, session, err) == -1)
+        return -1;
+    return workspace_place(life->root, stage, err);
+}
+
+/* Takes back what a failed `new` has done. The lock on run/env is still held: hosts that wait for
+ * it find the file gone and give up. */
+void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
+                   int *metadata_lock)
+{
+    struct err ignored = ERR_INIT;
+
+    launch_drop_env(stage->dir);
+    if (!stage->placed) {
+        fd_closep(metadata_lock); /* deleting takes long, and needs no lock */
+        *metadata_lock = -1;
+        workspace_discard(life->root, stage);
+        return;
+    }
+    (void)life_sweep(life, stage->id, &ignored);
+    legacy_take_back(&stage->parts);
+    tmux_drop_own_server(session->tmux_socket, session->tmux_name);
+    if (*metadata_lock != -1 || root_lock(life->root, metadata_lock, &ignored) == 0)
+        (void)index_update(life->root, stage->id, NULL, &ignored);
+    int rc = workspace_trash(life->root, stage->id, &ignored);
+    fd_closep(metadata_lock);
+    *metadata_lock = -1;
+    if (rc != -1)
+        (void)workspace_empty_trash(life->root, stage->id, &ignored);
+}
+
+/* From the staged workspace to the running team. */
+static int finish_new(const struct life *life, struct session *session, const struct team *team,
+                      struct stage *stage, int *lock, int *env, struct err *err)
+{
+    bool start = session->status == STATUS_ACTIVE;
+    struct launch_env wish = {.config = life->config, .team = team, .prompts = session->prompted};
+
+    if (start && launch_write_env(stage->dir, &wish, env, err) == -1)
+        return -1;
+    if (root_lock(life->root, lock, err) == -1 || life_settle(life, session, stage, err) == -1)
+        return -1;
+    if (!start)
+        return index_update(life->root, session->id, session, err);
+    struct rise rise = {.session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
+    if (bring_up(life, &rise, err) == -1)
+        return -1;
+    if (!interrupted(life))
+        return 0;
+    launch_drop_env(stage->dir); /* no agent starts any more */
+    end_in_tmux(life, session);
+    return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
+}
+
+/* What is in the way of a new session, found before anything is copied; life_settle() asks again.
+ */
+static int check_free(const struct life *life, struct session *session, struct err *err)
+{
+    struct index_facts facts;
+    _cleanup_close_ int there = workspace_open(life->root, session->id);
+
+    if (there != -1 || errno == ENOTDIR || errno == ELOOP)
+        return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
+    if (errno != ENOENT)
+        return err_errno(err, "cannot make session '%s'", session->id);
+    bool legacy = session->mode == MODE_LEGACY;
+    if (session->name[0] == '\0' && !legacy)
+        return 0;
+    _cleanup_close_ int lock = -1;
+    if (root_lock(life->root, &lock, err) == -1 ||
+        (legacy ? life_choose_name(life, session, 0, 0, &facts, err)
+                : index_ask(life->root, NULL, session->name, 0, &facts, err)) == -1)
+        return -1;
+    return facts.name_taken ? life_name_conflict(session->name, err) : 0;
+}
+
+int life_make(const struct life *life, const struct life_wish *wish, struct session *ret,
+              struct stage *stage, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int lock = -1;
+    _cleanup_close_ int env = -1;
+    _cleanup_free_ char *name = NULL;
+    const char *wanted =
+        wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
+
+    if (check_wish(life, wish, err) == -1 ||
+        template_resolve(life->root, wanted, &name, err) == -1 ||
+        template_open(life->root, name, &tmpl, err) == -1)
+        return -1;
+    apply_preset(&tmpl.team, wish->preset);
+    if ((wish->config != NULL &&
+         prompts_from_file(wish->config, life->config, &tmpl.team, err) == -1) ||
+        prompts_from_words(wish->prompts, &tmpl.team, err) == -1 ||
+        keep_preset(life, &tmpl.team, err) == -1)
+        return -1;
+    session.prompted = wish->start && team_has_prompts(&tmpl.team);
+    if (wish->start
+            ? check_start(life, &tmpl.team, session.prompted, err) == -1
+            : wish->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
+        return -1;
+    if (wish->id != NULL)
+        memcpy(session.id, wish->id, ID_TEXT);
+    else if (id_make(session.id, err) == -1)
+        return -1;
+    fill_session(life, wish, name, &session);
+    if (life_set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
+        check_free(life, &session, err) == -1)
+        return -1;
+    if (wish->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
+                        (session.mode == MODE_LEGACY &&
+                         legacy_check_tmux(life->root, &session, "make", err) == -1)))
+        return -1;
+    if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
+        return -1;
+
+    if (workspace_stage(life->root, life->config, &session, &tmpl, life->tick, life->tick_arg,
+                        stage, err) == -1)
+        return -1;
+    if (finish_new(life, &session, &tmpl.team, stage, &lock, &env, err) == -1) {
+        life_undo_new(life, &session, stage, &lock);
+        return -1;
+    }
+    fd_closep(&env); /* the team stands: its hosts may go on */
+    env = -1;
+    fd_closep(&lock); /* the sweep takes it itself */
+    lock = -1;
+    if (stage->others || session.mode == MODE_LEGACY)
+        (void)workspace_sweep(life->root, false, NULL, NULL);
+    workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
+                  tmpl.team.agent_count, wish->start ? " started" : "");
+    *ret = session;
+    session = (struct session)SESSION_INIT;
+    return 0;
+}
+
+int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
+             struct err *err)
+{
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    return life_make(life, wish, ret, &stage, err);
+}
+
+/* A name that a user gave the session in tmux could hold a format; those of mas cannot. */
+static void normalise_tmux_name(struct session *session)
+{
+    if (str_is_word(session->tmux_name, TMUX_NAME_MAX))
+        return;
+    free(session->tmux_name);
+    session->tmux_name = session->mode == MODE_LEGACY
+                             ? mem_dup(LEGACY_TMUX_NAME)
+                             : session_tmux_name(session->id, session_name_digits[0]);
+}
+
+int life_start_held(const struct life *life, int dir, struct session *session, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_str_ struct str before = STR_INIT;
+    _cleanup_close_ int env = -1;
+    struct err ignored = ERR_INIT;
+
+    if (team_file_load(dir, &team, err) == -1) {
+        (void)err_wrap(err, "cannot start session '%s'", session->id);
+        return err_hint(err, "see what can be mended with: mas doctor");
+    }
+    struct launch_env wish = {.config = life->config,
+                              .team = &team,
+                              .prompts = !session->prompted && team_has_prompts(&team)};
+    if (check_start(life, &team, wish.prompts, err) == -1)
+        return err_wrap(err, "cannot start session '%s'", session->id);
+    if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
+        return -1;
+    if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
+        life_sweep(life, session->id, err) == -1) /* no agent runs twice */
+        return -1;
+    session_format(life->root, session, &before);
+    normalise_tmux_name(session);
+    session->status = STATUS_ACTIVE;
+    session->activity = time(NULL);
+    session->stopped = 0;
+    session->prompted = session->prompted || wish.prompts;
+    struct rise rise = {.session = session, .team = &team, .dir = dir};
+    if (launch_write_env(dir, &wish, &env, err) == 0 && life_record(life, dir, session, err) == 0 &&
+        bring_up(life, &rise, err) == 0) {
+        workspace_log(dir, config_log_limits(life->config), "start agents=%zu", team.agent_count);
+        return 0;
+    }
+    launch_drop_env(dir);
+    fd_closep(&env); /* hosts that wait for it go */
+    env = -1;
+    (void)life_await_hosts(life, dir, session->id, "start", &ignored);
+    tmux_drop_own_server(session->tmux_socket, session->tmux_name);
+    life_take_back(life, dir, session->id, &before);
+    return -1;
+}
+
+int life_start(const struct life *life, const char *id, bool *ret_was, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct tmux_session *live = NULL;
+
+    if (life_hold(life, id, LOCK_TRY, "start", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "start", &session, err) == -1 ||
+        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    *ret_was = live != NULL;
+    tmux_sessions_free(live, live != NULL);
+    if (!*ret_was && life_is_half_moved(life, dir, &session))
+        return life_migrate_first("start", id, err);
+    if (!*ret_was) {
+        if (life_start_held(life, dir, &session, err) == -1)
+            return -1;
+        if (session.migrating == MIGRATING_NO)
+            return 0;
+        session.migrating = MIGRATING_NO; /* nothing else was left to do */
+        return session_save(life->root, dir, &session, err);
+    }
+    if (session.status == STATUS_ACTIVE)
+        return 0;
+    session.status = STATUS_ACTIVE; /* a stop that was killed half way */
+    session.stopped = 0;
+    return life_record(life, dir, &session, err);
+}

@@ -1,0 +1,271 @@
+/* The part of session/life.h for workspaces that lack something, or that somebody found broken. */
+#include "base/file.h"
+#include "base/path.h"
+#include "client/survey.h"
+#include "session/life_internal.h"
+#include "store/snapshot.h"
+#include "store/stage.h"
+#include "store/team_file.h"
+#include "store/template.h"
+#include "store/workspace.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory to fill, and a copy of the template's beside it. */
+struct gap {
+    const char *part; /* unit or workflows */
+    int to; /* O_PATH */
+    int from;
+    size_t made;
+};
+
+/* The session's unit/ or workflows/, made where it is missing. O_PATH, or -1 with errno. */
+static int open_part(const struct life *life, int dir, const struct session *session,
+                     const char *part)
+{
+    int at = session->mode == MODE_LEGACY ? life->root->fd : dir;
+
+    if (mkdirat(at, part, 0755) == 0 && fchmodat(at, part, 0755, 0) == -1)
+        return -1;
+    return workspace_open_part(life->root, dir, session->mode, part);
+}
+
+/* Moves what the session's directory lacks out of the copy; never over anything. */
+static int move_missing(struct gap *gap, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+
+    if (path_list(gap->from, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        if (renameat2(gap->from, *name, gap->to, *name, RENAME_NOREPLACE) == 0)
+            gap->made++;
+        else if (errno != EEXIST)
+            return err_errno(err, "cannot make '%s/%s'", gap->part, *name);
+    }
+    _cleanup_close_ int to = openat(gap->to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (to == -1)
+        return err_errno(err, "cannot open '%s'", gap->part);
+    return gap->made > 0 ? file_sync_dir(to, err) : 0;
+}
+
+/* true if the directory has all that the template's has. */
+static bool is_whole(const struct template *tmpl, const struct gap *gap)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    _cleanup_close_ int from = path_open_beneath(tmpl->fd, gap->part, O_RDONLY | O_DIRECTORY);
+
+    if (from == -1)
+        return errno == ENOENT;
+    if (path_list(from, &names, &ignored) == -1)
+        return false;
+    for (char **name = names; *name != NULL; name++)
+        if (faccessat(gap->to, *name, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+            return false;
+    return true;
+}
+
+/* Fills both directories from a workspace that is staged for that alone: a kill leaves what the
+ * next sweep deletes, and each directory of an agent is there whole or not at all. */
+static int fill(const struct life *life, const struct template *tmpl, struct gap gaps[2],
+                struct err *err)
+{
+    _cleanup_session_ struct session none = SESSION_INIT;
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    int rc = 0;
+
+    if (is_whole(tmpl, &gaps[0]) && is_whole(tmpl, &gaps[1]))
+        return 0;
+    if (id_make(none.id, err) == -1)
+        return -1;
+    none.tmux_name = session_tmux_name(none.id, session_name_digits[0]);
+    none.tmux_socket = mem_dup("/");
+    none.name = mem_dup("");
+    none.template = mem_dup(tmpl->name);
+    none.error = mem_dup("");
+    if (workspace_stage(life->root, life->config, &none, tmpl, life->tick, life->tick_arg, &stage,
+                        err) == -1)
+        return -1;
+    rc = workspace_complete(life->root, stage.dir, err); /* whatever [workspace] lazy says */
+    for (size_t i = 0; rc == 0 && i < 2; i++) {
+        gaps[i].from = path_open_dir(stage.dir, gaps[i].part);
+        rc = gaps[i].from == -1 ? err_errno(err, "cannot open '%s'", gaps[i].part)
+                                : move_missing(&gaps[i], err);
+    }
+    workspace_discard(life->root, &stage);
+    return rc;
+}
+
+/* Every agent of the team must have its directory by now; 1: one has none, which *err tells. */
+static int check_team(const struct team *team, const struct session *session, int unit,
+                      struct err *err)
+{
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const char *id = team->agents[i].id;
+        _cleanup_close_ int fd = path_open_beneath(unit, id, O_PATH | O_DIRECTORY);
+        if (fd == -1 && errno == ENOENT) {
+            (void)err_set(err, MAS_FAILED, "template '%s' has no directory for agent %s",
+                          session->template, id);
+            return 1;
+        }
+        if (fd == -1)
+            return err_errno(err, "cannot open the directory of agent %s", id);
+    }
+    return 0;
+}
+
+/* The work of life_fill(): a session, and what is known of it. */
+struct filling {
+    const struct life *life;
+    const struct session *session;
+    int dir;
+    struct team team;
+    struct gap gaps[2];
+};
+
+/* Without the template there is its snapshot; 1 if that is not enough. */
+static int fill_alone(struct filling *f, struct err *err)
+{
+    const struct root *root = f->life->root;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct gap *gap = &f->gaps[i];
+        gap->to = workspace_open_part(root, f->dir, f->session->mode, gap->part);
+        if (gap->to == -1)
+            return errno == ENOENT ? 1 : err_errno(err, "cannot open its %s", gap->part);
+        /* units first: what can be made is */
+        if (i > 0)
+            continue;
+        if (snapshot_look(root, f->dir, &f->team) == SNAPSHOT_GONE)
+            return 1;
+        if (snapshot_make_all(root, f->dir, &f->team, NULL, err) == -1)
+            return -1;
+    }
+    return check_team(&f->team, f->session, f->gaps[0].to, err);
+}
+
+static int fill_from(struct filling *f, const struct template *tmpl, struct err *err)
+{
+    const struct life *life = f->life;
+
+    for (size_t i = 0; i < 2; i++) {
+        f->gaps[i].to = open_part(life, f->dir, f->session, f->gaps[i].part);
+        if (f->gaps[i].to == -1)
+            return err_errno(err, "cannot open its %s", f->gaps[i].part);
+    }
+    /* first what was only put off, which is made from the template as it was */
+    bool gone = snapshot_look(life->root, f->dir, &f->team) == SNAPSHOT_GONE;
+    if (snapshot_make_all(life->root, f->dir, &f->team, gone ? tmpl : NULL, err) == -1 ||
+        fill(life, tmpl, f->gaps, err) == -1)
+        return -1;
+    if (f->gaps[0].made + f->gaps[1].made > 0)
+        workspace_log(f->dir, config_log_limits(life->config), "fill unit=%zu workflows=%zu",
+                      f->gaps[0].made, f->gaps[1].made);
+    return check_team(&f->team, f->session, f->gaps[0].to, err) == 0 ? 0 : -1;
+}
+
+static int fill_held(struct filling *f, struct err *err)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    struct err why = ERR_INIT;
+
+    if (team_file_load(f->dir, &f->team, err) == -1)
+        return -1;
+    if (template_open(f->life->root, f->session->template, &tmpl, &why) == 0)
+        return fill_from(f, &tmpl, err);
+    /* one that is there and cannot be read may well have what this session lacks */
+    bool alone = why.code == MAS_NOT_FOUND || snapshot_is_held(f->dir);
+    int rc = alone ? fill_alone(f, err) : 1;
+    if (rc == 1)
+        *err = why;
+    return rc == 0 ? 0 : -1;
+}
+
+int life_fill(const struct life *life, const char *id, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+
+    if (life_hold(life, id, LOCK_TRY, "fill", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "fill", &session, err) == -1)
+        return -1;
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("fill", id, err);
+    struct filling f = {.life = life,
+                        .session = &session,
+                        .dir = dir,
+                        .team = TEAM_INIT,
+                        .gaps = {{.part = WORKSPACE_UNIT, .to = -1, .from = -1},
+                                 {.part = WORKSPACE_WORKFLOWS, .to = -1, .from = -1}}};
+    int rc = fill_held(&f, err);
+    for (size_t i = 0; i < 2; i++) {
+        fd_closep(&f.gaps[i].to);
+        fd_closep(&f.gaps[i].from);
+    }
+    team_free(&f.team);
+    return rc == -1 ? err_wrap(err, "cannot fill session '%s'", id) : 0;
+}
+
+int life_mark(const struct life *life, const char *id, const char *why, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    _cleanup_str_ struct str before = STR_INIT;
+    struct tmux_session *live = NULL;
+
+    if (strlen(why) > LIFE_WHY_MAX || !str_is_utf8(why, strlen(why)) || str_has_control(why))
+        return err_set(err, MAS_USAGE,
+                       "cannot mark session '%s': its error is to be one line of UTF-8 and at most "
+                       "%d bytes",
+                       id, LIFE_WHY_MAX);
+    if (life_hold(life, id, LOCK_TRY, "mark", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "mark", &session, err) == -1 ||
+        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    tmux_sessions_free(live, live != NULL);
+    if (live != NULL) {
+        (void)err_set(err, MAS_CONFLICT, "cannot mark session '%s': it is running", id);
+        return err_hint(err, "stop it first with: mas stop %s", id);
+    }
+    session_format(life->root, &session, &before);
+    free(session.error);
+    session.error = mem_dup(why);
+    session.status = STATUS_ERROR;
+    if (life_record(life, dir, &session, err) == -1) {
+        life_take_back(life, dir, id, &before);
+        return -1;
+    }
+    workspace_log(dir, config_log_limits(life->config), "error %s", why);
+    return 0;
+}
+
+int life_set_private(const struct life *life, const char *id, bool private, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    _cleanup_str_ struct str before = STR_INIT;
+
+    if (life_hold(life, id, LOCK_TRY, "set", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "set", &session, err) == -1)
+        return -1;
+    if (session.private == private)
+        return 0;
+    session_format(life->root, &session, &before);
+    session.private = private;
+    if (life_record(life, dir, &session, err) == -1) {
+        life_take_back(life, dir, id, &before);
+        return -1;
+    }
+    workspace_log(dir, config_log_limits(life->config), "set private=%s", private ? "yes" : "no");
+    return 0;
+}

@@ -1,0 +1,360 @@
+/* The part of session/life.h that ends sessions, and what both parts share. */
+#include "base/file.h"
+#include "base/time.h"
+#include "client/survey.h"
+#include "session/launch.h"
+#include "session/life_internal.h"
+#include "store/index.h"
+#include "store/stage.h"
+#include "store/workspace.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Takes the lock of a session's open directory; fails if somebody removed the session before. */
+static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
+                        const char *who, int *ret_lock, struct err *err)
+{
+    int rc = workspace_lock(dir, id, wait_ms, who, ret_lock, err);
+
+    if ((rc == -1 && err->code != MAS_FAILED) || file_is_named(life->root->sessions, id, dir, NULL))
+        return rc;
+    if (rc == 0) {
+        fd_closep(ret_lock);
+        *ret_lock = -1;
+    }
+    return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who, id);
+}
+
+int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
+              int *ret_lock, struct err *err)
+{
+    int dir = workspace_open(life->root, id);
+    if (dir == -1) {
+        if (errno != ENOENT)
+            return err_errno(err, "cannot open session '%s'", id);
+        (void)err_set(err, MAS_DAMAGED, "cannot %s session '%s': its workspace is missing", who,
+                      id);
+        return err_hint(err, "see what is wrong with: mas doctor");
+    }
+    if (lock_session(life, dir, id, wait_ms, who, ret_lock, err) == -1) {
+        (void)close(dir);
+        return -1;
+    }
+    *ret_dir = dir;
+    return 0;
+}
+
+int life_load(const struct life *life, int dir, const char *id, const char *what,
+              struct session *ret, struct err *err)
+{
+    if (session_load(life->root, dir, id, ret, err) == 0)
+        return 0;
+    (void)err_wrap(err, "cannot %s session '%s'", what, id);
+    return err_hint(err, "see what can be mended with: mas doctor");
+}
+
+int life_record(const struct life *life, int dir, const struct session *session, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+    if (session_save(life->root, dir, session, err) == -1 ||
+        root_lock(life->root, &lock, err) == -1)
+        return -1;
+    return index_update(life->root, session->id, session, err);
+}
+
+void life_take_back(const struct life *life, int dir, const char *id, const struct str *before)
+{
+    _cleanup_session_ struct session old = SESSION_INIT;
+    _cleanup_close_ int lock = -1;
+    struct err ignored = ERR_INIT;
+
+    if (file_replace(dir, WORKSPACE_SESSION, before->data, before->len, 0600, &ignored) == 0 &&
+        session_load(life->root, dir, id, &old, &ignored) == 0 &&
+        root_lock(life->root, &lock, &ignored) == 0)
+        (void)index_update(life->root, id, &old, &ignored);
+}
+
+static int hangup_ms(const struct life *life)
+{
+    return config_ms(life->config, SETTING_HANGUP);
+}
+
+/* Ends what the hosts have left. Where tmux could not be told, that is the hosts, too. */
+static int end_rest(const struct life *life, const char *id, struct life_end *end, struct err *err)
+{
+    const struct life_hunt hunt = {.id = id};
+    return life_hunt_down(life, &hunt, end->untold.code == MAS_OK ? hangup_ms(life) : 0, end, err);
+}
+
+/* Ends the tmux session, whose hosts were asked to end their agents, and what is left. */
+static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
+                      struct life_end *end, struct err *err)
+{
+    struct tmux_pane *panes = NULL;
+    size_t count = 0;
+
+    if (tmux_panes(socket, live->target, live->id, &panes, &count, &end->untold) == -1)
+        return end_rest(life, live->id, end, err);
+    struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
+    size_t alive = 0;
+    struct life_hunt hunt = {.id = live->id};
+    for (size_t i = 0; i < count; i++) {
+        if (panes[i].dead)
+            continue;
+        if (proc_is_ancestor(panes[i].pid))
+            hunt.inside = true; /* an agent stops its own team; it may wait for this process */
+        else
+            alive += proc_identify(panes[i].pid, &ids[alive]);
+    }
+    free(panes);
+    int64_t start = time_monotonic_ms();
+    int left = 0;
+    end->down = tmux_kill(socket, live->target, live->id, &end->untold) == 0;
+    if (end->down) {
+        (void)proc_wait_gone(ids, alive, hangup_ms(life));
+        left = hangup_ms(life) - (int)(time_monotonic_ms() - start);
+    }
+    free(ids);
+    int rc = life_hunt_down(life, &hunt, left > 0 ? left : 0, end, err);
+    if (end->down)
+        tmux_drop_own_server(socket, live->name);
+    return rc;
+}
+
+/* Writes down that the session is stopped, as well as that can be done. */
+static void record_stop(const struct life *life, int dir, struct session *session,
+                        const struct tmux_session *live, struct life_end *end)
+{
+    session->status = STATUS_STOPPED;
+    session->stopped = time(NULL);
+    if (live != NULL && live->activity > session->activity)
+        session->activity = live->activity;
+    if (life_record(life, dir, session, &end->unwritten) == -1 && end->removing)
+        end->unwritten = (struct err)ERR_INIT;
+}
+
+/* true for a process of this session: it may end with it. */
+static bool is_own(const char *id)
+{
+    const char *own = getenv("MAS_SESSION_ID");
+    return own != NULL && strcmp(own, id) == 0;
+}
+
+int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
+                   struct err *err)
+{
+    struct tmux_session *live = NULL;
+    bool recorded = session->status == STATUS_STOPPED;
+
+    /* the brake: this takes neither a process nor room on the disk, nor tmux */
+    life_stop_hosts(life, session->id, end);
+    (void)survey_find_live(life->root, session->tmux_socket, session->id, &live, &end->untold);
+    end->was = recorded && live == NULL && end->untold.code == MAS_OK;
+    if (!recorded && is_own(session->id)) {
+        record_stop(life, dir, session, live, end);
+        recorded = true;
+    }
+    int rc = live != NULL ? bring_down(life, session->tmux_socket, live, end, err)
+                          : end_rest(life, session->id, end, err);
+    if (rc == 0) {
+        launch_drop_env(dir);
+        life_clean_run(dir);
+        if (!end->was && end->untold.code == MAS_OK)
+            tmux_drop_own_server(session->tmux_socket, session->tmux_name);
+    }
+    if (!recorded && (rc == 0 || end->down))
+        record_stop(life, dir, session, live, end);
+    if (rc == 0 && !end->was)
+        workspace_log(dir, config_log_limits(life->config), "stop terminated=%zu killed=%zu",
+                      end->terminated, end->killed);
+    tmux_sessions_free(live, live != NULL);
+    return rc;
+}
+
+int life_end_leftovers(const struct life *life, const char *id, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct tmux_session *live = NULL;
+
+    if (life_hold(life, id, LOCK_TRY, "doctor", &dir, &lock, err) == -1 ||
+        life_load(life, dir, id, "check", &session, err) == -1 ||
+        survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    bool runs = live != NULL;
+    tmux_sessions_free(live, runs);
+    return runs ? 0 : life_sweep(life, id, err);
+}
+
+int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err)
+{
+    struct tmux_session *live = NULL;
+    struct life_end end = {.was = false};
+
+    if (survey_find_live(life->root, socket, id, &live, err) == -1)
+        return -1;
+    if (live == NULL)
+        return 0;
+    life_stop_hosts(life, id, &end);
+    int rc = bring_down(life, socket, live, &end, err);
+    tmux_sessions_free(live, 1);
+    if (rc == -1 || end.untold.code == MAS_OK)
+        return rc;
+    *err = end.untold;
+    return -1;
+}
+
+/* Ends the team of an id whose metadata cannot be read, wherever it runs. */
+static int stop_unknown(const struct life *life, const char *id, struct err *err)
+{
+    _cleanup_free_ char *socket = NULL;
+    struct tmux_session *live = NULL;
+    struct life_end end = {.was = false};
+    struct err ignored = ERR_INIT;
+
+    life_stop_hosts(life, id, &end);
+    if (survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1) {
+        (void)life_sweep(life, id, &ignored);
+        return -1;
+    }
+    tmux_sessions_free(live, live != NULL);
+    if (socket != NULL && life_end_orphan(life, socket, id, err) == -1)
+        return -1;
+    return life_sweep(life, id, err);
+}
+
+int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    _cleanup_close_ int lock = -1;
+    struct life_end end = {.was = false};
+    struct err ignored = ERR_INIT;
+
+    if (life_hold(life, id, LOCK_WAIT_MS, "stop", &dir, &lock, err) == -1)
+        return -1;
+    if (life_load(life, dir, id, "stop", &session, err) == -1) {
+        if (err->code == MAS_DAMAGED && stop_unknown(life, id, &ignored) == 0)
+            (void)err_hint(err, "its agents have ended all the same; see what can be mended with: "
+                                "mas doctor");
+        return -1;
+    }
+    if (life_stop_held(life, dir, &session, &end, err) == -1)
+        return -1;
+    *ret = end;
+    return 0;
+}
+
+static int is_running(const char *id, const char *what, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is running", what, id);
+    return strcmp(what, "remove") == 0
+               ? err_hint(err, "stop it first, or remove it with: mas rm -f %s", id)
+               : err_hint(err, "stop it first with: mas stop %s", id);
+}
+
+int life_require_stopped(const struct life *life, int dir, const struct session *session,
+                         const char *what, struct err *err)
+{
+    struct tmux_session *live = NULL;
+
+    if (survey_find_live(life->root, session->tmux_socket, session->id, &live, err) == -1)
+        return -1;
+    tmux_sessions_free(live, live != NULL);
+    if (live != NULL)
+        return is_running(session->id, what, err);
+    if (life_await_hosts(life, dir, session->id, what, err) == -1)
+        return -1;
+    return life_sweep(life, session->id, err);
+}
+
+/* Stops a session that is to be removed, or refuses. */
+static int clear_way(const struct life *life, const char *id, int dir, bool force,
+                     struct life_end *end, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+
+    end->removing = true;
+    if (life_load(life, dir, id, "remove", &session, err) == -1) {
+        if (err->code != MAS_DAMAGED)
+            return -1;
+        if (force)
+            return stop_unknown(life, id, err);
+        return err_hint(err, "remove it all the same with: mas rm -f %s", id);
+    }
+    if (life_is_half_moved(life, dir, &session))
+        return life_migrate_first("remove", id, err);
+    if (force)
+        return life_stop_held(life, dir, &session, end, err);
+    return life_require_stopped(life, dir, &session, "remove", err);
+}
+
+/* What can be left of a session without a workspace: a row, a tmux session. */
+static int remove_rest(const struct life *life, const char *id, bool force, struct err *err)
+{
+    _cleanup_free_ char *socket = NULL;
+    struct tmux_session *live = NULL;
+    _cleanup_close_ int lock = -1;
+
+    if (!force && survey_find_anywhere(life->root, life->config, id, &socket, &live, err) == -1)
+        return -1;
+    tmux_sessions_free(live, live != NULL);
+    if (live != NULL)
+        return is_running(id, "remove", err);
+    if ((force && stop_unknown(life, id, err) == -1) || root_lock(life->root, &lock, err) == -1)
+        return -1;
+    return index_update(life->root, id, NULL, err);
+}
+
+int life_remove_held(const struct life *life, const char *id, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+    struct err trash = ERR_INIT;
+
+    /* the row first: a workspace without one is listed as it was, a row without one is an error */
+    if (root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
+        return -1;
+    int rc = workspace_trash(life->root, id, &trash);
+    if (rc == -1)
+        (void)index_rebuild(life->root, err);
+    fd_closep(&lock);
+    lock = -1;
+    if (rc != -1 && workspace_empty_trash(life->root, id, err) == -1)
+        return -1;
+    if (rc == 0)
+        return 0;
+    *err = trash;
+    return -1;
+}
+
+int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
+                struct err *err)
+{
+    _cleanup_close_ int dir = workspace_open(life->root, id);
+    _cleanup_close_ int session_lock = -1;
+
+    if (dir == -1 && errno == ENOENT)
+        return remove_rest(life, id, force, err);
+    bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link, a file */
+    if (dir == -1 && !(is_other && force)) {
+        (void)err_errno(err, "cannot open session '%s'", id);
+        return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
+                        : -1;
+    }
+    /* what can be no lock is nobody's, and must not keep a session from being removed */
+    if (!is_other && force && workspace_lock_fault(dir) != NULL &&
+        workspace_clear_lock(life->root, dir, err) == -1)
+        return -1;
+    /* no process may outlive its workspace */
+    if ((is_other ? stop_unknown(life, id, err)
+                  : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
+        (!is_other && clear_way(life, id, dir, force, end, err) == -1))
+        return -1;
+    return life_remove_held(life, id, err);
+}

@@ -1,0 +1,379 @@
+#include "session/migrate.h"
+
+#include "base/file.h"
+#include "client/survey.h"
+#include "session/launch.h"
+#include "session/legacy.h"
+#include "session/life_internal.h"
+#include "store/legacy_stage.h"
+#include "store/stage.h"
+#include "store/team_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NEW_ID "<id>" /* in the plan, of a session that is yet to be made */
+
+/* What one run works with. */
+struct work {
+    const struct life *life;
+    const struct migrate_wish *wish;
+    struct migration *plan;
+    struct session session;
+    struct stage stage; /* its directory and lock */
+    bool live;
+};
+
+static void add_step(struct migration *plan, enum migrate_act act, const char *what, const char *to)
+{
+    plan->steps = mem_grow(plan->steps, plan->count + 1, sizeof *plan->steps);
+    plan->steps[plan->count++] =
+        (struct migrate_step){.act = act, .what = mem_dup(what), .to = mem_dup(to)};
+}
+
+void migration_free(struct migration *migration)
+{
+    for (size_t i = 0; i < migration->count; i++) {
+        free(migration->steps[i].what);
+        free(migration->steps[i].to);
+    }
+    free(migration->steps);
+    *migration = (struct migration){.steps = NULL};
+}
+
+/* What was interrupted comes before what is to begin. */
+static int rank_of(const struct view *view)
+{
+    bool legacy = view->row.mode == MODE_LEGACY && !view->row.missing;
+    return view->migrating ? 2 : legacy ? 1 : 0;
+}
+
+/* The session to migrate: 1, or 0 where there is none. */
+static int find_session(const struct work *work, char ret[ID_TEXT], struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    int best = 0;
+
+    if (work->wish->id != NULL) {
+        memcpy(ret, work->wish->id, ID_TEXT);
+        return 1;
+    }
+    if (survey_take(work->life->root, work->life->config, SURVEY_ALL, &survey, err) == -1)
+        return -1;
+    for (size_t i = 0; i < survey.count; i++) {
+        const struct view *view = &survey.views[i];
+        if (rank_of(view) <= best)
+            continue;
+        best = rank_of(view);
+        memcpy(ret, view->row.id, ID_TEXT);
+    }
+    return best > 0;
+}
+
+/* The program that mas took the place of may still run its team in these directories. */
+static int refuse_foreign(const char *socket, const char *name, struct err *err)
+{
+    char id[ID_TEXT] = "";
+    int there = tmux_who_has(socket, name, id, err);
+
+    if (there != 1 || id[0] != '\0')
+        return there == -1 ? -1 : 0;
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot migrate: the tmux session '%s' runs, and is none of mas", name);
+    return err_hint(err, "end it first: tmux -S '%s' kill-session -t '=%s'", socket, name);
+}
+
+/* Finds its name in tmux, and that a new name is free. */
+static int choose_names(const struct work *work, const char *id, char **ret_tmux, struct err *err)
+{
+    const char *name = work->wish->name;
+    _cleanup_session_ struct session probe = {.mode = MODE_ISOLATED};
+    _cleanup_close_ int lock = -1;
+    struct index_facts facts;
+
+    memcpy(probe.id, id, strlen(id) + 1);
+    probe.name = mem_dup(name != NULL ? name : "");
+    if (name != NULL && session_check_name(name) != NULL)
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", name, session_check_name(name));
+    if (root_lock(work->life->root, &lock, err) == -1 ||
+        life_choose_name(work->life, &probe, 0, 0, &facts, err) == -1)
+        return -1;
+    const char *was = work->session.name;
+    if (name != NULL && facts.name_taken && (was == NULL || strcmp(was, name) != 0))
+        return life_name_conflict(name, err);
+    *ret_tmux = probe.tmux_name;
+    probe.tmux_name = NULL;
+    return 0;
+}
+
+static void plan_move(struct work *work, const char *id, const char *part)
+{
+    const struct root *root = work->life->root;
+    _cleanup_free_ char *from = mem_printf("%s/%s", root->path, part);
+    _cleanup_free_ char *to = workspace_path(root, id, part);
+    add_step(work->plan, MIGRATE_MOVE, from, to);
+}
+
+/* What has to be done with a unit/ that no session speaks of. */
+static int plan_new(struct work *work, struct err *err)
+{
+    const struct life *life = work->life;
+    const struct root *root = life->root;
+    const char *template = config_text(life->config, SETTING_TEMPLATE);
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    _cleanup_free_ char *name = NULL;
+    _cleanup_free_ char *socket = NULL;
+    _cleanup_free_ char *unit = mem_printf("%s/%s", root->path, WORKSPACE_UNIT);
+    _cleanup_free_ char *ignored = NULL;
+
+    if (legacy_tmux_name(&name, err) == -1 || tmux_socket(life->config, name, &socket, err) == -1 ||
+        refuse_foreign(socket, name, err) == -1 ||
+        template_open(root, template, &tmpl, err) == -1 ||
+        choose_names(work, NEW_ID, &ignored, err) == -1)
+        return -1;
+    add_step(work->plan, MIGRATE_MAKE, unit, template);
+    for (size_t i = 0; i <= tmpl.team.agent_count; i++) {
+        _cleanup_free_ char *part = i == tmpl.team.agent_count ? mem_dup(WORKSPACE_WORKFLOWS)
+                                                               : mem_printf("%s/%s", WORKSPACE_UNIT,
+                                                                            tmpl.team.agents[i].id);
+        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, part);
+        int there = legacy_has(root, part, err);
+        if (there == -1)
+            return -1;
+        if (there == 0)
+            add_step(work->plan, MIGRATE_ADD, path, template);
+    }
+    return 0;
+}
+
+/* Makes the metadata of a stopped legacy session for it, which is then migrated like any other. */
+static int make_session(struct work *work, struct err *err)
+{
+    const struct life_wish wish = {.name = work->wish->name, .migrating = true};
+
+    if (plan_new(work, err) == -1)
+        return -1;
+    if (!work->wish->dry)
+        return life_make(work->life, &wish, &work->session, &work->stage, err);
+    for (size_t i = 0; i < PARTS; i++)
+        plan_move(work, NEW_ID, life_part_names[i]);
+    add_step(work->plan, MIGRATE_TURN, NEW_ID, NULL);
+    return 0;
+}
+
+/* Opens and reads the session; its lock is held from here on, but for a look. */
+static int open_session(struct work *work, const char *id, struct err *err)
+{
+    const struct life *life = work->life;
+    struct tmux_session *live = NULL;
+
+    memcpy(work->plan->id, id, ID_TEXT);
+    if (life_hold(life, id, LOCK_TRY, "migrate", &work->stage.dir, &work->stage.lock, err) == -1 ||
+        life_load(life, work->stage.dir, id, "migrate", &work->session, err) == -1 ||
+        survey_find_live(life->root, work->session.tmux_socket, id, &live, err) == -1)
+        return -1;
+    work->live = live != NULL;
+    tmux_sessions_free(live, live != NULL);
+    return 0;
+}
+
+/* A team that is stopped must be one that can be started again. */
+static int check_team(const struct work *work, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    if (team_file_load(work->stage.dir, &team, err) == -1 ||
+        launch_check(work->life->config, &team, NULL, err) == -1)
+        return err_wrap(err, "cannot migrate session '%s'", work->session.id);
+    return 0;
+}
+
+static int plan_session(struct work *work, struct err *err)
+{
+    const struct session *session = &work->session;
+    struct life_part parts[PARTS];
+    _cleanup_free_ char *name = NULL;
+    bool again = work->live || session->migrating == MIGRATING_ACTIVE;
+
+    if (session->mode != MODE_LEGACY && session->migrating == MIGRATING_NO)
+        return 0;
+    if ((!work->live && session->mode == MODE_LEGACY &&
+         refuse_foreign(session->tmux_socket, session->tmux_name, err) == -1) ||
+        choose_names(work, session->id, &name, err) == -1 || (again && check_team(work, err) == -1))
+        return -1;
+    if (session->mode == MODE_LEGACY) {
+        if (life_find_parts(work->life, work->stage.dir, session->id, parts, err) == -1)
+            return -1;
+        if (work->live)
+            add_step(work->plan, MIGRATE_STOP, session->id, session->tmux_name);
+        for (size_t i = 0; i < PARTS; i++)
+            if (parts[i].there)
+                plan_move(work, session->id, life_part_names[i]);
+    }
+    bool turned = session->mode != MODE_LEGACY;
+    add_step(work->plan, MIGRATE_TURN, session->id, turned ? session->tmux_name : name);
+    if (again && (session->mode == MODE_LEGACY || !work->live))
+        add_step(work->plan, MIGRATE_START, session->id, NULL);
+    return 0;
+}
+
+/* Says on disk what is going on, then ends the team and what a crash has left of it. */
+static int bring_down(struct work *work, struct err *err)
+{
+    const struct life *life = work->life;
+    struct session *session = &work->session;
+    struct life_end end = {.was = false};
+
+    if (session->migrating == MIGRATING_NO) {
+        session->migrating = work->live ? MIGRATING_ACTIVE : MIGRATING_STOPPED;
+        if (session_save(life->root, work->stage.dir, session, err) == -1)
+            return -1;
+    }
+    if (work->live) {
+        if (life_stop_held(life, work->stage.dir, session, &end, err) == -1)
+            return -1;
+        if (end.untold.code != MAS_OK || end.unwritten.code != MAS_OK) {
+            *err = end.untold.code != MAS_OK ? end.untold : end.unwritten;
+            return -1;
+        }
+        work->live = false;
+        return 0;
+    }
+    if (life_await_hosts(life, work->stage.dir, session->id, "migrate", err) == -1 ||
+        life_sweep(life, session->id, err) == -1)
+        return -1;
+    return 0;
+}
+
+/* Gives it its name in tmux, on the server that it was on. */
+static int name_in_tmux(const struct life *life, struct session *session, struct err *err)
+{
+    const char *base = strrchr(session->tmux_socket, '/');
+    bool own_server = base != NULL && strcmp(base + 1, session->tmux_name) == 0;
+    char *socket = mem_dup(session->tmux_socket);
+    struct index_facts facts;
+
+    if (life_choose_name(life, session, 0, 0, &facts, err) == -1) {
+        free(socket);
+        return -1;
+    }
+    if (own_server) {
+        free(socket);
+        return 0;
+    }
+    free(session->tmux_socket);
+    session->tmux_socket = socket;
+    return 0;
+}
+
+/* Makes it an isolated one: metadata, then its row; once more where that was interrupted. */
+static int turn(struct work *work, struct err *err)
+{
+    const struct life *life = work->life;
+    struct session *session = &work->session;
+    bool was = session->mode == MODE_ISOLATED;
+    _cleanup_close_ int lock = -1;
+
+    session->mode = MODE_ISOLATED;
+    if (work->wish->name != NULL) {
+        free(session->name);
+        session->name = mem_dup(work->wish->name);
+    }
+    if (root_lock(life->root, &lock, err) == -1 ||
+        (!was && name_in_tmux(life, session, err) == -1) ||
+        session_save(life->root, work->stage.dir, session, err) == -1)
+        return -1;
+    return index_update(life->root, session->id, session, err);
+}
+
+/* After a failure: where everything is in its old place again, the session is what it was. false:
+ * it is not. */
+static bool take_back(struct work *work)
+{
+    const struct life *life = work->life;
+    int dir = work->stage.dir;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct tmux_session *live = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (session_load(life->root, dir, work->session.id, &session, &ignored) == -1 ||
+        session.mode != MODE_LEGACY)
+        return false;
+    life_move_back(life, dir);
+    if (life_is_half_moved(life, dir, &session) ||
+        survey_find_live(life->root, session.tmux_socket, session.id, &live, &ignored) == -1)
+        return false;
+    bool again = session.migrating == MIGRATING_ACTIVE && live == NULL;
+    tmux_sessions_free(live, live != NULL);
+    session.migrating = MIGRATING_NO;
+    return (again ? life_start_held(life, dir, &session, &ignored)
+                  : session_save(life->root, dir, &session, &ignored)) == 0;
+}
+
+/* Up to where it is an isolated session. */
+static int isolate(struct work *work, struct err *err)
+{
+    if (work->session.mode != MODE_LEGACY)
+        return turn(work, err);
+    if (bring_down(work, err) == 0 &&
+        life_move_parts(work->life, work->stage.dir, work->session.id, err) == 0 &&
+        turn(work, err) == 0)
+        return 0;
+    if (!take_back(work) && err->hint[0] == '\0')
+        (void)err_hint(err, "go on with it: mas migrate %s", work->session.id);
+    return -1;
+}
+
+static int execute(struct work *work, struct err *err)
+{
+    const struct life *life = work->life;
+    struct session *session = &work->session;
+    int dir = work->stage.dir;
+
+    if (isolate(work, err) == -1 || (session->migrating == MIGRATING_ACTIVE && !work->live &&
+                                     life_start_held(life, dir, session, err) == -1))
+        return -1;
+    session->migrating = MIGRATING_NO;
+    if (session_save(life->root, dir, session, err) == -1)
+        return -1;
+    workspace_log(dir, config_log_limits(life->config), "migrate tmux=%s", session->tmux_name);
+    return 0;
+}
+
+static int run(struct work *work, struct err *err)
+{
+    char id[ID_TEXT];
+    int found = find_session(work, id, err);
+
+    if (found == -1)
+        return -1;
+    if (found == 0) {
+        int there = legacy_has(work->life->root, WORKSPACE_UNIT, err);
+        if (there != 1)
+            return there;
+        if (make_session(work, err) == -1)
+            return -1;
+        if (work->wish->dry)
+            return 0;
+        memcpy(work->plan->id, work->session.id, ID_TEXT);
+    } else if (open_session(work, id, err) == -1) {
+        return -1;
+    }
+    if (plan_session(work, err) == -1)
+        return -1;
+    return work->wish->dry || work->plan->count == 0 ? 0 : execute(work, err);
+}
+
+int migrate_run(const struct life *life, const struct migrate_wish *wish, struct migration *ret,
+                struct err *err)
+{
+    struct work work = {
+        .life = life, .wish = wish, .plan = ret, .session = SESSION_INIT, .stage = STAGE_INIT};
+    int rc = run(&work, err);
+
+    workspace_release(&work.stage);
+    session_free(&work.session);
+    return rc;
+}

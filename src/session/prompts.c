@@ -1,0 +1,351 @@
+#include "session/prompts.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "model/message.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UNIT_ID_MAX = 1000000 };
+
+struct reader {
+    const char *name; /* of the file */
+    struct str path; /* of the node that is looked at */
+    const struct config *config;
+    struct team *team;
+    bool seen[TEAM_AGENTS_MAX]; /* by the place in team->agents */
+    struct err *err;
+};
+
+/* Fails about the node that is looked at. */
+static int fail(const struct reader *reader, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int fail(const struct reader *reader, int code, const char *fmt, ...)
+{
+    char why[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    return err_set(reader->err, code, "cannot use '%s': %s%s%s", reader->name,
+                   str_text(&reader->path), reader->path.len > 0 ? ": " : "", why);
+}
+
+/* Goes down to a member or an element; leave() with what it returned goes back. */
+static size_t enter(struct reader *reader, const char *key)
+{
+    size_t was = reader->path.len;
+    str_addf(&reader->path, "%s%s", was > 0 ? "." : "", key);
+    return was;
+}
+
+static size_t enter_element(struct reader *reader, size_t i)
+{
+    size_t was = reader->path.len;
+    str_addf(&reader->path, "[%zu]", i);
+    return was;
+}
+
+static void leave(struct reader *reader, size_t was)
+{
+    reader->path.len = was;
+    reader->path.data[was] = '\0';
+}
+
+/* Reads the node that the path names. */
+typedef int read_fn(struct reader *reader, const struct json *node);
+
+struct member {
+    const char *key;
+    read_fn *read;
+};
+
+/* Reads an object whose members are these, each of which may be missing. */
+static int read_object(struct reader *reader, const struct json *node, const struct member *members,
+                       size_t count)
+{
+    if (!json_is_object(node))
+        return fail(reader, MAS_FAILED, "it is no object");
+    for (const struct json *n = json_first(node); n != NULL; n = json_next(n)) {
+        size_t i = 0;
+        size_t was = enter(reader, json_key(n));
+        while (i < count && strcmp(members[i].key, json_key(n)) != 0)
+            i++;
+        if (i == count)
+            return fail(reader, MAS_FAILED, "there is no such member");
+        if (members[i].read(reader, n) == -1)
+            return -1;
+        leave(reader, was);
+    }
+    return 0;
+}
+
+static int read_list(struct reader *reader, const struct json *node, read_fn *read_element)
+{
+    size_t i = 0;
+
+    if (!json_is_array(node))
+        return fail(reader, MAS_FAILED, "it is no list");
+    for (const struct json *n = json_first(node); n != NULL; n = json_next(n)) {
+        size_t was = enter_element(reader, i++);
+        if (read_element(reader, n) == -1)
+            return -1;
+        leave(reader, was);
+    }
+    return 0;
+}
+
+/* A check of a text: NULL, or what is wrong with it, in words behind "it". */
+typedef const char *check_fn(const struct config *config, const char *text);
+
+static const char *check_message(const struct config *config, const char *text)
+{
+    (void)config;
+    return message_check(text, strlen(text));
+}
+
+static const char *check_system(const struct config *config, const char *text)
+{
+    return strlen(text) > TEAM_SYSTEM_MAX ? "is longer than 64 KiB" : check_message(config, text);
+}
+
+static const char *check_model(const struct config *config, const char *text)
+{
+    (void)config;
+    if (strlen(text) > TEAM_MODEL_MAX)
+        return "is longer than 256 bytes";
+    return str_has_control(text) ? "holds a control character" : NULL;
+}
+
+static const char *check_command(const struct config *config, const char *text)
+{
+    struct err ignored = ERR_INIT;
+    _cleanup_strv_ char **words = NULL;
+    if (strlen(text) > TEAM_COMMAND_MAX)
+        return "is longer than 8 KiB";
+    if (str_split_words(text, &words, &ignored) == -1)
+        return "has a quote or a backslash too many";
+    return check_message(config, text);
+}
+
+static const char *check_preset(const struct config *config, const char *text)
+{
+    return text[0] == '\0' || config_preset(config, text) != NULL
+               ? NULL
+               : "names a preset that is not there";
+}
+
+/* One text member of an agent: where it goes in struct agent. */
+static const struct field {
+    const char *key;
+    size_t member;
+    check_fn *check;
+} fields[] = {
+    {"prompt", offsetof(struct agent, prompt), check_message},
+    {"system", offsetof(struct agent, system), check_system},
+    {"model", offsetof(struct agent, model), check_model},
+    {"preset", offsetof(struct agent, preset), check_preset},
+    {"command", offsetof(struct agent, command), check_command},
+};
+
+static void set_text(char **to, const char *text)
+{
+    free(*to);
+    *to = mem_dup(text);
+}
+
+static void add_ids(const struct team *team, struct err *err)
+{
+    enum { IDS_MAX = 400 };
+    _cleanup_str_ struct str ids = STR_INIT;
+
+    for (size_t i = 0; i < team->agent_count && ids.len < IDS_MAX; i++)
+        str_addf(&ids, "%s%s", i > 0 ? ", " : "", team->agents[i].id);
+    (void)err_hint(err, "its agents: %s", str_text(&ids));
+}
+
+/* The agent that an object is about; NULL is a failure. */
+static struct agent *find_agent(struct reader *reader, const struct json *node, enum rank rank)
+{
+    size_t was = enter(reader, "id");
+    const struct json *member = json_get(node, "id");
+    const char *id = json_text(member);
+
+    if (id == NULL) {
+        (void)fail(reader, MAS_FAILED, member == NULL ? "it is missing" : "it is no text");
+        return NULL;
+    }
+    const struct agent *agent = team_agent(reader->team, id);
+    if (agent == NULL) {
+        (void)fail(reader, MAS_NOT_FOUND, "the template has no agent '%s'", id);
+        add_ids(reader->team, reader->err);
+        return NULL;
+    }
+    size_t place = (size_t)(agent - reader->team->agents);
+    if (agent->rank != rank || reader->seen[place]) {
+        if (reader->seen[place])
+            (void)fail(reader, MAS_FAILED, "agent '%s' stands there twice", id);
+        else
+            (void)fail(reader, MAS_FAILED, "agent '%s' has the rank %s in the template", id,
+                       rank_name(agent->rank));
+        return NULL;
+    }
+    reader->seen[place] = true;
+    leave(reader, was);
+    return &reader->team->agents[place];
+}
+
+static int read_field(struct reader *reader, const struct json *node, struct agent *agent)
+{
+    const char *text = json_text(node);
+    size_t i = 0;
+
+    while (i < ARRAY_LEN(fields) && strcmp(fields[i].key, json_key(node)) != 0)
+        i++;
+    if (i == ARRAY_LEN(fields))
+        return fail(reader, MAS_FAILED, "there is no such member");
+    if (text == NULL)
+        return fail(reader, MAS_FAILED, "it is no text");
+    const char *wrong = fields[i].check(reader->config, text);
+    if (wrong != NULL)
+        return fail(reader, fields[i].check == check_preset ? MAS_NOT_FOUND : MAS_FAILED, "it %s",
+                    wrong);
+    set_text((char **)(void *)((char *)agent + fields[i].member), text);
+    return 0;
+}
+
+static int read_agent(struct reader *reader, const struct json *node, enum rank rank)
+{
+    if (!json_is_object(node))
+        return fail(reader, MAS_FAILED, "it is no object");
+    struct agent *agent = find_agent(reader, node, rank);
+    if (agent == NULL)
+        return -1;
+    if (json_get(node, "preset") != NULL) /* the template's command is not that preset's */
+        set_text(&agent->command, "");
+    for (const struct json *n = json_first(node); n != NULL; n = json_next(n)) {
+        if (strcmp(json_key(n), "id") == 0)
+            continue;
+        size_t was = enter(reader, json_key(n));
+        if (read_field(reader, n, agent) == -1)
+            return -1;
+        leave(reader, was);
+    }
+    return 0;
+}
+
+static int read_meta(struct reader *reader, const struct json *node)
+{
+    return read_agent(reader, node, RANK_META);
+}
+
+static int read_manager(struct reader *reader, const struct json *node)
+{
+    return read_agent(reader, node, RANK_MANAGER);
+}
+
+static int read_worker(struct reader *reader, const struct json *node)
+{
+    return read_agent(reader, node, RANK_WORKER);
+}
+
+static int read_workers(struct reader *reader, const struct json *node)
+{
+    return read_list(reader, node, read_worker);
+}
+
+/* For the reader of the file; nothing here asks it. */
+static int read_unit_id(struct reader *reader, const struct json *node)
+{
+    int64_t id = json_int(node, -1);
+    return id >= 0 && id <= UNIT_ID_MAX ? 0 : fail(reader, MAS_FAILED, "it is no number of a unit");
+}
+
+static int read_unit(struct reader *reader, const struct json *node)
+{
+    static const struct member members[] = {
+        {"unitId", read_unit_id}, {"manager", read_manager}, {"workers", read_workers}};
+    return read_object(reader, node, members, ARRAY_LEN(members));
+}
+
+static int read_units(struct reader *reader, const struct json *node)
+{
+    return read_list(reader, node, read_unit);
+}
+
+static int read_agents(struct reader *reader, const struct json *node)
+{
+    static const struct member members[] = {{"metaManager", read_meta}, {"units", read_units}};
+    return read_object(reader, node, members, ARRAY_LEN(members));
+}
+
+int prompts_from_json(const struct json *json, const char *name, const struct config *config,
+                      struct team *team, struct err *err)
+{
+    static const struct member members[] = {{"agents", read_agents}};
+    struct reader reader = {
+        .name = name, .path = STR_INIT, .config = config, .team = team, .err = err};
+    int rc = read_object(&reader, json, members, ARRAY_LEN(members));
+    str_free(&reader.path);
+    return rc;
+}
+
+int prompts_from_file(const char *path, const struct config *config, struct team *team,
+                      struct err *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    _cleanup_json_ struct json *json = NULL;
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    _cleanup_close_ int fd =
+        is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+    if (fd == -1)
+        return err_errno(err, "cannot read '%s'", name);
+    if (file_read_stream(fd, name, CONFIG_FILE_MAX, &text, &len, err) == -1)
+        return -1;
+    if (json_parse(text, len, CONFIG_FILE_MAX, &json, err) == -1) {
+        err->code = MAS_FAILED;
+        return err_wrap(err, "cannot use '%s'", name);
+    }
+    return prompts_from_json(json, name, config, team, err);
+}
+
+int prompts_from_words(char *const *words, struct team *team, struct err *err)
+{
+    bool seen[TEAM_AGENTS_MAX] = {false};
+
+    for (; words != NULL && *words != NULL; words++) {
+        const char *equals = strchr(*words, '=');
+        if (equals == NULL || equals == *words)
+            return err_set(err, MAS_USAGE, "cannot use prompt '%s': it is not AGENT=TEXT", *words);
+        _cleanup_free_ char *id = mem_dupn(*words, (size_t)(equals - *words));
+        const struct agent *agent = team_agent(team, id);
+        if (agent == NULL) {
+            (void)err_set(err, MAS_NOT_FOUND,
+                          "cannot use a prompt for agent '%s': the template has none", id);
+            add_ids(team, err);
+            return -1;
+        }
+        size_t place = (size_t)(agent - team->agents);
+        const char *wrong = seen[place]         ? "there is one already"
+                            : equals[1] == '\0' ? "it is empty"
+                                                : NULL;
+        if (wrong != NULL)
+            return err_set(err, MAS_USAGE, "cannot use a prompt for agent '%s': %s", id, wrong);
+        wrong = message_check(equals + 1, strlen(equals + 1));
+        if (wrong != NULL)
+            return err_set(err, MAS_USAGE, "cannot use a prompt for agent '%s': it %s", id, wrong);
+        seen[place] = true;
+        set_text(&team->agents[place].prompt, equals + 1);
+    }
+    return 0;
+}

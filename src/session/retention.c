@@ -1,0 +1,151 @@
+#include "session/retention.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int retention_read(const struct config *config, struct retention *ret, struct err *err)
+{
+    struct retention wish = {.archive = config_yes(config, SETTING_CLEAN_ARCHIVE)};
+
+    wish.by_age = time_parse_age(config_text(config, SETTING_CLEAN_OLDER), &wish.age);
+    wish.by_count = config_text(config, SETTING_CLEAN_KEEP)[0] != '\0';
+    if (wish.by_count)
+        wish.keep = (size_t)config_number(config, SETTING_CLEAN_KEEP);
+    (void)retention_parse_status(config_text(config, SETTING_CLEAN_STATUS), &wish.statuses);
+    if (!wish.by_age && !wish.by_count && wish.statuses == 0) {
+        (void)err_set(err, MAS_USAGE, "cannot clean: nothing says which sessions are to go");
+        return err_hint(err, "give --older-than, --keep or --status, or set them under [retention] "
+                             "in mas.ini");
+    }
+    if (wish.statuses == 0)
+        wish.statuses = RETENTION_STOPPED | RETENTION_ERROR;
+    *ret = wish;
+    return 0;
+}
+
+/* Takes the time of an entry, if it is newer. */
+static bool look_at(int dir, const char *name, time_t *newest)
+{
+    struct stat st;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return false;
+    if (st.st_mtim.tv_sec > *newest)
+        *newest = st.st_mtim.tv_sec;
+    return true;
+}
+
+bool retention_guess_used(int dir, time_t *ret)
+{
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_strv_ char **logs = NULL;
+    struct err ignored = ERR_INIT;
+    time_t newest = 0;
+
+    if (path_list(dir, &names, &ignored) == -1)
+        return false;
+    for (char **name = names; *name != NULL; name++) /* who looks at a lock may write into it */
+        if (strcmp(*name, WORKSPACE_LOCK) != 0 && !look_at(dir, *name, &newest))
+            return false;
+    _cleanup_close_ int log_dir = path_open_dir(dir, WORKSPACE_LOGS);
+    if (log_dir != -1 && path_list(log_dir, &logs, &ignored) == -1)
+        return false;
+    for (char **name = logs; name != NULL && *name != NULL; name++)
+        if (!look_at(log_dir, *name, &newest))
+            return false;
+    *ret = newest;
+    return true;
+}
+
+/* A candidate and where it stands in the survey, whose order decides among equals. */
+struct ranked {
+    struct candidate session;
+    size_t place;
+    int unknown; /* MAS_OK, or the code that it is left with */
+    const char *why;
+};
+
+/* Fills in what a view is as a candidate; false where it is none, whatever is asked for. */
+static bool is_candidate(const struct root *root, const struct view *view, struct ranked *ret)
+{
+    static const unsigned bits[STATUS_COUNT] = {[STATUS_ACTIVE] = RETENTION_CRASHED,
+                                                [STATUS_STOPPED] = RETENTION_STOPPED,
+                                                [STATUS_ERROR] = RETENTION_ERROR};
+    struct candidate *session = &ret->session;
+
+    *session = (struct candidate){.id = view->row.id,
+                                  .name = view_name(view),
+                                  .status = RETENTION_ERROR,
+                                  .used = view->used,
+                                  .metadata = view->metadata,
+                                  .written = view->written};
+    ret->why = view->reason;
+    ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
+    bool is_on_its_way =
+        view->migrating && view->row.mode == MODE_LEGACY; /* with the root's files */
+    if (view->live != NULL || view->row.missing || is_on_its_way)
+        return false;
+    if (view->socket != NULL)
+        session->status = bits[view->row.status];
+    if (view->socket != NULL || view->unreadable)
+        return true;
+    session->damaged = true;
+    _cleanup_close_ int dir = workspace_open(root, view->row.id);
+    if (dir != -1 && retention_guess_used(dir, &session->used))
+        return true;
+    if (dir == -1 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return false;
+    ret->unknown = MAS_FAILED;
+    return true;
+}
+
+/* Newest first. */
+static int compare_ranked(const void *a, const void *b)
+{
+    const struct ranked *x = a;
+    const struct ranked *y = b;
+
+    if (x->session.used != y->session.used)
+        return x->session.used > y->session.used ? -1 : 1;
+    return (x->place < y->place) - (x->place > y->place);
+}
+
+size_t retention_choose(const struct root *root, const struct survey *survey,
+                        const struct retention *wish, time_t now, struct candidate **ret,
+                        struct retention_unknown *ret_unknown)
+{
+    struct ranked *all = mem_alloc((survey->count + 1) * sizeof *all);
+    struct candidate *chosen = mem_alloc((survey->count + 1) * sizeof *chosen);
+    struct retention_unknown unknown = {.count = 0};
+    size_t count = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < survey->count; i++) {
+        all[count].place = i;
+        if (is_candidate(root, &survey->views[i], &all[count]) &&
+            (all[count].session.status & wish->statuses) != 0)
+            count++;
+    }
+    qsort(all, count, sizeof *all, compare_ranked);
+    for (size_t i = count; i-- > (wish->by_count ? wish->keep : 0);) {
+        if (wish->by_age && all[i].session.used > now - wish->age)
+            break; /* and so are all that follow */
+        if (all[i].unknown == MAS_OK)
+            chosen[kept++] = all[i].session;
+        else if (unknown.count++ == 0)
+            unknown = (struct retention_unknown){1, all[i].unknown, all[i].why};
+    }
+    free(all);
+    *ret = chosen;
+    *ret_unknown = unknown;
+    return kept;
+}

@@ -1,0 +1,328 @@
+/* The part of session/retention.h that removes what was chosen, a batch at a time. */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/tree.h"
+#include "client/hosts.h"
+#include "model/retention_status.h"
+#include "session/archive.h"
+#include "session/life_internal.h"
+#include "session/retention.h"
+#include "store/index.h"
+#include "store/snapshot.h"
+#include "store/stage.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    BATCH_MAX = 128, /* sessions whose locks are held at once: one write of the index for each */
+    FILES_SPARE = 48, /* descriptors left for all else */
+};
+
+/* A session that is about to go. */
+struct going {
+    struct retention_result result;
+    int lock; /* held to its end; -1 */
+    char trash[TRASH_NAME];
+};
+
+struct run {
+    const struct life *life;
+    const struct retention *wish;
+    bool dry;
+    char **inhabited; /* ids that some process has in its environment */
+    retention_tell *tell;
+    void *arg;
+};
+
+static bool fail(struct going *going, enum retention_fate fate)
+{
+    going->result.fate = fate;
+    return false;
+}
+
+/* true if no host of the session lives. */
+static bool is_deserted(struct going *going, int dir)
+{
+    struct err *err = &going->result.err;
+    bool live = false;
+
+    if (hosts_live(dir, &live, err) == -1) {
+        (void)err_wrap(err, "cannot remove session '%s'", going->result.session->id);
+        return fail(going, RETENTION_FAILED);
+    }
+    return !live || fail(going, RETENTION_LOCKED);
+}
+
+/* Opens the workspace and takes its lock; in a dry run only looks at that. */
+static bool hold(const struct run *run, struct going *going, int *ret_dir)
+{
+    const struct root *root = run->life->root;
+    const char *id = going->result.session->id;
+    struct err *err = &going->result.err;
+    int dir = workspace_open(root, id);
+
+    *ret_dir = dir;
+    if (dir == -1) {
+        bool gone = errno == ENOENT;
+        (void)err_errno(err, "cannot open session '%s'", id);
+        return fail(going, gone ? RETENTION_CHANGED : RETENTION_FAILED);
+    }
+    if (run->dry && workspace_is_locked(dir))
+        return fail(going, RETENTION_LOCKED);
+    if (!run->dry && workspace_lock(dir, id, LOCK_TRY, "clean", &going->lock, err) == -1) {
+        bool held = err->code == MAS_CONFLICT;
+        bool gone = !held && !file_is_named(root->sessions, id, dir, NULL);
+        return fail(going, held ? RETENTION_LOCKED : gone ? RETENTION_CHANGED : RETENTION_FAILED);
+    }
+    return file_is_named(root->sessions, id, dir, NULL) || fail(going, RETENTION_CHANGED);
+}
+
+/* Asks tmux once more, for sessions of which metadata does not tell that they were not started. */
+static bool is_live(const struct run *run, struct going *going, const struct session *session)
+{
+    const char *id = going->result.session->id;
+    struct err *err = &going->result.err;
+    _cleanup_free_ char *socket = NULL;
+    struct tmux_session *live = NULL;
+
+    int rc = going->result.session->damaged
+                 ? survey_find_anywhere(run->life->root, run->life->config, id, &socket, &live, err)
+                 : survey_find_live(run->life->root, session->tmux_socket, id, &live, err);
+    tmux_sessions_free(live, live != NULL);
+    if (rc == -1)
+        (void)fail(going, RETENTION_FAILED);
+    else if (live != NULL)
+        (void)fail(going, RETENTION_CHANGED);
+    return rc == -1 || live != NULL;
+}
+
+/* true if the session is what it was when it was chosen: a start writes metadata before all else,
+ * and a stop that may follow does so too. */
+static bool is_unchanged(struct going *going, int dir)
+{
+    const struct candidate *was = going->result.session;
+    struct stat st = {.st_ino = 0};
+    time_t used = 0;
+
+    if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno != ENOENT) {
+        (void)err_errno(&going->result.err, "cannot remove session '%s'", was->id);
+        return fail(going, RETENTION_FAILED);
+    }
+    bool same = st.st_ino == was->metadata && st.st_ctim.tv_sec == was->written.tv_sec &&
+                st.st_ctim.tv_nsec == was->written.tv_nsec;
+    if (was->damaged)
+        same = same && retention_guess_used(dir, &used) && used == was->used;
+    return same || fail(going, RETENTION_CHANGED);
+}
+
+/* Reads the metadata; false where it cannot be read just now, or is no longer damaged. */
+static bool load(const struct run *run, struct going *going, int dir, struct session *session)
+{
+    const struct candidate *was = going->result.session;
+    struct err *err = &going->result.err;
+
+    if (session_load(run->life->root, dir, was->id, session, err) == 0)
+        return !was->damaged || fail(going, RETENTION_CHANGED);
+    if (was->damaged && err->code == MAS_DAMAGED)
+        return true;
+    (void)err_wrap(err, "cannot remove session '%s'", was->id);
+    return fail(going, RETENTION_FAILED);
+}
+
+/* true if processes with its id are there, so that it needs a sweep of its own. */
+static bool is_inhabited(const struct run *run, const char *id)
+{
+    for (char **value = run->inhabited; value != NULL && *value != NULL; value++)
+        if (strcmp(*value, id) == 0)
+            return true;
+    return false;
+}
+
+/* What is done before the batch: ends what is left of its processes, writes the archive. */
+static bool prepare(const struct run *run, struct going *going, int dir,
+                    const struct session *session)
+{
+    struct retention_result *result = &going->result;
+    const char *id = result->session->id;
+    int rc = 0;
+
+    if (result->session->status == RETENTION_CRASHED && !run->dry)
+        tmux_drop_own_server(session->tmux_socket, session->tmux_name);
+    if (is_inhabited(run, id) && life_sweep(run->life, id, &result->err) == -1)
+        return fail(going, RETENTION_FAILED);
+    if (run->wish->archive && result->session->damaged) {
+        (void)err_set(&result->err, MAS_DAMAGED,
+                      "cannot archive session '%s': its metadata is damaged", id);
+        rc = err_hint(&result->err, "see what can be mended with: mas doctor");
+    } else if (run->wish->archive && !run->dry) {
+        rc = archive_write(run->life, dir, session, NULL, &result->archive, &result->err);
+    }
+    return rc == 0 || fail(going, RETENTION_FAILED);
+}
+
+/* Looks at the session again, now that nobody else can work on it. */
+static bool take(const struct run *run, struct going *going)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    _cleanup_close_ int dir = -1;
+    const struct candidate *was = going->result.session;
+    bool stopped = !was->damaged && was->status != RETENTION_CRASHED;
+
+    if (!hold(run, going, &dir) || !is_unchanged(going, dir) ||
+        ((!stopped || run->wish->archive) && !load(run, going, dir, &session)) ||
+        (!stopped && is_live(run, going, &session)) || !is_deserted(going, dir) ||
+        !prepare(run, going, dir, &session))
+        return false;
+    going->result.err = (struct err)ERR_INIT; /* what was wrong with its metadata */
+    going->result.fate = RETENTION_REMOVED;
+    if (run->dry) {
+        _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+        (void)tree_measure(meter, dir, ".", false);
+        going->result.freed = tree_meter_own(meter);
+    }
+    return true;
+}
+
+/* Takes away rows and names under the metadata lock. The rows first: a workspace without one is
+ * listed as it was, a row without one is an error. */
+static int set_aside(const struct root *root, struct going **batch, size_t count, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+    const char *ids[BATCH_MAX];
+    struct err ignored = ERR_INIT;
+    bool failed = false;
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = batch[i]->result.session->id;
+    if (root_lock(root, &lock, err) == -1 || index_remove(root, ids, count, err) == -1)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (workspace_set_aside(root, ids[i], &batch[i]->result.err) == -1) {
+            batch[i]->result.fate = RETENTION_FAILED;
+            failed = true;
+        }
+    if (failed)
+        (void)index_rebuild(root, &ignored);
+    if (file_sync_dir(root->sessions, &ignored) == -1 && !failed)
+        batch[0]->result.err = ignored; /* all are gone; one tells what is not known */
+    return 0;
+}
+
+/* Removes those that were taken. */
+static void remove_batch(const struct root *root, struct going **batch, size_t count)
+{
+    struct tree_removal *items = mem_alloc((count + 1) * sizeof *items);
+    struct going *deleted[BATCH_MAX];
+    struct err err = ERR_INIT;
+    size_t n = 0;
+
+    bool aside = set_aside(root, batch, count, &err) == 0;
+    for (size_t i = 0; i < count; i++) {
+        struct going *going = batch[i];
+        if (!aside) {
+            going->result.fate = RETENTION_FAILED;
+            going->result.err = err;
+        }
+        if (going->result.fate != RETENTION_REMOVED)
+            continue;
+        workspace_trash_name(going->result.session->id, going->trash);
+        deleted[n] = going;
+        items[n++].name = going->trash;
+    }
+    tree_remove_many(root->sessions, WORKSPACE_LOCK, items, n);
+    for (size_t i = 0; i < n; i++) {
+        deleted[i]->result.freed = items[i].freed;
+        if (!items[i].failed)
+            continue;
+        deleted[i]->result.fate = RETENTION_FAILED;
+        deleted[i]->result.err = items[i].err;
+    }
+    free(items);
+}
+
+/* How many locks may be held at once. With archives a session at a time: they take long. */
+static size_t batch_size(const struct run *run)
+{
+    struct rlimit limit;
+
+    if (run->wish->archive)
+        return 1;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= BATCH_MAX + FILES_SPARE)
+        return BATCH_MAX;
+    return limit.rlim_cur > FILES_SPARE ? (size_t)limit.rlim_cur - FILES_SPARE : 1;
+}
+
+/* Takes, removes and tells so many sessions. */
+static void run_batch(const struct run *run, const struct candidate *chosen, size_t count)
+{
+    struct going *all = mem_alloc((count + 1) * sizeof *all);
+    struct going *batch[BATCH_MAX];
+    size_t taken = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        all[i].result.session = &chosen[i];
+        all[i].lock = -1;
+        if (take(run, &all[i]))
+            batch[taken++] = &all[i];
+        else
+            fd_closep(&all[i].lock);
+    }
+    if (taken > 0 && !run->dry)
+        remove_batch(run->life->root, batch, taken);
+    for (size_t i = 0; i < taken; i++)
+        fd_closep(&batch[i]->lock);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].result.fate != RETENTION_CHANGED)
+            run->tell(&all[i].result, run->arg);
+        free(all[i].result.archive);
+    }
+    free(all);
+}
+
+static int run_all(struct run *run, const struct candidate *chosen, size_t count, struct err *err)
+{
+    const struct life *life = run->life;
+    size_t step = batch_size(run);
+
+    /* Once for all: what is started from now on changes the metadata. */
+    if (count > 0 && !run->dry && proc_env_values("MAS_SESSION_ID", &run->inhabited, err) == -1)
+        return err_wrap(err, "cannot clean");
+    for (size_t i = 0; i < count; i += step) {
+        if (life->tick != NULL && life->tick(0, 0, life->tick_arg))
+            return err_set(err, MAS_FAILED, "cannot clean: interrupted");
+        run_batch(run, chosen + i, count - i < step ? count - i : step);
+    }
+    return 0;
+}
+
+int retention_run(const struct life *life, const struct retention *wish, bool dry_run,
+                  retention_tell *tell, void *arg, struct err *err)
+{
+    _cleanup_survey_ struct survey survey = SURVEY_INIT;
+    struct run run = {.life = life, .wish = wish, .dry = dry_run, .tell = tell, .arg = arg};
+    struct candidate *chosen = NULL;
+    struct retention_unknown unknown;
+
+    if (!dry_run)
+        (void)workspace_sweep(life->root, false, NULL, NULL);
+    if (survey_take(life->root, life->config, SURVEY_ALL, &survey, err) == -1)
+        return -1;
+    size_t count = retention_choose(life->root, &survey, wish, time(NULL), &chosen, &unknown);
+    int rc = run_all(&run, chosen, count, err);
+    if (!dry_run && count > 0)
+        (void)snapshot_collect(life->root, false, NULL, NULL);
+    if (rc == 0 && unknown.count > 0)
+        rc = err_set(err, unknown.code, "cannot clean %zu session%s: %s", unknown.count,
+                     unknown.count == 1 ? "" : "s", unknown.why);
+    strv_free(run.inhabited);
+    free(chosen);
+    return rc;
+}

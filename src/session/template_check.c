@@ -1,0 +1,139 @@
+/* The part of store/template.h that finds all that is wrong with a template. */
+#include "store/template_internal.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "model/layout.h"
+#include "session/launch.h"
+#include "store/workspace.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct check {
+    const struct root *root;
+    const struct config *config;
+    struct template *tmpl;
+    const char *ini; /* what its template.ini is called */
+    struct remarks *remarks;
+};
+
+static void add(struct check *check, enum remark_kind kind, int line, const struct err *err)
+{
+    remarks_add(check->remarks, kind, check->ini, line, "%s", err->text);
+}
+
+/* What tree_check() finds below one part. */
+struct part {
+    struct check *check;
+    const char *path;
+};
+
+static void take_refused(const char *path, const char *why, void *arg)
+{
+    const struct part *part = arg;
+    _cleanup_free_ char *file = mem_printf("%s%s%s", part->path, path[0] != '\0' ? "/" : "", path);
+    remarks_add(part->check->remarks, REMARK_ERROR, file, 0, "it cannot be copied: %s", why);
+}
+
+static void check_tree(struct check *check, const char *name, bool required)
+{
+    _cleanup_free_ char *path = template_file(check->root, check->tmpl, name);
+    _cleanup_close_ int dir = path_open_beneath(check->tmpl->fd, name, O_RDONLY | O_DIRECTORY);
+    struct part part = {.check = check, .path = path};
+    struct err err = ERR_INIT;
+
+    if (dir != -1) {
+        tree_check(dir, take_refused, &part);
+    } else if (errno != ENOENT || required) {
+        (void)err_errno(&err, "it cannot be copied");
+        remarks_add(check->remarks, REMARK_ERROR, path, 0, "%s", err.text);
+    }
+}
+
+static void check_agents(struct check *check)
+{
+    const struct team *team = &check->tmpl->team;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, agent->id);
+        _cleanup_close_ int fd = path_open_beneath(check->tmpl->fd, unit, O_PATH | O_DIRECTORY);
+        _cleanup_strv_ char **argv = NULL;
+        const struct preset *preset = NULL;
+        struct err err = ERR_INIT;
+        if (fd == -1) {
+            (void)err_errno(&err, "agent %s has no directory %s", agent->id, unit);
+            add(check, REMARK_ERROR, agent->line, &err);
+        }
+        if (launch_command(check->config, team, agent, NULL, &argv, &preset, &err) == -1)
+            add(check, REMARK_ERROR, agent->line, &err);
+        else if (launch_check_agent(check->config, team, agent, &err) == -1)
+            add(check, REMARK_WARNING, agent->line, &err);
+    }
+}
+
+static void check_windows(struct check *check)
+{
+    const struct team *team = &check->tmpl->team;
+    _cleanup_free_ char *socket = NULL;
+    struct err err = ERR_INIT;
+    int columns = 0;
+    int rows = 0;
+
+    (void)setting_parse_size(config_text(check->config, SETTING_SIZE), &columns, &rows);
+    for (size_t i = 0; i < team->window_count; i++) {
+        const struct window *window = &team->windows[i];
+        if (window->count > 0 && !layout_fits(window->layout, window->count, columns, rows))
+            remarks_add(check->remarks, REMARK_ERROR, check->ini, window->line,
+                        "window %s of %d columns and %d rows has no room for its %zu agents in "
+                        "layout %s",
+                        window->name, columns, rows, window->count, window->layout);
+    }
+    if (tmux_socket(check->config, "mas-check", &socket, &err) == -1 ||
+        tmux_check_room(socket, team->agent_count, &err) == -1)
+        add(check, REMARK_WARNING, 0, &err);
+}
+
+static void check_all(struct check *check, int ini)
+{
+    struct err err = ERR_INIT;
+
+    if (team_check_ini(ini, check->ini, check->remarks, &check->tmpl->team, &err) == -1) {
+        add(check, REMARK_ERROR, 0, &err);
+        return;
+    }
+    check_agents(check);
+    check_windows(check);
+    check_tree(check, WORKSPACE_UNIT, true);
+    check_tree(check, WORKSPACE_WORKFLOWS, false);
+}
+
+void template_check(const struct root *root, const struct config *config, const char *name,
+                    const char *ini, struct remarks *remarks)
+{
+    _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
+    struct check check = {.root = root, .config = config, .tmpl = &tmpl, .remarks = remarks};
+    struct err err = ERR_INIT;
+
+    if (template_find(root, name, &tmpl, &err) == -1) {
+        _cleanup_free_ char *path = mem_printf("%s/%s/%s", root->path, ROOT_TEMPLATES, name);
+        remarks_add(remarks, REMARK_ERROR, name[0] == '/' ? name : path, 0, "%s", err.text);
+        return;
+    }
+    _cleanup_free_ char *file = template_file(root, &tmpl, ini != NULL ? ini : TEMPLATE_INI);
+    _cleanup_close_ int fd = ini != NULL ? path_open_beneath(tmpl.fd, ini, O_RDONLY | O_NONBLOCK)
+                                         : template_open_ini(root, &tmpl, &err);
+    check.ini = file;
+    if (fd == -1 && ini != NULL)
+        (void)err_errno(&err, "cannot read it");
+    if (fd == -1)
+        add(&check, REMARK_ERROR, 0, &err);
+    else
+        check_all(&check, fd);
+    remarks_sort(remarks);
+}

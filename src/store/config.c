@@ -1,0 +1,363 @@
+#include "store/config.h"
+
+#include "base/ini.h"
+#include "base/number.h"
+#include "base/path.h"
+#include "base/suggest.h"
+#include "base/time.h"
+#include "model/env_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* In [env]: what goes before the name of a variable. */
+#define ENV_SET "set."
+
+static void set(struct config *config, enum setting setting, const char *text, const char *origin)
+{
+    free(config->settings[setting].text);
+    free(config->settings[setting].origin);
+    config->settings[setting].text = mem_dup(text);
+    config->settings[setting].origin = mem_dup(origin);
+}
+
+/* Finds the preset or makes an empty one. */
+static struct preset *add_preset(struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->preset_count; i++)
+        if (strcmp(config->presets[i].name, name) == 0)
+            return &config->presets[i];
+    config->presets = mem_grow(config->presets, config->preset_count + 1, sizeof *config->presets);
+    struct preset *preset = &config->presets[config->preset_count++];
+    preset_make(preset, name);
+    return preset;
+}
+
+static int read_preset(struct config *config, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->section + strlen("preset ");
+    if (!str_is_word(name, PRESET_NAME_MAX))
+        return ini_fail(line, err, "a preset's name is 1 to 32 letters, digits, _ or -");
+    struct preset *preset = add_preset(config, name);
+    return line->key == NULL ? 0 : preset_read(preset, line, err);
+}
+
+/* set.NAME of [env]; a later file replaces what an earlier one says. */
+static int read_env(struct config *config, const struct ini_line *line, struct err *err)
+{
+    const char *name = line->key + strlen(ENV_SET);
+    const char *wrong = env_check_name(name);
+    _cleanup_free_ char *entry = mem_printf("%s=", name);
+    size_t i = 0;
+
+    if (wrong == NULL && env_belongs_to_pane(entry))
+        wrong = "says something about the agent's own terminal";
+    if (wrong != NULL)
+        return ini_fail(line, err, "'%s' %s", name, wrong);
+    while (i < config->env_count && strcmp(config->env[i].name, name) != 0)
+        i++;
+    if (i == config->env_count) {
+        config->env = mem_grow(config->env, config->env_count + 1, sizeof *config->env);
+        config->env[config->env_count++] = (struct config_env){.name = mem_dup(name)};
+    }
+    free(config->env[i].value);
+    free(config->env[i].origin);
+    config->env[i].value = mem_dup(line->value);
+    config->env[i].origin = mem_printf("%s:%d", line->file, line->line);
+    return 0;
+}
+
+struct reader {
+    struct config *config;
+    bool only_presets; /* agents.ini */
+    bool believed; /* its settings may name programs */
+    bool skip; /* this section does not exist, so its keys belong to nothing */
+    const char *file;
+    struct remarks *remarks;
+};
+
+static const char *nearest_setting(const char *section, const char *key)
+{
+    struct suggest suggest = SUGGEST_INIT(key);
+
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        if (strcmp(section, setting_infos[i].section) == 0)
+            suggest_try(&suggest, setting_infos[i].key);
+    if (strcmp(section, "env") == 0)
+        suggest_try(&suggest, ENV_SET "NAME");
+    return suggest.nearest;
+}
+
+static int no_section(const struct reader *reader, const struct ini_line *line, struct err *err)
+{
+    _cleanup_free_ char *word = mem_dupn(line->section, strcspn(line->section, " "));
+    struct suggest suggest = SUGGEST_INIT(word);
+
+    for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++)
+        suggest_try(&suggest, setting_infos[i].section);
+    suggest_try(&suggest, "preset");
+    _cleanup_free_ char *nearest =
+        suggest.nearest == NULL ? NULL
+                                : mem_printf("[%s%s]", suggest.nearest,
+                                             strcmp(suggest.nearest, "preset") == 0 ? " NAME" : "");
+    return ini_fail_unknown(line, "there is no such section", nearest, err);
+}
+
+static int read_entry(const struct reader *reader, const struct ini_line *line, struct err *err)
+{
+
+    if (str_starts(line->section, "preset "))
+        return read_preset(reader->config, line, err);
+    if (!reader->only_presets && line->key != NULL && strcmp(line->section, "env") == 0 &&
+        str_starts(line->key, ENV_SET))
+        return read_env(reader->config, line, err);
+    bool known = false;
+    for (size_t i = 0; i < SETTING_COUNT && !reader->only_presets; i++) {
+        if (strcmp(line->section, setting_infos[i].section) != 0)
+            continue;
+        known = true;
+        if (line->key == NULL || strcmp(line->key, setting_infos[i].key) != 0)
+            continue;
+        const char *want = setting_infos[i].check(line->value);
+        if (want != NULL)
+            return ini_fail(line, err, "'%s' is not %s", line->value, want);
+        _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
+        if (setting_infos[i].names_program && !reader->believed) {
+            free(reader->config->disbelieved);
+            reader->config->disbelieved = line->value[0] != '\0' ? mem_dup(origin) : NULL;
+            return 0;
+        }
+        set(reader->config, (enum setting)i, line->value, origin);
+        return 0;
+    }
+    if (line->key == NULL && known)
+        return 0;
+    return known ? ini_fail_unknown(line, "there is no such setting",
+                                    nearest_setting(line->section, line->key), err)
+                 : no_section(reader, line, err);
+}
+
+static int read_line(const struct ini_line *line, void *arg, struct err *err)
+{
+    struct reader *reader = arg;
+
+    if (line->key == NULL)
+        reader->skip = false;
+    if (reader->skip)
+        return 0;
+    int rc = read_entry(reader, line, err);
+    if (line->key == NULL && rc == -1)
+        reader->skip = true;
+    return rc;
+}
+
+static void take_wrong(int line, const char *text, void *arg)
+{
+    const struct reader *reader = arg;
+    remarks_add(reader->remarks, REMARK_ERROR, reader->file, line, "%s", text);
+}
+
+/* Reads one file where it is there. It names programs, so it must be this user's. */
+static int read_settings(int dir, const char *name, const char *path, struct reader *reader,
+                         struct err *err)
+{
+    struct stat st;
+    _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd == -1 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return err_errno(err, "cannot read '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, MAS_FAILED, "cannot read '%s': it is %s", path,
+                       path_type_name(st.st_mode));
+    if (st.st_uid != geteuid()) {
+        (void)err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
+                      (long)st.st_uid);
+        return err_hint(err, "it names programs that mas runs, so it must be yours");
+    }
+    if ((st.st_mode & S_IWOTH) != 0) {
+        (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
+        return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
+    }
+    if (ini_read_on(fd, path, read_line, take_wrong, reader, err) == -1) {
+        err->code = MAS_FAILED;
+        return -1;
+    }
+    return 0;
+}
+
+static int read_environment(struct config *config, struct err *err)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        const char *value = setting_infos[i].env != NULL ? getenv(setting_infos[i].env) : NULL;
+        if (value == NULL || value[0] == '\0')
+            continue;
+        /* inside a team the mode of that team is information, not a wish */
+        if (i == SETTING_MODE && getenv("MAS_SESSION_ID") != NULL)
+            continue;
+        const char *want = setting_infos[i].check(value);
+        if (want != NULL)
+            return err_set(err, MAS_FAILED, "cannot use %s='%s': it is not %s",
+                           setting_infos[i].env, value, want);
+        set(config, (enum setting)i, value, setting_infos[i].env);
+    }
+    return 0;
+}
+
+static char *user_settings_path(void)
+{
+    _cleanup_free_ char *dir = path_user_dir("XDG_CONFIG_HOME", ".config");
+    return dir != NULL ? mem_printf("%s/mas/mas.ini", dir) : NULL;
+}
+
+/* The files, each over the one before. What is wrong in them is in *remarks, by file and line. */
+static int read_files(const struct root *root, bool with_presets, struct config *config,
+                      struct remarks *remarks, struct err *err)
+{
+    _cleanup_free_ char *user = user_settings_path();
+    _cleanup_free_ char *presets =
+        root != NULL ? mem_printf("%s/%s", root->path, ROOT_PRESETS) : NULL;
+    _cleanup_free_ char *settings =
+        root != NULL ? mem_printf("%s/%s", root->path, ROOT_SETTINGS) : NULL;
+    const struct {
+        int dir;
+        const char *name, *path;
+        bool is_read, only_presets, believed;
+    } files[] = {
+        {root != NULL ? root->fd : -1, ROOT_PRESETS, presets, with_presets, true, false},
+        {AT_FDCWD, user, user, true, false, true},
+        {root != NULL ? root->fd : -1, ROOT_SETTINGS, settings, true, false,
+         root != NULL && root->accepted},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct reader reader = {.config = config,
+                                .only_presets = files[i].only_presets,
+                                .believed = files[i].believed,
+                                .file = files[i].path,
+                                .remarks = remarks};
+        if (!files[i].is_read || files[i].path == NULL)
+            continue;
+        if (read_settings(files[i].dir, files[i].name, files[i].path, &reader, err) == -1)
+            return -1;
+    }
+    remarks_sort(remarks);
+    return 0;
+}
+
+int config_load(const struct root *root, bool with_presets, struct config *ret,
+                struct remarks *wrong, struct err *err)
+{
+    _cleanup_config_ struct config config = CONFIG_INIT;
+    _cleanup_remarks_ struct remarks own = REMARKS_INIT;
+    struct remarks *remarks = wrong != NULL ? wrong : &own;
+
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        set(&config, (enum setting)i, setting_infos[i].fallback, "built in");
+    if (read_files(root, with_presets, &config, remarks, err) == -1 ||
+        remarks_fail(remarks, MAS_FAILED, err) == -1 || read_environment(&config, err) == -1)
+        return -1;
+    *ret = config;
+    config = (struct config)CONFIG_INIT;
+    return 0;
+}
+
+void config_free(struct config *config)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        free(config->settings[i].text);
+        free(config->settings[i].origin);
+    }
+    for (size_t i = 0; i < config->env_count; i++) {
+        free(config->env[i].name);
+        free(config->env[i].value);
+        free(config->env[i].origin);
+    }
+    free(config->env);
+    free(config->disbelieved);
+    for (size_t i = 0; i < config->preset_count; i++)
+        preset_free(&config->presets[i]);
+    free(config->presets);
+    *config = (struct config)CONFIG_INIT;
+}
+
+const char *config_text(const struct config *config, enum setting setting)
+{
+    return config->settings[setting].text;
+}
+
+bool config_is_of_env(const struct config *config, enum setting setting)
+{
+    const char *env = setting_infos[setting].env;
+    return env != NULL && strcmp(config->settings[setting].origin, env) == 0;
+}
+
+int config_ms(const struct config *config, enum setting setting)
+{
+    int ms = 0;
+    (void)time_parse_duration(config->settings[setting].text, &ms);
+    return ms;
+}
+
+uint64_t config_bytes(const struct config *config, enum setting setting)
+{
+    uint64_t size = 0;
+    (void)number_parse_size(config->settings[setting].text, UINT64_MAX, &size);
+    return size;
+}
+
+int config_number(const struct config *config, enum setting setting)
+{
+    uint64_t n = 0;
+    (void)setting_parse_count(config->settings[setting].text, INT_MAX, &n);
+    return (int)n;
+}
+
+bool config_yes(const struct config *config, enum setting setting)
+{
+    const char *text = config->settings[setting].text;
+    return strcmp(text, "yes") == 0 || strcmp(text, "on") == 0;
+}
+
+bool config_links(const struct config *config)
+{
+    return strcmp(config->settings[SETTING_HARDLINK].text, "readonly") == 0;
+}
+
+struct log_limits config_log_limits(const struct config *config)
+{
+    return (struct log_limits){.size = (off_t)config_bytes(config, SETTING_LOG_SIZE),
+                               .keep = config_number(config, SETTING_LOG_KEEP)};
+}
+
+int config_override(struct config *config, enum setting setting, const char *value,
+                    const char *origin, struct err *err)
+{
+    const char *want = setting_infos[setting].check(value);
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot use %s '%s': it is not %s", origin, value, want);
+    set(config, setting, value, origin);
+    return 0;
+}
+
+const struct preset *config_preset(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->preset_count; i++)
+        if (strcmp(config->presets[i].name, name) == 0)
+            return &config->presets[i];
+    return NULL;
+}
+
+int config_hint_presets(const struct config *config, struct err *err)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+    for (size_t i = 0; i < config->preset_count && names.len < 400; i++)
+        str_addf(&names, "%s%s", i > 0 ? ", " : "", config->presets[i].name);
+    if (names.len == 0)
+        return err_hint(err, "presets are in templates/agents.ini and mas.ini");
+    return err_hint(err, "presets here: %s", names.data);
+}

@@ -1,0 +1,280 @@
+/* The part of store/index.h that knows how the file is written. */
+#include "store/index_internal.h"
+
+#include "base/json.h"
+#include "base/time.h"
+#include "store/workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char head[] = "{\"version\":\"1.0\",\n\"sessions\":[\n";
+static const char tail[] = "],\n\"lastUpdated\":\"";
+static const char tail_end[] = "\"}\n";
+
+static const char *const members[INDEX_N] = {"sessionId",    "tmuxSession", "status",  "createdAt",
+                                             "lastActivity", "workingDir",  "mode",    "name",
+                                             "template",     "private",     "metadata"};
+
+void index_put_row(const struct root *root, const struct session *session, const char *stamp,
+                   struct str *to)
+{
+    char created[TIME_TEXT];
+    char activity[TIME_TEXT];
+    struct json_out out = {.to = to};
+    _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
+
+    time_format(session->created, created);
+    time_format(session->activity, activity);
+    const char *values[INDEX_N] = {session->id,
+                                   session->tmux_name,
+                                   status_name(session->status),
+                                   created,
+                                   activity,
+                                   dir,
+                                   mode_name(session->mode),
+                                   session->name,
+                                   session->template,
+                                   session->private ? "yes" : "no",
+                                   stamp};
+    json_open(&out, NULL, '{');
+    for (size_t i = 0; i < INDEX_N; i++)
+        json_put(&out, members[i], values[i]);
+    json_close(&out, '}');
+}
+
+void index_begin(struct str *to)
+{
+    str_add(to, head);
+}
+
+void index_end(struct str *to)
+{
+    char now[TIME_TEXT];
+
+    if (to->len > strlen(head))
+        str_addc(to, '\n');
+    time_format(time(NULL), now);
+    str_addf(to, "%s%s%s", tail, now, tail_end);
+}
+
+/* Cuts `"key":"value"` off *p where it stands there exactly so. The line has no escapes. */
+static char *cut_member(char **p, const char *key)
+{
+    size_t len = strlen(key);
+    char *at = *p;
+    if (at[0] != '"' || strncmp(at + 1, key, len) != 0 || strncmp(at + 1 + len, "\":\"", 3) != 0)
+        return NULL;
+    char *value = at + len + 4;
+    char *end = strchr(value, '"');
+    if (end == NULL)
+        return NULL;
+    *end = '\0';
+    *p = end + 1;
+    return value;
+}
+
+static bool set_row(struct row *row, const char *const values[INDEX_N])
+{
+    time_t t;
+    *row = (struct row){.id = values[INDEX_ID],
+                        .tmux_name = values[INDEX_TMUX],
+                        .created = values[INDEX_CREATED],
+                        .activity = values[INDEX_ACTIVITY],
+                        .name = values[INDEX_NAME],
+                        .template = values[INDEX_TEMPLATE],
+                        .private = strcmp(values[INDEX_PRIVATE], "yes") == 0,
+                        .stamp = values[INDEX_STAMP]};
+    return id_is_valid(row->id) && status_parse(values[INDEX_STATUS], &row->status) &&
+           mode_parse(values[INDEX_MODE], &row->mode) && time_parse(row->created, &t) &&
+           time_parse(row->activity, &t);
+}
+
+char *index_keep(struct index *index, const char *text)
+{
+    index->copies = mem_room(index->copies, index->copy_count, sizeof *index->copies);
+    return index->copies[index->copy_count++] = mem_dup(text);
+}
+
+/* The long way, for a line with escapes in it. */
+static bool parse_row(struct index *index, const char *line, size_t len, struct row *row)
+{
+    _cleanup_json_ struct json *json = NULL;
+    struct err ignored = ERR_INIT;
+    const char *values[INDEX_N];
+
+    if (json_parse(line, len, len, &json, &ignored) == -1)
+        return false;
+    for (size_t i = 0; i < INDEX_N; i++) {
+        const char *text = json_get_text_or(json, members[i], i >= INDEX_PRIVATE ? "" : NULL);
+        if (text == NULL)
+            return false;
+        values[i] = index_keep(index, text);
+    }
+    return set_row(row, values);
+}
+
+/* The short way: cuts up the line. */
+static bool cut_row(char *line, struct row *row)
+{
+    const char *values[INDEX_N];
+    char *p = line;
+
+    values[INDEX_PRIVATE] = values[INDEX_STAMP] = "";
+    for (size_t i = 0; i < INDEX_N && (i < INDEX_PRIVATE || *p == ','); i++) {
+        if (*p != (i == 0 ? '{' : ','))
+            return false;
+        p++;
+        values[i] = cut_member(&p, members[i]);
+        if (values[i] == NULL)
+            return false;
+    }
+    return strcmp(p, "}") == 0 && set_row(row, values);
+}
+
+bool index_read_row(struct index *index, char *line, size_t len)
+{
+    struct row row;
+    bool plain = memchr(line, '\\', len) == NULL && strlen(line) == len;
+
+    if (plain ? !cut_row(line, &row) : !parse_row(index, line, len, &row))
+        return false;
+    index->rows = mem_room(index->rows, index->count, sizeof row);
+    index->rows[index->count++] = row;
+    return true;
+}
+
+/* Steps through the lines between head and tail of a whole index file. Returns the start of the
+ * next line and its length without comma and newline; NULL at the end or (with *ret_bad) where the
+ * file is not as it should be. */
+static const char *next_line(const char *at, const char *end, size_t *ret_len, bool *ret_bad)
+{
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    *ret_bad = newline == NULL;
+    if (newline == NULL || str_starts(at, "],"))
+        return NULL;
+    *ret_len = (size_t)(newline - at);
+    if (*ret_len > 0 && newline[-1] == ',')
+        (*ret_len)--;
+    *ret_bad = *ret_len < 2;
+    return *ret_bad ? NULL : newline + 1;
+}
+
+/* true if what follows the rows is the tail and nothing else. */
+static bool is_tail(const char *at)
+{
+    char stamp[TIME_TEXT];
+    time_t t;
+    if (!str_starts(at, tail) || strlen(at) != strlen(tail) + TIME_TEXT - 1 + strlen(tail_end))
+        return false;
+    memcpy(stamp, at + strlen(tail), TIME_TEXT - 1);
+    stamp[TIME_TEXT - 1] = '\0';
+    return time_parse(stamp, &t) && strcmp(at + strlen(tail) + TIME_TEXT - 1, tail_end) == 0;
+}
+
+bool index_cut_up(struct index *index, size_t len)
+{
+    char *at = index->text;
+    const char *end = at + len;
+    bool bad = false;
+    size_t line_len;
+
+    if (!str_starts(at, head))
+        return false;
+    at += strlen(head);
+    for (;;) {
+        const char *next = next_line(at, end, &line_len, &bad);
+        if (next == NULL)
+            return !bad && is_tail(at);
+        at[line_len] = '\0';
+        if (!index_read_row(index, at, line_len))
+            return false;
+        at += next - at;
+    }
+}
+
+int index_compare_ids(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool index_has_id(const struct index_ids *ids, const char *id)
+{
+    return ids != NULL &&
+           bsearch(&id, ids->sorted, ids->count, sizeof *ids->sorted, index_compare_ids) != NULL;
+}
+
+/* A quote inside a value is escaped, so this text stands only where the member itself does. */
+bool index_holds(const char *text, size_t len, enum index_member member, const char *value)
+{
+    _cleanup_str_ struct str key = STR_INIT;
+    struct json_out out = {.to = &key};
+    if (value == NULL)
+        return false;
+    json_put(&out, members[member], value);
+    return memmem(text, len, key.data, key.len) != NULL;
+}
+
+void index_add_line(struct str *to, const char *line, size_t len)
+{
+    if (to->len > strlen(head))
+        str_addn(to, ",\n", 2);
+    str_addn(to, line, len);
+}
+
+bool index_count_rows(const char *text, size_t len, size_t *ret)
+{
+    enum { AROUND = 4 }; /* lines of head and tail */
+    size_t lines = 0;
+
+    if (!str_starts(text, head))
+        return false;
+    for (const char *p = text; (p = memchr(p, '\n', len - (size_t)(p - text))) != NULL; p++)
+        lines++;
+    if (lines < AROUND)
+        return false;
+    *ret = lines - AROUND;
+    return true;
+}
+
+/* The id in a line as index_put_row() writes it; false for any other line. */
+static bool read_line_id(const char *line, size_t len, char ret[ID_TEXT])
+{
+    static const char start[] = "{\"sessionId\":\"";
+    size_t at = strlen(start);
+
+    if (len < at + ID_TEXT || !str_starts(line, start) || line[at + ID_TEXT - 1] != '"' ||
+        line[len - 1] != '}')
+        return false;
+    memcpy(ret, line + at, ID_TEXT - 1);
+    ret[ID_TEXT - 1] = '\0';
+    return true;
+}
+
+bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,
+                      const struct str *row, struct str *to)
+{
+    const char *at = text + strlen(head);
+    const char *end = text + len;
+    bool bad = false;
+    bool put = row == NULL;
+    const char *next;
+    size_t line_len;
+    char id[ID_TEXT];
+
+    if (!str_starts(text, head))
+        return false;
+    while ((next = next_line(at, end, &line_len, &bad)) != NULL) {
+        if (!read_line_id(at, line_len, id))
+            return false;
+        bool is_it = index_has_id(ids, id);
+        if (!is_it || !put) {
+            index_add_line(to, is_it ? row->data : at, is_it ? row->len : line_len);
+            put = put || is_it;
+        }
+        at = next;
+    }
+    if (!put)
+        index_add_line(to, row->data, row->len);
+    return !bad && is_tail(at);
+}

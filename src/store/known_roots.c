@@ -1,0 +1,174 @@
+#include "store/known_roots.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KNOWN_FILE "roots"
+#define KNOWN_LOCK ".roots.lock"
+
+enum { KNOWN_LOCK_MS = 5000 };
+
+static char *state_dir(void)
+{
+    _cleanup_free_ char *state = path_user_dir("XDG_STATE_HOME", ".local/state");
+    return state != NULL ? mem_printf("%s/mas", state) : NULL;
+}
+
+/* Another user who may write there could accept a root in this user's name. */
+static int check_owner(int fd, const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == -1)
+        return err_errno(err, "cannot use '%s'", path);
+    if (st.st_uid != geteuid())
+        return err_set(err, MAS_FAILED, "cannot use '%s': it belongs to user %ld", path,
+                       (long)st.st_uid);
+    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return err_set(err, MAS_FAILED, "cannot use '%s': others may write to it", path);
+    return 0;
+}
+
+/* Opens the directory of the file, and with `make` makes it. */
+static int open_state(bool make, char **ret_path, struct err *err)
+{
+    _cleanup_free_ char *path = state_dir();
+
+    if (path == NULL)
+        return err_set(err, MAS_FAILED, "cannot find a state directory: HOME is not set");
+    if (make && path_make_dirs(path, err) == -1)
+        return -1;
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir == -1)
+        return err_errno(err, "cannot open '%s'", path);
+    if (check_owner(dir, path, err) == -1)
+        return -1;
+    *ret_path = path;
+    path = NULL;
+    int fd = dir;
+    dir = -1;
+    return fd;
+}
+
+/* The path in a line "UID PATH" of this user's, else NULL. */
+static const char *parse_line(const char *line)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long long uid = strtoull(line, &end, 10);
+    return line[0] >= '0' && line[0] <= '9' && errno == 0 && uid == geteuid() && end[0] == ' ' &&
+                   end[1] == '/'
+               ? end + 1
+               : NULL;
+}
+
+/* The roots in the file, *ret NULL where there is none. Lines that mas would not have written are
+ * no roots. */
+static int read_known(int dir, char ***ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    char *save = NULL;
+
+    if (file_read(dir, KNOWN_FILE, KNOWN_ROOTS_FILE_MAX, &text, &len, err) == -1)
+        return errno == ENOENT ? 0 : -1;
+    for (char *line = strtok_r(text, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        const char *path = parse_line(line);
+        if (path != NULL && !str_has_control(path))
+            strv_push(ret, path);
+    }
+    return 0;
+}
+
+static char **load(void)
+{
+    _cleanup_free_ char *path = NULL;
+    struct err ignored = ERR_INIT; /* what cannot be read or believed accepts nothing */
+    char **known = NULL;
+    _cleanup_close_ int dir = open_state(false, &path, &ignored);
+
+    if (dir != -1)
+        (void)read_known(dir, &known, &ignored);
+    return known;
+}
+
+static bool has(char **paths, const char *path)
+{
+    for (; paths != NULL && *paths != NULL; paths++)
+        if (strcmp(*paths, path) == 0)
+            return true;
+    return false;
+}
+
+/* Without links; NULL where it is not there. */
+static char *default_root(void)
+{
+    _cleanup_free_ char *path = root_default_path();
+    return path != NULL ? path_canonical(path) : NULL;
+}
+
+bool known_roots_has(const char *path)
+{
+    _cleanup_free_ char *own = default_root();
+
+    if (own != NULL && strcmp(own, path) == 0)
+        return true;
+    _cleanup_strv_ char **known = load();
+    return has(known, path);
+}
+
+static int write_known(int dir, char **known, const char *path, struct err *err)
+{
+    _cleanup_strv_ char **kept = NULL;
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (char **at = known; at != NULL && *at != NULL; at++)
+        if (strcmp(*at, path) != 0 && root_exists(*at))
+            strv_push(&kept, *at);
+    strv_push(&kept, path);
+    size_t count = strv_len(kept);
+    for (char **at = kept + (count > KNOWN_ROOTS_MAX ? count - KNOWN_ROOTS_MAX : 0); *at != NULL;
+         at++)
+        str_addf(&text, "%ld %s\n", (long)geteuid(), *at);
+    return file_replace(dir, KNOWN_FILE, text.data, text.len, 0600, err);
+}
+
+int known_roots_add(const char *path, struct err *err)
+{
+    _cleanup_free_ char *state = NULL;
+    _cleanup_strv_ char **known = NULL;
+    _cleanup_close_ int lock = -1;
+    _cleanup_close_ int dir = open_state(true, &state, err);
+
+    if (dir == -1 ||
+        file_lock(dir, KNOWN_LOCK, KNOWN_LOCK_MS, "the list of roots", "init", &lock, err) == -1 ||
+        read_known(dir, &known, err) == -1 || write_known(dir, known, path, err) == -1)
+        return err_wrap(err, "cannot remember root '%s'", path);
+    return 0;
+}
+
+char **known_roots_list(const char *except)
+{
+    _cleanup_strv_ char **known = load();
+    _cleanup_free_ char *own = default_root();
+    char **list = NULL;
+
+    if (own != NULL && !has(known, own))
+        strv_push(&known, own);
+    for (char **at = known; at != NULL && *at != NULL; at++)
+        if ((except == NULL || strcmp(*at, except) != 0) && root_exists(*at))
+            strv_push(&list, *at);
+    return list;
+}

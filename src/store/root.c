@@ -1,0 +1,218 @@
+#include "store/root.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/tree.h"
+#include "model/setting.h"
+#include "store/shipped.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool root_exists(const char *path)
+{
+    _cleanup_free_ char *file = mem_printf("%s/%s", path, ROOT_SETTINGS);
+    return access(file, F_OK) == 0;
+}
+
+/* The nearest directory at or above the current one that holds a mas.ini, or NULL. */
+static char *find_above(void)
+{
+    char *at = getcwd(NULL, 0);
+    while (at != NULL && at[0] == '/') {
+        if (root_exists(at))
+            return at;
+        char *slash = strrchr(at, '/');
+        if (slash == at && at[1] == '\0')
+            break;
+        slash[slash == at] = '\0'; /* "/home" becomes "/" */
+    }
+    free(at);
+    return NULL;
+}
+
+const char *root_origin_name(enum root_origin origin)
+{
+    static const char *const names[] = {"--root", "MAS_ROOT", "current directory", "default"};
+    return names[origin];
+}
+
+char *root_default_path(void)
+{
+    _cleanup_free_ char *data = path_user_dir("XDG_DATA_HOME", ".local/share");
+    return data != NULL ? mem_printf("%s/mas", data) : NULL;
+}
+
+int root_find(const char *option, char **ret, enum root_origin *ret_origin, struct err *err)
+{
+    const char *set = getenv("MAS_ROOT");
+
+    if (option != NULL && option[0] == '\0')
+        return err_set(err, MAS_USAGE, "cannot use root '': it is empty");
+    *ret_origin = option != NULL ? ROOT_OPTION : ROOT_ENV;
+    *ret = mem_dup(option != NULL ? option : set != NULL && set[0] != '\0' ? set : NULL);
+    if (*ret != NULL)
+        return 0;
+    *ret_origin = ROOT_ABOVE;
+    *ret = find_above();
+    if (*ret != NULL)
+        return 0;
+    *ret_origin = ROOT_DEFAULT;
+    *ret = root_default_path();
+    return *ret != NULL
+               ? 0
+               : err_set(err, MAS_FAILED, "cannot find a root: neither MAS_ROOT nor HOME is set");
+}
+
+/* A directory that another user may write to could hold anything. */
+static int check_owner(int fd, const char *name, const char *path, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) == -1)
+        return err_errno(err, "cannot use root '%s': cannot look at %s", path, name);
+    if (st.st_uid != geteuid()) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot use root '%s': %s belongs to user %ld, and mas runs as user %ld",
+                      path, name, (long)st.st_uid, (long)geteuid());
+        return err_hint(err, "run mas as its owner, or choose another root with --root");
+    }
+    return 0;
+}
+
+static int open_sessions(const struct root *root, int *ret, struct err *err)
+{
+    int fd = path_open_dir(root->fd, ROOT_SESSIONS);
+    if (fd == -1 && errno == ENOENT) {
+        if ((mkdirat(root->fd, ROOT_SESSIONS, 0755) == -1 && errno != EEXIST) ||
+            fchmodat(root->fd, ROOT_SESSIONS, 0755, 0) == -1)
+            return err_errno(err, "cannot make '%s/%s'", root->path, ROOT_SESSIONS);
+        fd = path_open_dir(root->fd, ROOT_SESSIONS);
+    }
+    if (fd == -1) {
+        if (errno == ELOOP || errno == ENOTDIR)
+            return err_set(err, MAS_FAILED, "cannot use root '%s': sessions is not a directory",
+                           root->path);
+        return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_SESSIONS);
+    }
+    *ret = fd;
+    return 0;
+}
+
+int root_open(const char *path, struct root *ret, struct err *err)
+{
+    _cleanup_root_ struct root root = ROOT_INIT;
+
+    root.path = path_canonical(path);
+    if (root.path == NULL || !root_exists(root.path)) {
+        if (root.path != NULL || errno == ENOENT)
+            (void)err_set(err, MAS_FAILED, "cannot use root '%s': %s", path,
+                          root.path != NULL ? "it holds no mas.ini" : "there is no such directory");
+        else
+            (void)err_errno(err, "cannot use root '%s'", path);
+        return err_hint(err, "make one with: mas init '%s'", path);
+    }
+    if (str_has_control(root.path))
+        return err_set(err, MAS_FAILED, "cannot use root '%s': its path holds control characters",
+                       root.path);
+    root.fd = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root.fd == -1)
+        return err_errno(err, "cannot open root '%s'", path);
+    if (check_owner(root.fd, "it", root.path, err) == -1 ||
+        open_sessions(&root, &root.sessions, err) == -1 ||
+        check_owner(root.sessions, ROOT_SESSIONS, root.path, err) == -1)
+        return -1;
+    root.accepted = true;
+    *ret = root;
+    root = (struct root)ROOT_INIT;
+    return 0;
+}
+
+void root_close(struct root *root)
+{
+    free(root->path);
+    fd_closep(&root->fd);
+    fd_closep(&root->sessions);
+    *root = (struct root)ROOT_INIT;
+}
+
+static int lock_sessions(const struct root *root, int wait_ms, int *ret_fd, struct err *err)
+{
+    return file_lock(root->sessions, ROOT_LOCK, wait_ms, "the list of sessions", "metadata", ret_fd,
+                     err);
+}
+
+int root_lock(const struct root *root, int *ret_fd, struct err *err)
+{
+    return lock_sessions(root, ROOT_LOCK_MS, ret_fd, err);
+}
+
+int root_try_lock(const struct root *root, int *ret_fd, struct err *err)
+{
+    return lock_sessions(root, LOCK_TRY, ret_fd, err);
+}
+
+/* Beside an installed or a just built mas, else where it was configured to be installed. */
+/* Until fd is closed. */
+static int lock_dir(int fd, const char *path, struct err *err)
+{
+    while (flock(fd, LOCK_EX) == -1)
+        if (errno != EINTR)
+            return err_errno(err, "cannot lock root '%s'", path);
+    return 0;
+}
+
+int root_lock_templates(const struct root *root, int *ret_fd, struct err *err)
+{
+    /* opened anew, so that it is not the lock of root->fd */
+    _cleanup_close_ int fd = openat(root->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1)
+        return err_errno(err, "cannot open root '%s'", root->path);
+    if (lock_dir(fd, root->path, err) == -1)
+        return -1;
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+int root_init(const char *path, bool *ret_made, struct err *err)
+{
+    bool made = false;
+
+    if (str_has_control(path))
+        return err_set(err, MAS_FAILED, "cannot make root '%s': its path holds control characters",
+                       path);
+    if (path_make_dirs(path, err) == -1)
+        return -1;
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd == -1)
+        return err_errno(err, "cannot make root '%s'", path);
+    if (check_owner(fd, "it", path, err) == -1)
+        return -1;
+    if (lock_dir(fd, path, err) == -1) /* of those that make it at the same time one does */
+        return -1;
+    if (shipped_give(fd, &made, err) == -1)
+        return -1;
+    if (mkdirat(fd, ROOT_SESSIONS, 0755) == 0) {
+        made = true;
+        (void)fchmodat(fd, ROOT_SESSIONS, 0755, 0);
+    } else if (errno != EEXIST) {
+        return err_errno(err, "cannot make '%s/%s'", path, ROOT_SESSIONS);
+    }
+    if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
+        _cleanup_str_ struct str text = STR_INIT;
+        setting_write_defaults(&text);
+        if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644, err) == -1)
+            return err_wrap(err, "cannot make root '%s'", path);
+        made = true;
+    }
+    *ret_made = made;
+    return 0;
+}

@@ -1,0 +1,341 @@
+#include "store/stage.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/snapshot.h"
+#include "store/team_file.h"
+#include "store/trash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What a workspace is filled with. */
+struct filling {
+    const struct root *root;
+    const struct session *session;
+    const struct template *tmpl;
+    const struct str *config; /* the text of config.json */
+    bool lazy;
+    struct snapshot_way way;
+};
+
+static bool is_no_agent(const char *name, void *arg)
+{
+    return team_agent(arg, name) == NULL;
+}
+
+/* Copies one directory of the template; of unit/, where the agents' own are made later, the rest.
+ */
+static int copy_part(const struct filling *filling, int stage, const char *part, bool is_unit,
+                     struct err *err)
+{
+    const struct template *tmpl = filling->tmpl;
+    const struct tree_choice choice = {.link_readonly = filling->way.link,
+                                       .takes = is_unit && filling->lazy ? is_no_agent : NULL,
+                                       .arg = (void *)(uintptr_t)&tmpl->team};
+    _cleanup_free_ char *name = mem_printf("%s/%s", tmpl->path, part);
+    _cleanup_close_ int to = path_make_dir(stage, part, 0755);
+    if (to == -1)
+        return err_errno(err, "cannot make '%s'", part);
+    _cleanup_close_ int from = path_open_beneath(tmpl->fd, part, O_RDONLY | O_DIRECTORY);
+    if (from == -1 && errno == ENOENT && !is_unit)
+        return 0;
+    if (from == -1)
+        return err_errno(err, "cannot open '%s'", name);
+    return tree_copy_choice(from, to, name, &choice, filling->way.tick, filling->way.arg, err);
+}
+
+/* unit/ and workflows/ */
+static int fill_parts(const struct filling *filling, int dir, struct err *err)
+{
+    const struct team *team = &filling->tmpl->team;
+
+    if (copy_part(filling, dir, WORKSPACE_UNIT, true, err) == -1 ||
+        copy_part(filling, dir, WORKSPACE_WORKFLOWS, false, err) == -1)
+        return -1;
+    if (filling->lazy)
+        return snapshot_take(filling->root, filling->tmpl, dir, &filling->way, err);
+    for (size_t i = 0; i < team->agent_count; i++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", WORKSPACE_UNIT, team->agents[i].id);
+        if (fchmodat(dir, path, 0755, 0) == -1)
+            return err_errno(err, "cannot set the mode of '%s'", path);
+    }
+    return 0;
+}
+
+static int fill(const struct filling *filling, int dir, struct err *err)
+{
+    const struct str *config = filling->config;
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_close_ int run = -1;
+    _cleanup_close_ int logs = -1;
+
+    if (filling->session->mode != MODE_LEGACY && fill_parts(filling, dir, err) == -1)
+        return -1;
+    run = path_make_dir(dir, WORKSPACE_RUN, 0700);
+    logs = path_make_dir(dir, WORKSPACE_LOGS, 0700);
+    if (run == -1 || logs == -1)
+        return err_errno(err, "cannot make '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
+    if (file_create(dir, WORKSPACE_CONFIG, config->data, config->len, 0600, err) == -1)
+        return -1;
+    session_format(filling->root, filling->session, &text);
+    if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
+        return -1;
+    /* one sync for the whole tree: cheaper than one a file */
+    if (syncfs(dir) == -1)
+        return err_errno(err, "cannot make the workspace durable");
+    return 0;
+}
+
+/* true for ".new-<id>" and ".trash-<id>" that no process holds. */
+static bool is_stale(int at, const char *name)
+{
+    const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
+                     : str_starts(name, TRASH_PREFIX) ? name + strlen(TRASH_PREFIX)
+                                                      : NULL;
+    if (id == NULL || !id_is_valid(id))
+        return false;
+    _cleanup_close_ int dir = path_open_dir(at, name);
+    if (dir == -1)
+        return errno == ENOTDIR || errno == ELOOP; /* other errors: it may well be somebody's */
+    return !workspace_is_locked(dir);
+}
+
+/* Makes and locks the staging directory; under the metadata lock, so that a sweep never sees one
+ * that is not locked yet. */
+static int open_stage(const struct root *root, const char *name, const char *who,
+                      struct stage *stage, struct err *err)
+{
+    char fresh[ENTRY_NAME];
+    _cleanup_close_ int lock = -1;
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    stage->dir = path_make_dir(root->sessions, name, 0700);
+    if (stage->dir == -1 && errno == EEXIST) {
+        if (!is_stale(root->sessions, name))
+            return err_set(err, MAS_CONFLICT, "cannot make session '%s': another command makes it",
+                           stage->id);
+        if (trash_put_away(root, name, fresh, err) == -1)
+            return -1;
+        stage->dir = path_make_dir(root->sessions, name, 0700);
+    }
+    if (stage->dir == -1)
+        return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
+    return workspace_lock(stage->dir, stage->id, LOCK_TRY, who, &stage->lock, err);
+}
+
+int workspace_stage_empty(const struct root *root, const char *id, const char *who,
+                          struct stage *ret, struct err *err)
+{
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    char name[ENTRY_NAME];
+
+    memcpy(stage.id, id, ID_TEXT);
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", id);
+    if (open_stage(root, name, who, &stage, err) == -1) {
+        if (stage.dir != -1)
+            workspace_discard(root, &stage);
+        return -1;
+    }
+    *ret = stage;
+    stage = (struct stage)STAGE_INIT;
+    return 0;
+}
+
+int workspace_stage_rename(const struct root *root, struct stage *stage, const char *id,
+                           struct err *err)
+{
+    char from[ENTRY_NAME];
+    char to[ENTRY_NAME];
+    char fresh[ENTRY_NAME];
+
+    (void)snprintf(from, sizeof from, STAGING_PREFIX "%s", stage->id);
+    (void)snprintf(to, sizeof to, STAGING_PREFIX "%s", id);
+    _cleanup_close_ int lock = -1;
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    if (faccessat(root->sessions, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_stale(root->sessions, to) && trash_put_away(root, to, fresh, err) == -1)
+        return -1;
+    if (renameat2(root->sessions, from, root->sessions, to, RENAME_NOREPLACE) == -1) {
+        if (errno == EEXIST)
+            return err_set(err, MAS_CONFLICT, "cannot make session '%s': another command makes it",
+                           id);
+        return err_errno(err, "cannot rename '%s'", from);
+    }
+    memcpy(stage->id, id, ID_TEXT);
+    return 0;
+}
+
+int workspace_stage(const struct root *root, const struct config *config,
+                    const struct session *session, const struct template *tmpl, tree_tick *tick,
+                    void *arg, struct stage *ret, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    const struct filling filling = {
+        .root = root,
+        .session = session,
+        .tmpl = tmpl,
+        .config = &text,
+        .lazy = session->mode == MODE_ISOLATED && config_yes(config, SETTING_LAZY),
+        .way = {.link = config_links(config), .tick = tick, .arg = arg},
+    };
+    _cleanup_stage_ struct stage stage = STAGE_INIT;
+    char name[ENTRY_NAME];
+
+    if (team_file_format(tmpl, &text, err) == -1)
+        return -1;
+
+    memcpy(stage.id, session->id, ID_TEXT);
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
+    if (open_stage(root, name, "new", &stage, err) == -1 || fill(&filling, stage.dir, err) == -1 ||
+        (session->mode == MODE_LEGACY &&
+         legacy_stage(root, tmpl, tick, arg, &stage.parts, err) == -1)) {
+        if (stage.dir != -1)
+            workspace_discard(root, &stage);
+        return -1;
+    }
+    *ret = stage;
+    stage = (struct stage)STAGE_INIT;
+    return 0;
+}
+
+int workspace_place(const struct root *root, struct stage *stage, struct err *err)
+{
+    char name[ENTRY_NAME];
+
+    /* the parts first: without a session they do no harm, and the next one takes them */
+    if (legacy_place(&stage->parts, err) == -1)
+        return -1;
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
+    if (renameat2(root->sessions, name, root->sessions, stage->id, RENAME_NOREPLACE) == -1) {
+        if (errno == EEXIST)
+            return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", stage->id);
+        return err_errno(err, "cannot put session '%s' in place", stage->id);
+    }
+    stage->placed = true;
+    return file_sync_dir(root->sessions, err);
+}
+
+/* Removes a workspace by its staging or trash name, and the snapshot that only it held. */
+static int remove_dir(const struct root *root, const char *name, struct err *err)
+{
+    bool held = snapshot_is_held_by(root, name);
+    struct tree_removal item = {.name = name};
+
+    tree_remove_many(root->sessions, WORKSPACE_LOCK, &item, 1);
+    if (item.failed) {
+        *err = item.err;
+        return -1;
+    }
+    if (held)
+        (void)snapshot_collect(root, false, NULL, NULL);
+    return 0;
+}
+
+void workspace_discard(const struct root *root, struct stage *stage)
+{
+    struct err ignored = ERR_INIT;
+    char name[ENTRY_NAME];
+
+    legacy_take_back(&stage->parts);
+    (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
+    (void)remove_dir(root, name, &ignored);
+}
+
+void workspace_release(struct stage *stage)
+{
+    legacy_release(&stage->parts);
+    fd_closep(&stage->dir);
+    fd_closep(&stage->lock);
+    *stage = (struct stage)STAGE_INIT;
+}
+
+void workspace_trash_name(const char *id, char buf[TRASH_NAME])
+{
+    (void)snprintf(buf, TRASH_NAME, TRASH_PREFIX "%s", id);
+}
+
+int workspace_set_aside(const struct root *root, const char *id, struct err *err)
+{
+    char name[TRASH_NAME];
+
+    workspace_trash_name(id, name);
+    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return err_errno(err, "cannot remove session '%s'", id);
+    /* the rest of an earlier removal of the same id */
+    if (tree_remove(root->sessions, name, err) == -1)
+        return -1;
+    if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
+        return err_errno(err, "cannot remove session '%s'", id);
+    return 0;
+}
+
+int workspace_trash(const struct root *root, const char *id, struct err *err)
+{
+    if (workspace_set_aside(root, id, err) == -1)
+        return -1;
+    return file_sync_dir(root->sessions, err) == -1 ? 1 : 0;
+}
+
+int workspace_empty_trash(const struct root *root, const char *id, struct err *err)
+{
+    char name[TRASH_NAME];
+
+    workspace_trash_name(id, name);
+    return remove_dir(root, name, err);
+}
+
+int workspace_complete(const struct root *root, int dir, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+
+    if (!snapshot_is_held(dir))
+        return 0;
+    return team_file_load(dir, &team, err) == -1 ||
+                   snapshot_make_all(root, dir, &team, NULL, err) == -1
+               ? -1
+               : 0;
+}
+
+/* The same in one directory. */
+static size_t sweep(const struct root *root, int at, bool keep, workspace_stale *each, void *arg)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+    size_t count = 0;
+    _cleanup_close_ int lock = -1;
+
+    if (root_lock(root, &lock, &ignored) == -1 || path_list(at, &names, &ignored) == -1)
+        return 0;
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (!is_stale(at, names[i]))
+            continue;
+        char *name = names[i]; /* those that are stale move to the front */
+        names[i] = names[count];
+        names[count++] = name;
+    }
+    fd_closep(&lock); /* an id is used once, so nobody takes these names again */
+    lock = -1;
+    for (size_t i = 0; i < count; i++) {
+        if (each != NULL)
+            each(names[i], arg);
+        if (!keep)
+            (void)tree_remove(at, names[i], &ignored);
+    }
+    return count;
+}
+
+size_t workspace_sweep(const struct root *root, bool keep, workspace_stale *each, void *arg)
+{
+    return sweep(root, root->sessions, keep, each, arg) + sweep(root, root->fd, keep, each, arg) +
+           snapshot_collect(root, keep, each, arg);
+}

@@ -1,0 +1,324 @@
+#include "store/usage.h"
+
+#include "base/number.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/thread.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define MEMORY_FILES WORKSPACE_MEMORY /* and what is named after it: memory.db-wal */
+
+/* One session being measured. */
+struct measure {
+    struct tree_meter *meter;
+    struct tree_size last; /* what the meter said before the present part */
+    uint64_t unread; /* directories that the meter was not given */
+    struct usage *usage;
+};
+
+/* The sessions of one call, for two threads. */
+struct measures {
+    const struct root *root;
+    const struct usage_wish *wishes;
+    size_t count;
+    struct usage *usages;
+    atomic_size_t next;
+    pthread_mutex_t lock; /* for the total */
+    struct tree_meter *total; /* NULL: not asked */
+};
+
+/* Adds to a part what was measured since the last one. */
+static void add_to(struct measure *m, struct tree_size *part)
+{
+    struct tree_size now;
+
+    tree_meter_read(m->meter, &now);
+    part->files += now.files - m->last.files;
+    part->apparent += now.apparent - m->last.apparent;
+    part->real += now.real - m->last.real;
+    part->skipped += now.skipped - m->last.skipped;
+    m->last = now;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a directory in order, released with strv_free(); NULL where it cannot be read. */
+static char **list(int dir)
+{
+    struct err ignored = ERR_INIT;
+    char **names = NULL;
+
+    if (path_list(dir, &names, &ignored) == -1)
+        return NULL;
+    qsort(names, strv_len(names), sizeof *names, compare_names);
+    return names;
+}
+
+/* unit/: a unit for each directory in it. */
+static void measure_units(struct measure *m, int dir, bool common)
+{
+    struct usage *usage = m->usage;
+    _cleanup_strv_ char **names = list(dir);
+
+    tree_measure_alone(m->meter, dir, common);
+    m->unread += names == NULL;
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        add_to(m, &usage->parts[USAGE_OTHER]);
+        if (!S_ISDIR(tree_measure(m->meter, dir, *name, common)))
+            continue;
+        usage->units = mem_room(usage->units, usage->unit_count, sizeof *usage->units);
+        usage->units[usage->unit_count] = (struct usage_unit){.agent = mem_dup(*name)};
+        add_to(m, &usage->units[usage->unit_count++].size);
+    }
+    add_to(m, &usage->parts[USAGE_OTHER]);
+}
+
+static enum usage_part part_of(const char *name)
+{
+    return strcmp(name, WORKSPACE_WORKFLOWS) == 0 ? USAGE_WORKFLOWS
+           : strcmp(name, WORKSPACE_LOGS) == 0    ? USAGE_LOGS
+           : str_starts(name, MEMORY_FILES)       ? USAGE_MEMORY
+                                                  : USAGE_OTHER;
+}
+
+static void measure_entry(struct measure *m, int dir, const char *name)
+{
+    if (strcmp(name, WORKSPACE_UNIT) == 0) {
+        _cleanup_close_ int unit = path_open_dir(dir, name);
+        if (unit != -1) {
+            measure_units(m, unit, false);
+            return;
+        }
+    }
+    (void)tree_measure(m->meter, dir, name, false);
+    add_to(m, &m->usage->parts[part_of(name)]);
+}
+
+/* The directories of a legacy session: the root's own, which outlive it. */
+static void measure_legacy(struct measure *m, const struct root *root, int dir)
+{
+    const struct session session = {.mode = MODE_LEGACY};
+    _cleanup_close_ int unit = workspace_open_part(root, dir, session.mode, WORKSPACE_UNIT);
+    _cleanup_close_ int workflows =
+        workspace_open_part(root, dir, session.mode, WORKSPACE_WORKFLOWS);
+
+    if (unit != -1)
+        measure_units(m, unit, true);
+    if (workflows != -1)
+        (void)tree_measure(m->meter, workflows, ".", true);
+    add_to(m, &m->usage->parts[USAGE_WORKFLOWS]);
+}
+
+static void measure_session(struct measures *all, size_t i)
+{
+    const struct usage_wish *wish = &all->wishes[i];
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+    struct usage *usage = &all->usages[i];
+    struct measure m = {.meter = meter, .usage = usage};
+    _cleanup_close_ int dir = workspace_open(all->root, wish->id);
+    bool gone = dir == -1 && errno == ENOENT; /* removed since it was listed */
+    _cleanup_strv_ char **names = dir != -1 ? list(dir) : NULL;
+
+    *usage = (struct usage)USAGE_INIT;
+    m.unread += names == NULL && !gone;
+    if (dir != -1)
+        tree_measure_alone(meter, dir, false);
+    add_to(&m, &usage->parts[USAGE_OTHER]);
+    for (char **name = names; name != NULL && *name != NULL; name++)
+        measure_entry(&m, dir, *name);
+    if (wish->mode == MODE_LEGACY)
+        measure_legacy(&m, all->root, dir);
+    usage->all = m.last;
+    usage->all.skipped += m.unread;
+    usage->own = tree_meter_own(meter);
+    if (all->total == NULL)
+        return;
+    (void)pthread_mutex_lock(&all->lock);
+    tree_meter_add(all->total, meter);
+    (void)pthread_mutex_unlock(&all->lock);
+}
+
+static void *measure_some(void *arg)
+{
+    struct measures *all = arg;
+    size_t i;
+
+    while ((i = atomic_fetch_add(&all->next, 1)) < all->count)
+        measure_session(all, i);
+    return NULL;
+}
+
+/* Threads with a table of descriptors in common wait for each other at each open and close. */
+static void *helper_main(void *arg)
+{
+    (void)unshare(CLONE_FILES);
+    return measure_some(arg);
+}
+
+void usage_measure(const struct root *root, const struct usage_wish *wishes, size_t count,
+                   struct usage *ret, struct usage *ret_total)
+{
+    struct measures all = {.root = root, .wishes = wishes, .count = count, .usages = ret};
+    _cleanup_meter_ struct tree_meter *total = ret_total != NULL ? tree_meter_new() : NULL;
+    pthread_t thread;
+
+    all.total = total;
+    (void)pthread_mutex_init(&all.lock, NULL);
+    bool helped = count > 1 && thread_start(&thread, helper_main, &all);
+    (void)measure_some(&all);
+    if (helped)
+        (void)pthread_join(thread, NULL);
+    (void)pthread_mutex_destroy(&all.lock);
+    if (ret_total == NULL)
+        return;
+    *ret_total = (struct usage)USAGE_INIT;
+    tree_meter_read(total, &ret_total->all);
+    ret_total->own = tree_meter_own(total);
+    ret_total->all.skipped = 0;
+    for (size_t i = 0; i < count; i++)
+        ret_total->all.skipped += ret[i].all.skipped;
+}
+
+void usage_free(struct usage *usage)
+{
+    for (size_t i = 0; i < usage->unit_count; i++)
+        free(usage->units[i].agent);
+    free(usage->units);
+    *usage = (struct usage)USAGE_INIT;
+}
+
+/* ---- limits */
+
+char *usage_over(const struct config *config, const struct usage *usage)
+{
+    uint64_t limit = config_bytes(config, SETTING_LIMIT_SESSION);
+    char texts[2][NUMBER_SIZE_TEXT];
+
+    if (limit == 0 || usage->all.real <= limit)
+        return NULL;
+    number_format_size(usage->all.real, texts[0]);
+    number_format_size(limit, texts[1]);
+    return mem_printf("takes %s on disk, more than the %s of limits.session", texts[0], texts[1]);
+}
+
+/* How many bytes are free for this user on the file system of sessions/. */
+static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
+{
+    struct statvfs fs;
+
+    if (fstatvfs(root->sessions, &fs) == -1)
+        return err_errno(err, "cannot ask how much is free below '%s/%s'", root->path,
+                         ROOT_SESSIONS);
+    *ret = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return 0;
+}
+
+void usage_find_over(const struct root *root, const struct config *config,
+                     const struct usage_wish *wishes, size_t count, usage_finding *each, void *arg)
+{
+    uint64_t floor = config_bytes(config, SETTING_LIMIT_FREE);
+    struct err err = ERR_INIT;
+    char texts[2][NUMBER_SIZE_TEXT];
+    uint64_t room = 0;
+
+    if (count > 0 && config_bytes(config, SETTING_LIMIT_SESSION) != 0) {
+        struct usage *usages = mem_alloc(count * sizeof *usages);
+        usage_measure(root, wishes, count, usages, NULL);
+        for (size_t i = 0; i < count; i++) {
+            _cleanup_free_ char *what = usage_over(config, &usages[i]);
+            if (what != NULL)
+                each(wishes[i].id, what, arg);
+            usage_free(&usages[i]);
+        }
+        free(usages);
+    }
+    if (floor == 0)
+        return;
+    if (ask_room(root, &room, &err) == -1) {
+        each(ROOT_SESSIONS, err.text, arg);
+    } else if (room < floor) {
+        number_format_size(room, texts[0]);
+        number_format_size(floor, texts[1]);
+        _cleanup_free_ char *what = mem_printf(
+            "%s is free on its file system, less than the %s of limits.free", texts[0], texts[1]);
+        each(ROOT_SESSIONS, what, arg);
+    }
+}
+
+int usage_check_room(const struct root *root, const struct config *config, uint64_t bytes,
+                     struct err *err)
+{
+    uint64_t floor = config_bytes(config, SETTING_LIMIT_FREE);
+    uint64_t room = 0;
+    char texts[3][NUMBER_SIZE_TEXT];
+
+    if (floor == 0)
+        return 0;
+    if (ask_room(root, &room, err) == -1)
+        return -1;
+    if (room >= floor && room - floor >= bytes)
+        return 0;
+    number_format_size(bytes, texts[0]);
+    number_format_size(room, texts[1]);
+    number_format_size(floor, texts[2]);
+    (void)err_set(
+        err, MAS_FAILED,
+        "cannot write %s below '%s/%s': %s is free, and limits.free (%s) keeps %s of that",
+        texts[0], root->path, ROOT_SESSIONS, texts[1], config->settings[SETTING_LIMIT_FREE].origin,
+        texts[2]);
+    return err_hint(err, "see what takes it: mas du; remove old sessions: mas clean");
+}
+
+/* Measures what a session of this mode has made from the template: in legacy mode what the root
+ * lacks. */
+static void measure_template(const struct root *root, const struct template *tmpl, enum mode mode,
+                             struct tree_size *ret)
+{
+    _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+
+    if (mode != MODE_LEGACY)
+        (void)tree_measure(meter, tmpl->fd, WORKSPACE_UNIT, false);
+    for (size_t i = 0; mode == MODE_LEGACY && i < tmpl->team.agent_count; i++) {
+        _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
+        if (faccessat(root->fd, unit, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+            (void)tree_measure(meter, tmpl->fd, unit, false);
+    }
+    if (mode != MODE_LEGACY ||
+        faccessat(root->fd, WORKSPACE_WORKFLOWS, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        (void)tree_measure(meter, tmpl->fd, WORKSPACE_WORKFLOWS, false);
+    tree_meter_read(meter, ret);
+}
+
+int usage_check_new(const struct root *root, const struct config *config,
+                    const struct template *tmpl, enum mode mode, struct err *err)
+{
+    uint64_t limit = config_bytes(config, SETTING_LIMIT_SESSION);
+    struct tree_size size;
+    char texts[2][NUMBER_SIZE_TEXT];
+
+    if (limit == 0 && config_bytes(config, SETTING_LIMIT_FREE) == 0)
+        return 0;
+    measure_template(root, tmpl, mode, &size);
+    if (limit == 0 || size.real <= limit)
+        return usage_check_room(root, config, size.real, err);
+    number_format_size(size.real, texts[0]);
+    number_format_size(limit, texts[1]);
+    return err_set(err, MAS_FAILED,
+                   "cannot use template '%s': it takes %s, and limits.session (%s) allows %s",
+                   tmpl->name, texts[0], config->settings[SETTING_LIMIT_SESSION].origin, texts[1]);
+}

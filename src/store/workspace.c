@@ -1,0 +1,130 @@
+#include "store/workspace.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ENV_WAITS_S = 60 };
+
+char *workspace_path(const struct root *root, const char *id, const char *part)
+{
+    return mem_printf("%s/%s/%s%s%s", root->path, ROOT_SESSIONS, id, part != NULL ? "/" : "",
+                      part != NULL ? part : "");
+}
+
+char *workspace_part_path(const struct root *root, const char *id, enum mode mode, const char *part)
+{
+    return mode == MODE_LEGACY ? mem_printf("%s/%s", root->path, part)
+                               : workspace_path(root, id, part);
+}
+
+int workspace_open_part(const struct root *root, int dir, enum mode mode, const char *part)
+{
+    return path_open_beneath(mode == MODE_LEGACY ? root->fd : dir, part, O_PATH | O_DIRECTORY);
+}
+
+bool workspace_is_ours(const struct root *root, const char *id, const char *claimed)
+{
+    struct stat st;
+
+    if (strcmp(claimed, root->path) == 0)
+        return true;
+    /* a root that was moved is no longer where it was, and has its sessions with it */
+    return claimed[0] == '/' && !root_exists(claimed) &&
+           fstatat(root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int workspace_open(const struct root *root, const char *id)
+{
+    return path_open_dir(root->sessions, id);
+}
+
+int workspace_lock(int dir, const char *id, int wait_ms, const char *who, int *ret_fd,
+                   struct err *err)
+{
+    _cleanup_free_ char *what = mem_printf("session '%s'", id);
+    if (file_lock(dir, WORKSPACE_LOCK, wait_ms, what, who, ret_fd, err) == 0)
+        return 0;
+    return err->code == MAS_DAMAGED ? err_hint(err, "mend it with: mas doctor --fix") : -1;
+}
+
+const char *workspace_lock_fault(int dir)
+{
+    struct stat st;
+
+    if (fstatat(dir, WORKSPACE_LOCK, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return NULL;
+    if (!S_ISREG(st.st_mode))
+        return path_type_name(st.st_mode);
+    return st.st_nlink > 1 ? "a file with several names" : NULL;
+}
+
+int workspace_clear_lock(const struct root *root, int dir, struct err *err)
+{
+    _cleanup_close_ int lock = -1;
+
+    if (root_lock(root, &lock, err) == -1)
+        return -1;
+    if (workspace_lock_fault(dir) == NULL) /* somebody else was quicker */
+        return 0;
+    int fd = openat(dir, WORKSPACE_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is_held = fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1; /* it got its names later */
+    fd_closep(&fd);
+    if (is_held)
+        return err_set(err, MAS_CONFLICT, "cannot remove '%s': a command has it locked",
+                       WORKSPACE_LOCK);
+    if (unlinkat(dir, WORKSPACE_LOCK, 0) == -1 &&
+        (errno != EISDIR || unlinkat(dir, WORKSPACE_LOCK, AT_REMOVEDIR) == -1))
+        return err_errno(err, "cannot remove '%s'", WORKSPACE_LOCK);
+    return 0;
+}
+
+bool workspace_is_locked(int dir)
+{
+    return file_is_locked(dir, WORKSPACE_LOCK);
+}
+
+void workspace_log(int dir, struct log_limits limits, const char *fmt, ...)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+    char now[TIME_TEXT];
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    time_format(time(NULL), now);
+    str_addf(&line, "%s ", now);
+    str_add_visible(&line, text, strlen(text));
+    str_addc(&line, '\n');
+    _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
+    if (logs != -1)
+        log_line(logs, WORKSPACE_LOG, limits, line.data);
+}
+
+bool workspace_env_is_recent(time_t when)
+{
+    time_t age = time(NULL) - when;
+    return age < ENV_WAITS_S && age > -ENV_WAITS_S; /* a clock may be set back */
+}
+
+bool workspace_env_waits(int dir)
+{
+    _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
+    struct stat st;
+    return run != -1 && fstatat(run, WORKSPACE_ENV, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           workspace_env_is_recent(st.st_mtime);
+}

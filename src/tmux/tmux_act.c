@@ -1,0 +1,258 @@
+/* The part of tmux/tmux.h that does something to a session that is there. */
+#include "base/path.h"
+#include "tmux/tmux.h"
+#include "tmux/tmux_call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ATTACH_ARGS_MAX = 24, SERVER_EXIT_MS = 1000 };
+
+/* Runs a script on a server; what it prints goes to *out, where that is wanted. */
+static int run_script(const char *socket_path, const struct str *script, const char *what,
+                      struct str *out, struct err *err)
+{
+    const char *args[] = {"source-file", "-", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = args, .script = script, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = tmux_call(&call, &result, err);
+
+    if (rc == 0 && result.status != 0)
+        rc = tmux_fail(&result, what, err);
+    if (rc == 0 && out != NULL)
+        str_addn(out, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    return rc;
+}
+
+void tmux_wait_exit(const char *socket_path, int timeout_ms)
+{
+    struct err ignored = ERR_INIT;
+    struct proc_id server;
+    pid_t pid;
+    if (tmux_is_alive(socket_path, &pid, &ignored) == 1 && proc_identify(pid, &server))
+        (void)proc_wait_gone(&server, 1, timeout_ms);
+}
+
+void tmux_drop_own_server(const char *socket_path, const char *tmux_name)
+{
+    const char *base = strrchr(socket_path, '/');
+    struct err ignored = ERR_INIT;
+    struct stat st;
+    pid_t pid;
+
+    if (base == NULL || strcmp(base + 1, tmux_name) != 0)
+        return;
+    tmux_wait_exit(socket_path, SERVER_EXIT_MS);
+    if (lstat(socket_path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid() &&
+        tmux_is_alive(socket_path, &pid, &ignored) == 0)
+        (void)unlink(socket_path);
+}
+
+int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], struct err *err)
+{
+    const char *args[] = {"list-sessions", "-F", "#{session_name}:#{@mas_id}", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    size_t len = strlen(name);
+    char *save = NULL;
+    pid_t pid;
+    int found = 0;
+
+    int alive = tmux_is_alive(socket_path, &pid, err);
+    if (alive != 1)
+        return alive;
+    int rc = tmux_call(&call, &result, err);
+    if (rc == 0 && result.status != 0 && !tmux_said_gone(&result))
+        rc = tmux_fail(&result, "list sessions", err);
+    char *line = rc == 0 && result.status == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL && found == 0; line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, name, len) != 0 || line[len] != ':')
+            continue;
+        const char *id = line + len + 1;
+        found = 1;
+        ret[0] = '\0';
+        if (id_is_valid(id))
+            memcpy(ret, id, ID_TEXT);
+    }
+    proc_result_free(&result);
+    return rc == -1 ? -1 : found;
+}
+
+int tmux_kill(const char *socket_path, const char *target, const char *id, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+    struct err why = ERR_INIT;
+    struct err ignored = ERR_INIT;
+    pid_t pid;
+
+    /* the server itself compares, so a session that took the number meanwhile is safe */
+    str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
+             target, id, target);
+    if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
+        tmux_is_alive(socket_path, &pid, &ignored) == 0 ||
+        strstr(why.text, "can't find session") != NULL)
+        return 0;
+    *err = why;
+    return -1;
+}
+
+int tmux_capture(const char *socket_path, const char *target, struct str *to, struct err *err)
+{
+    const char *list[] = {"list-panes", "-s", "-t", target, "-F", "#{pane_id}", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = list, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str script = STR_INIT;
+    char *save = NULL;
+
+    int rc = tmux_call(&call, &result, err);
+    if (rc == 0 && result.status != 0)
+        rc = tmux_fail(&result, "list panes", err);
+    char *line = rc == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save))
+        if (tmux_is_target(line, '%'))
+            str_addf(&script,
+                     "display-message -p -t '%s' '=== #{pane_id} #{q:pane_title}'\n"
+                     "capture-pane -p -S - -t '%s'\n",
+                     line, line);
+    proc_result_free(&result);
+    if (rc == 0 && script.len > 0)
+        rc = run_script(socket_path, &script, "read what the panes show", to, err);
+    return rc;
+}
+
+/* The text between a pane's mark and the next, less the empty lines at its end. */
+static char *cut_screen(const char *start, const char *end)
+{
+    while (end > start && end[-1] == '\n')
+        end--;
+    return end > start ? mem_printf("%.*s\n", (int)(end - start), start) : mem_dup("");
+}
+
+int tmux_capture_panes(const char *socket_path, const char *id, int history,
+                       struct tmux_screen *screens, size_t count, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+    _cleanup_str_ struct str out = STR_INIT;
+    char nonce[ID_TEXT]; /* no screen can show what nobody could know */
+
+    if (id_make(nonce, err) == -1)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (tmux_is_target(screens[i].pane, '%'))
+            str_addf(&script,
+                     "if-shell -F -t '%s' '#{&&:#{==:#{pane_id},%s},#{==:#{@mas_id},%s}}' "
+                     "\"display-message -p '%s %zu.' ; capture-pane -p -S -%d -t '%s'\"\n",
+                     screens[i].pane, screens[i].pane, id, nonce, i, history, screens[i].pane);
+    if (script.len == 0)
+        return 0;
+    str_addf(&script, "display-message -p '%s %zu.'\n", nonce, count);
+    if (run_script(socket_path, &script, "read what the panes show", &out, err) == -1)
+        return -1;
+    const char *at = strstr(str_text(&out), nonce);
+    while (at != NULL) {
+        const char *line = strchr(at, '\n');
+        const char *next = line != NULL ? strstr(line, nonce) : NULL;
+        size_t i = strtoul(at + strlen(nonce), NULL, 10);
+        if (next != NULL && i < count && screens[i].text == NULL)
+            screens[i].text = cut_screen(line + 1, next);
+        at = next;
+    }
+    return 0;
+}
+
+int tmux_respawn(const char *socket_path, const struct tmux_pane *const *panes, size_t count,
+                 struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+
+    for (size_t i = 0; i < count; i++)
+        str_addf(&script, "respawn-pane -k -t '%s'\n", panes[i]->pane);
+    return run_script(socket_path, &script, "start the hosts anew", NULL, err);
+}
+
+int tmux_set_root(const char *socket_path, const char *target, const struct root *root,
+                  const struct session *session, struct err *err)
+{
+    _cleanup_str_ struct str script = STR_INIT;
+    struct kv env = {.count = 0};
+
+    session_env(root, session, &env);
+    str_addf(&script, "set-option -t '%s:' @mas_root", target);
+    tmux_add_word(&script, root->path);
+    for (size_t i = 0; i < env.count; i++) {
+        str_addf(&script, " ; set-environment -t '%s:' %s", target, env.pairs[i].key);
+        tmux_add_word(&script, env.pairs[i].value);
+    }
+    kv_free(&env);
+    str_addc(&script, '\n');
+    return run_script(socket_path, &script, "tell tmux the new root", NULL, err);
+}
+
+/* The socket of the tmux that this process stands in, or NULL. The caller frees. */
+static char *inside_socket(void)
+{
+    const char *tmux = getenv("TMUX");
+    const char *comma = tmux != NULL ? strchr(tmux, ',') : NULL;
+    return comma != NULL && comma != tmux ? mem_dupn(tmux, (size_t)(comma - tmux)) : NULL;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int tmux_check_attach(const char *socket_path, struct err *err)
+{
+    _cleanup_free_ char *inside = inside_socket();
+    const char *term = getenv("TERM");
+
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
+        (void)err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
+        return err_hint(err, "see what an agent's screen shows with: mas peek SESSION AGENT");
+    }
+    if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) {
+        (void)err_set(err, MAS_FAILED,
+                      "cannot attach: TERM does not say what kind of terminal this is");
+        return err_hint(err, "set it, for example: export TERM=xterm-256color");
+    }
+    if (inside != NULL && !is_same_file(inside, socket_path)) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot attach: this terminal is inside another tmux server ('%s')", inside);
+        return err_hint(err, "detach from it first, or put in front of the command: TMUX=");
+    }
+    return 0;
+}
+
+int tmux_attach(const char *socket_path, const char *target, const struct tmux_pane *pane,
+                struct err *err)
+{
+    _cleanup_free_ char *inside = inside_socket();
+    _cleanup_free_ char *program = NULL;
+    char session[32];
+    const char *argv[ATTACH_ARGS_MAX] = {"tmux", "-u", "-S", socket_path};
+    size_t n = 4;
+    pid_t pid;
+
+    if (tmux_program(&program, err) == -1 || tmux_is_alive(socket_path, &pid, err) == -1)
+        return -1;
+    if (pane != NULL) {
+        const char *select[] = {"select-window", "-t", pane->window, ";",
+                                "select-pane",   "-t", pane->pane,   ";"};
+        for (size_t i = 0; i < ARRAY_LEN(select); i++)
+            argv[n++] = select[i];
+    }
+    (void)snprintf(session, sizeof session, "%s:", target);
+    argv[n++] = inside != NULL ? "switch-client" : "attach-session";
+    argv[n++] = "-t";
+    argv[n++] = session;
+    argv[n] = NULL;
+    (void)proc_exec(program, (char *const *)(uintptr_t)argv, NULL, err);
+    err->code = MAS_TMUX;
+    return -1;
+}

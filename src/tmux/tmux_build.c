@@ -1,0 +1,347 @@
+/* The part of tmux/tmux.h that builds a team's tmux session. */
+#include "base/file.h"
+#include "model/layout.h"
+#include "tmux/tmux.h"
+#include "tmux/tmux_call.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    SPARE_DESCRIPTORS = 24, /* clients, logs, what else a server has open for a moment */
+    SPARE_PTYS = 8,
+};
+
+/* Hooks of the user that run while a team is built could move the very things that the next
+ * command names; they are masked for this session until it stands. The first KEPT stay masked: they
+ * are on what mas goes on doing, unmasking among it. */
+static const char *const masked_hooks[] = {
+    "after-set-hook",     "after-list-panes",    "after-new-window",
+    "after-split-window", "after-select-layout", "after-select-window",
+    "after-select-pane",  "after-set-option",    "after-rename-window"};
+enum { KEPT = 2 };
+
+/* Descriptors that process `pid` has open, or 0 where that cannot be seen. */
+static size_t count_descriptors(pid_t pid)
+{
+    char path[40];
+    size_t count = 0;
+    const struct dirent *d;
+
+    (void)snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
+    DIR *dir = opendir(path);
+    while (dir != NULL && (d = readdir(dir)) != NULL)
+        count += isdigit((unsigned char)d->d_name[0]) != 0;
+    if (dir != NULL)
+        (void)closedir(dir);
+    return count;
+}
+
+static long read_number(const char *path)
+{
+    char buf[32] = "";
+    FILE *file = fopen(path, "re");
+    bool got = file != NULL && fgets(buf, sizeof buf, file) != NULL;
+    if (file != NULL)
+        (void)fclose(file);
+    return got ? strtol(buf, NULL, 10) : -1;
+}
+
+int tmux_check_room(const char *socket, size_t panes, struct err *err)
+{
+    long max = read_number("/proc/sys/kernel/pty/max");
+    long used = read_number("/proc/sys/kernel/pty/nr");
+    struct rlimit limit;
+    pid_t pid;
+
+    if (max >= 0 && used >= 0 && used + (long)panes + SPARE_PTYS > max) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start %zu agents: the system has %ld of %ld pseudo-terminals left",
+                      panes, max - used, max);
+        return err_hint(err, "stop sessions, or raise the limit: sysctl kernel.pty.max");
+    }
+    int answer = tmux_is_alive(socket, &pid, err);
+    if (answer == -1)
+        return -1;
+    bool alive = answer == 1;
+    size_t open_now = alive ? count_descriptors(pid) : 0;
+    if (prlimit(alive ? pid : 0, RLIMIT_NOFILE, NULL, &limit) == -1)
+        return 0; /* not ours to see: tmux itself will say */
+    rlim_t room = alive ? limit.rlim_cur : limit.rlim_max;
+    if (room != RLIM_INFINITY && open_now + panes + SPARE_DESCRIPTORS > room) {
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start %zu agents: the tmux server on '%s' has %zu of %ju "
+                      "descriptors in use",
+                      panes, socket, open_now, (uintmax_t)room);
+        return err_hint(err, "stop sessions, or set [tmux] server = per-session in mas.ini");
+    }
+    return 0;
+}
+
+int tmux_check_size(const struct team *team, int columns, int rows, struct err *err)
+{
+    for (size_t i = 0; i < team->window_count; i++) {
+        const struct window *window = &team->windows[i];
+        if (layout_fits(window->layout, window->count, columns, rows))
+            continue;
+        (void)err_set(err, MAS_TMUX,
+                      "cannot start the team: window %s of %d columns and %d rows has no room for "
+                      "its %zu agents in layout %s",
+                      window->name, columns, rows, window->count, window->layout);
+        return err_hint(err, "set a larger [tmux] size in mas.ini, or another layout");
+    }
+    return 0;
+}
+
+/* "mas host <id> <agent>" as the pane's command: more than one word, so no shell is between. */
+static void add_command(const struct tmux_team *team, size_t agent, struct str *script)
+{
+    tmux_add_word(script, team->host);
+    str_addf(script, " host %s %s", team->session->id, team->team->agents[agent].id);
+}
+
+static void add_window_options(const struct str *target, struct str *script)
+{
+    static const struct {
+        const char *name, *value;
+    } options[] = {
+        {"remain-on-exit", "on"}, /* an agent that ends stays readable */
+        {"allow-rename", "off"},       {"automatic-rename", "off"},
+        {"pane-border-status", "top"}, {"pane-border-format", " #{pane_title} "},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(options); i++)
+        str_addf(script, " ; set-option -w -t %s %s '%s'", target->data, options[i].name,
+                 options[i].value);
+}
+
+/* Has the status line tell the session's name, and leaves room in it for the windows. What the
+ * user's configuration has changed stays. */
+static void add_status_line(const struct session *session, struct str *script)
+{
+    const char *tmux = session->tmux_name;
+
+    /* the default of 10 columns cuts the name off */
+    str_addf(script,
+             " ; if-shell -F -t =%s: '#{e|<:#{status-left-length},24}' "
+             "'set-option -t =%s: status-left-length 24'",
+             tmux, tmux);
+    if (session->name[0] != '\0')
+        str_addf(script,
+                 " ; if-shell -F -t =%s: '#{==:#{status-left},[##{session_name#}] }' "
+                 "'set-option -t =%s: status-left \"[%s] \"'",
+                 tmux, tmux, session->name);
+    /* the default has the title of the pane, which stands above it, and the date */
+    str_addf(script,
+             " ; if-shell -F -t =%s: '#{m:*{=21:pane_title#}*,#{status-right}}' "
+             "'set-option -t =%s: status-right \" %%H:%%M\"'",
+             tmux, tmux);
+}
+
+static void add_session(const struct tmux_team *team, struct str *script)
+{
+    const struct session *session = team->session;
+    struct kv env = {.count = 0};
+
+    str_addf(script, "new-session -d -s %s -n %s -x %d -y %d", session->tmux_name,
+             team->team->windows[0].name, team->columns, team->rows);
+    session_env(team->root, session, &env);
+    for (size_t i = 0; i < env.count; i++) {
+        _cleanup_free_ char *entry = mem_printf("%s=%s", env.pairs[i].key, env.pairs[i].value);
+        str_add(script, " -e");
+        tmux_add_word(script, entry);
+    }
+    kv_free(&env);
+    add_command(team, team->team->windows[0].agents[0], script);
+    for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
+        str_addf(script, " ; set-hook -t =%s: %s ''", session->tmux_name, masked_hooks[i]);
+    /* a hook on the new session may have had its way with the window already */
+    str_addf(script, " ; rename-window -t =%s: %s", session->tmux_name,
+             team->team->windows[0].name);
+    str_addf(script, " ; set-option -t =%s: destroy-unattached off", session->tmux_name);
+    add_status_line(session, script);
+    str_addf(script, " ; set-option -t =%s: @mas_id %s", session->tmux_name, session->id);
+    str_addf(script, " ; set-option -t =%s: @mas_root", session->tmux_name);
+    tmux_add_word(script, team->root->path);
+}
+
+static void add_window(const struct tmux_team *team, size_t index, struct str *script)
+{
+    const struct window *window = &team->team->windows[index];
+    _cleanup_str_ struct str target = STR_INIT;
+
+    str_addf(&target, "=%s:=%s", team->session->tmux_name, window->name);
+    if (index > 0) {
+        str_addf(script, " ; new-window -d -t =%s: -n %s", team->session->tmux_name, window->name);
+        add_command(team, window->agents[0], script);
+    }
+    add_window_options(&target, script);
+    for (size_t i = 1; i < window->count; i++) {
+        bool right = layout_splits_right(window->layout, window->count, i);
+        str_addf(script, " ; split-window %s -t %s", right ? "-h" : "-v", target.data);
+        add_command(team, window->agents[i], script);
+        str_addf(script, " ; select-layout -t %s ", target.data);
+        if (i + 1 < window->count)
+            layout_add_growing(script, window->layout, window->count, i + 1, team->columns,
+                               team->rows);
+        else
+            layout_add(script, window->layout, window->count, team->columns, team->rows);
+    }
+}
+
+static void write_script(const struct tmux_team *team, struct str *script)
+{
+    const char *name = team->session->tmux_name;
+
+    add_session(team, script);
+    for (size_t i = 0; i < team->team->window_count; i++)
+        add_window(team, i, script);
+    str_addf(script, " ; select-window -t =%s:=%s", name, team->team->windows[0].name);
+    for (size_t i = 0; i < team->team->window_count; i++)
+        str_addf(script, " ; select-pane -t '=%s:=%s.{top-left}'", name,
+                 team->team->windows[i].name);
+    str_addf(script,
+             " ; list-panes -s -t =%s: -F '#{exit-unattached}:#{session_id}:"
+             "#{pane_start_command}'",
+             name);
+    for (size_t i = KEPT; i < ARRAY_LEN(masked_hooks); i++)
+        str_addf(script, " ; set-hook -u -t =%s: %s", name, masked_hooks[i]);
+    str_addc(script, '\n');
+}
+
+/* Ends what a build that failed has left: a session of that name, if its panes were started for
+ * this id (it may have failed before it carried the id itself). */
+static void kill_half(const struct tmux_team *team)
+{
+    const char *name = team->session->tmux_name;
+    const char *args[] = {"source-file", "-", NULL};
+    _cleanup_str_ struct str script = STR_INIT;
+    struct tmux_call call = {
+        .socket = team->session->tmux_socket, .args = args, .script = &script, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    pid_t pid;
+
+    str_addf(&script,
+             "if-shell -F -t '=%s:' '#{m:* host %s *,#{pane_start_command}}' "
+             "\"kill-session -t '=%s:'\"\n",
+             name, team->session->id, name);
+    if (tmux_is_alive(team->session->tmux_socket, &pid, &ignored) == 1)
+        (void)tmux_call(&call, &result, &ignored);
+    proc_result_free(&result);
+}
+
+int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err)
+{
+    /* start-server in the same invocation: by itself it would be gone before the next one */
+    const char *args[] = {"start-server", ";", "source-file", "-", NULL};
+    _cleanup_str_ struct str script = STR_INIT;
+    pid_t pid;
+    int alive = tmux_is_alive(team->session->tmux_socket, &pid, err);
+    struct tmux_call call = {.socket = team->session->tmux_socket,
+                             .args = args,
+                             .script = &script,
+                             .dir = team->dir,
+                             .starts_server = alive == 0,
+                             .plain = team->plain};
+    if (alive == -1)
+        return -1;
+    write_script(team, &script);
+    if (tmux_call_start(&call, ret, err) == 0)
+        return 0;
+    kill_half(team); /* the client may have run for a moment */
+    return -1;
+}
+
+/* An old tmux fails somewhere in the build; its version is the better explanation. */
+static bool is_too_old(char version[32])
+{
+    _cleanup_free_ char *program = NULL;
+    struct err ignored = ERR_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+    int major = 0;
+    int minor = 0;
+
+    if (tmux_program(&program, &ignored) == -1)
+        return false;
+    char *argv[] = {program, (char[]){"-V"}, NULL};
+    struct proc_spec spec = {
+        .file = program, .argv = argv, .cwd = -1, .output_max = 4096, .timeout_ms = TMUX_CALL_MS};
+    if (proc_start(&spec, &proc, &ignored) == -1 || proc_finish(&proc, &result, &ignored) == -1)
+        return false;
+    const char *text = str_text(&result.out);
+    const char *digits = text + strcspn(text, "0123456789");
+    bool known = sscanf(digits, "%d.%d", &major, &minor) == 2;
+    (void)snprintf(version, 32, "%.*s", (int)strcspn(digits, "\n"), digits);
+    proc_result_free(&result);
+    return known && (major < 3 || (major == 3 && minor < 2));
+}
+
+static int explain(const struct proc_result *result, struct err *err)
+{
+    char version[32];
+
+    if (is_too_old(version)) {
+        (void)err_set(err, MAS_TMUX, "cannot start the team: tmux %s is too old", version);
+        return err_hint(err, "install tmux 3.2 or newer");
+    }
+    return tmux_fail(result, "start the team", err);
+}
+
+/* The last command of the script lists the panes; all of ours must be there. */
+static int check_built(const struct tmux_team *team, struct proc_result *result, struct err *err)
+{
+    char *save = NULL;
+    size_t found = 0;
+
+    char *line = tmux_first_line(result, &save);
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
+        char agent[TEAM_WORD_MAX + 1];
+        if (line[0] == '1') {
+            (void)err_set(err, MAS_TMUX,
+                          "cannot start the team: the tmux server on '%s' has exit-unattached on, "
+                          "so it would end when you detach",
+                          team->session->tmux_socket);
+            return err_hint(err, "turn it off in your tmux.conf, or use a server of its own: "
+                                 "MAS_TMUX_SOCKET=mas");
+        }
+        found +=
+            tmux_agent_of(line, team->session->id, agent) && team_agent(team->team, agent) != NULL;
+    }
+    if (found == 0 &&
+        result->err.len > 0) /* "error creating /x (...)", which is no failure to it */
+        return explain(result, err);
+    if (found != team->team->agent_count)
+        return err_set(err, MAS_TMUX, "cannot start the team: tmux made %zu of %zu panes", found,
+                       team->team->agent_count);
+    return 0;
+}
+
+enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    enum tmux_built built = TMUX_BUILD_FAILED;
+
+    if (tmux_finish(proc, &result, err) == -1) {
+        err->code = err->code == MAS_TIMEOUT ? MAS_TIMEOUT : MAS_TMUX;
+    } else if (result.status == 0) {
+        if (check_built(team, &result, err) == 0)
+            built = TMUX_BUILT;
+    } else if (strstr(str_text(&result.err), "duplicate session") != NULL) {
+        built = TMUX_NAME_TAKEN;
+    } else {
+        if (tmux_said_gone(&result))
+            built = TMUX_SERVER_GONE;
+        (void)explain(&result, err);
+    }
+    proc_result_free(&result);
+    if (built != TMUX_BUILT && built != TMUX_NAME_TAKEN)
+        kill_half(team);
+    return built;
+}
