@@ -3,6 +3,7 @@
  *
  *     events.c    what the host tells
  *     typed.c     what the person types: prompts, commands, choices
+ *     complete.c  what TAB makes of the beginning of a command
  *     past.c      what was said before, from memory.db
  *     foot.c      what stands below the conversation
  */
@@ -76,6 +77,7 @@ struct chat {
     size_t partial_len;
     int64_t speaking; /* the message whose pieces come now */
     bool asked_to_leave; /* Ctrl-C at an empty line, once */
+    char *listed; /* the line whose commands TAB has listed; NULL: none */
 };
 
 /* ---- events.c */
@@ -91,6 +93,19 @@ bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const 
 void chat_submit(struct chat *chat, const char *text);
 void chat_cancel(struct chat *chat);
 void chat_leave(struct chat *chat);
+/* The pane's own commands, the last one without a name. */
+struct command {
+    const char *name, *operand, *summary;
+    void (*run)(struct chat *chat, const char *rest);
+};
+extern const struct command chat_commands[];
+
+/* ---- complete.c */
+/* TAB: completes a command, or lists those that it may become. */
+void complete(struct chat *chat);
+/* Puts that list into the foot, in at most so many rows; false: there is none, because the line is
+ * another one by now. */
+bool complete_list(struct chat *chat, const struct str *line, size_t cursor, size_t rows);
 
 /* ---- past.c */
 enum { PAST_PAGE = 30, PAST_MOST = 1000 };

@@ -485,4 +485,5 @@ void chat_free(struct chat *chat)
     free(chat->conversation);
     free(chat->mode);
     free(chat->session);
+    free(chat->listed);
 }

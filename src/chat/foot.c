@@ -123,10 +123,11 @@ static void add_answer(struct chat *chat, struct str *state)
 }
 
 /* What is to be answered comes first: it must not be cut off. */
-static void add_live(struct chat *chat)
+static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
 {
     struct view *view = &chat->view;
     size_t rows = (size_t)view->rows;
+    size_t room = rows > BELOW ? rows - BELOW : 1;
 
     view_live_clear(view);
     for (size_t i = 0; i < chat->tool_count && i < rows / 4 + 1; i++)
@@ -136,6 +137,8 @@ static void add_live(struct chat *chat)
         add_choices(view, &chat->permissions[0]);
         return;
     }
+    if (complete_list(chat, typed, cursor, room < VIEW_LIVE_MAX ? room : VIEW_LIVE_MAX))
+        return;
     if (chat->plan != NULL)
         add_plan(chat, rows > 16 ? 8 : 3);
     for (char **text = chat->queued; text != NULL && *text != NULL; text++) {
@@ -181,9 +184,9 @@ void foot_update(struct chat *chat)
     _cleanup_str_ struct str text = STR_INIT;
     size_t cursor = 0;
 
-    add_live(chat);
-    set_state(chat);
     line_get(chat->line, &text, &cursor);
+    add_live(chat, &text, cursor);
+    set_state(chat);
     str_clear(&view->input);
     /* a tab stands as one blank */
     for (size_t i = 0; i < text.len; i++)

@@ -118,6 +118,13 @@ static unsigned char on_redraw(EditLine *edit, int key)
     return CC_NORM;
 }
 
+static unsigned char on_complete(EditLine *edit, int key)
+{
+    (void)key;
+    line_of(edit)->event = LINE_COMPLETE;
+    return CC_NORM;
+}
+
 static unsigned char browse(EditLine *edit, bool back)
 {
     struct line *line = line_of(edit);
@@ -162,9 +169,9 @@ static const struct {
     const char *name;
     unsigned char (*run)(EditLine *edit, int key);
 } functions[] = {
-    {"mas-submit", on_submit}, {"mas-newline", on_newline}, {"mas-cancel", on_cancel},
-    {"mas-leave", on_leave},   {"mas-redraw", on_redraw},   {"mas-back", on_back},
-    {"mas-forth", on_forth},
+    {"mas-submit", on_submit}, {"mas-newline", on_newline},   {"mas-cancel", on_cancel},
+    {"mas-leave", on_leave},   {"mas-redraw", on_redraw},     {"mas-back", on_back},
+    {"mas-forth", on_forth},   {"mas-complete", on_complete},
 };
 
 static const struct {
@@ -176,6 +183,7 @@ static const struct {
     {"^C", "mas-cancel"},
     {"^D", "mas-leave"},
     {"^L", "mas-redraw"},
+    {"^I", "mas-complete"},
     {"^P", "mas-back"},
     {"^N", "mas-forth"},
     {"\033[A", "mas-back"},
@@ -209,7 +217,6 @@ static const struct {
     {"^Z", "ed-unassigned"},
     {"^O", "ed-unassigned"},
     {"^\\", "ed-unassigned"},
-    {"^I", "ed-unassigned"},
     {"\033x", "ed-unassigned"},
     {"\033X", "ed-unassigned"},
     {"^X^X", "em-exchange-mark"},
@@ -337,8 +344,7 @@ void line_settle(struct line *line)
     line->settle = true;
 }
 
-/* Inserts text where the cursor is, without what could not be sent. */
-static void insert(struct line *line, const char *text, size_t len)
+void line_insert(struct line *line, const char *text, size_t len)
 {
     _cleanup_str_ struct str clean = STR_INIT;
 
@@ -351,7 +357,8 @@ static void insert(struct line *line, const char *text, size_t len)
     }
     if (length(line->edit) + clean.len > MESSAGE_MAX || message_check(str_text(&clean), clean.len))
         return;
-    (void)el_insertstr(line->edit, str_text(&clean));
+    if (clean.len > 0)
+        (void)el_insertstr(line->edit, str_text(&clean));
 }
 
 /* Takes what was pasted as far as it has come; true: all of it. */
@@ -369,7 +376,7 @@ static bool take_paste(struct line *line)
         return false;
     line->at += strlen(PASTE_END);
     line->pasting = false;
-    insert(line, str_text(&line->paste), line->paste.len);
+    line_insert(line, str_text(&line->paste), line->paste.len);
     str_clear(&line->paste);
     return true;
 }

@@ -19,6 +19,7 @@ enum line_event {
     LINE_CANCEL, /* Ctrl-C at an empty line; else that empties it */
     LINE_LEAVE, /* Ctrl-D at an empty line */
     LINE_REDRAW, /* Ctrl-L */
+    LINE_COMPLETE, /* TAB */
 };
 
 enum { LINE_PAUSE_MS = 40 }; /* after Escape, for the rest of a key */
@@ -38,6 +39,8 @@ void line_settle(struct line *line);
 void line_get(struct line *line, struct str *to, size_t *ret_cursor);
 /* Puts a text into it in place of what is there. */
 void line_set(struct line *line, const char *text);
+/* Inserts a text where the cursor is, without what could not be sent. */
+void line_insert(struct line *line, const char *text, size_t len);
 /* A prompt of before, which Up brings back. */
 void line_remember(struct line *line, const char *text);
 

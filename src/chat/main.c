@@ -124,6 +124,8 @@ static void take_keys(struct loop *loop)
             chat_leave(chat);
         } else if (event == LINE_REDRAW) {
             view_repaint(&chat->view);
+        } else if (event == LINE_COMPLETE) {
+            complete(chat);
         }
     }
 }

@@ -45,13 +45,12 @@ static void do_help(struct chat *chat, const char *rest)
 {
     (void)rest;
     say(chat, "Enter sends, Ctrl-J or Alt-Enter begins a line, Up brings back.\n"
-              "Ctrl-C cancels the turn, Ctrl-L draws anew.\n"
-              "/clear [TEXT]  an empty context, and TEXT\n"
-              "/mode [MODE]   the permission mode\n"
-              "/history [N]   what was said\n"
-              "/cancel        end the turn\n"
-              "/new           another conversation\n"
-              "//word         sends /word as it is");
+              "Ctrl-C cancels the turn, Ctrl-L draws anew, Tab completes commands.");
+    for (const struct command *own = chat_commands; own->name != NULL; own++) {
+        _cleanup_free_ char *label = mem_printf("%s %s", own->name, own->operand);
+        view_addf(&chat->view, STYLE_NOTE, "/%-13s %s", label, own->summary);
+    }
+    say(chat, "//word         sends /word as it is");
     for (const struct json *one = json_first(chat->commands); one != NULL; one = json_next(one)) {
         const char *name = json_get_text(one, "name");
         const char *description = json_get_text(one, "description");
@@ -111,12 +110,14 @@ static void do_new(struct chat *chat, const char *rest)
     (void)chat_ask(chat, ASKED_NEW, &head, NULL);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(struct chat *chat, const char *rest);
-} commands[] = {
-    {"help", do_help},       {"clear", do_clear},   {"mode", do_mode},
-    {"history", do_history}, {"cancel", do_cancel}, {"new", do_new},
+const struct command chat_commands[] = {
+    {"clear", "[TEXT]", "an empty context, and TEXT", do_clear},
+    {"mode", "[MODE]", "the permission mode", do_mode},
+    {"history", "[N]", "what was said", do_history},
+    {"cancel", "", "end the turn", do_cancel},
+    {"new", "", "another conversation", do_new},
+    {"help", "", "what there is", do_help},
+    {.name = NULL},
 };
 
 /* A command of the agent's own goes to it as a prompt. */
@@ -136,9 +137,9 @@ static bool run_command(struct chat *chat, const char *text)
     size_t len = strcspn(text + 1, " \t\n");
     const char *rest = text + 1 + len + strspn(text + 1 + len, " \t\n");
 
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        if (strlen(commands[i].name) == len && memcmp(commands[i].name, text + 1, len) == 0) {
-            commands[i].run(chat, rest);
+    for (const struct command *own = chat_commands; own->name != NULL; own++)
+        if (strlen(own->name) == len && memcmp(own->name, text + 1, len) == 0) {
+            own->run(chat, rest);
             return true;
         }
     if (is_agents(chat, text + 1, len))

@@ -18,7 +18,7 @@ asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE (of a pl
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
         (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>")
         CALL:method (any request, -> "call=<code|ok>")
-news    MODE:id TITLE:x USAGE:used/size COMMANDS OPTIONS ODD (kinds and methods nobody knows)
+news    MODE:id TITLE:x USAGE:used/size COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
 long    LONG:what:n (what of n characters: tool kind plan prio mode option error stop; entries for plan,
         options, asks; kB for text, content; MB for texts, one a piece)
@@ -189,10 +189,11 @@ def say(session, text):
     update(session, "agent_message_chunk", content=text_block(text))
 
 
-def commands(session):
+def commands(session, more=None):
     update(session, "available_commands_update", availableCommands=[
         {"name": "compact", "description": "Shorten what was said", "input": {"hint": "what to keep"}},
-        {"name": "review", "description": "Look at the changes"}])
+        {"name": "review", "description": "Look at the changes"}] +
+        [dict(zip(("name", "description"), one.split("="))) for one in (more or "").split(",") if one])
 
 
 class Over(Exception):
@@ -260,7 +261,7 @@ class Turn:
     def do_twice(self, x): self.twice = True
     def do_early(self, x): self.early = True
     def do_late(self, x): self.late = int(x or 0) / 1000
-    def do_commands(self, x): commands(self.session)
+    def do_commands(self, x): commands(self.session, x)
     def do_title(self, x): update(self.session, "session_info_update", title=x)
     def do_options(self, x):
         update(self.session, "config_option_update", configOptions=options(self.session))

@@ -381,3 +381,111 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     type_line 1
     eventually shows 'last="one more thing"'
 }
+
+# Keys that are no line of their own
+keys() { tm send-keys -t "$PANE" -l "$1"; }
+
+@test "TAB completes a command with a blank, the agent's and those of the pane" {
+    chat
+    keys /comp
+    press Tab
+    keys that
+    eventually typed '/compact that'
+    press C-c
+    keys /he
+    press Tab
+    keys x
+    eventually typed '/help x'
+    # a blank that is there is enough, and what stands behind it stays
+    press C-c
+    keys '/rev all'
+    press M-b Left Tab
+    keys ' it'
+    eventually typed '/review it all'
+}
+
+@test "TAB shows what several commands begin with, then lists them until something is typed" {
+    chat
+    type_line 'COMMANDS:"résumé-äll=All of it,résumé-öne=A long description that goes on and on until nothing of it fits into the width of the pane" QUIET'
+    eventually shows_state idle
+    press C-l
+    keys /r
+    press Tab
+    eventually shows_line '/review      Look at the changes'
+    shows_line '/résumé-äll  All of it'
+    resize 80 24
+    keys é
+    press Tab
+    eventually typed '/résumé-'
+    run ! shows_line '/résumé-äll  All of it'
+    press Tab
+    eventually shows_line '/résumé-äll  All of it'
+    screen | grep -qE '^/résumé-öne  A long description that goes on and on'
+    run ! screen_matches '^/résumé-öne .*the pane'
+    typed '/résumé-'
+    keys ä
+    press Tab
+    keys now
+    eventually typed '/résumé-äll now'
+    run ! shows_line '/résumé-äll  All of it'
+    [ "$(scrolled | grep -c '/résumé-öne')" -eq 0 ]
+}
+
+screen_matches() { screen | grep -qE -- "$1"; }
+
+@test "TAB with nothing typed, elsewhere than in a command, or in one that nobody knows, does nothing" {
+    chat
+    press Tab
+    keys 'hel'
+    press Tab
+    keys 'p /comp'
+    press Tab
+    keys .
+    eventually typed 'help /comp.'
+    press C-c
+    keys /nonsense
+    press Tab
+    keys .
+    eventually typed '/nonsense.'
+    press C-c
+    keys //comp
+    press Tab
+    keys .
+    eventually typed '//comp.'
+    press C-c
+    keys '/compact /he'
+    press Tab
+    keys .
+    eventually typed '/compact /he.'
+}
+
+@test "a list of commands that does not fit says how many more there are" {
+    chat
+    type_line "COMMANDS:$(seq -s, -f 'many%02g=One' 1 50) QUIET"
+    eventually shows_state idle
+    resize 40 12
+    keys /many
+    press Tab
+    eventually shows_line '/many01  One'
+    local shown
+    shown=$(screen | grep -c '^/many')
+    shows_line "+$((50 - shown)) more"
+    typed /many
+}
+
+@test "hostile names of commands break no terminal and are not completed" {
+    chat
+    type_line 'COMMANDS:"evil\u001b[2Jx=a,evil\u202ey=b,evil two=c,good=\u001b]0;title\u0007d" QUIET'
+    eventually shows_state idle
+    press C-l
+    keys /evil
+    press Tab
+    keys .
+    eventually typed /evil.
+    press C-c
+    keys /
+    press Tab
+    eventually shows_line '/good          \x1b]0;title\x07d'
+    run ! screen_matches '^/evil'
+    [ "$(tm display-message -pt "$PANE" '#{pane_title}')" != title ]
+}
