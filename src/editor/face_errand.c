@@ -134,11 +134,17 @@ static void open_request(const struct face *face, struct json_out *out, const ch
 static void send_request(struct face *face, struct errand *errand, struct json_out *out,
                          const char *body)
 {
+    struct err why = ERR_INIT;
+
     json_close(out, '}');
+    if (out->to->len > FACE_HEAD_MAX) { /* the host would hang up on it */
+        (void)err_set(&why, MAS_USAGE, "a word of it is too long");
+        fail(face, errand, &why);
+        return;
+    }
     if (host_link_ask(&face->link, (struct host_link_asked){.about = errand->number}, out->to, body,
                       body != NULL ? strlen(body) : 0))
         return;
-    struct err why = ERR_INIT;
     (void)err_set(&why, MAS_CONFLICT, "too much waits for the agent's host");
     fail(face, errand, &why);
 }
@@ -312,6 +318,7 @@ static void take_prompt(struct face *face, struct errand *errand, const struct j
         return;
     }
     errand->step = STEP_RUNS;
+    face_replace(&errand->text, NULL); /* the host has it */
     if (session != NULL)
         (void)face_known_prompt(session, face_number(errand->prompt));
     if (!errand->cancelled)

@@ -11,6 +11,7 @@
 #ifndef MAS_EDITOR_FACE_INTERNAL_H
 #define MAS_EDITOR_FACE_INTERNAL_H
 
+#include "base/frame.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "client/host_link.h"
@@ -32,6 +33,8 @@ enum {
     FACE_IDLE_RETRY_MS = 1000, /* where nobody waits for it */
     FACE_SETTLE_MS = 10000, /* for an agent that starts to tell its modes */
     FACE_FOLLOW_MS = 10000, /* for the prompt that carries out a plan */
+    FACE_HEAD_MAX = FRAME_HEAD_MAX - 64, /* of a request to the host, without its "bytes" */
+    FACE_TEXT_MAX = 16 << 20, /* bytes of prompts that the host has not taken */
     FACE_OUT_FULL = 8 << 20, /* bytes that wait for the client: the host is not read meanwhile */
 };
 

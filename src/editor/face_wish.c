@@ -71,8 +71,26 @@ static bool take_words(struct face *face, struct errand *errand, const char *res
     return false;
 }
 
+/* Bytes of prompts that the host has not taken. */
+static size_t waiting_text(const struct face *face)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < face->errand_count; i++)
+        if (face->errands[i]->text != NULL)
+            bytes += strlen(face->errands[i]->text);
+    return bytes;
+}
+
 static void wish_prompt(struct face *face, const struct acp_wish *wish)
 {
+    struct err why = ERR_INIT;
+
+    if (waiting_text(face) + wish->len > FACE_TEXT_MAX) {
+        (void)err_set(&why, MAS_CONFLICT, "too much waits for the agent's host");
+        face_refuse(face, wish->ticket, &why);
+        return;
+    }
     const char *rest = NULL;
     _cleanup_free_ char *word = wish->text[0] == '/' ? first_word(wish->text + 1, &rest) : NULL;
     struct errand *errand = face_errand_new(face, ERRAND_PROMPT, wish->session);

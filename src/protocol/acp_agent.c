@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "protocol/acp_agent_internal.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,6 +240,8 @@ static void wish(struct acp_agent *agent, size_t method, const struct rpc_reques
         why = "sessionId is missing";
     else if ((needs & NEEDS_CWD) != 0 && (wish.cwd == NULL || wish.cwd[0] != '/'))
         why = "cwd is not an absolute path";
+    else if (wish.cwd != NULL && strlen(wish.cwd) >= PATH_MAX) /* a list repeats it */
+        why = "cwd is too long";
     else if ((needs & NEEDS_MODE) != 0 && !is_id(wish.mode))
         why = "modeId is missing";
     else if ((needs & NEEDS_OPTION) != 0 && (!is_id(wish.option) || !is_id(wish.value)))

@@ -293,11 +293,13 @@ static void take_request(struct rpc *rpc, const struct json *message, const char
         rpc->spec->request(rpc->arg, &request);
         return;
     }
-    if (text == NULL || rpc->open_count == RPC_OPEN_MAX) {
-        say_error(rpc, text != NULL ? text : "null",
-                  text != NULL ? RPC_INTERNAL_ERROR : RPC_INVALID_REQUEST,
-                  text != NULL ? "too many requests are open" : "an id is a number or a string",
-                  NULL);
+    const char *why = text == NULL                ? "an id is a number or a string"
+                      : strlen(text) > RPC_ID_MAX ? "an id is longer than 512 bytes"
+                                                  : NULL;
+    if (why != NULL || rpc->open_count == RPC_OPEN_MAX) {
+        say_error(rpc, why != NULL ? "null" : text,
+                  why != NULL ? RPC_INVALID_REQUEST : RPC_INTERNAL_ERROR,
+                  why != NULL ? why : "too many requests are open", NULL);
         free(text);
         return;
     }

@@ -7,8 +7,8 @@
  *     ... write rpc_out(), rpc_sent(); read, rpc_feed(); rpc_tick(time_monotonic_ms()) ...
  *
  * Both directions have ids of their own. Those of the peer are kept as they are: a number of any
- * size or form, any text. A request of the peer is known by a ticket, a small number as text, until
- * it is answered; tickets are never used twice.
+ * form, any text, of RPC_ID_MAX bytes. A request of the peer is known by a ticket, a small number
+ * as text, until it is answered; tickets are never used twice.
  *
  * What is no message is told by `garbage` and skipped: a line past line_max (its rest is dropped as
  * it comes), bad JSON, nesting past JSON_DEPTH_MAX, what is neither request nor answer. Where it
@@ -38,6 +38,7 @@ enum {
 };
 enum {
     RPC_OPEN_MAX = 1024, /* requests of the peer that wait for an answer; more are refused */
+    RPC_ID_MAX = 512, /* bytes of an id of the peer, as JSON: they are kept while it is open */
     RPC_TICKET_MAX = 24, /* bytes with the NUL */
 };
 

@@ -413,7 +413,9 @@ for method, params, code in (
         ("session/prompt", {"sessionId": s, "prompt": []}, -32602),
         ("session/prompt", {"sessionId": "other", "prompt": [{"type": "text", "text": "x"}]}, -32002),
         ("session/prompt", {"sessionId": s, "prompt": [{"type": "text", "text": "a\u001b[2J"}]}, None),
-        ("session/list", {"cursor": "-1"}, -32602)):
+        ("session/list", {"cursor": "-1"}, -32602),
+        ("session/list", {"cwd": "/" + "x" * 5000}, -32602),
+        ("session/new", {"cwd": "/" + "x" * 5000, "mcpServers": []}, -32602)):
     try:
         c.ask(method, **params)
         assert False, method
@@ -430,6 +432,50 @@ END
     printf '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n' |
         timeout 10 "$MAS" acp "$ID" >"$T/out"
     jq -e '.result.protocolVersion == 1 and .id == 0' "$T/out"
+}
+
+@test "words that are too long for the host are refused, and what is at work goes on" {
+    acp_agent
+    edit <<'END'
+s = c.new()
+work = c.begin_prompt(s, "ASK:execute")
+permission = c.permission()
+for words in "/mode ", "/set model ", "/set ":
+    answer = c.prompt(s, words + "x" * 100000 + " y")
+    assert "too long" in answer, answer
+c.permit(permission, "x" * 100000)
+assert "mode is plan" in c.prompt(s, "/mode plan")
+assert work not in c.answers, c.answers[work]
+subprocess.run([argv[0], "approve", argv[2], "solo"], check=True, stdout=subprocess.DEVNULL)
+assert c.end(work)["stopReason"] == "end_turn"
+END
+}
+
+@test "prompts that wait for a host that does not read have a limit together" {
+    acp_agent
+    # tmux would wake it
+    STOPPED=$(tm display-message -pt "$PANE" '#{pid} #{pane_pid}') edit <<'END'
+import signal
+s = c.new()
+stopped = [int(pid) for pid in os.environ["STOPPED"].split()]
+for pid in stopped:
+    os.kill(pid, signal.SIGSTOP)
+try:
+    begun = [c.begin_prompt(s, "QUIET " + "x" * (4000 << 10)) for i in range(6)]
+    for number in begun[4:]:
+        try:
+            c.end(number)
+            assert False
+        except Refused as e:
+            assert "too much waits" in e.message, e.message
+    assert not set(begun[:4]) & set(c.answers)
+finally:
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+for number in begun[:4]:
+    assert c.end(number)["stopReason"] == "end_turn"
+assert "users=5" in c.prompt(s, "and on")
+END
 }
 
 @test "a client that does not read delays nobody" {

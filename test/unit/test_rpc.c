@@ -167,6 +167,33 @@ static void keeps_ids_as_they_are(void)
     end(&h);
 }
 
+/* An id is kept until its request is answered. */
+static void refuses_ids_that_are_too_long(void)
+{
+    struct heard h;
+
+    begin(&h);
+    h.reply = true;
+    for (int len = RPC_ID_MAX; len <= RPC_ID_MAX + 1; len++) {
+        _cleanup_str_ struct str id = STR_INIT;
+        str_addc(&id, '"');
+        while (id.len < (size_t)len - 1)
+            str_addc(&id, 'x');
+        str_addc(&id, '"');
+        _cleanup_free_ char *line = mem_printf("{\"id\":%s,\"method\":\"m\"}\n", str_text(&id));
+        feed(&h, line);
+        check_heard(&h, len == RPC_ID_MAX ? "1 m null\n" : "");
+        if (len == RPC_ID_MAX) {
+            _cleanup_free_ char *out =
+                mem_printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n", str_text(&id));
+            check_out(&h, out);
+        }
+    }
+    check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":"
+                  "\"an id is longer than 512 bytes\"}}\n");
+    end(&h);
+}
+
 static void answers_in_any_order_and_once(void)
 {
     struct heard h;
@@ -367,6 +394,7 @@ static const struct unit_test tests[] = {
     TEST(asks_and_hears_the_answers_in_any_order),
     TEST(takes_answers_that_lack_something),
     TEST(keeps_ids_as_they_are),
+    TEST(refuses_ids_that_are_too_long),
     TEST(answers_in_any_order_and_once),
     TEST(reads_lines_that_come_in_pieces),
     TEST(skips_garbage),
