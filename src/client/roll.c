@@ -10,9 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+struct session_label roll_label(const struct roll_team *team)
+{
+    return session_label(team->root, team->id);
+}
+
 int roll_open(const struct root *root, const char *id, struct roll_team *ret, struct err *err)
 {
-    struct roll_team team = {.dir = workspace_open(root, id), .run = -1, .team = TEAM_INIT};
+    struct roll_team team = {
+        .root = root, .dir = workspace_open(root, id), .run = -1, .team = TEAM_INIT};
 
     if (team.dir == -1 && errno == ENOENT) {
         (void)err_set(err, MAS_DAMAGED, "cannot read session '%s': its workspace is missing", id);
@@ -22,7 +28,7 @@ int roll_open(const struct root *root, const char *id, struct roll_team *ret, st
         return err_errno(err, "cannot open session '%s'", id);
     if (team_file_load(team.dir, &team.team, err) == -1) {
         (void)close(team.dir);
-        (void)err_wrap(err, "cannot read session '%s'", id);
+        (void)err_wrap(err, "cannot read session '%s'", session_label(root, id).text);
         return err_hint(err, "see what can be mended with: mas doctor");
     }
     team.run = path_open_dir(team.dir, WORKSPACE_RUN);

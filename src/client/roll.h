@@ -18,11 +18,13 @@
 #include "model/agent_status.h"
 #include "model/team.h"
 #include "store/root.h"
+#include "store/session.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct roll_team {
+    const struct root *root;
     char id[ID_TEXT];
     int dir; /* the workspace */
     int run; /* its run/; -1: it has none, so nobody listens */
@@ -55,6 +57,8 @@ struct roll {
 /* Opens a session's workspace and reads its team. Released by roll_add() or with roll_close(). */
 int roll_open(const struct root *root, const char *id, struct roll_team *ret, struct err *err);
 void roll_close(struct roll_team *team);
+/* What a person calls it, see core/session.h. */
+struct session_label roll_label(const struct roll_team *team);
 
 /* Adds the agents that `target` means (NULL: all); takes *team over, also on failure. */
 int roll_add(struct roll *roll, struct roll_team *team, const char *target, struct err *err);

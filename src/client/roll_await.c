@@ -74,10 +74,12 @@ void roll_ask_coming(struct roll *roll, const char *head, int timeout_ms)
     free(coming);
 }
 
-static int is_stopped(const char *id, const char *what, struct err *err)
+static int is_stopped(const struct roll_team *team, const char *what, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, id);
-    return err_hint(err, "start it with: mas start %s", id);
+    const struct session_label label = roll_label(team);
+
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, label.text);
+    return err_hint(err, "start it with: mas start %s", label.text);
 }
 
 /* The panes of a session that runs; MAS_CONFLICT where it does not. */
@@ -92,7 +94,7 @@ static int find_panes(const struct root *root, const struct roll_team *team, con
     if (survey_find_live(root, session.tmux_socket, team->id, &live, err) == -1)
         return -1;
     if (live == NULL)
-        return is_stopped(team->id, what, err);
+        return is_stopped(team, what, err);
     int rc = tmux_panes(session.tmux_socket, live->target, team->id, ret, ret_count, err);
     tmux_sessions_free(live, 1);
     return rc;
@@ -132,8 +134,8 @@ int roll_ask_live(const struct root *root, struct roll *roll, const struct roll_
             continue;
         one->answer = HOST_ENDED;
         (void)err_set(&one->err, MAS_FAILED, "its host has ended");
-        (void)err_hint(&one->err, "bring it back with: mas restart %s %s", roll->teams[0].id,
-                       one->agent);
+        (void)err_hint(&one->err, "bring it back with: mas restart %s %s",
+                       roll_label(&roll->teams[0]).text, one->agent);
     }
     if (count_absent(roll) == 0)
         return 0;

@@ -52,6 +52,8 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     struct life shown = *life;
     const char *file = call_opt(call, "output");
 
+    const struct session_label label = session_label(&call->root, id); /* while it is there */
+
     progress_begin(&shown, "archiving", call->quiet);
     int rc = archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);
     progress_end();
@@ -60,7 +62,7 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     if (call_opt(call, "rm") != NULL)
         forget_sessions(&call->root, &id, 1);
     for (char **warning = report.warnings; warning != NULL && *warning != NULL; warning++)
-        err_warn("session '%s': %s", id, *warning);
+        err_warn("session '%s': %s", label.text, *warning);
     if (!is_standard(file))
         print_report(call, id, &report);
     archive_report_free(&report);

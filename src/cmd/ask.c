@@ -132,9 +132,8 @@ static int take_options(struct call *call, struct asking *asking, struct err *er
         return err_set(err, MAS_USAGE, "cannot run 'ask': --new or --conversation, not both");
     if (timeout != NULL && !asking->wait)
         return err_set(err, MAS_USAGE, "cannot run 'ask': --timeout or --no-wait, not both");
-    if (timeout != NULL && !time_parse_duration(timeout, &asking->timeout_ms))
-        return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
-                       timeout);
+    if (targets_timeout(call, &asking->timeout_ms, err) == -1)
+        return -1;
     return take_tags(call, asking, err);
 }
 
@@ -232,8 +231,9 @@ static void on_tool(struct asking *asking, const struct json *head)
 static void on_permission(struct asking *asking, const struct json *head)
 {
     const struct roll *roll = &asking->one.roll;
-    _cleanup_free_ char *hint = mem_printf("  answer it with: mas approve %s %s", roll->teams[0].id,
-                                           roll->agents[0].agent->id);
+    _cleanup_free_ char *hint =
+        mem_printf("  answer it with: mas approve %s %s", roll_label(&roll->teams[0]).text,
+                   roll->agents[0].agent->id);
 
     say(asking, "mas: the agent asks for a permission: ", title_of(head));
     say(asking, "", hint);
@@ -436,7 +436,7 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
             (void)err_hint(err,
                            "the prompt was taken, and waits for the next start if its turn had not "
                            "begun: see mas history %s %s",
-                           roll->teams[0].id, agent);
+                           roll_label(&roll->teams[0]).text, agent);
         return -1;
     }
     return 0;

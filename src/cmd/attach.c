@@ -80,7 +80,8 @@ static int run_attach(struct call *call, struct err *err)
         return err_set(err, MAS_TMUX, "cannot attach: %s", view->reason);
     if (view->live == NULL && view->reason != NULL)
         return err_set(err, view->unknown ? MAS_TMUX : MAS_DAMAGED,
-                       "cannot attach to session '%s': %s", view->row.id, view->reason);
+                       "cannot attach to session '%s': %s",
+                       session_label(&call->root, view->row.id).text, view->reason);
     if (view->live == NULL) {
         (void)err_set(err, MAS_CONFLICT, "cannot attach to session '%s': it is stopped", name);
         return err_hint(err, "start it with: mas start %s", name);

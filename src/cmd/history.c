@@ -240,11 +240,11 @@ static int print_all(const struct call *call, struct store *store, struct store_
 }
 
 /* What the store says of memory.db, for somebody who asked about a session. */
-static int failed(const char *id, struct err *err)
+static int failed(const struct roll_team *team, struct err *err)
 {
     if (err->code == MAS_USAGE || err->code == MAS_NOT_FOUND || err->code == MAS_CONFLICT)
         return -1;
-    (void)err_wrap(err, "cannot show what was said in session '%s'", id);
+    (void)err_wrap(err, "cannot show what was said in session '%s'", roll_label(team).text);
     if (err->code == MAS_DAMAGED)
         (void)err_hint(err, "set it aside, so that the team goes on, with: mas doctor --fix");
     return -1;
@@ -272,8 +272,8 @@ static int run_history(struct call *call, struct err *err)
     history.session_id = team->id;
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);
     if (rc == -1 && err->code != MAS_NOT_FOUND)
-        return failed(team->id, err);
-    return print_all(call, store, filter, &history, err) == 0 ? 0 : failed(team->id, err);
+        return failed(team, err);
+    return print_all(call, store, filter, &history, err) == 0 ? 0 : failed(team, err);
 }
 
 static const struct opt opts[] = {

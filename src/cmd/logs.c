@@ -305,7 +305,7 @@ static int watch_logs(const struct roll_team *team, struct watches *watches, str
     watches->session = watch_dir(watches, team->dir, IN_MOVE_SELF | IN_DELETE);
     if (watches->session == -1 ||
         watch_dir(watches, watches->dir, IN_MODIFY | IN_CREATE | IN_MOVED_TO) == -1)
-        return err_errno(err, "cannot follow the logs of session '%s'", team->id);
+        return err_errno(err, "cannot follow the logs of session '%s'", roll_label(team).text);
     return 0;
 }
 
@@ -390,7 +390,7 @@ static int run_logs(struct call *call, struct err *err)
     const struct roll_team *team = &roll.teams[0];
     _cleanup_close_ int dir = path_open_dir(team->dir, WORKSPACE_LOGS);
     if (dir == -1)
-        return err_errno(err, "cannot read the logs of session '%s'", team->id);
+        return err_errno(err, "cannot read the logs of session '%s'", roll_label(team).text);
     return show_logs(&roll, &wish, dir, err);
 }
 

@@ -25,8 +25,10 @@ static int ask_tmux(const char *socket, struct roll *roll, struct tmux_screen *s
     if (survey_find_live(&call->root, socket, id, &live, err) == -1)
         return -1;
     if (live == NULL) {
-        (void)err_set(err, MAS_CONFLICT, "cannot look at session '%s': it is not running", id);
-        return err_hint(err, "start it with: mas start %s", id);
+        const struct session_label label = roll_label(&roll->teams[0]);
+        (void)err_set(err, MAS_CONFLICT, "cannot look at session '%s': it is not running",
+                      label.text);
+        return err_hint(err, "start it with: mas start %s", label.text);
     }
     int rc = tmux_panes(socket, live->target, id, &panes, &count, err);
     tmux_sessions_free(live, 1);
@@ -108,7 +110,7 @@ static int parse_history(const struct call *call, int *ret, struct err *err)
     long n = text != NULL ? strtol(text, &end, 10) : 0;
 
     if (text != NULL && (end == text || *end != '\0' || n < 0 || n > TMUX_HISTORY_MAX))
-        return err_set(err, MAS_USAGE, "cannot look at '%s' lines: a number up to %d is meant",
+        return err_set(err, MAS_USAGE, "cannot look at '%s' lines: it is not a number up to %d",
                        text, TMUX_HISTORY_MAX);
     *ret = (int)n;
     return 0;

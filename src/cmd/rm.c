@@ -1,5 +1,6 @@
 #include "cmd/print.h"
 #include "cmd/several.h"
+#include "core/session.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,18 +13,17 @@ static const struct opt opts[] = {
 static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
-    _cleanup_free_ char *label =
-        call->quiet ? NULL : several_label(call, id); /* while it is there */
+    const struct session_label label = session_label(&call->root, id); /* while it is there */
 
     if (life_remove(life, id, call_opt(call, "force") != NULL, &end, err) == -1)
         return -1;
     if (end.untold.code != MAS_OK)
         err_warn("session '%s' is removed, but tmux could not be told: %s; what it may have left "
                  "there ends with: mas doctor --fix",
-                 id, end.untold.text);
+                 label.text, end.untold.text);
     forget_sessions(&call->root, &id, 1);
-    if (label != NULL)
-        printf("%s removed\n", label);
+    if (!call->quiet)
+        printf("%s removed\n", label.text);
     return 0;
 }
 

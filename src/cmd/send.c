@@ -155,16 +155,13 @@ static int run_send(struct call *call, struct err *err)
 {
     _cleanup_sending_ struct sending sending = {.roll = ROLL_INIT, .timeout_ms = -1};
     _cleanup_str_ struct str head = STR_INIT;
-    const char *timeout = call_opt(call, "timeout");
 
     sending.enter = call_opt(call, "no-enter") == NULL;
     sending.wait = call_opt(call, "wait") != NULL;
-    if (timeout != NULL && !sending.wait)
+    if (call_opt(call, "timeout") != NULL && !sending.wait)
         return err_set(err, MAS_USAGE, "cannot run 'send': --timeout is for --wait");
-    if (timeout != NULL && !time_parse_duration(timeout, &sending.timeout_ms))
-        return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
-                       timeout);
-    if (targets_take(call, TARGETS_ONE, &sending.roll, err) == -1 ||
+    if (targets_timeout(call, &sending.timeout_ms, err) == -1 ||
+        targets_take(call, TARGETS_ONE, &sending.roll, err) == -1 ||
         targets_sender(call, &sending.roll, "send to", &sending.from, err) == -1 ||
         take_text(call, &sending, err) == -1)
         return -1;

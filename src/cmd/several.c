@@ -118,14 +118,3 @@ int several_run(struct call *call, several_do *act, several_want *want, struct e
     warn_memory(&memory);
     return rc;
 }
-
-char *several_label(const struct call *call, const char *id)
-{
-    _cleanup_session_ struct session session = SESSION_INIT;
-    struct err ignored = ERR_INIT;
-    _cleanup_close_ int dir = workspace_open(&call->root, id);
-    bool named = dir != -1 && session_load(&call->root, dir, id, &session, &ignored) == 0 &&
-                 session.name[0] != '\0';
-
-    return mem_dup(named ? session.name : id);
-}

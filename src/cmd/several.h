@@ -27,8 +27,4 @@ typedef int several_take(const struct call *call, const char *id, void *arg, str
 /* Takes those that are named, else the one that this process is in. */
 int several_look(const struct call *call, several_take *take, void *arg, struct err *err);
 
-/* What a session is called in an answer: its name, or its id where it has none. The caller frees.
- */
-char *several_label(const struct call *call, const char *id);
-
 #endif

@@ -43,11 +43,12 @@ static int start_one(struct call *call, const struct life *life, const char *id,
         return -1;
     if (call->quiet)
         return 0;
-    _cleanup_free_ char *label = several_label(call, id);
+    const struct session_label label = session_label(&call->root, id);
     if (names.len > 0)
-        printf("%s runs, brought back: %s\n", label, names.data);
+        printf("%s runs, brought back: %s\n", label.text, names.data);
     else
-        printf("%s %s%s\n", label, was ? "runs already" : "started", was ? "" : str_text(&waiting));
+        printf("%s %s%s\n", label.text, was ? "runs already" : "started",
+               was ? "" : str_text(&waiting));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/several.h"
 
 #include "base/str.h"
+#include "core/session.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,17 +14,17 @@ static const struct opt opts[] = {
 };
 
 /* What could not be done although the agents have ended. */
-static void warn_rest(const char *id, const struct life_end *end)
+static void warn_rest(const char *label, const struct life_end *end)
 {
     if (end->untold.code != MAS_OK)
         err_warn(
             "the agents of session '%s' have ended, but tmux could not be told: %s; what may be "
             "left there ends with another: mas stop %s",
-            id, end->untold.text, id);
+            label, end->untold.text, label);
     if (end->unwritten.code != MAS_OK)
         err_warn("session '%s' is stopped, but that could not be written down: %s; until another "
                  "'mas stop %s' it counts as crashed, and 'mas start --crashed' starts it",
-                 id, end->unwritten.text, id);
+                 label, end->unwritten.text, label);
 }
 
 static int stop_one(struct call *call, const struct life *life, const char *id, struct err *err)
@@ -32,11 +33,11 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
 
     if (life_stop(life, id, &end, err) == -1)
         return -1;
-    warn_rest(id, &end);
+    const struct session_label label = session_label(&call->root, id);
+    warn_rest(label.text, &end);
     if (call->quiet)
         return 0;
-    _cleanup_free_ char *label = several_label(call, id);
-    printf("%s %s", label, end.was ? "was stopped already" : "stopped");
+    printf("%s %s", label.text, end.was ? "was stopped already" : "stopped");
     if (end.terminated > 0)
         printf(", %zu process%s had to be terminated", end.terminated,
                end.terminated == 1 ? "" : "es");

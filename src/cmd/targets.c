@@ -1,5 +1,6 @@
 #include "cmd/targets.h"
 
+#include "base/time.h"
 #include "model/target.h"
 #include "session/life.h"
 
@@ -174,8 +175,9 @@ int targets_sender(const struct call *call, const struct roll *roll, const char 
         (void)err_set(err, MAS_FAILED,
                       "cannot %s session '%s': the rule is that an agent writes to its own team "
                       "only",
-                      what, team->id);
-        return err_hint(err, "this is agent '%s' of session '%s'", agent, session);
+                      what, roll_label(team).text);
+        return err_hint(err, "this is agent '%s' of session '%s'", agent,
+                        session_label(team->root, session).text);
     }
     if (is_agent && from != NULL && strcmp(from, agent) != 0)
         return err_set(err, MAS_FAILED,
@@ -189,6 +191,16 @@ int targets_sender(const struct call *call, const struct roll *roll, const char 
                        call->cmd->name, from);
     *ret = from;
     return 0;
+}
+
+int targets_timeout(const struct call *call, int *ret_ms, struct err *err)
+{
+    const char *text = call_opt(call, "timeout");
+
+    if (text == NULL || time_parse_duration(text, ret_ms))
+        return 0;
+    return err_set(err, MAS_USAGE, "cannot wait for '%s': a time is such as 500ms, 30s or 5m",
+                   text);
 }
 
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)

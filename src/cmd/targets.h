@@ -34,6 +34,9 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
 int targets_sender(const struct call *call, const struct roll *roll, const char *what,
                    const char **ret, struct err *err);
 
+/* What --timeout says; without it *ret_ms stays. */
+int targets_timeout(const struct call *call, int *ret_ms, struct err *err);
+
 /* Starts hosts for those agents of one session that roll_finish() found without one, though its
  * tmux session runs; each starts its agent itself. *ret_count: how many. */
 int targets_bring_back(const struct call *call, struct roll *roll, size_t *ret_count,

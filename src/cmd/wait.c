@@ -94,7 +94,8 @@ static int never(const struct roll *roll, size_t i, enum goal goal, struct err *
         (void)err_set(err, MAS_FAILED,
                       "cannot wait for agent '%s' %s: it has %s, and is not started again", id,
                       wishes[goal], agent_state_name(agent->status.state));
-    return err_hint(err, "start it with: mas restart %s %s", roll->teams[0].id, id);
+    return err_hint(err, "start it with: mas restart %s %s",
+                    roll_label(&roll->teams[agent->team]).text, id);
 }
 
 static int timed_out(const struct roll *roll, enum goal goal, const char *timeout, struct err *err)
@@ -197,10 +198,8 @@ static int run_wait(struct call *call, struct err *err)
 
     if (parse_goal(call, &goal, err) == -1)
         return -1;
-    if (timeout != NULL && !time_parse_duration(timeout, &timeout_ms))
-        return err_set(err, MAS_USAGE, "cannot wait '%s': a time is such as 500ms, 30s or 5m",
-                       timeout);
-    if (targets_take(call, TARGETS_OPTIONAL, &roll, err) == -1)
+    if (targets_timeout(call, &timeout_ms, err) == -1 ||
+        targets_take(call, TARGETS_OPTIONAL, &roll, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'wait': '%s' is one operand too many",

@@ -282,7 +282,8 @@ static int write_archive(const struct life *life, int dir, const struct session 
         output_open(life, session, file, &output, err) == -1 ||
         run_helper(life, dir, session, strict, output.fd, report, err) == -1 ||
         output_finish(&output, &report->file, err) == -1)
-        return err_wrap(err, "cannot archive session '%s'", session->id);
+        return err_wrap(err, "cannot archive session '%s'",
+                        session_label(life->root, session->id).text);
     workspace_log(dir, config_log_limits(life->config), "archive entries=%ju bytes=%ju",
                   (uintmax_t)report->entries, (uintmax_t)report->bytes);
     return 0;
@@ -314,7 +315,7 @@ int archive_session(const struct life *life, const char *id, const char *file, b
         life_load(life, dir, id, "archive", &session, err) == -1)
         return -1;
     if (life_is_half_moved(life, dir, &session))
-        return life_migrate_first("archive", id, err);
+        return life_migrate_first(life, "archive", id, err);
     if (life_require_stopped(life, dir, &session, "archive", err) == -1)
         return -1;
     int rc = write_archive(life, dir, &session, file, remove, &report, err);

@@ -464,14 +464,16 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     struct err ignored = ERR_INIT;
 
     if (team_file_load(dir, &team, err) == -1) {
-        (void)err_wrap(err, "cannot start session '%s'", session->id);
+        (void)err_wrap(err, "cannot start session '%s'",
+                       session_label(life->root, session->id).text);
         return err_hint(err, "see what can be mended with: mas doctor");
     }
     struct launch_env wish = {.config = life->config,
                               .team = &team,
                               .prompts = !session->prompted && team_has_prompts(&team)};
     if (check_start(life, &team, wish.prompts, err) == -1)
-        return err_wrap(err, "cannot start session '%s'", session->id);
+        return err_wrap(err, "cannot start session '%s'",
+                        session_label(life->root, session->id).text);
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
     if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
@@ -512,7 +514,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
     *ret_was = live != NULL;
     tmux_sessions_free(live, live != NULL);
     if (!*ret_was && life_is_half_moved(life, dir, &session))
-        return life_migrate_first("start", id, err);
+        return life_migrate_first(life, "start", id, err);
     if (!*ret_was) {
         if (life_start_held(life, dir, &session, err) == -1)
             return -1;

@@ -198,7 +198,7 @@ int life_fill(const struct life *life, const char *id, struct err *err)
         life_load(life, dir, id, "fill", &session, err) == -1)
         return -1;
     if (life_is_half_moved(life, dir, &session))
-        return life_migrate_first("fill", id, err);
+        return life_migrate_first(life, "fill", id, err);
     struct filling f = {.life = life,
                         .session = &session,
                         .dir = dir,
@@ -211,7 +211,8 @@ int life_fill(const struct life *life, const char *id, struct err *err)
         fd_closep(&f.gaps[i].from);
     }
     team_free(&f.team);
-    return rc == -1 ? err_wrap(err, "cannot fill session '%s'", id) : 0;
+    return rc == -1 ? err_wrap(err, "cannot fill session '%s'", session_label(life->root, id).text)
+                    : 0;
 }
 
 int life_mark(const struct life *life, const char *id, const char *why, struct err *err)
@@ -226,15 +227,16 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
         return err_set(err, MAS_USAGE,
                        "cannot mark session '%s': its error is to be one line of UTF-8 and at most "
                        "%d bytes",
-                       id, LIFE_WHY_MAX);
+                       session_label(life->root, id).text, LIFE_WHY_MAX);
     if (life_hold(life, id, LOCK_TRY, "mark", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "mark", &session, err) == -1 ||
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
         return -1;
     tmux_sessions_free(live, live != NULL);
     if (live != NULL) {
-        (void)err_set(err, MAS_CONFLICT, "cannot mark session '%s': it is running", id);
-        return err_hint(err, "stop it first with: mas stop %s", id);
+        (void)err_set(err, MAS_CONFLICT, "cannot mark session '%s': it is running",
+                      session_label(life->root, id).text);
+        return err_hint(err, "stop it first with: mas stop %s", session_label(life->root, id).text);
     }
     session_format(life->root, &session, &before);
     free(session.error);

@@ -93,9 +93,9 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
             (why.code != MAS_CONFLICT && why.code != MAS_TIMEOUT))
             continue;
         (void)err_set(err, MAS_CONFLICT,
-                      "cannot %s session '%s': the host of its agent '%s' still lives", what, id,
-                      *agent);
-        return err_hint(err, "end it with: mas stop %s", id);
+                      "cannot %s session '%s': the host of its agent '%s' still lives", what,
+                      session_label(life->root, id).text, *agent);
+        return err_hint(err, "end it with: mas stop %s", session_label(life->root, id).text);
     }
     life_clean_run(dir); /* also a lock that was made anew by waiting for one that went */
     return 0;

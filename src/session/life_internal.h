@@ -65,7 +65,7 @@ void life_move_back(const struct life *life, int dir);
 /* true while some of it may be on its way, so that the session must be left as it is. */
 bool life_is_half_moved(const struct life *life, int dir, const struct session *session);
 /* MAS_CONFLICT: an interrupted migration comes first. */
-int life_migrate_first(const char *what, const char *id, struct err *err);
+int life_migrate_first(const struct life *life, const char *what, const char *id, struct err *err);
 
 /* Which processes of a session are to end, as their environment tells. */
 struct life_hunt {

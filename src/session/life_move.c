@@ -196,9 +196,11 @@ bool life_is_half_moved(const struct life *life, int dir, const struct session *
     return moved;
 }
 
-int life_migrate_first(const char *what, const char *id, struct err *err)
+int life_migrate_first(const struct life *life, const char *what, const char *id, struct err *err)
 {
+    const struct session_label label = session_label(life->root, id);
+
     (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': a migration of it was interrupted",
-                  what, id);
-    return err_hint(err, "go on with it: mas migrate %s", id);
+                  what, label.text);
+    return err_hint(err, "go on with it: mas migrate %s", label.text);
 }

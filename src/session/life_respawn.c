@@ -60,8 +60,10 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)
         return -1;
     if (live == NULL) {
-        (void)err_set(err, MAS_CONFLICT, "cannot restart session '%s': it is not running", id);
-        return err_hint(err, "start it with: mas start %s", id);
+        const struct session_label label = session_label(life->root, id);
+        (void)err_set(err, MAS_CONFLICT, "cannot restart session '%s': it is not running",
+                      label.text);
+        return err_hint(err, "start it with: mas start %s", label.text);
     }
     int rc = tmux_panes(session.tmux_socket, live->target, id, &panes, &count, err);
     tmux_sessions_free(live, 1);

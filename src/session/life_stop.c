@@ -19,7 +19,8 @@
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)
 {
-    int rc = workspace_lock(dir, id, wait_ms, who, ret_lock, err);
+    const struct session_label label = session_label(life->root, id);
+    int rc = workspace_lock(dir, label.text, wait_ms, who, ret_lock, err);
 
     if ((rc == -1 && err->code != MAS_FAILED) || file_is_named(life->root->sessions, id, dir, NULL))
         return rc;
@@ -27,7 +28,8 @@ static int lock_session(const struct life *life, int dir, const char *id, int wa
         fd_closep(ret_lock);
         *ret_lock = -1;
     }
-    return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who, id);
+    return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who,
+                   label.text);
 }
 
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
@@ -54,7 +56,7 @@ int life_load(const struct life *life, int dir, const char *id, const char *what
 {
     if (session_load(life->root, dir, id, ret, err) == 0)
         return 0;
-    (void)err_wrap(err, "cannot %s session '%s'", what, id);
+    (void)err_wrap(err, "cannot %s session '%s'", what, session_label(life->root, id).text);
     return err_hint(err, "see what can be mended with: mas doctor");
 }
 
@@ -251,12 +253,14 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
     return 0;
 }
 
-static int is_running(const char *id, const char *what, struct err *err)
+static int is_running(const struct life *life, const char *id, const char *what, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is running", what, id);
+    const struct session_label label = session_label(life->root, id);
+
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is running", what, label.text);
     return strcmp(what, "remove") == 0
-               ? err_hint(err, "stop it first, or remove it with: mas rm -f %s", id)
-               : err_hint(err, "stop it first with: mas stop %s", id);
+               ? err_hint(err, "stop it first, or remove it with: mas rm -f %s", label.text)
+               : err_hint(err, "stop it first with: mas stop %s", label.text);
 }
 
 int life_require_stopped(const struct life *life, int dir, const struct session *session,
@@ -268,7 +272,7 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
         return -1;
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
-        return is_running(session->id, what, err);
+        return is_running(life, session->id, what, err);
     if (life_await_hosts(life, dir, session->id, what, err) == -1)
         return -1;
     return life_sweep(life, session->id, err);
@@ -289,7 +293,7 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
         return err_hint(err, "remove it all the same with: mas rm -f %s", id);
     }
     if (life_is_half_moved(life, dir, &session))
-        return life_migrate_first("remove", id, err);
+        return life_migrate_first(life, "remove", id, err);
     if (force)
         return life_stop_held(life, dir, &session, end, err);
     return life_require_stopped(life, dir, &session, "remove", err);
@@ -306,7 +310,7 @@ static int remove_rest(const struct life *life, const char *id, bool force, stru
         return -1;
     tmux_sessions_free(live, live != NULL);
     if (live != NULL)
-        return is_running(id, "remove", err);
+        return is_running(life, id, "remove", err);
     if ((force && stop_unknown(life, id, err) == -1) || root_lock(life->root, &lock, err) == -1)
         return -1;
     return index_update(life->root, id, NULL, err);

@@ -186,7 +186,8 @@ static int check_team(const struct work *work, struct err *err)
 
     if (team_file_load(work->stage.dir, &team, err) == -1 ||
         launch_check(work->life->config, &team, NULL, err) == -1)
-        return err_wrap(err, "cannot migrate session '%s'", work->session.id);
+        return err_wrap(err, "cannot migrate session '%s'",
+                        session_label(work->life->root, work->session.id).text);
     return 0;
 }
 
@@ -322,7 +323,8 @@ static int isolate(struct work *work, struct err *err)
         turn(work, err) == 0)
         return 0;
     if (!take_back(work) && err->hint[0] == '\0')
-        (void)err_hint(err, "go on with it: mas migrate %s", work->session.id);
+        (void)err_hint(err, "go on with it: mas migrate %s",
+                       session_label(work->life->root, work->session.id).text);
     return -1;
 }
 

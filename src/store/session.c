@@ -311,6 +311,20 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
     return 0;
 }
 
+struct session_label session_label(const struct root *root, const char *id)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+    char normal[ID_TEXT];
+    _cleanup_close_ int dir = id_normalise(id, normal) ? workspace_open(root, normal) : -1;
+    struct session_label label;
+    struct err ignored = ERR_INIT;
+    bool is_named = dir != -1 && session_load(root, dir, normal, &session, &ignored) == 0 &&
+                    session.name[0] != '\0';
+
+    (void)snprintf(label.text, sizeof label.text, "%s", is_named ? session.name : id);
+    return label;
+}
+
 int session_save(const struct root *root, int dir, const struct session *session, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;

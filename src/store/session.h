@@ -61,6 +61,16 @@ void session_format(const struct root *root, const struct session *session, stru
 void session_free(struct session *session);
 #define _cleanup_session_ __attribute__((cleanup(session_free)))
 
+/* What a person calls a session: its name, which no other of its root has, or its id where it has
+ * none or that cannot be read. For what is said, and for commands in it that are to be pasted:
+ *
+ *     err_set(err, MAS_CONFLICT, "cannot stop '%s'", session_label(root, id).text);
+ */
+struct session_label {
+    char text[SESSION_NAME_MAX + 1];
+};
+struct session_label session_label(const struct root *root, const char *id);
+
 /* What every process of the team, and `mas env`, gets of the session: MAS_ROOT, MAS_SESSION_ID,
  * ... Fills *ret, which must be zeroed; release with kv_free(). */
 void session_env(const struct root *root, const struct session *session, struct kv *ret);

@@ -306,3 +306,51 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     done
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
 }
+
+# fails_as CODE WORDS VERB...: the verb fails with this code, and says these words, which name no id.
+fails_as() {
+    local code=$1 words=$2
+    shift 2
+    mas "$@"
+    [ "$status" -eq "$code" ] && [[ $stderr == *"$words"* ]] && [[ $stderr != *"$ID"* ]] && return
+    printf 'mas %s: exit %s: %s\n' "$*" "$status" "$stderr"
+    return 1
+}
+
+@test "errors, warnings and hints call a session by its name, scripts get its id" {
+    new_session -t pair -n shop --agent shell
+    new_session -t solo -n other --no-start
+    local other=$ID
+    ID=$("$MAS" show shop --json | jq -r .sessionId)
+    running=$'cannot remove session \'shop\': it is running\nstop it first, or remove it with: mas rm -f shop'
+    fails_as 4 "$running" rm "$ID"
+    fails_as 4 "cannot archive session 'shop': it is running"$'\n'"stop it first with: mas stop shop" archive "$ID"
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=lead mas send "$other" solo hi
+    [ "$stderr" = "mas: cannot send to session 'other': the rule is that an agent writes to its own team only
+this is agent 'lead' of session 'shop'" ]
+    exec 9>"$ROOT/sessions/$ID/.session.lock" && flock 9
+    fails_as 4 "cannot lock session 'shop': " start "$ID"
+    exec 9>&-
+    run --separate-stderr /usr/bin/env PATH="$T" "$MAS" stop "$ID"
+    [ "$status" -eq 0 ]
+    [[ $stderr == "mas: warning: the agents of session 'shop' have ended"*"mas stop shop" ]]
+    mas stop "$ID"
+    for verb in 'send to' 'look at' 'wait for' restart; do
+        case $verb in
+            send*) set -- send "$ID" lead hi ;;
+            look*) set -- peek "$ID" lead ;;
+            wait*) set -- wait "$ID" ;;
+            *) set -- restart "$ID" lead ;;
+        esac
+        fails_as 4 "cannot $verb session 'shop': it is not running"$'\n'"start it with: mas start shop" "$@"
+    done
+    # what a hint says works
+    mas start shop
+    [ "$output" = 'shop started' ]
+    [ "$("$MAS" stop -q shop; "$MAS" list -q --all | sort)" = "$(printf '%s\n' "$ID" "$other" | sort)" ]
+    # one whose name cannot be read is called by its id
+    echo x >>"$ROOT/sessions/$ID/.session"
+    mas start "$ID"
+    [ "$status" -eq 5 ]
+    [[ $stderr == "mas: cannot start session '$ID': its .session is damaged"* ]]
+}

@@ -41,8 +41,8 @@ teardown_more() {
     pids=$(processes "$ID")
     mas rm busy
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot remove session '$ID': it is running
-stop it first, or remove it with: mas rm -f $ID" ]
+    [ "$stderr" = "mas: cannot remove session 'busy': it is running
+stop it first, or remove it with: mas rm -f busy" ]
     [ "$(snapshot)" = "$disk" ]
     [ "$(processes "$ID")" = "$pids" ]
     [ "$(field "$ID" .status)" = active ]

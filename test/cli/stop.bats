@@ -438,7 +438,7 @@ is_told() {
     run --separate-stderr env PATH="$T/bin" "$MAS" stop shop
     [ "$status" -eq 0 ]
     [[ $output == "shop stopped, "*killed* ]]
-    [[ $stderr == "mas: warning: the agents of session '$ID' have ended, but tmux could not be told: cannot run 'tmux'"*"mas stop $ID" ]]
+    [[ $stderr == "mas: warning: the agents of session 'shop' have ended, but tmux could not be told: cannot run 'tmux'"*"mas stop shop" ]]
     is_told
     # another stop finishes it, and so do a start and doctor
     mas stop shop

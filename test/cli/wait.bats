@@ -120,6 +120,12 @@ start it with: mas restart $ID lead" ]
 
 @test "what is wrong with the words is exit 2 or 3" {
     new_session -t solo
+    for words in "wait $ID" "ask $ID solo x" "send $ID solo --wait x"; do
+        # shellcheck disable=SC2086 # words
+        mas $words --timeout soon
+        [ "$status" -eq 2 ]
+        [ "$stderr" = "mas: cannot wait for 'soon': a time is such as 500ms, 30s or 5m" ]
+    done
     for words in "$ID --for ever" "$ID --for idle --timeout soon" "$ID solo x --for idle" ""; do
         # shellcheck disable=SC2086
         mas wait $words
