@@ -88,6 +88,7 @@ void talk_free(struct host *host)
     free(talk->cwd);
     free(talk->machine);
     free(talk->tools);
+    talk_free_words(talk->past_modes, talk->past_mode_count);
     free(talk->program);
     free(talk->mode);
     free(talk->title);
@@ -146,7 +147,11 @@ static void forget(struct talk *talk)
     talk->prime = false;
     talk->settled = talk->proved = false;
     talk->fell = 0;
-    talk_free_words(talk->modes, talk->mode_count);
+    if (talk->mode_count > 0) {
+        talk_free_words(talk->past_modes, talk->past_mode_count);
+        talk->past_modes = talk->modes;
+        talk->past_mode_count = talk->mode_count;
+    }
     talk_free_words(talk->commands, talk->command_count);
     talk->modes = talk->commands = NULL;
     talk->mode_count = talk->command_count = 0;

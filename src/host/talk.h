@@ -176,6 +176,8 @@ struct talk {
     char *mode; /* that it is in; "" not known */
     struct acp_word *modes, *commands;
     size_t mode_count, command_count;
+    struct acp_word *past_modes; /* of the process before, for when none runs */
+    size_t past_mode_count;
     struct str options; /* config options: the "options" event's array; "" none */
     struct talk_option { /* the same, as far as mas uses it */
         char *id, *category, *value;
@@ -285,6 +287,7 @@ void talk_take_modes(struct host *host, const char *mode, const struct acp_word 
 void talk_free_options(struct talk *talk);
 void talk_take_options(struct host *host, const struct json *options);
 /* Fails where the agent is known not to have it, with those that it has. */
+bool talk_knows_modes(const struct talk *talk);
 int talk_check_mode(const struct host *host, const char *mode, struct err *err);
 /* Keeps a mode, or an option's value, and has the agent set it now where it runs. */
 int talk_set_mode(struct host *host, const char *mode, struct err *err);

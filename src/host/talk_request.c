@@ -296,7 +296,7 @@ static int do_clear(struct host *host, struct client *client, const struct frame
     if (read_tags(frame, &tags, err) == -1 || (then && check_prompt(host, frame, err) == -1))
         return -1;
     wish.tags = tags;
-    bool checked = wish.mode == NULL || talk->phase == TALK_READY;
+    bool checked = wish.mode == NULL || talk_knows_modes(talk);
     if (talk_clear(host, &wish, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);

@@ -111,10 +111,10 @@ void talk_take_options(struct host *host, const struct json *options)
     talk_tell(host, &event, NULL, 0, 0);
 }
 
-static bool has_mode(const struct talk *talk, const char *mode)
+static bool has_mode(const struct acp_word *modes, size_t count, const char *mode)
 {
-    for (size_t i = 0; i < talk->mode_count; i++)
-        if (strcmp(talk->modes[i].id, mode) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(modes[i].id, mode) == 0)
             return true;
     return false;
 }
@@ -146,7 +146,7 @@ static int64_t ask_mode(struct host *host)
         mode = host->preset->mode;
     if (mode[0] == '\0' || strcmp(mode, talk->mode) == 0)
         return 0;
-    if (has_mode(talk, mode))
+    if (has_mode(talk->modes, talk->mode_count, mode))
         return acp_set_mode(talk->acp, talk->session, mode, TALK_SETTING_MS);
     const struct talk_option *option = find_option(talk, NULL, "mode");
     if (talk->mode_count > 0 || option == NULL)
@@ -257,15 +257,23 @@ static int keep(struct host *host, const char *mode, const char *options, const 
                                                    : rc;
 }
 
+bool talk_knows_modes(const struct talk *talk)
+{
+    return talk->phase == TALK_READY || talk->past_mode_count > 0;
+}
+
 int talk_check_mode(const struct host *host, const char *mode, struct err *err)
 {
     const struct talk *talk = host->talk;
+    bool ready = talk->phase == TALK_READY;
+    const struct acp_word *modes = ready ? talk->modes : talk->past_modes;
+    size_t count = ready ? talk->mode_count : talk->past_mode_count;
     _cleanup_str_ struct str list = STR_INIT;
 
-    if (talk->phase != TALK_READY || talk->mode_count == 0 || has_mode(talk, mode))
+    if (count == 0 || has_mode(modes, count, mode))
         return 0;
-    for (size_t i = 0; i < talk->mode_count && list.len < WORDS_SHOWN; i++)
-        str_addf(&list, "%s%s", i > 0 ? ", " : "", talk->modes[i].id);
+    for (size_t i = 0; i < count && list.len < WORDS_SHOWN; i++)
+        str_addf(&list, "%s%s", i > 0 ? ", " : "", modes[i].id);
     (void)err_set(err, MAS_NOT_FOUND, "the agent has no mode '%s'", mode);
     return err_hint(err, "its modes are: %s", list.data);
 }

@@ -34,8 +34,8 @@
  * waits for the plan's prompt then waits for its end
  *   {"do":"clear","mode","bytes"}           body: --then
  *                            -> once durable {"ok":true,"conversation","query":N,"prompt"|null},
- *                            with "modeUnchecked":true where the agent does not run, so that
- *                            nobody knows yet whether it has the mode
+ *                            with "modeUnchecked":true where the agent has not run yet, so that
+ *                            nobody knows whether it has the mode
  *   {"do":"mode","mode"}  {"do":"set","option","value"}
  *   {"do":"conversation","new":true | "conversation":"ID"}   makes another the current one
  *

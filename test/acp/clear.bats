@@ -86,6 +86,18 @@ load lib
     [ -z "$stderr" ]
 }
 
+@test "an agent that has ended is known to have the modes that it told" {
+    run_acp "" "start = demand"
+    tell CW-ONE EXIT
+    eventually state_is solo exited
+    mas clear "$ID" solo --mode nonsense
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"the agent has no mode 'nonsense'"*"its modes are: default, plan"* ]]
+    mas clear "$ID" solo --mode plan
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+}
+
 @test "a clear in mid-turn ends that turn as cancelled, and what waited as cleared" {
     run_acp ""
     timeout 30 "$MAS" ask "$ID" solo "CW-OLD HANG" >"$T/out1" 2>&1 3>&- &
