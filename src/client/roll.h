@@ -57,7 +57,7 @@ struct roll {
 /* Opens a session's workspace and reads its team. Released by roll_add() or with roll_close(). */
 int roll_open(const struct root *root, const char *id, struct roll_team *ret, struct err *err);
 void roll_close(struct roll_team *team);
-/* What a person calls it, see core/session.h. */
+/* What a person calls it, see store/session.h. */
 struct session_label roll_label(const struct roll_team *team);
 
 /* Adds the agents that `target` means (NULL: all); takes *team over, also on failure. */

@@ -1,6 +1,6 @@
 #include "cmd/print.h"
 #include "cmd/several.h"
-#include "core/session.h"
+#include "store/session.h"
 
 #include <signal.h>
 #include <stdio.h>

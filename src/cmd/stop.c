@@ -2,7 +2,7 @@
 #include "cmd/several.h"
 
 #include "base/str.h"
-#include "core/session.h"
+#include "store/session.h"
 
 #include <signal.h>
 #include <stdio.h>
