@@ -47,6 +47,9 @@ Before it has the lock rm reads the name of the session for its answer, and can 
 reads then with the lock it needs.
 first rm,rm-f any     ^(openat|read)\(.*\.session[">]
 
+start reads it when all is done.
+again start  any      ^(openat|read)\(.*\.session[">]
+
 Snapshots that nobody needs any more are looked for again by others.
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 
