@@ -118,12 +118,12 @@ bool db_is_named(const struct db *db)
 
 static struct db_trace trace_of(const struct db *db)
 {
-    _cleanup_free_ char *log = mem_printf("%s-wal", db->name != NULL ? db->name : "");
     struct db_trace trace = {.log_size = -1};
     struct stat st;
 
-    if (db->dir == -1)
+    if (db->dir == -1 || db->name == NULL)
         return trace;
+    _cleanup_free_ char *log = mem_printf("%s-wal", db->name);
     if (fstatat(db->dir, db->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         trace.file = st.st_mtim;
     if (fstatat(db->dir, log, &st, AT_SYMLINK_NOFOLLOW) == 0) {

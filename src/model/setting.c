@@ -254,8 +254,7 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
                               "yes: agents may search what was said in other sessions"},
     [SETTING_MEMORY_EMBED] = {"memory", "embed_command", NULL, "", check_command,
                               "a program that makes vectors of texts, for the search; "
-                              "empty: words alone",
-                              .names_program = true},
+                              "empty: words alone"},
     [SETTING_MEMORY_SUMMARY] = {"memory", "summary", NULL, "off", check_summary,
                                 "agent: its own summary stands in for history past the budget"},
     [SETTING_MEMORY_MESSAGES] = {"memory", "messages", NULL, "50", check_messages,
@@ -319,4 +318,9 @@ void setting_write_defaults(struct str *to)
     str_add(to,
             "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"
             ";[preset mine]\n;command = my-agent --fast\n;env.MY_AGENT_HOME = /opt/mine\n");
+}
+
+bool setting_names_program(enum setting setting)
+{
+    return setting == SETTING_MEMORY_EMBED;
 }

@@ -61,9 +61,11 @@ struct setting_info {
     const char *fallback; /* the built-in value */
     const char *(*check)(const char *value); /* NULL for a good value, else what one looks like */
     const char *help;
-    bool names_program; /* not believed of a root that this user has not accepted */
 };
 extern const struct setting_info setting_infos[SETTING_COUNT];
+
+/* true if its value is not believed of a root that this user has not accepted */
+bool setting_names_program(enum setting setting);
 
 /* "section.key" of a setting. */
 const char *setting_name(enum setting setting, char buf[64]);

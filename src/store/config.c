@@ -126,7 +126,7 @@ static int read_entry(const struct reader *reader, const struct ini_line *line, 
         if (want != NULL)
             return ini_fail(line, err, "'%s' is not %s", line->value, want);
         _cleanup_free_ char *origin = mem_printf("%s:%d", line->file, line->line);
-        if (setting_infos[i].names_program && !reader->believed) {
+        if (setting_names_program((enum setting)i) && !reader->believed) {
             free(reader->config->disbelieved);
             reader->config->disbelieved = line->value[0] != '\0' ? mem_dup(origin) : NULL;
             return 0;

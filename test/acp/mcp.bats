@@ -203,6 +203,7 @@ END
 @test "what is searched for stands on no command line" {
     acp_team default
     # it sees the command line of who runs it
+    # shellcheck disable=SC2016 # for the program
     printf '#!/bin/sh\ntr "\\0" " " <"/proc/$PPID/cmdline" >>"%s/lines"\nexit 1\n' "$T" >"$T/embed"
     chmod +x "$T/embed"
     printf '[memory]\nembed_command = %s/embed\n' "$T" >>"$ROOT/mas.ini"

@@ -288,6 +288,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     local bad=$ID
     mas list --error -q
     [ -z "$output" ]
+    # shellcheck disable=SC2016 # nobody is to run it
     echo 'STATUS=$(date)' >>"$ROOT/sessions/$bad/.session"
     mas list --json
     [ "$status" -eq 0 ]

@@ -47,7 +47,7 @@ killed() { run -137 said <<<$'user hello\nagent once\nmore  upon\nkill'; }
     new=$("$MAS" restore -q --new-id "$T/a.tar.zst")
     [ "$new" != "$ID" ]
     # but where the agent's own session was, so that it is not resumed from a copy
-    [ -z "$(grep -aoE ".{9}$ID" "$ROOT/sessions/$new/memory.db" | grep -v ^sessions/)" ]
+    run ! grep -F "$ID" < <(sqlite3 "$ROOT/sessions/$new/memory.db" .dump | grep -v '^INSERT INTO agent_session ')
     "$MAS" history "$new" solo --json >"$T/out"
     run ! grep -qF "$ID" "$T/out"
     jq -e --arg id "$new" '.messages[0].id == $id + ":1" and (.messages[1].tags == ["session:" + $id, "agent:solo", "k:v"])' \

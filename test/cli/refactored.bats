@@ -49,7 +49,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     [ "$output" = "mine runs already" ]
     tm rename-session -t =team other
     old stop
-    [ "$output" = "$id stopped" ]
+    [ "$output" = "mine stopped" ]
     [ "$("$MAS" list --active -q)" = "$ID" ]
 }
 

@@ -130,7 +130,7 @@ other_is_untouched() {
     tm kill-session -t =mas-0a0a0a0a:
     mas start --crashed
     [ "$status" -eq 0 ]
-    [ "$output" = "$SAME started" ]
+    [ "$output" = "mine started" ]
     other_is_untouched
 }
 

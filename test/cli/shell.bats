@@ -389,10 +389,14 @@ $ROOT/sessions/$ID"
         echo "$shell: $output $stderr" >&2
         [ "$status" -eq 0 ]
         # MAS_ROOT and MAS_TMUX_SOCKET were there before
-        [ "$output" = '> MAS_SESSION_DIR
+        [ "$output" = '> CREATED_AT
+> MAS_SESSION_DIR
 > MAS_SESSION_ID
 > MAS_SESSION_MODE
+> SESSION_ID
 > SESSION_NAME
+> STATUS
+> TMUX_SESSION
 > UNIT_DIR
 > WORKFLOWS_DIR' ]
     done

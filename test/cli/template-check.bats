@@ -37,7 +37,7 @@ finds() {
         'agents = b' '[agent a]' 'role =' 'rank = boss' 'group = g' 'no equals sign' \
         '[agent b]' 'role = r' 'start = later' '[agent x y]' 'role = r' '[rules]' 'boss = all' \
         'worker = everyone' '[window v]'
-    finds "$I:1: [templat]: there is no such section" \
+    finds "$I:1: [templat]: there is no such section; did you mean '[template]'?" \
         "$I:4: agent c is not among the agents" \
         "$I:5: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2" \
         "$I:6: [window w] colour: there is no such key in a window" \
@@ -148,7 +148,9 @@ $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TES
     finds "$I:3: cannot start agent 'a': its command: unclosed single quote"
     printf '[preset torn]\ncommand = cat %s\n' "\\" >>"$ROOT/mas.ini"
     template "${window_a[@]}" "${agent_a[@]}" 'preset = torn'
-    finds "$I:3: cannot start agent 'a': its command: a backslash with nothing behind it"
+    mas template check mine
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: $ROOT/mas.ini:"*": [preset torn] command: 'cat \\' is not a program and its arguments, each quote closed" ]]
 }
 
 @test "rules that mean nobody are warned of" {

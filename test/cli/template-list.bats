@@ -103,7 +103,7 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
     echo broken >"$ROOT/templates/solo/template.ini"
     mas template show solo
     [ "$status" -eq 1 ]
-    [[ $stderr == *"template.ini:1: "*$'\n''all that is wrong: mas template check solo' ]]
+    [[ $stderr == *"template.ini:1: "*$'\n''see all that is wrong with: mas template check solo' ]]
     mas template show
     [ "$status" -eq 2 ]
     mas template show a b

@@ -151,6 +151,7 @@ load lib
     serve
     api GET '/sessions?status=error'
     is 200 '.total == 0'
+    # shellcheck disable=SC2016 # nobody is to run it
     echo 'STATUS=$(date)' >>"$ROOT/sessions/$ID/.session"
     api GET '/sessions?status=error'
     is 200 '.total == 1 and .sessions[0].sessionId == "'"$ID"'" and (.sessions[0].reason | test("session"))'
