@@ -325,3 +325,13 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     grep -q 'TALK_TERMINALS_MAX = 64' "$SRC/host/talk_terminals.h"
     grep -q 'TALK_CANCEL_MS = 5000' "$SRC/host/talk.h"
 }
+
+@test "protocol/host.h has a line for every request and event of a host" {
+    {
+        sed -n '/^} requests\[\] = {/,/^};/p' "$SRC/host/talk_request.c" | sed -n 's/^ *{"\([a-z]*\)".*/\1/p'
+        grep -ohE 'talk_event\(&[a-z_]+, "[a-z]+"|talk_tell_text\([a-z]+, "[a-z]+"' "$SRC"/host/*.c | cut -d'"' -f2
+    } | sort -u >"$T/source"
+    [ "$(wc -l <"$T/source")" -ge 22 ]
+    sed -n 's/^ \*   \([a-z][a-z]*\)\( .*\)\{0,1\}$/\1/p' "$SRC/protocol/host.h" | sort -u >"$T/page"
+    run ! grep -vxFf "$T/page" "$T/source"
+}
