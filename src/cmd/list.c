@@ -25,61 +25,114 @@ static bool is_wanted(const struct call *call, const struct view *view)
     return !any || call_opt(call, names[view->status]) != NULL;
 }
 
+/* ---- the table: a function puts what stands in a column, and nothing where a "-" is to stand */
+
+static void put_session(const struct view *view, time_t now, struct str *to)
+{
+    (void)now;
+    str_add(to, view->live != NULL ? view->live->name : view->row.tmux_name);
+}
+
+static void put_name(const struct view *view, time_t now, struct str *to)
+{
+    (void)now;
+    str_add(to, view_name(view));
+}
+
+static void put_template(const struct view *view, time_t now, struct str *to)
+{
+    (void)now;
+    str_add(to, view->row.template);
+}
+
+static void put_mode(const struct view *view, time_t now, struct str *to)
+{
+    (void)now;
+    str_add(to, mode_name(view->row.mode));
+}
+
+/* Nothing is known of a session without a workspace. */
+static bool created_at(const struct view *view, time_t *ret)
+{
+    return time_parse(view->row.created, ret) && *ret != 0;
+}
+
+static void put_age(const struct view *view, time_t now, struct str *to)
+{
+    char age[24];
+    time_t created = 0;
+    if (created_at(view, &created)) {
+        time_age(created, now, age);
+        str_add(to, age);
+    }
+}
+
+static void put_active(const struct view *view, time_t now, struct str *to)
+{
+    char age[24];
+    time_t created = 0;
+    if (created_at(view, &created)) {
+        time_age(view_activity(view), now, age);
+        str_add(to, age);
+    }
+}
+
 /* "13/13", and what somebody may have to see to. */
-static void count_agents(const struct view *view, struct str *to)
+static void put_agents(const struct view *view, time_t now, struct str *to)
 {
     static const enum agent_state worth[] = {AGENT_WAITING, AGENT_CRASHED, AGENT_ASLEEP};
 
+    (void)now;
+    if (view->live == NULL)
+        return;
     str_addf(to, "%zu/%zu", view_running(view), view->live->running + view->live->ended);
     for (size_t i = 0; i < ARRAY_LEN(worth); i++)
         if (view->tally.states[worth[i]] > 0)
             str_addf(to, ", %zu %s", view->tally.states[worth[i]], agent_state_name(worth[i]));
 }
 
+static void put_status(const struct view *view, time_t now, struct str *to)
+{
+    (void)now;
+    str_add(to, status_name(view->status));
+    str_add(to, view->crashed ? " (crashed)" : "");
+    str_add(to, view->migrating ? " (migrating)" : "");
+    str_add(to, view->row.private ? " (private)" : "");
+    if (view->reason != NULL)
+        str_addf(to, ": %s", view->reason);
+}
+
+static const struct column {
+    const char *head;
+    void (*put)(const struct view *view, time_t now, struct str *to);
+    bool coloured; /* as the session is doing */
+} columns[] = {
+    {"SESSION", put_session, false},   {"NAME", put_name, false},
+    {"TEMPLATE", put_template, false}, {"MODE", put_mode, false},
+    {"AGE", put_age, false},           {"ACTIVE", put_active, false},
+    {"AGENTS", put_agents, false},     {"STATUS", put_status, true},
+};
+
+/* What a narrow terminal does without, in this order. */
+static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", NULL};
+
 static void add_row(struct table *table, const struct view *view, time_t now)
 {
-    char age[24];
-    char active[24];
-    _cleanup_str_ struct str agents = STR_INIT;
-    _cleanup_str_ struct str status = STR_INIT;
-    const char *colour = colour_of(view->status, view->crashed);
-    time_t created = 0;
-
-    (void)time_parse(view->row.created, &created);
-    time_age(created, now, age);
-    time_age(view_activity(view), now, active);
-    if (view->live != NULL)
-        count_agents(view, &agents);
-    str_add(&status, status_name(view->status));
-    if (view->crashed)
-        str_add(&status, " (crashed)");
-    if (view->migrating)
-        str_add(&status, " (migrating)");
-    if (view->row.private)
-        str_add(&status, " (private)");
-    if (view->reason != NULL)
-        str_addf(&status, ": %s", view->reason);
-    table_add(table, view->live != NULL ? view->live->name : view->row.tmux_name, NULL);
-    table_add(table, view_name(view)[0] != '\0' ? view_name(view) : "-", NULL);
-    table_add(table, view->row.template[0] != '\0' ? view->row.template : "-", NULL);
-    table_add(table, mode_name(view->row.mode), NULL);
-    table_add(table, created != 0 ? age : "-",
-              NULL); /* of one without a workspace nothing is known */
-    table_add(table, created != 0 ? active : "-", NULL);
-    table_add(table, view->live != NULL ? agents.data : "-", NULL);
-    table_add(table, status.data, colour);
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        _cleanup_str_ struct str text = STR_INIT;
+        columns[i].put(view, now, &text);
+        table_add(table, text.len > 0 ? text.data : "-",
+                  columns[i].coloured ? colour_of(view->status, view->crashed) : NULL);
+    }
 }
 
 static void print_table(const struct call *call, const struct survey *survey)
 {
-    static const char *const heads[] = {"SESSION", "NAME",   "TEMPLATE", "MODE",
-                                        "AGE",     "ACTIVE", "AGENTS",   "STATUS"};
-    static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", NULL};
-    struct table table = {.columns = ARRAY_LEN(heads), .spare = spare};
+    struct table table = {.columns = ARRAY_LEN(columns), .spare = spare};
     time_t now = time(NULL);
 
-    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        table_add(&table, columns[i].head, colour_dim());
     for (size_t i = 0; i < survey->count; i++)
         if (is_wanted(call, &survey->views[i]))
             add_row(&table, &survey->views[i], now);
