@@ -43,13 +43,6 @@ a warning. With exit 0 nothing of the team runs, which check_done() looks at.
 may  stop,stop-own,rm-f any .
 said stop,stop-own any .
 
-Before it has the lock rm reads the name of the session for its answer, and can call it by its id. What it
-reads then with the lock it needs.
-first rm,rm-f any     ^(openat|read)\(.*\.session[">]
-
-start reads it when all is done.
-again start  any      ^(openat|read)\(.*\.session[">]
-
 Snapshots that nobody needs any more are looked for again by others.
 may  rm,rm-f,clean any ^openat\(.*/sessions>, "(\.snapshots|\.trash-[^"]*)", O_RDONLY
 
