@@ -2,7 +2,7 @@
 
 #include "archive/hasher.h"
 #include "archive/listing.h"
-#include "archive/squeeze.h"
+#include "archive/zstd_writer.h"
 #include "base/path.h"
 #include "base/tree.h"
 
@@ -27,7 +27,7 @@ struct packer {
     const struct pack *pack;
     const struct listing_source *source;
     const struct listing *listing;
-    struct squeeze *squeeze;
+    struct zstd_writer *zstd;
     struct hasher *hasher;
     struct archive *tar;
     struct archive_entry *entry;
@@ -78,7 +78,7 @@ static la_ssize_t on_write(struct archive *tar, void *arg, const void *bytes, si
 {
     struct packer *p = arg;
     (void)tar;
-    return squeeze_write(p->squeeze, bytes, len, &p->err) == -1 ? -1 : (la_ssize_t)len;
+    return zstd_writer_write(p->zstd, bytes, len, &p->err) == -1 ? -1 : (la_ssize_t)len;
 }
 
 /* Nothing but what is asked for is put into a header: no owner, no other times. A name that is not
@@ -302,7 +302,7 @@ static int set_up(struct packer *p, struct err *err)
     for (size_t i = 0; i < BUFFERS; i++)
         p->buffers.bytes[i] = mem_grow(NULL, BUFFER_SIZE, 1);
     if (hasher_new(&p->hasher, err) == -1 ||
-        squeeze_new(p->pack->file, p->pack->level, &p->squeeze, err) == -1)
+        zstd_writer_new(p->pack->file, p->pack->level, &p->zstd, err) == -1)
         return -1;
     p->tar = archive_write_new();
     p->entry = archive_entry_new();
@@ -324,7 +324,7 @@ static void clear(struct packer *p)
         (void)archive_write_fail(p->tar); /* writes no more */
         (void)archive_write_free(p->tar);
     }
-    squeeze_freep(&p->squeeze);
+    zstd_writer_freep(&p->zstd);
     str_free(&p->path);
 }
 
@@ -341,11 +341,11 @@ int pack_run(struct pack *pack, struct err *err)
     pack->manifest->entries = before.count;
     pack->manifest->bytes = before.bytes;
     pack->manifest->links = before.links;
-    int rc = set_up(&p, err) == -1 || put_all(&p, err) == -1 || squeeze_end(p.squeeze, err) == -1
+    int rc = set_up(&p, err) == -1 || put_all(&p, err) == -1 || zstd_writer_end(p.zstd, err) == -1
                  ? -1
                  : 0;
     if (rc == 0)
-        pack->written = squeeze_written(p.squeeze);
+        pack->written = zstd_writer_written(p.zstd);
     clear(&p);
     if (rc == -1)
         return -1;

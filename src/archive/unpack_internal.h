@@ -5,8 +5,8 @@
 #define MAS_ARCHIVE_UNPACK_INTERNAL_H
 
 #include "archive/hasher.h"
-#include "archive/squeeze.h"
 #include "archive/unpack.h"
+#include "archive/zstd_writer.h"
 #include "base/tree.h"
 
 #include <archive.h>

@@ -118,10 +118,10 @@ void past_show_again(struct chat *chat, int count);
 int64_t past_number(const struct json *node);
 
 /* ---- foot.c */
-void foot_update(struct chat *chat);
+void footer_update(struct chat *chat);
 /* "[x] what" */
-void foot_plan_entry(const struct json *entry, struct str *to);
+void footer_plan_entry(const struct json *entry, struct str *to);
 /* true while it changes with the time alone. */
-bool foot_ticks(const struct chat *chat);
+bool footer_ticks(const struct chat *chat);
 
 #endif

@@ -192,7 +192,7 @@ static void settle_plan(struct chat *chat)
 {
     for (const struct json *one = json_first(chat->plan); one != NULL; one = json_next(one)) {
         _cleanup_str_ struct str text = STR_INIT;
-        foot_plan_entry(one, &text);
+        footer_plan_entry(one, &text);
         view_addf(&chat->view, STYLE_PLAN, "%s", str_text(&text));
     }
     json_free(chat->plan);

@@ -165,7 +165,7 @@ static int wait_ms(const struct loop *loop)
         return LINE_PAUSE_MS;
     if (chat->link.fd == -1)
         return loop->retry_at > now ? (int)(loop->retry_at - now) : 0;
-    return foot_ticks(chat) ? TICK_MS : -1;
+    return footer_ticks(chat) ? TICK_MS : -1;
 }
 
 static void run(struct loop *loop)
@@ -175,7 +175,7 @@ static void run(struct loop *loop)
     while (!loop->ends) {
         if (chat->link.fd == -1 && time_monotonic_ms() >= loop->retry_at)
             connect_again(loop);
-        foot_update(chat);
+        footer_update(chat);
         view_draw(&chat->view);
         short events = host_link_has_more(&chat->link) ? POLLIN | POLLOUT : POLLIN;
         struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},

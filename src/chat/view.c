@@ -117,7 +117,7 @@ void view_end(struct view *view)
 
     if (!view->is_open)
         return;
-    harmless_end(&view->harmless, &rest);
+    term_escape_end(&view->harmless, &rest);
     extend(view, str_text(&rest), rest.len);
     if (view->open.len > 0)
         end_line(view);
@@ -132,7 +132,7 @@ void view_piece(struct view *view, enum style style, const char *text, size_t le
         view_end(view);
     view->is_open = true;
     view->open_style = style;
-    harmless_add(&view->harmless, text, len, &safe);
+    term_escape_add(&view->harmless, text, len, &safe);
     add_harmless(view, str_text(&safe), safe.len);
 }
 
@@ -255,7 +255,7 @@ static void flush(struct view *view)
     str_clear(&view->out);
 }
 
-static void to_foot(struct view *view)
+static void to_footer(struct view *view)
 {
     str_add(&view->out, "\033[?25l\033[?7l");
     if (view->cursor_row > 0)
@@ -269,12 +269,12 @@ void view_draw(struct view *view)
     if (!view->changed)
         return;
     view->changed = false;
-    to_foot(view);
+    to_footer(view);
     str_add(&view->out, "\033[?7h");
     str_addn(&view->out, str_text(&view->fresh), view->fresh.len);
     str_add(&view->out, "\033[?7l");
     str_clear(&view->fresh);
-    view_put_foot(view);
+    view_put_footer(view);
     str_add(&view->out, "\033[?7h\033[?25h");
     flush(view);
 }
@@ -288,8 +288,8 @@ void view_repaint(struct view *view)
     size_t rows = 0;
 
     read_size(view);
-    size_t foot = view->live_count + 2;
-    want = (size_t)view->rows > foot ? (size_t)view->rows - foot : 1;
+    size_t footer = view->live_count + 2;
+    want = (size_t)view->rows > footer ? (size_t)view->rows - footer : 1;
     str_add(&view->out, "\033[?25l");
     for (int row = 1; row <= view->rows; row++)
         str_addf(&view->out, "\033[%d;1H\033[2K", row);
@@ -324,7 +324,7 @@ void view_close(struct view *view)
 {
     view_end(view);
     view_live_clear(view);
-    to_foot(view);
+    to_footer(view);
     str_addn(&view->out, str_text(&view->fresh), view->fresh.len);
     str_add(&view->out, "\033[?7h\033[?25h");
     flush(view);

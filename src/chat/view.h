@@ -13,8 +13,8 @@
 #ifndef MAS_CHAT_VIEW_H
 #define MAS_CHAT_VIEW_H
 
-#include "base/harmless.h"
 #include "base/str.h"
+#include "base/term_escape.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ struct view {
     enum style open_style;
     bool is_open;
     size_t printed; /* bytes of it that stand above the foot */
-    struct harmless harmless;
+    struct term_escape harmless;
     /* the foot as it is to be */
     struct view_line live[VIEW_LIVE_MAX];
     size_t live_count;
@@ -70,7 +70,7 @@ struct view {
     size_t cursor; /* byte in it */
     bool changed;
     /* and as it stands there */
-    int foot_rows, cursor_row;
+    int footer_rows, cursor_row;
 };
 
 /* Takes the terminal at `fd`; the other members are zero before. */

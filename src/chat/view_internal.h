@@ -17,8 +17,8 @@ void view_put_row(const struct view *view, struct str *to, enum style style, boo
 size_t view_put_rows(const struct view *view, struct str *to, enum style style, const char *text,
                      size_t len, size_t from, bool whole);
 
-/* ---- view_foot.c */
+/* ---- view_footer.c */
 /* Appends the foot to view->out; its first row is the one that the cursor is in. */
-void view_put_foot(struct view *view);
+void view_put_footer(struct view *view);
 
 #endif

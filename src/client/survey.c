@@ -293,12 +293,12 @@ static void match_live(const struct root *root, struct survey *survey, unsigned 
 /* What the hosts have said by now, or say in time. */
 static void take_tallies(struct survey *survey)
 {
-    struct tally *totals = mem_alloc((survey->count + 1) * sizeof *totals);
+    struct agent_counts *totals = mem_alloc((survey->count + 1) * sizeof *totals);
 
     tallies_finish(&survey->tallies, HOSTS_ANSWER_MS, totals);
     survey->asks_hosts = false;
     for (size_t i = 0; i < survey->count; i++)
-        survey->views[i].tally = totals[i];
+        survey->views[i].counts = totals[i];
     free(totals);
 }
 
@@ -399,14 +399,14 @@ time_t view_activity(const struct view *view)
 
 size_t view_running(const struct view *view)
 {
-    const struct tally *tally = &view->tally;
+    const struct agent_counts *counts = &view->counts;
     size_t panes = view->live != NULL ? view->live->running : 0;
-    return tally_live(tally) + (panes > tally->told ? panes - tally->told : 0);
+    return agent_counts_live(counts) + (panes > counts->told ? panes - counts->told : 0);
 }
 
 size_t view_ended(const struct view *view)
 {
-    return tally_ended(&view->tally) + (view->live != NULL ? view->live->ended : 0);
+    return agent_counts_ended(&view->counts) + (view->live != NULL ? view->live->ended : 0);
 }
 
 void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
@@ -432,9 +432,9 @@ void view_put_json(const struct root *root, const struct view *view, struct json
     json_put_int(out, "agentsEnded", (int64_t)view_ended(view));
     json_open(out, "agentStates", '{');
     for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
-        if (view->tally.states[i] > 0)
+        if (view->counts.states[i] > 0)
             json_put_int(out, agent_state_name((enum agent_state)i),
-                         (int64_t)view->tally.states[i]);
+                         (int64_t)view->counts.states[i]);
     json_close(out, '}');
     json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
     if (view->reason != NULL)

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "client/tally.h"
+#include "client/agent_counts.h"
 #include "store/config.h"
 #include "store/index.h"
 #include "store/root.h"
@@ -36,7 +36,7 @@ struct view {
     char *name; /* its name by the metadata, where that was read, else NULL */
     const struct tmux_session *live; /* NULL where no tmux session is there */
     const char *live_socket; /* the server it is on */
-    struct tally tally; /* what its hosts said, with SURVEY_HOSTS */
+    struct agent_counts counts; /* what its hosts said, with SURVEY_HOSTS */
     size_t place; /* in the index */
     time_t used; /* when it last did something, by the metadata that was read; 0: not known */
     ino_t metadata; /* of the .session that was read: another file is another state */

@@ -1,6 +1,6 @@
 #include "cmd.h"
 #include "cmd/targets.h"
-#include "editor/face.h"
+#include "editor/editor.h"
 #include "store/session.h"
 
 #include <signal.h>
@@ -14,19 +14,19 @@ static const struct opt opts[] = {
 };
 
 /* The one agent that is meant: the only one, or the meta manager where none was named. */
-static const struct agent *choose(const struct roll *roll)
+static const struct agent *choose(const struct roster *roster)
 {
-    const struct team *team = &roll->teams[0].team;
+    const struct team *team = &roster->teams[0].team;
 
-    if (roll->count == 1)
-        return roll->agents[0].agent;
-    for (size_t i = 0; roll->count == team->agent_count && i < roll->count; i++)
-        if (roll->agents[i].agent->rank == RANK_META)
-            return roll->agents[i].agent;
+    if (roster->count == 1)
+        return roster->agents[0].agent;
+    for (size_t i = 0; roster->count == team->agent_count && i < roster->count; i++)
+        if (roster->agents[i].agent->rank == RANK_META)
+            return roster->agents[i].agent;
     return NULL;
 }
 
-static int find_cwd(const struct call *call, const struct roll_team *team, const char *agent,
+static int find_cwd(const struct call *call, const struct roster_team *team, const char *agent,
                     char **ret, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -43,27 +43,28 @@ static int find_cwd(const struct call *call, const struct roll_team *team, const
 
 static int run_acp(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     _cleanup_free_ char *cwd = NULL;
     const char *from = NULL;
 
-    if (targets_take(call, TARGETS_OPTIONAL, &roll, err) == -1 ||
-        targets_sender(call, &roll, "prompt", &from, err) == -1)
+    if (targets_take(call, TARGETS_OPTIONAL, &roster, err) == -1 ||
+        targets_sender(call, &roster, "prompt", &from, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'acp': '%s' is one operand too many",
                       call->operands[0]);
         return call_usage(call, err);
     }
-    const struct agent *agent = choose(&roll);
+    const struct agent *agent = choose(&roster);
     if (agent == NULL) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'acp' for %zu agents: it takes one", roll.count);
+        (void)err_set(err, MAS_USAGE, "cannot run 'acp' for %zu agents: it takes one",
+                      roster.count);
         return call_usage(call, err);
     }
-    const struct roll_team *team = &roll.teams[0];
+    const struct roster_team *team = &roster.teams[0];
     if (find_cwd(call, team, agent->id, &cwd, err) == -1)
         return -1;
-    const struct face_spec spec = {
+    const struct editor_spec spec = {
         .root = &call->root,
         .session = team->id,
         .agent = agent->id,
@@ -75,7 +76,7 @@ static int run_acp(struct call *call, struct err *err)
         .out = STDOUT_FILENO,
     };
     (void)signal(SIGPIPE, SIG_IGN);
-    return face_run(&spec, err);
+    return editor_run(&spec, err);
 }
 
 const struct cmd cmd_acp = {

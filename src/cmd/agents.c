@@ -14,13 +14,13 @@
 
 enum { NOTE_SHOWN = 100 }; /* bytes of what an agent says */
 
-const char *agent_word(const struct roll *roll, size_t i)
+const char *agent_word(const struct roster *roster, size_t i)
 {
-    const struct roll_agent *agent = &roll->agents[i];
-    return agent->told ? agent_state_name(agent->status.state) : roll_problem(roll, i);
+    const struct roster_agent *agent = &roster->agents[i];
+    return agent->told ? agent_state_name(agent->status.state) : roster_problem(roster, i);
 }
 
-const char *agent_colour(const struct roll *roll, size_t i)
+const char *agent_colour(const struct roster *roster, size_t i)
 {
     static const enum colour colours[AGENT_STATE_COUNT] = {
         [AGENT_ASLEEP] = COLOUR_DIM,     [AGENT_STARTING] = COLOUR_BLUE,
@@ -28,13 +28,13 @@ const char *agent_colour(const struct roll *roll, size_t i)
         [AGENT_WAITING] = COLOUR_YELLOW, [AGENT_EXITED] = COLOUR_DIM,
         [AGENT_CRASHED] = COLOUR_RED,
     };
-    const struct roll_agent *agent = &roll->agents[i];
+    const struct roster_agent *agent = &roster->agents[i];
     return colour(agent->told ? colours[agent->status.state] : COLOUR_RED);
 }
 
-void agent_age(const struct roll *roll, size_t i, int64_t now_ms, char buf[24])
+void agent_age(const struct roster *roster, size_t i, int64_t now_ms, char buf[24])
 {
-    const struct roll_agent *agent = &roll->agents[i];
+    const struct roster_agent *agent = &roster->agents[i];
 
     if (agent->told && agent->status.since_ms != 0)
         time_age((time_t)(agent->status.since_ms / 1000), (time_t)(now_ms / 1000), buf);
@@ -71,13 +71,13 @@ static void add_words(struct str *to, const char *text, bool last)
     str_add(to, end < len ? "..." : "");
 }
 
-void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct str *to)
+void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struct str *to)
 {
-    const struct agent_status *status = &roll->agents[i].status;
+    const struct agent_status *status = &roster->agents[i].status;
     size_t start = to->len;
     char size[16];
 
-    if (!roll->agents[i].told) {
+    if (!roster->agents[i].told) {
         if (status->queued > 0)
             str_addf(to, "%d queued", status->queued);
         return;
@@ -105,8 +105,8 @@ void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct st
         separate(to, start);
         str_add(to, "asks: ");
         add_words(to, status->asks, false);
-        str_addf(to, " (mas approve %.8s %s)", roll->teams[roll->agents[i].team].id,
-                 roll->agents[i].agent->id);
+        str_addf(to, " (mas approve %.8s %s)", roster->teams[roster->agents[i].team].id,
+                 roster->agents[i].agent->id);
         return;
     }
     const char *words = status->note[0] != '\0' ? status->note : status->title;
@@ -116,9 +116,9 @@ void agent_add_note(const struct roll *roll, size_t i, int64_t now_ms, struct st
     }
 }
 
-void agent_put_json(const struct roll *roll, size_t i, struct json_out *out)
+void agent_put_json(const struct roster *roster, size_t i, struct json_out *out)
 {
-    const struct roll_agent *one = &roll->agents[i];
+    const struct roster_agent *one = &roster->agents[i];
 
     json_put(out, "id", one->agent->id);
     json_put(out, "role", one->agent->role);
@@ -128,7 +128,7 @@ void agent_put_json(const struct roll *roll, size_t i, struct json_out *out)
         agent_status_put(&one->status, out);
     } else {
         json_put(out, "state", NULL);
-        json_put(out, "problem", roll_problem(roll, i));
+        json_put(out, "problem", roster_problem(roster, i));
         json_put_int(out, "queued", one->status.queued);
     }
 }
@@ -149,20 +149,20 @@ static size_t read_waiting(int dir, const char *id, struct store_waiting **ret)
     return count;
 }
 
-void agents_read_waiting(struct roll *roll)
+void agents_read_waiting(struct roster *roster)
 {
-    for (size_t t = 0; t < roll->team_count; t++) {
-        const struct roll_team *team = &roll->teams[t];
+    for (size_t t = 0; t < roster->team_count; t++) {
+        const struct roster_team *team = &roster->teams[t];
         struct store_waiting *waiting = NULL;
         size_t absent = 0;
         for (size_t i = team->first; i < team->first + team->count; i++)
-            absent += roll->calls[i].answer == HOST_ABSENT;
+            absent += roster->calls[i].answer == HOST_ABSENT;
         size_t count = absent > 0 ? read_waiting(team->dir, team->id, &waiting) : 0;
         for (size_t i = team->first; i < team->first + team->count; i++)
             for (size_t j = 0; j < count; j++)
-                if (roll->calls[i].answer == HOST_ABSENT &&
-                    strcmp(waiting[j].agent, roll->agents[i].agent->id) == 0)
-                    roll->agents[i].status.queued = waiting[j].count;
+                if (roster->calls[i].answer == HOST_ABSENT &&
+                    strcmp(waiting[j].agent, roster->agents[i].agent->id) == 0)
+                    roster->agents[i].status.queued = waiting[j].count;
         free(waiting);
     }
 }

@@ -1,8 +1,8 @@
 #include "session/archive.h"
 
 #include "base/number.h"
+#include "cmd/each_session.h"
 #include "cmd/print.h"
-#include "cmd/several.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static int run_archive(struct call *call, struct err *err)
         (void)err_set(err, MAS_FAILED, "cannot write an archive to a terminal");
         return err_hint(err, "name a file with -o, or redirect standard output");
     }
-    return several_run(call, archive_one, NULL, err);
+    return each_session_run(call, archive_one, NULL, err);
 }
 
 const struct cmd cmd_archive = {

@@ -1,4 +1,4 @@
-#include "base/harmless.h"
+#include "base/term_escape.h"
 #include "base/time.h"
 #include "cmd/one.h"
 #include "cmd/print.h"
@@ -43,7 +43,7 @@ struct asking {
     bool told; /* and what happens meanwhile to another, or the same */
     struct json *taken; /* the host's first answer; NULL: none yet */
     char *prompt; /* its id */
-    struct harmless harmless;
+    struct term_escape harmless;
     char *message; /* whose text was printed last; NULL: none */
     char last; /* byte that was printed; 0: none */
     char *stop_reason; /* NULL: its turn has not ended */
@@ -190,7 +190,8 @@ static void on_text(struct asking *asking, const struct frame *event)
         put(asking, event->body, event->body_len);
         return;
     }
-    harmless_add(&asking->harmless, event->body != NULL ? event->body : "", event->body_len, &text);
+    term_escape_add(&asking->harmless, event->body != NULL ? event->body : "", event->body_len,
+                    &text);
     put(asking, str_text(&text), text.len);
 }
 
@@ -230,10 +231,10 @@ static void on_tool(struct asking *asking, const struct json *head)
 /* Somebody has to answer it, so it is said in any case. */
 static void on_permission(struct asking *asking, const struct json *head)
 {
-    const struct roll *roll = &asking->one.roll;
+    const struct roster *roster = &asking->one.roster;
     _cleanup_free_ char *hint =
-        mem_printf("  answer it with: mas approve %s %s", roll_label(&roll->teams[0]).text,
-                   roll->agents[0].agent->id);
+        mem_printf("  answer it with: mas approve %s %s", roster_label(&roster->teams[0]).text,
+                   roster->agents[0].agent->id);
 
     say(asking, "mas: the agent asks for a permission: ", title_of(head));
     say(asking, "", hint);
@@ -268,7 +269,7 @@ static void on_end(struct asking *asking, const struct json *head)
     if (asking->json)
         return;
     say_note(asking);
-    harmless_end(&asking->harmless, &rest);
+    term_escape_end(&asking->harmless, &rest);
     put(asking, str_text(&rest), rest.len);
     end_line(asking);
 }
@@ -356,8 +357,8 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
 /* Takes the prompt back, whether its turn has begun or not. */
 static void cancel(const struct asking *asking)
 {
-    const struct roll *roll = &asking->one.roll;
-    struct host_call one = {.run = roll->teams[0].run, .agent = roll->agents[0].agent->id};
+    const struct roster *roster = &asking->one.roster;
+    struct host_call one = {.run = roster->teams[0].run, .agent = roster->agents[0].agent->id};
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
 
@@ -372,12 +373,12 @@ static void cancel(const struct asking *asking)
  * and its end is waited for a moment. false: the time was over. */
 static bool take_all(struct asking *asking, const struct life *life)
 {
-    struct roll *roll = &asking->one.roll;
+    struct roster *roster = &asking->one.roster;
     int64_t start = time_monotonic_ms();
     int64_t end = asking->timeout_ms >= 0 ? start + asking->timeout_ms : INT64_MAX;
     bool stops = false, cancelled = false, late = false;
 
-    while (hosts_step(roll->calls, roll->asked, TICK_MS, on_reply, asking) > 0) {
+    while (hosts_step(roster->calls, roster->asked, TICK_MS, on_reply, asking) > 0) {
         int64_t now = time_monotonic_ms();
         (void)fflush(stdout);
         if (asking->taken == NULL && now >= start + TAKE_MS)
@@ -394,7 +395,7 @@ static bool take_all(struct asking *asking, const struct life *life)
         if (stops && now >= end)
             break;
     }
-    hosts_end(roll->calls, roll->asked);
+    hosts_end(roster->calls, roster->asked);
     return !late;
 }
 
@@ -402,7 +403,7 @@ static bool take_all(struct asking *asking, const struct life *life)
 
 static int judge_end(const struct asking *asking, struct err *err)
 {
-    const char *agent = asking->one.roll.agents[0].agent->id;
+    const char *agent = asking->one.roster.agents[0].agent->id;
     const char *reason = asking->stop_reason;
     size_t i = 0;
 
@@ -422,8 +423,8 @@ static int judge_end(const struct asking *asking, struct err *err)
 
 static int judge(const struct asking *asking, bool in_time, struct err *err)
 {
-    const struct roll *roll = &asking->one.roll;
-    const char *agent = roll->agents[0].agent->id;
+    const struct roster *roster = &asking->one.roster;
+    const char *agent = roster->agents[0].agent->id;
 
     if (!in_time)
         return err_set(err, MAS_TIMEOUT,
@@ -431,12 +432,12 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
                        agent);
     if (asking->stop_reason != NULL)
         return judge_end(asking, err);
-    if (roll_failure(roll, 0, "ask", err) == -1) {
+    if (roster_failure(roster, 0, "ask", err) == -1) {
         if (asking->taken != NULL)
             (void)err_hint(err,
                            "the prompt was taken, and waits for the next start if its turn had not "
                            "begun: see mas history %s %s",
-                           roll_label(&roll->teams[0]).text, agent);
+                           roster_label(&roster->teams[0]).text, agent);
         return -1;
     }
     return 0;
@@ -453,10 +454,10 @@ static int run_ask(struct call *call, struct err *err)
         take_text(call, &asking, err) == -1)
         return -1;
     put_request(call, &asking, &head);
-    const struct roll_request request = {
+    const struct roster_request request = {
         .what = "ask", .head = head.data, .body = asking.text, .body_len = asking.len};
     progress_begin(&life, "", true);
-    int rc = roll_ask_live(&call->root, &asking.one.roll, &request, err);
+    int rc = roster_ask_live(&call->root, &asking.one.roster, &request, err);
     if (rc == 0)
         rc = judge(&asking, take_all(&asking, &life), err);
     if (call->json && !asking.wait && asking.taken != NULL)

@@ -6,19 +6,19 @@
 
 #include <stdlib.h>
 
-/* Tells all that is wrong in the files, up to REMARKS_SHOWN; the last of it is the error. */
+/* Tells all that is wrong in the files, up to DIAGNOSTICS_SHOWN; the last of it is the error. */
 static int load_config(struct call *call, const struct root *root, struct err *err)
 {
-    _cleanup_remarks_ struct remarks wrong = REMARKS_INIT;
+    _cleanup_diagnostics_ struct diagnostics wrong = DIAGNOSTICS_INIT;
     bool with_presets = (call->cmd->flags & CMD_PRESETS) != 0;
 
     if (config_load(root, with_presets, &call->config, &wrong, err) == 0)
         return 0;
-    size_t shown = wrong.count < REMARKS_SHOWN ? wrong.count : REMARKS_SHOWN;
+    size_t shown = wrong.count < DIAGNOSTICS_SHOWN ? wrong.count : DIAGNOSTICS_SHOWN;
     for (size_t i = 0; i < shown; i++) {
         if (i > 0)
             err_print(err);
-        (void)remark_fail(&wrong.list[i], err->code, err);
+        (void)diagnostic_fail(&wrong.list[i], err->code, err);
     }
     if (wrong.errors > shown && shown > 0)
         (void)err_hint(err, "%zu more are not shown", wrong.errors - shown);

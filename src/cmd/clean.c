@@ -20,7 +20,7 @@ static const struct opt opts[] = {
 };
 
 /* What came of it so far. */
-struct tally_of_clean {
+struct clean_totals {
     const struct call *call;
     bool dry;
     bool archive;
@@ -48,7 +48,7 @@ static void put_result(struct json_out *out, const struct retention_result *resu
     json_close(out, '}');
 }
 
-static void print_result(const struct tally_of_clean *all, const struct retention_result *result)
+static void print_result(const struct clean_totals *all, const struct retention_result *result)
 {
     const char *would = all->dry ? "would be " : "";
     const char *name = result->session->name;
@@ -64,7 +64,7 @@ static void print_result(const struct tally_of_clean *all, const struct retentio
 
 static void tell(const struct retention_result *result, void *arg)
 {
-    struct tally_of_clean *all = arg;
+    struct clean_totals *all = arg;
 
     all->removed += result->fate == RETENTION_REMOVED;
     all->locked += result->fate == RETENTION_LOCKED;
@@ -84,7 +84,7 @@ static void tell(const struct retention_result *result, void *arg)
         err_print(&result->err);
 }
 
-static void print_totals(struct tally_of_clean *all)
+static void print_totals(struct clean_totals *all)
 {
     char size[NUMBER_SIZE_TEXT];
 
@@ -139,18 +139,18 @@ static int take_options(struct call *call, struct err *err)
 static int run_clean(struct call *call, struct err *err)
 {
     struct life life = {.root = &call->root, .config = &call->config};
-    struct tally_of_clean all = {.call = call, .dry = call_opt(call, "dry-run") != NULL};
-    struct retention wish;
+    struct clean_totals all = {.call = call, .dry = call_opt(call, "dry-run") != NULL};
+    struct retention options;
 
-    if (take_options(call, err) == -1 || retention_read(&call->config, &wish, err) == -1)
+    if (take_options(call, err) == -1 || retention_read(&call->config, &options, err) == -1)
         return -1;
-    all.archive = wish.archive;
+    all.archive = options.archive;
     all.out.to = &all.text;
     json_open(&all.out, NULL, '{');
     json_put_bool(&all.out, "dryRun", all.dry);
     json_open(&all.out, "sessions", '[');
     progress_begin(&life, "archiving", call->quiet);
-    int rc = call->has_root ? retention_run(&life, &wish, all.dry, tell, &all, err) : 0;
+    int rc = call->has_root ? retention_run(&life, &options, all.dry, tell, &all, err) : 0;
     if (all.gone != NULL)
         forget_sessions(&call->root, (const char *const *)all.gone, strv_len(all.gone));
     print_totals(&all);

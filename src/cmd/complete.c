@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "client/roll.h"
+#include "client/roster.h"
 #include "client/survey.h"
 #include "cmd.h"
 #include "model/target.h"
@@ -106,7 +106,7 @@ static void offer_presets(const struct typed *typed)
 }
 
 /* Opens the team that is meant by a word, or by the pane that this shell is in. */
-static bool open_team(const struct typed *typed, const char *word, struct roll_team *ret)
+static bool open_team(const struct typed *typed, const char *word, struct roster_team *ret)
 {
     struct err ignored = ERR_INIT;
     const char *text = word != NULL ? word : getenv("MAS_SESSION_ID");
@@ -114,7 +114,7 @@ static bool open_team(const struct typed *typed, const char *word, struct roll_t
 
     return typed->call->has_root && text != NULL &&
            survey_select(&typed->call->root, &typed->call->config, text, id, &ignored) == 0 &&
-           roll_open(&typed->call->root, id, ret, &ignored) == 0;
+           roster_open(&typed->call->root, id, ret, &ignored) == 0;
 }
 
 static void offer_team(const struct typed *typed, const struct team *team, bool targets)
@@ -137,7 +137,7 @@ static void offer_team(const struct typed *typed, const struct team *team, bool 
 static void offer_agents(const struct typed *typed, bool targets)
 {
     const char *session = typed->session;
-    struct roll_team team;
+    struct roster_team team;
 
     /* in a team's pane the first operand need not be the session */
     if (session == NULL && typed->operand_count > 0 && getenv("MAS_SESSION_ID") == NULL)
@@ -145,7 +145,7 @@ static void offer_agents(const struct typed *typed, bool targets)
     if (!open_team(typed, session, &team))
         return;
     offer_team(typed, &team.team, targets);
-    roll_close(&team);
+    roster_close(&team);
 }
 
 /* Lets a candidate stand behind the last comma of a list. */
@@ -200,7 +200,7 @@ static bool has_no_session(const struct typed *typed)
     struct err ignored = ERR_INIT;
     _cleanup_free_ size_t *agents = NULL;
     size_t count = 0;
-    struct roll_team team;
+    struct roster_team team;
 
     if (typed->session != NULL)
         return true;
@@ -209,7 +209,7 @@ static bool has_no_session(const struct typed *typed)
         return false;
     bool found =
         target_resolve(&team.team, NULL, typed->operands[0], &agents, &count, &ignored) == 0;
-    roll_close(&team);
+    roster_close(&team);
     return found;
 }
 

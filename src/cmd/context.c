@@ -81,27 +81,27 @@ static void print_list(const char *title, const struct context_list *list)
 
 static int run_context(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     _cleanup_context_ struct context context = {.note = NULL};
     const struct context_asker asker = context_asker(&call->config);
 
-    if (targets_take(call, TARGETS_AGENT, &roll, err) == -1)
+    if (targets_take(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'context': '%s' is one operand too many",
                       call->operands[0]);
         return call_usage(call, err);
     }
-    if (roll.count != 1)
+    if (roster.count != 1)
         return err_set(err, MAS_USAGE, "cannot give the context of %zu agents: name one",
-                       roll.count);
+                       roster.count);
     const char *text = call_opt(call, "for");
     _cleanup_free_ char *query = NULL;
     if (text != NULL && words_query(text, &query, err) == -1)
         return -1;
-    const struct context_wish wish = {
-        .session = roll.teams[0].id,
-        .agent = roll.agents[0].agent->id,
+    const struct context_options options = {
+        .session = roster.teams[0].id,
+        .agent = roster.agents[0].agent->id,
         .team = call_opt(call, "team") != NULL,
         .text = query,
         .current = config_number(&call->config, SETTING_MEMORY_CURRENT),
@@ -109,7 +109,7 @@ static int run_context(struct call *call, struct err *err)
         .all = (size_t)config_number(&call->config, SETTING_MEMORY_ALL),
     };
     roots_warn_disbelieved(call);
-    if (context_take(&call->root, &call->config, &asker, &wish, &context, err) == -1)
+    if (context_take(&call->root, &call->config, &asker, &options, &context, err) == -1)
         return -1;
     if (context.note != NULL)
         err_warn("%s", context.note);

@@ -1,9 +1,9 @@
 #include "base/number.h"
 #include "client/survey.h"
 #include "cmd.h"
+#include "cmd/each_session.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
-#include "cmd/several.h"
 #include "cmd/table.h"
 #include "store/snapshot.h"
 #include "store/usage.h"
@@ -62,8 +62,8 @@ static int add_named(const struct call *call, const char *id, void *arg, struct 
 /* Those that are named, or the one that this process is in, or all. */
 static int add_sessions(const struct call *call, struct measured *all, struct err *err)
 {
-    if (!several_means_all(call))
-        return several_look(call, add_named, all, err);
+    if (!each_session_means_all(call))
+        return each_session_look(call, add_named, all, err);
     all->every = true;
     for (size_t i = 0; i < all->survey->count; i++)
         if (!all->survey->views[i].row.missing)
@@ -89,14 +89,15 @@ static void warn_skipped(const char *what, const char *id, uint64_t skipped)
 
 static void measure(const struct call *call, struct measured *all)
 {
-    struct usage_wish *wishes = mem_alloc((all->count + 1) * sizeof *wishes);
+    struct usage_options *wishes = mem_alloc((all->count + 1) * sizeof *wishes);
     struct usage *usages = mem_alloc((all->count + 1) * sizeof *usages);
     struct stat st;
 
     for (size_t i = 0; i < all->count; i++)
-        wishes[i] = (struct usage_wish){all->items[i].view->row.id, all->items[i].view->row.mode};
+        wishes[i] =
+            (struct usage_options){all->items[i].view->row.id, all->items[i].view->row.mode};
     all->every = all->every && fstatat(call->root.sessions, SNAPSHOTS_DIR, &st, 0) == 0;
-    wishes[all->count] = (struct usage_wish){SNAPSHOTS_DIR, MODE_ISOLATED};
+    wishes[all->count] = (struct usage_options){SNAPSHOTS_DIR, MODE_ISOLATED};
     usage_measure(&call->root, wishes, all->count + all->every, usages, &all->total);
     for (size_t i = 0; i < all->count; i++)
         all->items[i].usage = usages[i];

@@ -240,11 +240,11 @@ static int print_all(const struct call *call, struct store *store, struct store_
 }
 
 /* What the store says of memory.db, for somebody who asked about a session. */
-static int failed(const struct roll_team *team, struct err *err)
+static int failed(const struct roster_team *team, struct err *err)
 {
     if (err->code == MAS_USAGE || err->code == MAS_NOT_FOUND || err->code == MAS_CONFLICT)
         return -1;
-    (void)err_wrap(err, "cannot show what was said in session '%s'", roll_label(team).text);
+    (void)err_wrap(err, "cannot show what was said in session '%s'", roster_label(team).text);
     if (err->code == MAS_DAMAGED)
         (void)err_hint(err, "set it aside, so that the team goes on, with: mas doctor --fix");
     return -1;
@@ -252,7 +252,7 @@ static int failed(const struct roll_team *team, struct err *err)
 
 static int run_history(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     _cleanup_store_ struct store *store = NULL;
     struct history history = {.width = line_width()};
     struct store_filter filter = {.agent = NULL};
@@ -260,15 +260,15 @@ static int run_history(struct call *call, struct err *err)
 
     if (read_form(call, &history.form, err) == -1 ||
         read_filter(call, history.form, &filter, err) == -1 ||
-        targets_take(call, TARGETS_AGENT, &roll, err) == -1)
+        targets_take(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
-    if (roll.count != 1)
+    if (roster.count != 1)
         return err_set(err, MAS_USAGE, "cannot run 'history': it takes one agent");
-    const struct roll_team *team = &roll.teams[0];
+    const struct roster_team *team = &roster.teams[0];
     const struct context_asker asker = context_asker(&call->config);
     if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)
         return -1;
-    filter.agent = roll.agents[0].agent->id;
+    filter.agent = roster.agents[0].agent->id;
     history.session_id = team->id;
     int rc = store_open(team->dir, team->id, NULL, false, &store, err);
     if (rc == -1 && err->code != MAS_NOT_FOUND)

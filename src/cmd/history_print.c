@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "base/plain.h"
+#include "base/term_text.h"
 #include "base/time.h"
 #include "cmd/history.h"
 #include "cmd/print.h"
@@ -79,11 +79,11 @@ static void on_line(const char *line, size_t len, void *arg)
 /* Text of any origin: what could move a terminal is gone from it. */
 static void print_block(struct block *block, const char *text, size_t len)
 {
-    struct plain plain = {.columns = 0};
+    struct term_text plain = {.columns = 0};
 
-    plain_feed(&plain, text, len, on_line, block);
-    plain_end(&plain, on_line, block);
-    plain_free(&plain);
+    term_text_feed(&plain, text, len, on_line, block);
+    term_text_end(&plain, on_line, block);
+    term_text_free(&plain);
 }
 
 /* The title of a tool call; the caller frees; NULL: it has none. */

@@ -87,8 +87,8 @@ static void put_agents(const struct view *view, time_t now, struct str *to)
         return;
     str_addf(to, "%zu/%zu", view_running(view), view->live->running + view->live->ended);
     for (size_t i = 0; i < ARRAY_LEN(worth); i++)
-        if (view->tally.states[worth[i]] > 0)
-            str_addf(to, ", %zu %s", view->tally.states[worth[i]], agent_state_name(worth[i]));
+        if (view->counts.states[worth[i]] > 0)
+            str_addf(to, ", %zu %s", view->counts.states[worth[i]], agent_state_name(worth[i]));
 }
 
 static void put_status(const struct view *view, time_t now, struct str *to)

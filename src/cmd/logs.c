@@ -1,7 +1,7 @@
 #include "base/log_read.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "base/plain.h"
+#include "base/term_text.h"
 #include "base/time.h"
 #include "cmd.h"
 #include "cmd/print.h"
@@ -25,7 +25,7 @@ enum {
 };
 
 /* What was asked for. */
-struct wish {
+struct options {
     bool follow, raw, json, several;
     bool all;
     size_t lines; /* the last so many, unless all */
@@ -34,11 +34,11 @@ struct wish {
 
 /* One log that is shown. */
 struct source {
-    const struct wish *wish;
+    const struct options *options;
     const char *agent; /* NULL: the session's own log */
     int width; /* of the widest agent */
     struct log_reader reader;
-    struct plain plain;
+    struct term_text plain;
     off_t at;
     size_t skip; /* lines that are not shown */
     bool is_past; /* the session's log: behind the time that was asked for */
@@ -54,7 +54,7 @@ static void sources_free(struct sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++) {
         log_reader_close(&sources->list[i].reader);
-        plain_free(&sources->list[i].plain);
+        term_text_free(&sources->list[i].plain);
     }
     free(sources->list);
 }
@@ -97,15 +97,15 @@ static void on_line(const char *line, size_t len, void *arg)
     }
     /* an agent's log is cut by its times, this one has them in its lines */
     if (source->agent == NULL && !source->is_past) {
-        if (!line_time(line, stamp, &when) || (int64_t)when * 1000 < source->wish->since_ms)
+        if (!line_time(line, stamp, &when) || (int64_t)when * 1000 < source->options->since_ms)
             return;
         source->is_past = true;
     }
-    if (source->wish->json) {
+    if (source->options->json) {
         print_json(source, line);
         return;
     }
-    if (source->wish->several)
+    if (source->options->several)
         printf("%-*s | ", source->width, source->agent);
     (void)fwrite(line, 1, len, stdout);
     (void)putchar('\n');
@@ -131,10 +131,10 @@ static int show(struct source *source, struct err *err)
     ssize_t n;
 
     while ((n = log_read(&source->reader, &source->at, block, sizeof block, err)) > 0) {
-        if (source->wish->raw)
+        if (source->options->raw)
             show_raw(source, block, (size_t)n);
         else
-            plain_feed(&source->plain, block, (size_t)n, on_line, source);
+            term_text_feed(&source->plain, block, (size_t)n, on_line, source);
     }
     return n == 0 ? 0 : -1;
 }
@@ -163,23 +163,23 @@ static size_t count_newlines(const char *bytes, size_t len)
 /* How many lines there are from an offset on, with the one that has no end yet. */
 static int count_lines(struct source *source, off_t at, size_t *ret, struct err *err)
 {
-    struct plain plain = {.columns = 0};
+    struct term_text plain = {.columns = 0};
     char block[BLOCK];
     size_t count = 0;
     char last = '\n';
     ssize_t n;
 
     while ((n = log_read(&source->reader, &at, block, sizeof block, err)) > 0) {
-        if (!source->wish->raw)
-            plain_feed(&plain, block, (size_t)n, count_line, &count);
+        if (!source->options->raw)
+            term_text_feed(&plain, block, (size_t)n, count_line, &count);
         else
             count += count_newlines(block, (size_t)n);
         last = block[n - 1];
     }
-    if (source->wish->raw)
+    if (source->options->raw)
         count += last != '\n';
-    plain_end(&plain, count_line, &count);
-    plain_free(&plain);
+    term_text_end(&plain, count_line, &count);
+    term_text_free(&plain);
     *ret = count;
     return n == 0 ? 0 : -1;
 }
@@ -187,7 +187,7 @@ static int count_lines(struct source *source, off_t at, size_t *ret, struct err 
 /* Moves source->at towards the end, so that little more than the last lines is read. */
 static int seek_last(struct source *source, struct err *err)
 {
-    size_t lines = source->wish->lines;
+    size_t lines = source->options->lines;
     off_t start = source->at;
     off_t end = log_reader_end(&source->reader);
 
@@ -213,14 +213,14 @@ static int open_source(struct source *source, int dir, struct err *err)
     _cleanup_free_ char *name = source->agent != NULL
                                     ? mem_printf(WORKSPACE_AGENT_LOG, source->agent)
                                     : mem_dup(WORKSPACE_LOG);
-    const struct wish *wish = source->wish;
+    const struct options *options = source->options;
 
-    source->is_past = wish->since_ms == 0;
+    source->is_past = options->since_ms == 0;
     if (log_reader_open(&source->reader, dir, name, err) == -1)
         return -1;
-    source->at = wish->since_ms != 0 ? log_reader_since(&source->reader, wish->since_ms)
-                                     : log_reader_start(&source->reader);
-    return wish->all ? 0 : seek_last(source, err);
+    source->at = options->since_ms != 0 ? log_reader_since(&source->reader, options->since_ms)
+                                        : log_reader_start(&source->reader);
+    return options->all ? 0 : seek_last(source, err);
 }
 
 /* All that is there now. */
@@ -230,8 +230,8 @@ static int show_all(struct sources *sources, int dir, struct err *err)
         struct source *source = &sources->list[i];
         if (open_source(source, dir, err) == -1 || show(source, err) == -1)
             return -1;
-        if (!source->wish->follow)
-            plain_end(&source->plain, on_line, source);
+        if (!source->options->follow)
+            term_text_end(&source->plain, on_line, source);
     }
     return 0;
 }
@@ -299,13 +299,13 @@ static int watch_dir(const struct watches *watches, int dir, unsigned events)
 }
 
 /* watches->fd is the caller's to close. */
-static int watch_logs(const struct roll_team *team, struct watches *watches, struct err *err)
+static int watch_logs(const struct roster_team *team, struct watches *watches, struct err *err)
 {
     watches->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watches->session = watch_dir(watches, team->dir, IN_MOVE_SELF | IN_DELETE);
     if (watches->session == -1 ||
         watch_dir(watches, watches->dir, IN_MODIFY | IN_CREATE | IN_MOVED_TO) == -1)
-        return err_errno(err, "cannot follow the logs of session '%s'", roll_label(team).text);
+        return err_errno(err, "cannot follow the logs of session '%s'", roster_label(team).text);
     return 0;
 }
 
@@ -315,7 +315,7 @@ static int bad_value(const struct call *call, const char *option, const char *wh
                    call_opt(call, option), option, what);
 }
 
-static int read_wish(const struct call *call, struct wish *ret, struct err *err)
+static int read_options(const struct call *call, struct options *ret, struct err *err)
 {
     static const struct unit plain[] = {{"", 1}};
     const char *lines = call_opt(call, "lines");
@@ -342,35 +342,37 @@ static int read_wish(const struct call *call, struct wish *ret, struct err *err)
 }
 
 /* The session's own log, or those of the agents. */
-static void make_sources(const struct roll *roll, const struct wish *wish, struct sources *ret)
+static void make_sources(const struct roster *roster, const struct options *options,
+                         struct sources *ret)
 {
     int width = 0;
 
-    ret->count = roll->count > 0 ? roll->count : 1;
+    ret->count = roster->count > 0 ? roster->count : 1;
     ret->list = mem_alloc(ret->count * sizeof *ret->list);
-    for (size_t i = 0; i < roll->count; i++) {
-        const char *id = roll->agents[i].agent->id;
+    for (size_t i = 0; i < roster->count; i++) {
+        const char *id = roster->agents[i].agent->id;
         width = (int)strlen(id) > width ? (int)strlen(id) : width;
         ret->list[i].agent = id;
     }
     for (size_t i = 0; i < ret->count; i++) {
-        ret->list[i].wish = wish;
+        ret->list[i].options = options;
         ret->list[i].width = width;
         ret->list[i].reader = (struct log_reader)LOG_READER_INIT;
     }
 }
 
-static int show_logs(const struct roll *roll, const struct wish *wish, int dir, struct err *err)
+static int show_logs(const struct roster *roster, const struct options *options, int dir,
+                     struct err *err)
 {
     struct sources sources = {.count = 0};
     struct watches watches = {.fd = -1, .dir = dir};
 
     /* before anything is read, so that nothing is missed */
-    int rc = wish->follow ? watch_logs(&roll->teams[0], &watches, err) : 0;
-    make_sources(roll, wish, &sources);
+    int rc = options->follow ? watch_logs(&roster->teams[0], &watches, err) : 0;
+    make_sources(roster, options, &sources);
     if (rc == 0)
         rc = show_all(&sources, dir, err);
-    if (rc == 0 && wish->follow)
+    if (rc == 0 && options->follow)
         follow(&sources, &watches);
     sources_free(&sources);
     fd_closep(&watches.fd);
@@ -379,19 +381,20 @@ static int show_logs(const struct roll *roll, const struct wish *wish, int dir, 
 
 static int run_logs(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
-    struct wish wish = {.all = true};
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    struct options options = {.all = true};
 
-    if (read_wish(call, &wish, err) == -1 || targets_take(call, TARGETS_NONE, &roll, err) == -1)
+    if (read_options(call, &options, err) == -1 ||
+        targets_take(call, TARGETS_NONE, &roster, err) == -1)
         return -1;
-    wish.several = roll.count > 1;
-    if (wish.raw && wish.several)
+    options.several = roster.count > 1;
+    if (options.raw && options.several)
         return err_set(err, MAS_USAGE, "cannot run 'logs': --raw takes one agent");
-    const struct roll_team *team = &roll.teams[0];
+    const struct roster_team *team = &roster.teams[0];
     _cleanup_close_ int dir = path_open_dir(team->dir, WORKSPACE_LOGS);
     if (dir == -1)
-        return err_errno(err, "cannot read the logs of session '%s'", roll_label(team).text);
-    return show_logs(&roll, &wish, dir, err);
+        return err_errno(err, "cannot read the logs of session '%s'", roster_label(team).text);
+    return show_logs(&roster, &options, dir, err);
 }
 
 static const struct opt opts[] = {

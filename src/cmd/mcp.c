@@ -2,7 +2,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"
-#include "client/roll.h"
+#include "client/roster.h"
 #include "cmd.h"
 #include "model/target.h"
 
@@ -189,7 +189,7 @@ static void on_call(void *arg, const char *ticket, size_t tool, const struct jso
 /* ---- what came of it */
 
 /* true if the caller may write to an agent of this team. */
-static bool may_write(const struct roll_team *team, const char *me, const char *agent)
+static bool may_write(const struct roster_team *team, const char *me, const char *agent)
 {
     const struct agent *to = agent != NULL ? team_agent(&team->team, agent) : NULL;
     const struct agent *from = me != NULL ? team_agent(&team->team, me) : NULL;
@@ -211,9 +211,9 @@ static void put_agents(const struct server *server, const struct json *answer, s
     static const char *const keys[] = {"id",    "role", "rank",       "group", "state",
                                        "since", "note", "permission", "asks",  NULL};
     const struct json *session = json_first(json_get(answer, "sessions"));
-    struct roll_team team = {.dir = -1};
+    struct roster_team team = {.dir = -1};
     struct err ignored = ERR_INIT;
-    bool is_open = roll_open(server->root, server->session, &team, &ignored) == 0;
+    bool is_open = roster_open(server->root, server->session, &team, &ignored) == 0;
 
     if (server->me != NULL)
         json_put(out, "you", server->me);
@@ -227,7 +227,7 @@ static void put_agents(const struct server *server, const struct json *answer, s
     }
     json_close(out, ']');
     if (is_open)
-        roll_close(&team);
+        roster_close(&team);
 }
 
 static void put_messages(const struct json *answer, struct json_out *out)

@@ -73,19 +73,19 @@ static int run_migrate(struct call *call, struct err *err)
     _cleanup_migration_ struct migration migration = {.steps = NULL};
     struct life_memory memory = {.needed = 0};
     struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
-    struct migrate_wish wish = {.name = call_opt(call, "name"),
-                                .dry = call_opt(call, "dry-run") != NULL};
+    struct migrate_options options = {.name = call_opt(call, "name"),
+                                      .dry = call_opt(call, "dry-run") != NULL};
     const char *text = call->operand_count > 0 ? call->operands[0] : call->session;
     char id[ID_TEXT];
 
     if (text != NULL && call_select(call, text, id, err) == -1)
         return -1;
     if (text != NULL)
-        wish.id = id;
+        options.id = id;
     /* the command may be given in a pane of the very session that it ends */
     (void)signal(SIGHUP, SIG_IGN);
     progress_begin(&life, "moving", call->quiet);
-    int rc = call->has_root ? migrate_run(&life, &wish, &migration, err) : 0;
+    int rc = call->has_root ? migrate_run(&life, &options, &migration, err) : 0;
     progress_end();
     if (rc == -1)
         return -1;
@@ -94,9 +94,9 @@ static int run_migrate(struct call *call, struct err *err)
         if (migration.count > 0 && migration.id[0] != '\0')
             printf("%s\n", migration.id);
     } else if (call->json) {
-        print_json(&migration, wish.dry);
+        print_json(&migration, options.dry);
     } else {
-        print_steps(&migration, wish.dry);
+        print_steps(&migration, options.dry);
     }
     return 0;
 }

@@ -49,7 +49,7 @@ static int run_new(struct call *call, struct err *err)
     _cleanup_strv_ char **prompts = call_opts(call, "prompt");
     struct life_memory memory = {.needed = 0};
     struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
-    struct life_wish wish = {
+    struct life_options options = {
         .name = call_opt(call, "name"),
         .template = call_opt(call, "template"),
         .preset = call_opt(call, "agent"),
@@ -60,19 +60,20 @@ static int run_new(struct call *call, struct err *err)
         .start = call_opt(call, "no-start") == NULL,
     };
 
-    if (wants_attach && !wish.start)
+    if (wants_attach && !options.start)
         return err_set(err, MAS_USAGE, "cannot use --attach with --no-start");
     if (mode != NULL && config_override(&call->config, SETTING_MODE, mode, "--mode", err) == -1)
         return -1;
     if (wants_attach && check_attach(call, err) == -1)
         return -1;
     progress_begin(&life, "copying", call->quiet);
-    int rc = life_new(&life, &wish, &session, err);
+    int rc = life_new(&life, &options, &session, err);
     progress_end();
     if (rc == -1)
         return -1;
     warn_memory(&memory);
-    return wants_attach ? attach(call, &session, err) : print_made(call, &session, wish.start, err);
+    return wants_attach ? attach(call, &session, err)
+                        : print_made(call, &session, options.start, err);
 }
 
 const struct cmd cmd_new = {

@@ -11,18 +11,19 @@ int one_take(struct call *call, const char *what, enum targets_form form, struct
              struct err *err)
 {
     one->what = what;
-    if (targets_take(call, form, &one->roll, err) == -1)
+    if (targets_take(call, form, &one->roster, err) == -1)
         return -1;
-    if (one->roll.count != 1) {
-        (void)err_set(err, MAS_USAGE, "cannot %s %zu agents: it takes one", what, one->roll.count);
+    if (one->roster.count != 1) {
+        (void)err_set(err, MAS_USAGE, "cannot %s %zu agents: it takes one", what,
+                      one->roster.count);
         return call_usage(call, err);
     }
-    return targets_sender(call, &one->roll, what, &one->from, err);
+    return targets_sender(call, &one->roster, what, &one->from, err);
 }
 
 void one_free(struct one *one)
 {
-    roll_free(&one->roll);
+    roster_free(&one->roster);
 }
 
 void one_open(const struct one *one, const char *request, struct json_out *out)
@@ -47,13 +48,13 @@ int one_ask(struct call *call, struct one *one, const struct str *head, const ch
             size_t body_len, struct json **ret, struct err *err)
 {
     _cleanup_str_ struct str answer = STR_INIT;
-    const struct roll_request request = {
+    const struct roster_request request = {
         .what = one->what, .head = str_text(head), .body = body, .body_len = body_len};
 
-    if (roll_ask_live(&call->root, &one->roll, &request, err) == -1)
+    if (roster_ask_live(&call->root, &one->roster, &request, err) == -1)
         return -1;
-    hosts_finish(one->roll.calls, one->roll.asked, ANSWER_MS, on_reply, &answer);
-    if (roll_failure(&one->roll, 0, one->what, err) == -1)
+    hosts_finish(one->roster.calls, one->roster.asked, ANSWER_MS, on_reply, &answer);
+    if (roster_failure(&one->roster, 0, one->what, err) == -1)
         return -1;
     return json_parse(str_text(&answer), answer.len, answer.len, ret, err);
 }
@@ -64,7 +65,7 @@ void one_print(const struct one *one, const struct json *answer)
     struct json_out out = {.to = &text};
 
     json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", one->roll.teams[0].id);
+    json_put(&out, "sessionId", one->roster.teams[0].id);
     for (const struct json *node = json_first(answer); node != NULL; node = json_next(node))
         if (strcmp(json_key(node), "ok") != 0)
             json_put_node(&out, json_key(node), node);

@@ -6,14 +6,14 @@
 #define MAS_CMD_ONE_H
 
 #include "base/json.h"
-#include "client/roll.h"
+#include "client/roster.h"
 #include "cmd.h"
 #include "cmd/targets.h"
 
 #include <stddef.h>
 
 struct one {
-    struct roll roll; /* of one agent */
+    struct roster roster; /* of one agent */
     const char *what; /* the verb of errors */
     const char *from; /* NULL: a person asks */
 };

@@ -14,10 +14,10 @@ static const struct opt opts[] = {
 };
 
 /* Whose hosts have not said which pane they are in: tmux knows that too. */
-static int ask_tmux(const char *socket, struct roll *roll, struct tmux_screen *screens,
+static int ask_tmux(const char *socket, struct roster *roster, struct tmux_screen *screens,
                     const struct call *call, struct err *err)
 {
-    const char *id = roll->teams[0].id;
+    const char *id = roster->teams[0].id;
     _cleanup_free_ struct tmux_pane *panes = NULL;
     struct tmux_session *live = NULL;
     size_t count = 0;
@@ -25,54 +25,54 @@ static int ask_tmux(const char *socket, struct roll *roll, struct tmux_screen *s
     if (survey_find_live(&call->root, socket, id, &live, err) == -1)
         return -1;
     if (live == NULL) {
-        const struct session_label label = roll_label(&roll->teams[0]);
+        const struct session_label label = roster_label(&roster->teams[0]);
         (void)err_set(err, MAS_CONFLICT, "cannot look at session '%s': it is not running",
                       label.text);
         return err_hint(err, "start it with: mas start %s", label.text);
     }
     int rc = tmux_panes(socket, live->target, id, &panes, &count, err);
     tmux_sessions_free(live, 1);
-    for (size_t i = 0; rc == 0 && i < roll->count; i++)
+    for (size_t i = 0; rc == 0 && i < roster->count; i++)
         for (size_t j = 0; j < count; j++)
-            if (strcmp(panes[j].agent, roll->agents[i].agent->id) == 0)
+            if (strcmp(panes[j].agent, roster->agents[i].agent->id) == 0)
                 (void)snprintf(screens[i].pane, sizeof screens[i].pane, "%s", panes[j].pane);
     return rc;
 }
 
 /* Finds the panes and reads what they show. */
-static int look(struct call *call, struct roll *roll, int history, struct tmux_screen *screens,
+static int look(struct call *call, struct roster *roster, int history, struct tmux_screen *screens,
                 struct err *err)
 {
-    struct roll_team *team = &roll->teams[0];
+    struct roster_team *team = &roster->teams[0];
     _cleanup_session_ struct session session = SESSION_INIT;
     bool all = true;
 
-    roll_ask(roll, "{\"do\":\"status\"}", NULL, 0);
+    roster_ask(roster, "{\"do\":\"status\"}", NULL, 0);
     if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
         return err_wrap(err, "cannot look at session '%s'", team->id);
-    roll_finish(roll, HOSTS_ANSWER_MS);
-    for (size_t i = 0; i < roll->count; i++) {
-        const struct roll_agent *agent = &roll->agents[i];
+    roster_finish(roster, HOSTS_ANSWER_MS);
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct roster_agent *agent = &roster->agents[i];
         (void)snprintf(screens[i].pane, sizeof screens[i].pane, "%s",
                        agent->told ? agent->status.pane : "");
         all = all && screens[i].pane[0] != '\0';
     }
-    if (!all && ask_tmux(session.tmux_socket, roll, screens, call, err) == -1)
+    if (!all && ask_tmux(session.tmux_socket, roster, screens, call, err) == -1)
         return -1;
-    return tmux_capture_panes(session.tmux_socket, team->id, history, screens, roll->count, err);
+    return tmux_capture_panes(session.tmux_socket, team->id, history, screens, roster->count, err);
 }
 
-static void print_json(const struct roll *roll, const struct tmux_screen *screens)
+static void print_json(const struct roster *roster, const struct tmux_screen *screens)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
 
     json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", roll->teams[0].id);
+    json_put(&out, "sessionId", roster->teams[0].id);
     json_open(&out, "agents", '[');
-    for (size_t i = 0; i < roll->count; i++) {
+    for (size_t i = 0; i < roster->count; i++) {
         json_open(&out, NULL, '{');
-        json_put(&out, "id", roll->agents[i].agent->id);
+        json_put(&out, "id", roster->agents[i].agent->id);
         json_put(&out, "pane", screens[i].text != NULL ? screens[i].pane : NULL);
         json_put(&out, "text", screens[i].text);
         json_close(&out, '}');
@@ -82,12 +82,12 @@ static void print_json(const struct roll *roll, const struct tmux_screen *screen
     print_line(&text);
 }
 
-static void print_screen(const struct roll *roll, size_t i, const struct tmux_screen *screen)
+static void print_screen(const struct roster *roster, size_t i, const struct tmux_screen *screen)
 {
-    const struct agent *agent = roll->agents[i].agent;
+    const struct agent *agent = roster->agents[i].agent;
     const char *dim = colour_dim();
 
-    if (roll->count > 1) {
+    if (roster->count > 1) {
         _cleanup_str_ struct str head = STR_INIT;
         str_addf(&head, "%s%s=== %s ", i > 0 ? "\n" : "", dim != NULL ? dim : "", agent->id);
         str_add_visible(&head, agent->role, strlen(agent->role));
@@ -118,23 +118,23 @@ static int parse_history(const struct call *call, int *ret, struct err *err)
 
 static int run_peek(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     int history = 0;
     int rc;
 
     if (parse_history(call, &history, err) == -1 ||
-        targets_take(call, TARGETS_AGENTS, &roll, err) == -1)
+        targets_take(call, TARGETS_AGENTS, &roster, err) == -1)
         return -1;
-    struct tmux_screen *screens = mem_alloc(roll.count * sizeof *screens);
-    rc = look(call, &roll, history, screens, err);
+    struct tmux_screen *screens = mem_alloc(roster.count * sizeof *screens);
+    rc = look(call, &roster, history, screens, err);
     if (rc == 0 && call->json)
-        print_json(&roll, screens);
-    for (size_t i = 0; rc == 0 && !call->json && i < roll.count; i++)
-        print_screen(&roll, i, &screens[i]);
-    for (size_t i = 0; i < roll.count; i++) {
+        print_json(&roster, screens);
+    for (size_t i = 0; rc == 0 && !call->json && i < roster.count; i++)
+        print_screen(&roster, i, &screens[i]);
+    for (size_t i = 0; i < roster.count; i++) {
         if (rc == 0 && screens[i].text == NULL)
             rc = err_set(err, MAS_NOT_FOUND, "cannot look at agent '%s': its pane is gone",
-                         roll.agents[i].agent->id);
+                         roster.agents[i].agent->id);
         free(screens[i].text);
     }
     free(screens);

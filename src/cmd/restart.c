@@ -1,4 +1,4 @@
-#include "cmd/several.h"
+#include "cmd/each_session.h"
 #include "cmd/targets.h"
 #include "store/workspace.h"
 
@@ -18,28 +18,28 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
 
 static int run_restart(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     int rc = 0;
 
-    if (targets_take(call, TARGETS_MANY, &roll, err) == -1)
+    if (targets_take(call, TARGETS_MANY, &roster, err) == -1)
         return -1;
-    roll_ask(&roll, restart, NULL, 0);
-    roll_ask_coming(&roll, restart, TARGETS_COME_MS);
-    hosts_finish(roll.calls, roll.count, RESTART_MS, on_reply, NULL);
+    roster_ask(&roster, restart, NULL, 0);
+    roster_ask_coming(&roster, restart, TARGETS_COME_MS);
+    hosts_finish(roster.calls, roster.count, RESTART_MS, on_reply, NULL);
     size_t count = 0;
-    if (targets_bring_back(call, &roll, &count, err) == -1)
+    if (targets_bring_back(call, &roster, &count, err) == -1)
         return -1;
-    for (size_t i = 0; i < roll.count; i++) {
-        const char *id = roll.agents[i].agent->id;
+    for (size_t i = 0; i < roster.count; i++) {
+        const char *id = roster.agents[i].agent->id;
         struct err why = ERR_INIT;
-        if (roll_failure(&roll, i, "restart", &why) == 0) {
-            workspace_log(roll.teams[0].dir, config_log_limits(&call->config), "restart agent=%s",
+        if (roster_failure(&roster, i, "restart", &why) == 0) {
+            workspace_log(roster.teams[0].dir, config_log_limits(&call->config), "restart agent=%s",
                           id);
             if (!call->quiet)
                 printf("%s restarted\n", id);
             continue;
         }
-        several_fail(&why, &rc, err);
+        each_session_fail(&why, &rc, err);
     }
     return rc;
 }

@@ -39,7 +39,7 @@ static int run_restore(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     struct life life = {.root = &call->root, .config = &call->config};
-    const struct archive_restore wish = {
+    const struct archive_restore options = {
         .file = call->operands[0],
         .name = call_opt(call, "name"),
         .new_id = call_opt(call, "new-id") != NULL,
@@ -49,7 +49,7 @@ static int run_restore(struct call *call, struct err *err)
     };
 
     progress_begin(&life, "restoring", call->quiet);
-    int rc = archive_restore(&life, &wish, &session, err);
+    int rc = archive_restore(&life, &options, &session, err);
     progress_end();
     return rc == -1 ? -1 : print_made(call, &session, false, err);
 }

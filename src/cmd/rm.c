@@ -1,5 +1,5 @@
+#include "cmd/each_session.h"
 #include "cmd/print.h"
-#include "cmd/several.h"
 #include "store/session.h"
 
 #include <signal.h>
@@ -30,7 +30,7 @@ static int remove_one(struct call *call, const struct life *life, const char *id
 static int run_rm(struct call *call, struct err *err)
 {
     (void)signal(SIGHUP, SIG_IGN);
-    return several_run(call, remove_one, NULL, err);
+    return each_session_run(call, remove_one, NULL, err);
 }
 
 const struct cmd cmd_rm = {

@@ -185,7 +185,7 @@ static int read_role(const struct call *call, unsigned *ret, struct err *err)
 }
 
 /* What the options say; --session is left to find_session(). */
-static int read_wish(const struct call *call, struct search_wish *ret, struct err *err)
+static int read_options(const struct call *call, struct search_options *ret, struct err *err)
 {
     static const struct unit plain[] = {{"", 1}};
     const char *limit = call_opt(call, "limit");
@@ -209,7 +209,7 @@ static int read_wish(const struct call *call, struct search_wish *ret, struct er
 
 /* The session that is searched alone, where it is one; `ret_alone`: it is private, and has an index
  * of its own. */
-static int find_session(const struct call *call, char id[ID_TEXT], struct search_wish *wish,
+static int find_session(const struct call *call, char id[ID_TEXT], struct search_options *options,
                         bool *ret_alone, struct err *err)
 {
     struct context_asker asker = context_asker(&call->config);
@@ -230,23 +230,23 @@ static int find_session(const struct call *call, char id[ID_TEXT], struct search
     } else if (id[0] != '\0' && context_may_see(&call->root, &asker, id, &private, err) == -1) {
         return -1;
     }
-    wish->session = id[0] != '\0' ? id : NULL;
+    options->session = id[0] != '\0' ? id : NULL;
     *ret_alone = private;
     return 0;
 }
 
-static int search(const struct call *call, const struct search_wish *wish, bool alone,
+static int search(const struct call *call, const struct search_options *options, bool alone,
                   struct finding *finding, struct err *err)
 {
     _cleanup_search_ struct search *search = NULL;
     const char *vectors = config_text(&call->config, SETTING_MEMORY_EMBED);
 
     roots_warn_disbelieved(call);
-    if (search_open(&call->root, alone ? wish->session : NULL, &search, err) == -1 ||
+    if (search_open(&call->root, alone ? options->session : NULL, &search, err) == -1 ||
         search_use_vectors(search, vectors, err) == -1 ||
         search_catch_up(search, SEARCH_WAIT_MS, err) == -1)
         return -1;
-    int rc = search_find(search, wish, show, finding, err);
+    int rc = search_find(search, options, show, finding, err);
     if (search_note(search) != NULL)
         err_warn("%s", search_note(search));
     return rc;
@@ -257,21 +257,21 @@ static int run_search(struct call *call, struct err *err)
     _cleanup_free_ char *words = words_join(call);
     _cleanup_free_ char *text = NULL;
     struct finding finding = {.call = call, .text = STR_INIT};
-    struct search_wish wish = {.text = NULL};
+    struct search_options options = {.text = NULL};
     char id[ID_TEXT];
     bool alone = false;
 
     if (words_query(words, &text, err) == -1)
         return -1;
-    wish.text = text;
-    if (read_wish(call, &wish, err) == -1)
+    options.text = text;
+    if (read_options(call, &options, err) == -1)
         return -1;
-    if (call->has_root && find_session(call, id, &wish, &alone, err) == -1)
+    if (call->has_root && find_session(call, id, &options, &alone, err) == -1)
         return -1;
     finding.out.to = &finding.text;
     json_open(&finding.out, NULL, '{');
     json_open(&finding.out, "messages", '[');
-    int rc = call->has_root ? search(call, &wish, alone, &finding, err) : 0;
+    int rc = call->has_root ? search(call, &options, alone, &finding, err) : 0;
     json_close(&finding.out, ']');
     json_put_int(&finding.out, "total", finding.count);
     json_close(&finding.out, '}');

@@ -1,6 +1,6 @@
 #include "base/time.h"
+#include "cmd/each_session.h"
 #include "cmd/print.h"
-#include "cmd/several.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
 #include "model/message.h"
@@ -22,7 +22,7 @@ static const struct opt opts[] = {
 
 /* What is sent, and what came of it; arg of the replies. */
 struct sending {
-    struct roll roll;
+    struct roster roster;
     char *text;
     size_t len;
     bool enter, wait;
@@ -33,11 +33,11 @@ struct sending {
 
 static void sending_free(struct sending *sending)
 {
-    for (size_t i = 0; sending->outcomes != NULL && i < sending->roll.count; i++)
+    for (size_t i = 0; sending->outcomes != NULL && i < sending->roster.count; i++)
         free(sending->outcomes[i]);
     free(sending->outcomes);
     free(sending->text);
-    roll_free(&sending->roll);
+    roster_free(&sending->roster);
 }
 #define _cleanup_sending_ __attribute__((cleanup(sending_free)))
 
@@ -80,12 +80,12 @@ static bool is_at_rest(const struct agent_status *status)
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct sending *sending = arg;
-    size_t i = (size_t)(call - sending->roll.calls);
+    size_t i = (size_t)(call - sending->roster.calls);
     const char *outcome = json_get_text(reply->head, "outcome");
 
     if (sending->outcomes[i] != NULL) { /* a status, behind the outcome */
-        (void)roll_keep_status(call, reply, &sending->roll);
-        return call->err.code != MAS_OK || is_at_rest(&sending->roll.agents[i].status);
+        (void)roster_keep_status(call, reply, &sending->roster);
+        return call->err.code != MAS_OK || is_at_rest(&sending->roster.agents[i].status);
     }
     if (hosts_reply_error(reply->head, &call->err) == -1)
         return true;
@@ -96,14 +96,15 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
 /* Why an agent has not taken the message or, with --wait, not worked it off. */
 static int find_failure(const struct sending *sending, size_t i, struct err *err)
 {
-    const struct roll_agent *agent = &sending->roll.agents[i];
+    const struct roster_agent *agent = &sending->roster.agents[i];
 
-    if (sending->wait && sending->outcomes[i] != NULL && sending->roll.calls[i].answer == HOST_LATE)
+    if (sending->wait && sending->outcomes[i] != NULL &&
+        sending->roster.calls[i].answer == HOST_LATE)
         return err_set(err, MAS_TIMEOUT, "cannot wait for agent '%s': it is still %s",
                        agent->agent->id,
                        agent->told ? agent_state_name(agent->status.state) : "silent");
-    if (roll_failure(&sending->roll, i, sending->outcomes[i] != NULL ? "wait for" : "send to",
-                     err) == -1)
+    if (roster_failure(&sending->roster, i, sending->outcomes[i] != NULL ? "wait for" : "send to",
+                       err) == -1)
         return -1;
     if (sending->wait && agent->told && agent->status.state == AGENT_CRASHED)
         return err_set(err, MAS_FAILED, "cannot wait for agent '%s': it has crashed",
@@ -115,10 +116,10 @@ static void put_outcome(const struct sending *sending, size_t i, const struct er
                         struct json_out *out)
 {
     json_open(out, NULL, '{');
-    json_put(out, "id", sending->roll.agents[i].agent->id);
+    json_put(out, "id", sending->roster.agents[i].agent->id);
     json_put(out, "outcome", sending->outcomes[i] != NULL ? sending->outcomes[i] : "failed");
-    if (sending->wait && sending->roll.agents[i].told)
-        json_put(out, "state", agent_state_name(sending->roll.agents[i].status.state));
+    if (sending->wait && sending->roster.agents[i].told)
+        json_put(out, "state", agent_state_name(sending->roster.agents[i].status.state));
     if (why->code != MAS_OK) {
         json_put_int(out, "code", why->code);
         json_put(out, "error", why->text);
@@ -134,15 +135,15 @@ static int report(const struct call *call, const struct sending *sending, struct
     int rc = 0;
 
     json_open(&out, NULL, '{');
-    json_put(&out, "sessionId", sending->roll.teams[0].id);
+    json_put(&out, "sessionId", sending->roster.teams[0].id);
     json_open(&out, "agents", '[');
-    for (size_t i = 0; i < sending->roll.count; i++) {
+    for (size_t i = 0; i < sending->roster.count; i++) {
         struct err why = ERR_INIT;
         (void)find_failure(sending, i, &why);
         put_outcome(sending, i, &why, &out);
         if (why.code == MAS_OK)
             continue;
-        several_fail(&why, &rc, err);
+        each_session_fail(&why, &rc, err);
     }
     json_close(&out, ']');
     json_close(&out, '}');
@@ -153,7 +154,7 @@ static int report(const struct call *call, const struct sending *sending, struct
 
 static int run_send(struct call *call, struct err *err)
 {
-    _cleanup_sending_ struct sending sending = {.roll = ROLL_INIT, .timeout_ms = -1};
+    _cleanup_sending_ struct sending sending = {.roster = ROSTER_INIT, .timeout_ms = -1};
     _cleanup_str_ struct str head = STR_INIT;
 
     sending.enter = call_opt(call, "no-enter") == NULL;
@@ -161,17 +162,17 @@ static int run_send(struct call *call, struct err *err)
     if (call_opt(call, "timeout") != NULL && !sending.wait)
         return err_set(err, MAS_USAGE, "cannot run 'send': --timeout is for --wait");
     if (targets_timeout(call, &sending.timeout_ms, err) == -1 ||
-        targets_take(call, TARGETS_ONE, &sending.roll, err) == -1 ||
-        targets_sender(call, &sending.roll, "send to", &sending.from, err) == -1 ||
+        targets_take(call, TARGETS_ONE, &sending.roster, err) == -1 ||
+        targets_sender(call, &sending.roster, "send to", &sending.from, err) == -1 ||
         take_text(call, &sending, err) == -1)
         return -1;
-    sending.outcomes = mem_alloc(sending.roll.count * sizeof *sending.outcomes);
+    sending.outcomes = mem_alloc(sending.roster.count * sizeof *sending.outcomes);
     message_request(sending.from, sending.enter, sending.wait, &head);
-    const struct roll_request request = {
+    const struct roster_request request = {
         .what = "send to", .head = head.data, .body = sending.text, .body_len = sending.len};
-    if (roll_ask_live(&call->root, &sending.roll, &request, err) == -1)
+    if (roster_ask_live(&call->root, &sending.roster, &request, err) == -1)
         return -1;
-    hosts_finish(sending.roll.calls, sending.roll.asked,
+    hosts_finish(sending.roster.calls, sending.roster.asked,
                  sending.wait ? sending.timeout_ms : TAKE_MS, on_reply, &sending);
     return report(call, &sending, err);
 }

@@ -1,6 +1,6 @@
 #include "base/number.h"
 #include "base/time.h"
-#include "client/sight.h"
+#include "client/session_detail.h"
 #include "cmd.h"
 #include "cmd/agents.h"
 #include "cmd/print.h"
@@ -12,30 +12,31 @@
 #include <string.h>
 
 /* "idle", "exited 3", "running (no host)" */
-static void describe(const struct sight *sight, size_t i, const struct tmux_pane *pane,
+static void describe(const struct session_detail *detail, size_t i, const struct tmux_pane *pane,
                      struct str *to)
 {
-    const struct roll_agent *agent = &sight->roll.agents[i];
-    int code = sight_exit_status(agent, pane);
+    const struct roster_agent *agent = &detail->roster.agents[i];
+    int code = session_detail_exit_status(agent, pane);
 
-    str_add(to, agent->told ? agent_state_name(agent->status.state) : sight_pane_word(pane));
+    str_add(to,
+            agent->told ? agent_state_name(agent->status.state) : session_detail_pane_word(pane));
     if (code != -1)
         str_addf(to, " %d", code);
     if (!agent->told && pane != NULL)
-        str_addf(to, " (%s)", roll_problem(&sight->roll, i));
+        str_addf(to, " (%s)", roster_problem(&detail->roster, i));
 }
 
 /* true if one of them speaks ACP. */
-static bool any_talks(const struct sight *sight)
+static bool any_talks(const struct session_detail *detail)
 {
     bool any = false;
-    for (size_t i = 0; i < sight->roll.count; i++)
-        any = any || (sight->roll.agents[i].told && sight->roll.agents[i].status.acp);
+    for (size_t i = 0; i < detail->roster.count; i++)
+        any = any || (detail->roster.agents[i].told && detail->roster.agents[i].status.acp);
     return any;
 }
 
 /* "26dc2fb2 resumed": which it is, and how the agent came to know it. */
-static void add_conversation(struct table *table, const struct roll_agent *agent)
+static void add_conversation(struct table *table, const struct roster_agent *agent)
 {
     const struct agent_status *status = &agent->status;
     char text[64] = "-";
@@ -45,24 +46,24 @@ static void add_conversation(struct table *table, const struct roll_agent *agent
     table_add(table, text, NULL);
 }
 
-static void add_agents(const struct sight *sight, struct table *table)
+static void add_agents(const struct session_detail *detail, struct table *table)
 {
     static const char *const heads[] = {"AGENT", "ROLE",     "UNIT", "STATE",       "SINCE",
                                         "PID",   "RESTARTS", "PANE", "CONVERSATION"};
     int64_t now = time_epoch_ms();
 
-    table->columns = ARRAY_LEN(heads) - (any_talks(sight) ? 0 : 1);
+    table->columns = ARRAY_LEN(heads) - (any_talks(detail) ? 0 : 1);
     for (size_t i = 0; i < table->columns; i++)
         table_add(table, heads[i], colour_dim());
-    for (size_t i = 0; i < sight->roll.count; i++) {
-        const struct roll_agent *one = &sight->roll.agents[i];
-        const struct tmux_pane *pane = sight_pane(sight, one->agent->id);
+    for (size_t i = 0; i < detail->roster.count; i++) {
+        const struct roster_agent *one = &detail->roster.agents[i];
+        const struct tmux_pane *pane = session_detail_pane(detail, one->agent->id);
         _cleanup_str_ struct str state = STR_INIT;
         char age[24];
         char pid[24] = "-";
         char restarts[24] = "-";
-        describe(sight, i, pane, &state);
-        agent_age(&sight->roll, i, now, age);
+        describe(detail, i, pane, &state);
+        agent_age(&detail->roster, i, now, age);
         if (one->told && one->status.pid != 0)
             (void)snprintf(pid, sizeof pid, "%ld", (long)one->status.pid);
         if (one->told)
@@ -70,7 +71,7 @@ static void add_agents(const struct sight *sight, struct table *table)
         table_add(table, one->agent->id, NULL);
         table_add(table, one->agent->role, NULL);
         table_add(table, one->agent->group, NULL);
-        table_add(table, state.data, pane != NULL ? agent_colour(&sight->roll, i) : NULL);
+        table_add(table, state.data, pane != NULL ? agent_colour(&detail->roster, i) : NULL);
         table_add(table, age, NULL);
         table_add(table, pid, NULL);
         table_add(table, restarts, NULL);
@@ -80,9 +81,9 @@ static void add_agents(const struct sight *sight, struct table *table)
     }
 }
 
-static void print_fields(const struct call *call, const struct sight *sight)
+static void print_fields(const struct call *call, const struct session_detail *detail)
 {
-    const struct view *view = &sight->view;
+    const struct view *view = &detail->view;
     struct table table = {.columns = 2};
     char activity[TIME_TEXT];
     char size[16];
@@ -94,7 +95,7 @@ static void print_fields(const struct call *call, const struct sight *sight)
     if (view->reason != NULL)
         str_addf(&status, ": %s", view->reason);
     time_format(view_activity(view), activity);
-    number_format_size(sight->usage.all.real, size);
+    number_format_size(detail->usage.all.real, size);
     const struct {
         const char *name, *value;
     } fields[] = {
@@ -123,36 +124,36 @@ static void print_fields(const struct call *call, const struct sight *sight)
     table_free(&table);
 }
 
-static void print_sight(const struct call *call, const struct sight *sight)
+static void print_detail(const struct call *call, const struct session_detail *detail)
 {
     static const char *const spare[] = {"PANE", "RESTARTS", "UNIT", "PID", "SINCE", NULL};
     struct table agents = {.columns = 1, .spare = spare};
 
-    print_fields(call, sight);
-    if (sight->roll.count == 0)
+    print_fields(call, detail);
+    if (detail->roster.count == 0)
         return;
     (void)putchar('\n');
-    add_agents(sight, &agents);
+    add_agents(detail, &agents);
     table_print(&agents);
     table_free(&agents);
 }
 
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err)
 {
-    _cleanup_sight_ struct sight sight = SIGHT_INIT;
+    _cleanup_session_detail_ struct session_detail detail = SESSION_DETAIL_INIT;
     const struct view *view = survey_look(&call->root, survey, id);
 
     if (view == NULL)
         return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", id,
                        call->root.path);
-    sight_look(&call->root, view, &sight);
+    session_detail_look(&call->root, view, &detail);
     if (call->json) {
         _cleanup_str_ struct str text = STR_INIT;
         struct json_out out = {.to = &text};
-        sight_put_json(&call->root, &sight, &out);
+        session_detail_put_json(&call->root, &detail, &out);
         print_line(&text);
     } else {
-        print_sight(call, &sight);
+        print_detail(call, &detail);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 #include "base/str.h"
 #include "cmd/agents.h"
-#include "cmd/several.h"
+#include "cmd/each_session.h"
 #include "cmd/targets.h"
 
 #include <stdio.h>
@@ -14,21 +14,22 @@ static const struct opt opts[] = {
 /* Brings back agents whose hosts were killed: the team runs, but not they. */
 static int bring_back(const struct call *call, const char *id, struct str *names, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
-    struct roll_team team;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    struct roster_team team;
     size_t count = 0;
 
-    if (roll_open(&call->root, id, &team, err) == -1 || roll_add(&roll, &team, NULL, err) == -1)
+    if (roster_open(&call->root, id, &team, err) == -1 ||
+        roster_add(&roster, &team, NULL, err) == -1)
         return -1;
-    roll_ask(&roll, "{\"do\":\"status\"}", NULL, 0);
-    roll_ask_coming(&roll, "{\"do\":\"status\"}", HOSTS_COME_MS);
-    roll_finish(&roll, HOSTS_ANSWER_MS);
-    if (workspace_env_waits(roll.teams[0].dir))
+    roster_ask(&roster, "{\"do\":\"status\"}", NULL, 0);
+    roster_ask_coming(&roster, "{\"do\":\"status\"}", HOSTS_COME_MS);
+    roster_finish(&roster, HOSTS_ANSWER_MS);
+    if (workspace_env_waits(roster.teams[0].dir))
         return 0; /* they are just coming */
-    for (size_t i = 0; i < roll.count; i++)
-        if (roll.calls[i].answer == HOST_ABSENT)
-            str_addf(names, "%s%s", names->len > 0 ? "," : "", roll.agents[i].agent->id);
-    return targets_bring_back(call, &roll, &count, err);
+    for (size_t i = 0; i < roster.count; i++)
+        if (roster.calls[i].answer == HOST_ABSENT)
+            str_addf(names, "%s%s", names->len > 0 ? "," : "", roster.agents[i].agent->id);
+    return targets_bring_back(call, &roster, &count, err);
 }
 
 static int start_one(struct call *call, const struct life *life, const char *id, struct err *err)
@@ -63,7 +64,7 @@ static int run_start(struct call *call, struct err *err)
 
     if (!crashed && call->operand_count == 0 && call->session == NULL)
         call->session = getenv("MAS_SESSION_ID"); /* in a team: its own */
-    return several_run(call, start_one, crashed ? is_crashed : NULL, err);
+    return each_session_run(call, start_one, crashed ? is_crashed : NULL, err);
 }
 
 const struct cmd cmd_start = {

@@ -1,10 +1,10 @@
 #include "base/time.h"
-#include "client/roll.h"
+#include "client/roster.h"
 #include "cmd.h"
 #include "cmd/agents.h"
+#include "cmd/each_session.h"
 #include "cmd/print.h"
 #include "cmd/roots.h"
-#include "cmd/several.h"
 #include "cmd/table.h"
 #include "store/index.h"
 #include "store/session.h"
@@ -27,8 +27,8 @@ static const struct opt opts[] = {
 
 /* The sessions that are looked at, and what is known of each besides its agents. */
 struct look {
-    struct roll roll;
-    struct session *sessions; /* one a team of the roll */
+    struct roster roster;
+    struct session *sessions; /* one a team of the roster */
     struct usage *usages; /* likewise; NULL where there is no limit to it */
     uint64_t limit;
     bool watch, json;
@@ -38,7 +38,7 @@ struct look {
 
 static void look_free(struct look *look)
 {
-    for (size_t i = 0; i < look->roll.team_count; i++) {
+    for (size_t i = 0; i < look->roster.team_count; i++) {
         session_free(&look->sessions[i]);
         if (look->usages != NULL)
             usage_free(&look->usages[i]);
@@ -46,7 +46,7 @@ static void look_free(struct look *look)
     free(look->sessions);
     free(look->usages);
     free(look->gone);
-    roll_free(&look->roll);
+    roster_free(&look->roster);
 }
 #define _cleanup_look_ __attribute__((cleanup(look_free)))
 
@@ -59,19 +59,19 @@ static const char *question(const struct look *look)
 static int add_session(const struct call *call, const char *id, void *arg, struct err *err)
 {
     struct look *look = arg;
-    struct roll_team team;
+    struct roster_team team;
     struct session session = SESSION_INIT;
 
-    if (roll_open(&call->root, id, &team, err) == -1)
+    if (roster_open(&call->root, id, &team, err) == -1)
         return -1;
     if (session_load(&call->root, team.dir, id, &session, err) == -1) {
-        roll_close(&team);
+        roster_close(&team);
         return err_wrap(err, "cannot read session '%s'", id);
     }
-    look->sessions = mem_room(look->sessions, look->roll.team_count, sizeof *look->sessions);
-    look->sessions[look->roll.team_count] = session;
-    (void)roll_add(&look->roll, &team, NULL, err);
-    roll_ask(&look->roll, question(look), NULL, 0);
+    look->sessions = mem_room(look->sessions, look->roster.team_count, sizeof *look->sessions);
+    look->sessions[look->roster.team_count] = session;
+    (void)roster_add(&look->roster, &team, NULL, err);
+    roster_ask(&look->roster, question(look), NULL, 0);
     return 0;
 }
 
@@ -96,22 +96,22 @@ static int add_running(const struct call *call, struct look *look, struct err *e
 /* Those that are named, or the one that this process is in, or all. */
 static int add_sessions(const struct call *call, struct look *look, struct err *err)
 {
-    return several_means_all(call) ? add_running(call, look, err)
-                                   : several_look(call, add_session, look, err);
+    return each_session_means_all(call) ? add_running(call, look, err)
+                                        : each_session_look(call, add_session, look, err);
 }
 
 /* What the sessions take on disk, where mas.ini sets a limit to that. */
 static void measure(const struct call *call, struct look *look)
 {
-    size_t count = look->roll.team_count;
+    size_t count = look->roster.team_count;
 
     look->limit = config_bytes(&call->config, SETTING_LIMIT_SESSION);
     if (look->limit == 0 || count == 0)
         return;
-    struct usage_wish *wishes = mem_alloc(count * sizeof *wishes);
+    struct usage_options *wishes = mem_alloc(count * sizeof *wishes);
     look->usages = mem_alloc(count * sizeof *look->usages);
     for (size_t i = 0; i < count; i++)
-        wishes[i] = (struct usage_wish){look->roll.teams[i].id, look->sessions[i].mode};
+        wishes[i] = (struct usage_options){look->roster.teams[i].id, look->sessions[i].mode};
     usage_measure(&call->root, wishes, count, look->usages, NULL);
     free(wishes);
 }
@@ -124,23 +124,23 @@ static const char *label(const struct session *session)
 /* The word for an agent's state: without a host it may just be that its session is stopped. */
 static const char *state_word(const struct look *look, size_t i)
 {
-    const struct session *session = &look->sessions[look->roll.agents[i].team];
-    bool stopped = look->roll.calls[i].answer == HOST_ABSENT && session->status == STATUS_STOPPED;
-    return stopped ? "stopped" : agent_word(&look->roll, i);
+    const struct session *session = &look->sessions[look->roster.agents[i].team];
+    bool stopped = look->roster.calls[i].answer == HOST_ABSENT && session->status == STATUS_STOPPED;
+    return stopped ? "stopped" : agent_word(&look->roster, i);
 }
 
 /* How an agent without a host is brought back: with its team, where nobody of that has one. */
 static void add_way_back(const struct look *look, size_t i, struct str *to)
 {
-    const struct roll_agent *one = &look->roll.agents[i];
-    const struct roll_team *team = &look->roll.teams[one->team];
+    const struct roster_agent *one = &look->roster.agents[i];
+    const struct roster_team *team = &look->roster.teams[one->team];
     const struct session *session = &look->sessions[one->team];
     bool alone = true;
 
-    if (look->roll.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED)
+    if (look->roster.calls[i].answer != HOST_ABSENT || session->status == STATUS_STOPPED)
         return;
     for (size_t j = team->first; j < team->first + team->count; j++)
-        alone = alone && look->roll.calls[j].answer == HOST_ABSENT;
+        alone = alone && look->roster.calls[j].answer == HOST_ABSENT;
     if (alone)
         str_addf(to, "(mas start %s)", label(session));
     else
@@ -149,24 +149,24 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
 
 static void add_row(const struct look *look, struct table *table, size_t i, int64_t now)
 {
-    const struct roll_agent *one = &look->roll.agents[i];
+    const struct roster_agent *one = &look->roster.agents[i];
     _cleanup_str_ struct str note = STR_INIT;
     char age[24];
     char pid[24] = "-";
     char restarts[24] = "-";
 
-    agent_age(&look->roll, i, now, age);
-    agent_add_note(&look->roll, i, now, &note);
+    agent_age(&look->roster, i, now, age);
+    agent_add_note(&look->roster, i, now, &note);
     add_way_back(look, i, &note);
     if (one->told && one->status.pid != 0)
         (void)snprintf(pid, sizeof pid, "%ld", (long)one->status.pid);
     if (one->told)
         (void)snprintf(restarts, sizeof restarts, "%d", one->status.restarts);
-    if (look->roll.team_count > 1)
+    if (look->roster.team_count > 1)
         table_add(table, label(&look->sessions[one->team]), NULL);
     table_add(table, one->agent->id, NULL);
     table_add(table, one->agent->role, NULL);
-    table_add(table, state_word(look, i), agent_colour(&look->roll, i));
+    table_add(table, state_word(look, i), agent_colour(&look->roster, i));
     table_add(table, age, NULL);
     table_add(table, pid, NULL);
     table_add(table, restarts, NULL);
@@ -176,7 +176,7 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
 /* Agents that wait for a person come first, then those that need one. */
 static int urgency(const struct look *look, size_t i)
 {
-    const struct roll_agent *one = &look->roll.agents[i];
+    const struct roster_agent *one = &look->roster.agents[i];
     if (one->told && one->status.state == AGENT_WAITING)
         return 0;
     return one->told && one->status.state == AGENT_CRASHED ? 1 : 2;
@@ -185,11 +185,11 @@ static int urgency(const struct look *look, size_t i)
 /* The agents in the order in which --watch shows them. */
 static size_t *sort_by_urgency(const struct look *look)
 {
-    size_t *order = mem_alloc((look->roll.count + 1) * sizeof *order);
+    size_t *order = mem_alloc((look->roster.count + 1) * sizeof *order);
     size_t count = 0;
 
     for (int level = 0; level <= 2; level++)
-        for (size_t i = 0; i < look->roll.count; i++)
+        for (size_t i = 0; i < look->roster.count; i++)
             if (urgency(look, i) == level)
                 order[count++] = i;
     return order;
@@ -199,7 +199,7 @@ static size_t *sort_by_urgency(const struct look *look)
 static void print_rest(const struct look *look, const size_t *order, size_t from)
 {
     _cleanup_str_ struct str line = STR_INIT;
-    size_t count = look->roll.count;
+    size_t count = look->roster.count;
     bool *counted = mem_alloc(count * sizeof *counted);
     const char *lead = ": ";
 
@@ -229,11 +229,11 @@ static void print_table(const struct look *look, const size_t *order, size_t row
     static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE",
                                         "SINCE",   "PID",   "RESTARTS", "NOTE"};
     static const char *const spare[] = {"PID", "RESTARTS", "ROLE", "SINCE", NULL};
-    size_t from = look->roll.team_count > 1 ? 0 : 1;
+    size_t from = look->roster.team_count > 1 ? 0 : 1;
     struct table table = {
         .columns = ARRAY_LEN(heads) - from, .spare = spare, .whole_last = !look->watch};
     int64_t now = time_epoch_ms();
-    size_t count = look->roll.count;
+    size_t count = look->roster.count;
 
     if (count + 1 > rows) /* the heads and what is said of the rest take a row each */
         count = rows > 3 ? rows - 2 : 1;
@@ -241,9 +241,9 @@ static void print_table(const struct look *look, const size_t *order, size_t row
         table_add(&table, heads[i], colour_dim());
     for (size_t i = 0; i < count; i++)
         add_row(look, &table, order != NULL ? order[i] : i, now);
-    if (look->roll.count > 0)
+    if (look->roster.count > 0)
         table_print(&table);
-    if (count < look->roll.count)
+    if (count < look->roster.count)
         print_rest(look, order, count);
     table_free(&table);
 }
@@ -251,7 +251,7 @@ static void print_table(const struct look *look, const size_t *order, size_t row
 /* A line for each session that takes more than it may. */
 static void print_over(const struct call *call, const struct look *look)
 {
-    for (size_t i = 0; look->usages != NULL && i < look->roll.team_count; i++) {
+    for (size_t i = 0; look->usages != NULL && i < look->roster.team_count; i++) {
         const char *name = label(&look->sessions[i]);
         _cleanup_str_ struct str line = STR_INIT;
         _cleanup_free_ char *what = usage_over(&call->config, &look->usages[i]);
@@ -270,8 +270,8 @@ static void print_json(const struct look *look)
 
     json_open(&out, NULL, '{');
     json_open(&out, "sessions", '[');
-    for (size_t i = 0; i < look->roll.team_count; i++) {
-        const struct roll_team *team = &look->roll.teams[i];
+    for (size_t i = 0; i < look->roster.team_count; i++) {
+        const struct roster_team *team = &look->roster.teams[i];
         json_open(&out, NULL, '{');
         json_put(&out, "sessionId", team->id);
         json_put(&out, "tmuxSession", look->sessions[i].tmux_name);
@@ -283,7 +283,7 @@ static void print_json(const struct look *look)
         json_open(&out, "agents", '[');
         for (size_t j = team->first; j < team->first + team->count; j++) {
             json_open(&out, NULL, '{');
-            agent_put_json(&look->roll, j, &out);
+            agent_put_json(&look->roster, j, &out);
             json_close(&out, '}');
         }
         json_close(&out, ']');
@@ -297,20 +297,20 @@ static void print_json(const struct look *look)
 /* One agent on one line, as it is now. */
 static void print_change(const struct look *look, size_t i)
 {
-    const struct roll_agent *one = &look->roll.agents[i];
+    const struct roster_agent *one = &look->roster.agents[i];
     _cleanup_str_ struct str text = STR_INIT;
 
     if (look->json) {
         struct json_out out = {.to = &text};
         json_open(&out, NULL, '{');
-        json_put(&out, "sessionId", look->roll.teams[one->team].id);
-        agent_put_json(&look->roll, i, &out);
+        json_put(&out, "sessionId", look->roster.teams[one->team].id);
+        agent_put_json(&look->roster, i, &out);
         json_close(&out, '}');
     } else {
         _cleanup_str_ struct str note = STR_INIT;
         char now[TIME_TEXT];
         time_format(time(NULL), now);
-        agent_add_note(&look->roll, i, time_epoch_ms(), &note);
+        agent_add_note(&look->roster, i, time_epoch_ms(), &note);
         str_addf(&text, "%s  %s  %s  %s", now, label(&look->sessions[one->team]), one->agent->id,
                  state_word(look, i));
         if (note.len > 0) {
@@ -336,21 +336,21 @@ static void draw(const struct look *look)
 static bool on_change(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct look *look = arg;
-    (void)roll_keep_status(call, reply, &look->roll);
+    (void)roster_keep_status(call, reply, &look->roster);
     look->changed = true;
     if (look->json || isatty(STDOUT_FILENO) == 0)
-        print_change(look, (size_t)(call - look->roll.calls));
+        print_change(look, (size_t)(call - look->roster.calls));
     return false;
 }
 
 /* Forgets what a host told that is gone; on a pipe that is a line. */
 static void note_gone(struct look *look, bool lines)
 {
-    for (size_t i = 0; i < look->roll.count; i++) {
-        if (look->gone[i] || look->roll.calls[i].answer == HOST_PENDING)
+    for (size_t i = 0; i < look->roster.count; i++) {
+        if (look->gone[i] || look->roster.calls[i].answer == HOST_PENDING)
             continue;
         look->gone[i] = true;
-        look->roll.agents[i].told = false;
+        look->roster.agents[i].told = false;
         look->changed = true;
         if (lines)
             print_change(look, i);
@@ -360,19 +360,19 @@ static void note_gone(struct look *look, bool lines)
 /* Shows changes until all hosts are gone. */
 static void watch(struct look *look)
 {
-    struct roll *roll = &look->roll;
+    struct roster *roster = &look->roster;
     bool lines = look->json || isatty(STDOUT_FILENO) == 0;
     int64_t drawn = time_monotonic_ms();
-    size_t pending = roll->count;
+    size_t pending = roster->count;
 
-    look->gone = mem_alloc((roll->count + 1) * sizeof *look->gone);
+    look->gone = mem_alloc((roster->count + 1) * sizeof *look->gone);
     while (pending > 0) {
         int64_t now = time_monotonic_ms();
         look->changed = false;
         note_gone(look, lines);
-        pending = hosts_step(roll->calls, roll->count, lines ? -1 : TICK_MS, on_change, look);
+        pending = hosts_step(roster->calls, roster->count, lines ? -1 : TICK_MS, on_change, look);
         if (!lines && look->changed) /* what comes at once is one picture */
-            pending = hosts_step(roll->calls, roll->count, TOGETHER_MS, on_change, look);
+            pending = hosts_step(roster->calls, roster->count, TOGETHER_MS, on_change, look);
         if (!lines && (look->changed || now - drawn >= TICK_MS)) {
             draw(look);
             drawn = now;
@@ -385,23 +385,23 @@ static void watch(struct look *look)
 
 static int run_status(struct call *call, struct err *err)
 {
-    _cleanup_look_ struct look look = {.roll = ROLL_INIT, .json = call->json};
+    _cleanup_look_ struct look look = {.roster = ROSTER_INIT, .json = call->json};
 
     look.watch = call_opt(call, "watch") != NULL;
     int rc = add_sessions(call, &look, err);
-    if (look.roll.team_count == 0 && rc == -1)
+    if (look.roster.team_count == 0 && rc == -1)
         return -1;
-    roll_ask_coming(&look.roll, question(&look), HOSTS_COME_MS);
+    roster_ask_coming(&look.roster, question(&look), HOSTS_COME_MS);
     if (look.watch) {
         watch(&look);
         return rc;
     }
     measure(call, &look); /* the hosts answer meanwhile */
-    roll_finish(&look.roll, HOSTS_ANSWER_MS);
-    agents_read_waiting(&look.roll);
+    roster_finish(&look.roster, HOSTS_ANSWER_MS);
+    agents_read_waiting(&look.roster);
     if (call->json)
         print_json(&look);
-    else if (look.roll.count > 0)
+    else if (look.roster.count > 0)
         print_table(&look, NULL, SIZE_MAX);
     else
         roots_say_none(call, "no session is running");

@@ -1,5 +1,5 @@
 #include "cmd/agents.h"
-#include "cmd/several.h"
+#include "cmd/each_session.h"
 
 #include "base/str.h"
 #include "store/session.h"
@@ -64,7 +64,7 @@ static int run_stop(struct call *call, struct err *err)
 {
     /* the command may be given in a pane of the very session that it ends */
     (void)signal(SIGHUP, SIG_IGN);
-    return several_run(call, stop_one, call_opt(call, "all") != NULL ? is_running : NULL, err);
+    return each_session_run(call, stop_one, call_opt(call, "all") != NULL ? is_running : NULL, err);
 }
 
 const struct cmd cmd_stop = {

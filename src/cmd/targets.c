@@ -14,14 +14,14 @@ static void shift(struct call *call)
 }
 
 /* Opens the team of the pane that this process is in; false where it is in none. */
-static bool open_own(const struct call *call, struct roll_team *ret)
+static bool open_own(const struct call *call, struct roster_team *ret)
 {
     const char *id = getenv("MAS_SESSION_ID");
     char normal[ID_TEXT];
     struct err ignored = ERR_INIT;
 
     return id != NULL && call->has_root && id_normalise(id, normal) &&
-           roll_open(&call->root, normal, ret, &ignored) == 0;
+           roster_open(&call->root, normal, ret, &ignored) == 0;
 }
 
 /* true if all agents that a text names are in the team. */
@@ -32,10 +32,10 @@ static bool is_target(const struct team *team, const char *text, struct err *err
     return target_resolve(team, NULL, text, &agents, &count, err) == 0;
 }
 
-static int open_named(struct call *call, const char *text, struct roll_team *ret, struct err *err)
+static int open_named(struct call *call, const char *text, struct roster_team *ret, struct err *err)
 {
     char id[ID_TEXT];
-    return call_select(call, text, id, err) == -1 ? -1 : roll_open(&call->root, id, ret, err);
+    return call_select(call, text, id, err) == -1 ? -1 : roster_open(&call->root, id, ret, err);
 }
 
 static bool may_leave_out(enum targets_form form)
@@ -46,7 +46,7 @@ static bool may_leave_out(enum targets_form form)
 /* Outside of a team's pane the first operand is the SESSION. Where it is too short to be one, or no
  * TARGET is behind it, it was meant to be an agent. */
 static int open_first(struct call *call, enum targets_form form, const char *text,
-                      struct roll_team *ret, struct err *err)
+                      struct roster_team *ret, struct err *err)
 {
     bool few = !may_leave_out(form) && call->operand_count == 0;
 
@@ -71,10 +71,10 @@ static bool is_alone(const struct call *call, enum targets_form form, const stru
 }
 
 /* The session where -s does not name it; takes its operand, if there is one. */
-static int open_session(struct call *call, enum targets_form form, struct roll_team *ret,
+static int open_session(struct call *call, enum targets_form form, struct roster_team *ret,
                         struct err *err)
 {
-    struct roll_team own;
+    struct roster_team own;
     struct err no_agent = ERR_INIT;
     const char *text = call->operand_count > 0 ? call->operands[0] : NULL;
 
@@ -88,7 +88,7 @@ static int open_session(struct call *call, enum targets_form form, struct roll_t
         *ret = own;
         return 0;
     }
-    roll_close(&own);
+    roster_close(&own);
     if (text == NULL)
         return 0; /* the TARGET is missing, and *ret not used */
     shift(call);
@@ -138,9 +138,9 @@ static const char *own_agent(const char *id)
                                                                                             : NULL;
 }
 
-int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err)
+int targets_take(struct call *call, enum targets_form form, struct roster *roster, struct err *err)
 {
-    struct roll_team team = {.dir = -1};
+    struct roster_team team = {.dir = -1};
     int rc = call->session != NULL ? open_named(call, call->session, &team, err)
                                    : open_session(call, form, &team, err);
 
@@ -150,22 +150,22 @@ int targets_take(struct call *call, enum targets_form form, struct roll *roll, s
     _cleanup_free_ char *target = alone ? mem_dup(team.team.agents[0].id) : take_target(call, form);
     if (target == NULL && !may_leave_out(form)) {
         if (team.dir != -1)
-            roll_close(&team);
+            roster_close(&team);
         return need_target(call, err);
     }
     if (target == NULL && form == TARGETS_NONE) {
-        roll_add_none(roll, &team);
+        roster_add_none(roster, &team);
         return 0;
     }
     if (takes_option(call->cmd, "from")) /* a command by which one writes to others */
-        roll->from = own_agent(team.id) != NULL ? own_agent(team.id) : call_opt(call, "from");
-    return roll_add(roll, &team, target, err);
+        roster->from = own_agent(team.id) != NULL ? own_agent(team.id) : call_opt(call, "from");
+    return roster_add(roster, &team, target, err);
 }
 
-int targets_sender(const struct call *call, const struct roll *roll, const char *what,
+int targets_sender(const struct call *call, const struct roster *roster, const char *what,
                    const char **ret, struct err *err)
 {
-    const struct roll_team *team = &roll->teams[0];
+    const struct roster_team *team = &roster->teams[0];
     const char *agent = getenv("MAS_AGENT_ID");
     const char *session = getenv("MAS_SESSION_ID");
     bool is_agent = agent != NULL && agent[0] != '\0' && session != NULL && session[0] != '\0';
@@ -175,7 +175,7 @@ int targets_sender(const struct call *call, const struct roll *roll, const char 
         (void)err_set(err, MAS_FAILED,
                       "cannot %s session '%s': the rule is that an agent writes to its own team "
                       "only",
-                      what, roll_label(team).text);
+                      what, roster_label(team).text);
         return err_hint(err, "this is agent '%s' of session '%s'", agent,
                         session_label(team->root, session).text);
     }
@@ -210,24 +210,24 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     return true;
 }
 
-int targets_bring_back(const struct call *call, struct roll *roll, size_t *ret_count,
+int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
                        struct err *err)
 {
     struct life life = {.root = &call->root, .config = &call->config};
-    const struct agent **absent = mem_alloc((roll->count + 1) * sizeof *absent);
+    const struct agent **absent = mem_alloc((roster->count + 1) * sizeof *absent);
     size_t count = 0;
     int rc = 0;
 
-    for (size_t i = 0; i < roll->count; i++)
-        if (roll->calls[i].answer == HOST_ABSENT)
-            absent[count++] = roll->agents[i].agent;
+    for (size_t i = 0; i < roster->count; i++)
+        if (roster->calls[i].answer == HOST_ABSENT)
+            absent[count++] = roster->agents[i].agent;
     if (count > 0) {
-        const struct life_respawn wish = {
-            .team = &roll->teams[0].team, .agents = absent, .count = count};
-        rc = life_respawn(&life, roll->teams[0].id, &wish, err);
+        const struct life_respawn options = {
+            .team = &roster->teams[0].team, .agents = absent, .count = count};
+        rc = life_respawn(&life, roster->teams[0].id, &options, err);
         if (rc == 0) {
-            roll_ask_coming(roll, "{\"do\":\"status\"}", TARGETS_COME_MS);
-            hosts_finish(roll->calls, roll->count, TARGETS_COME_MS, on_reply, NULL);
+            roster_ask_coming(roster, "{\"do\":\"status\"}", TARGETS_COME_MS);
+            hosts_finish(roster->calls, roster->count, TARGETS_COME_MS, on_reply, NULL);
         }
     }
     free(absent);

@@ -7,7 +7,7 @@
 #ifndef MAS_CMD_TARGETS_H
 #define MAS_CMD_TARGETS_H
 
-#include "client/roll.h"
+#include "client/roster.h"
 #include "cmd.h"
 
 #include <stdbool.h>
@@ -26,20 +26,20 @@ enum targets_form {
 
 enum { TARGETS_COME_MS = 10000 }; /* a host that was just started listens by then */
 
-/* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roll. */
-int targets_take(struct call *call, enum targets_form form, struct roll *roll, struct err *err);
+/* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roster. */
+int targets_take(struct call *call, enum targets_form form, struct roster *roster, struct err *err);
 
 /* Who asks: --from, or the agent in whose pane this is; it speaks for itself, and only in its own
  * session. *ret NULL: a person. */
-int targets_sender(const struct call *call, const struct roll *roll, const char *what,
+int targets_sender(const struct call *call, const struct roster *roster, const char *what,
                    const char **ret, struct err *err);
 
 /* What --timeout says; without it *ret_ms stays. */
 int targets_timeout(const struct call *call, int *ret_ms, struct err *err);
 
-/* Starts hosts for those agents of one session that roll_finish() found without one, though its
+/* Starts hosts for those agents of one session that roster_finish() found without one, though its
  * tmux session runs; each starts its agent itself. *ret_count: how many. */
-int targets_bring_back(const struct call *call, struct roll *roll, size_t *ret_count,
+int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
                        struct err *err);
 
 #endif

@@ -247,15 +247,15 @@ static int run_show(struct call *call, struct err *err)
     return 0;
 }
 
-static void print_remarks_json(const struct remarks *remarks)
+static void print_diagnostics_json(const struct diagnostics *diagnostics)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
 
     json_open(&out, NULL, '{');
     json_open(&out, "remarks", '[');
-    for (size_t i = 0; i < remarks->count; i++) {
-        const struct remark *one = &remarks->list[i];
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        const struct diagnostic *one = &diagnostics->list[i];
         json_open(&out, NULL, '{');
         json_put(&out, "file", one->file);
         json_put_int(&out, "line", one->line);
@@ -264,20 +264,20 @@ static void print_remarks_json(const struct remarks *remarks)
         json_close(&out, '}');
     }
     json_close(&out, ']');
-    json_put_int(&out, "errors", (int64_t)remarks->errors);
-    json_put_int(&out, "warnings", (int64_t)remarks->warnings);
+    json_put_int(&out, "errors", (int64_t)diagnostics->errors);
+    json_put_int(&out, "warnings", (int64_t)diagnostics->warnings);
     json_close(&out, '}');
     print_line(&text);
 }
 
-void template_print_remarks(const struct remarks *remarks, bool json)
+void template_print_diagnostics(const struct diagnostics *diagnostics, bool json)
 {
     if (json) {
-        print_remarks_json(remarks);
+        print_diagnostics_json(diagnostics);
         return;
     }
-    for (size_t i = 0; i < remarks->count; i++) {
-        const struct remark *one = &remarks->list[i];
+    for (size_t i = 0; i < diagnostics->count; i++) {
+        const struct diagnostic *one = &diagnostics->list[i];
         _cleanup_str_ struct str line = STR_INIT;
         str_add_visible(&line, one->file, strlen(one->file));
         if (one->line > 0)
@@ -286,7 +286,7 @@ void template_print_remarks(const struct remarks *remarks, bool json)
         str_add_visible(&line, one->text, strlen(one->text));
         print_line(&line);
     }
-    size_t more = remarks->errors + remarks->warnings - remarks->count;
+    size_t more = diagnostics->errors + diagnostics->warnings - diagnostics->count;
     if (more > 0)
         printf("%zu more\n", more);
 }
@@ -294,7 +294,7 @@ void template_print_remarks(const struct remarks *remarks, bool json)
 /* All of the operands, or all that there are. Which of them are bad is told by the remarks. */
 static int run_check(struct call *call, struct err *err)
 {
-    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    _cleanup_diagnostics_ struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     _cleanup_strv_ char **all = NULL;
     char **names = call->operands;
     size_t bad = 0;
@@ -303,14 +303,14 @@ static int run_check(struct call *call, struct err *err)
         names = all = template_list(&call->root, true);
     for (char **name = names; name != NULL && *name != NULL; name++) {
         _cleanup_free_ char *found = NULL;
-        size_t errors = remarks.errors;
+        size_t errors = diagnostics.errors;
         if (template_resolve(&call->root, *name, &found, err) == -1)
-            remarks_add(&remarks, REMARK_ERROR, *name, 0, "%s", err->text);
+            diagnostics_add(&diagnostics, DIAGNOSTIC_ERROR, *name, 0, "%s", err->text);
         else
-            template_check(&call->root, &call->config, found, NULL, &remarks);
-        bad += remarks.errors > errors;
+            template_check(&call->root, &call->config, found, NULL, &diagnostics);
+        bad += diagnostics.errors > errors;
     }
-    template_print_remarks(&remarks, call->json);
+    template_print_diagnostics(&diagnostics, call->json);
     return bad == 0
                ? 0
                : err_set(err, MAS_FAILED, "cannot use %zu of %zu templates", bad, strv_len(names));

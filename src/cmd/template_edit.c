@@ -74,7 +74,7 @@ static int kept(const struct template_edit *edit, struct err *err)
 static int edit_once(struct call *call, const struct template_edit *edit, char **words,
                      const char *program, char *ret_answer, struct err *err)
 {
-    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    _cleanup_diagnostics_ struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     int status = 0;
 
     *ret_answer = 'k';
@@ -91,13 +91,13 @@ static int edit_once(struct call *call, const struct template_edit *edit, char *
                        edit->tmpl.name, status);
     if (changed == 0)
         return 0;
-    template_check(&call->root, &call->config, edit->tmpl.name, TEMPLATE_EDIT_FILE, &remarks);
-    template_print_remarks(&remarks, false);
-    if (remarks.errors == 0)
+    template_check(&call->root, &call->config, edit->tmpl.name, TEMPLATE_EDIT_FILE, &diagnostics);
+    template_print_diagnostics(&diagnostics, false);
+    if (diagnostics.errors == 0)
         return 1;
     (void)fflush(stdout);
     (void)err_set(err, MAS_FAILED, "cannot change template '%s': it would have %zu error%s",
-                  edit->tmpl.name, remarks.errors, remarks.errors == 1 ? "" : "s");
+                  edit->tmpl.name, diagnostics.errors, diagnostics.errors == 1 ? "" : "s");
     *ret_answer = ask();
     return -1;
 }

@@ -28,13 +28,13 @@ static bool has_ended(const struct agent_status *status)
            status->restart_ms == 0 && status->queued == 0;
 }
 
-static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
+static enum verdict judge(const struct roster *roster, size_t i, enum goal goal)
 {
-    const struct roll_agent *agent = &roll->agents[i];
-    enum host_answer answer = roll->calls[i].answer;
+    const struct roster_agent *agent = &roster->agents[i];
+    enum host_answer answer = roster->calls[i].answer;
     bool asleep = agent->told && agent->status.state == AGENT_ASLEEP && agent->status.queued == 0;
 
-    if (answer == HOST_BROKEN && !agent->told && roll_listens(roll, i))
+    if (answer == HOST_BROKEN && !agent->told && roster_listens(roster, i))
         return NEVER; /* it is there, and cannot be asked; else it was killed meanwhile */
     if (answer == HOST_ABSENT || answer == HOST_ENDED || answer == HOST_BROKEN)
         return goal == GOAL_EXIT ? REACHED : NEVER;
@@ -53,11 +53,11 @@ static enum verdict judge(const struct roll *roll, size_t i, enum goal goal)
 
 /* Of the first that has come to it: NEVER once none of them can. *ret_which is the last of these.
  */
-static enum verdict judge_any(const struct roll *roll, enum goal goal, size_t *ret_which)
+static enum verdict judge_any(const struct roster *roster, enum goal goal, size_t *ret_which)
 {
     enum verdict any = NEVER;
-    for (size_t i = 0; i < roll->count && any != REACHED; i++) {
-        enum verdict one = judge(roll, i, goal);
+    for (size_t i = 0; i < roster->count && any != REACHED; i++) {
+        enum verdict one = judge(roster, i, goal);
         if (one == NEVER)
             *ret_which = i;
         else
@@ -67,11 +67,11 @@ static enum verdict judge_any(const struct roll *roll, enum goal goal, size_t *r
 }
 
 /* Of all agents together: NEVER as soon as one of them never can. *ret_which is that one. */
-static enum verdict judge_all(const struct roll *roll, enum goal goal, size_t *ret_which)
+static enum verdict judge_all(const struct roster *roster, enum goal goal, size_t *ret_which)
 {
     enum verdict all = REACHED;
-    for (size_t i = 0; i < roll->count; i++) {
-        enum verdict one = judge(roll, i, goal);
+    for (size_t i = 0; i < roster->count; i++) {
+        enum verdict one = judge(roster, i, goal);
         if (one == NEVER) {
             *ret_which = i;
             return NEVER;
@@ -82,29 +82,30 @@ static enum verdict judge_all(const struct roll *roll, enum goal goal, size_t *r
     return all;
 }
 
-static int never(const struct roll *roll, size_t i, enum goal goal, struct err *err)
+static int never(const struct roster *roster, size_t i, enum goal goal, struct err *err)
 {
-    const struct roll_agent *agent = &roll->agents[i];
+    const struct roster_agent *agent = &roster->agents[i];
     const char *id = agent->agent->id;
 
-    if (!agent->told || roll->calls[i].answer != HOST_PENDING)
+    if (!agent->told || roster->calls[i].answer != HOST_PENDING)
         (void)err_set(err, MAS_FAILED, "cannot wait for agent '%s' %s: %s", id, wishes[goal],
-                      roll_problem(roll, i));
+                      roster_problem(roster, i));
     else
         (void)err_set(err, MAS_FAILED,
                       "cannot wait for agent '%s' %s: it has %s, and is not started again", id,
                       wishes[goal], agent_state_name(agent->status.state));
     return err_hint(err, "start it with: mas restart %s %s",
-                    roll_label(&roll->teams[agent->team]).text, id);
+                    roster_label(&roster->teams[agent->team]).text, id);
 }
 
-static int timed_out(const struct roll *roll, enum goal goal, const char *timeout, struct err *err)
+static int timed_out(const struct roster *roster, enum goal goal, const char *timeout,
+                     struct err *err)
 {
     _cleanup_str_ struct str names = STR_INIT;
 
-    for (size_t i = 0; i < roll->count; i++) {
-        const struct roll_agent *agent = &roll->agents[i];
-        if (judge(roll, i, goal) != NOT_YET)
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct roster_agent *agent = &roster->agents[i];
+        if (judge(roster, i, goal) != NOT_YET)
             continue;
         str_addf(&names, "%s%s is %s", names.len > 0 ? ", " : "", agent->agent->id,
                  agent->told ? agent_state_name(agent->status.state) : "silent");
@@ -121,7 +122,7 @@ static int timed_out(const struct roll *roll, enum goal goal, const char *timeou
 /* Keeps what is told for as long as the host tells. */
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
-    (void)roll_keep_status(call, reply, arg);
+    (void)roster_keep_status(call, reply, arg);
     return false;
 }
 
@@ -145,11 +146,11 @@ static int parse_goal(struct call *call, enum goal *ret, struct err *err)
 }
 
 /* Sends "watch" to all, and once more to those that are just coming up. */
-static int ask(struct call *call, struct roll *roll, enum goal goal, struct err *err)
+static int ask(struct call *call, struct roster *roster, enum goal goal, struct err *err)
 {
-    const struct roll_request request = {.what = "wait for", .head = "{\"do\":\"watch\"}"};
+    const struct roster_request request = {.what = "wait for", .head = "{\"do\":\"watch\"}"};
 
-    int rc = roll_ask_live(&call->root, roll, &request, err);
+    int rc = roster_ask_live(&call->root, roster, &request, err);
     if (rc == -1 && goal == GOAL_EXIT && err->code == MAS_CONFLICT) {
         *err = (struct err)ERR_INIT; /* a session that does not run has no agents that do */
         return 0;
@@ -167,20 +168,20 @@ static int left_of(int64_t end)
 /* A host that was killed is gone before its agent: the process last told, which may have thrown its
  * environment away, and all that have the agent's must be gone, too. *ret is false where they are
  * not in time. */
-static int see_gone(struct call *call, const struct roll *roll, int64_t end, bool *ret,
+static int see_gone(struct call *call, const struct roster *roster, int64_t end, bool *ret,
                     struct err *err)
 {
     const struct life life = {.root = &call->root, .config = &call->config};
 
     *ret = true;
-    for (size_t i = 0; i < roll->count && *ret; i++) {
-        const struct roll_agent *agent = &roll->agents[i];
+    for (size_t i = 0; i < roster->count && *ret; i++) {
+        const struct roster_agent *agent = &roster->agents[i];
         struct proc_id id;
-        if (roll->calls[i].answer == HOST_PENDING)
+        if (roster->calls[i].answer == HOST_PENDING)
             continue; /* its host has seen its end */
         if (agent->told && proc_identify(agent->status.pid, &id))
             *ret = proc_wait_gone(&id, 1, left_of(end)) == 0;
-        if (*ret && life_await_gone(&life, roll->teams[agent->team].id, agent->agent->id,
+        if (*ret && life_await_gone(&life, roster->teams[agent->team].id, agent->agent->id,
                                     left_of(end), ret, err) == -1)
             return -1;
     }
@@ -189,7 +190,7 @@ static int see_gone(struct call *call, const struct roll *roll, int64_t end, boo
 
 static int run_wait(struct call *call, struct err *err)
 {
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     const char *timeout = call_opt(call, "timeout");
     enum goal goal = GOAL_IDLE;
     enum verdict verdict;
@@ -199,7 +200,7 @@ static int run_wait(struct call *call, struct err *err)
     if (parse_goal(call, &goal, err) == -1)
         return -1;
     if (targets_timeout(call, &timeout_ms, err) == -1 ||
-        targets_take(call, TARGETS_OPTIONAL, &roll, err) == -1)
+        targets_take(call, TARGETS_OPTIONAL, &roster, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'wait': '%s' is one operand too many",
@@ -207,22 +208,22 @@ static int run_wait(struct call *call, struct err *err)
         return call_usage(call, err);
     }
     int64_t end = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
-    if (ask(call, &roll, goal, err) == -1)
+    if (ask(call, &roster, goal, err) == -1)
         return -1;
     bool any = call_opt(call, "any") != NULL;
-    while ((verdict = (any ? judge_any : judge_all)(&roll, goal, &which)) == NOT_YET) {
+    while ((verdict = (any ? judge_any : judge_all)(&roster, goal, &which)) == NOT_YET) {
         int left = left_of(end);
         if (left == 0)
-            return timed_out(&roll, goal, timeout, err);
-        (void)hosts_step(roll.calls, roll.count, left, on_reply, &roll);
+            return timed_out(&roster, goal, timeout, err);
+        (void)hosts_step(roster.calls, roster.count, left, on_reply, &roster);
     }
     bool gone = true;
     if (verdict == REACHED && goal == GOAL_EXIT && !any &&
-        see_gone(call, &roll, end, &gone, err) == -1)
+        see_gone(call, &roster, end, &gone, err) == -1)
         return -1;
     if (!gone)
-        return timed_out(&roll, goal, timeout, err);
-    return verdict == REACHED ? 0 : never(&roll, which, goal, err);
+        return timed_out(&roster, goal, timeout, err);
+    return verdict == REACHED ? 0 : never(&roster, which, goal, err);
 }
 
 const struct cmd cmd_wait = {

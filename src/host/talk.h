@@ -198,7 +198,7 @@ struct talk {
     /* the pane */
     pid_t chat; /* mas-chat; 0: none runs */
     bool plain; /* there is no mas-chat */
-    bool plain_open; /* a line is open */
+    bool term_text_open; /* a line is open */
     int chat_failures;
     int64_t chat_started, chat_at; /* when it is started again; -1 */
 };
@@ -250,7 +250,7 @@ void talk_free_words(struct acp_word *words, size_t count);
 
 /* ---- talk_rungs.c */
 /* The ladder of the open query, behind initialize. */
-void talk_climb(struct host *host);
+void talk_resume(struct host *host);
 /* An answer to one of its requests. */
 void talk_rung_answer(struct host *host, const struct acp_answer *answer);
 /* The agent has the present session for the open query: it is kept. */
@@ -262,7 +262,7 @@ void talk_prove(struct host *host);
 bool talk_fall(struct host *host, const char *why);
 /* The same has happened, and there is no further rung: it is not the sessions' fault, and the one
  * before is come back to. */
-void talk_rise(struct host *host);
+void talk_resume_again(struct host *host);
 /* The agent has ended in its first turn. */
 void talk_fell_dead(struct host *host, const char *why);
 /* Appends how one logs in, by what the agent has told. */
@@ -305,13 +305,13 @@ void talk_add_summary(const struct talk *talk, struct str *to);
 int64_t talk_turn_prompt(const struct talk *talk);
 int64_t talk_next_prompt(const struct talk *talk);
 /* Stores a prompt and puts it behind those that wait, in the conversation that is current when its
- * turn comes, or another by wish and id. *ret is its number. */
+ * turn comes, or another by choice and id. *ret is its number. */
 struct talk_new_prompt {
     const char *text;
     size_t len;
     const char *from;
     char *const *tags; /* NULL: none */
-    enum store_wish wish; /* WISH_CURRENT: as those before it */
+    enum conversation_choice choice; /* CHOICE_CURRENT: as those before it */
     const char *id;
 };
 int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int64_t *ret,
@@ -353,7 +353,7 @@ struct talk_tool *talk_know_tool(struct host *host, const struct acp_update *upd
 bool talk_kept(struct host *host, int rc, const struct err *err);
 
 /* ---- talk_clear.c */
-struct talk_wish {
+struct talk_clear_options {
     const char *reason; /* "clear", "plan" */
     const char *mode; /* NULL: as it is */
     const char *then_text; /* NULL: none */
@@ -362,11 +362,12 @@ struct talk_wish {
     char *const *tags;
 };
 /* *ret_then: the number of the prompt, 0 none. */
-int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_then, struct err *err);
-int talk_change_conversation(struct host *host, enum store_wish wish, const char *id,
+int talk_clear(struct host *host, const struct talk_clear_options *options, int64_t *ret_then,
+               struct err *err);
+int talk_change_conversation(struct host *host, enum conversation_choice choice, const char *id,
                              struct err *err);
 /* The same for a prompt whose turn comes, while others wait behind it. */
-int talk_enter_conversation(struct host *host, enum store_wish wish, const char *id,
+int talk_enter_conversation(struct host *host, enum conversation_choice choice, const char *id,
                             struct err *err);
 /* In TALK_ENDS_TURN: it has ended. */
 void talk_turn_is_gone(struct host *host);

@@ -74,7 +74,7 @@ void talk_turn_is_gone(struct host *host)
         child_end(host, child_times(host), 0, true);
         return;
     }
-    talk_climb(host);
+    talk_resume(host);
 }
 
 /* The turn ends here and now for mas. true if one was on. */
@@ -92,22 +92,23 @@ static bool end_present(struct host *host)
     return true;
 }
 
-int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_then, struct err *err)
+int talk_clear(struct host *host, const struct talk_clear_options *options, int64_t *ret_then,
+               struct err *err)
 {
     struct talk *talk = host->talk;
     struct store_place place = {.query = 0};
     const struct store_clear clear = {
-        .reason = wish->reason,
-        .mode = wish->mode,
-        .then_text = wish->then_text,
-        .then_len = wish->then_len,
-        .sender = strcmp(wish->from, "-") != 0 ? wish->from : NULL,
-        .tags = wish->tags,
+        .reason = options->reason,
+        .mode = options->mode,
+        .then_text = options->then_text,
+        .then_len = options->then_len,
+        .sender = strcmp(options->from, "-") != 0 ? options->from : NULL,
+        .tags = options->tags,
     };
     int64_t then = 0;
 
     if (talk_need_store(host, err) == -1 ||
-        (wish->mode != NULL && talk_check_mode(host, wish->mode, err) == -1))
+        (options->mode != NULL && talk_check_mode(host, options->mode, err) == -1))
         return -1;
     bool in_turn = end_present(host);
     int rc = store_clear(talk->store, talk->place.conversation, &clear, &place, &then, err);
@@ -122,9 +123,10 @@ int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_the
     talk->place = place;
     talk_fail_queue(host, TALK_END_CLEARED, "the context was cleared");
     if (then != 0)
-        talk_push_prompt(host, then, wish->then_text, wish->then_len, wish->from, wish->tags);
+        talk_push_prompt(host, then, options->then_text, options->then_len, options->from,
+                         options->tags);
     host_log(host, "context cleared");
-    tell_query(host, wish->reason);
+    tell_query(host, options->reason);
     /* A session that is being opened has nothing of before in it: it is for the new query. */
     if (talk->phase != TALK_OPENS || talk->summary.len > 0)
         move_on(host, in_turn);
@@ -132,33 +134,33 @@ int talk_clear(struct host *host, const struct talk_wish *wish, int64_t *ret_the
     return 0;
 }
 
-int talk_change_conversation(struct host *host, enum store_wish wish, const char *id,
+int talk_change_conversation(struct host *host, enum conversation_choice choice, const char *id,
                              struct err *err)
 {
     struct talk *talk = host->talk;
 
     if (talk_need_store(host, err) == -1)
         return -1;
-    if (wish == WISH_THIS && strcmp(id, talk->place.conversation) == 0)
+    if (choice == CHOICE_NAMED && strcmp(id, talk->place.conversation) == 0)
         return 0;
     if (talk->turn.on || talk->count > 0) {
         (void)err_set(err, MAS_CONFLICT, "it is at work");
         return err_hint(err, "wait for it, or end its turn with: mas cancel SESSION %s",
                         host->agent->id);
     }
-    return talk_enter_conversation(host, wish, id, err);
+    return talk_enter_conversation(host, choice, id, err);
 }
 
-int talk_enter_conversation(struct host *host, enum store_wish wish, const char *id,
+int talk_enter_conversation(struct host *host, enum conversation_choice choice, const char *id,
                             struct err *err)
 {
     struct talk *talk = host->talk;
     struct store_place place = {.query = 0};
     struct talk_event event;
 
-    int rc = store_enter(talk->store, wish, id, &place, err);
+    int rc = store_enter(talk->store, choice, id, &place, err);
     if (rc == -1 && talk_renew_store(host, err))
-        rc = store_enter(talk->store, wish, id, &place, err);
+        rc = store_enter(talk->store, choice, id, &place, err);
     if (rc == -1)
         return -1;
     bool same = strcmp(place.conversation, talk->place.conversation) == 0;

@@ -116,7 +116,7 @@ void talk_pane_print(struct host *host, const char *event, const char *text, siz
 
     if (!talk->plain || !host->terminal.raw || strcmp(event, "thought") == 0)
         return;
-    if (talk->plain_open && !grows)
+    if (talk->term_text_open && !grows)
         str_add(&line, "\r\n");
     if (strcmp(event, "prompt") == 0)
         str_add(&line, "> ");
@@ -132,7 +132,7 @@ void talk_pane_print(struct host *host, const char *event, const char *text, siz
             at++;
         }
     }
-    talk->plain_open = grows;
+    talk->term_text_open = grows;
     if (!grows)
         str_add(&line, "\r\n");
     terminal_add(&host->terminal, str_text(&line), line.len);

@@ -268,14 +268,14 @@ static int clear_for_plan(struct host *host, size_t index, const struct acp_word
     _cleanup_free_ char *text = mem_printf("%s%s", carry_out, permission->plan_text);
     _cleanup_free_ char *from = mem_dup(talk->turn.on ? talk->turn.prompt.from : "-");
     int64_t asked = talk_turn_prompt(talk);
-    const struct talk_wish wish = {
+    const struct talk_clear_options options = {
         .reason = "plan", .mode = mode, .then_text = text, .then_len = strlen(text), .from = from};
 
     tell_permitted(host, permission, option, by);
     (void)acp_permit(talk->acp, permission->ticket, NULL);
     remove_at(talk, index);
     move_askers(host, asked, FOLLOWS);
-    if (talk_clear(host, &wish, &then, err) == -1) {
+    if (talk_clear(host, &options, &then, err) == -1) {
         if (talk_turn_prompt(talk) == asked)
             move_askers(host, FOLLOWS, asked);
         else

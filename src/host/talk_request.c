@@ -90,20 +90,20 @@ static void wake(struct host *host)
 }
 
 /* Which conversation is asked for. */
-static enum store_wish wish_of(const struct frame *frame, const char **ret_id)
+static enum conversation_choice choice_of(const struct frame *frame, const char **ret_id)
 {
     *ret_id = json_get_text(frame->head, "conversation");
     if (json_bool(json_get(frame->head, "new"), false))
-        return WISH_NEW;
-    return *ret_id != NULL ? WISH_THIS : WISH_CURRENT;
+        return CHOICE_NEW;
+    return *ret_id != NULL ? CHOICE_NAMED : CHOICE_CURRENT;
 }
 
 static int change_first(struct host *host, const struct frame *frame, struct err *err)
 {
     const char *id = NULL;
-    enum store_wish wish = wish_of(frame, &id);
+    enum conversation_choice choice = choice_of(frame, &id);
 
-    return wish != WISH_CURRENT ? talk_change_conversation(host, wish, id, err) : 0;
+    return choice != CHOICE_CURRENT ? talk_change_conversation(host, choice, id, err) : 0;
 }
 
 static bool is_at_once(const struct talk *talk)
@@ -129,7 +129,7 @@ static int do_ask(struct host *host, struct client *client, const struct frame *
     struct talk_new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
     if (talk->turn.on || talk->count > 0) /* its turn comes, and with it the conversation */
-        prompt.wish = wish_of(frame, &prompt.id);
+        prompt.choice = choice_of(frame, &prompt.id);
     else if (change_first(host, frame, err) == -1)
         return -1;
     bool at_once = is_at_once(talk);
@@ -287,17 +287,17 @@ static int do_clear(struct host *host, struct client *client, const struct frame
     struct json_out out;
     char id[TALK_ID_MAX];
     int64_t number = 0;
-    struct talk_wish wish = {.reason = "clear",
-                             .mode = json_get_text(frame->head, "mode"),
-                             .then_text = then ? frame->body : NULL,
-                             .then_len = then ? frame->body_len : 0,
-                             .from = who(client)};
+    struct talk_clear_options options = {.reason = "clear",
+                                         .mode = json_get_text(frame->head, "mode"),
+                                         .then_text = then ? frame->body : NULL,
+                                         .then_len = then ? frame->body_len : 0,
+                                         .from = who(client)};
 
     if (read_tags(frame, &tags, err) == -1 || (then && check_prompt(host, frame, err) == -1))
         return -1;
-    wish.tags = tags;
-    bool checked = wish.mode == NULL || talk_knows_modes(talk);
-    if (talk_clear(host, &wish, &number, err) == -1)
+    options.tags = tags;
+    bool checked = options.mode == NULL || talk_knows_modes(talk);
+    if (talk_clear(host, &options, &number, err) == -1)
         return -1;
     open_answer(host, &head, &out);
     if (!checked)

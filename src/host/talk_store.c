@@ -12,7 +12,7 @@ static int open_store(struct host *host, struct err *err)
 
     if (store_open(host->dir, host->session.id, host->agent->id, true, &store, err) == -1)
         return -1;
-    if (store_enter(store, WISH_CURRENT, NULL, &talk->place, err) == -1) {
+    if (store_enter(store, CHOICE_CURRENT, NULL, &talk->place, err) == -1) {
         store_close(store);
         return -1;
     }

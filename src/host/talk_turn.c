@@ -111,8 +111,8 @@ static int find_place(struct talk *talk, const struct talk_new_prompt *prompt,
     struct store_place place = {.query = 0};
 
     *ret = (struct talk_prompt){.query = talk->place.query};
-    if (prompt->wish != WISH_CURRENT) {
-        if (store_prepare(talk->store, prompt->wish, prompt->id, &place, err) == -1)
+    if (prompt->choice != CHOICE_CURRENT) {
+        if (store_prepare(talk->store, prompt->choice, prompt->id, &place, err) == -1)
             return -1;
         ret->query = place.query;
         memcpy(ret->conversation, place.conversation, sizeof ret->conversation);
@@ -213,13 +213,13 @@ static void add_history(struct host *host, struct str *ret)
 /* Of a fresh query: what was said on its subject elsewhere. */
 static void add_recall(struct host *host, struct str *ret)
 {
-    const struct recall_wish wish = {.session = host->session.id,
-                                     .conversation = host->talk->place.conversation,
-                                     .text = host->talk->turn.prompt.text};
+    const struct recall_options options = {.session = host->session.id,
+                                           .conversation = host->talk->place.conversation,
+                                           .text = host->talk->turn.prompt.text};
     struct err err = ERR_INIT;
 
     if (config_yes(&host->config, SETTING_MEMORY_RECALL) &&
-        context_recall(&host->root, &host->config, &wish, ret, &err) == -1)
+        context_recall(&host->root, &host->config, &options, ret, &err) == -1)
         host_log(host, err.text); /* it helps, and is not needed */
 }
 
@@ -380,7 +380,7 @@ void talk_run(struct host *host)
             begin_turn(host);
             return;
         }
-        if (talk_enter_conversation(host, WISH_THIS, talk->queue[0].conversation, &err) == 0)
+        if (talk_enter_conversation(host, CHOICE_NAMED, talk->queue[0].conversation, &err) == 0)
             continue; /* a session of it is opened first */
         struct talk_prompt prompt = take_first(talk);
         drop_prompt(host, &prompt, false, TALK_END_FAILED, err.text);
@@ -523,5 +523,5 @@ void talk_prompt_answer(struct host *host, const struct acp_answer *answer)
     bool nothing = !turn->heard;
     talk_end_turn(host, TALK_END_FAILED, answer->code, error);
     if (nothing)
-        talk_rise(host);
+        talk_resume_again(host);
 }

@@ -148,7 +148,7 @@ static size_t fit(struct context_list *list, size_t all, bool from_back)
 /* ---- the conversation */
 
 struct reading {
-    const struct context_wish *wish;
+    const struct context_options *options;
     struct store *store;
     struct context_list list;
     char conversation[ID_TEXT]; /* of the agent, where it has one */
@@ -166,7 +166,7 @@ struct reading {
 static bool note_query(const struct store_query *query, void *arg)
 {
     struct reading *reading = arg;
-    bool is_own = strcmp(query->agent, reading->wish->agent) == 0;
+    bool is_own = strcmp(query->agent, reading->options->agent) == 0;
 
     if (!query->current || reading->query_count == ARRAY_LEN(reading->queries))
         return true;
@@ -174,7 +174,7 @@ static bool note_query(const struct store_query *query, void *arg)
         memcpy(reading->conversation, query->conversation, sizeof reading->conversation);
         reading->query = query->query;
     }
-    if (is_own || reading->wish->team) {
+    if (is_own || reading->options->team) {
         reading->queries[reading->query_count].agent = mem_dup(query->agent);
         reading->queries[reading->query_count++].query = query->query;
     }
@@ -188,13 +188,13 @@ static bool note_message(const struct store_item *message, void *arg)
     if (message->len == 0)
         return true;
     struct context_item *item =
-        add_item(&reading->list, reading->wish->session, message->text, message->len);
+        add_item(&reading->list, reading->options->session, message->text, message->len);
     item->number = message->number;
     item->agent = mem_dup(message->agent);
     item->role = message->role;
     item->trigger = message->trigger;
     item->time_ms = message->time_ms;
-    if (message->role == ROLE_USER && strcmp(message->agent, reading->wish->agent) == 0) {
+    if (message->role == ROLE_USER && strcmp(message->agent, reading->options->agent) == 0) {
         free(reading->prompt);
         reading->prompt = mem_dup(item->text);
     }
@@ -216,7 +216,7 @@ static void keep_newest(struct reading *reading, enum store_role role)
     int count = 0;
 
     for (size_t i = list->count; i-- > 0;) {
-        if (list->items[i].role == role && ++count > reading->wish->current)
+        if (list->items[i].role == role && ++count > reading->options->current)
             free_item(&list->items[i]);
         else
             list->items[--kept] = list->items[i];
@@ -238,7 +238,7 @@ static int read_messages(struct reading *reading, struct err *err)
                                                 .query = reading->queries[i].query,
                                                 .roles = 1U << roles[k],
                                                 .newest = true,
-                                                .limit = reading->wish->current};
+                                                .limit = reading->options->current};
             if (filter.limit > 0 &&
                 store_read(reading->store, &filter, note_message, reading, err) == -1)
                 return -1;
@@ -264,11 +264,11 @@ static void reading_free(struct reading *reading)
 static int read_current(const struct root *root, struct reading *reading, struct err *err)
 {
     struct err why = ERR_INIT;
-    _cleanup_close_ int dir = workspace_open(root, reading->wish->session);
+    _cleanup_close_ int dir = workspace_open(root, reading->options->session);
 
     if (dir == -1)
-        return err_errno(err, "cannot open session '%s'", reading->wish->session);
-    if (store_open(dir, reading->wish->session, NULL, false, &reading->store, &why) == -1) {
+        return err_errno(err, "cannot open session '%s'", reading->options->session);
+    if (store_open(dir, reading->options->session, NULL, false, &reading->store, &why) == -1) {
         if (why.code == MAS_NOT_FOUND)
             return 0;
         *err = why;
@@ -281,7 +281,7 @@ static int read_current(const struct root *root, struct reading *reading, struct
 static void move_current(struct reading *reading, struct context_list *ret)
 {
     struct context_list *list = &reading->list;
-    size_t drop = list->count - fit(list, reading->wish->all, true);
+    size_t drop = list->count - fit(list, reading->options->all, true);
 
     for (size_t i = 0; i < drop; i++)
         free_item(&list->items[i]);
@@ -309,9 +309,9 @@ static bool note_hit(const struct search_hit *hit, void *arg)
     return true;
 }
 
-/* Opens the index that the wish may see, and searches it. */
+/* Opens the index that these options let see, and searches it. */
 static int search(const struct root *root, const char *alone, const char *vectors, bool hurry,
-                  const struct search_wish *wish, struct context_list *ret, char **ret_note,
+                  const struct search_options *options, struct context_list *ret, char **ret_note,
                   struct err *err)
 {
     _cleanup_search_ struct search *search = NULL;
@@ -321,10 +321,10 @@ static int search(const struct root *root, const char *alone, const char *vector
         search_use_vectors(search, vectors, err) == -1)
         return -1;
     if (hurry)
-        search_hurry(search, RECALL_WAIT_MS);
+        search_set_deadline(search, RECALL_WAIT_MS);
     if (search_catch_up(search, hurry ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)
         return -1;
-    int rc = search_find(search, wish, note_hit, ret, &why);
+    int rc = search_find(search, options, note_hit, ret, &why);
     *ret_note = mem_dup(search_note(search));
     if (rc == -1 && why.code != MAS_USAGE) { /* a prompt without a word has no relevant history */
         *err = why;
@@ -337,27 +337,27 @@ static int read_relevant(const struct root *root, const struct config *config,
                          const struct context_asker *asker, const struct reading *reading,
                          bool private, struct context *ret, struct err *err)
 {
-    const struct context_wish *wish = reading->wish;
+    const struct context_options *options = reading->options;
     bool own_only = asker->session != NULL && !asker->share;
-    const struct search_wish asked = {
-        .text = wish->text != NULL ? wish->text : reading->prompt,
-        .session = own_only ? wish->session : NULL,
+    const struct search_options asked = {
+        .text = options->text != NULL ? options->text : reading->prompt,
+        .session = own_only ? options->session : NULL,
         .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
         /* what was cleared is for people */
         .not_conversation = asker->session != NULL && reading->conversation[0] != '\0'
                                 ? reading->conversation
                                 : NULL,
         .keep_query = reading->query,
-        .limit = wish->relevant,
+        .limit = options->relevant,
         .each_role = true,
     };
 
     if (asked.text == NULL || asked.limit <= 0)
         return 0;
-    if (search(root, private ? wish->session : NULL, config_text(config, SETTING_MEMORY_EMBED),
+    if (search(root, private ? options->session : NULL, config_text(config, SETTING_MEMORY_EMBED),
                false, &asked, &ret->relevant, &ret->note, err) == -1)
         return -1;
-    size_t count = fit(&ret->relevant, wish->all, false);
+    size_t count = fit(&ret->relevant, options->all, false);
     while (ret->relevant.count > count)
         free_item(&ret->relevant.items[--ret->relevant.count]);
     return 0;
@@ -400,14 +400,14 @@ static void make_chat(struct context *context, size_t all)
 }
 
 int context_take(const struct root *root, const struct config *config,
-                 const struct context_asker *asker, const struct context_wish *wish,
+                 const struct context_asker *asker, const struct context_options *options,
                  struct context *ret, struct err *err)
 {
     _cleanup_context_ struct context context = {.note = NULL};
-    struct reading reading = {.wish = wish};
+    struct reading reading = {.options = options};
     bool private = false;
 
-    int rc = context_may_see(root, asker, wish->session, &private, err);
+    int rc = context_may_see(root, asker, options->session, &private, err);
     if (rc == 0)
         rc = read_current(root, &reading, err);
     if (rc == 0) {
@@ -417,7 +417,7 @@ int context_take(const struct root *root, const struct config *config,
     reading_free(&reading);
     if (rc == -1)
         return -1;
-    make_chat(&context, wish->all);
+    make_chat(&context, options->all);
     *ret = context;
     context = (struct context){.note = NULL};
     return 0;
@@ -449,7 +449,7 @@ static void add_recalled(struct str *to, const struct context_item *item, size_t
 }
 
 int context_recall(const struct root *root, const struct config *config,
-                   const struct recall_wish *wish, struct str *ret, struct err *err)
+                   const struct recall_options *options, struct str *ret, struct err *err)
 {
     size_t each = (size_t)config_number(config, SETTING_MEMORY_EACH);
     size_t left = (size_t)config_number(config, SETTING_MEMORY_ALL) / RECALL_PART;
@@ -460,19 +460,19 @@ int context_recall(const struct root *root, const struct config *config,
 
     if (!config_yes(config, SETTING_MEMORY_RECALL))
         return 0;
-    if (read_private(root, wish->session, &private, err) == -1)
+    if (read_private(root, options->session, &private, err) == -1)
         return -1;
-    const struct search_wish asked = {
-        .text = wish->text,
-        .session = config_yes(config, SETTING_MEMORY_SHARE) ? NULL : wish->session,
+    const struct search_options asked = {
+        .text = options->text,
+        .session = config_yes(config, SETTING_MEMORY_SHARE) ? NULL : options->session,
         .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
-        .not_conversation = wish->conversation,
+        .not_conversation = options->conversation,
         .limit = RECALL_MESSAGES,
         .each_role = true,
         .related = true,
     };
     /* the host waits for it: words alone */
-    int rc = search(root, private ? wish->session : NULL, "", true, &asked, &list, &note, err);
+    int rc = search(root, private ? options->session : NULL, "", true, &asked, &list, &note, err);
     if (rc == 0 && list.count > 0) {
         qsort(list.items, list.count, sizeof *list.items, compare_times);
         for (size_t i = 0; i < list.count; i++) {

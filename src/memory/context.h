@@ -30,7 +30,7 @@ struct context_asker context_asker(const struct config *config);
 int context_may_see(const struct root *root, const struct context_asker *asker, const char *session,
                     bool *ret_private, struct err *err);
 
-struct context_wish {
+struct context_options {
     const char *session, *agent;
     bool team; /* all agents of the session */
     const char *text; /* what the history is to be relevant for; NULL: the newest prompt */
@@ -66,7 +66,7 @@ struct context {
 
 /* MAS_NOT_FOUND where the session has no memory is none: the lists are empty. */
 int context_take(const struct root *root, const struct config *config,
-                 const struct context_asker *asker, const struct context_wish *wish,
+                 const struct context_asker *asker, const struct context_options *options,
                  struct context *ret, struct err *err);
 void context_free(struct context *context);
 #define _cleanup_context_ __attribute__((cleanup(context_free)))
@@ -75,11 +75,11 @@ void context_free(struct context *context);
  * "" where it is off or there is nothing. It is marked as what was said before elsewhere, and has
  * nothing of the conversation itself. What it takes from other sessions is said by [memory] share.
  * It waits at most a second for the index. */
-struct recall_wish {
+struct recall_options {
     const char *session, *conversation;
     const char *text; /* the prompt */
 };
 int context_recall(const struct root *root, const struct config *config,
-                   const struct recall_wish *wish, struct str *ret, struct err *err);
+                   const struct recall_options *options, struct str *ret, struct err *err);
 
 #endif

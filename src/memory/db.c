@@ -69,7 +69,7 @@ static int not_regular(const char *name, mode_t mode, struct err *err)
 }
 
 /* It stays as it is, unlike what is damaged: a copy by hard links may have been made of it. */
-static int several_names(const char *name, struct err *err)
+static int each_session_names(const char *name, struct err *err)
 {
     (void)err_set(err, MAS_FAILED, "cannot open '%s': it has several names (hard links)", name);
     return err_hint(err, "mas writes to its own files alone; remove the other names");
@@ -90,7 +90,7 @@ static int look_at(struct db *db, struct err *err)
     if (!S_ISREG(db->is.st_mode))
         return not_regular(db->name, db->is.st_mode, err);
     if (db->is.st_nlink > 1)
-        return several_names(db->name, err);
+        return each_session_names(db->name, err);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         _cleanup_free_ char *name = mem_printf("%s%s", db->name, parts[i]);
         struct stat st;
@@ -99,7 +99,7 @@ static int look_at(struct db *db, struct err *err)
         if (!S_ISREG(st.st_mode))
             return not_regular(name, st.st_mode, err);
         if (st.st_nlink > 1)
-            return several_names(name, err);
+            return each_session_names(name, err);
         if (i == 0 && db->is.st_size == 0 && st.st_size > 0)
             return err_set(err, MAS_DAMAGED, "cannot open '%s': it is empty and its log is not",
                            db->name);

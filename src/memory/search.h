@@ -6,15 +6,15 @@
  *
  *     if (search_open(&root, NULL, &search, err) == -1 ||
  *         search_catch_up(search, SEARCH_WAIT_MS, err) == -1 ||
- *         search_find(search, &wish, each, arg, err) == -1) ...
+ *         search_find(search, &options, each, arg, err) == -1) ...
  *
  * Prompts and answers are indexed, tool calls by their titles; thoughts are not. Of a long message
  * the first SEARCH_TEXT_MAX bytes are. A session with PRIVATE=yes is never in it: that has an index
  * of its own, in memory (`alone`), which also holds nothing else.
  *
- * The words of a wish are or-ed, stop words left out; "several words" in quotes stand together, and
+ * The words are or-ed, stop words left out; "several words" in quotes stand together, and
  * begin* stands for all that begin so. What is found is ranked by three lists that are fused by
- * reciprocal rank: the message itself (BM25), the messages around it, and its sitting, which is its
+ * reciprocal rank: the message itself (BM25), the messages around it, and its segment, which is its
  * query, split where an hour passed in silence; and by a fourth where there are vectors.
  */
 #ifndef MAS_MEMORY_SEARCH_H
@@ -34,7 +34,7 @@
 enum {
     SEARCH_TEXT_MAX = 64 << 10, /* bytes */
     SEARCH_TITLE_MAX = 256, /* of a tool call */
-    SEARCH_SILENCE_MS = 3600 * 1000, /* that ends a sitting */
+    SEARCH_SILENCE_MS = 3600 * 1000, /* that ends a segment */
     SEARCH_WAIT_MS = 10000, /* for another search that catches up */
     SEARCH_FOUND_MAX = 1000, /* messages that one search gives at most */
     SEARCH_ROLES = 1 << ROLE_USER | 1 << ROLE_AGENT | 1 << ROLE_TOOL, /* what is indexed */
@@ -56,7 +56,7 @@ void search_closep(struct search **search);
  * it is waited for as long, then what is there has to do (see search_note()). */
 int search_catch_up(struct search *search, int wait_ms, struct err *err);
 /* A catch-up takes so long at most; what it does not come to is for the next one. */
-void search_hurry(struct search *search, int ms);
+void search_set_deadline(struct search *search, int ms);
 /* What a person should be told, or NULL: the index was damaged, is not complete, a session could
  * not be read, vectors could not be had. */
 const char *search_note(const struct search *search);
@@ -65,7 +65,7 @@ const char *search_note(const struct search *search);
 int search_forget(const struct root *root, const char *const *ids, size_t count, struct err *err);
 
 /* Words, and what the messages that are found must be like. */
-struct search_wish {
+struct search_options {
     const char *text;
     const char *session; /* NULL any; an id */
     const char *agent; /* NULL any */
@@ -102,8 +102,8 @@ struct search_hit {
 typedef bool search_each(const struct search_hit *hit, void *arg);
 
 /* No words at all: MAS_USAGE. */
-int search_find(struct search *search, const struct search_wish *wish, search_each *each, void *arg,
-                struct err *err);
+int search_find(struct search *search, const struct search_options *options, search_each *each,
+                void *arg, struct err *err);
 
 /* Uses vectors too, of this program (words of a command line; "": none). */
 int search_use_vectors(struct search *search, const char *command, struct err *err);

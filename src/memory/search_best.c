@@ -27,7 +27,7 @@ static void sink(struct best *best, size_t at)
     }
 }
 
-static void rise(struct best *best, size_t at)
+static void start_job(struct best *best, size_t at)
 {
     while (at > 0 && is_better(&best->items[(at - 1) / 2], &best->items[at])) {
         struct ranked item = best->items[at];
@@ -45,7 +45,7 @@ void best_push(struct best *best, int64_t id, double score)
         best->items = mem_alloc(best->most * sizeof *best->items);
     if (best->count < best->most) {
         best->items[best->count] = item;
-        rise(best, best->count++);
+        start_job(best, best->count++);
     } else if (is_better(&item, &best->items[0])) {
         best->items[0] = item;
         sink(best, 0);
@@ -90,10 +90,10 @@ void best_free(struct best *best)
 
 /* ---- the pool */
 
-bool pool_has_sitting(const struct pool *pool, int64_t sitting)
+bool pool_has_segment(const struct pool *pool, int64_t segment)
 {
-    return pool->sittings == NULL ||
-           (sitting <= pool->top && (pool->sittings[sitting / 8] >> (sitting % 8) & 1) != 0);
+    return pool->segments == NULL ||
+           (segment <= pool->top && (pool->segments[segment / 8] >> (segment % 8) & 1) != 0);
 }
 
 static int compare_numbers(const void *a, const void *b_)
@@ -106,14 +106,14 @@ static int compare_numbers(const void *a, const void *b_)
 bool pool_has(const struct pool *pool, int64_t id)
 {
     return (pool->kinds >> search_kind(id) & 1) != 0 &&
-           pool_has_sitting(pool, search_sitting(id)) &&
+           pool_has_segment(pool, search_segment(id)) &&
            (pool->only == NULL ||
             bsearch(&id, pool->only, pool->only_count, sizeof id, compare_numbers) != NULL);
 }
 
 void pool_free(struct pool *pool)
 {
-    free(pool->sittings);
+    free(pool->segments);
     free(pool->only);
     *pool = (struct pool){.count = 0};
 }

@@ -155,45 +155,45 @@ static int end(struct run *run, int rc, struct err *err)
 /* ---- one session */
 
 /* What the index knows of it, under the write lock. 1: another run has just read it. */
-static int load(struct filling *filling, const char *stamp, ino_t file, int64_t *ret_next,
+static int load(struct copy_job *copy_job, const char *stamp, ino_t file, int64_t *ret_next,
                 struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
     sqlite3_stmt *stmt =
         db_prepare(db, "SELECT id, stamp, file, next, seen FROM session WHERE uuid = ?1", err);
     bool same_file = true;
 
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "t", filling->uuid);
+    db_bind(stmt, "t", copy_job->uuid);
     int rc = db_step(db, stmt, err);
     if (rc == -1)
         return -1;
     *ret_next = 1;
     if (rc == 1) {
         bool is_read = strcmp(db_text(stmt, 1), stamp) == 0 && strchr(stamp, '?') == NULL;
-        filling->session = sqlite3_column_int64(stmt, 0);
+        copy_job->session = sqlite3_column_int64(stmt, 0);
         same_file = sqlite3_column_int64(stmt, 2) == (int64_t)file;
         *ret_next = sqlite3_column_int64(stmt, 3);
-        filling->seen = sqlite3_column_int64(stmt, 4);
+        copy_job->seen = sqlite3_column_int64(stmt, 4);
         db_reset(stmt);
         if (is_read)
             return 1;
     }
     if (!same_file) { /* it was set aside, or restored: other messages have these numbers */
-        if (search_drop(db, filling->session, err) == -1)
+        if (search_drop(db, copy_job->session, err) == -1)
             return -1;
-        filling->session = 0;
-        filling->seen = 0;
+        copy_job->session = 0;
+        copy_job->seen = 0;
         *ret_next = 1;
     }
-    if (filling->session != 0)
+    if (copy_job->session != 0)
         return 0;
     if (db_run(db, err,
                "INSERT INTO session (uuid, stamp, file, next, seen) VALUES (?1, '?', ?2, 1, 0)",
-               "ti", filling->uuid, (int64_t)file) == -1)
+               "ti", copy_job->uuid, (int64_t)file) == -1)
         return -1;
-    filling->session = sqlite3_last_insert_rowid(db_handle(db));
+    copy_job->session = sqlite3_last_insert_rowid(db_handle(db));
     return 0;
 }
 
@@ -208,15 +208,15 @@ static bool is_private(const struct root *root, int dir, const char *id, bool *r
 }
 
 /* Keeps no message of it, but that it was looked at. */
-static int fill_private(struct filling *filling, ino_t file, struct err *err)
+static int fill_private(struct copy_job *copy_job, ino_t file, struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
 
-    if (filling->session != 0 && search_drop(db, filling->session, err) == -1)
+    if (copy_job->session != 0 && search_drop(db, copy_job->session, err) == -1)
         return -1;
     return db_run(db, err,
                   "INSERT INTO session (uuid, stamp, file, next, seen) VALUES (?1, '?', ?2, 1, 0)",
-                  "ti", filling->uuid, (int64_t)file);
+                  "ti", copy_job->uuid, (int64_t)file);
 }
 
 static bool is_late(const struct run *run)
@@ -226,11 +226,11 @@ static bool is_late(const struct run *run)
 
 /* Commits when enough was written, and goes on. 1: others have gone on with this session, or it is
  * late. */
-static int breathe(struct run *run, struct filling *filling, struct err *err)
+static int commit_batch(struct run *run, struct copy_job *copy_job, struct err *err)
 {
     int64_t seen;
 
-    run->written += filling->count;
+    run->written += copy_job->count;
     run->busy = is_late(run);
     if (run->written < BATCH && !run->busy)
         return 0;
@@ -240,37 +240,37 @@ static int breathe(struct run *run, struct filling *filling, struct err *err)
     if (rc != 0)
         return rc;
     if (db_number(run->search->db, -1, &seen, err, "SELECT seen FROM session WHERE id = ?1", "i",
-                  filling->session) == -1)
+                  copy_job->session) == -1)
         return -1;
-    return seen != filling->written;
+    return seen != copy_job->written;
 }
 
 /* Reads page by page, so that no writer's log grows because of it. */
-static int fill_pages(struct run *run, struct filling *filling, struct store *store, int64_t next,
+static int fill_pages(struct run *run, struct copy_job *copy_job, struct store *store, int64_t next,
                       struct err *err)
 {
     struct store_filter filter = {.roles = SEARCH_ROLES};
 
-    filling->last = next - 1;
+    copy_job->last = next - 1;
     do {
-        page_drop(filling);
-        filter.after = filling->last;
+        page_drop(copy_job);
+        filter.after = copy_job->last;
         struct err why = ERR_INIT;
-        if (store_read(store, &filter, page_take, filling, &why) == -1) {
-            search_say(filling->search, "not all of session '%s' is searched: %s", filling->uuid,
+        if (store_read(store, &filter, page_take, copy_job, &why) == -1) {
+            search_say(copy_job->search, "not all of session '%s' is searched: %s", copy_job->uuid,
                        why.text);
             return 0;
         }
-        if (page_write(filling, err) == -1)
+        if (page_write(copy_job, err) == -1)
             return -1;
-        int rc = breathe(run, filling, err);
+        int rc = commit_batch(run, copy_job, err);
         if (rc != 0)
             return rc;
-    } while (filling->more);
+    } while (copy_job->more);
     return 0;
 }
 
-static int fill_open(struct run *run, struct filling *filling, int dir, const char *stamp,
+static int fill_open(struct run *run, struct copy_job *copy_job, int dir, const char *stamp,
                      ino_t file, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
@@ -278,37 +278,37 @@ static int fill_open(struct run *run, struct filling *filling, int dir, const ch
     int64_t next = 1;
     bool known = true;
 
-    int rc = load(filling, stamp, file, &next, err);
+    int rc = load(copy_job, stamp, file, &next, err);
     if (rc != 0)
         return rc == 1 ? 0 : -1;
     if (run->search->alone[0] == '\0' &&
-        is_private(run->search->root, dir, filling->uuid, &known)) {
-        rc = fill_private(filling, file, err);
+        is_private(run->search->root, dir, copy_job->uuid, &known)) {
+        rc = fill_private(copy_job, file, err);
         if (rc == -1 || !known)
             return rc;
-    } else if (store_open(dir, filling->uuid, NULL, false, &store, &why) == -1) {
-        search_say(filling->search, "session '%s' is not searched: %s", filling->uuid, why.text);
+    } else if (store_open(dir, copy_job->uuid, NULL, false, &store, &why) == -1) {
+        search_say(copy_job->search, "session '%s' is not searched: %s", copy_job->uuid, why.text);
         if (why.code != MAS_DAMAGED)
             return 0;
-    } else if ((rc = fill_pages(run, filling, store, next, err)) != 0) {
+    } else if ((rc = fill_pages(run, copy_job, store, next, err)) != 0) {
         return rc == 1 && !run->busy ? 0 : rc;
     }
     return db_run(run->search->db, err, "UPDATE session SET stamp = ?2 WHERE uuid = ?1", "tt",
-                  filling->uuid, stamp);
+                  copy_job->uuid, stamp);
 }
 
 static int fill_session(struct run *run, const char *id, const char *stamp, ino_t file,
                         struct err *err)
 {
-    struct filling filling = {.search = run->search, .uuid = id};
+    struct copy_job copy_job = {.search = run->search, .uuid = id};
     _cleanup_close_ int dir = workspace_open(run->search->root, id);
 
     if (dir == -1)
         return 0; /* it is being removed, or cannot be read: the next search looks again */
     int rc = begin(run, err);
     if (rc == 0)
-        rc = fill_open(run, &filling, dir, stamp, file, err);
-    filling_free(&filling);
+        rc = fill_open(run, &copy_job, dir, stamp, file, err);
+    copy_job_free(&copy_job);
     return rc;
 }
 
@@ -375,7 +375,7 @@ static int catch_up(struct search *search, int wait_ms, struct err *err)
     return end(&run, rc, err);
 }
 
-void search_hurry(struct search *search, int ms)
+void search_set_deadline(struct search *search, int ms)
 {
     search->until_ms = time_monotonic_ms() + ms;
 }

@@ -11,8 +11,8 @@ enum { SNIPPET_BYTES = 160 /* of a message that has none of the words itself */ 
 /* One search. */
 struct finding {
     struct search *search;
-    const struct search_wish *wish;
-    struct search_wish asked; /* with what its tag says taken out */
+    const struct search_options *options;
+    struct search_options asked; /* with what its tag says taken out */
     const char *match; /* for snippets */
     struct pool pool;
     bool none; /* nothing can fit */
@@ -27,42 +27,42 @@ static void add_condition(struct str *sql, const char *condition)
     str_add(sql, condition);
 }
 
-/* Which sittings there are at all to be searched; none of them named: all. */
-static int read_sittings(struct finding *finding, struct err *err)
+/* Which segments there are at all to be searched; none of them named: all. */
+static int read_segments(struct finding *finding, struct err *err)
 {
-    const struct search_wish *wish = &finding->asked;
+    const struct search_options *options = &finding->asked;
     struct pool *pool = &finding->pool;
     struct db *db = finding->search->db;
     _cleanup_str_ struct str where = STR_INIT;
     int rc;
 
-    if (wish->session != NULL)
+    if (options->session != NULL)
         add_condition(&where, "session = (SELECT id FROM session WHERE uuid = ?1)");
-    if (wish->agent != NULL)
+    if (options->agent != NULL)
         add_condition(&where, "agent = ?2");
-    if (wish->since_ms != 0)
+    if (options->since_ms != 0)
         add_condition(&where, "last >= ?3");
-    if (wish->until_ms != 0)
+    if (options->until_ms != 0)
         add_condition(&where, "first < ?4");
-    if (wish->not_conversation != NULL)
+    if (options->not_conversation != NULL)
         add_condition(&where, "(conversation != ?5 OR query = ?6)");
     if (where.len == 0)
         return 0;
     if (db_number(db, 0, &pool->top, err, "SELECT max(id) FROM sitting", "") == -1)
         return -1;
-    pool->sittings = mem_alloc((size_t)pool->top / 8 + 1);
+    pool->segments = mem_alloc((size_t)pool->top / 8 + 1);
     _cleanup_free_ char *sql =
         mem_printf("SELECT id, said + tools, words FROM sitting%s", str_text(&where));
     sqlite3_stmt *stmt = db_prepare_once(db, sql, err);
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ttiiti", wish->session, wish->agent, wish->since_ms, wish->until_ms,
-            wish->not_conversation, wish->keep_query);
+    db_bind(stmt, "ttiiti", options->session, options->agent, options->since_ms, options->until_ms,
+            options->not_conversation, options->keep_query);
     while ((rc = db_step(db, stmt, err)) == 1) {
         int64_t id = sqlite3_column_int64(stmt, 0);
         if (id < 0 || id > pool->top)
             continue;
-        pool->sittings[id / 8] |= (unsigned char)(1 << (id % 8));
+        pool->segments[id / 8] |= (unsigned char)(1 << (id % 8));
         pool->count++;
         pool->messages += sqlite3_column_int64(stmt, 1);
         pool->words += sqlite3_column_int64(stmt, 2);
@@ -103,24 +103,24 @@ static void narrow(struct finding *finding, const char **what, const char *to)
 
 static int make_pool(struct finding *finding, struct err *err)
 {
-    struct search_wish *wish = &finding->asked;
+    struct search_options *options = &finding->asked;
 
-    *wish = *finding->wish;
+    *options = *finding->options;
     /* tags that every message has without being told */
-    if (wish->tag != NULL && str_starts(wish->tag, "session:")) {
-        narrow(finding, &wish->session, wish->tag + strlen("session:"));
-        wish->tag = NULL;
-    } else if (wish->tag != NULL && str_starts(wish->tag, "agent:")) {
-        narrow(finding, &wish->agent, wish->tag + strlen("agent:"));
-        wish->tag = NULL;
+    if (options->tag != NULL && str_starts(options->tag, "session:")) {
+        narrow(finding, &options->session, options->tag + strlen("session:"));
+        options->tag = NULL;
+    } else if (options->tag != NULL && str_starts(options->tag, "agent:")) {
+        narrow(finding, &options->agent, options->tag + strlen("agent:"));
+        options->tag = NULL;
     }
     for (enum kind kind = KIND_USER; kind <= KIND_TOOL; kind++) {
-        if (wish->roles == 0 || (wish->roles >> search_role(kind) & 1) != 0)
+        if (options->roles == 0 || (options->roles >> search_role(kind) & 1) != 0)
             finding->pool.kinds |= 1U << kind;
     }
-    finding->pool.related = wish->related;
+    finding->pool.related = options->related;
     finding->none = finding->none || finding->pool.kinds == 0;
-    return read_sittings(finding, err) == -1 || read_tagged(finding, err) == -1 ? -1 : 0;
+    return read_segments(finding, err) == -1 || read_tagged(finding, err) == -1 ? -1 : 0;
 }
 
 /* ---- what was found */
@@ -179,28 +179,28 @@ static int make_snippet(struct finding *finding, int64_t id, const char *text, s
 /* false where it is not what was asked for after all, or enough of its kind was found. */
 static bool is_wanted(struct finding *finding, int64_t id, int64_t time)
 {
-    const struct search_wish *wish = &finding->asked;
+    const struct search_options *options = &finding->asked;
     enum kind kind = search_kind(id);
     int total = 0;
 
-    if (time < wish->since_ms || (wish->until_ms != 0 && time >= wish->until_ms))
+    if (time < options->since_ms || (options->until_ms != 0 && time >= options->until_ms))
         return false;
     for (enum kind k = KIND_USER; k <= KIND_TOOL; k++)
-        total += wish->each_role && k != kind ? 0 : finding->found[k];
-    return total < wish->limit;
+        total += options->each_role && k != kind ? 0 : finding->found[k];
+    return total < options->limit;
 }
 
 static bool is_over(const struct finding *finding)
 {
-    const struct search_wish *wish = &finding->asked;
+    const struct search_options *options = &finding->asked;
     int total = 0;
     bool over = true;
 
     for (enum kind k = KIND_USER; k <= KIND_TOOL; k++) {
         total += finding->found[k];
-        over = over && ((finding->pool.kinds >> k & 1) == 0 || finding->found[k] >= wish->limit);
+        over = over && ((finding->pool.kinds >> k & 1) == 0 || finding->found[k] >= options->limit);
     }
-    return wish->each_role ? over : total >= wish->limit;
+    return options->each_role ? over : total >= options->limit;
 }
 
 /* 1: it was shown, and no more is wanted. */
@@ -218,7 +218,7 @@ static int show(struct finding *finding, const struct ranked *item, search_each 
 
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ii", item->id, search_sitting(item->id));
+    db_bind(stmt, "ii", item->id, search_segment(item->id));
     int rc = db_step(db, stmt, err);
     if (rc != 1)
         return rc; /* it was taken out meanwhile */
@@ -256,9 +256,10 @@ static int rank(struct finding *finding, const struct words *words, struct str *
 {
     _cleanup_best_ struct best near = {.most = RANK_DEPTH};
 
-    if (search_rank_vectors(finding->search, finding->wish->text, &finding->pool, &near, err) == -1)
+    if (search_rank_vectors(finding->search, finding->options->text, &finding->pool, &near, err) ==
+        -1)
         return -1;
-    int last = finding->wish->related ? 0 : 1;
+    int last = finding->options->related ? 0 : 1;
     for (int open = 0; open <= last && ret->count == 0; open++) {
         str_clear(match);
         words_match(words, open == 1, match);
@@ -277,7 +278,7 @@ static int find(struct finding *finding, const struct words *words, search_each 
 
     if (make_pool(finding, err) == -1)
         return -1;
-    if (finding->none || finding->wish->limit <= 0)
+    if (finding->none || finding->options->limit <= 0)
         return 0;
     if (rank(finding, words, &match, &best, err) == -1)
         return -1;
@@ -301,36 +302,36 @@ static bool show_once(const struct search_hit *hit, void *arg)
     return once->each(hit, once->arg);
 }
 
-static int find_once(struct search *search, const struct search_wish *wish,
+static int find_once(struct search *search, const struct search_options *options,
                      const struct words *words, struct once *once, struct err *err)
 {
-    struct finding finding = {.search = search, .wish = wish, .match = ""};
+    struct finding finding = {.search = search, .options = options, .match = ""};
 
     int rc = find(&finding, words, show_once, once, err);
     pool_free(&finding.pool);
     return rc;
 }
 
-int search_find(struct search *search, const struct search_wish *wish, search_each *each, void *arg,
-                struct err *err)
+int search_find(struct search *search, const struct search_options *options, search_each *each,
+                void *arg, struct err *err)
 {
     _cleanup_words_ struct words words = {.count = 0};
     struct once once = {.each = each, .arg = arg};
     struct err why = ERR_INIT;
 
-    words_take(wish->text, &words);
-    if (wish->related && words_say_nothing(&words))
+    words_take(options->text, &words);
+    if (options->related && words_say_nothing(&words))
         return 0;
     if (words.count == 0)
         return err_set(err, MAS_USAGE, "cannot search for '%s': there is no word in it",
-                       wish->text);
-    if (find_once(search, wish, &words, &once, &why) == 0)
+                       options->text);
+    if (find_once(search, options, &words, &once, &why) == 0)
         return 0;
     if (why.code == MAS_DAMAGED && !once.any && search->alone[0] == '\0')
         return search_remake(search, why.text, err) == -1 ||
                        search_catch_up(search, SEARCH_WAIT_MS, err) == -1
                    ? -1
-                   : find_once(search, wish, &words, &once, err);
+                   : find_once(search, options, &words, &once, err);
     *err = why;
     return -1;
 }

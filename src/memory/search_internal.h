@@ -1,9 +1,9 @@
 /*
  * What the parts of the search share. Of no use outside src/memory/search*.c and its test.
  *
- * The number of a message in the index says where it is: its sitting, its place there, its kind,
+ * The number of a message in the index says where it is: its segment, its place there, its kind,
  * and about how long it is, so that a ranking of a million looks nothing up. Prompts and answers of
- * a sitting are counted together, tool calls by themselves: what was said before and after a
+ * a segment are counted together, tool calls by themselves: what was said before and after a
  * message has the places next to it.
  */
 #ifndef MAS_MEMORY_SEARCH_INTERNAL_H
@@ -19,21 +19,21 @@ enum {
     KIND_BITS = 2,
     PLACE_BITS = 20,
     PLACE_SHIFT = LENGTH_BITS + KIND_BITS,
-    SITTING_SHIFT = PLACE_SHIFT + PLACE_BITS,
+    SEGMENT_SHIFT = PLACE_SHIFT + PLACE_BITS,
     PLACE_MAX = (1 << PLACE_BITS) - 1,
     LENGTH_MAX = (1 << LENGTH_BITS) - 1,
 };
 /* A length is a power of this. */
 #define LENGTH_STEP 1.15
 
-static inline int64_t search_id(int64_t sitting, int64_t place, enum kind kind, int length)
+static inline int64_t search_id(int64_t segment, int64_t place, enum kind kind, int length)
 {
-    return sitting << SITTING_SHIFT | place << PLACE_SHIFT | (int64_t)kind << LENGTH_BITS | length;
+    return segment << SEGMENT_SHIFT | place << PLACE_SHIFT | (int64_t)kind << LENGTH_BITS | length;
 }
 
-static inline int64_t search_sitting(int64_t id)
+static inline int64_t search_segment(int64_t id)
 {
-    return id >> SITTING_SHIFT;
+    return id >> SEGMENT_SHIFT;
 }
 
 static inline int64_t search_place(int64_t id)
@@ -79,17 +79,17 @@ int search_drop(struct db *db, int64_t session, struct err *err);
 
 /* Which messages may be found, as far as that can be told without a look at each. */
 struct pool {
-    unsigned char *sittings; /* a bit each; NULL: all */
+    unsigned char *segments; /* a bit each; NULL: all */
     int64_t top; /* the last one that has a bit */
     unsigned kinds; /* 1 << kind */
-    bool related; /* see struct search_wish */
+    bool related; /* see struct search_options */
     int64_t *only; /* sorted; NULL: any message */
     size_t only_count;
-    /* of what the sittings hold; 0 where it is all */
+    /* of what the segments hold; 0 where it is all */
     int64_t count, messages, words;
 };
 
-bool pool_has_sitting(const struct pool *pool, int64_t sitting);
+bool pool_has_segment(const struct pool *pool, int64_t segment);
 bool pool_has(const struct pool *pool, int64_t id);
 void pool_free(struct pool *pool);
 

@@ -18,7 +18,7 @@ struct item {
     size_t len;
 };
 
-struct sitting {
+struct segment {
     int64_t id, query, last, said, tools, words;
     bool changed;
 };
@@ -27,12 +27,12 @@ struct sitting {
 
 bool page_take(const struct store_item *item, void *arg)
 {
-    struct filling *filling = arg;
+    struct copy_job *copy_job = arg;
     size_t len = item->len;
 
-    filling->last = item->number;
-    if (item->state == MESSAGE_OPEN && filling->open == 0)
-        filling->open = item->number;
+    copy_job->last = item->number;
+    if (item->state == MESSAGE_OPEN && copy_job->open == 0)
+        copy_job->open = item->number;
     if (item->text == NULL)
         return true;
     if (item->role == ROLE_TOOL) {
@@ -43,8 +43,8 @@ bool page_take(const struct store_item *item, void *arg)
     len = str_cut(item->text, len, SEARCH_TEXT_MAX);
     if (len == 0)
         return true;
-    filling->items = mem_room(filling->items, filling->count, sizeof *filling->items);
-    filling->items[filling->count++] = (struct item){
+    copy_job->items = mem_room(copy_job->items, copy_job->count, sizeof *copy_job->items);
+    copy_job->items[copy_job->count++] = (struct item){
         .number = item->number,
         .query = item->query,
         .time = item->time_ms,
@@ -56,92 +56,92 @@ bool page_take(const struct store_item *item, void *arg)
         .text = mem_dupn(item->text, len),
         .len = len,
     };
-    filling->bytes += len;
-    filling->more = filling->count >= PAGE_MESSAGES || filling->bytes >= PAGE_BYTES;
-    return !filling->more;
+    copy_job->bytes += len;
+    copy_job->more = copy_job->count >= PAGE_MESSAGES || copy_job->bytes >= PAGE_BYTES;
+    return !copy_job->more;
 }
 
-void page_drop(struct filling *filling)
+void page_drop(struct copy_job *copy_job)
 {
-    for (size_t i = 0; i < filling->count; i++) {
-        free(filling->items[i].conversation);
-        free(filling->items[i].agent);
-        free(filling->items[i].tags);
-        free(filling->items[i].text);
+    for (size_t i = 0; i < copy_job->count; i++) {
+        free(copy_job->items[i].conversation);
+        free(copy_job->items[i].agent);
+        free(copy_job->items[i].tags);
+        free(copy_job->items[i].text);
     }
-    filling->count = 0;
-    filling->bytes = 0;
-    filling->more = false;
+    copy_job->count = 0;
+    copy_job->bytes = 0;
+    copy_job->more = false;
 }
 
-void filling_free(struct filling *filling)
+void copy_job_free(struct copy_job *copy_job)
 {
-    page_drop(filling);
-    free(filling->items);
-    free(filling->sittings);
+    page_drop(copy_job);
+    free(copy_job->items);
+    free(copy_job->segments);
 }
 
-/* ---- sittings */
+/* ---- segments */
 
 /* The last one of the query, as this run or an earlier one left it; NULL: there is none. */
-static int find_sitting(struct filling *filling, int64_t query, struct sitting **ret,
+static int find_segment(struct copy_job *copy_job, int64_t query, struct segment **ret,
                         struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
 
-    for (size_t i = 0; i < filling->sitting_count; i++) {
-        if (filling->sittings[i].query == query) {
-            *ret = &filling->sittings[i];
+    for (size_t i = 0; i < copy_job->segment_count; i++) {
+        if (copy_job->segments[i].query == query) {
+            *ret = &copy_job->segments[i];
             return 0;
         }
     }
-    filling->sittings =
-        mem_room(filling->sittings, filling->sitting_count, sizeof *filling->sittings);
-    struct sitting *sitting = &filling->sittings[filling->sitting_count++];
-    *sitting = (struct sitting){.query = query};
-    *ret = sitting;
+    copy_job->segments =
+        mem_room(copy_job->segments, copy_job->segment_count, sizeof *copy_job->segments);
+    struct segment *segment = &copy_job->segments[copy_job->segment_count++];
+    *segment = (struct segment){.query = query};
+    *ret = segment;
     sqlite3_stmt *stmt = db_prepare(db,
                                     "SELECT id, last, said, tools, words FROM sitting"
                                     " WHERE session = ?1 AND query = ?2 ORDER BY id DESC LIMIT 1",
                                     err);
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ii", filling->session, query);
+    db_bind(stmt, "ii", copy_job->session, query);
     int rc = db_step(db, stmt, err);
     if (rc == 1) {
-        sitting->id = sqlite3_column_int64(stmt, 0);
-        sitting->last = sqlite3_column_int64(stmt, 1);
-        sitting->said = sqlite3_column_int64(stmt, 2);
-        sitting->tools = sqlite3_column_int64(stmt, 3);
-        sitting->words = sqlite3_column_int64(stmt, 4);
+        segment->id = sqlite3_column_int64(stmt, 0);
+        segment->last = sqlite3_column_int64(stmt, 1);
+        segment->said = sqlite3_column_int64(stmt, 2);
+        segment->tools = sqlite3_column_int64(stmt, 3);
+        segment->words = sqlite3_column_int64(stmt, 4);
         db_reset(stmt);
     }
     return rc == -1 ? -1 : 0;
 }
 
-static int save_sitting(struct db *db, struct sitting *sitting, struct err *err)
+static int save_segment(struct db *db, struct segment *segment, struct err *err)
 {
-    if (!sitting->changed)
+    if (!segment->changed)
         return 0;
-    sitting->changed = false;
+    segment->changed = false;
     return db_run(
         db, err, "UPDATE sitting SET last = ?2, said = ?3, tools = ?4, words = ?5 WHERE id = ?1",
-        "iiiii", sitting->id, sitting->last, sitting->said, sitting->tools, sitting->words);
+        "iiiii", segment->id, segment->last, segment->said, segment->tools, segment->words);
 }
 
-static int open_sitting(struct filling *filling, struct sitting *sitting, const struct item *item,
+static int open_segment(struct copy_job *copy_job, struct segment *segment, const struct item *item,
                         struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
 
-    if (save_sitting(db, sitting, err) == -1 ||
+    if (save_segment(db, segment, err) == -1 ||
         db_run(db, err,
                "INSERT INTO sitting (session, query, conversation, agent, first, last, said, tools,"
                " words) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0, 0, 0)",
-               "iitti", filling->session, item->query, item->conversation, item->agent,
+               "iitti", copy_job->session, item->query, item->conversation, item->agent,
                item->time) == -1)
         return -1;
-    *sitting = (struct sitting){
+    *segment = (struct segment){
         .id = sqlite3_last_insert_rowid(db_handle(db)), .query = item->query, .last = item->time};
     return 0;
 }
@@ -153,23 +153,23 @@ static int length_of(size_t words)
 }
 
 /* Gives a message its number in the index. */
-static int seat(struct filling *filling, struct item *item, struct err *err)
+static int seat(struct copy_job *copy_job, struct item *item, struct err *err)
 {
-    struct sitting *sitting;
+    struct segment *segment;
     bool is_tool = item->role == ROLE_TOOL;
 
-    if (find_sitting(filling, item->query, &sitting, err) == -1)
+    if (find_segment(copy_job, item->query, &segment, err) == -1)
         return -1;
-    if ((sitting->id == 0 || item->time - sitting->last > SEARCH_SILENCE_MS ||
-         sitting->said >= PLACE_MAX || sitting->tools >= PLACE_MAX) &&
-        open_sitting(filling, sitting, item, err) == -1)
+    if ((segment->id == 0 || item->time - segment->last > SEARCH_SILENCE_MS ||
+         segment->said >= PLACE_MAX || segment->tools >= PLACE_MAX) &&
+        open_segment(copy_job, segment, item, err) == -1)
         return -1;
     size_t words = words_count(item->text, item->len);
-    item->id = search_id(sitting->id, is_tool ? sitting->tools++ : sitting->said++,
+    item->id = search_id(segment->id, is_tool ? segment->tools++ : segment->said++,
                          search_kind_of(item->role), length_of(words));
-    sitting->last = item->time > sitting->last ? item->time : sitting->last;
-    sitting->words += (int64_t)words;
-    sitting->changed = true;
+    segment->last = item->time > segment->last ? item->time : segment->last;
+    segment->words += (int64_t)words;
+    segment->changed = true;
     return 0;
 }
 
@@ -195,14 +195,14 @@ static int add_tags(struct db *db, const struct item *item, struct err *err)
     return 0;
 }
 
-static int add_item(struct filling *filling, const struct item *item, struct err *err)
+static int add_item(struct copy_job *copy_job, const struct item *item, struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
 
     if (db_run(db, err,
                "INSERT INTO message (id, session, number, time, trigger, tags, text)"
                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-               "iiiiitn", item->id, filling->session, item->number, item->time, item->trigger,
+               "iiiiitn", item->id, copy_job->session, item->number, item->time, item->trigger,
                item->tags, item->text, item->len) == -1 ||
         db_run(db, err, "INSERT INTO word (rowid, text) VALUES (?1, ?2)", "in", item->id,
                item->text, item->len) == -1)
@@ -211,15 +211,15 @@ static int add_item(struct filling *filling, const struct item *item, struct err
 }
 
 /* A message that was there already, perhaps while it was not finished. 1: it was not there. */
-static int renew_item(struct filling *filling, const struct item *item, struct err *err)
+static int renew_item(struct copy_job *copy_job, const struct item *item, struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
     sqlite3_stmt *stmt =
         db_prepare(db, "SELECT id, text FROM message WHERE session = ?1 AND number = ?2", err);
 
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ii", filling->session, item->number);
+    db_bind(stmt, "ii", copy_job->session, item->number);
     int rc = db_step(db, stmt, err);
     if (rc != 1)
         return rc == 0 ? 1 : -1;
@@ -247,28 +247,28 @@ static int compare_items(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-int page_write(struct filling *filling, struct err *err)
+int page_write(struct copy_job *copy_job, struct err *err)
 {
-    struct db *db = filling->search->db;
+    struct db *db = copy_job->search->db;
 
-    for (size_t i = 0; i < filling->count; i++) {
-        struct item *item = &filling->items[i];
-        int rc = item->number <= filling->seen ? renew_item(filling, item, err) : 1;
-        if (rc == -1 || (rc == 1 && seat(filling, item, err) == -1))
+    for (size_t i = 0; i < copy_job->count; i++) {
+        struct item *item = &copy_job->items[i];
+        int rc = item->number <= copy_job->seen ? renew_item(copy_job, item, err) : 1;
+        if (rc == -1 || (rc == 1 && seat(copy_job, item, err) == -1))
             return -1;
     }
-    if (filling->count > 0)
-        qsort(filling->items, filling->count, sizeof *filling->items, compare_items);
-    for (size_t i = 0; i < filling->count; i++) {
-        if (filling->items[i].id != 0 && add_item(filling, &filling->items[i], err) == -1)
+    if (copy_job->count > 0)
+        qsort(copy_job->items, copy_job->count, sizeof *copy_job->items, compare_items);
+    for (size_t i = 0; i < copy_job->count; i++) {
+        if (copy_job->items[i].id != 0 && add_item(copy_job, &copy_job->items[i], err) == -1)
             return -1;
     }
-    for (size_t i = 0; i < filling->sitting_count; i++) {
-        if (save_sitting(db, &filling->sittings[i], err) == -1)
+    for (size_t i = 0; i < copy_job->segment_count; i++) {
+        if (save_segment(db, &copy_job->segments[i], err) == -1)
             return -1;
     }
-    filling->written = filling->last > filling->seen ? filling->last : filling->seen;
+    copy_job->written = copy_job->last > copy_job->seen ? copy_job->last : copy_job->seen;
     return db_run(db, err, "UPDATE session SET next = ?2, seen = ?3 WHERE id = ?1", "iii",
-                  filling->session, filling->open != 0 ? filling->open : filling->written + 1,
-                  filling->written);
+                  copy_job->session, copy_job->open != 0 ? copy_job->open : copy_job->written + 1,
+                  copy_job->written);
 }

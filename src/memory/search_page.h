@@ -1,6 +1,6 @@
 /*
  * A session on its way into the index: its messages are read a page at a time, each gets its place
- * in a sitting, and the page is written. Of no use outside src/memory/search_*.c.
+ * in a segment, and the page is written. Of no use outside src/memory/search_*.c.
  */
 #ifndef MAS_MEMORY_SEARCH_PAGE_H
 #define MAS_MEMORY_SEARCH_PAGE_H
@@ -8,10 +8,10 @@
 #include "memory/search_internal.h"
 
 struct item; /* a message, as it will be in the index */
-struct sitting; /* what was said in a query without a long silence */
+struct segment; /* what was said in a query without a long silence */
 
 /* One session while it is read. */
-struct filling {
+struct copy_job {
     struct search *search;
     const char *uuid;
     int64_t session;
@@ -21,15 +21,15 @@ struct filling {
     struct item *items; /* a page of them */
     size_t count, bytes;
     bool more; /* the page was cut */
-    struct sitting *sittings;
-    size_t sitting_count;
+    struct segment *segments;
+    size_t segment_count;
 };
 
 /* For store_read(): takes a message into the page; false once it is full. `arg` is the filling. */
 bool page_take(const struct store_item *item, void *arg);
 /* Writes the page, and how far the session is read, inside a transaction of the caller's. */
-int page_write(struct filling *filling, struct err *err);
-void page_drop(struct filling *filling);
-void filling_free(struct filling *filling);
+int page_write(struct copy_job *copy_job, struct err *err);
+void page_drop(struct copy_job *copy_job);
+void copy_job_free(struct copy_job *copy_job);
 
 #endif

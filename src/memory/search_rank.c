@@ -1,11 +1,11 @@
 /*
  * The ranking. FTS5 says which messages have which words how often; the rest is done here, over
- * their numbers alone, which tell the sitting and the place in it (see search_internal.h):
+ * their numbers alone, which tell the segment and the place in it (see search_internal.h):
  *
  *     messages   BM25 of each
  *     windows    BM25 of what was said around a place, the farther away the less; also of places
  *                whose own message has none of the words: an answer is found by its question
- *     sittings   BM25 of each as one text; all its messages have its rank
+ *     segments   BM25 of each as one text; all its messages have its rank
  *
  * What is said in a message is the sum over these lists of 1 / (RANK_DAMP + its rank there).
  */
@@ -61,7 +61,7 @@ static void collect(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_conte
         catch->terms = api->xPhraseCount(fts) < WORDS_MAX ? api->xPhraseCount(fts) : WORDS_MAX;
     }
     int64_t id = api->xRowid(fts);
-    if (!pool_has_sitting(catch->pool, search_sitting(id)))
+    if (!pool_has_segment(catch->pool, search_segment(id)))
         return;
     catch->hits = mem_room(catch->hits, catch->count, sizeof *catch->hits);
     struct hit *hit = &catch->hits[catch->count++];
@@ -122,15 +122,15 @@ enum { /* A word that one message in so many has ... */
 /* Which terms are said around a place. */
 static unsigned terms_near(const struct catch *catch, size_t at)
 {
-    int64_t sitting = search_sitting(catch->hits[at].id);
+    int64_t segment = search_segment(catch->hits[at].id);
     int64_t place = search_place(catch->hits[at].id);
     unsigned terms = 0;
     size_t i = at;
 
-    while (i > 0 && search_sitting(catch->hits[i - 1].id) == sitting &&
+    while (i > 0 && search_segment(catch->hits[i - 1].id) == segment &&
            search_place(catch->hits[i - 1].id) >= place - REACH)
         i--;
-    for (; i < catch->count && search_sitting(catch->hits[i].id) == sitting &&
+    for (; i < catch->count && search_segment(catch->hits[i].id) == segment &&
            search_place(catch->hits[i].id) <= place + REACH;
          i++)
         for (int k = 0; k < catch->terms && search_kind(catch->hits[i].id) != KIND_TOOL; k++)
@@ -141,7 +141,7 @@ static unsigned terms_near(const struct catch *catch, size_t at)
 static void keep_related(struct catch *catch)
 {
     const struct pool *pool = catch->pool;
-    int64_t messages = pool->sittings == NULL ? catch->messages : pool->messages;
+    int64_t messages = pool->segments == NULL ? catch->messages : pool->messages;
     _cleanup_free_ bool *keep = mem_alloc(catch->count * sizeof *keep);
     unsigned rare = 0, few = 0;
     size_t kept = 0;
@@ -167,7 +167,7 @@ struct scale {
     double rarity[WORDS_MAX]; /* of each term */
     double lengths[LENGTH_MAX + 1]; /* in words, as the numbers have them */
     double len; /* of a message, on average */
-    double sitting; /* likewise */
+    double segment; /* likewise */
     int terms;
 };
 
@@ -195,19 +195,19 @@ static double score_hit(const struct scale *scale, const struct hit *hit)
 static int make_scale(struct db *db, const struct catch *catch, struct scale *ret, struct err *err)
 {
     const struct pool *pool = catch->pool;
-    double messages = (double)(pool->sittings == NULL ? catch->messages : pool->messages);
-    double words = (double)(pool->sittings == NULL ? catch->words : pool->words);
-    int64_t sittings = pool->count;
+    double messages = (double)(pool->segments == NULL ? catch->messages : pool->messages);
+    double words = (double)(pool->segments == NULL ? catch->words : pool->words);
+    int64_t segments = pool->count;
 
-    if (pool->sittings == NULL &&
-        db_number(db, 1, &sittings, err, "SELECT max(id) FROM sitting", "") == -1)
+    if (pool->segments == NULL &&
+        db_number(db, 1, &segments, err, "SELECT max(id) FROM sitting", "") == -1)
         return -1;
     messages = messages > 0 ? messages : 1;
     ret->terms = catch->terms;
     for (int i = 0; i <= LENGTH_MAX; i++)
         ret->lengths[i] = pow(LENGTH_STEP, i) - 1;
     ret->len = words / messages;
-    ret->sitting = words / (double)(sittings > 0 ? sittings : 1);
+    ret->segment = words / (double)(segments > 0 ? segments : 1);
     for (int i = 0; i < catch->terms; i++) {
         double having = (double)catch->having[i];
         ret->rarity[i] =
@@ -216,11 +216,11 @@ static int make_scale(struct db *db, const struct catch *catch, struct scale *re
     return 0;
 }
 
-/* ---- sittings */
+/* ---- segments */
 
-/* The hits of one sitting. */
+/* The hits of one segment. */
 struct group {
-    int64_t sitting;
+    int64_t segment;
     size_t from, to;
 };
 
@@ -229,18 +229,18 @@ static bool next_group(const struct catch *catch, struct group *group)
     group->from = group->to;
     if (group->from == catch->count)
         return false;
-    group->sitting = search_sitting(catch->hits[group->from].id);
-    while (group->to < catch->count && search_sitting(catch->hits[group->to].id) == group->sitting)
+    group->segment = search_segment(catch->hits[group->from].id);
+    while (group->to < catch->count && search_segment(catch->hits[group->to].id) == group->segment)
         group->to++;
     return true;
 }
 
-enum { SCAN_FROM = 2000 }; /* sittings: to read the lengths of all is quicker then */
+enum { SCAN_FROM = 2000 }; /* segments: to read the lengths of all is quicker then */
 
 static int read_lengths(struct db *db, const struct catch *catch, size_t groups, double **ret,
                         int64_t *ret_top, struct err *err)
 {
-    int64_t top = search_sitting(catch->hits[catch->count - 1].id);
+    int64_t top = search_segment(catch->hits[catch->count - 1].id);
     _cleanup_free_ double *lengths = mem_alloc(((size_t)top + 1) * sizeof *lengths);
     struct group group = {.to = 0};
     int rc = 0;
@@ -249,8 +249,8 @@ static int read_lengths(struct db *db, const struct catch *catch, size_t groups,
         while (rc == 0 && next_group(catch, &group)) {
             int64_t words = 0;
             rc = db_number(db, 0, &words, err, "SELECT words FROM sitting WHERE id = ?1", "i",
-                           group.sitting);
-            lengths[group.sitting] = (double)words;
+                           group.segment);
+            lengths[group.segment] = (double)words;
         }
     } else {
         sqlite3_stmt *stmt = db_prepare(db, "SELECT id, words FROM sitting", err);
@@ -270,7 +270,7 @@ static int read_lengths(struct db *db, const struct catch *catch, size_t groups,
     return 0;
 }
 
-static int rank_sittings(struct db *db, const struct catch *catch, const struct scale *scale,
+static int rank_segments(struct db *db, const struct catch *catch, const struct scale *scale,
                          struct best *ret, struct err *err)
 {
     _cleanup_free_ double *lengths = NULL;
@@ -289,7 +289,7 @@ static int rank_sittings(struct db *db, const struct catch *catch, const struct 
             for (int k = 0; k < scale->terms; k++)
                 times[k] += catch->hits[i].times[k];
         }
-        best_push(ret, group.sitting, bm25(scale, times, lengths[group.sitting], scale->sitting));
+        best_push(ret, group.segment, bm25(scale, times, lengths[group.segment], scale->segment));
     }
     best_sort(ret);
     return 0;
@@ -297,7 +297,7 @@ static int rank_sittings(struct db *db, const struct catch *catch, const struct 
 
 /* ---- windows */
 
-/* What was said around a place, from the hits of its sitting from `*first` on. */
+/* What was said around a place, from the hits of its segment from `*first` on. */
 static double score_window(const struct catch *catch, const struct scale *scale,
                            const struct group *group, size_t *first, int64_t place)
 {
@@ -337,7 +337,7 @@ static void rank_group(const struct catch *catch, const struct scale *scale,
         int64_t place = at - REACH > done ? at - REACH : done + 1;
         for (; place <= at + REACH; place++) {
             double score = score_window(catch, scale, group, &first, place);
-            best_push(ret, search_id(group->sitting, place, KIND_USER, 0), score);
+            best_push(ret, search_id(group->segment, place, KIND_USER, 0), score);
             done = place;
         }
     }
@@ -351,7 +351,7 @@ static int resolve(struct db *db, const struct pool *pool, struct best *windows,
     for (size_t i = 0; i < windows->count; i++) {
         int64_t first = windows->items[i].id;
         int64_t last =
-            search_id(search_sitting(first), search_place(first), KIND_AGENT, LENGTH_MAX);
+            search_id(search_segment(first), search_place(first), KIND_AGENT, LENGTH_MAX);
         int64_t id;
         if (db_number(db, 0, &id, err, "SELECT id FROM message WHERE id BETWEEN ?1 AND ?2", "ii",
                       first, last) == -1)
@@ -363,21 +363,21 @@ static int resolve(struct db *db, const struct pool *pool, struct best *windows,
     return 0;
 }
 
-/* Only where it can make a difference: in the best sittings, and around the best messages. */
+/* Only where it can make a difference: in the best segments, and around the best messages. */
 static int rank_windows(struct db *db, const struct catch *catch, const struct scale *scale,
-                        const struct best *messages, const struct best *sittings, struct best *ret,
+                        const struct best *messages, const struct best *segments, struct best *ret,
                         struct err *err)
 {
-    _cleanup_best_ struct best where = {.most = messages->count + sittings->count};
+    _cleanup_best_ struct best where = {.most = messages->count + segments->count};
     struct group group = {.to = 0};
 
     for (size_t i = 0; i < messages->count; i++)
-        best_push(&where, search_sitting(messages->items[i].id), 0);
-    for (size_t i = 0; i < sittings->count; i++)
-        best_push(&where, sittings->items[i].id, 0);
+        best_push(&where, search_segment(messages->items[i].id), 0);
+    for (size_t i = 0; i < segments->count; i++)
+        best_push(&where, segments->items[i].id, 0);
     ranked_sort(where.items, where.count);
     while (next_group(catch, &group)) {
-        if (ranked_find(where.items, where.count, group.sitting) != NULL)
+        if (ranked_find(where.items, where.count, group.segment) != NULL)
             rank_group(catch, scale, &group, ret);
     }
     best_sort(ret);
@@ -400,17 +400,17 @@ static void fuse(struct fusion *fusion, const struct best *list)
     }
 }
 
-/* A message that is in several lists has the sum; its sitting's rank is added. */
-static void join(struct fusion *fusion, struct best *sittings, struct best *ret)
+/* A message that is in several lists has the sum; its segment's rank is added. */
+static void join(struct fusion *fusion, struct best *segments, struct best *ret)
 {
-    for (size_t i = 0; i < sittings->count; i++)
-        sittings->items[i].score = 1.0 / (RANK_DAMP + 1 + (double)i);
-    ranked_sort(sittings->items, sittings->count);
+    for (size_t i = 0; i < segments->count; i++)
+        segments->items[i].score = 1.0 / (RANK_DAMP + 1 + (double)i);
+    ranked_sort(segments->items, segments->count);
     ranked_sort(fusion->items, fusion->count);
     for (size_t i = 0; i < fusion->count;) {
-        const struct ranked *sitting =
-            ranked_find(sittings->items, sittings->count, search_sitting(fusion->items[i].id));
-        double score = sitting != NULL ? sitting->score : 0;
+        const struct ranked *segment =
+            ranked_find(segments->items, segments->count, search_segment(fusion->items[i].id));
+        double score = segment != NULL ? segment->score : 0;
         int64_t id = fusion->items[i].id;
         for (; i < fusion->count && fusion->items[i].id == id; i++)
             score += fusion->items[i].score;
@@ -420,7 +420,7 @@ static void join(struct fusion *fusion, struct best *sittings, struct best *ret)
 }
 
 static int rank_catch(struct db *db, const struct catch *catch, struct fusion *fusion,
-                      struct best *sittings, struct err *err)
+                      struct best *segments, struct err *err)
 {
     _cleanup_best_ struct best messages = {.most = RANK_DEPTH};
     _cleanup_best_ struct best windows = {.most = RANK_DEPTH};
@@ -435,8 +435,8 @@ static int rank_catch(struct db *db, const struct catch *catch, struct fusion *f
             best_push(&messages, catch->hits[i].id, score_hit(&scale, &catch->hits[i]));
     }
     best_sort(&messages);
-    if (rank_sittings(db, catch, &scale, sittings, err) == -1 ||
-        rank_windows(db, catch, &scale, &messages, sittings, &windows, err) == -1)
+    if (rank_segments(db, catch, &scale, segments, err) == -1 ||
+        rank_windows(db, catch, &scale, &messages, segments, &windows, err) == -1)
         return -1;
     fuse(fusion, &messages);
     fuse(fusion, &windows);
@@ -448,16 +448,16 @@ int search_rank(struct search *search, const char *match, const struct pool *poo
 {
     struct catch catch = {.pool = pool};
     struct fusion fusion = {.count = 0};
-    _cleanup_best_ struct best sittings = {.most = RANK_DEPTH};
+    _cleanup_best_ struct best segments = {.most = RANK_DEPTH};
 
     int rc = ask(search->db, match, &catch, err);
     if (rc == 0 && pool->related && catch.count > 0)
         keep_related(&catch);
     if (rc == 0)
-        rc = rank_catch(search->db, &catch, &fusion, &sittings, err);
+        rc = rank_catch(search->db, &catch, &fusion, &segments, err);
     if (rc == 0) {
         fuse(&fusion, more);
-        join(&fusion, &sittings, ret);
+        join(&fusion, &segments, ret);
     }
     free(catch.hits);
     free(fusion.items);

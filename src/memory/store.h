@@ -89,15 +89,15 @@ struct store_place {
 };
 void store_place_free(struct store_place *place);
 
-enum store_wish { WISH_CURRENT, WISH_NEW, WISH_THIS };
+enum conversation_choice { CHOICE_CURRENT, CHOICE_NEW, CHOICE_NAMED };
 /* The current conversation of the writer's agent, a new one, or the one with that id (UUID or a
  * prefix of at least 4 that is unique; MAS_NOT_FOUND, MAS_CONFLICT), which becomes the current one.
  */
-int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
-                struct err *err);
+int store_enter(struct store *store, enum conversation_choice choice, const char *id,
+                struct store_place *ret, struct err *err);
 /* The same, made where it is a new one, without that it becomes the current one: a prompt that
  * waits is kept there, and its conversation is entered when its turn comes. */
-int store_prepare(struct store *store, enum store_wish wish, const char *id,
+int store_prepare(struct store *store, enum conversation_choice choice, const char *id,
                   struct store_place *ret, struct err *err);
 /* Keeps mode, model, options; NULL leaves one as it is. */
 int store_keep_settings(struct store *store, const char *conversation, const char *mode,

@@ -118,14 +118,14 @@ static int find_conversation(struct store *store, const char *id, int64_t *ret, 
     return 0;
 }
 
-static int find_place(struct store *store, enum store_wish wish, const char *id, bool current,
-                      struct store_place *ret, struct err *err)
+static int find_place(struct store *store, enum conversation_choice choice, const char *id,
+                      bool current, struct store_place *ret, struct err *err)
 {
     int64_t number = 0;
 
-    if (wish == WISH_THIS && find_conversation(store, id, &number, err) == -1)
+    if (choice == CHOICE_NAMED && find_conversation(store, id, &number, err) == -1)
         return -1;
-    if (wish == WISH_CURRENT &&
+    if (choice == CHOICE_CURRENT &&
         db_number(store->db, 0, &number, err,
                   "SELECT id FROM conversation WHERE agent = ?1 AND current = 1", "t",
                   store->agent) == -1)
@@ -147,14 +147,14 @@ static int has_agent(const struct store *store, struct err *err)
     return err_set(err, MAS_FAILED, "cannot enter a conversation: no agent was named");
 }
 
-static int to_place(struct store *store, enum store_wish wish, const char *id, bool current,
-                    struct store_place *ret, struct err *err)
+static int to_place(struct store *store, enum conversation_choice choice, const char *id,
+                    bool current, struct store_place *ret, struct err *err)
 {
     struct store_place place = {.query = 0};
 
     if (has_agent(store, err) == -1 || store_begin(store, SYNC_FULL, err) == -1)
         return -1;
-    if (store_end(store, find_place(store, wish, id, current, &place, err), err) == -1) {
+    if (store_end(store, find_place(store, choice, id, current, &place, err), err) == -1) {
         store_place_free(&place);
         return -1;
     }
@@ -162,16 +162,16 @@ static int to_place(struct store *store, enum store_wish wish, const char *id, b
     return 0;
 }
 
-int store_enter(struct store *store, enum store_wish wish, const char *id, struct store_place *ret,
-                struct err *err)
+int store_enter(struct store *store, enum conversation_choice choice, const char *id,
+                struct store_place *ret, struct err *err)
 {
-    return to_place(store, wish, id, true, ret, err);
+    return to_place(store, choice, id, true, ret, err);
 }
 
-int store_prepare(struct store *store, enum store_wish wish, const char *id,
+int store_prepare(struct store *store, enum conversation_choice choice, const char *id,
                   struct store_place *ret, struct err *err)
 {
-    return to_place(store, wish, id, false, ret, err);
+    return to_place(store, choice, id, false, ret, err);
 }
 
 /* The number of a conversation by its whole id. */

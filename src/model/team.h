@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "model/diagnostic.h"
 #include "model/preset.h"
-#include "model/remark.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ int team_read_ini(int fd, const char *file, struct team *ret, struct err *err);
 /* The same, but finds all that is wrong, and warns of rules that mean nobody. *ret, which must be
  * TEAM_INIT, is the team as far as it could be read: whole where there are no errors. -1 where the
  * file cannot be read at all. */
-int team_check_ini(int fd, const char *file, struct remarks *remarks, struct team *ret,
+int team_check_ini(int fd, const char *file, struct diagnostics *diagnostics, struct team *ret,
                    struct err *err);
 
 /* Writes the members "description", "preset", "windows", "team", "rules" of an object. */

@@ -30,7 +30,7 @@ struct reader {
     int rules[RANK_COUNT]; /* their lines */
     bool skip; /* the header of this section was wrong, so its keys belong to nothing */
     const char *file;
-    struct remarks *remarks;
+    struct diagnostics *diagnostics;
 };
 
 static void reader_free(struct reader *reader)
@@ -212,7 +212,7 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
 static void take_wrong(int line, const char *text, void *arg)
 {
     struct reader *reader = arg;
-    remarks_add(reader->remarks, REMARK_ERROR, reader->file, line, "%s", text);
+    diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 
 static void take_unfit(const struct agent *agent, const struct window *window, const char *why,
@@ -220,13 +220,13 @@ static void take_unfit(const struct agent *agent, const struct window *window, c
 {
     struct reader *reader = arg;
     if (agent != NULL)
-        remarks_add(reader->remarks, REMARK_ERROR, reader->file, agent->line, "agent %s %s",
-                    agent->id, why);
+        diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, agent->line,
+                        "agent %s %s", agent->id, why);
     else if (window != NULL)
-        remarks_add(reader->remarks, REMARK_ERROR, reader->file, window->line, "window %s %s",
-                    window->name, why);
+        diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, window->line,
+                        "window %s %s", window->name, why);
     else
-        remarks_add(reader->remarks, REMARK_ERROR, reader->file, 0, "%s", why);
+        diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, 0, "%s", why);
 }
 
 static void check_rules(struct reader *reader)
@@ -236,9 +236,9 @@ static void check_rules(struct reader *reader)
         _cleanup_str_ struct str words = STR_INIT;
         team_add_reach(&words, nobody);
         if (nobody != 0)
-            remarks_add(reader->remarks, REMARK_WARNING, reader->file, reader->rules[rank],
-                        "[rules] %s: this means nobody in this team: %s", rank_name(rank),
-                        words.data);
+            diagnostics_add(reader->diagnostics, DIAGNOSTIC_WARNING, reader->file,
+                            reader->rules[rank], "[rules] %s: this means nobody in this team: %s",
+                            rank_name(rank), words.data);
     }
 }
 
@@ -250,19 +250,19 @@ static int read_all(struct reader *reader, int fd, struct err *err)
         const struct place *place = &reader->places[i];
         const char *wrong = team_place(&reader->team, place->window, place->id);
         if (wrong != NULL)
-            remarks_add(reader->remarks, REMARK_ERROR, reader->file, place->line, "agent %s %s",
-                        place->id, wrong);
+            diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, place->line,
+                            "agent %s %s", place->id, wrong);
     }
     team_complete(&reader->team, take_unfit, reader);
-    if (reader->remarks->errors == 0)
+    if (reader->diagnostics->errors == 0)
         check_rules(reader);
     return 0;
 }
 
-int team_check_ini(int fd, const char *file, struct remarks *remarks, struct team *ret,
+int team_check_ini(int fd, const char *file, struct diagnostics *diagnostics, struct team *ret,
                    struct err *err)
 {
-    struct reader reader = {.file = file, .remarks = remarks};
+    struct reader reader = {.file = file, .diagnostics = diagnostics};
     int rc = read_all(&reader, fd, err);
     if (rc == 0) {
         *ret = reader.team;
@@ -274,11 +274,11 @@ int team_check_ini(int fd, const char *file, struct remarks *remarks, struct tea
 
 int team_read_ini(int fd, const char *file, struct team *ret, struct err *err)
 {
-    _cleanup_remarks_ struct remarks remarks = REMARKS_INIT;
+    _cleanup_diagnostics_ struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     _cleanup_team_ struct team team = TEAM_INIT;
 
-    if (team_check_ini(fd, file, &remarks, &team, err) == -1 ||
-        remarks_fail(&remarks, MAS_DAMAGED, err) == -1)
+    if (team_check_ini(fd, file, &diagnostics, &team, err) == -1 ||
+        diagnostics_fail(&diagnostics, MAS_DAMAGED, err) == -1)
         return -1;
     *ret = team;
     team = (struct team)TEAM_INIT;

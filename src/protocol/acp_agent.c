@@ -219,13 +219,13 @@ static bool is_id(const char *text)
     return text != NULL && text[0] != '\0' && strlen(text) <= ACP_ID_MAX;
 }
 
-static void wish(struct acp_agent *agent, size_t method, const struct rpc_request *request)
+static void hand_on(struct acp_agent *agent, size_t method, const struct rpc_request *request)
 {
     const struct json *params = request->params;
     unsigned needs = methods[method].needs;
     _cleanup_str_ struct str text = STR_INIT;
     const char *why = NULL;
-    struct acp_wish wish = {
+    struct editor_request asked = {
         .call = methods[method].call,
         .ticket = request->ticket,
         .session = (needs & NEEDS_SESSION) != 0 ? json_get_text(params, "sessionId") : NULL,
@@ -236,15 +236,15 @@ static void wish(struct acp_agent *agent, size_t method, const struct rpc_reques
         .value = value_of(json_get(params, "value")),
     };
 
-    if ((needs & NEEDS_SESSION) != 0 && !is_id(wish.session))
+    if ((needs & NEEDS_SESSION) != 0 && !is_id(asked.session))
         why = "sessionId is missing";
-    else if ((needs & NEEDS_CWD) != 0 && (wish.cwd == NULL || wish.cwd[0] != '/'))
+    else if ((needs & NEEDS_CWD) != 0 && (asked.cwd == NULL || asked.cwd[0] != '/'))
         why = "cwd is not an absolute path";
-    else if (wish.cwd != NULL && strlen(wish.cwd) >= PATH_MAX) /* a list repeats it */
+    else if (asked.cwd != NULL && strlen(asked.cwd) >= PATH_MAX) /* a list repeats it */
         why = "cwd is too long";
-    else if ((needs & NEEDS_MODE) != 0 && !is_id(wish.mode))
+    else if ((needs & NEEDS_MODE) != 0 && !is_id(asked.mode))
         why = "modeId is missing";
-    else if ((needs & NEEDS_OPTION) != 0 && (!is_id(wish.option) || !is_id(wish.value)))
+    else if ((needs & NEEDS_OPTION) != 0 && (!is_id(asked.option) || !is_id(asked.value)))
         why = "configId or value is missing";
     else if ((needs & NEEDS_PROMPT) != 0)
         why = read_blocks(json_get(params, "prompt"), &text);
@@ -252,9 +252,9 @@ static void wish(struct acp_agent *agent, size_t method, const struct rpc_reques
         refuse(agent, request->ticket, RPC_INVALID_PARAMS, why);
         return;
     }
-    wish.text = (needs & NEEDS_PROMPT) != 0 ? text.data : NULL;
-    wish.len = text.len;
-    agent->ops->wish(agent->arg, &wish);
+    asked.text = (needs & NEEDS_PROMPT) != 0 ? text.data : NULL;
+    asked.len = text.len;
+    agent->ops->request(agent->arg, &asked);
 }
 
 static void take_notification(struct acp_agent *agent, const struct rpc_request *request)
@@ -294,7 +294,7 @@ static void take_request(void *arg, const struct rpc_request *request)
     }
     for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
         if (strcmp(methods[i].name, request->method) == 0) {
-            wish(agent, i, request);
+            hand_on(agent, i, request);
             return;
         }
     }

@@ -7,7 +7,7 @@
  *     ... read, acp_agent_feed(); write acp_agent_out(), acp_agent_sent() ...
  *
  * initialize and authenticate are answered here; everything before initialize is refused, and so is
- * what lacks a member it must have or has one of another type. Each wish is answered once, by
+ * what lacks a member it must have or has one of another type. Each request is answered once, by
  * acp_agent_answer() or acp_agent_refuse(), in any order and at any time. Sizes have limits: a line
  * past ACP_AGENT_LINE_MAX is refused and skipped.
  */
@@ -35,7 +35,7 @@ struct acp_agent_self {
 };
 
 /* A request. What its method does not have is NULL. */
-struct acp_wish {
+struct editor_request {
     enum acp_call call; /* NEW, LOAD, RESUME, CLOSE, LIST, PROMPT, SET_MODE, SET_OPTION */
     const char *ticket;
     const char *session;
@@ -48,7 +48,7 @@ struct acp_wish {
 };
 
 struct acp_agent_ops {
-    void (*wish)(void *arg, const struct acp_wish *wish);
+    void (*request)(void *arg, const struct editor_request *request);
     /* session/cancel */
     void (*cancel)(void *arg, const char *session);
     /* $/cancel_request: the request of this ticket is not waited for; it is answered all the same
@@ -70,7 +70,7 @@ void acp_agent_sent(struct acp_agent *agent, size_t len);
 bool acp_agent_is_stuck(const struct acp_agent *agent);
 void acp_agent_feed(struct acp_agent *agent, const char *bytes, size_t len);
 
-/* `result` is the JSON text of an object; NULL: {}. false: no wish of that ticket is open. */
+/* `result` is the JSON text of an object; NULL: {}. false: no request of that ticket is open. */
 bool acp_agent_answer(struct acp_agent *agent, const char *ticket, const char *result);
 bool acp_agent_refuse(struct acp_agent *agent, const char *ticket, int code, const char *message);
 

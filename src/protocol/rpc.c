@@ -380,7 +380,7 @@ static int escape_code(const char *text, size_t len)
 }
 
 /* Escapes of what cannot stand in a string of ours become U+FFFD, in place. */
-static void soften(char *line, size_t len)
+static void replace_bad_surrogates(char *line, size_t len)
 {
     static const char replacement[] = {'\\', 'u', 'f', 'f', 'f', 'd'};
     char *end = line + len;
@@ -412,7 +412,7 @@ static void take_line(struct rpc *rpc, char *line, size_t len)
         blank++;
     if (blank == len)
         return;
-    soften(line, len);
+    replace_bad_surrogates(line, len);
     if (json_parse(line, len, rpc->spec->line_max, &message, &err) == -1) {
         if (line[blank] == '{')
             say_error(rpc, "null", RPC_PARSE_ERROR, err.text, NULL);

@@ -40,7 +40,7 @@ struct count {
     const struct root *root;
     int64_t began_ms;
     char (*ids)[ID_TEXT];
-    struct tally *totals;
+    struct agent_counts *totals;
     size_t count;
 };
 
@@ -112,7 +112,7 @@ static void take_over_tallies(const struct survey *from, struct survey *to)
             continue;
         j = k + 1;
         if (from->views[k].live != NULL && from->views[k].metadata == view->metadata)
-            view->tally = from->views[k].tally;
+            view->counts = from->views[k].counts;
     }
 }
 
@@ -163,7 +163,7 @@ static void finish_waiting(struct list *list)
 static bool is_untold(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++)
-        if (survey->views[i].live != NULL && survey->views[i].tally.told == 0)
+        if (survey->views[i].live != NULL && survey->views[i].counts.told == 0)
             return true;
     return false;
 }
@@ -389,9 +389,9 @@ static void done_count(struct job *job)
         if (k == count->count)
             continue;
         j = k + 1;
-        if (memcmp(&view->tally, &count->totals[k], sizeof view->tally) == 0)
+        if (memcmp(&view->counts, &count->totals[k], sizeof view->counts) == 0)
             continue;
-        view->tally = count->totals[k];
+        view->counts = count->totals[k];
         free(listing->cards[place].json);
         listing->cards[place] = (struct card){.json = NULL};
     }

@@ -121,7 +121,7 @@ static void add_sessions(const struct survey *survey, struct str *to)
         by_status[survey->views[i].status]++;
         crashed += survey->views[i].crashed;
         for (size_t j = 0; j < AGENT_STATE_COUNT; j++)
-            by_state[j] += survey->views[i].tally.states[j];
+            by_state[j] += survey->views[i].counts.states[j];
     }
     add_head(to, "mas_sessions", "gauge", "Sessions by status.");
     for (size_t i = 0; i < STATUS_COUNT; i++)

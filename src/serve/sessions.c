@@ -1,5 +1,5 @@
 /* GET /sessions and /sessions/{id}. */
-#include "client/sight.h"
+#include "client/session_detail.h"
 #include "serve/api.h"
 #include "serve/server.h"
 #include "serve/tell.h"
@@ -10,7 +10,7 @@
 enum { LIMIT_MAX = 10000, OFFSET_MAX = 1000000000 };
 
 /* What a request wants of the list. */
-struct wish {
+struct options {
     unsigned statuses, modes; /* sets */
     size_t limit, offset;
 };
@@ -71,9 +71,9 @@ static const char *name_of_mode(size_t i)
     return i < MODE_COUNT ? mode_name((enum mode)i) : NULL;
 }
 
-static bool take_wish(struct request *request, struct wish *ret)
+static bool take_options(struct request *request, struct options *ret)
 {
-    *ret = (struct wish){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
+    *ret = (struct options){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
     return take_number(request, "limit", LIMIT_MAX, &ret->limit) &&
            take_number(request, "offset", OFFSET_MAX, &ret->offset) &&
            take_set(request, "status", name_of_status, &ret->statuses) &&
@@ -87,21 +87,21 @@ void api_sessions_answer(struct request *request, struct listing *listing)
     struct str body = STR_INIT;
     uint64_t hash = HASH_START;
     bool wanted[STATUS_COUNT * MODE_COUNT];
-    struct wish wish;
+    struct options options;
     size_t total = 0;
     size_t given = 0;
 
-    if (!take_wish(request, &wish))
+    if (!take_options(request, &options))
         return;
     for (unsigned i = 0; i < STATUS_COUNT; i++)
         for (unsigned j = 0; j < MODE_COUNT; j++)
             wanted[list_kind((enum status)i, (enum mode)j)] =
-                (wish.statuses >> i & 1U) != 0 && (wish.modes >> j & 1U) != 0;
+                (options.statuses >> i & 1U) != 0 && (options.modes >> j & 1U) != 0;
     str_add(&body, "{\"sessions\":[");
     for (size_t i = 0; i < survey->count; i++) {
         if (!wanted[listing->kinds[i]])
             continue;
-        if (total++ < wish.offset || given == wish.limit)
+        if (total++ < options.offset || given == options.limit)
             continue;
         const struct card *card = list_card(list, listing, i);
         if (given++ > 0)
@@ -119,12 +119,12 @@ void api_sessions_answer(struct request *request, struct listing *listing)
 
 enum step api_sessions(struct request *request)
 {
-    struct wish wish;
+    struct options options;
 
-    if (!take_wish(request, &wish))
+    if (!take_options(request, &options))
         return STEP_ANSWERED;
     /* who asks for what is broken wants it looked for */
-    bool fresh = wish.statuses != ~0U && (wish.statuses >> STATUS_ERROR & 1U) != 0;
+    bool fresh = options.statuses != ~0U && (options.statuses >> STATUS_ERROR & 1U) != 0;
     struct listing *listing = list_get(&request->server->list, request, fresh);
     if (listing == NULL)
         return STEP_LATER;
@@ -135,7 +135,7 @@ enum step api_sessions(struct request *request)
 int tell_session(const struct server *server, const char *id, struct str *to, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    _cleanup_sight_ struct sight sight = SIGHT_INIT;
+    _cleanup_session_detail_ struct session_detail detail = SESSION_DETAIL_INIT;
     struct json_out out = {.to = to};
 
     if (survey_take(&server->root, &server->config, SURVEY_LIVE, &survey, err) == -1)
@@ -143,8 +143,8 @@ int tell_session(const struct server *server, const char *id, struct str *to, st
     const struct view *view = survey_look(&server->root, &survey, id);
     if (view == NULL)
         return err_set(err, MAS_NOT_FOUND, "there is no session '%s'", id);
-    sight_look(&server->root, view, &sight);
-    sight_put_json(&server->root, &sight, &out);
+    session_detail_look(&server->root, view, &detail);
+    session_detail_put_json(&server->root, &detail, &out);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* Prompts, history and context of agents. */
 #include "client/hosts.h"
-#include "client/roll.h"
+#include "client/roster.h"
 #include "model/message.h"
 #include "serve/api.h"
 #include "serve/server.h"
@@ -56,12 +56,12 @@ static void put_request(const struct request *request, struct str *to)
 }
 
 /* Why nobody has taken the prompt. */
-static void answer_silence(struct request *request, const struct roll *roll)
+static void answer_silence(struct request *request, const struct roster *roster)
 {
-    enum host_answer answer = roll->calls[0].answer;
+    enum host_answer answer = roster->calls[0].answer;
     struct err err = ERR_INIT;
 
-    (void)roll_failure(roll, 0, "ask", &err);
+    (void)roster_failure(roster, 0, "ask", &err);
     if (answer == HOST_ABSENT || answer == HOST_ENDED)
         err.code = MAS_CONFLICT;
     answer_err(request, &err, 410);
@@ -78,36 +78,36 @@ static void run_prompt(struct job *job)
     struct request *request = api_request(job);
     const char *text = json_get_text(request->json, "prompt");
     struct reply reply = {.text = STR_INIT, .err = ERR_INIT};
-    _cleanup_roll_ struct roll roll = ROLL_INIT;
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
     _cleanup_str_ struct str head = STR_INIT;
-    struct roll_team team;
+    struct roster_team team;
     struct err err = ERR_INIT;
 
     if (!session_is_there(request)) {
         answer_error(request, 404, "there is no session '%s'", request->id);
         return;
     }
-    if (roll_open(&request->server->root, request->id, &team, &err) == -1 ||
-        roll_add(&roll, &team, request->agent, &err) == -1) {
+    if (roster_open(&request->server->root, request->id, &team, &err) == -1 ||
+        roster_add(&roster, &team, request->agent, &err) == -1) {
         answer_err(request, &err, 409);
         return;
     }
-    if (roll.count != 1 || strcmp(roll.agents[0].agent->id, request->agent) != 0) {
+    if (roster.count != 1 || strcmp(roster.agents[0].agent->id, request->agent) != 0) {
         answer_error(request, 404, "there is no agent '%s' in this session", request->agent);
         return;
     }
     put_request(request, &head);
-    const struct roll_request ask = {
+    const struct roster_request ask = {
         .what = "ask an agent of", .head = str_text(&head), .body = text, .body_len = strlen(text)};
-    if (roll_ask_live(&request->server->root, &roll, &ask, &err) == -1) {
+    if (roster_ask_live(&request->server->root, &roster, &ask, &err) == -1) {
         answer_err(request, &err, 410);
         return;
     }
-    hosts_finish(roll.calls, roll.asked, TAKE_MS, on_reply, &reply);
+    hosts_finish(roster.calls, roster.asked, TAKE_MS, on_reply, &reply);
     if (reply.err.code != MAS_OK)
         answer_err(request, &reply.err, 409);
     else if (reply.text.len == 0)
-        answer_silence(request, &roll);
+        answer_silence(request, &roster);
     else
         answer_json(request, STATUS_ACCEPTED, &reply.text);
     str_free(&reply.text);

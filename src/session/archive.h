@@ -58,7 +58,7 @@ struct archive_restore {
 
 /* Brings a session back: verified whole before it gets its place; on failure nothing is left.
  * MAS_DAMAGED where the archive is not what mas writes. */
-int archive_restore(const struct life *life, const struct archive_restore *wish,
+int archive_restore(const struct life *life, const struct archive_restore *options,
                     struct session *ret, struct err *err);
 
 #endif

@@ -22,7 +22,7 @@
 
 struct restore {
     const struct life *life;
-    const struct archive_restore *wish;
+    const struct archive_restore *options;
     struct stage stage;
     int lock; /* the metadata lock, while it is held */
     struct session session;
@@ -52,11 +52,12 @@ static int open_file(const char *file, int *ret, struct err *err)
 static int check_free(const struct restore *r, const struct manifest *manifest, struct err *err)
 {
     const struct root *root = r->life->root;
-    const char *name = r->wish->name != NULL ? r->wish->name : manifest->name;
+    const char *name = r->options->name != NULL ? r->options->name : manifest->name;
     struct index_facts facts;
     struct stat st;
 
-    if (!r->wish->new_id && fstatat(root->sessions, manifest->id, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (!r->options->new_id &&
+        fstatat(root->sessions, manifest->id, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         (void)err_set(err, MAS_CONFLICT, "session '%s' exists", manifest->id);
         return err_hint(err, "bring it back beside that one with --new-id");
     }
@@ -104,7 +105,7 @@ static int fill_stage(struct restore *r, int file, struct manifest *ret, struct 
                                 .lock = r->stage.lock,
                                 .order = &order};
 
-    str_addf(&order, "{\"do\":\"unpack\",\"links\":%s}", r->wish->links ? "true" : "false");
+    str_addf(&order, "{\"do\":\"unpack\",\"links\":%s}", r->options->links ? "true" : "false");
     if (archive_helper_start(&work, &helper, err) == -1 ||
         archive_helper_await(r->life, &helper, "manifest", &frame, err) == -1)
         return -1;
@@ -131,9 +132,9 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     if (strcmp(session->name, manifest->name) != 0)
         return err_set(err, MAS_DAMAGED, "its %s has another name than its manifest",
                        WORKSPACE_SESSION);
-    if (r->wish->name != NULL) {
+    if (r->options->name != NULL) {
         free(session->name);
-        session->name = mem_dup(r->wish->name);
+        session->name = mem_dup(r->options->name);
     }
     kv_free(&session->extra);
     session->extra = (struct kv){.count = 0};
@@ -151,9 +152,9 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
  * stands. That is .session alone; memory is the caller's to change. */
 static int write_id(struct restore *r, const struct manifest *manifest, struct err *err)
 {
-    memcpy(r->session.id, r->wish->new_id ? r->stage.id : manifest->id, ID_TEXT);
-    if (r->wish->new_id && r->wish->own != NULL &&
-        r->wish->own(r->stage.dir, r->session.id, err) == -1)
+    memcpy(r->session.id, r->options->new_id ? r->stage.id : manifest->id, ID_TEXT);
+    if (r->options->new_id && r->options->own != NULL &&
+        r->options->own(r->stage.dir, r->session.id, err) == -1)
         return -1;
     if (life_set_tmux_name(r->life, &r->session, session_name_digits[0], err) == -1)
         return -1;
@@ -181,7 +182,7 @@ static int place(struct restore *r, struct err *err)
         return -1;
     if (syncfs(r->stage.dir) == -1)
         return err_errno(err, "cannot make the workspace durable");
-    if (!r->wish->new_id && workspace_stage_rename(root, &r->stage, r->session.id, err) == -1)
+    if (!r->options->new_id && workspace_stage_rename(root, &r->stage, r->session.id, err) == -1)
         return -1;
     if (r->life->tick != NULL && r->life->tick(0, 0, r->life->tick_arg))
         return err_set(err, MAS_FAILED, "interrupted");
@@ -207,17 +208,17 @@ static int restore_from(struct restore *r, int file, struct err *err)
     return -1;
 }
 
-int archive_restore(const struct life *life, const struct archive_restore *wish,
+int archive_restore(const struct life *life, const struct archive_restore *options,
                     struct session *ret, struct err *err)
 {
     struct restore r = {
-        .life = life, .wish = wish, .stage = STAGE_INIT, .lock = -1, .session = SESSION_INIT};
-    const char *want = wish->name != NULL ? session_check_name(wish->name) : NULL;
+        .life = life, .options = options, .stage = STAGE_INIT, .lock = -1, .session = SESSION_INIT};
+    const char *want = options->name != NULL ? session_check_name(options->name) : NULL;
     _cleanup_close_ int file = -1;
 
     if (want != NULL)
-        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", wish->name, want);
-    int rc = open_file(wish->file, &file, err) == -1 ? -1 : restore_from(&r, file, err);
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", options->name, want);
+    int rc = open_file(options->file, &file, err) == -1 ? -1 : restore_from(&r, file, err);
     fd_closep(&r.lock);
     if (rc == 0) {
         if (r.stage.others)
@@ -226,7 +227,7 @@ int archive_restore(const struct life *life, const struct archive_restore *wish,
         *ret = r.session;
         r.session = (struct session)SESSION_INIT;
     } else {
-        (void)err_wrap(err, "cannot restore '%s'", wish->file);
+        (void)err_wrap(err, "cannot restore '%s'", options->file);
     }
     session_free(&r.session);
     workspace_release(&r.stage);

@@ -294,13 +294,13 @@ static void add_over(const char *subject, const char *what, void *arg)
 
 static void check_limits(struct doctor *doctor, const struct survey *survey)
 {
-    struct usage_wish *wishes = mem_alloc((survey->count + 1) * sizeof *wishes);
+    struct usage_options *wishes = mem_alloc((survey->count + 1) * sizeof *wishes);
     size_t count = 0;
 
     for (size_t i = 0; i < survey->count; i++)
         if (!survey->views[i].row.missing)
             wishes[count++] =
-                (struct usage_wish){survey->views[i].row.id, survey->views[i].row.mode};
+                (struct usage_options){survey->views[i].row.id, survey->views[i].row.mode};
     usage_find_over(doctor->root, doctor->config, wishes, count, add_over, doctor);
     free(wishes);
 }

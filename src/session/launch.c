@@ -170,14 +170,14 @@ uint64_t launch_memory(const struct config *config, const struct team *team, boo
     return sum;
 }
 
-int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err)
+int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, struct err *err)
 {
-    _cleanup_strv_ char **env = env_handed_on(wish->config);
+    _cleanup_strv_ char **env = env_handed_on(options->config);
     _cleanup_str_ struct str text = STR_INIT;
 
-    str_addf(&text, "%s%s", magic, wish->prompts ? with_prompts : without_prompts);
-    for (size_t i = 0; i < wish->team->agent_count; i++)
-        str_addc(&text, wish->wanted == NULL || wish->wanted[i] ? '.' : 'x');
+    str_addf(&text, "%s%s", magic, options->prompts ? with_prompts : without_prompts);
+    for (size_t i = 0; i < options->team->agent_count; i++)
+        str_addc(&text, options->wanted == NULL || options->wanted[i] ? '.' : 'x');
     str_addc(&text, '\n');
     for (char **e = env; *e != NULL; e++)
         str_addn(&text, *e, strlen(*e) + 1);

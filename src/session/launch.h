@@ -61,7 +61,7 @@ struct launch_env {
 
 /* Writes run/env in the workspace `dir` from this process's environment, locked; ret_fd holds the
  * lock, to be closed once the team stands. */
-int launch_write_env(int dir, const struct launch_env *wish, int *ret_fd, struct err *err);
+int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, struct err *err);
 /* Removes it; for a team that could not be built. */
 void launch_drop_env(int dir);
 

@@ -92,7 +92,7 @@ static void end_in_tmux(const struct life *life, const struct session *session)
 }
 
 /* What bring_up() works with. */
-struct rise {
+struct start_job {
     struct session *session;
     const struct team *team;
     int dir;
@@ -101,34 +101,36 @@ struct rise {
 };
 
 /* One build; writes the row while tmux works. */
-static enum tmux_built build_once(const struct life *life, struct rise *rise, struct err *err)
+static enum tmux_built build_once(const struct life *life, struct start_job *start_job,
+                                  struct err *err)
 {
     _cleanup_free_ char *host = path_exe();
-    struct tmux_team wish = {.root = life->root,
-                             .session = rise->session,
-                             .team = rise->team,
-                             .host = host,
-                             .dir = rise->dir,
-                             .plain = rise->plain};
+    struct tmux_team options = {.root = life->root,
+                                .session = start_job->session,
+                                .team = start_job->team,
+                                .host = host,
+                                .dir = start_job->dir,
+                                .plain = start_job->plain};
     struct proc proc;
 
-    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &wish.columns, &wish.rows);
+    (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &options.columns,
+                             &options.rows);
     if (host == NULL) {
         (void)err_errno(err, "cannot find the mas program");
         return TMUX_BUILD_FAILED;
     }
-    if (tmux_build_start(&wish, &proc, err) == -1)
+    if (tmux_build_start(&options, &proc, err) == -1)
         return TMUX_BUILD_FAILED;
     int recorded = 0;
     struct err why = ERR_INIT;
-    if (rise->metadata_lock != NULL && *rise->metadata_lock != -1) {
-        recorded = index_update(life->root, rise->session->id, rise->session, &why);
-        fd_closep(rise->metadata_lock);
-        *rise->metadata_lock = -1;
+    if (start_job->metadata_lock != NULL && *start_job->metadata_lock != -1) {
+        recorded = index_update(life->root, start_job->session->id, start_job->session, &why);
+        fd_closep(start_job->metadata_lock);
+        *start_job->metadata_lock = -1;
     }
-    enum tmux_built built = tmux_build_finish(&wish, &proc, err);
+    enum tmux_built built = tmux_build_finish(&options, &proc, err);
     if (built == TMUX_BUILT && recorded == -1) {
-        end_in_tmux(life, rise->session);
+        end_in_tmux(life, start_job->session);
         *err = why;
         return TMUX_BUILD_FAILED;
     }
@@ -136,13 +138,14 @@ static enum tmux_built build_once(const struct life *life, struct rise *rise, st
 }
 
 /* Gives the session a longer name in tmux. */
-static int rename_in_tmux(const struct life *life, struct rise *rise, size_t from, struct err *err)
+static int rename_in_tmux(const struct life *life, struct start_job *start_job, size_t from,
+                          struct err *err)
 {
     struct index_facts facts;
     _cleanup_close_ int lock = -1;
 
-    if (rise->session->mode == MODE_LEGACY) {
-        if (legacy_check_tmux(life->root, rise->session, "start", err) == -1)
+    if (start_job->session->mode == MODE_LEGACY) {
+        if (legacy_check_tmux(life->root, start_job->session, "start", err) == -1)
             return -1;
         return from < LEGACY_TRIES ? 0
                                    : err_set(err, MAS_CONFLICT,
@@ -150,31 +153,31 @@ static int rename_in_tmux(const struct life *life, struct rise *rise, size_t fro
                                              "tmux come and go under its name");
     }
     if (root_lock(life->root, &lock, err) == -1 ||
-        life_choose_name(life, rise->session, from, 0, &facts, err) == -1)
+        life_choose_name(life, start_job->session, from, 0, &facts, err) == -1)
         return -1;
     fd_closep(&lock);
     lock = -1;
-    return life_record(life, rise->dir, rise->session, err);
+    return life_record(life, start_job->dir, start_job->session, err);
 }
 
 /* Builds the team, with another name where tmux has one of that name, once more where the server
  * was just going. The environment file is written and locked by the caller. */
-static int bring_up(const struct life *life, struct rise *rise, struct err *err)
+static int bring_up(const struct life *life, struct start_job *start_job, struct err *err)
 {
-    struct session *session = rise->session;
+    struct session *session = start_job->session;
 
     for (size_t taken = 1;;) {
-        switch (build_once(life, rise, err)) {
+        switch (build_once(life, start_job, err)) {
         case TMUX_BUILT:
             return 0;
         case TMUX_NAME_TAKEN:
-            if (rename_in_tmux(life, rise, taken++, err) == -1)
+            if (rename_in_tmux(life, start_job, taken++, err) == -1)
                 return -1;
             break;
         case TMUX_SERVER_GONE:
-            if (rise->plain)
+            if (start_job->plain)
                 return -1;
-            rise->plain = true;
+            start_job->plain = true;
             tmux_wait_exit(session->tmux_socket, SERVER_EXIT_MS);
             break;
         case TMUX_BUILD_FAILED:
@@ -220,42 +223,44 @@ static int keep_preset(const struct life *life, struct team *team, struct err *e
     return 0;
 }
 
-static int check_wish(const struct life *life, const struct life_wish *wish, struct err *err)
+static int check_options(const struct life *life, const struct life_options *options,
+                         struct err *err)
 {
-    const char *want = wish->name != NULL ? session_check_name(wish->name) : NULL;
+    const char *want = options->name != NULL ? session_check_name(options->name) : NULL;
     char lower[ID_TEXT];
 
     if (want != NULL)
-        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", wish->name, want);
-    if (wish->preset != NULL && check_preset(life, wish->preset, err) == -1)
+        return err_set(err, MAS_USAGE, "cannot use name '%s': %s", options->name, want);
+    if (options->preset != NULL && check_preset(life, options->preset, err) == -1)
         return -1;
-    if (wish->id != NULL && !id_is_valid(wish->id)) {
-        (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID", wish->id);
-        return id_normalise(wish->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
-                                             : err_hint(err, "uuidgen -r makes one");
+    if (options->id != NULL && !id_is_valid(options->id)) {
+        (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID",
+                      options->id);
+        return id_normalise(options->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
+                                                : err_hint(err, "uuidgen -r makes one");
     }
     return 0;
 }
 
-static void fill_session(const struct life *life, const struct life_wish *wish,
+static void fill_session(const struct life *life, const struct life_options *options,
                          const char *template, struct session *session)
 {
     (void)mode_parse(config_text(life->config, SETTING_MODE), &session->mode);
-    if (wish->migrating) {
+    if (options->migrating) {
         session->mode = MODE_LEGACY;
         session->migrating = MIGRATING_STOPPED;
     }
-    session->name = mem_dup(wish->name != NULL ? wish->name : "");
+    session->name = mem_dup(options->name != NULL ? options->name : "");
     session->template = mem_dup(template);
     session->error = mem_dup("");
-    session->private = wish->private;
+    session->private = options->private;
     struct timespec now = {.tv_sec = 0};
     (void)clock_gettime(CLOCK_REALTIME, &now);
     session->created = now.tv_sec;
     session->created_nsec = now.tv_nsec;
     session->activity = session->created;
-    session->status = wish->start ? STATUS_ACTIVE : STATUS_STOPPED;
-    session->stopped = wish->start ? 0 : session->created;
+    session->status = options->start ? STATUS_ACTIVE : STATUS_STOPPED;
+    session->stopped = options->start ? 0 : session->created;
 }
 
 /* Finds out what is in the way of starting the team's agents. */
@@ -337,16 +342,18 @@ static int finish_new(const struct life *life, struct session *session, const st
                       struct stage *stage, int *lock, int *env, struct err *err)
 {
     bool start = session->status == STATUS_ACTIVE;
-    struct launch_env wish = {.config = life->config, .team = team, .prompts = session->prompted};
+    struct launch_env options = {
+        .config = life->config, .team = team, .prompts = session->prompted};
 
-    if (start && launch_write_env(stage->dir, &wish, env, err) == -1)
+    if (start && launch_write_env(stage->dir, &options, env, err) == -1)
         return -1;
     if (root_lock(life->root, lock, err) == -1 || life_settle(life, session, stage, err) == -1)
         return -1;
     if (!start)
         return index_update(life->root, session->id, session, err);
-    struct rise rise = {.session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
-    if (bring_up(life, &rise, err) == -1)
+    struct start_job start_job = {
+        .session = session, .team = team, .dir = stage->dir, .metadata_lock = lock};
+    if (bring_up(life, &start_job, err) == -1)
         return -1;
     if (!interrupted(life))
         return 0;
@@ -377,7 +384,7 @@ static int check_free(const struct life *life, struct session *session, struct e
     return facts.name_taken ? life_name_conflict(session->name, err) : 0;
 }
 
-int life_make(const struct life *life, const struct life_wish *wish, struct session *ret,
+int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
@@ -386,34 +393,34 @@ int life_make(const struct life *life, const struct life_wish *wish, struct sess
     _cleanup_close_ int env = -1;
     _cleanup_free_ char *name = NULL;
     const char *wanted =
-        wish->template != NULL ? wish->template : config_text(life->config, SETTING_TEMPLATE);
+        options->template != NULL ? options->template : config_text(life->config, SETTING_TEMPLATE);
 
-    if (check_wish(life, wish, err) == -1 ||
+    if (check_options(life, options, err) == -1 ||
         template_resolve(life->root, wanted, &name, err) == -1 ||
         template_open(life->root, name, &tmpl, err) == -1)
         return -1;
-    apply_preset(&tmpl.team, wish->preset);
-    if ((wish->config != NULL &&
-         prompts_from_file(wish->config, life->config, &tmpl.team, err) == -1) ||
-        prompts_from_words(wish->prompts, &tmpl.team, err) == -1 ||
+    apply_preset(&tmpl.team, options->preset);
+    if ((options->config != NULL &&
+         prompts_from_file(options->config, life->config, &tmpl.team, err) == -1) ||
+        prompts_from_words(options->prompts, &tmpl.team, err) == -1 ||
         keep_preset(life, &tmpl.team, err) == -1)
         return -1;
-    session.prompted = wish->start && team_has_prompts(&tmpl.team);
-    if (wish->start
+    session.prompted = options->start && team_has_prompts(&tmpl.team);
+    if (options->start
             ? check_start(life, &tmpl.team, session.prompted, err) == -1
-            : wish->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
+            : options->preset != NULL && launch_check(life->config, &tmpl.team, NULL, err) == -1)
         return -1;
-    if (wish->id != NULL)
-        memcpy(session.id, wish->id, ID_TEXT);
+    if (options->id != NULL)
+        memcpy(session.id, options->id, ID_TEXT);
     else if (id_make(session.id, err) == -1)
         return -1;
-    fill_session(life, wish, name, &session);
+    fill_session(life, options, name, &session);
     if (life_set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
         check_free(life, &session, err) == -1)
         return -1;
-    if (wish->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
-                        (session.mode == MODE_LEGACY &&
-                         legacy_check_tmux(life->root, &session, "make", err) == -1)))
+    if (options->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
+                           (session.mode == MODE_LEGACY &&
+                            legacy_check_tmux(life->root, &session, "make", err) == -1)))
         return -1;
     if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
         return -1;
@@ -432,17 +439,17 @@ int life_make(const struct life *life, const struct life_wish *wish, struct sess
     if (stage->others || session.mode == MODE_LEGACY)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
-                  tmpl.team.agent_count, wish->start ? " started" : "");
+                  tmpl.team.agent_count, options->start ? " started" : "");
     *ret = session;
     session = (struct session)SESSION_INIT;
     return 0;
 }
 
-int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
+int life_new(const struct life *life, const struct life_options *options, struct session *ret,
              struct err *err)
 {
     _cleanup_stage_ struct stage stage = STAGE_INIT;
-    return life_make(life, wish, ret, &stage, err);
+    return life_make(life, options, ret, &stage, err);
 }
 
 /* A name that a user gave the session in tmux could hold a format; those of mas cannot. */
@@ -468,10 +475,10 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
                        session_label(life->root, session->id).text);
         return err_hint(err, "see what can be mended with: mas doctor");
     }
-    struct launch_env wish = {.config = life->config,
-                              .team = &team,
-                              .prompts = !session->prompted && team_has_prompts(&team)};
-    if (check_start(life, &team, wish.prompts, err) == -1)
+    struct launch_env options = {.config = life->config,
+                                 .team = &team,
+                                 .prompts = !session->prompted && team_has_prompts(&team)};
+    if (check_start(life, &team, options.prompts, err) == -1)
         return err_wrap(err, "cannot start session '%s'",
                         session_label(life->root, session->id).text);
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
@@ -484,10 +491,10 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     session->status = STATUS_ACTIVE;
     session->activity = time(NULL);
     session->stopped = 0;
-    session->prompted = session->prompted || wish.prompts;
-    struct rise rise = {.session = session, .team = &team, .dir = dir};
-    if (launch_write_env(dir, &wish, &env, err) == 0 && life_record(life, dir, session, err) == 0 &&
-        bring_up(life, &rise, err) == 0) {
+    session->prompted = session->prompted || options.prompts;
+    struct start_job start_job = {.session = session, .team = &team, .dir = dir};
+    if (launch_write_env(dir, &options, &env, err) == 0 &&
+        life_record(life, dir, session, err) == 0 && bring_up(life, &start_job, err) == 0) {
         workspace_log(dir, config_log_limits(life->config), "start agents=%zu", team.agent_count);
         return 0;
     }

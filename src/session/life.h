@@ -32,7 +32,7 @@ struct life {
     struct life_memory *memory; /* told by new and start; may be NULL */
 };
 
-struct life_wish {
+struct life_options {
     const char *name; /* NULL: none */
     const char *template; /* NULL: the setting's */
     const char *preset; /* for the whole team; NULL: each agent's own */
@@ -45,7 +45,7 @@ struct life_wish {
 };
 
 /* Makes a session and, unless told otherwise, starts it. On failure nothing is left. */
-int life_new(const struct life *life, const struct life_wish *wish, struct session *ret,
+int life_new(const struct life *life, const struct life_options *options, struct session *ret,
              struct err *err);
 
 /* Starts a stopped session; *ret_was says that it ran already. */
@@ -76,7 +76,7 @@ struct life_respawn {
     size_t count;
 };
 /* Ends what agents without a host have left, and starts hosts in their panes. */
-int life_respawn(const struct life *life, const char *id, const struct life_respawn *wish,
+int life_respawn(const struct life *life, const char *id, const struct life_respawn *options,
                  struct err *err);
 
 /* Ends the processes that a session has left, unless it runs by now or a command works on it. */

@@ -122,7 +122,7 @@ static int check_team(const struct team *team, const struct session *session, in
 }
 
 /* The work of life_fill(): a session, and what is known of it. */
-struct filling {
+struct copy_job {
     const struct life *life;
     const struct session *session;
     int dir;
@@ -131,7 +131,7 @@ struct filling {
 };
 
 /* Without the template there is its snapshot; 1 if that is not enough. */
-static int fill_alone(struct filling *f, struct err *err)
+static int fill_alone(struct copy_job *f, struct err *err)
 {
     const struct root *root = f->life->root;
 
@@ -151,7 +151,7 @@ static int fill_alone(struct filling *f, struct err *err)
     return check_team(&f->team, f->session, f->gaps[0].to, err);
 }
 
-static int fill_from(struct filling *f, const struct template *tmpl, struct err *err)
+static int fill_from(struct copy_job *f, const struct template *tmpl, struct err *err)
 {
     const struct life *life = f->life;
 
@@ -171,7 +171,7 @@ static int fill_from(struct filling *f, const struct template *tmpl, struct err 
     return check_team(&f->team, f->session, f->gaps[0].to, err) == 0 ? 0 : -1;
 }
 
-static int fill_held(struct filling *f, struct err *err)
+static int fill_held(struct copy_job *f, struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     struct err why = ERR_INIT;
@@ -199,12 +199,12 @@ int life_fill(const struct life *life, const char *id, struct err *err)
         return -1;
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "fill", id, err);
-    struct filling f = {.life = life,
-                        .session = &session,
-                        .dir = dir,
-                        .team = TEAM_INIT,
-                        .gaps = {{.part = WORKSPACE_UNIT, .to = -1, .from = -1},
-                                 {.part = WORKSPACE_WORKFLOWS, .to = -1, .from = -1}}};
+    struct copy_job f = {.life = life,
+                         .session = &session,
+                         .dir = dir,
+                         .team = TEAM_INIT,
+                         .gaps = {{.part = WORKSPACE_UNIT, .to = -1, .from = -1},
+                                  {.part = WORKSPACE_WORKFLOWS, .to = -1, .from = -1}}};
     int rc = fill_held(&f, err);
     for (size_t i = 0; i < 2; i++) {
         fd_closep(&f.gaps[i].to);

@@ -34,7 +34,7 @@ int life_settle(const struct life *life, struct session *session, struct stage *
 void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
                    int *metadata_lock);
 /* life_new(), but *stage (STAGE_INIT before) keeps the session's directory and lock. */
-int life_make(const struct life *life, const struct life_wish *wish, struct session *ret,
+int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);
 /* life_start() and life_stop() of a session whose lock is held; it does not run, or does. */
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err);

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 /* The panes of the agents, in their order. */
-static int pick_panes(const struct life_respawn *wish, const struct tmux_pane *panes, size_t count,
-                      const struct tmux_pane **picked, struct err *err)
+static int pick_panes(const struct life_respawn *options, const struct tmux_pane *panes,
+                      size_t count, const struct tmux_pane **picked, struct err *err)
 {
-    for (size_t i = 0; i < wish->count; i++) {
-        const char *id = wish->agents[i]->id;
+    for (size_t i = 0; i < options->count; i++) {
+        const char *id = options->agents[i]->id;
         for (size_t j = 0; j < count && picked[i] == NULL; j++)
             if (strcmp(panes[j].agent, id) == 0)
                 picked[i] = &panes[j];
@@ -29,27 +29,28 @@ static int pick_panes(const struct life_respawn *wish, const struct tmux_pane *p
 }
 
 /* Gives the new hosts their environment and starts them. */
-static int respawn(const struct life *life, const struct life_respawn *wish, int dir,
+static int respawn(const struct life *life, const struct life_respawn *options, int dir,
                    const char *socket, const struct tmux_pane *const *picked, const bool *wanted,
                    struct err *err)
 {
-    const struct launch_env launch = {.config = life->config, .team = wish->team, .wanted = wanted};
+    const struct launch_env launch = {
+        .config = life->config, .team = options->team, .wanted = wanted};
     _cleanup_close_ int env = -1;
 
     if (launch_write_env(dir, &launch, &env, err) == -1)
         return -1;
-    if (tmux_respawn(socket, picked, wish->count, err) == 0)
+    if (tmux_respawn(socket, picked, options->count, err) == 0)
         return 0;
     launch_drop_env(dir);
     return -1;
 }
 
-int life_respawn(const struct life *life, const char *id, const struct life_respawn *wish,
+int life_respawn(const struct life *life, const char *id, const struct life_respawn *options,
                  struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_free_ struct tmux_pane *panes = NULL;
-    _cleanup_free_ bool *wanted = mem_alloc(wish->team->agent_count * sizeof *wanted);
+    _cleanup_free_ bool *wanted = mem_alloc(options->team->agent_count * sizeof *wanted);
     _cleanup_close_ int dir = -1;
     _cleanup_close_ int lock = -1;
     struct tmux_session *live = NULL;
@@ -67,17 +68,17 @@ int life_respawn(const struct life *life, const char *id, const struct life_resp
     }
     int rc = tmux_panes(session.tmux_socket, live->target, id, &panes, &count, err);
     tmux_sessions_free(live, 1);
-    const struct tmux_pane **picked = mem_alloc((wish->count + 1) * sizeof *picked);
+    const struct tmux_pane **picked = mem_alloc((options->count + 1) * sizeof *picked);
     if (rc == 0)
-        rc = pick_panes(wish, panes, count, picked, err);
-    for (size_t i = 0; i < wish->count; i++)
-        wanted[wish->agents[i] - wish->team->agents] = true;
+        rc = pick_panes(options, panes, count, picked, err);
+    for (size_t i = 0; i < options->count; i++)
+        wanted[options->agents[i] - options->team->agents] = true;
     if (rc == 0)
-        rc = launch_check(life->config, wish->team, wanted, err);
-    for (size_t i = 0; rc == 0 && i < wish->count; i++)
-        rc = life_end_agent(life, id, wish->agents[i]->id, err);
+        rc = launch_check(life->config, options->team, wanted, err);
+    for (size_t i = 0; rc == 0 && i < options->count; i++)
+        rc = life_end_agent(life, id, options->agents[i]->id, err);
     if (rc == 0)
-        rc = respawn(life, wish, dir, session.tmux_socket, picked, wanted, err);
+        rc = respawn(life, options, dir, session.tmux_socket, picked, wanted, err);
     free(picked);
     return rc;
 }

@@ -19,7 +19,7 @@
 /* What one run works with. */
 struct work {
     const struct life *life;
-    const struct migrate_wish *wish;
+    const struct migrate_options *options;
     struct migration *plan;
     struct session session;
     struct stage stage; /* its directory and lock */
@@ -56,8 +56,8 @@ static int find_session(const struct work *work, char ret[ID_TEXT], struct err *
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
     int best = 0;
 
-    if (work->wish->id != NULL) {
-        memcpy(ret, work->wish->id, ID_TEXT);
+    if (work->options->id != NULL) {
+        memcpy(ret, work->options->id, ID_TEXT);
         return 1;
     }
     if (survey_take(work->life->root, work->life->config, SURVEY_ALL, &survey, err) == -1)
@@ -88,7 +88,7 @@ static int refuse_foreign(const char *socket, const char *name, struct err *err)
 /* Finds its name in tmux, and that a new name is free. */
 static int choose_names(const struct work *work, const char *id, char **ret_tmux, struct err *err)
 {
-    const char *name = work->wish->name;
+    const char *name = work->options->name;
     _cleanup_session_ struct session probe = {.mode = MODE_ISOLATED};
     _cleanup_close_ int lock = -1;
     struct index_facts facts;
@@ -151,12 +151,12 @@ static int plan_new(struct work *work, struct err *err)
 /* Makes the metadata of a stopped legacy session for it, which is then migrated like any other. */
 static int make_session(struct work *work, struct err *err)
 {
-    const struct life_wish wish = {.name = work->wish->name, .migrating = true};
+    const struct life_options options = {.name = work->options->name, .migrating = true};
 
     if (plan_new(work, err) == -1)
         return -1;
-    if (!work->wish->dry)
-        return life_make(work->life, &wish, &work->session, &work->stage, err);
+    if (!work->options->dry)
+        return life_make(work->life, &options, &work->session, &work->stage, err);
     for (size_t i = 0; i < PARTS; i++)
         plan_move(work, NEW_ID, life_part_names[i]);
     add_step(work->plan, MIGRATE_TURN, NEW_ID, NULL);
@@ -278,9 +278,9 @@ static int turn(struct work *work, struct err *err)
     _cleanup_close_ int lock = -1;
 
     session->mode = MODE_ISOLATED;
-    if (work->wish->name != NULL) {
+    if (work->options->name != NULL) {
         free(session->name);
-        session->name = mem_dup(work->wish->name);
+        session->name = mem_dup(work->options->name);
     }
     if (root_lock(life->root, &lock, err) == -1 ||
         (!was && name_in_tmux(life, session, err) == -1) ||
@@ -357,7 +357,7 @@ static int run(struct work *work, struct err *err)
             return there;
         if (make_session(work, err) == -1)
             return -1;
-        if (work->wish->dry)
+        if (work->options->dry)
             return 0;
         memcpy(work->plan->id, work->session.id, ID_TEXT);
     } else if (open_session(work, id, err) == -1) {
@@ -365,14 +365,17 @@ static int run(struct work *work, struct err *err)
     }
     if (plan_session(work, err) == -1)
         return -1;
-    return work->wish->dry || work->plan->count == 0 ? 0 : execute(work, err);
+    return work->options->dry || work->plan->count == 0 ? 0 : execute(work, err);
 }
 
-int migrate_run(const struct life *life, const struct migrate_wish *wish, struct migration *ret,
-                struct err *err)
+int migrate_run(const struct life *life, const struct migrate_options *options,
+                struct migration *ret, struct err *err)
 {
-    struct work work = {
-        .life = life, .wish = wish, .plan = ret, .session = SESSION_INIT, .stage = STAGE_INIT};
+    struct work work = {.life = life,
+                        .options = options,
+                        .plan = ret,
+                        .session = SESSION_INIT,
+                        .stage = STAGE_INIT};
     int rc = run(&work, err);
 
     workspace_release(&work.stage);

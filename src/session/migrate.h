@@ -37,7 +37,7 @@ struct migration {
     size_t count;
 };
 
-struct migrate_wish {
+struct migrate_options {
     const char *id; /* NULL: the legacy session that there is */
     const char *name; /* a new one; NULL: as it is */
     bool dry; /* only say what would be done */
@@ -45,8 +45,8 @@ struct migrate_wish {
 
 /* Does it, or finds that there is nothing to do (*ret has no steps). On failure *ret holds what was
  * to be done; migration_free() in any case. */
-int migrate_run(const struct life *life, const struct migrate_wish *wish, struct migration *ret,
-                struct err *err);
+int migrate_run(const struct life *life, const struct migrate_options *options,
+                struct migration *ret, struct err *err);
 void migration_free(struct migration *migration);
 #define _cleanup_migration_ __attribute__((cleanup(migration_free)))
 

@@ -14,21 +14,21 @@
 
 int retention_read(const struct config *config, struct retention *ret, struct err *err)
 {
-    struct retention wish = {.archive = config_yes(config, SETTING_CLEAN_ARCHIVE)};
+    struct retention options = {.archive = config_yes(config, SETTING_CLEAN_ARCHIVE)};
 
-    wish.by_age = time_parse_age(config_text(config, SETTING_CLEAN_OLDER), &wish.age);
-    wish.by_count = config_text(config, SETTING_CLEAN_KEEP)[0] != '\0';
-    if (wish.by_count)
-        wish.keep = (size_t)config_number(config, SETTING_CLEAN_KEEP);
-    (void)retention_parse_status(config_text(config, SETTING_CLEAN_STATUS), &wish.statuses);
-    if (!wish.by_age && !wish.by_count && wish.statuses == 0) {
+    options.by_age = time_parse_age(config_text(config, SETTING_CLEAN_OLDER), &options.age);
+    options.by_count = config_text(config, SETTING_CLEAN_KEEP)[0] != '\0';
+    if (options.by_count)
+        options.keep = (size_t)config_number(config, SETTING_CLEAN_KEEP);
+    (void)retention_parse_status(config_text(config, SETTING_CLEAN_STATUS), &options.statuses);
+    if (!options.by_age && !options.by_count && options.statuses == 0) {
         (void)err_set(err, MAS_USAGE, "cannot clean: nothing says which sessions are to go");
         return err_hint(err, "give --older-than, --keep or --status, or set them under [retention] "
                              "in mas.ini");
     }
-    if (wish.statuses == 0)
-        wish.statuses = RETENTION_STOPPED | RETENTION_ERROR;
-    *ret = wish;
+    if (options.statuses == 0)
+        options.statuses = RETENTION_STOPPED | RETENTION_ERROR;
+    *ret = options;
     return 0;
 }
 
@@ -120,7 +120,7 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 size_t retention_choose(const struct root *root, const struct survey *survey,
-                        const struct retention *wish, time_t now, struct candidate **ret,
+                        const struct retention *options, time_t now, struct candidate **ret,
                         struct retention_unknown *ret_unknown)
 {
     struct ranked *all = mem_alloc((survey->count + 1) * sizeof *all);
@@ -132,12 +132,12 @@ size_t retention_choose(const struct root *root, const struct survey *survey,
     for (size_t i = 0; i < survey->count; i++) {
         all[count].place = i;
         if (is_candidate(root, &survey->views[i], &all[count]) &&
-            (all[count].session.status & wish->statuses) != 0)
+            (all[count].session.status & options->statuses) != 0)
             count++;
     }
     qsort(all, count, sizeof *all, compare_ranked);
-    for (size_t i = count; i-- > (wish->by_count ? wish->keep : 0);) {
-        if (wish->by_age && all[i].session.used > now - wish->age)
+    for (size_t i = count; i-- > (options->by_count ? options->keep : 0);) {
+        if (options->by_age && all[i].session.used > now - options->age)
             break; /* and so are all that follow */
         if (all[i].unknown == MAS_OK)
             chosen[kept++] = all[i].session;

@@ -58,7 +58,7 @@ struct retention_unknown {
 
 /* Those of a survey that are to go, oldest first; the caller frees *ret. */
 size_t retention_choose(const struct root *root, const struct survey *survey,
-                        const struct retention *wish, time_t now, struct candidate **ret,
+                        const struct retention *options, time_t now, struct candidate **ret,
                         struct retention_unknown *ret_unknown);
 
 /* When a session whose metadata is damaged was last used, by its files; false: not known. */
@@ -83,7 +83,7 @@ typedef void retention_tell(const struct retention_result *result, void *arg);
 
 /* Removes them, or only tells what it would do. What fails for one session is told and stops no
  * other; -1 is for what stops all. life->tick may give up between sessions. */
-int retention_run(const struct life *life, const struct retention *wish, bool dry_run,
+int retention_run(const struct life *life, const struct retention *options, bool dry_run,
                   retention_tell *tell, void *arg, struct err *err);
 
 #endif

@@ -35,7 +35,7 @@ struct going {
 
 struct run {
     const struct life *life;
-    const struct retention *wish;
+    const struct retention *options;
     bool dry;
     char **inhabited; /* ids that some process has in its environment */
     retention_tell *tell;
@@ -158,11 +158,11 @@ static bool prepare(const struct run *run, struct going *going, int dir,
         tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (is_inhabited(run, id) && life_sweep(run->life, id, &result->err) == -1)
         return fail(going, RETENTION_FAILED);
-    if (run->wish->archive && result->session->damaged) {
+    if (run->options->archive && result->session->damaged) {
         (void)err_set(&result->err, MAS_DAMAGED,
                       "cannot archive session '%s': its metadata is damaged", id);
         rc = err_hint(&result->err, "see what can be mended with: mas doctor");
-    } else if (run->wish->archive && !run->dry) {
+    } else if (run->options->archive && !run->dry) {
         rc = archive_write(run->life, dir, session, NULL, &result->archive, &result->err);
     }
     return rc == 0 || fail(going, RETENTION_FAILED);
@@ -177,7 +177,7 @@ static bool take(const struct run *run, struct going *going)
     bool stopped = !was->damaged && was->status != RETENTION_CRASHED;
 
     if (!hold(run, going, &dir) || !is_unchanged(going, dir) ||
-        ((!stopped || run->wish->archive) && !load(run, going, dir, &session)) ||
+        ((!stopped || run->options->archive) && !load(run, going, dir, &session)) ||
         (!stopped && is_live(run, going, &session)) || !is_deserted(going, dir) ||
         !prepare(run, going, dir, &session))
         return false;
@@ -253,7 +253,7 @@ static size_t batch_size(const struct run *run)
 {
     struct rlimit limit;
 
-    if (run->wish->archive)
+    if (run->options->archive)
         return 1;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= BATCH_MAX + FILES_SPARE)
         return BATCH_MAX;
@@ -303,11 +303,11 @@ static int run_all(struct run *run, const struct candidate *chosen, size_t count
     return 0;
 }
 
-int retention_run(const struct life *life, const struct retention *wish, bool dry_run,
+int retention_run(const struct life *life, const struct retention *options, bool dry_run,
                   retention_tell *tell, void *arg, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    struct run run = {.life = life, .wish = wish, .dry = dry_run, .tell = tell, .arg = arg};
+    struct run run = {.life = life, .options = options, .dry = dry_run, .tell = tell, .arg = arg};
     struct candidate *chosen = NULL;
     struct retention_unknown unknown;
 
@@ -315,7 +315,7 @@ int retention_run(const struct life *life, const struct retention *wish, bool dr
         (void)workspace_sweep(life->root, false, NULL, NULL);
     if (survey_take(life->root, life->config, SURVEY_ALL, &survey, err) == -1)
         return -1;
-    size_t count = retention_choose(life->root, &survey, wish, time(NULL), &chosen, &unknown);
+    size_t count = retention_choose(life->root, &survey, options, time(NULL), &chosen, &unknown);
     int rc = run_all(&run, chosen, count, err);
     if (!dry_run && count > 0)
         (void)snapshot_collect(life->root, false, NULL, NULL);

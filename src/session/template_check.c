@@ -19,12 +19,12 @@ struct check {
     const struct config *config;
     struct template *tmpl;
     const char *ini; /* what its template.ini is called */
-    struct remarks *remarks;
+    struct diagnostics *diagnostics;
 };
 
-static void add(struct check *check, enum remark_kind kind, int line, const struct err *err)
+static void add(struct check *check, enum diagnostic_kind kind, int line, const struct err *err)
 {
-    remarks_add(check->remarks, kind, check->ini, line, "%s", err->text);
+    diagnostics_add(check->diagnostics, kind, check->ini, line, "%s", err->text);
 }
 
 /* What tree_check() finds below one part. */
@@ -37,7 +37,8 @@ static void take_refused(const char *path, const char *why, void *arg)
 {
     const struct part *part = arg;
     _cleanup_free_ char *file = mem_printf("%s%s%s", part->path, path[0] != '\0' ? "/" : "", path);
-    remarks_add(part->check->remarks, REMARK_ERROR, file, 0, "it cannot be copied: %s", why);
+    diagnostics_add(part->check->diagnostics, DIAGNOSTIC_ERROR, file, 0, "it cannot be copied: %s",
+                    why);
 }
 
 static void check_tree(struct check *check, const char *name, bool required)
@@ -51,7 +52,7 @@ static void check_tree(struct check *check, const char *name, bool required)
         tree_check(dir, take_refused, &part);
     } else if (errno != ENOENT || required) {
         (void)err_errno(&err, "it cannot be copied");
-        remarks_add(check->remarks, REMARK_ERROR, path, 0, "%s", err.text);
+        diagnostics_add(check->diagnostics, DIAGNOSTIC_ERROR, path, 0, "%s", err.text);
     }
 }
 
@@ -68,12 +69,12 @@ static void check_agents(struct check *check)
         struct err err = ERR_INIT;
         if (fd == -1) {
             (void)err_errno(&err, "agent %s has no directory %s", agent->id, unit);
-            add(check, REMARK_ERROR, agent->line, &err);
+            add(check, DIAGNOSTIC_ERROR, agent->line, &err);
         }
         if (launch_command(check->config, team, agent, NULL, &argv, &preset, &err) == -1)
-            add(check, REMARK_ERROR, agent->line, &err);
+            add(check, DIAGNOSTIC_ERROR, agent->line, &err);
         else if (launch_check_agent(check->config, team, agent, &err) == -1)
-            add(check, REMARK_WARNING, agent->line, &err);
+            add(check, DIAGNOSTIC_WARNING, agent->line, &err);
     }
 }
 
@@ -89,22 +90,22 @@ static void check_windows(struct check *check)
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
         if (window->count > 0 && !layout_fits(window->layout, window->count, columns, rows))
-            remarks_add(check->remarks, REMARK_ERROR, check->ini, window->line,
-                        "window %s of %d columns and %d rows has no room for its %zu agents in "
-                        "layout %s",
-                        window->name, columns, rows, window->count, window->layout);
+            diagnostics_add(check->diagnostics, DIAGNOSTIC_ERROR, check->ini, window->line,
+                            "window %s of %d columns and %d rows has no room for its %zu agents in "
+                            "layout %s",
+                            window->name, columns, rows, window->count, window->layout);
     }
     if (tmux_socket(check->config, "mas-check", &socket, &err) == -1 ||
         tmux_check_room(socket, team->agent_count, &err) == -1)
-        add(check, REMARK_WARNING, 0, &err);
+        add(check, DIAGNOSTIC_WARNING, 0, &err);
 }
 
 static void check_all(struct check *check, int ini)
 {
     struct err err = ERR_INIT;
 
-    if (team_check_ini(ini, check->ini, check->remarks, &check->tmpl->team, &err) == -1) {
-        add(check, REMARK_ERROR, 0, &err);
+    if (team_check_ini(ini, check->ini, check->diagnostics, &check->tmpl->team, &err) == -1) {
+        add(check, DIAGNOSTIC_ERROR, 0, &err);
         return;
     }
     check_agents(check);
@@ -114,15 +115,17 @@ static void check_all(struct check *check, int ini)
 }
 
 void template_check(const struct root *root, const struct config *config, const char *name,
-                    const char *ini, struct remarks *remarks)
+                    const char *ini, struct diagnostics *diagnostics)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
-    struct check check = {.root = root, .config = config, .tmpl = &tmpl, .remarks = remarks};
+    struct check check = {
+        .root = root, .config = config, .tmpl = &tmpl, .diagnostics = diagnostics};
     struct err err = ERR_INIT;
 
     if (template_find(root, name, &tmpl, &err) == -1) {
         _cleanup_free_ char *path = mem_printf("%s/%s/%s", root->path, ROOT_TEMPLATES, name);
-        remarks_add(remarks, REMARK_ERROR, name[0] == '/' ? name : path, 0, "%s", err.text);
+        diagnostics_add(diagnostics, DIAGNOSTIC_ERROR, name[0] == '/' ? name : path, 0, "%s",
+                        err.text);
         return;
     }
     _cleanup_free_ char *file = template_file(root, &tmpl, ini != NULL ? ini : TEMPLATE_INI);
@@ -132,8 +135,8 @@ void template_check(const struct root *root, const struct config *config, const 
     if (fd == -1 && ini != NULL)
         (void)err_errno(&err, "cannot read it");
     if (fd == -1)
-        add(&check, REMARK_ERROR, 0, &err);
+        add(&check, DIAGNOSTIC_ERROR, 0, &err);
     else
         check_all(&check, fd);
-    remarks_sort(remarks);
+    diagnostics_sort(diagnostics);
 }

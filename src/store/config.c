@@ -77,7 +77,7 @@ struct reader {
     bool believed; /* its settings may name programs */
     bool skip; /* this section does not exist, so its keys belong to nothing */
     const char *file;
-    struct remarks *remarks;
+    struct diagnostics *diagnostics;
 };
 
 static const char *nearest_setting(const char *section, const char *key)
@@ -158,7 +158,7 @@ static int read_line(const struct ini_line *line, void *arg, struct err *err)
 static void take_wrong(int line, const char *text, void *arg)
 {
     const struct reader *reader = arg;
-    remarks_add(reader->remarks, REMARK_ERROR, reader->file, line, "%s", text);
+    diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 
 /* Reads one file where it is there. It names programs, so it must be this user's. */
@@ -216,7 +216,7 @@ static char *user_settings_path(void)
 
 /* The files, each over the one before. What is wrong in them is in *remarks, by file and line. */
 static int read_files(const struct root *root, bool with_presets, struct config *config,
-                      struct remarks *remarks, struct err *err)
+                      struct diagnostics *diagnostics, struct err *err)
 {
     _cleanup_free_ char *user = user_settings_path();
     _cleanup_free_ char *presets =
@@ -239,27 +239,28 @@ static int read_files(const struct root *root, bool with_presets, struct config 
                                 .only_presets = files[i].only_presets,
                                 .believed = files[i].believed,
                                 .file = files[i].path,
-                                .remarks = remarks};
+                                .diagnostics = diagnostics};
         if (!files[i].is_read || files[i].path == NULL)
             continue;
         if (read_settings(files[i].dir, files[i].name, files[i].path, &reader, err) == -1)
             return -1;
     }
-    remarks_sort(remarks);
+    diagnostics_sort(diagnostics);
     return 0;
 }
 
 int config_load(const struct root *root, bool with_presets, struct config *ret,
-                struct remarks *wrong, struct err *err)
+                struct diagnostics *wrong, struct err *err)
 {
     _cleanup_config_ struct config config = CONFIG_INIT;
-    _cleanup_remarks_ struct remarks own = REMARKS_INIT;
-    struct remarks *remarks = wrong != NULL ? wrong : &own;
+    _cleanup_diagnostics_ struct diagnostics own = DIAGNOSTICS_INIT;
+    struct diagnostics *diagnostics = wrong != NULL ? wrong : &own;
 
     for (size_t i = 0; i < SETTING_COUNT; i++)
         set(&config, (enum setting)i, setting_infos[i].fallback, "built in");
-    if (read_files(root, with_presets, &config, remarks, err) == -1 ||
-        remarks_fail(remarks, MAS_FAILED, err) == -1 || read_environment(&config, err) == -1)
+    if (read_files(root, with_presets, &config, diagnostics, err) == -1 ||
+        diagnostics_fail(diagnostics, MAS_FAILED, err) == -1 ||
+        read_environment(&config, err) == -1)
         return -1;
     *ret = config;
     config = (struct config)CONFIG_INIT;

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "model/diagnostic.h"
 #include "model/preset.h"
-#include "model/remark.h"
 #include "model/setting.h"
 #include "store/root.h"
 
@@ -42,7 +42,7 @@ struct config {
  * `wrong` is not NULL it gets all that is wrong in the files; the error is the first of these.
  */
 int config_load(const struct root *root, bool with_presets, struct config *ret,
-                struct remarks *wrong, struct err *err);
+                struct diagnostics *wrong, struct err *err);
 void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* What a workspace is filled with. */
-struct filling {
+struct copy_job {
     const struct root *root;
     const struct session *session;
     const struct template *tmpl;
@@ -32,12 +32,12 @@ static bool is_no_agent(const char *name, void *arg)
 
 /* Copies one directory of the template; of unit/, where the agents' own are made later, the rest.
  */
-static int copy_part(const struct filling *filling, int stage, const char *part, bool is_unit,
+static int copy_part(const struct copy_job *copy_job, int stage, const char *part, bool is_unit,
                      struct err *err)
 {
-    const struct template *tmpl = filling->tmpl;
-    const struct tree_choice choice = {.link_readonly = filling->way.link,
-                                       .takes = is_unit && filling->lazy ? is_no_agent : NULL,
+    const struct template *tmpl = copy_job->tmpl;
+    const struct tree_choice choice = {.link_readonly = copy_job->way.link,
+                                       .takes = is_unit && copy_job->lazy ? is_no_agent : NULL,
                                        .arg = (void *)(uintptr_t)&tmpl->team};
     _cleanup_free_ char *name = mem_printf("%s/%s", tmpl->path, part);
     _cleanup_close_ int to = path_make_dir(stage, part, 0755);
@@ -48,19 +48,19 @@ static int copy_part(const struct filling *filling, int stage, const char *part,
         return 0;
     if (from == -1)
         return err_errno(err, "cannot open '%s'", name);
-    return tree_copy_choice(from, to, name, &choice, filling->way.tick, filling->way.arg, err);
+    return tree_copy_choice(from, to, name, &choice, copy_job->way.tick, copy_job->way.arg, err);
 }
 
 /* unit/ and workflows/ */
-static int fill_parts(const struct filling *filling, int dir, struct err *err)
+static int fill_parts(const struct copy_job *copy_job, int dir, struct err *err)
 {
-    const struct team *team = &filling->tmpl->team;
+    const struct team *team = &copy_job->tmpl->team;
 
-    if (copy_part(filling, dir, WORKSPACE_UNIT, true, err) == -1 ||
-        copy_part(filling, dir, WORKSPACE_WORKFLOWS, false, err) == -1)
+    if (copy_part(copy_job, dir, WORKSPACE_UNIT, true, err) == -1 ||
+        copy_part(copy_job, dir, WORKSPACE_WORKFLOWS, false, err) == -1)
         return -1;
-    if (filling->lazy)
-        return snapshot_take(filling->root, filling->tmpl, dir, &filling->way, err);
+    if (copy_job->lazy)
+        return snapshot_take(copy_job->root, copy_job->tmpl, dir, &copy_job->way, err);
     for (size_t i = 0; i < team->agent_count; i++) {
         _cleanup_free_ char *path = mem_printf("%s/%s", WORKSPACE_UNIT, team->agents[i].id);
         if (fchmodat(dir, path, 0755, 0) == -1)
@@ -69,14 +69,14 @@ static int fill_parts(const struct filling *filling, int dir, struct err *err)
     return 0;
 }
 
-static int fill(const struct filling *filling, int dir, struct err *err)
+static int fill(const struct copy_job *copy_job, int dir, struct err *err)
 {
-    const struct str *config = filling->config;
+    const struct str *config = copy_job->config;
     _cleanup_str_ struct str text = STR_INIT;
     _cleanup_close_ int run = -1;
     _cleanup_close_ int logs = -1;
 
-    if (filling->session->mode != MODE_LEGACY && fill_parts(filling, dir, err) == -1)
+    if (copy_job->session->mode != MODE_LEGACY && fill_parts(copy_job, dir, err) == -1)
         return -1;
     run = path_make_dir(dir, WORKSPACE_RUN, 0700);
     logs = path_make_dir(dir, WORKSPACE_LOGS, 0700);
@@ -84,7 +84,7 @@ static int fill(const struct filling *filling, int dir, struct err *err)
         return err_errno(err, "cannot make '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
     if (file_create(dir, WORKSPACE_CONFIG, config->data, config->len, 0600, err) == -1)
         return -1;
-    session_format(filling->root, filling->session, &text);
+    session_format(copy_job->root, copy_job->session, &text);
     if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
         return -1;
     /* one sync for the whole tree: cheaper than one a file */
@@ -178,7 +178,7 @@ int workspace_stage(const struct root *root, const struct config *config,
                     void *arg, struct stage *ret, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
-    const struct filling filling = {
+    const struct copy_job copy_job = {
         .root = root,
         .session = session,
         .tmpl = tmpl,
@@ -194,7 +194,7 @@ int workspace_stage(const struct root *root, const struct config *config,
 
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
-    if (open_stage(root, name, "new", &stage, err) == -1 || fill(&filling, stage.dir, err) == -1 ||
+    if (open_stage(root, name, "new", &stage, err) == -1 || fill(&copy_job, stage.dir, err) == -1 ||
         (session->mode == MODE_LEGACY &&
          legacy_stage(root, tmpl, tick, arg, &stage.parts, err) == -1)) {
         if (stage.dir != -1)

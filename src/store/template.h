@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/tree.h"
-#include "model/remark.h"
+#include "model/diagnostic.h"
 #include "model/team.h"
 #include "model/template_name.h"
 #include "store/config.h"
@@ -47,7 +47,7 @@ char **template_list(const struct root *root, bool all);
 /* Finds all that would make `mas new` of it fail; what depends on the machine is a warning. `ini`
  * is a template.ini that is to be read instead of its own; NULL: none is. */
 void template_check(const struct root *root, const struct config *config, const char *name,
-                    const char *ini, struct remarks *remarks);
+                    const char *ini, struct diagnostics *diagnostics);
 
 /* Copies it under a new name: all or nothing, and durable. MAS_CONFLICT where that is taken. */
 int template_copy(const struct root *root, const char *from, const char *to, tree_tick *tick,

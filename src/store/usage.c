@@ -31,7 +31,7 @@ struct measure {
 /* The sessions of one call, for two threads. */
 struct measures {
     const struct root *root;
-    const struct usage_wish *wishes;
+    const struct usage_options *wishes;
     size_t count;
     struct usage *usages;
     atomic_size_t next;
@@ -126,11 +126,11 @@ static void measure_legacy(struct measure *m, const struct root *root, int dir)
 
 static void measure_session(struct measures *all, size_t i)
 {
-    const struct usage_wish *wish = &all->wishes[i];
+    const struct usage_options *options = &all->wishes[i];
     _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
     struct usage *usage = &all->usages[i];
     struct measure m = {.meter = meter, .usage = usage};
-    _cleanup_close_ int dir = workspace_open(all->root, wish->id);
+    _cleanup_close_ int dir = workspace_open(all->root, options->id);
     bool gone = dir == -1 && errno == ENOENT; /* removed since it was listed */
     _cleanup_strv_ char **names = dir != -1 ? list(dir) : NULL;
 
@@ -141,7 +141,7 @@ static void measure_session(struct measures *all, size_t i)
     add_to(&m, &usage->parts[USAGE_OTHER]);
     for (char **name = names; name != NULL && *name != NULL; name++)
         measure_entry(&m, dir, *name);
-    if (wish->mode == MODE_LEGACY)
+    if (options->mode == MODE_LEGACY)
         measure_legacy(&m, all->root, dir);
     usage->all = m.last;
     usage->all.skipped += m.unread;
@@ -170,7 +170,7 @@ static void *helper_main(void *arg)
     return measure_some(arg);
 }
 
-void usage_measure(const struct root *root, const struct usage_wish *wishes, size_t count,
+void usage_measure(const struct root *root, const struct usage_options *wishes, size_t count,
                    struct usage *ret, struct usage *ret_total)
 {
     struct measures all = {.root = root, .wishes = wishes, .count = count, .usages = ret};
@@ -229,7 +229,8 @@ static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
 }
 
 void usage_find_over(const struct root *root, const struct config *config,
-                     const struct usage_wish *wishes, size_t count, usage_finding *each, void *arg)
+                     const struct usage_options *wishes, size_t count, usage_finding *each,
+                     void *arg)
 {
     uint64_t floor = config_bytes(config, SETTING_LIMIT_FREE);
     struct err err = ERR_INIT;

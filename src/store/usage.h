@@ -40,7 +40,7 @@ struct usage {
         .units = NULL                                                                              \
     }
 
-struct usage_wish {
+struct usage_options {
     const char *id; /* or another name in sessions/: SNAPSHOTS_DIR */
     enum mode mode; /* in legacy mode unit/ and workflows/ of the root are part of it */
 };
@@ -48,7 +48,7 @@ struct usage_wish {
 /* Measures sessions, on up to two threads. `ret` has room for `count`; each is released with
  * usage_free(). *ret_total is what they take together, without parts; NULL: not asked. What cannot
  * be read is in size.skipped. */
-void usage_measure(const struct root *root, const struct usage_wish *wishes, size_t count,
+void usage_measure(const struct root *root, const struct usage_options *wishes, size_t count,
                    struct usage *ret, struct usage *ret_total);
 void usage_free(struct usage *usage);
 #define _cleanup_usage_ __attribute__((cleanup(usage_free)))
@@ -61,7 +61,8 @@ char *usage_over(const struct config *config, const struct usage *usage);
  * file system that they are on. Measures only where there is a limit. */
 typedef void usage_finding(const char *subject, const char *what, void *arg);
 void usage_find_over(const struct root *root, const struct config *config,
-                     const struct usage_wish *wishes, size_t count, usage_finding *each, void *arg);
+                     const struct usage_options *wishes, size_t count, usage_finding *each,
+                     void *arg);
 
 /* Fails (MAS_FAILED, with how much is there and what is wanted) where writing `bytes` more would
  * leave less on the file system of sessions/ than [limits] free says. */

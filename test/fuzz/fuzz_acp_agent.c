@@ -14,7 +14,7 @@
 
 enum { KEPT = 8 };
 
-struct face {
+struct editor {
     struct acp_agent *agent;
     unsigned char mood;
     char tickets[KEPT][32];
@@ -22,7 +22,7 @@ struct face {
     int64_t permission;
 };
 
-static void tell(struct face *face, const char *session, const char *text, size_t len)
+static void tell(struct editor *editor, const char *session, const char *text, size_t len)
 {
     const struct acp_agent_tool tool = {
         .id = "t", .title = text, .kind = text, .status = text, .text = text, .len = len};
@@ -31,18 +31,18 @@ static void tell(struct face *face, const char *session, const char *text, size_
                                   .description = (char *)"",
                                   .kind = (char *)session};
 
-    acp_agent_chunk(face->agent, session, ACP_USER, session, text, len);
-    acp_agent_tool(face->agent, session, &tool);
-    acp_agent_commands(face->agent, session, &word, 1);
-    acp_agent_mode(face->agent, session, text);
-    if (face->permission != 0)
-        acp_agent_withdraw(face->agent, face->permission);
-    face->permission = acp_agent_ask_permission(face->agent, session, &tool, &word, 1);
+    acp_agent_chunk(editor->agent, session, ACP_USER, session, text, len);
+    acp_agent_tool(editor->agent, session, &tool);
+    acp_agent_commands(editor->agent, session, &word, 1);
+    acp_agent_mode(editor->agent, session, text);
+    if (editor->permission != 0)
+        acp_agent_withdraw(editor->agent, editor->permission);
+    editor->permission = acp_agent_ask_permission(editor->agent, session, &tool, &word, 1);
 }
 
-static void on_wish(void *arg, const struct acp_wish *wish)
+static void on_wish(void *arg, const struct editor_request *wish)
 {
-    struct face *face = arg;
+    struct editor *editor = arg;
     bool names = wish->call != ACP_CALL_NEW && wish->call != ACP_CALL_LIST;
     bool opens =
         wish->call == ACP_CALL_NEW || wish->call == ACP_CALL_LOAD || wish->call == ACP_CALL_RESUME;
@@ -56,14 +56,14 @@ static void on_wish(void *arg, const struct acp_wish *wish)
     if (wish->call == ACP_CALL_PROMPT) {
         must(wish->len > 0 && wish->len <= ACP_AGENT_PROMPT_MAX);
         must(strlen(wish->text) == wish->len);
-        tell(face, wish->session, wish->text, wish->len);
+        tell(editor, wish->session, wish->text, wish->len);
     }
-    if ((face->mood & 1) != 0) {
-        must(acp_agent_answer(face->agent, wish->ticket, NULL));
-        must(!acp_agent_refuse(face->agent, wish->ticket, 1, "twice"));
+    if ((editor->mood & 1) != 0) {
+        must(acp_agent_answer(editor->agent, wish->ticket, NULL));
+        must(!acp_agent_refuse(editor->agent, wish->ticket, 1, "twice"));
         return;
     }
-    (void)snprintf(face->tickets[face->count++ % KEPT], sizeof face->tickets[0], "%s",
+    (void)snprintf(editor->tickets[editor->count++ % KEPT], sizeof editor->tickets[0], "%s",
                    wish->ticket);
 }
 
@@ -74,20 +74,20 @@ static void on_cancel(void *arg, const char *session)
 
 static void on_withdrawn(void *arg, const char *ticket)
 {
-    struct face *face = arg;
+    struct editor *editor = arg;
     char copy[32];
 
     (void)snprintf(copy, sizeof copy, "%s", ticket);
-    if ((face->mood & 2) != 0)
-        must(acp_agent_refuse(face->agent, copy, ACP_CANCELLED, "taken back"));
+    if ((editor->mood & 2) != 0)
+        must(acp_agent_refuse(editor->agent, copy, ACP_CANCELLED, "taken back"));
 }
 
 static void on_permitted(void *arg, int64_t serial, const char *option)
 {
-    struct face *face = arg;
+    struct editor *editor = arg;
 
-    must(serial == face->permission);
-    face->permission = 0;
+    must(serial == editor->permission);
+    editor->permission = 0;
     (void)option;
 }
 
@@ -107,21 +107,21 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     static const struct acp_agent_self self = {.name = "mas", .title = "mas", .version = "1"};
     static const char hello[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
                                 "\"params\":{\"protocolVersion\":1}}\n";
-    struct face face = {.mood = size > 0 ? data[0] : 0};
+    struct editor editor = {.mood = size > 0 ? data[0] : 0};
 
     if (size == 0)
         return 0;
-    face.agent = acp_agent_new(&ops, &face, &self);
-    if ((face.mood & 4) == 0)
-        acp_agent_feed(face.agent, hello, sizeof hello - 1);
-    size_t half = (face.mood & 8) != 0 ? size / 2 : size;
-    acp_agent_feed(face.agent, (const char *)data + 1, half > 0 ? half - 1 : 0);
+    editor.agent = acp_agent_new(&ops, &editor, &self);
+    if ((editor.mood & 4) == 0)
+        acp_agent_feed(editor.agent, hello, sizeof hello - 1);
+    size_t half = (editor.mood & 8) != 0 ? size / 2 : size;
+    acp_agent_feed(editor.agent, (const char *)data + 1, half > 0 ? half - 1 : 0);
     if (half < size)
-        acp_agent_feed(face.agent, (const char *)data + (half > 0 ? half : 1),
+        acp_agent_feed(editor.agent, (const char *)data + (half > 0 ? half : 1),
                        size - (half > 0 ? half : 1));
-    for (unsigned i = 0; i < KEPT && i < face.count; i++)
-        (void)acp_agent_answer(face.agent, face.tickets[i], "{\"x\":1}");
-    check_out(face.agent);
-    acp_agent_free(face.agent);
+    for (unsigned i = 0; i < KEPT && i < editor.count; i++)
+        (void)acp_agent_answer(editor.agent, editor.tickets[i], "{\"x\":1}");
+    check_out(editor.agent);
+    acp_agent_free(editor.agent);
     return 0;
 }

@@ -3,8 +3,8 @@
  * headers get the sums that they must have. Nothing may come to be beside the directory that it is
  * given, no link in there lead out, and what is refused is refused with a reason.
  */
-#include "archive/squeeze.h"
 #include "archive/unpack.h"
+#include "archive/zstd_writer.h"
 #include "base/path.h"
 #include "base/tree.h"
 #include "fuzz.h"
@@ -39,7 +39,7 @@ static void mend_sums(unsigned char *tar, size_t size)
 static int make_input(const unsigned char *data, size_t size)
 {
     static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
-    _cleanup_squeeze_ struct squeeze *squeeze = NULL;
+    _cleanup_zstd_writer_ struct zstd_writer *zstd = NULL;
     struct err err = ERR_INIT;
     int fd = memfd_create("archive", MFD_CLOEXEC);
 
@@ -51,10 +51,10 @@ static int make_input(const unsigned char *data, size_t size)
         if (size > 0)
             memcpy(tar, data, size);
         mend_sums(tar, size);
-        must(squeeze_new(fd, 1, &squeeze, &err) == 0 &&
-             squeeze_write(squeeze, tar, size, &err) == 0 && squeeze_end(squeeze, &err) == 0);
-        squeeze_freep(&squeeze);
-        squeeze = NULL;
+        must(zstd_writer_new(fd, 1, &zstd, &err) == 0 &&
+             zstd_writer_write(zstd, tar, size, &err) == 0 && zstd_writer_end(zstd, &err) == 0);
+        zstd_writer_freep(&zstd);
+        zstd = NULL;
         free(tar);
     }
     must(lseek(fd, 0, SEEK_SET) == 0);

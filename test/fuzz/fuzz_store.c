@@ -77,7 +77,7 @@ static void make_pattern(struct pattern *pattern)
     must(mkdtemp(path) != NULL && atexit(remove_all) == 0);
     pattern->dir = path_open_dir(AT_FDCWD, path);
     must_be(store_open(pattern->dir, SESSION, "10", true, &store, &err), &err);
-    must_be(store_enter(store, WISH_CURRENT, NULL, &at, &err), &err);
+    must_be(store_enter(store, CHOICE_CURRENT, NULL, &at, &err), &err);
     must_be(store_agent_session(store, at.query, &session, &err), &err);
     must_be(store_rung(store, "p 1", "load", "why", &err), &err);
     for (int i = 0; i < TURNS; i++)
@@ -137,7 +137,7 @@ static void use(struct store *store, bool write)
     check_code(&err);
     if (!write)
         return;
-    if (store_enter(store, WISH_CURRENT, NULL, &at, &err) == 0)
+    if (store_enter(store, CHOICE_CURRENT, NULL, &at, &err) == 0)
         say(store, &at, &err);
     check_code(&err);
     store_place_free(&at);

@@ -120,11 +120,11 @@ static int clear(struct say *say, const char *then, size_t len, struct err *err)
     return 0;
 }
 
-static int enter(struct say *say, enum store_wish wish, struct err *err)
+static int enter(struct say *say, enum conversation_choice choice, struct err *err)
 {
     store_place_free(&say->at);
     say->prompt = 0;
-    return store_enter(say->store, wish, NULL, &say->at, err);
+    return store_enter(say->store, choice, NULL, &say->at, err);
 }
 
 static int session(struct say *say, char *text, struct err *err)
@@ -253,7 +253,7 @@ static int run_line(struct say *say, char *line, struct err *err)
     if (strcmp(line, "clear") == 0)
         return clear(say, text, len, err);
     if (strcmp(line, "new") == 0)
-        return enter(say, WISH_NEW, err);
+        return enter(say, CHOICE_NEW, err);
     if (strcmp(line, "session") == 0)
         return session(say, text, err);
     if (strcmp(line, "turns") == 0)
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
     const char *slash = strrchr(argv[1], '/');
     int rc = store_open(dir, slash != NULL ? slash + 1 : argv[1], argv[2], true, &say.store, &err);
     if (rc == 0)
-        rc = enter(&say, WISH_CURRENT, &err);
+        rc = enter(&say, CHOICE_CURRENT, &err);
     if (rc == 0)
         rc = run(&say, &err);
     if (rc == -1)

@@ -65,7 +65,7 @@ UNIT_MAYBE static int64_t query_of(struct store *store)
     struct store_place place = {.query = 0};
     struct err err = ERR_INIT;
 
-    WELL(store_enter(store, WISH_CURRENT, NULL, &place, &err));
+    WELL(store_enter(store, CHOICE_CURRENT, NULL, &place, &err));
     int64_t query = place.query;
     store_place_free(&place);
     return query;

@@ -8,10 +8,10 @@
 static const struct acp_agent_self self = {"mas", "mas team", "1.2"};
 
 /* What was told, one a line. */
-struct face {
+struct editor {
     struct acp_agent *agent;
     struct str notes;
-    char ticket[32]; /* of the last wish */
+    char ticket[32]; /* of the last request */
 };
 
 static void note(struct str *to, const char *name, const char *value)
@@ -20,62 +20,62 @@ static void note(struct str *to, const char *name, const char *value)
         str_addf(to, " %s=%s", name, value);
 }
 
-static void on_wish(void *arg, const struct acp_wish *wish)
+static void on_request(void *arg, const struct editor_request *request)
 {
-    struct face *f = arg;
+    struct editor *f = arg;
 
-    str_addf(&f->notes, "wish %d", (int)wish->call);
-    note(&f->notes, "session", wish->session);
-    note(&f->notes, "cwd", wish->cwd);
-    note(&f->notes, "cursor", wish->cursor);
-    note(&f->notes, "mode", wish->mode);
-    note(&f->notes, "option", wish->option);
-    note(&f->notes, "value", wish->value);
-    note(&f->notes, "text", wish->text);
+    str_addf(&f->notes, "request %d", (int)request->call);
+    note(&f->notes, "session", request->session);
+    note(&f->notes, "cwd", request->cwd);
+    note(&f->notes, "cursor", request->cursor);
+    note(&f->notes, "mode", request->mode);
+    note(&f->notes, "option", request->option);
+    note(&f->notes, "value", request->value);
+    note(&f->notes, "text", request->text);
     str_addc(&f->notes, '\n');
-    (void)snprintf(f->ticket, sizeof f->ticket, "%s", wish->ticket);
+    (void)snprintf(f->ticket, sizeof f->ticket, "%s", request->ticket);
 }
 
 static void on_cancel(void *arg, const char *session)
 {
-    struct face *f = arg;
+    struct editor *f = arg;
     str_addf(&f->notes, "cancel %s\n", session);
 }
 
 static void on_withdrawn(void *arg, const char *ticket)
 {
-    struct face *f = arg;
+    struct editor *f = arg;
     str_addf(&f->notes, "withdrawn %d\n", strcmp(ticket, f->ticket) == 0);
 }
 
 static void on_permitted(void *arg, int64_t serial, const char *option)
 {
-    struct face *f = arg;
+    struct editor *f = arg;
     str_addf(&f->notes, "permitted %lld %s\n", (long long)serial, option != NULL ? option : "-");
 }
 
 static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
 {
-    struct face *f = arg;
+    struct editor *f = arg;
     (void)why;
     str_addf(&f->notes, "garbage %.*s\n", (int)(len < 20 ? len : 20), bytes);
 }
 
 static const struct acp_agent_ops ops = {
-    .wish = on_wish,
+    .request = on_request,
     .cancel = on_cancel,
     .withdrawn = on_withdrawn,
     .permitted = on_permitted,
     .garbage = on_garbage,
 };
 
-static void feed(struct face *f, const char *text)
+static void feed(struct editor *f, const char *text)
 {
     acp_agent_feed(f->agent, text, strlen(text));
 }
 
 /* A request or, with id NULL, a notification. */
-static void say(struct face *f, const char *id, const char *method, const char *params)
+static void say(struct editor *f, const char *id, const char *method, const char *params)
 {
     _cleanup_free_ char *line =
         id != NULL
@@ -86,7 +86,7 @@ static void say(struct face *f, const char *id, const char *method, const char *
 }
 
 /* What was sent since the last time. */
-static void check_sent(struct face *f, const char *want)
+static void check_sent(struct editor *f, const char *want)
 {
     size_t len = 0;
     const char *out = acp_agent_out(f->agent, &len);
@@ -96,7 +96,7 @@ static void check_sent(struct face *f, const char *want)
     acp_agent_sent(f->agent, len);
 }
 
-static void check_error(struct face *f, const char *id, int code, const char *message)
+static void check_error(struct editor *f, const char *id, int code, const char *message)
 {
     _cleanup_free_ char *want =
         mem_printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"%s\"}}\n",
@@ -104,20 +104,20 @@ static void check_error(struct face *f, const char *id, int code, const char *me
     check_sent(f, want);
 }
 
-static void check_told(struct face *f, const char *fmt, int call)
+static void check_told(struct editor *f, const char *fmt, int call)
 {
-    _cleanup_free_ char *want = call == -1 ? mem_dup(fmt) : mem_printf("wish %d%s\n", call, fmt);
+    _cleanup_free_ char *want = call == -1 ? mem_dup(fmt) : mem_printf("request %d%s\n", call, fmt);
     CHECK_STR(str_text(&f->notes), want);
     str_clear(&f->notes);
 }
 
-static void begin_raw(struct face *f)
+static void begin_raw(struct editor *f)
 {
-    *f = (struct face){.notes = STR_INIT};
+    *f = (struct editor){.notes = STR_INIT};
     f->agent = acp_agent_new(&ops, f, &self);
 }
 
-static void begin(struct face *f)
+static void begin(struct editor *f)
 {
     size_t len = 0;
 
@@ -127,7 +127,7 @@ static void begin(struct face *f)
     acp_agent_sent(f->agent, len);
 }
 
-static void end(struct face *f)
+static void end(struct editor *f)
 {
     acp_agent_free(f->agent);
     str_free(&f->notes);
@@ -135,7 +135,7 @@ static void end(struct face *f)
 
 static void initialize_comes_first_and_says_what_there_is(void)
 {
-    struct face f;
+    struct editor f;
 
     begin_raw(&f);
     say(&f, "1", "session/new", "{\"cwd\":\"/\"}");
@@ -158,9 +158,9 @@ static void initialize_comes_first_and_says_what_there_is(void)
     end(&f);
 }
 
-static void wishes_are_told_whole(void)
+static void requests_are_told_whole(void)
 {
-    struct face f;
+    struct editor f;
 
     begin(&f);
     say(&f, "1", "session/new", "{\"cwd\":\"/a\",\"mcpServers\":[]}");
@@ -216,7 +216,7 @@ static void what_lacks_a_member_is_refused(void)
          "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"resource\",\"resource\":{\"blob\":\"\"}}]}",
          "only text, links and embedded text can be taken in a prompt"},
     };
-    struct face f;
+    struct editor f;
 
     begin(&f);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -231,7 +231,7 @@ static void what_lacks_a_member_is_refused(void)
 
 static void blocks_become_one_text_with_what_is_embedded_behind(void)
 {
-    struct face f;
+    struct editor f;
 
     begin(&f);
     say(&f, "1", "session/prompt",
@@ -250,7 +250,7 @@ static void blocks_become_one_text_with_what_is_embedded_behind(void)
 
 static void a_prompt_has_a_limit(void)
 {
-    struct face f;
+    struct editor f;
 
     begin(&f);
     for (int more = 0; more < 2; more++) {
@@ -275,10 +275,10 @@ static void a_prompt_has_a_limit(void)
     end(&f);
 }
 
-static void a_wish_is_answered_once_with_its_own_id(void)
+static void a_request_is_answered_once_with_its_own_id(void)
 {
     static const char *const ids[] = {"7", "-0.5e1", "98765432109876543210", "\"x y\"", "\"\""};
-    struct face f;
+    struct editor f;
 
     begin(&f);
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
@@ -298,7 +298,7 @@ static void a_wish_is_answered_once_with_its_own_id(void)
 static void answers_may_come_in_any_order_and_requests_be_taken_back(void)
 {
     char first[32];
-    struct face f;
+    struct editor f;
 
     begin(&f);
     say(&f, "\"a\"", "session/close", "{\"sessionId\":\"s\"}");
@@ -329,7 +329,7 @@ static void answers_may_come_in_any_order_and_requests_be_taken_back(void)
 static void an_update_of_a_tool_has_what_is_new(void)
 {
     struct acp_agent_tool tool = {.id = "t", .title = "run", .kind = "execute"};
-    struct face f;
+    struct editor f;
 
     begin(&f);
     acp_agent_tool(f.agent, "s", &tool);
@@ -365,7 +365,7 @@ static void a_permission_is_answered_by_an_option_or_by_none(void)
     static const struct acp_word options[] = {{.id = (char *)(uintptr_t) "yes",
                                                .name = (char *)(uintptr_t) "Yes",
                                                .kind = (char *)(uintptr_t) "allow_once"}};
-    struct face f;
+    struct editor f;
 
     begin(&f);
     for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
@@ -400,7 +400,7 @@ static void a_permission_is_answered_by_an_option_or_by_none(void)
 static void lines_have_a_limit_and_garbage_is_told(void)
 {
     _cleanup_free_ char *piece = malloc(1 << 20);
-    struct face f;
+    struct editor f;
 
     REQUIRE(piece != NULL);
     memset(piece, 'x', 1 << 20);
@@ -421,7 +421,7 @@ static void lines_have_a_limit_and_garbage_is_told(void)
 static void a_client_that_reads_nothing_is_known(void)
 {
     _cleanup_free_ char *piece = malloc(1 << 20);
-    struct face f;
+    struct editor f;
 
     REQUIRE(piece != NULL);
     memset(piece, 'x', 1 << 20);
@@ -436,11 +436,11 @@ static void a_client_that_reads_nothing_is_known(void)
 
 static const struct unit_test tests[] = {
     TEST(initialize_comes_first_and_says_what_there_is),
-    TEST(wishes_are_told_whole),
+    TEST(requests_are_told_whole),
     TEST(what_lacks_a_member_is_refused),
     TEST(blocks_become_one_text_with_what_is_embedded_behind),
     TEST(a_prompt_has_a_limit),
-    TEST(a_wish_is_answered_once_with_its_own_id),
+    TEST(a_request_is_answered_once_with_its_own_id),
     TEST(answers_may_come_in_any_order_and_requests_be_taken_back),
     TEST(an_update_of_a_tool_has_what_is_new),
     TEST(a_permission_is_answered_by_an_option_or_by_none),

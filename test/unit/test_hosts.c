@@ -156,7 +156,7 @@ static bool until_idle(struct host_call *call, const struct frame *reply, void *
     return strcmp(json_get_text(reply->head, "state"), "idle") == 0;
 }
 
-static void several_answers_until_it_is_enough(void)
+static void each_session_answers_until_it_is_enough(void)
 {
     make_place();
     serve("a", "{\"state\":\"working\"}\n{\"state\":\"idle\"}\n{\"state\":\"asleep\"}\n", true,
@@ -270,7 +270,7 @@ static void refusals_become_errors(void)
 }
 
 static const struct unit_test tests[] = {
-    TEST(one_answer_each),           TEST(several_answers_until_it_is_enough),
+    TEST(one_answer_each),           TEST(each_session_answers_until_it_is_enough),
     TEST(a_large_body_arrives),      TEST(a_refusal_before_the_end_of_the_request_is_read),
     TEST(many_wait_for_descriptors), TEST(refusals_become_errors),
 };

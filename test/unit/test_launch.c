@@ -45,12 +45,12 @@ static bool is_there(const struct fixture *f)
 
 static bool write_env(struct fixture *f, const bool *wanted, bool prompts)
 {
-    struct launch_env wish = {
+    struct launch_env launch = {
         .config = &f->config, .team = &f->team, .wanted = wanted, .prompts = prompts};
     struct err err = ERR_INIT;
     int fd = -1;
 
-    if (launch_write_env(f->dir, &wish, &fd, &err) == -1)
+    if (launch_write_env(f->dir, &launch, &fd, &err) == -1)
         return false;
     return close(fd) == 0;
 }

@@ -71,7 +71,7 @@ static void numbers_say_where_a_message_is(void)
 {
     int64_t id = search_id(123456789, 1048575, KIND_TOOL, 63);
 
-    CHECK_INT(search_sitting(id), 123456789);
+    CHECK_INT(search_segment(id), 123456789);
     CHECK_INT(search_place(id), 1048575);
     CHECK_INT(search_kind(id), KIND_TOOL);
     CHECK_INT(search_length(id), 63);
@@ -171,7 +171,7 @@ static void clear(struct world *world)
     struct store_place now = {.query = 0};
     struct store_place next = {.query = 0};
 
-    WELL(store_enter(world->store, WISH_CURRENT, NULL, &now, &err));
+    WELL(store_enter(world->store, CHOICE_CURRENT, NULL, &now, &err));
     WELL(store_clear(world->store, now.conversation, &(struct store_clear){.reason = "clear"},
                      &next, NULL, &err));
     world->query = next.query;
@@ -195,7 +195,7 @@ static struct search *searching(struct world *world)
     return search;
 }
 
-static void check_found(struct world *world, const struct search_wish *wish, const char *want)
+static void check_found(struct world *world, const struct search_options *wish, const char *want)
 {
     _cleanup_search_ struct search *search = searching(world);
     _cleanup_str_ struct str found = STR_INIT;
@@ -207,7 +207,7 @@ static void check_found(struct world *world, const struct search_wish *wish, con
 }
 
 #define FOUND(world, text_, limit_, want)                                                          \
-    check_found(world, &(struct search_wish){.text = (text_), .limit = (limit_)}, want)
+    check_found(world, &(struct search_options){.text = (text_), .limit = (limit_)}, want)
 
 static void an_answer_is_found_by_its_question(void)
 {
@@ -221,11 +221,11 @@ static void an_answer_is_found_by_its_question(void)
     FOUND(&world, "gateway port", 2, "which port does the gateway take\n8443, behind the proxy\n");
     check_found(
         &world,
-        &(struct search_wish){.text = "gateway port", .limit = 1, .roles = 1U << ROLE_AGENT},
+        &(struct search_options){.text = "gateway port", .limit = 1, .roles = 1U << ROLE_AGENT},
         "8443, behind the proxy\n");
 }
 
-static void a_sitting_lifts_its_messages(void)
+static void a_segment_lifts_its_messages(void)
 {
     _cleanup_world_ struct world world;
     struct err err = ERR_INIT;
@@ -242,7 +242,7 @@ static void a_sitting_lifts_its_messages(void)
     turn(world.store, world.query, "the budget of Lisbon", "two hundred");
     check_found(
         &world,
-        &(struct search_wish){.text = "Lisbon budget", .limit = 1, .roles = 1U << ROLE_USER},
+        &(struct search_options){.text = "Lisbon budget", .limit = 1, .roles = 1U << ROLE_USER},
         "the budget of Lisbon\n");
     _cleanup_search_ struct search *search = searching(&world);
     int64_t number = 0;
@@ -284,7 +284,7 @@ static void who_hurries_leaves_the_rest_to_the_next(void)
     REQUIRE(world_make(&world));
     turn(world.store, world.query, "tell me of herons", "they stand still");
     MUST(search_open(&world.root, NULL, &search, &err));
-    search_hurry(search, 0);
+    search_set_deadline(search, 0);
     WELL(search_catch_up(search, 0, &err));
     MUST(db_number(search->db, -1, &number, &err, "SELECT count(*) FROM message", ""));
     CHECK_INT(number, 0);
@@ -339,7 +339,7 @@ static void writers_and_searches_do_not_wait_for_each_other(void)
     MUST(search_open(&world.root, NULL, &second, &err));
     MUST(search_catch_up(second, 50, &err));
     CHECK(search_note(second) != NULL);
-    const struct search_wish wish = {.text = "morning", .limit = 1};
+    const struct search_options wish = {.text = "morning", .limit = 1};
     MUST(search_find(second, &wish, add_text, &found, &err));
     CHECK_STR(str_text(&found), "good morning\n");
     db_rollback(first->db);
@@ -360,7 +360,7 @@ static void long_texts_are_cut_at_characters(void)
     _cleanup_search_ struct search *search = searching(&world);
     _cleanup_str_ struct str found = STR_INIT;
     struct err err = ERR_INIT;
-    const struct search_wish wish = {.text = "xylophone", .limit = 1};
+    const struct search_options wish = {.text = "xylophone", .limit = 1};
     WELL(search_find(search, &wish, add_text, &found, &err));
     CHECK(found.len > SEARCH_TEXT_MAX - 4 && found.len <= SEARCH_TEXT_MAX + 1);
     CHECK(str_is_utf8(str_text(&found), found.len));
@@ -377,8 +377,8 @@ static void recall(struct world *world, const char *settings, const char *text, 
     if (settings[0] != '\0')
         WELL(file_replace(world->root.fd, ROOT_SETTINGS, settings, strlen(settings), 0600, &err));
     WELL(config_load(&world->root, false, &config, NULL, &err));
-    WELL(store_enter(world->store, WISH_CURRENT, NULL, &place, &err));
-    const struct recall_wish wish = {
+    WELL(store_enter(world->store, CHOICE_CURRENT, NULL, &place, &err));
+    const struct recall_options wish = {
         .session = SESSION, .conversation = place.conversation, .text = text};
     WELL(context_recall(&world->root, &config, &wish, ret, &err));
     store_place_free(&place);
@@ -403,7 +403,7 @@ static void recall_has_nothing_of_its_own_conversation(void)
     recall(&world, on, "heron code", &own);
     CHECK_STR(str_text(&own), "");
     /* another conversation of the agent is another one */
-    MUST(store_enter(world.store, WISH_NEW, NULL, &place, &err));
+    MUST(store_enter(world.store, CHOICE_NEW, NULL, &place, &err));
     store_place_free(&place);
     recall(&world, on, "heron code", &other);
     CHECK(strstr(str_text(&other), "the heron code is 4711") != NULL);
@@ -435,7 +435,7 @@ static void recall_has_only_what_is_related(void)
         _cleanup_free_ char *text = mem_printf("please run the tests with it, fix number x%d", i);
         turn(world.store, world.query, text, "done, the tests run");
     }
-    MUST(store_enter(world.store, WISH_NEW, NULL, &place, &err));
+    MUST(store_enter(world.store, CHOICE_NEW, NULL, &place, &err));
     store_place_free(&place);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         _cleanup_str_ struct str said = STR_INIT;
@@ -464,7 +464,7 @@ static const struct unit_test tests[] = {
     TEST(numbers_say_where_a_message_is),
     TEST(the_best_of_many_are_kept_in_order),
     TEST(an_answer_is_found_by_its_question),
-    TEST(a_sitting_lifts_its_messages),
+    TEST(a_segment_lifts_its_messages),
     TEST(what_is_not_finished_is_read_again),
     TEST(who_hurries_leaves_the_rest_to_the_next),
     TEST(changes_are_told_by_the_files_alone),

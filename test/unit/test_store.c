@@ -231,34 +231,34 @@ static void an_agent_has_one_current_conversation(void)
     struct err err = ERR_INIT;
 
     REQUIRE(store != NULL);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &first, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &first, &err));
     CHECK(first.is_new && first.injected && first.number == 1);
     CHECK_STR(first.mode, "");
     CHECK_STR(first.options, "{}");
     (void)turn(store, first.query, "a", "b");
     WELL(store_keep_settings(store, first.conversation, "plan", NULL, "{\"a\":1}", &err));
-    MUST(store_enter(store, WISH_NEW, NULL, &second, &err));
+    MUST(store_enter(store, CHOICE_NEW, NULL, &second, &err));
     CHECK(strcmp(first.conversation, second.conversation) != 0 && second.query != first.query);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &again, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &again, &err));
     CHECK_STR(again.conversation, second.conversation);
     store_place_free(&again);
 
     char prefix[] = "12345678";
     memcpy(prefix, first.conversation, 8);
-    MUST(store_enter(store, WISH_THIS, prefix, &again, &err));
+    MUST(store_enter(store, CHOICE_NAMED, prefix, &again, &err));
     CHECK_STR(again.conversation, first.conversation);
     CHECK_STR(again.mode, "plan");
     CHECK_STR(again.options, "{\"a\":1}");
     CHECK(!again.is_new);
     store_place_free(&again);
-    CHECK_INT(store_enter(store, WISH_THIS, "zzzz", &again, &err), -1);
+    CHECK_INT(store_enter(store, CHOICE_NAMED, "zzzz", &again, &err), -1);
     CHECK_INT(err.code, MAS_NOT_FOUND);
-    CHECK_INT(store_enter(store, WISH_THIS, "ab", &again, &err), -1);
+    CHECK_INT(store_enter(store, CHOICE_NAMED, "ab", &again, &err), -1);
     CHECK_INT(err.code, MAS_USAGE);
 
     /* Another agent's id is none of this one's. */
     _cleanup_store_ struct store *other = opened(&place, "11");
-    CHECK_INT(store_enter(other, WISH_THIS, first.conversation, &again, &err), -1);
+    CHECK_INT(store_enter(other, CHOICE_NAMED, first.conversation, &again, &err), -1);
     CHECK_INT(err.code, MAS_NOT_FOUND);
     store_place_free(&first);
     store_place_free(&second);
@@ -298,7 +298,7 @@ static void a_clear_ends_all_that_was(void)
     char *id = NULL;
 
     REQUIRE(store != NULL);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &old, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &old, &err));
     (void)turn(store, old.query, "one", "eins");
     session(store, old.query, "s1", OUTCOME_FRESH, NULL);
     int64_t begun = add(store, old.query, ROLE_USER, MESSAGE_OPEN, "begun", 0);
@@ -342,7 +342,7 @@ static void an_agent_session_lasts_until_it_is_ended(void)
     char *id = NULL;
 
     REQUIRE(store != NULL);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
     int64_t query = at.query;
     store_place_free(&at);
     session(store, query, "s1", OUTCOME_FRESH, NULL);
@@ -360,16 +360,16 @@ static void an_agent_session_lasts_until_it_is_ended(void)
 
     /* Injection is due from then on until one turn has succeeded. */
     session(store, query, "s2", OUTCOME_INJECTED, NULL);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
     CHECK(!at.injected);
     store_place_free(&at);
     int64_t prompt = add(store, query, ROLE_USER, MESSAGE_OPEN, "a", 0);
     WELL(store_end_turn(store, query, prompt, "failed", MESSAGE_FAILED, false, &err));
-    MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
     CHECK(!at.injected);
     store_place_free(&at);
     (void)turn(store, query, "b", "c");
-    MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
     CHECK(at.injected);
     store_place_free(&at);
 }
@@ -394,7 +394,7 @@ static void an_agent_session_of_elsewhere_is_none(void)
         _cleanup_free_ char *id = NULL;
         const char *why = NULL;
         MUST(store_open(place.dir, cases[i].id, "10", true, &store, &err));
-        MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+        MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
         if (i == 0)
             session(store, at.query, "s1", OUTCOME_FRESH, NULL);
         WELL(store_last_session(store, at.query, &home, &id, &why, &err));
@@ -471,7 +471,7 @@ static void filters_by_time_role_number_and_conversation(void)
     int64_t count;
 
     REQUIRE(store != NULL && other != NULL);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &at, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &at, &err));
     (void)turn(store, at.query, "a", "b");
     int64_t last = turn(other, query_of(other), "c", "d");
     check_rows(store, &(struct store_filter){.agent = "11"}, "11 user done c\n11 agent done d\n");

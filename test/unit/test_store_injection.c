@@ -77,7 +77,7 @@ static void is_in_order_without_the_prompt_that_comes(void)
     CHECK_STR(inside(text.data), U("one") A("eins") U("two [interrupted]") T("Read") T("long"));
 
     /* Neither another conversation's nor a cleared query's. */
-    MUST(store_enter(store, WISH_NEW, NULL, &other, &err));
+    MUST(store_enter(store, CHOICE_NEW, NULL, &other, &err));
     check_inside(store, other.query, &plenty, "");
     store_place_free(&other);
 }
@@ -92,7 +92,7 @@ static void what_was_cleared_unseen_is_not_in_it(void)
     int64_t then;
 
     REQUIRE(store != NULL);
-    MUST(store_enter(store, WISH_CURRENT, NULL, &old, &err));
+    MUST(store_enter(store, CHOICE_CURRENT, NULL, &old, &err));
     (void)turn(store, old.query, "secret", "told");
     (void)add(store, old.query, ROLE_USER, MESSAGE_OPEN, "queued", 0);
     MUST(store_clear(store, old.conversation, &clear, &new, &then, &err));

@@ -5,12 +5,12 @@
 #include <string.h>
 
 /* A row of the foot is cut where the terminal ends. */
-static void put_foot_row(struct view *view, enum style style, const char *text)
+static void put_footer_row(struct view *view, enum style style, const char *text)
 {
     size_t n = wrap_cut(text, strlen(text), view_room(view, style) - 1);
     view_put_row(view, &view->out, style, true, text, n);
     str_add(&view->out, "\r\n");
-    view->foot_rows++;
+    view->footer_rows++;
 }
 
 /* The rows of what is typed: `from` each, at most as many as `most`, those around the cursor. */
@@ -73,9 +73,9 @@ static void put_input(struct view *view, size_t most)
         str_add(&view->out, view->colour ? "\033[0m" : "");
         str_addn(&view->out, str_text(&view->input) + input.from[i], input.len[i]);
     }
-    view->cursor_row = view->foot_rows + (int)(input.cursor_row - first);
-    view->foot_rows += (int)(input.rows - first);
-    int up = view->foot_rows - 1 - view->cursor_row;
+    view->cursor_row = view->footer_rows + (int)(input.cursor_row - first);
+    view->footer_rows += (int)(input.rows - first);
+    int up = view->footer_rows - 1 - view->cursor_row;
     if (up > 0)
         str_addf(&view->out, "\033[%dA", up);
     str_addf(&view->out, "\r\033[%dC", PROMPT_COLUMNS + input.cursor_column);
@@ -99,10 +99,10 @@ static void put_state(struct view *view)
     if (left > 0 && view->colour)
         str_addf(&view->out, "%*s", left, "");
     str_add(&view->out, view->colour ? "\033[0m\r\n" : "\r\n");
-    view->foot_rows++;
+    view->footer_rows++;
 }
 
-void view_put_foot(struct view *view)
+void view_put_footer(struct view *view)
 {
     size_t rows = (size_t)view->rows;
     size_t typed = input_rows(view);
@@ -110,15 +110,15 @@ void view_put_foot(struct view *view)
     size_t used = (typed < most ? typed : most) + 1;
     size_t live = rows > used + 2 ? rows - used - 2 : 0;
 
-    view->foot_rows = 0;
+    view->footer_rows = 0;
     if (view->is_open && view->open.len > view->printed) {
         view_put_row(view, &view->out, view->open_style, view->printed == 0,
                      str_text(&view->open) + view->printed, view->open.len - view->printed);
         str_add(&view->out, "\r\n");
-        view->foot_rows++;
+        view->footer_rows++;
     }
     for (size_t i = 0; i < view->live_count && i < live; i++)
-        put_foot_row(view, view->live[i].style, view->live[i].text);
+        put_footer_row(view, view->live[i].style, view->live[i].text);
     if (rows > 2)
         put_state(view);
     put_input(view, most);

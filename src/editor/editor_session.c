@@ -1,4 +1,4 @@
-#include "editor/face_internal.h"
+#include "editor/editor_internal.h"
 
 #include "base/number.h"
 #include "base/time.h"
@@ -17,44 +17,45 @@ enum {
 
 /* ---- which are open */
 
-struct face_session *face_session(const struct face *face, const char *id)
+struct editor_session *editor_session(const struct editor *editor, const char *id)
 {
-    for (size_t i = 0; i < face->session_count; i++)
-        if (strcmp(face->sessions[i]->id, id) == 0)
-            return face->sessions[i];
+    for (size_t i = 0; i < editor->session_count; i++)
+        if (strcmp(editor->sessions[i]->id, id) == 0)
+            return editor->sessions[i];
     return NULL;
 }
 
-struct face_session *face_session_add(struct face *face, const char *id)
+struct editor_session *editor_session_add(struct editor *editor, const char *id)
 {
-    if (face->session_count == FACE_SESSIONS_MAX)
+    if (editor->session_count == EDITOR_SESSIONS_MAX)
         return NULL;
-    struct face_session *session = mem_alloc(sizeof *session);
+    struct editor_session *session = mem_alloc(sizeof *session);
     (void)snprintf(session->id, sizeof session->id, "%s", id);
-    face->sessions = mem_room(face->sessions, face->session_count, sizeof(struct face_session *));
-    face->sessions[face->session_count++] = session;
+    editor->sessions =
+        mem_room(editor->sessions, editor->session_count, sizeof(struct editor_session *));
+    editor->sessions[editor->session_count++] = session;
     return session;
 }
 
-void face_session_remove(struct face *face, const char *id)
+void editor_session_remove(struct editor *editor, const char *id)
 {
-    for (size_t i = 0; i < face->session_count; i++) {
-        if (strcmp(face->sessions[i]->id, id) != 0)
+    for (size_t i = 0; i < editor->session_count; i++) {
+        if (strcmp(editor->sessions[i]->id, id) != 0)
             continue;
-        free(face->sessions[i]);
-        face->sessions[i] = face->sessions[--face->session_count];
+        free(editor->sessions[i]);
+        editor->sessions[i] = editor->sessions[--editor->session_count];
         return;
     }
 }
 
-struct face_session *face_current(const struct face *face)
+struct editor_session *editor_current(const struct editor *editor)
 {
-    return face->conversation[0] != '\0' ? face_session(face, face->conversation) : NULL;
+    return editor->conversation[0] != '\0' ? editor_session(editor, editor->conversation) : NULL;
 }
 
 /* ---- what the client has seen */
 
-static struct face_grows *find_growing(struct face_session *session, int64_t number)
+static struct editor_grows *find_growing(struct editor_session *session, int64_t number)
 {
     for (size_t i = 0; i < session->grows_count; i++)
         if (session->grows[i].number == number)
@@ -63,23 +64,23 @@ static struct face_grows *find_growing(struct face_session *session, int64_t num
 }
 
 /* Takes in a message that is new; the oldest makes room. */
-static struct face_grows *add_growing(struct face_session *session, int64_t number)
+static struct editor_grows *add_growing(struct editor_session *session, int64_t number)
 {
-    struct face_grows *grows = &session->grows[session->grows_next];
+    struct editor_grows *grows = &session->grows[session->grows_next];
 
-    session->grows_next = (session->grows_next + 1) % FACE_OPEN_MAX;
-    if (session->grows_count < FACE_OPEN_MAX)
+    session->grows_next = (session->grows_next + 1) % EDITOR_OPEN_MAX;
+    if (session->grows_count < EDITOR_OPEN_MAX)
         session->grows_count++;
-    *grows = (struct face_grows){.number = number};
+    *grows = (struct editor_grows){.number = number};
     session->seen = number;
     return grows;
 }
 
-size_t face_known(struct face_session *session, int64_t number, size_t at, size_t len)
+size_t editor_known(struct editor_session *session, int64_t number, size_t at, size_t len)
 {
     if (number == 0)
         return 0; /* it could not be stored */
-    struct face_grows *grows = find_growing(session, number);
+    struct editor_grows *grows = find_growing(session, number);
     if (grows == NULL && number <= session->seen)
         return len;
     if (grows == NULL)
@@ -90,7 +91,7 @@ size_t face_known(struct face_session *session, int64_t number, size_t at, size_
     return known < len ? known : len;
 }
 
-bool face_known_tool(struct face_session *session, int64_t number)
+bool editor_known_tool(struct editor_session *session, int64_t number)
 {
     if (number <= session->seen)
         return true;
@@ -98,37 +99,37 @@ bool face_known_tool(struct face_session *session, int64_t number)
     return false;
 }
 
-bool face_known_prompt(struct face_session *session, int64_t number)
+bool editor_known_prompt(struct editor_session *session, int64_t number)
 {
-    for (size_t i = 0; i < FACE_OPEN_MAX; i++)
+    for (size_t i = 0; i < EDITOR_OPEN_MAX; i++)
         if (number != 0 && session->prompts[i] == number)
             return true;
     session->prompts[session->prompts_next] = number;
-    session->prompts_next = (session->prompts_next + 1) % FACE_OPEN_MAX;
+    session->prompts_next = (session->prompts_next + 1) % EDITOR_OPEN_MAX;
     return false;
 }
 
 /* ---- what was said */
 
-static int open_store(const struct face *face, struct store **ret, struct err *err)
+static int open_store(const struct editor *editor, struct store **ret, struct err *err)
 {
-    return store_open(face->spec->dir, face->spec->session, NULL, false, ret, err);
+    return store_open(editor->spec->dir, editor->spec->session, NULL, false, ret, err);
 }
 
 struct showing {
-    struct face *face;
-    struct face_session *session;
+    struct editor *editor;
+    struct editor_session *session;
 };
 
 static void show_text(const struct showing *showing, const struct store_item *item,
                       enum acp_update_kind kind)
 {
     size_t len = item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX;
-    size_t known = face_known(showing->session, item->number, 0, len);
-    _cleanup_free_ char *id = face_id(showing->face, item->number);
+    size_t known = editor_known(showing->session, item->number, 0, len);
+    _cleanup_free_ char *id = editor_id(showing->editor, item->number);
 
     if (known < len)
-        acp_agent_chunk(showing->face->acp, showing->session->id, kind, id, item->text + known,
+        acp_agent_chunk(showing->editor->acp, showing->session->id, kind, id, item->text + known,
                         len - known);
 }
 
@@ -141,31 +142,31 @@ static void show_data(const struct showing *showing, const struct store_item *it
     if ((item->number <= showing->session->seen && !grows) || item->data == NULL ||
         json_parse(item->data, strlen(item->data), STORE_TEXT_MAX, &data, &ignored) == -1)
         return;
-    bool known = face_known_tool(showing->session, item->number);
+    bool known = editor_known_tool(showing->session, item->number);
     if (item->role == ROLE_PLAN) {
-        acp_agent_plan(showing->face->acp, showing->session->id, data);
+        acp_agent_plan(showing->editor->acp, showing->session->id, data);
         return;
     }
     const char *text = memchr(item->text, '\n', item->len); /* behind the title */
     size_t len = text != NULL ? item->len - (size_t)(text + 1 - item->text) : 0;
-    face_tool(showing->face, showing->session, item->number, known, data,
-              text != NULL ? text + 1 : NULL, len < PAST_TEXT_MAX ? len : PAST_TEXT_MAX);
+    editor_tool(showing->editor, showing->session, item->number, known, data,
+                text != NULL ? text + 1 : NULL, len < PAST_TEXT_MAX ? len : PAST_TEXT_MAX);
 }
 
 static bool show_item(const struct store_item *item, void *arg)
 {
     const struct showing *showing = arg;
-    struct face_session *session = showing->session;
+    struct editor_session *session = showing->session;
     size_t waiting = 0;
 
     if (session->query > 0 && item->query != session->query)
-        face_note(showing->face, session, 0, "the context was cleared");
+        editor_note(showing->editor, session, 0, "the context was cleared");
     session->query = item->query;
     switch (item->role) {
     case ROLE_USER:
-        if (item->state != MESSAGE_OPEN && !face_known_prompt(session, item->number)) {
-            _cleanup_free_ char *id = face_id(showing->face, item->number);
-            acp_agent_chunk(showing->face->acp, session->id, ACP_USER, id, item->text,
+        if (item->state != MESSAGE_OPEN && !editor_known_prompt(session, item->number)) {
+            _cleanup_free_ char *id = editor_id(showing->editor, item->number);
+            acp_agent_chunk(showing->editor->acp, session->id, ACP_USER, id, item->text,
                             item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX);
         }
         break;
@@ -180,9 +181,9 @@ static bool show_item(const struct store_item *item, void *arg)
         show_data(showing, item);
         break;
     case ROLE_NOTE:
-        if (!face_known_tool(session, item->number)) {
+        if (!editor_known_tool(session, item->number)) {
             _cleanup_free_ char *words = mem_dupn(item->text, item->len);
-            face_note(showing->face, session, item->number, words);
+            editor_note(showing->editor, session, item->number, words);
         }
         break;
     case ROLE_PERMISSION:
@@ -191,35 +192,35 @@ static bool show_item(const struct store_item *item, void *arg)
     default:
         break;
     }
-    (void)acp_agent_out(showing->face->acp, &waiting);
+    (void)acp_agent_out(showing->editor->acp, &waiting);
     return waiting < ACP_AGENT_OUT_MAX / 2;
 }
 
 /* What may have news: all behind what was seen, and what could still grow. */
-static int64_t first_unseen(const struct face_session *session)
+static int64_t first_unseen(const struct editor_session *session)
 {
     int64_t first = session->seen;
 
     for (size_t i = 0; i < session->grows_count; i++)
         if (session->grows[i].number <= first)
             first = session->grows[i].number - 1;
-    for (size_t i = 0; session->seen != 0 && i < FACE_OPEN_MAX; i++)
+    for (size_t i = 0; session->seen != 0 && i < EDITOR_OPEN_MAX; i++)
         if (session->prompts[i] != 0 && session->prompts[i] <= first)
             first = session->prompts[i] - 1;
     return first;
 }
 
-int face_show_past(struct face *face, struct face_session *session, struct err *err)
+int editor_show_past(struct editor *editor, struct editor_session *session, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
-    struct showing showing = {.face = face, .session = session};
-    const struct store_filter filter = {.agent = face->spec->agent,
+    struct showing showing = {.editor = editor, .session = session};
+    const struct store_filter filter = {.agent = editor->spec->agent,
                                         .conversation = session->id,
                                         .after = first_unseen(session),
                                         .newest = true,
                                         .limit = PAST_MAX};
 
-    if (open_store(face, &store, err) == -1)
+    if (open_store(editor, &store, err) == -1)
         return err->code == MAS_NOT_FOUND ? 0 : -1;
     int rc = store_read(store, &filter, show_item, &showing, err);
     if (session->query == 0)
@@ -230,7 +231,7 @@ int face_show_past(struct face *face, struct face_session *session, struct err *
 /* ---- which there are */
 
 struct listed {
-    char id[FACE_ID];
+    char id[EDITOR_ID];
     int64_t time_ms; /* when the newest was said */
     int64_t messages;
     char *title;
@@ -258,7 +259,7 @@ static bool take_query(const struct store_query *query, void *arg)
         }
         listing->list = mem_room(listing->list, listing->count, sizeof *listing->list);
         listing->list[listing->count++] = (struct listed){.time_ms = query->started_ms};
-        (void)snprintf(listing->list[i].id, FACE_ID, "%s", query->conversation);
+        (void)snprintf(listing->list[i].id, EDITOR_ID, "%s", query->conversation);
     }
     listing->list[i].messages += query->messages;
     if (query->started_ms > listing->list[i].time_ms)
@@ -266,13 +267,13 @@ static bool take_query(const struct store_query *query, void *arg)
     return true;
 }
 
-int face_find(const struct face *face, const char *id, struct err *err)
+int editor_find(const struct editor *editor, const char *id, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
     struct listing listing = {.wanted = id};
 
-    if (strlen(id) < FACE_ID && open_store(face, &store, err) == 0) {
-        if (store_queries(store, face->spec->agent, take_query, &listing, err) == -1)
+    if (strlen(id) < EDITOR_ID && open_store(editor, &store, err) == 0) {
+        if (store_queries(store, editor->spec->agent, take_query, &listing, err) == -1)
             return -1;
     } else if (err->code != MAS_OK && err->code != MAS_NOT_FOUND) {
         return -1;
@@ -281,7 +282,7 @@ int face_find(const struct face *face, const char *id, struct err *err)
     free(listing.list);
     if (found)
         return 0;
-    (void)err_set(err, MAS_NOT_FOUND, "agent '%s' has no conversation '%.*s'", face->spec->agent,
+    (void)err_set(err, MAS_NOT_FOUND, "agent '%s' has no conversation '%.*s'", editor->spec->agent,
                   ACP_ID_MAX, id);
     return err_hint(err, "session/list tells those that it has");
 }
@@ -335,19 +336,19 @@ static void put_listed(const struct listed *listed, const char *cwd, struct json
     json_close(out, '}');
 }
 
-static int collect(const struct face *face, struct listing *listing, struct err *err)
+static int collect(const struct editor *editor, struct listing *listing, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
     size_t kept = 0;
 
-    if (open_store(face, &store, err) == -1)
+    if (open_store(editor, &store, err) == -1)
         return err->code == MAS_NOT_FOUND ? 0 : -1;
-    if (store_queries(store, face->spec->agent, take_query, listing, err) == -1)
+    if (store_queries(store, editor->spec->agent, take_query, listing, err) == -1)
         return -1;
     for (size_t i = 0; i < listing->count; i++) { /* in most nothing was said */
         if (listing->list[i].messages == 0)
             continue;
-        if (look(store, face->spec->agent, &listing->list[i], err) == -1)
+        if (look(store, editor->spec->agent, &listing->list[i], err) == -1)
             return -1;
         listing->list[kept++] = listing->list[i];
     }
@@ -357,8 +358,8 @@ static int collect(const struct face *face, struct listing *listing, struct err 
     return 0;
 }
 
-int face_list(const struct face *face, const char *cwd, const char *cursor, struct json_out *out,
-              struct err *err)
+int editor_list(const struct editor *editor, const char *cwd, const char *cursor,
+                struct json_out *out, struct err *err)
 {
     static const struct unit units[] = {{"", 1}};
     struct listing listing = {.count = 0};
@@ -366,12 +367,12 @@ int face_list(const struct face *face, const char *cwd, const char *cursor, stru
 
     if (cursor != NULL && !number_parse(cursor, units, 1, LISTED_MAX, &from))
         return err_set(err, MAS_USAGE, "there is no such cursor");
-    int rc = collect(face, &listing, err);
+    int rc = collect(editor, &listing, err);
     if (rc == 0) {
         json_open(out, NULL, '{');
         json_open(out, "sessions", '[');
         for (size_t i = from; i < listing.count && i < from + LIST_PAGE; i++)
-            put_listed(&listing.list[i], cwd != NULL ? cwd : face->spec->cwd, out);
+            put_listed(&listing.list[i], cwd != NULL ? cwd : editor->spec->cwd, out);
         json_close(out, ']');
         if (listing.count > from + LIST_PAGE) {
             char next[24];

@@ -1,4 +1,4 @@
-#include "client/roll.h"
+#include "client/roster.h"
 
 #include "base/path.h"
 #include "model/target.h"
@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-struct session_label roll_label(const struct roll_team *team)
+struct session_label roster_label(const struct roster_team *team)
 {
     return session_label(team->root, team->id);
 }
 
-int roll_open(const struct root *root, const char *id, struct roll_team *ret, struct err *err)
+int roster_open(const struct root *root, const char *id, struct roster_team *ret, struct err *err)
 {
-    struct roll_team team = {
+    struct roster_team team = {
         .root = root, .dir = workspace_open(root, id), .run = -1, .team = TEAM_INIT};
 
     if (team.dir == -1 && errno == ENOENT) {
@@ -37,7 +37,7 @@ int roll_open(const struct root *root, const char *id, struct roll_team *ret, st
     return 0;
 }
 
-void roll_close(struct roll_team *team)
+void roster_close(struct roster_team *team)
 {
     if (team->run != -1)
         (void)close(team->run);
@@ -45,69 +45,72 @@ void roll_close(struct roll_team *team)
     team_free(&team->team);
 }
 
-static void add_agent(struct roll *roll, const struct agent *agent)
+static void add_agent(struct roster *roster, const struct agent *agent)
 {
-    const struct roll_team *team = &roll->teams[roll->team_count - 1];
+    const struct roster_team *team = &roster->teams[roster->team_count - 1];
 
-    roll->agents = mem_room(roll->agents, roll->count, sizeof *roll->agents);
-    roll->calls = mem_room(roll->calls, roll->count, sizeof *roll->calls);
-    roll->agents[roll->count] = (struct roll_agent){.agent = agent, .team = roll->team_count - 1};
-    roll->calls[roll->count++] = (struct host_call){.run = team->run, .agent = agent->id, .fd = -1};
+    roster->agents = mem_room(roster->agents, roster->count, sizeof *roster->agents);
+    roster->calls = mem_room(roster->calls, roster->count, sizeof *roster->calls);
+    roster->agents[roster->count] =
+        (struct roster_agent){.agent = agent, .team = roster->team_count - 1};
+    roster->calls[roster->count++] =
+        (struct host_call){.run = team->run, .agent = agent->id, .fd = -1};
 }
 
-void roll_add_none(struct roll *roll, struct roll_team *team)
+void roster_add_none(struct roster *roster, struct roster_team *team)
 {
-    roll->teams = mem_room(roll->teams, roll->team_count, sizeof *roll->teams);
-    team->first = roll->count;
+    roster->teams = mem_room(roster->teams, roster->team_count, sizeof *roster->teams);
+    team->first = roster->count;
     team->count = 0;
-    roll->teams[roll->team_count++] = *team;
+    roster->teams[roster->team_count++] = *team;
 }
 
-int roll_add(struct roll *roll, struct roll_team *team, const char *target, struct err *err)
+int roster_add(struct roster *roster, struct roster_team *team, const char *target, struct err *err)
 {
     _cleanup_free_ size_t *chosen = NULL;
     size_t count = team->team.agent_count;
 
-    roll_add_none(roll, team);
-    team = &roll->teams[roll->team_count - 1];
-    const struct agent *from = roll->from != NULL ? team_agent(&team->team, roll->from) : NULL;
+    roster_add_none(roster, team);
+    team = &roster->teams[roster->team_count - 1];
+    const struct agent *from = roster->from != NULL ? team_agent(&team->team, roster->from) : NULL;
     if (target != NULL && target_resolve(&team->team, from, target, &chosen, &count, err) == -1)
         return -1;
     team->count = count;
     for (size_t i = 0; i < count; i++)
-        add_agent(roll, &team->team.agents[chosen != NULL ? chosen[i] : i]);
+        add_agent(roster, &team->team.agents[chosen != NULL ? chosen[i] : i]);
     return 0;
 }
 
-void roll_free(struct roll *roll)
+void roster_free(struct roster *roster)
 {
-    hosts_end(roll->calls, roll->count);
-    for (size_t i = 0; i < roll->count; i++)
-        agent_status_free(&roll->agents[i].status);
-    for (size_t i = 0; i < roll->team_count; i++)
-        roll_close(&roll->teams[i]);
-    free(roll->teams);
-    free(roll->agents);
-    free(roll->calls);
-    *roll = (struct roll)ROLL_INIT;
+    hosts_end(roster->calls, roster->count);
+    for (size_t i = 0; i < roster->count; i++)
+        agent_status_free(&roster->agents[i].status);
+    for (size_t i = 0; i < roster->team_count; i++)
+        roster_close(&roster->teams[i]);
+    free(roster->teams);
+    free(roster->agents);
+    free(roster->calls);
+    *roster = (struct roster)ROSTER_INIT;
 }
 
-void roll_ask(struct roll *roll, const char *head, const char *body, size_t body_len)
+void roster_ask(struct roster *roster, const char *head, const char *body, size_t body_len)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
     str_add(&text, head);
-    hosts_start(roll->calls + roll->asked, roll->count - roll->asked, &text, body, body_len);
-    roll->asked = roll->count;
+    hosts_start(roster->calls + roster->asked, roster->count - roster->asked, &text, body,
+                body_len);
+    roster->asked = roster->count;
 }
 
-void roll_ask_again(struct roll *roll, const char *head, const char *body, size_t body_len)
+void roster_ask_again(struct roster *roster, const char *head, const char *body, size_t body_len)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
     str_add(&text, head);
-    for (size_t i = 0; i < roll->asked; i++) {
-        struct host_call *call = &roll->calls[i];
+    for (size_t i = 0; i < roster->asked; i++) {
+        struct host_call *call = &roster->calls[i];
         if (call->answer != HOST_ABSENT)
             continue;
         free(call->owned);
@@ -116,10 +119,10 @@ void roll_ask_again(struct roll *roll, const char *head, const char *body, size_
     }
 }
 
-bool roll_keep_status(struct host_call *call, const struct frame *reply, void *arg)
+bool roster_keep_status(struct host_call *call, const struct frame *reply, void *arg)
 {
-    struct roll *roll = arg;
-    struct roll_agent *agent = &roll->agents[call - roll->calls];
+    struct roster *roster = arg;
+    struct roster_agent *agent = &roster->agents[call - roster->calls];
     struct agent_status status;
 
     if (hosts_reply_error(reply->head, &call->err) == -1 ||
@@ -131,25 +134,25 @@ bool roll_keep_status(struct host_call *call, const struct frame *reply, void *a
     return true;
 }
 
-void roll_finish(struct roll *roll, int timeout_ms)
+void roster_finish(struct roster *roster, int timeout_ms)
 {
-    hosts_finish(roll->calls, roll->asked, timeout_ms, roll_keep_status, roll);
+    hosts_finish(roster->calls, roster->asked, timeout_ms, roster_keep_status, roster);
 }
 
-const char *roll_problem(const struct roll *roll, size_t i)
+const char *roster_problem(const struct roster *roster, size_t i)
 {
     static const char *const words[] = {
         [HOST_PENDING] = "no answer", [HOST_ABSENT] = "no host", [HOST_LATE] = "no answer"};
-    const struct host_call *call = &roll->calls[i];
+    const struct host_call *call = &roster->calls[i];
 
     return (size_t)call->answer < ARRAY_LEN(words) && words[call->answer] != NULL
                ? words[call->answer]
                : call->err.text;
 }
 
-int roll_failure(const struct roll *roll, size_t i, const char *what, struct err *err)
+int roster_failure(const struct roster *roster, size_t i, const char *what, struct err *err)
 {
-    const struct host_call *one = &roll->calls[i];
+    const struct host_call *one = &roster->calls[i];
 
     if (one->answer == HOST_ANSWERED && one->err.code == MAS_OK)
         return 0;

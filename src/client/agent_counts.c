@@ -1,4 +1,4 @@
-#include "client/tally.h"
+#include "client/agent_counts.h"
 
 #include "base/path.h"
 #include "store/workspace.h"
@@ -37,17 +37,17 @@ void tallies_ask(struct tallies *tallies, int dir, size_t place)
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct tallies *tallies = arg;
-    struct tally *tally = &tallies->totals[tallies->places[call - tallies->calls]];
+    struct agent_counts *counts = &tallies->totals[tallies->places[call - tallies->calls]];
     enum agent_state state;
 
     if (agent_state_parse(json_get_text(reply->head, "state"), &state)) {
-        tally->told++;
-        tally->states[state]++;
+        counts->told++;
+        counts->states[state]++;
     }
     return true;
 }
 
-void tallies_finish(struct tallies *tallies, int timeout_ms, struct tally *totals)
+void tallies_finish(struct tallies *tallies, int timeout_ms, struct agent_counts *totals)
 {
     tallies->totals = totals;
     if (totals != NULL)
@@ -62,15 +62,15 @@ void tallies_finish(struct tallies *tallies, int timeout_ms, struct tally *total
     *tallies = (struct tallies){.count = 0};
 }
 
-size_t tally_live(const struct tally *tally)
+size_t agent_counts_live(const struct agent_counts *counts)
 {
     size_t live = 0;
     for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
-        live += agent_state_is_live((enum agent_state)i) ? tally->states[i] : 0;
+        live += agent_state_is_live((enum agent_state)i) ? counts->states[i] : 0;
     return live;
 }
 
-size_t tally_ended(const struct tally *tally)
+size_t agent_counts_ended(const struct agent_counts *counts)
 {
-    return tally->states[AGENT_EXITED] + tally->states[AGENT_CRASHED];
+    return counts->states[AGENT_EXITED] + counts->states[AGENT_CRASHED];
 }

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "base/plain.h"
+#include "base/term_text.h"
 
 #include <stdlib.h>
 
@@ -17,15 +17,15 @@ static void note_line(const char *line, size_t len, void *arg)
 /* The lines of bytes that come in chunks of `step`; behind a tilde the one without an end. */
 static char *lines(const char *bytes, size_t len, size_t step)
 {
-    struct plain plain = {.columns = 0};
+    struct term_text plain = {.columns = 0};
     struct str to = STR_INIT;
 
     for (size_t i = 0; i < len; i += step)
-        plain_feed(&plain, bytes + i, len - i < step ? len - i : step, note_line, &to);
-    if (plain_current(&plain)[0] != '\0')
+        term_text_feed(&plain, bytes + i, len - i < step ? len - i : step, note_line, &to);
+    if (term_text_current(&plain)[0] != '\0')
         str_addc(&to, '~');
-    plain_end(&plain, note_line, &to);
-    plain_free(&plain);
+    term_text_end(&plain, note_line, &to);
+    term_text_free(&plain);
     return str_steal(&to);
 }
 
@@ -152,8 +152,8 @@ static void lines_have_a_limit(void)
     _cleanup_str_ struct str in = STR_INIT;
     _cleanup_str_ struct str want = STR_INIT;
 
-    for (int i = 0; i < PLAIN_COLUMNS_MAX + 3; i++) {
-        if (i == PLAIN_COLUMNS_MAX)
+    for (int i = 0; i < TERM_TEXT_COLUMNS_MAX + 3; i++) {
+        if (i == TERM_TEXT_COLUMNS_MAX)
             str_addc(&want, '|');
         str_addc(&in, 'x');
         str_addc(&want, 'x');
@@ -167,36 +167,36 @@ static void lines_have_a_limit(void)
 
 static void memory_for_long_lines_is_given_back(void)
 {
-    struct plain plain = {.columns = 0};
+    struct term_text plain = {.columns = 0};
     struct str to = STR_INIT;
     char bytes[4000];
 
     memset(bytes, 'x', sizeof bytes);
-    plain_feed(&plain, bytes, sizeof bytes, note_line, &to);
+    term_text_feed(&plain, bytes, sizeof bytes, note_line, &to);
     CHECK(plain.room >= sizeof bytes);
-    plain_feed(&plain, "\nshort\n", 7, note_line, &to);
+    term_text_feed(&plain, "\nshort\n", 7, note_line, &to);
     CHECK(plain.room <= 512 && plain.text.cap <= 4096);
-    plain_free(&plain);
+    term_text_free(&plain);
     str_free(&to);
 }
 
 static void the_current_line_can_be_looked_at(void)
 {
-    struct plain plain = {.columns = 0};
+    struct term_text plain = {.columns = 0};
     struct str to = STR_INIT;
 
-    CHECK_STR(plain_current(&plain), "");
+    CHECK_STR(term_text_current(&plain), "");
     const char *text = "done\n\033[1mContinue? \033[0m[y/n] ";
-    plain_feed(&plain, text, strlen(text), note_line, &to);
-    CHECK_STR(plain_current(&plain), "Continue? [y/n] ");
-    plain_feed(&plain, "y", 1, note_line, &to);
-    CHECK_STR(plain_current(&plain), "Continue? [y/n] y");
+    term_text_feed(&plain, text, strlen(text), note_line, &to);
+    CHECK_STR(term_text_current(&plain), "Continue? [y/n] ");
+    term_text_feed(&plain, "y", 1, note_line, &to);
+    CHECK_STR(term_text_current(&plain), "Continue? [y/n] y");
     CHECK_STR(to.data, "done|");
-    plain_end(&plain, note_line, &to);
-    CHECK_STR(plain_current(&plain), "");
-    plain_end(&plain, note_line, &to);
+    term_text_end(&plain, note_line, &to);
+    CHECK_STR(term_text_current(&plain), "");
+    term_text_end(&plain, note_line, &to);
     CHECK_STR(to.data, "done|Continue? [y/n] y|");
-    plain_free(&plain);
+    term_text_free(&plain);
     str_free(&to);
 }
 

@@ -4,23 +4,23 @@
  * character may be cut between two pieces.
  *
  *     struct harmless harmless = {.count = 0};
- *     harmless_add(&harmless, piece, len, &to);   as often as there is one
- *     harmless_end(&harmless, &to);
+ *     term_escape_add(&harmless, piece, len, &to);   as often as there is one
+ *     term_escape_end(&harmless, &to);
  */
-#ifndef MAS_BASE_HARMLESS_H
-#define MAS_BASE_HARMLESS_H
+#ifndef MAS_BASE_TERM_ESCAPE_H
+#define MAS_BASE_TERM_ESCAPE_H
 
 #include "base/str.h"
 
 #include <stddef.h>
 
 /* Zero-initialised; nothing to release. */
-struct harmless {
+struct term_escape {
     char held[4]; /* the beginning of a character whose end has not come */
     size_t count;
 };
 
-void harmless_add(struct harmless *harmless, const char *piece, size_t len, struct str *to);
-void harmless_end(struct harmless *harmless, struct str *to);
+void term_escape_add(struct term_escape *harmless, const char *piece, size_t len, struct str *to);
+void term_escape_end(struct term_escape *harmless, struct str *to);
 
 #endif

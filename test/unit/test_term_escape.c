@@ -1,4 +1,4 @@
-#include "base/harmless.h"
+#include "base/term_escape.h"
 #include "unit.h"
 
 #include <string.h>
@@ -6,13 +6,13 @@
 /* What comes of a text in pieces of `piece` bytes. */
 static void feed(const char *text, size_t piece, struct str *to)
 {
-    struct harmless harmless = {.count = 0};
+    struct term_escape harmless = {.count = 0};
     size_t len = strlen(text);
 
     str_clear(to);
     for (size_t at = 0; at < len; at += piece)
-        harmless_add(&harmless, text + at, len - at < piece ? len - at : piece, to);
-    harmless_end(&harmless, to);
+        term_escape_add(&harmless, text + at, len - at < piece ? len - at : piece, to);
+    term_escape_end(&harmless, to);
 }
 
 static void text_stays(void)

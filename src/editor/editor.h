@@ -12,13 +12,13 @@
  *
  * Ends when the client hangs up.
  */
-#ifndef MAS_EDITOR_FACE_H
-#define MAS_EDITOR_FACE_H
+#ifndef MAS_EDITOR_EDITOR_H
+#define MAS_EDITOR_EDITOR_H
 
 #include "base/err.h"
 #include "store/root.h"
 
-struct face_spec {
+struct editor_spec {
     const struct root *root;
     const char *session; /* full id */
     const char *agent;
@@ -28,6 +28,6 @@ struct face_spec {
     int in, out;
 };
 
-int face_run(const struct face_spec *spec, struct err *err);
+int editor_run(const struct editor_spec *spec, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cmd/several.h"
+#include "cmd/each_session.h"
 
 #include "base/file.h"
 #include "base/str.h"
@@ -16,7 +16,7 @@ struct target {
 };
 
 /* The ids of all sessions that `want` picks. */
-static int pick(struct call *call, several_want *want, struct target **ret, size_t *ret_count,
+static int pick(struct call *call, each_session_want *want, struct target **ret, size_t *ret_count,
                 struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
@@ -51,7 +51,7 @@ static size_t find_named(struct call *call, struct target **ret)
     return count;
 }
 
-void several_fail(const struct err *why, int *rc, struct err *err)
+void each_session_fail(const struct err *why, int *rc, struct err *err)
 {
     if (*rc == -1)
         err_print(why);
@@ -70,12 +70,12 @@ static const char *first_session(const struct call *call)
     return own != NULL && own[0] != '\0' ? own : NULL;
 }
 
-bool several_means_all(const struct call *call)
+bool each_session_means_all(const struct call *call)
 {
     return call->operand_count == 0 && first_session(call) == NULL;
 }
 
-int several_look(const struct call *call, several_take *take, void *arg, struct err *err)
+int each_session_look(const struct call *call, each_session_take *take, void *arg, struct err *err)
 {
     int rc = 0;
 
@@ -85,12 +85,13 @@ int several_look(const struct call *call, several_take *take, void *arg, struct 
         char id[ID_TEXT];
         if (text != NULL &&
             (call_select(call, text, id, &why) == -1 || take(call, id, arg, &why) == -1))
-            several_fail(&why, &rc, err);
+            each_session_fail(&why, &rc, err);
     }
     return rc;
 }
 
-int several_run(struct call *call, several_do *act, several_want *want, struct err *err)
+int each_session_run(struct call *call, each_session_do *act, each_session_want *want,
+                     struct err *err)
 {
     struct life_memory memory = {.needed = 0};
     struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
@@ -112,7 +113,7 @@ int several_run(struct call *call, several_do *act, several_want *want, struct e
         struct err *why = &targets[i].why;
         if (why->code == MAS_OK && act(call, &life, targets[i].id, why) == 0)
             continue;
-        several_fail(why, &rc, err);
+        each_session_fail(why, &rc, err);
     }
     free(targets);
     warn_memory(&memory);

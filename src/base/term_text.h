@@ -8,12 +8,12 @@
  * are not UTF-8 become \xNN. A line that is too long goes on in the next one.
  *
  *     struct plain plain = {.columns = 0};
- *     plain_feed(&plain, bytes, len, on_line, arg);   as often as there is something
- *     plain_end(&plain, on_line, arg);                the last line, if it has no end
- *     plain_free(&plain);
+ *     term_text_feed(&plain, bytes, len, on_line, arg);   as often as there is something
+ *     term_text_end(&plain, on_line, arg);                the last line, if it has no end
+ *     term_text_free(&plain);
  */
-#ifndef MAS_BASE_PLAIN_H
-#define MAS_BASE_PLAIN_H
+#ifndef MAS_BASE_TERM_TEXT_H
+#define MAS_BASE_TERM_TEXT_H
 
 #include "base/str.h"
 #include "base/vt.h"
@@ -22,10 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAIN_COLUMNS_MAX = 8192 };
+enum { TERM_TEXT_COLUMNS_MAX = 8192 };
 
 /* Zero-initialised. Small while lines are. */
-struct plain {
+struct term_text {
     struct vt vt;
     uint32_t *cells; /* the line: the bytes of a character each, the first one lowest; 0: empty */
     size_t columns; /* how many of them are in use */
@@ -38,14 +38,15 @@ struct plain {
 };
 
 /* One line, NUL-terminated, without its newline; valid during the call. */
-typedef void plain_line(const char *line, size_t len, void *arg);
+typedef void term_text_line(const char *line, size_t len, void *arg);
 
-void plain_feed(struct plain *plain, const char *bytes, size_t len, plain_line *on_line, void *arg);
+void term_text_feed(struct term_text *plain, const char *bytes, size_t len, term_text_line *on_line,
+                    void *arg);
 /* Ends the line that has not been ended, where anything is in it, and forgets a sequence that is
  * not complete. */
-void plain_end(struct plain *plain, plain_line *on_line, void *arg);
+void term_text_end(struct term_text *plain, term_text_line *on_line, void *arg);
 /* What stands in that line now; valid until the next call. */
-const char *plain_current(struct plain *plain);
-void plain_free(struct plain *plain);
+const char *term_text_current(struct term_text *plain);
+void term_text_free(struct term_text *plain);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/harmless.h"
+#include "base/term_escape.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void add_lines(const char *text, size_t len, struct str *to)
     }
 }
 
-void harmless_add(struct harmless *harmless, const char *piece, size_t len, struct str *to)
+void term_escape_add(struct term_escape *harmless, const char *piece, size_t len, struct str *to)
 {
     _cleanup_str_ struct str joined = STR_INIT;
 
@@ -48,7 +48,7 @@ void harmless_add(struct harmless *harmless, const char *piece, size_t len, stru
     add_lines(piece, len, to);
 }
 
-void harmless_end(struct harmless *harmless, struct str *to)
+void term_escape_end(struct term_escape *harmless, struct str *to)
 {
     add_lines(harmless->held, harmless->count, to);
     harmless->count = 0;

@@ -1,8 +1,8 @@
 /*
  * Compression: one frame of zstd, out and in.
  */
-#ifndef MAS_ARCHIVE_SQUEEZE_H
-#define MAS_ARCHIVE_SQUEEZE_H
+#ifndef MAS_ARCHIVE_ZSTD_WRITER_H
+#define MAS_ARCHIVE_ZSTD_WRITER_H
 
 #include "base/err.h"
 
@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct squeeze;
+struct zstd_writer;
 
 /* Writes to `fd`, with a checksum of zstd's own at the end. */
-int squeeze_new(int fd, int level, struct squeeze **ret, struct err *err);
-int squeeze_write(struct squeeze *squeeze, const void *bytes, size_t len, struct err *err);
+int zstd_writer_new(int fd, int level, struct zstd_writer **ret, struct err *err);
+int zstd_writer_write(struct zstd_writer *zstd, const void *bytes, size_t len, struct err *err);
 /* The last bytes. */
-int squeeze_end(struct squeeze *squeeze, struct err *err);
-uint64_t squeeze_written(const struct squeeze *squeeze); /* bytes in the file */
-void squeeze_freep(struct squeeze **squeeze);
-#define _cleanup_squeeze_ __attribute__((cleanup(squeeze_freep)))
+int zstd_writer_end(struct zstd_writer *zstd, struct err *err);
+uint64_t zstd_writer_written(const struct zstd_writer *zstd); /* bytes in the file */
+void zstd_writer_freep(struct zstd_writer **zstd);
+#define _cleanup_zstd_writer_ __attribute__((cleanup(zstd_writer_freep)))
 
 /*
  * Reading, in a thread that is some pieces ahead. The input must be exactly one frame: no other

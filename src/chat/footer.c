@@ -16,12 +16,12 @@ static const char *const colours[AGENT_STATE_COUNT] = {
     [AGENT_CRASHED] = "\033[31m",
 };
 
-bool foot_ticks(const struct chat *chat)
+bool footer_ticks(const struct chat *chat)
 {
     return chat->state == AGENT_WORKING || chat->state == AGENT_STARTING;
 }
 
-void foot_plan_entry(const struct json *entry, struct str *to)
+void footer_plan_entry(const struct json *entry, struct str *to)
 {
     const char *status = json_get_text(entry, "status");
     const char *content = json_get_text(entry, "content");
@@ -51,7 +51,7 @@ static void add_plan(struct chat *chat, size_t most)
         _cleanup_str_ struct str text = STR_INIT;
         if (i < from || i >= from + most)
             continue;
-        foot_plan_entry(one, &text);
+        footer_plan_entry(one, &text);
         view_live(&chat->view, STYLE_PLAN, str_text(&text));
     }
 }
@@ -156,7 +156,7 @@ static void set_state(struct chat *chat)
     str_clear(state);
     str_addf(state, " %s", chat->link.fd == -1 ? "no connection" : agent_state_name(chat->state));
     chat->view.state_colour = chat->link.fd == -1 ? "\033[31m" : colours[chat->state];
-    if (foot_ticks(chat) && chat->since_ms > 0) {
+    if (footer_ticks(chat) && chat->since_ms > 0) {
         int64_t seconds = (time_epoch_ms() - chat->since_ms) / 1000;
         (void)snprintf(age, sizeof age, " %llds", seconds > 0 ? (long long)seconds : 0);
         str_add(state, age);
@@ -178,7 +178,7 @@ static void set_state(struct chat *chat)
     }
 }
 
-void foot_update(struct chat *chat)
+void footer_update(struct chat *chat)
 {
     struct view *view = &chat->view;
     _cleanup_str_ struct str text = STR_INIT;

@@ -1,4 +1,4 @@
-#include "base/plain.h"
+#include "base/term_text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@ enum {
     SMALL = 512, /* columns; memory for more is given back at the end of a line */
 };
 
-/* What one call of plain_feed() has at hand. */
+/* What one call of term_text_feed() has at hand. */
 struct feed {
-    struct plain *plain;
-    plain_line *on_line;
+    struct term_text *plain;
+    term_text_line *on_line;
     void *arg;
 };
 
@@ -49,7 +49,7 @@ static size_t add_high(struct str *to, const uint32_t *cells, size_t count)
 
 /* Makes plain->text of the cells. Those that nothing was written to are blanks, but not at the end.
  */
-static void make_text(struct plain *plain)
+static void make_text(struct term_text *plain)
 {
     size_t count = plain->columns;
 
@@ -64,7 +64,7 @@ static void make_text(struct plain *plain)
 
 static void end_line(const struct feed *feed)
 {
-    struct plain *plain = feed->plain;
+    struct term_text *plain = feed->plain;
 
     make_text(plain);
     feed->on_line(str_text(&plain->text), plain->text.len, feed->arg);
@@ -86,13 +86,13 @@ static void leave_line(const struct feed *feed)
         end_line(feed);
 }
 
-static void move_to(struct plain *plain, size_t column)
+static void move_to(struct term_text *plain, size_t column)
 {
-    plain->cursor = column < PLAIN_COLUMNS_MAX ? column : PLAIN_COLUMNS_MAX - 1;
+    plain->cursor = column < TERM_TEXT_COLUMNS_MAX ? column : TERM_TEXT_COLUMNS_MAX - 1;
 }
 
 /* Makes room for `columns` and fills up to there with empty cells. */
-static void widen(struct plain *plain, size_t columns)
+static void widen(struct term_text *plain, size_t columns)
 {
     if (columns > plain->room) {
         size_t room = plain->room > 0 ? plain->room : SMALL / 4;
@@ -110,13 +110,13 @@ static void widen(struct plain *plain, size_t columns)
 /* Writes bytes, each a character, as far as the line has room; returns how many. */
 static size_t put(const struct feed *feed, const char *bytes, size_t len)
 {
-    struct plain *plain = feed->plain;
+    struct term_text *plain = feed->plain;
 
-    if (plain->cursor == PLAIN_COLUMNS_MAX) {
+    if (plain->cursor == TERM_TEXT_COLUMNS_MAX) {
         end_line(feed);
         plain->cursor = 0;
     }
-    size_t n = PLAIN_COLUMNS_MAX - plain->cursor;
+    size_t n = TERM_TEXT_COLUMNS_MAX - plain->cursor;
     if (n > len)
         n = len;
     widen(plain, plain->cursor + n);
@@ -131,7 +131,7 @@ static size_t put(const struct feed *feed, const char *bytes, size_t len)
  * bytes belong together. */
 static void put_high(const struct feed *feed, char byte)
 {
-    struct plain *plain = feed->plain;
+    struct term_text *plain = feed->plain;
     unsigned char c = (unsigned char)byte;
 
     if ((c & 0xc0) == 0x80 && plain->missing > 0) {
@@ -160,7 +160,7 @@ static void put_text(const struct feed *feed, const char *text, size_t len)
 
 static void tab(const struct feed *feed)
 {
-    struct plain *plain = feed->plain;
+    struct term_text *plain = feed->plain;
 
     if (plain->cursor >= plain->columns)
         (void)put(feed, "\t", 1);
@@ -172,7 +172,7 @@ static void tab(const struct feed *feed)
  * blank and a carriage return. How wide the terminal is, is not known here, where the row is but a
  * part of a line; but that is what it means if text follows while a line is edited. Elsewhere it is
  * how a program begins its line anew. */
-static void carriage_return(struct plain *plain)
+static void carriage_return(struct term_text *plain)
 {
     plain->at_margin = plain->is_edited && plain->cursor > 0 && plain->cursor == plain->columns &&
                        plain->cells[plain->cursor - 1] == ' ';
@@ -181,7 +181,7 @@ static void carriage_return(struct plain *plain)
 }
 
 /* What follows a carriage return decides whether the line goes on. */
-static void leave_margin(struct plain *plain, bool goes_on)
+static void leave_margin(struct term_text *plain, bool goes_on)
 {
     plain->at_margin = false;
     if (goes_on)
@@ -192,7 +192,7 @@ static void leave_margin(struct plain *plain, bool goes_on)
 
 static void control(const struct feed *feed, char c)
 {
-    struct plain *plain = feed->plain;
+    struct term_text *plain = feed->plain;
 
     plain->missing = 0;
     switch (c) {
@@ -217,7 +217,7 @@ static void control(const struct feed *feed, char c)
 }
 
 /* Cells [from, to) become empty. */
-static void erase(struct plain *plain, size_t from, size_t to)
+static void erase(struct term_text *plain, size_t from, size_t to)
 {
     if (to > plain->columns)
         to = plain->columns;
@@ -228,7 +228,7 @@ static void erase(struct plain *plain, size_t from, size_t to)
 }
 
 /* Takes n cells at the cursor out; what is behind them moves there. */
-static void take_out(struct plain *plain, size_t n)
+static void take_out(struct term_text *plain, size_t n)
 {
     size_t at = plain->cursor;
 
@@ -242,22 +242,22 @@ static void take_out(struct plain *plain, size_t n)
 }
 
 /* Puts n empty cells in at the cursor; what passes the end is lost. */
-static void put_in(struct plain *plain, size_t n)
+static void put_in(struct term_text *plain, size_t n)
 {
     size_t at = plain->cursor;
     size_t old = plain->columns;
 
     if (at >= old)
         return;
-    if (n > PLAIN_COLUMNS_MAX - at)
-        n = PLAIN_COLUMNS_MAX - at;
-    widen(plain, old + n < PLAIN_COLUMNS_MAX ? old + n : PLAIN_COLUMNS_MAX);
+    if (n > TERM_TEXT_COLUMNS_MAX - at)
+        n = TERM_TEXT_COLUMNS_MAX - at;
+    widen(plain, old + n < TERM_TEXT_COLUMNS_MAX ? old + n : TERM_TEXT_COLUMNS_MAX);
     memmove(plain->cells + at + n, plain->cells + at,
             (plain->columns - at - n) * sizeof *plain->cells);
     memset(plain->cells + at, 0, n * sizeof *plain->cells);
 }
 
-static void erase_in_line(struct plain *plain, const struct vt_event *event)
+static void erase_in_line(struct term_text *plain, const struct vt_event *event)
 {
     int how = event->param_count > 0 && event->params[0] > 0 ? event->params[0] : 0;
 
@@ -276,7 +276,7 @@ static size_t count_of(const struct vt_event *event, size_t i)
 }
 
 /* Control sequences that stay in the line. */
-static bool edit(struct plain *plain, const struct vt_event *event)
+static bool edit(struct term_text *plain, const struct vt_event *event)
 {
     size_t n = count_of(event, 0);
     size_t cursor = plain->cursor;
@@ -324,7 +324,7 @@ static void set_mode(const struct feed *feed, int mode, bool on)
 
 static void control_sequence(const struct feed *feed, const struct vt_event *event)
 {
-    struct plain *plain = feed->plain;
+    struct term_text *plain = feed->plain;
 
     plain->missing = 0;
     if (event->intermediate != 0)
@@ -380,13 +380,14 @@ static void on_event(const struct vt_event *event, void *arg)
     }
 }
 
-void plain_feed(struct plain *plain, const char *bytes, size_t len, plain_line *on_line, void *arg)
+void term_text_feed(struct term_text *plain, const char *bytes, size_t len, term_text_line *on_line,
+                    void *arg)
 {
     struct feed feed = {.plain = plain, .on_line = on_line, .arg = arg};
     vt_feed(&plain->vt, bytes, len, on_event, &feed);
 }
 
-void plain_end(struct plain *plain, plain_line *on_line, void *arg)
+void term_text_end(struct term_text *plain, term_text_line *on_line, void *arg)
 {
     struct feed feed = {.plain = plain, .on_line = on_line, .arg = arg};
     leave_line(&feed);
@@ -396,15 +397,15 @@ void plain_end(struct plain *plain, plain_line *on_line, void *arg)
     plain->vt = (struct vt){.state = 0};
 }
 
-const char *plain_current(struct plain *plain)
+const char *term_text_current(struct term_text *plain)
 {
     make_text(plain);
     return str_text(&plain->text);
 }
 
-void plain_free(struct plain *plain)
+void term_text_free(struct term_text *plain)
 {
     free(plain->cells);
     str_free(&plain->text);
-    *plain = (struct plain){.columns = 0};
+    *plain = (struct term_text){.columns = 0};
 }

@@ -1,5 +1,6 @@
-/* plain_feed() on any bytes: lines are safe to print, and the same wherever the bytes are cut. */
-#include "base/plain.h"
+/* term_text_feed() on any bytes: lines are safe to print, and the same wherever the bytes are cut.
+ */
+#include "base/term_text.h"
 #include "fuzz.h"
 
 #include <stdbool.h>
@@ -11,7 +12,7 @@ static void note_line(const char *line, size_t len, void *arg)
     _cleanup_str_ struct str visible = STR_INIT;
     struct str *to = arg;
 
-    must(line[len] == '\0' && len <= (size_t)PLAIN_COLUMNS_MAX * 4 * 4);
+    must(line[len] == '\0' && len <= (size_t)TERM_TEXT_COLUMNS_MAX * 4 * 4);
     for (const char *p = line; *p != '\0';) { /* tabs stay; nothing else has to be made visible */
         size_t part = strcspn(p, "\t");
         str_add_visible(&visible, p, part);
@@ -26,17 +27,17 @@ static void note_line(const char *line, size_t len, void *arg)
 
 static void feed(const char *bytes, size_t size, size_t step, struct str *to)
 {
-    struct plain plain = {.columns = 0};
+    struct term_text plain = {.columns = 0};
 
     for (size_t i = 0; i < size; i += step) {
-        plain_feed(&plain, bytes + i, size - i < step ? size - i : step, note_line, to);
-        must(plain.columns <= PLAIN_COLUMNS_MAX && plain.cursor <= PLAIN_COLUMNS_MAX);
+        term_text_feed(&plain, bytes + i, size - i < step ? size - i : step, note_line, to);
+        must(plain.columns <= TERM_TEXT_COLUMNS_MAX && plain.cursor <= TERM_TEXT_COLUMNS_MAX);
     }
-    _cleanup_free_ char *current = mem_dup(plain_current(&plain));
+    _cleanup_free_ char *current = mem_dup(term_text_current(&plain));
     size_t before = to->len;
-    plain_end(&plain, note_line, to);
+    term_text_end(&plain, note_line, to);
     must(to->len == before || strncmp(to->data + before, current, to->len - before - 1) == 0);
-    plain_free(&plain);
+    term_text_free(&plain);
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)

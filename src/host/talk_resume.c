@@ -243,7 +243,7 @@ void talk_open_session(struct host *host)
     talk->serial = acp_session_new(talk->acp, talk->cwd, talk->tools, host->preset->initialize_ms);
 }
 
-void talk_climb(struct host *host)
+void talk_resume(struct host *host)
 {
     struct talk *talk = host->talk;
     const struct store_home home = {.directory = talk->cwd, .machine = talk->machine};
@@ -393,14 +393,14 @@ bool talk_fall(struct host *host, const char *why)
     return true;
 }
 
-void talk_rise(struct host *host)
+void talk_resume_again(struct host *host)
 {
     struct talk *talk = host->talk;
 
     if (talk->fell == 0)
         return;
     talk_leave_session(host);
-    talk_climb(host);
+    talk_resume(host);
 }
 
 void talk_fell_dead(struct host *host, const char *why)
@@ -459,7 +459,7 @@ static void take_initialize(struct host *host, const struct acp_answer *answer)
     free(talk->program);
     talk->program = mem_printf("%s%s%s", info->name[0] != '\0' ? info->name : host->argv[0],
                                info->version[0] != '\0' ? " " : "", info->version);
-    talk_climb(host);
+    talk_resume(host);
 }
 
 void talk_rung_answer(struct host *host, const struct acp_answer *answer)

@@ -1,4 +1,4 @@
-#include "archive/squeeze.h"
+#include "archive/zstd_writer.h"
 
 #include "base/file.h"
 #include "base/str.h"
@@ -20,7 +20,7 @@ enum {
     PIECES = 8,
 };
 
-struct squeeze {
+struct zstd_writer {
     int fd;
     ZSTD_CCtx *context;
     char *out;
@@ -28,9 +28,9 @@ struct squeeze {
     uint64_t written;
 };
 
-int squeeze_new(int fd, int level, struct squeeze **ret, struct err *err)
+int zstd_writer_new(int fd, int level, struct zstd_writer **ret, struct err *err)
 {
-    struct squeeze *s = mem_alloc(sizeof *s);
+    struct zstd_writer *s = mem_alloc(sizeof *s);
 
     *ret = s;
     s->fd = fd;
@@ -47,7 +47,7 @@ int squeeze_new(int fd, int level, struct squeeze **ret, struct err *err)
     return 0;
 }
 
-static int flush(struct squeeze *s, struct err *err)
+static int flush(struct zstd_writer *s, struct err *err)
 {
     if (file_write_all(s->fd, s->out, s->out_len) == -1)
         return err_errno(err, "cannot write the archive");
@@ -56,7 +56,7 @@ static int flush(struct squeeze *s, struct err *err)
     return 0;
 }
 
-static int work(struct squeeze *s, ZSTD_inBuffer *in, ZSTD_EndDirective how, size_t *ret_left,
+static int work(struct zstd_writer *s, ZSTD_inBuffer *in, ZSTD_EndDirective how, size_t *ret_left,
                 struct err *err)
 {
     ZSTD_outBuffer out = {.dst = s->out, .size = OUT_SIZE, .pos = s->out_len};
@@ -69,7 +69,7 @@ static int work(struct squeeze *s, ZSTD_inBuffer *in, ZSTD_EndDirective how, siz
     return s->out_len == OUT_SIZE ? flush(s, err) : 0;
 }
 
-int squeeze_write(struct squeeze *s, const void *bytes, size_t len, struct err *err)
+int zstd_writer_write(struct zstd_writer *s, const void *bytes, size_t len, struct err *err)
 {
     ZSTD_inBuffer in = {.src = bytes, .size = len};
     size_t left = 0;
@@ -80,7 +80,7 @@ int squeeze_write(struct squeeze *s, const void *bytes, size_t len, struct err *
     return 0;
 }
 
-int squeeze_end(struct squeeze *s, struct err *err)
+int zstd_writer_end(struct zstd_writer *s, struct err *err)
 {
     ZSTD_inBuffer in = {.src = NULL};
     size_t left = 0;
@@ -92,20 +92,20 @@ int squeeze_end(struct squeeze *s, struct err *err)
     return flush(s, err);
 }
 
-uint64_t squeeze_written(const struct squeeze *s)
+uint64_t zstd_writer_written(const struct zstd_writer *s)
 {
     return s->written;
 }
 
-void squeeze_freep(struct squeeze **squeeze)
+void zstd_writer_freep(struct zstd_writer **zstd)
 {
-    struct squeeze *s = *squeeze;
+    struct zstd_writer *s = *zstd;
     if (s == NULL)
         return;
     (void)ZSTD_freeCCtx(s->context);
     free(s->out);
     free(s);
-    *squeeze = NULL;
+    *zstd = NULL;
 }
 
 struct unsqueeze {

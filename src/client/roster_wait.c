@@ -1,7 +1,7 @@
-/* The part of client/roll.h that waits for hosts which are coming up. */
+/* The part of client/roster.h that waits for hosts which are coming up. */
 #include "base/sock.h"
 #include "base/time.h"
-#include "client/roll.h"
+#include "client/roster.h"
 #include "client/survey.h"
 #include "store/session.h"
 #include "tmux/tmux.h"
@@ -16,9 +16,9 @@
 
 enum { COMING_MS = 5000 }; /* how long a host that was just started may take to listen */
 
-bool roll_listens(const struct roll *roll, size_t i)
+bool roster_listens(const struct roster *roster, size_t i)
 {
-    const struct host_call *call = &roll->calls[i];
+    const struct host_call *call = &roster->calls[i];
     _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_SOCKET, call->agent);
     _cleanup_close_ int fd = sock_connect(call->run, name);
     return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
@@ -26,22 +26,22 @@ bool roll_listens(const struct roll *roll, size_t i)
 
 /* Waits until each absent host of the teams that are waited for (NULL: of all) listens, or
  * timeout_ms have passed. */
-static void await(const struct roll *roll, const bool *wanted, int timeout_ms)
+static void await(const struct roster *roster, const bool *wanted, int timeout_ms)
 {
     int64_t end = time_monotonic_ms() + timeout_ms;
     _cleanup_close_ int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
-    for (size_t i = 0; watch != -1 && i < roll->team_count; i++) {
+    for (size_t i = 0; watch != -1 && i < roster->team_count; i++) {
         char path[32];
-        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", roll->teams[i].run);
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", roster->teams[i].run);
         (void)inotify_add_watch(watch, path, IN_MOVED_TO);
     }
-    for (size_t i = 0; watch != -1 && i < roll->count; i++) {
-        const struct host_call *call = &roll->calls[i];
+    for (size_t i = 0; watch != -1 && i < roster->count; i++) {
+        const struct host_call *call = &roster->calls[i];
         if (call->answer != HOST_ABSENT || call->run == -1 ||
-            (wanted != NULL && !wanted[roll->agents[i].team]))
+            (wanted != NULL && !wanted[roster->agents[i].team]))
             continue;
-        while (!roll_listens(roll, i)) {
+        while (!roster_listens(roster, i)) {
             char events[4096];
             struct pollfd in = {.fd = watch, .events = POLLIN};
             int64_t left = end - time_monotonic_ms();
@@ -52,38 +52,38 @@ static void await(const struct roll *roll, const bool *wanted, int timeout_ms)
     }
 }
 
-void roll_ask_coming(struct roll *roll, const char *head, int timeout_ms)
+void roster_ask_coming(struct roster *roster, const char *head, int timeout_ms)
 {
-    bool *coming = mem_alloc((roll->team_count + 1) * sizeof *coming);
+    bool *coming = mem_alloc((roster->team_count + 1) * sizeof *coming);
     bool any = false;
     bool absent = false;
 
-    for (size_t i = 0; i < roll->asked; i++) {
-        size_t team = roll->agents[i].team;
-        if (roll->calls[i].answer != HOST_ABSENT)
+    for (size_t i = 0; i < roster->asked; i++) {
+        size_t team = roster->agents[i].team;
+        if (roster->calls[i].answer != HOST_ABSENT)
             continue;
         absent = true;
         if (!coming[team])
-            coming[team] = workspace_env_waits(roll->teams[team].dir);
+            coming[team] = workspace_env_waits(roster->teams[team].dir);
         any = any || coming[team];
     }
     if (any)
-        await(roll, coming, timeout_ms);
+        await(roster, coming, timeout_ms);
     if (absent) /* also where nobody comes any more: one may have come since it was asked */
-        roll_ask_again(roll, head, NULL, 0);
+        roster_ask_again(roster, head, NULL, 0);
     free(coming);
 }
 
-static int is_stopped(const struct roll_team *team, const char *what, struct err *err)
+static int is_stopped(const struct roster_team *team, const char *what, struct err *err)
 {
-    const struct session_label label = roll_label(team);
+    const struct session_label label = roster_label(team);
 
     (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': it is not running", what, label.text);
     return err_hint(err, "start it with: mas start %s", label.text);
 }
 
 /* The panes of a session that runs; MAS_CONFLICT where it does not. */
-static int find_panes(const struct root *root, const struct roll_team *team, const char *what,
+static int find_panes(const struct root *root, const struct roster_team *team, const char *what,
                       struct tmux_pane **ret, size_t *ret_count, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -109,37 +109,37 @@ static bool is_alive(const struct tmux_pane *panes, size_t count, const char *ag
 }
 
 /* How many hosts are absent. */
-static size_t count_absent(const struct roll *roll)
+static size_t count_absent(const struct roster *roster)
 {
     size_t absent = 0;
-    for (size_t i = 0; i < roll->asked; i++)
-        absent += roll->calls[i].answer == HOST_ABSENT;
+    for (size_t i = 0; i < roster->asked; i++)
+        absent += roster->calls[i].answer == HOST_ABSENT;
     return absent;
 }
 
-int roll_ask_live(const struct root *root, struct roll *roll, const struct roll_request *request,
-                  struct err *err)
+int roster_ask_live(const struct root *root, struct roster *roster,
+                    const struct roster_request *request, struct err *err)
 {
     _cleanup_free_ struct tmux_pane *panes = NULL;
     size_t count = 0;
 
-    roll_ask(roll, request->head, request->body, request->body_len);
-    if (count_absent(roll) == 0)
+    roster_ask(roster, request->head, request->body, request->body_len);
+    if (count_absent(roster) == 0)
         return 0;
-    if (find_panes(root, &roll->teams[0], request->what, &panes, &count, err) == -1)
+    if (find_panes(root, &roster->teams[0], request->what, &panes, &count, err) == -1)
         return -1;
-    for (size_t i = 0; i < roll->asked; i++) {
-        struct host_call *one = &roll->calls[i];
+    for (size_t i = 0; i < roster->asked; i++) {
+        struct host_call *one = &roster->calls[i];
         if (one->answer != HOST_ABSENT || is_alive(panes, count, one->agent))
             continue;
         one->answer = HOST_ENDED;
         (void)err_set(&one->err, MAS_FAILED, "its host has ended");
         (void)err_hint(&one->err, "bring it back with: mas restart %s %s",
-                       roll_label(&roll->teams[0]).text, one->agent);
+                       roster_label(&roster->teams[0]).text, one->agent);
     }
-    if (count_absent(roll) == 0)
+    if (count_absent(roster) == 0)
         return 0;
-    await(roll, NULL, COMING_MS);
-    roll_ask_again(roll, request->head, request->body, request->body_len);
+    await(roster, NULL, COMING_MS);
+    roster_ask_again(roster, request->head, request->body, request->body_len);
     return 0;
 }

@@ -1,0 +1,115 @@
+#include "client/session_detail.h"
+
+#include "store/workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void session_detail_free(struct session_detail *detail)
+{
+    roster_free(&detail->roster);
+    usage_free(&detail->usage);
+    free(detail->panes);
+}
+
+void session_detail_look(const struct root *root, const struct view *view,
+                         struct session_detail *ret)
+{
+    struct err ignored = ERR_INIT;
+    struct roster_team team;
+    const struct usage_options options = {.id = view->row.id, .mode = view->row.mode};
+
+    ret->view = *view;
+    if (roster_open(root, view->row.id, &team, &ignored) == 0) {
+        (void)roster_add(&ret->roster, &team, NULL, &ignored);
+        roster_ask(&ret->roster, "{\"do\":\"status\"}", NULL, 0);
+    }
+    usage_measure(root, &options, 1, &ret->usage, NULL);
+    if (view->live != NULL)
+        (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
+                         &ret->pane_count, &ignored);
+    roster_finish(&ret->roster, HOSTS_ANSWER_MS);
+    for (size_t i = 0; i < ret->roster.count; i++)
+        if (ret->roster.agents[i].told) {
+            ret->view.counts.told++;
+            ret->view.counts.states[ret->roster.agents[i].status.state]++;
+        }
+}
+
+const struct tmux_pane *session_detail_pane(const struct session_detail *detail, const char *agent)
+{
+    for (size_t i = 0; i < detail->pane_count; i++)
+        if (strcmp(detail->panes[i].agent, agent) == 0)
+            return &detail->panes[i];
+    return NULL;
+}
+
+const char *session_detail_pane_word(const struct tmux_pane *pane)
+{
+    return pane == NULL ? "stopped" : pane->dead ? "exited" : "running";
+}
+
+int session_detail_exit_status(const struct roster_agent *agent, const struct tmux_pane *pane)
+{
+    if (!agent->told)
+        return pane != NULL && pane->dead ? pane->exit_status : -1;
+    if (agent->status.state != AGENT_EXITED && agent->status.state != AGENT_CRASHED)
+        return -1;
+    return agent->status.signal != 0 ? 128 + agent->status.signal : agent->status.exit_code;
+}
+
+static void put_agent(const struct session_detail *detail, size_t i, struct json_out *out)
+{
+    const struct roster_agent *one = &detail->roster.agents[i];
+    const struct tmux_pane *pane = session_detail_pane(detail, one->agent->id);
+    int code = session_detail_exit_status(one, pane);
+
+    json_open(out, NULL, '{');
+    json_put(out, "id", one->agent->id);
+    json_put(out, "role", one->agent->role);
+    json_put(out, "rank", rank_name(one->agent->rank));
+    json_put(out, "group", one->agent->group);
+    json_put(out, "preset", one->agent->preset);
+    json_put(out, "model", one->agent->model);
+    if (one->told) {
+        agent_status_put(&one->status, out);
+    } else {
+        json_put(out, "state", session_detail_pane_word(pane));
+        if (pane != NULL) {
+            json_put(out, "problem", roster_problem(&detail->roster, i));
+            json_put(out, "pane", pane->pane);
+        }
+    }
+    if (code != -1)
+        json_put_int(out, "exitStatus", code);
+    json_close(out, '}');
+}
+
+void session_detail_put_json(const struct root *root, const struct session_detail *detail,
+                             struct json_out *out)
+{
+    const struct view *view = &detail->view;
+    struct session session = {.mode = view->row.mode};
+    memcpy(session.id, view->row.id, ID_TEXT);
+    _cleanup_free_ char *unit = workspace_part_path(root, session.id, session.mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *workflows =
+        workspace_part_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
+
+    json_open(out, NULL, '{');
+    view_put_json(root, view, out);
+    json_put(out, "tmuxSocket", view->live_socket != NULL ? view->live_socket : view->socket);
+    json_put(out, "unitDir", unit);
+    json_put(out, "workflowsDir", workflows);
+    json_put(out, "protection", "none");
+    json_put(out, "endedBy", "sweep");
+    json_open(out, "disk", '{');
+    json_put_int(out, "files", (int64_t)detail->usage.all.files);
+    json_put_int(out, "apparentBytes", (int64_t)detail->usage.all.apparent);
+    json_put_int(out, "realBytes", (int64_t)detail->usage.all.real);
+    json_close(out, '}');
+    json_open(out, "agents", '[');
+    for (size_t i = 0; i < detail->roster.count; i++)
+        put_agent(detail, i, out);
+    json_close(out, ']');
+    json_close(out, '}');
+}

@@ -1,0 +1,318 @@
+#include "editor/editor_internal.h"
+
+#include "base/number.h"
+#include "base/time.h"
+#include "client/hosts.h"
+#include "client/survey.h"
+#include "store/session.h"
+#include "tmux/tmux.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CHUNK = 64 * 1024,
+    WRITE_MAX = 4096, /* what a pipe that poll() says has room takes without waiting */
+    JUDGE_MS = 1000, /* tmux is asked no more often than that */
+    FLUSH_MS = 1000, /* for what waits to be written when the client has hung up */
+};
+
+static const struct acp_agent_self self = {.name = "mas", .title = "mas", .version = MAS_VERSION};
+
+struct json *editor_copy(const struct json *node)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+    struct json *copy = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (node == NULL)
+        return NULL;
+    json_put_node(&out, NULL, node);
+    return json_parse(text.data, text.len, text.len, &copy, &ignored) == 0 ? copy : NULL;
+}
+
+void editor_replace(char **to, const char *text)
+{
+    char *copy = mem_dup(text);
+
+    free(*to);
+    *to = copy;
+}
+
+int64_t editor_number(const char *id)
+{
+    static const struct unit units[] = {{"", 1}};
+    const char *colon = id != NULL ? strrchr(id, ':') : NULL;
+    uint64_t number = 0;
+
+    return colon != NULL && number_parse(colon + 1, units, 1, INT64_MAX, &number) ? (int64_t)number
+                                                                                  : 0;
+}
+
+char *editor_id(const struct editor *editor, int64_t number)
+{
+    return mem_printf("%s:%" PRId64, editor->spec->session, number);
+}
+
+/* ---- the host */
+
+static void listen_to_host(struct editor *editor)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", "listen");
+    json_close(&out, '}');
+    (void)host_link_ask(&editor->link, (struct host_link_asked){.about = 0}, &head, NULL, 0);
+}
+
+static void drop_link(struct editor *editor, int64_t now)
+{
+    host_link_drop(&editor->link);
+    editor->listens = false;
+    editor->retry_at = now + EDITOR_RETRY_MS;
+    editor_drop_permissions(editor);
+    editor_lost(editor);
+}
+
+/* Why nobody listens. MAS_OK: a host may be coming up. */
+static void judge_absence(struct editor *editor, struct err *ret)
+{
+    const struct editor_spec *spec = editor->spec;
+    _cleanup_session_ struct session session = SESSION_INIT;
+    struct tmux_session *live = NULL;
+
+    if (session_load(spec->root, spec->dir, spec->session, &session, ret) == -1 ||
+        survey_find_live(spec->root, session.tmux_socket, spec->session, &live, ret) == -1) {
+        (void)err_wrap(ret, "cannot reach agent '%s'", spec->agent);
+        return;
+    }
+    if (live == NULL) {
+        (void)err_set(ret, MAS_CONFLICT, "cannot reach agent '%s': session '%s' is not running",
+                      spec->agent, spec->session);
+        (void)err_hint(ret, "start it with: mas start %s", spec->session);
+        return;
+    }
+    tmux_sessions_free(live, 1);
+}
+
+static void connect_to_host(struct editor *editor, int64_t now)
+{
+    struct err why = ERR_INIT;
+    bool waited_for = editor_waits(editor);
+
+    if (editor->link.fd != -1 || now < editor->retry_at ||
+        (!waited_for && editor->session_count == 0))
+        return;
+    if (editor->spec->run != -1 &&
+        host_link_connect(&editor->link, editor->spec->run, editor->spec->agent)) {
+        listen_to_host(editor);
+        return;
+    }
+    editor->retry_at = now + (waited_for ? EDITOR_RETRY_MS : EDITOR_IDLE_RETRY_MS);
+    if (!waited_for || (editor->judged_at != 0 && now < editor->judged_at + JUDGE_MS))
+        return;
+    editor->judged_at = now;
+    judge_absence(editor, &why);
+    if (why.code != MAS_OK) {
+        editor->judged_at = 0;
+        editor_fail_waiting(editor, &why);
+    }
+}
+
+/* Sessions that are open are told what they have missed. */
+static void catch_up(struct editor *editor)
+{
+    struct err ignored = ERR_INIT;
+
+    for (size_t i = 0; i < editor->session_count; i++)
+        (void)editor_show_past(editor, editor->sessions[i], &ignored);
+}
+
+static void take_answer(struct editor *editor, struct host_link_asked asked,
+                        const struct frame *frame)
+{
+    struct err why = ERR_INIT;
+
+    if (asked.about != 0) {
+        editor_answered(editor, asked, frame);
+        return;
+    }
+    if (hosts_reply_error(frame->head, &why) == -1) { /* to `listen` */
+        host_link_drop(&editor->link);
+        editor->retry_at = time_monotonic_ms() + EDITOR_IDLE_RETRY_MS;
+        editor_fail_waiting(editor, &why);
+        return;
+    }
+    editor->listens = true;
+    editor_take_listen(editor, frame->head);
+    catch_up(editor);
+    editor_ask_permissions(editor);
+    editor_go_on(editor);
+}
+
+static void take_frames(struct editor *editor)
+{
+    struct host_link_asked asked = {.about = 0};
+    struct frame frame;
+    bool is_event = false;
+    int rc = 0;
+
+    while (editor->link.fd != -1 &&
+           (rc = host_link_take(&editor->link, &frame, &is_event, &asked)) == 1) {
+        const char *name = json_get_text(frame.head, "event");
+        if (!is_event)
+            take_answer(editor, asked, &frame);
+        else if (editor->listens && name != NULL)
+            editor_event(editor, name, &frame);
+        frame_free(&frame);
+    }
+    if (rc == -1 && editor->link.fd != -1)
+        drop_link(editor, time_monotonic_ms());
+}
+
+static void serve_host(struct editor *editor, short events)
+{
+    bool alive = true;
+
+    if (editor->link.fd == -1 || events == 0)
+        return;
+    if ((events & POLLOUT) != 0)
+        alive = host_link_write(&editor->link);
+    if (alive && (events & (POLLIN | POLLHUP | POLLERR)) != 0)
+        alive = host_link_read(&editor->link);
+    take_frames(editor);
+    if (!alive && editor->link.fd != -1)
+        drop_link(editor, time_monotonic_ms());
+}
+
+/* ---- the client */
+
+static void read_client(struct editor *editor)
+{
+    char chunk[CHUNK];
+    ssize_t n = read(editor->spec->in, chunk, sizeof chunk);
+
+    if (n > 0)
+        acp_agent_feed(editor->acp, chunk, (size_t)n);
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+        editor->ends = true;
+}
+
+static void write_client(struct editor *editor)
+{
+    size_t len = 0;
+    const char *out = acp_agent_out(editor->acp, &len);
+    ssize_t n = write(editor->spec->out, out, len < WRITE_MAX ? len : WRITE_MAX);
+
+    if (n > 0)
+        acp_agent_sent(editor->acp, (size_t)n);
+    else if (n == -1 && errno != EINTR && errno != EAGAIN)
+        editor->ends = true;
+}
+
+/* What it asked for before it hung up may be read still. */
+static void flush_client(struct editor *editor)
+{
+    int64_t end = time_monotonic_ms() + FLUSH_MS;
+    size_t len = 0;
+
+    editor->ends = false;
+    while (acp_agent_out(editor->acp, &len) != NULL && len > 0 && !editor->ends &&
+           time_monotonic_ms() < end) {
+        struct pollfd fd = {.fd = editor->spec->out, .events = POLLOUT};
+        if (poll(&fd, 1, FLUSH_MS) == 1)
+            write_client(editor);
+    }
+}
+
+/* ---- the loop */
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a == -1 ? b : b == -1 ? a : a < b ? a : b;
+}
+
+static int tick(struct editor *editor)
+{
+    int64_t now = time_monotonic_ms();
+
+    connect_to_host(editor, now);
+    editor_settle(editor, now);
+    int64_t next = editor_pending_tick(editor, now);
+    if (editor->link.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
+        next = sooner(next, editor->retry_at);
+    now = time_monotonic_ms();
+    return next == -1 ? -1 : next <= now ? 0 : (int)(next - now);
+}
+
+static void wait_and_serve(struct editor *editor)
+{
+    enum { IN, OUT, HOST, COUNT };
+    int timeout = tick(editor);
+    size_t len = 0;
+
+    (void)acp_agent_out(editor->acp, &len);
+    struct pollfd fds[COUNT] = {
+        [IN] = {.fd = len < EDITOR_OUT_FULL ? editor->spec->in : -1, .events = POLLIN},
+        [OUT] = {.fd = editor->spec->out, .events = len > 0 ? POLLOUT : 0},
+        [HOST] = {.fd = editor->link.fd,
+                  .events = (short)((len < EDITOR_OUT_FULL ? POLLIN : 0) |
+                                    (host_link_has_more(&editor->link) ? POLLOUT : 0))},
+    };
+    if (fds[HOST].events == 0)
+        fds[HOST].fd = -1;
+    if (poll(fds, COUNT, timeout) <= 0)
+        return;
+    if ((fds[OUT].revents & POLLOUT) != 0)
+        write_client(editor);
+    else if (fds[OUT].revents != 0)
+        editor->ends = true;
+    if (fds[IN].revents != 0)
+        read_client(editor);
+    serve_host(editor, fds[HOST].revents);
+}
+
+static void editor_free(struct editor *editor)
+{
+    host_link_drop(&editor->link);
+    editor_drop_permissions(editor);
+    for (size_t i = 0; i < editor->pending_count; i++)
+        editor_pending_free(editor->pending[i]);
+    for (size_t i = 0; i < editor->session_count; i++)
+        free(editor->sessions[i]);
+    for (size_t i = 0; i < EDITOR_OPEN_MAX; i++)
+        free(editor->tools[i].id);
+    free(editor->pending);
+    free(editor->sessions);
+    free(editor->permissions);
+    free(editor->state);
+    free(editor->mode);
+    free(editor->running);
+    json_free(editor->modes);
+    json_free(editor->options);
+    json_free(editor->commands);
+    acp_agent_free(editor->acp);
+}
+
+int editor_run(const struct editor_spec *spec, struct err *err)
+{
+    struct editor editor = {.spec = spec, .link = HOST_LINK_INIT};
+    int rc = 0;
+
+    editor.acp = acp_agent_new(&editor_ops, &editor, &self);
+    while (!editor.ends && !acp_agent_is_stuck(editor.acp))
+        wait_and_serve(&editor);
+    if (acp_agent_is_stuck(editor.acp))
+        rc = err_set(err, MAS_FAILED, "cannot go on: the client does not read");
+    else
+        flush_client(&editor);
+    editor_free(&editor);
+    return rc;
+}

@@ -1,0 +1,484 @@
+#include "editor/editor_internal.h"
+
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { TOOL_ID = 32, NOTE_MAX = 2048 };
+
+/* ---- tools, notes, commands */
+
+/* How the client knows a tool call: agents use their own ids again in other queries. */
+static void tool_id(int64_t number, char buf[TOOL_ID])
+{
+    (void)snprintf(buf, TOOL_ID, "tool-%" PRId64, number);
+}
+
+void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
+                 bool known, const struct json *data, const char *text, size_t len)
+{
+    char id[TOOL_ID];
+    const struct acp_agent_tool tool = {
+        .id = id,
+        .title = json_get_text(data, "title"),
+        .kind = json_get_text(data, "kind"),
+        .status = json_get_text(data, "status"),
+        .text = text,
+        .len = len,
+        .known = known,
+    };
+
+    tool_id(number, id);
+    acp_agent_tool(editor->acp, session->id, &tool);
+}
+
+void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
+                 const char *words)
+{
+    char id[TOOL_ID];
+    _cleanup_free_ char *title = mem_printf("mas: %.*s", NOTE_MAX, words);
+    const struct acp_agent_tool tool = {
+        .id = id, .title = title, .kind = "other", .status = "completed"};
+
+    if (number != 0)
+        (void)snprintf(id, sizeof id, "note-%" PRId64, number);
+    else
+        (void)snprintf(id, sizeof id, "mas-%" PRId64, ++editor->notes);
+    acp_agent_tool(editor->acp, session->id, &tool);
+}
+
+/* Those of mas, then those of the agent that have other names. */
+void editor_tell_commands(struct editor *editor, const char *session)
+{
+    struct acp_word *words = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < editor_command_count; i++) {
+        words = mem_room(words, count, sizeof *words);
+        words[count++] = (struct acp_word){.name = mem_dup(editor_commands[i].name),
+                                           .description = mem_dup(editor_commands[i].description),
+                                           .kind = mem_dup(editor_commands[i].hint)};
+    }
+    for (const struct json *c = json_first(editor->commands); c != NULL; c = json_next(c)) {
+        const char *name = json_get_text(c, "name");
+        const char *description = json_get_text(c, "description");
+        bool taken = name == NULL || name[0] == '\0';
+        for (size_t i = 0; !taken && i < editor_command_count; i++)
+            taken = strcmp(editor_commands[i].name, name) == 0;
+        if (taken)
+            continue;
+        words = mem_room(words, count, sizeof *words);
+        words[count++] =
+            (struct acp_word){.name = mem_dup(name),
+                              .description = mem_dup(description != NULL ? description : ""),
+                              .kind = mem_dup("")};
+    }
+    acp_agent_commands(editor->acp, session, words, count);
+    for (size_t i = 0; i < count; i++) {
+        free(words[i].name);
+        free(words[i].description);
+        free(words[i].kind);
+    }
+    free(words);
+}
+
+/* ---- permissions */
+
+static void permission_free(struct editor_permission *permission)
+{
+    free(permission->id);
+    free(permission->body);
+    json_free(permission->head);
+}
+
+void editor_drop_permissions(struct editor *editor)
+{
+    for (size_t i = 0; i < editor->permission_count; i++) {
+        if (editor->permissions[i].serial != 0 && editor->acp != NULL)
+            acp_agent_withdraw(editor->acp, editor->permissions[i].serial);
+        permission_free(&editor->permissions[i]);
+    }
+    editor->permission_count = 0;
+}
+
+static void add_permission(struct editor *editor, const struct json *head, const char *body,
+                           size_t len)
+{
+    const char *id = json_get_text(head, "permission");
+
+    for (size_t i = 0; id != NULL && i < editor->permission_count; i++)
+        if (strcmp(editor->permissions[i].id, id) == 0)
+            return;
+    if (id == NULL)
+        return;
+    editor->permissions =
+        mem_room(editor->permissions, editor->permission_count, sizeof *editor->permissions);
+    editor->permissions[editor->permission_count++] =
+        (struct editor_permission){.id = mem_dup(id),
+                                   .head = editor_copy(head),
+                                   .body = body != NULL ? mem_dupn(body, len) : NULL};
+}
+
+/* The tool call that the client knows by the agent's id of it; NULL: it has not heard of it. */
+static struct editor_tool *find_tool(struct editor *editor, const char *id)
+{
+    for (size_t i = 0; id != NULL && i < EDITOR_OPEN_MAX; i++)
+        if (editor->tools[i].id != NULL && strcmp(editor->tools[i].id, id) == 0)
+            return &editor->tools[i];
+    return NULL;
+}
+
+static struct editor_tool *add_tool(struct editor *editor, const char *id, int64_t number)
+{
+    struct editor_tool *tool = &editor->tools[editor->tool_next];
+
+    editor->tool_next = (editor->tool_next + 1) % EDITOR_OPEN_MAX;
+    editor_replace(&tool->id, id);
+    tool->number = number;
+    return tool;
+}
+
+static void forget_tools(struct editor *editor)
+{
+    for (size_t i = 0; i < EDITOR_OPEN_MAX; i++)
+        editor_replace(&editor->tools[i].id, NULL);
+}
+
+static void ask_permission(struct editor *editor, const struct editor_session *session,
+                           struct editor_permission *permission)
+{
+    const struct json *head = permission->head;
+    const char *about = json_get_text(head, "id");
+    struct acp_word *words = NULL;
+    size_t count = 0;
+    const struct editor_tool *known = find_tool(editor, about);
+    char id[TOOL_ID];
+
+    bool is_new = known == NULL;
+
+    if (is_new)
+        known = add_tool(editor, about != NULL ? about : "", editor_number(permission->id));
+    tool_id(known->number, id);
+    for (const struct json *o = json_first(json_get(head, "options")); o != NULL;
+         o = json_next(o)) {
+        if (json_get_text(o, "id") == NULL)
+            continue;
+        words = mem_room(words, count, sizeof *words);
+        words[count] = (struct acp_word){.id = mem_dup(json_get_text(o, "id")),
+                                         .name = mem_dup(json_get_text(o, "name")),
+                                         .kind = mem_dup(json_get_text(o, "kind"))};
+        if (words[count].name == NULL || words[count].name[0] == '\0')
+            editor_replace(&words[count].name, words[count].id);
+        count++;
+    }
+    const struct acp_agent_tool tool = {
+        .id = id,
+        .title = json_get_text(head, "title"),
+        .kind = json_get_text(head, "kind"),
+        .status = "pending",
+        .text = permission->body,
+        .len = permission->body != NULL ? strlen(permission->body) : 0,
+    };
+    if (is_new) { /* some clients ask only about what they have heard of */
+        acp_agent_tool(editor->acp, session->id, &tool);
+        permission->announced = known->number;
+    }
+    permission->serial = acp_agent_ask_permission(editor->acp, session->id, &tool, words, count);
+    for (size_t i = 0; i < count; i++) {
+        free(words[i].id);
+        free(words[i].name);
+        free(words[i].kind);
+    }
+    free(words);
+}
+
+void editor_ask_permissions(struct editor *editor)
+{
+    const struct editor_session *session = editor_current(editor);
+
+    for (size_t i = 0; session != NULL && i < editor->permission_count; i++)
+        if (editor->permissions[i].serial == 0)
+            ask_permission(editor, session, &editor->permissions[i]);
+}
+
+/* true if the option clears the context and carries the plan out. */
+static bool is_clear(const struct editor_permission *permission, const char *option)
+{
+    if (option == NULL || !json_bool(json_get(permission->head, "plan"), false))
+        return false;
+    for (const struct json *o = json_first(json_get(permission->head, "options")); o != NULL;
+         o = json_next(o)) {
+        const char *id = json_get_text(o, "id");
+        const char *name = json_get_text(o, "name");
+        if (id != NULL && strcmp(id, option) == 0)
+            return strcmp(id, "clear") == 0 || (name != NULL && strcasestr(name, "clear") != NULL);
+    }
+    return false;
+}
+
+/* A tool call that the client knows by its permission alone; more may come of it. */
+static void end_announced(struct editor *editor, const struct editor_permission *permission,
+                          const char *option)
+{
+    const struct editor_session *session = editor_current(editor);
+    bool allowed = false;
+    char id[TOOL_ID];
+
+    if (permission->announced == 0 || session == NULL)
+        return;
+    for (const struct json *o = json_first(json_get(permission->head, "options")); o != NULL;
+         o = json_next(o)) {
+        const char *name = json_get_text(o, "id");
+        const char *kind = json_get_text(o, "kind");
+        if (option != NULL && name != NULL && strcmp(name, option) == 0)
+            allowed = kind == NULL || !str_starts(kind, "reject");
+    }
+    tool_id(permission->announced, id);
+    const struct acp_agent_tool tool = {
+        .id = id, .status = allowed ? "completed" : "failed", .known = true};
+    acp_agent_tool(editor->acp, session->id, &tool);
+}
+
+static void on_permitted(struct editor *editor, const struct frame *event)
+{
+    const char *id = json_get_text(event->head, "permission");
+
+    for (size_t i = 0; id != NULL && i < editor->permission_count; i++) {
+        struct editor_permission *permission = &editor->permissions[i];
+        if (strcmp(permission->id, id) != 0)
+            continue;
+        if (is_clear(permission, json_get_text(event->head, "option")))
+            editor_prompt_follows(editor);
+        if (permission->serial != 0 && !permission->answered)
+            acp_agent_withdraw(editor->acp, permission->serial);
+        end_announced(editor, permission, json_get_text(event->head, "option"));
+        permission_free(permission);
+        editor->permission_count--;
+        memmove(permission, permission + 1,
+                (editor->permission_count - i) * sizeof *editor->permissions);
+        return;
+    }
+}
+
+/* ---- events */
+
+static void on_prompt(struct editor *editor, const struct frame *event)
+{
+    struct editor_session *session = editor_current(editor);
+    const char *prompt = json_get_text(event->head, "prompt");
+    const char *from = json_get_text(event->head, "from");
+
+    if (prompt == NULL)
+        return;
+    editor_prompt_begins(editor, prompt);
+    forget_tools(editor); /* agents use their ids again */
+    if (session == NULL || editor_known_prompt(session, editor_number(prompt)))
+        return;
+    if (from != NULL) {
+        _cleanup_free_ char *words = mem_printf("From %s: ", from);
+        acp_agent_chunk(editor->acp, session->id, ACP_USER, prompt, words, strlen(words));
+    }
+    acp_agent_chunk(editor->acp, session->id, ACP_USER, prompt,
+                    event->body != NULL ? event->body : "", event->body_len);
+}
+
+static void tell_chunk(struct editor *editor, const struct frame *event, enum acp_update_kind kind)
+{
+    struct editor_session *session = editor_current(editor);
+    const char *id = json_get_text(event->head, "message");
+    int64_t at = json_int(json_get(event->head, "at"), 0);
+
+    if (session == NULL || event->body == NULL)
+        return;
+    size_t known =
+        editor_known(session, editor_number(id), at > 0 ? (size_t)at : 0, event->body_len);
+    if (known < event->body_len)
+        acp_agent_chunk(editor->acp, session->id, kind, id, event->body + known,
+                        event->body_len - known);
+}
+
+static void on_text(struct editor *editor, const struct frame *event)
+{
+    tell_chunk(editor, event, ACP_TEXT);
+}
+
+static void on_thought(struct editor *editor, const struct frame *event)
+{
+    tell_chunk(editor, event, ACP_THOUGHT);
+}
+
+static void on_tool(struct editor *editor, const struct frame *event)
+{
+    struct editor_session *session = editor_current(editor);
+    int64_t number = editor_number(json_get_text(event->head, "message"));
+    const char *id = json_get_text(event->head, "id");
+
+    if (session == NULL || number == 0)
+        return;
+    const struct editor_tool *tool = find_tool(editor, id);
+    bool known = editor_known_tool(session, number) || tool != NULL;
+    if (tool == NULL)
+        tool = add_tool(editor, id != NULL ? id : "", number);
+    number = tool->number;
+    editor_tool(editor, session, number, known, event->head, event->body, event->body_len);
+}
+
+static void on_plan(struct editor *editor, const struct frame *event)
+{
+    struct editor_session *session = editor_current(editor);
+
+    if (session == NULL)
+        return;
+    (void)editor_known_tool(session, editor_number(json_get_text(event->head, "message")));
+    acp_agent_plan(editor->acp, session->id, json_get(event->head, "entries"));
+}
+
+static void on_permission(struct editor *editor, const struct frame *event)
+{
+    add_permission(editor, event->head, event->body, event->body_len);
+    editor_ask_permissions(editor);
+}
+
+static void take_modes(struct editor *editor, const struct json *head)
+{
+    editor_replace(&editor->mode, json_get_text(head, "mode"));
+    if (json_get(head, "modes") == NULL)
+        return;
+    json_free(editor->modes);
+    editor->modes = editor_copy(json_get(head, "modes"));
+}
+
+static void on_mode(struct editor *editor, const struct frame *event)
+{
+    const struct editor_session *session = editor_current(editor);
+    _cleanup_free_ char *before = mem_dup(editor->mode);
+
+    take_modes(editor, event->head);
+    if (session != NULL && editor->mode != NULL && editor->mode[0] != '\0' &&
+        (before == NULL || strcmp(before, editor->mode) != 0))
+        acp_agent_mode(editor->acp, session->id, editor->mode);
+}
+
+static void on_commands(struct editor *editor, const struct frame *event)
+{
+    json_free(editor->commands);
+    editor->commands = editor_copy(json_get(event->head, "commands"));
+    for (size_t i = 0; i < editor->session_count; i++)
+        editor_tell_commands(editor, editor->sessions[i]->id);
+}
+
+static void on_options(struct editor *editor, const struct frame *event)
+{
+    const struct editor_session *session = editor_current(editor);
+    _cleanup_str_ struct str options = STR_INIT;
+    struct json_out out = {.to = &options};
+
+    json_free(editor->options);
+    editor->options = editor_copy(json_get(event->head, "options"));
+    if (session == NULL)
+        return;
+    acp_agent_put_options(&out, NULL, editor->options);
+    acp_agent_options(editor->acp, session->id, options.data);
+}
+
+static void on_usage(struct editor *editor, const struct frame *event)
+{
+    const struct editor_session *session = editor_current(editor);
+
+    if (session != NULL)
+        acp_agent_usage(editor->acp, session->id, json_int(json_get(event->head, "used"), 0),
+                        json_int(json_get(event->head, "size"), 0));
+}
+
+static void on_title(struct editor *editor, const struct frame *event)
+{
+    const struct editor_session *session = editor_current(editor);
+    const char *title = json_get_text(event->head, "title");
+
+    if (session != NULL && title != NULL)
+        acp_agent_title(editor->acp, session->id, title);
+}
+
+static void on_state(struct editor *editor, const struct frame *event)
+{
+    editor_replace(&editor->state, json_get_text(event->head, "state"));
+}
+
+static void on_query(struct editor *editor, const struct frame *event)
+{
+    struct editor_session *session = editor_current(editor);
+    const char *reason = json_get_text(event->head, "reason");
+
+    if (session == NULL || reason == NULL || strcmp(reason, "conversation") == 0)
+        return;
+    session->query = -1;
+    editor_note(editor, session, 0, "the context was cleared");
+}
+
+static void on_conversation(struct editor *editor, const struct frame *event)
+{
+    const char *id = json_get_text(event->head, "conversation");
+
+    if (id != NULL)
+        (void)snprintf(editor->conversation, sizeof editor->conversation, "%s", id);
+}
+
+static void on_note(struct editor *editor, const struct frame *event)
+{
+    struct editor_session *session = editor_current(editor);
+    int64_t number = editor_number(json_get_text(event->head, "message"));
+
+    if (session == NULL || event->body == NULL)
+        return;
+    if (number == 0 || !editor_known_tool(session, number))
+        editor_note(editor, session, number, event->body);
+}
+
+static void on_end(struct editor *editor, const struct frame *event)
+{
+    editor_prompt_ends(editor, event->head);
+}
+
+static const struct {
+    const char *name;
+    void (*take)(struct editor *editor, const struct frame *event);
+} events[] = {
+    {"prompt", on_prompt},       {"text", on_text},   {"thought", on_thought},
+    {"tool", on_tool},           {"plan", on_plan},   {"permission", on_permission},
+    {"permitted", on_permitted}, {"mode", on_mode},   {"commands", on_commands},
+    {"options", on_options},     {"usage", on_usage}, {"title", on_title},
+    {"state", on_state},         {"query", on_query}, {"conversation", on_conversation},
+    {"note", on_note},           {"end", on_end},
+};
+
+void editor_event(struct editor *editor, const char *name, const struct frame *event)
+{
+    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+        if (strcmp(events[i].name, name) == 0) {
+            events[i].take(editor, event);
+            break;
+        }
+    }
+}
+
+void editor_take_listen(struct editor *editor, const struct json *head)
+{
+    const char *id = json_get_text(head, "conversation");
+
+    (void)snprintf(editor->conversation, sizeof editor->conversation, "%s", id != NULL ? id : "");
+    editor_replace(&editor->state, json_get_text(head, "state"));
+    take_modes(editor, head);
+    json_free(editor->commands);
+    editor->commands = editor_copy(json_get(head, "commands"));
+    if (json_get(head, "options") != NULL) {
+        json_free(editor->options);
+        editor->options = editor_copy(json_get(head, "options"));
+    }
+    for (const struct json *p = json_first(json_get(head, "permissions")); p != NULL;
+         p = json_next(p))
+        add_permission(editor, p, NULL, 0);
+}
