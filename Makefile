@@ -2,7 +2,8 @@
 #
 #   make [DEV=1] [SAN=address,undefined]   build/mas (build/san/mas)
 #   make install | uninstall               [PREFIX=/usr/local] [DESTDIR=]
-#   make test                              all tests; fault injection in its quick form
+#   make test [PART=rest]                  all tests, fault injection in its quick form; or only
+#                                          those that are left out with SAN
 #   make test-unit | test-cli | test-host | test-acp | test-serve | test-fault
 #                                          a part of them; test-fault is the full run
 #   make test-agents [AGENTS=claude]       real agents, from end to end: test/agents/run.sh
@@ -30,6 +31,7 @@ CHAT_SRC := $(sort $(wildcard src/chat/*.c))
 CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
+TEST_UNIT := $(UNIT)
 TOOLS_SRC := $(sort $(wildcard test/tools/*.c))
 TOOLS := $(TOOLS_SRC:%.c=$(BUILD)/%)
 FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
@@ -40,13 +42,25 @@ HOST_BATS := $(sort $(wildcard test/host/*.bats))
 ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 # A sanitizer sees nothing of kills, documents and scripts, and what is slow by itself only becomes
-# slower under one: there the other files have to do. They run the same code.
+# slower under one: there the other files have to do. They run the same code. PART=rest is what they
+# leave out, so that a run of both, as in .ci/run, has every test; the three files named there measure
+# memory, of which a sanitizer takes more.
+NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor du env environment \
+    examples hardlink help init man metadata names peek readme refactored restart roots scope shell \
+    teams template-edit template-list template-path tmux version workspace)
+NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends relay states)
 ifneq ($(SAN),)
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))
-CLI_BATS := $(filter-out $(patsubst %,test/cli/%.bats,attach completion concurrency doctor du env \
-    environment examples hardlink help init man metadata names peek readme refactored restart roots \
-    scope shell teams template-edit template-list template-path tmux version workspace),$(CLI_BATS))
-HOST_BATS := $(filter-out $(patsubst %,test/host/%.bats,ends relay states),$(HOST_BATS))
+CLI_BATS := $(filter-out $(NO_SAN_CLI),$(CLI_BATS))
+HOST_BATS := $(filter-out $(NO_SAN_HOST),$(HOST_BATS))
+else ifeq ($(PART),rest)
+CLI_BATS := $(NO_SAN_CLI)
+HOST_BATS := $(NO_SAN_HOST) test/host/demand.bats test/host/faults.bats
+ACP_BATS := test/acp/clear.bats
+SERVE_BATS :=
+TEST_UNIT :=
+else ifneq ($(PART),)
+$(error PART is empty, for all tests, or rest)
 endif
 FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
@@ -236,7 +250,7 @@ TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PW
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
 test: $(BUILD)/mas $(HELPERS) $(UNIT) $(TOOLS)
-	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(SERVE_BATS) $(UNIT)
+	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(SERVE_BATS) $(TEST_UNIT)
 
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)
 	@$(RUN_TESTS) $(UNIT)
