@@ -210,8 +210,8 @@ int store_end_session(struct store *store, int64_t query, const char *agent_sess
 int store_rung(struct store *store, const char *program, const char *rung, const char *why,
                struct err *err);
 /* Why a rung is better not tried (the caller's), NULL: it may be. That takes three failures of the
- * writer's agent with this program and version, the last one in the last hour, and no other agent
- * for which it has worked since. */
+ * writer's agent with this program and version, the last one in the last hour, and no agent for
+ * which it has ever worked: what works is not given up because sessions were lost. */
 char *store_rung_skip(struct store *store, const char *program, const char *rung);
 
 /* ---- reading */

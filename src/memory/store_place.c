@@ -408,7 +408,7 @@ char *store_rung_skip(struct store *store, const char *program, const char *rung
                                  " WHERE r.agent = ?1 AND r.program = ?2 AND r.rung = ?3"
                                  " AND r.failures >= ?4 AND r.failed BETWEEN ?5 AND ?6"
                                  " AND NOT EXISTS (SELECT 1 FROM rung o WHERE o.program = ?2"
-                                 " AND o.rung = ?3 AND o.worked > r.failed)",
+                                 " AND o.rung = ?3 AND o.worked > 0)",
                                  &ignored);
     if (s == NULL)
         return NULL;

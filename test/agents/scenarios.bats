@@ -308,6 +308,26 @@ load lib
     saw_word "$N" CW-HERON
 }
 
+@test "the store wiped three times: the agent comes back by itself again afterwards" {
+    local how _
+    team
+    told "the word is CW-OTTER"
+    again
+    told "still there?"
+    how=$(continuity)
+    for _ in 1 2 3; do
+        mas stop "$ID"
+        wipe_store
+        mas start "$ID"
+        told "which word?"
+        saw_word "$N" CW-OTTER
+    done
+    again
+    told "and now?"
+    saw_word "$N" CW-OTTER
+    [ "$(continuity)" = "$how" ] || { echo "$how before, $(continuity) now"; return 1; }
+}
+
 # ---- clear
 
 @test "clear: the model sees nothing from before" {
