@@ -43,8 +43,8 @@ ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 # A sanitizer sees nothing of kills, documents and scripts, and what is slow by itself only becomes
 # slower under one: there the other files have to do. They run the same code. PART=rest is what they
-# leave out, so that a run of both, as in .ci/run, has every test; the three files named there measure
-# memory, of which a sanitizer takes more.
+# leave out, so that a run of both, as in .ci/run, has every test; the four files named there have
+# checks of memory and speed that a sanitizer leaves out.
 NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor du env environment \
     examples hardlink help init man metadata names peek readme refactored restart roots scope shell \
     teams template-edit template-list template-path tmux version workspace)
@@ -56,7 +56,7 @@ HOST_BATS := $(filter-out $(NO_SAN_HOST),$(HOST_BATS))
 else ifeq ($(PART),rest)
 CLI_BATS := $(NO_SAN_CLI)
 HOST_BATS := $(NO_SAN_HOST) test/host/demand.bats test/host/faults.bats
-ACP_BATS := test/acp/clear.bats
+ACP_BATS := test/acp/clear.bats test/acp/editor.bats
 SERVE_BATS :=
 TEST_UNIT :=
 else ifneq ($(PART),)
