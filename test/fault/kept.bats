@@ -68,12 +68,13 @@ forget_all() {
 
 # under_host STRACE OPTION...: sends all of it to a host under strace, which may be killed.
 under_host() {
-    local log=$DIR/logs/session.log
+    local log=$DIR/logs/session.log tracer
 
     forget_all
     ACCEPTED=() BEFORE_GO=1 LOGGED=$(wc -l <"$log")
     read -r _ HOST _ <"$DIR/run/solo.lock"
     strace -o "$T/trace" "$@" -p "$HOST" 2>"$T/attached" 3>&- &
+    tracer=$! # `eventually` starts a process, too
     eventually grep -q attached "$T/attached"
     send_all
     KILLED=1
@@ -81,7 +82,7 @@ under_host() {
         KILLED=
         kill -KILL "$HOST"
     fi
-    wait "$!" 2>/dev/null || :
+    wait "$tracer" 2>/dev/null || :
 }
 
 # After a restart everything that waits is typed, and what else came of it is in the log.
