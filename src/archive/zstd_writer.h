@@ -14,10 +14,10 @@ struct zstd_writer;
 
 /* Writes to `fd`, with a checksum of zstd's own at the end. */
 int zstd_writer_new(int fd, int level, struct zstd_writer **ret, struct err *err);
-int zstd_writer_write(struct zstd_writer *zstd, const void *bytes, size_t len, struct err *err);
+int zstd_writer_write(struct zstd_writer *s, const void *bytes, size_t len, struct err *err);
 /* The last bytes. */
-int zstd_writer_end(struct zstd_writer *zstd, struct err *err);
-uint64_t zstd_writer_written(const struct zstd_writer *zstd); /* bytes in the file */
+int zstd_writer_end(struct zstd_writer *s, struct err *err);
+uint64_t zstd_writer_written(const struct zstd_writer *s); /* bytes in the file */
 void zstd_writer_freep(struct zstd_writer **zstd);
 #define _cleanup_zstd_writer_ __attribute__((cleanup(zstd_writer_freep)))
 
