@@ -43,10 +43,10 @@ mas() { run --separate-stderr "$MAS" "$@"; }
 # A new session whose id is left in $ID; arguments go to `mas new`.
 new_session() { ID=$("$MAS" new -q "$@"); }
 
-# Waits until a command succeeds, at most 20 s and 100 tries, which take longer where the machine is
+# Waits until a command succeeds, at most 90 s and 100 tries, which take longer where the machine is
 # slow; for facts that have no event to wait for.
 eventually() {
-    local end=$((SECONDS + 20)) tries=100
+    local end=$((SECONDS + 90)) tries=100
     local pause=2 # hundredths of a second; whoever waits long asks less, for others need the machine
     until "$@"; do
         [ "$SECONDS" -lt "$end" ] || [ "$tries" -gt 0 ] || { echo "never came true: $*" >&2; return 1; }

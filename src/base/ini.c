@@ -41,6 +41,7 @@ struct ini {
 
     ini_wrong *wrong; /* NULL: the first error is the last */
     bool lost; /* the header of the section could not be read */
+    bool refused; /* by `each`: the keys of this section are left out */
     struct err *err;
 };
 
@@ -360,10 +361,17 @@ static int take_key(void *arg, const char *section, const char *key, const char 
 
     (void)section; /* cut at 49 bytes */
     (void)value; /* left out */
-    if (key == NULL || strcmp(key, expected) != 0)
+    if (entry->key == NULL)
+        ini->refused = false;
+    if (key == NULL || strcmp(key, expected) != 0) {
         rc = ini_fail(&line, ini->err, "the line cannot be read");
-    else
-        rc = ini->each(&line, ini->arg, ini->err) == 0 ? 0 : tell(ini, entry->line);
+    } else if (ini->refused) {
+        rc = 0;
+    } else {
+        rc = ini->each(&line, ini->arg, ini->err);
+        ini->refused = rc == -1 && entry->key == NULL;
+        rc = rc == -1 ? tell(ini, entry->line) : 0;
+    }
     ini->failed = rc != 0;
     return rc == 0;
 }

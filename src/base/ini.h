@@ -36,8 +36,8 @@ typedef int ini_each(const struct ini_line *line, void *arg, struct err *err);
 int ini_read(int fd, const char *file, ini_each *each, void *arg, struct err *err);
 
 /* The same, but goes on after an error: each is told to `wrong`, with its line (0: none) and
- * without file and line in the text. The keys behind a header that cannot be read are left out. -1
- * where the file cannot be read at all. */
+ * without file and line in the text. The keys behind a header that cannot be read, or that
+ * `each` refused, are left out. -1 if the file cannot be read at all. */
 typedef void ini_wrong(int line, const char *text, void *arg);
 int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
                 struct err *err);

@@ -28,7 +28,6 @@ struct reader {
     } * places;
     size_t place_count;
     int rules[RANK_COUNT]; /* their lines */
-    bool skip; /* the header of this section was wrong, so its keys belong to nothing */
     const char *file;
     struct diagnostics *diagnostics;
 };
@@ -161,8 +160,10 @@ static int no_section(const struct ini_line *line, struct err *err)
                             nearest != NULL ? section_forms[i] : NULL, err);
 }
 
-static int read_section(struct reader *reader, const struct ini_line *line, struct err *err)
+static int read_section(const struct ini_line *line, void *arg, struct err *err)
 {
+    struct reader *reader = arg;
+
     if (str_starts(line->section, "window "))
         return read_window(reader, line, err);
     if (str_starts(line->section, "agent "))
@@ -193,20 +194,6 @@ static int read_section(struct reader *reader, const struct ini_line *line, stru
                                 err);
     }
     return no_section(line, err);
-}
-
-static int read_line(const struct ini_line *line, void *arg, struct err *err)
-{
-    struct reader *reader = arg;
-
-    if (line->key == NULL)
-        reader->skip = false;
-    if (reader->skip)
-        return 0;
-    int rc = read_section(reader, line, err);
-    if (line->key == NULL && rc == -1)
-        reader->skip = true;
-    return rc;
 }
 
 static void take_wrong(int line, const char *text, void *arg)
@@ -244,7 +231,7 @@ static void check_rules(struct reader *reader)
 
 static int read_all(struct reader *reader, int fd, struct err *err)
 {
-    if (ini_read_on(fd, reader->file, read_line, take_wrong, reader, err) == -1)
+    if (ini_read_on(fd, reader->file, read_section, take_wrong, reader, err) == -1)
         return -1;
     for (size_t i = 0; i < reader->place_count; i++) {
         const struct place *place = &reader->places[i];

@@ -75,7 +75,6 @@ struct reader {
     struct config *config;
     bool only_presets; /* agents.ini */
     bool believed; /* its settings may name programs */
-    bool skip; /* this section does not exist, so its keys belong to nothing */
     const char *file;
     struct diagnostics *diagnostics;
 };
@@ -107,8 +106,9 @@ static int no_section(const struct reader *reader, const struct ini_line *line, 
     return ini_fail_unknown(line, "there is no such section", nearest, err);
 }
 
-static int read_entry(const struct reader *reader, const struct ini_line *line, struct err *err)
+static int read_entry(const struct ini_line *line, void *arg, struct err *err)
 {
+    const struct reader *reader = arg;
 
     if (str_starts(line->section, "preset "))
         return read_preset(reader->config, line, err);
@@ -141,20 +141,6 @@ static int read_entry(const struct reader *reader, const struct ini_line *line, 
                  : no_section(reader, line, err);
 }
 
-static int read_line(const struct ini_line *line, void *arg, struct err *err)
-{
-    struct reader *reader = arg;
-
-    if (line->key == NULL)
-        reader->skip = false;
-    if (reader->skip)
-        return 0;
-    int rc = read_entry(reader, line, err);
-    if (line->key == NULL && rc == -1)
-        reader->skip = true;
-    return rc;
-}
-
 static void take_wrong(int line, const char *text, void *arg)
 {
     const struct reader *reader = arg;
@@ -183,7 +169,7 @@ static int read_settings(int dir, const char *name, const char *path, struct rea
         (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
         return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
     }
-    if (ini_read_on(fd, path, read_line, take_wrong, reader, err) == -1) {
+    if (ini_read_on(fd, path, read_entry, take_wrong, reader, err) == -1) {
         err->code = MAS_FAILED;
         return -1;
     }

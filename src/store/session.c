@@ -319,7 +319,7 @@ struct session_label session_label(const struct root *root, const char *id)
     struct session_label label;
     struct err ignored = ERR_INIT;
     bool is_named = dir != -1 && session_load(root, dir, normal, &session, &ignored) == 0 &&
-                    session.name[0] != '\0';
+                    session.name != NULL && session.name[0] != '\0';
 
     (void)snprintf(label.text, sizeof label.text, "%s", is_named ? session.name : id);
     return label;

@@ -142,9 +142,9 @@ int shipped_write_record(const struct shipped *shipped, struct err *err)
     for (char **name = names; *name != NULL; name++)
         if (hash_of(shipped->from, *name, &hash) == 0)
             str_addf(&text, "%016" PRIx64 " %s\n", hash, *name);
-    if (shipped->record != NULL && strcmp(text.data, shipped->record) == 0)
+    if (shipped->record != NULL && strcmp(str_text(&text), shipped->record) == 0)
         return 0;
-    return file_replace(shipped->to, SHIPPED_RECORD, text.data, text.len, 0644, err);
+    return file_replace(shipped->to, SHIPPED_RECORD, str_text(&text), text.len, 0644, err);
 }
 
 /* ---- */

@@ -160,7 +160,7 @@ prints() {
         again
         find_agent
         tell CW-ONE
-        [ "$status" -ne 0 ]
+        [ "$status" -ne 0 ] || { echo "$fault: $output, note: $(of solo .note)"; cat "$T/trace"; return 1; }
         grep -q 'cannot ask.*it printed: no module named colours | .*in line .*7' <<<"$stderr" ||
             { echo "$fault: $stderr"; return 1; }
         [[ $stderr != *$'\e'* && $stderr != *$'\x01'* ]]

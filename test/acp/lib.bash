@@ -65,7 +65,7 @@ run_acp() {
 ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
 # tell TEXT...: asks the agent; $output is the answer, $status the exit code.
-tell() { run --separate-stderr timeout 30 "$MAS" ask "$ID" solo "$@"; }
+tell() { run --separate-stderr timeout 300 "$MAS" ask "$ID" solo "$@"; }
 
 # knows WORDS: the code words that the last answer had seen, sorted.
 knows() {
