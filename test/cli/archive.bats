@@ -18,17 +18,18 @@ left_nothing() {
     mkfifo "$T/slow"
     script -qfc "'$MAS' archive -o - $ID >'$T/slow'" "$T/shown" >/dev/null 3>&- &
     local i pid=$!
+    progress() { grep -oE 'archiving: [0-9]+ files?, [0-9.]+[KM]' "$T/shown" | sort -u | wc -l; }
     exec 7<"$T/slow"
     for i in {1..60}; do
         dd bs=65536 count=1 status=none <&7 >/dev/null
-        ! grep -qE 'archiving: [0-9]+ files?, [2-5]\.[0-9]M' "$T/shown" || break
+        if [ "$(progress)" -ge 2 ] && grep -qE 'archiving: [0-9]+ files?, [0-9.]+M' "$T/shown"; then break; fi
         read -rt 0.05 <> <(:) || :
     done
     cat <&7 >/dev/null
     exec 7<&-
     wait "$pid"
     grep -qE 'archiving: [0-9]+ files?, [0-9.]+M' "$T/shown"
-    [ "$(grep -oE 'archiving: [0-9]+ files?, [0-9.]+[KM]' "$T/shown" | sort -u | wc -l)" -ge 2 ]
+    [ "$(progress)" -ge 2 ]
     run ! grep -q copying "$T/shown"
 }
 
