@@ -1,5 +1,5 @@
 /*
- * A client that writes anything: the agent's side tells only what is whole, each wish can be
+ * A client that writes anything: the agent's side tells only what is whole, each request can be
  * answered once, and what it sends is JSON, a message a line. The first byte says what the face
  * does meanwhile.
  */
@@ -40,31 +40,32 @@ static void tell(struct editor *editor, const char *session, const char *text, s
     editor->permission = acp_agent_ask_permission(editor->agent, session, &tool, &word, 1);
 }
 
-static void on_wish(void *arg, const struct editor_request *wish)
+static void on_request(void *arg, const struct editor_request *request)
 {
     struct editor *editor = arg;
-    bool names = wish->call != ACP_CALL_NEW && wish->call != ACP_CALL_LIST;
-    bool opens =
-        wish->call == ACP_CALL_NEW || wish->call == ACP_CALL_LOAD || wish->call == ACP_CALL_RESUME;
+    bool names = request->call != ACP_CALL_NEW && request->call != ACP_CALL_LIST;
+    bool opens = request->call == ACP_CALL_NEW || request->call == ACP_CALL_LOAD ||
+                 request->call == ACP_CALL_RESUME;
 
-    must(wish->ticket != NULL && wish->ticket[0] != '\0');
-    must(names == (wish->session != NULL));
-    must(!names || (wish->session[0] != '\0' && strlen(wish->session) <= ACP_ID_MAX));
-    must(!opens || wish->cwd[0] == '/');
-    must(wish->call != ACP_CALL_SET_MODE || wish->mode != NULL);
-    must(wish->call != ACP_CALL_SET_OPTION || (wish->option != NULL && wish->value != NULL));
-    if (wish->call == ACP_CALL_PROMPT) {
-        must(wish->len > 0 && wish->len <= ACP_AGENT_PROMPT_MAX);
-        must(strlen(wish->text) == wish->len);
-        tell(editor, wish->session, wish->text, wish->len);
+    must(request->ticket != NULL && request->ticket[0] != '\0');
+    must(names == (request->session != NULL));
+    must(!names || (request->session[0] != '\0' && strlen(request->session) <= ACP_ID_MAX));
+    must(!opens || request->cwd[0] == '/');
+    must(request->call != ACP_CALL_SET_MODE || request->mode != NULL);
+    must(request->call != ACP_CALL_SET_OPTION ||
+         (request->option != NULL && request->value != NULL));
+    if (request->call == ACP_CALL_PROMPT) {
+        must(request->len > 0 && request->len <= ACP_AGENT_PROMPT_MAX);
+        must(strlen(request->text) == request->len);
+        tell(editor, request->session, request->text, request->len);
     }
     if ((editor->mood & 1) != 0) {
-        must(acp_agent_answer(editor->agent, wish->ticket, NULL));
-        must(!acp_agent_refuse(editor->agent, wish->ticket, 1, "twice"));
+        must(acp_agent_answer(editor->agent, request->ticket, NULL));
+        must(!acp_agent_refuse(editor->agent, request->ticket, 1, "twice"));
         return;
     }
     (void)snprintf(editor->tickets[editor->count++ % KEPT], sizeof editor->tickets[0], "%s",
-                   wish->ticket);
+                   request->ticket);
 }
 
 static void on_cancel(void *arg, const char *session)
@@ -102,8 +103,10 @@ static void check_out(struct acp_agent *agent)
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
-    static const struct acp_agent_ops ops = {
-        .wish = on_wish, .cancel = on_cancel, .withdrawn = on_withdrawn, .permitted = on_permitted};
+    static const struct acp_agent_ops ops = {.request = on_request,
+                                             .cancel = on_cancel,
+                                             .withdrawn = on_withdrawn,
+                                             .permitted = on_permitted};
     static const struct acp_agent_self self = {.name = "mas", .title = "mas", .version = "1"};
     static const char hello[] = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
                                 "\"params\":{\"protocolVersion\":1}}\n";

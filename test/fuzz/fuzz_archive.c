@@ -39,7 +39,7 @@ static void mend_sums(unsigned char *tar, size_t size)
 static int make_input(const unsigned char *data, size_t size)
 {
     static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
-    _cleanup_zstd_writer_ struct zstd_writer *zstd = NULL;
+    _cleanup_zstd_writer_ struct zstd_writer *writer = NULL;
     struct err err = ERR_INIT;
     int fd = memfd_create("archive", MFD_CLOEXEC);
 
@@ -51,10 +51,10 @@ static int make_input(const unsigned char *data, size_t size)
         if (size > 0)
             memcpy(tar, data, size);
         mend_sums(tar, size);
-        must(zstd_writer_new(fd, 1, &zstd, &err) == 0 &&
-             zstd_writer_write(zstd, tar, size, &err) == 0 && zstd_writer_end(zstd, &err) == 0);
-        zstd_writer_freep(&zstd);
-        zstd = NULL;
+        must(zstd_writer_new(fd, 1, &writer, &err) == 0 &&
+             zstd_writer_write(writer, tar, size, &err) == 0 && zstd_writer_end(writer, &err) == 0);
+        zstd_writer_freep(&writer);
+        writer = NULL;
         free(tar);
     }
     must(lseek(fd, 0, SEEK_SET) == 0);
