@@ -202,7 +202,7 @@ templates/trio: made" ]
         skip 'there is no history here'
     local commit count=0
     while read -r commit; do
-        ! git -C "$PROJECT" cat-file -e "$commit:src/store/shipped.c" 2>/dev/null || continue
+        ! git -C "$PROJECT" ls-tree -r --name-only "$commit" src | grep -q '/shipped\.c$' || continue
         rm -rf "$ROOT/templates"
         git -C "$PROJECT" archive "$commit" templates | tar -x -C "$ROOT"
         mas init

@@ -31,7 +31,7 @@ link_out() {
             # shellcheck disable=SC2086
             mas $words
             [ "$status" -eq 5 ]
-            [[ $stderr == "mas: cannot lock session '$ID': cannot open '.session.lock': "*$'\n'"mend it with: mas doctor --fix" ]]
+            [[ $stderr == "mas: cannot lock session 'team': cannot open '.session.lock': "*$'\n'"mend it with: mas doctor --fix" ]]
         done
         is_untouched
         mas doctor
