@@ -25,7 +25,7 @@
 
 enum {
     EDITOR_SESSIONS_MAX = 256, /* open at once */
-    EDITOR_PENDINGS_MAX = 256,
+    EDITOR_PENDING_MAX = 256,
     EDITOR_OPEN_MAX = 64, /* messages that may still grow, prompts that were shown, tools */
     EDITOR_ID = 37, /* bytes of a conversation's id with the NUL */
     EDITOR_HOST_MS = 5000, /* how long a host that is absent is waited for */

@@ -213,7 +213,7 @@ static void on_request(void *arg, const struct editor_request *request)
     struct err why = ERR_INIT;
     bool is_open = request->session != NULL && editor_session(editor, request->session) != NULL;
 
-    if (editor->pending_count >= EDITOR_PENDINGS_MAX) {
+    if (editor->pending_count >= EDITOR_PENDING_MAX) {
         (void)err_set(&why, MAS_CONFLICT, "too many requests are open");
         editor_refuse(editor, request->ticket, &why);
         return;
