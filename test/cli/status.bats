@@ -243,7 +243,7 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     mas status --json
     [ "$status" -eq 0 ]
     [ "$(jq -r '[.sessions[].name] | join(" ")' <<<"$output")" = one ]
-    [[ $stderr == "mas: warning: "*"$ID"*"config.json is damaged"* ]]
+    [[ $stderr == "mas: warning: "*"two"*"config.json is damaged"* ]]
     mas status "$ID"
     [ "$status" -eq 5 ]
 }
