@@ -5,7 +5,7 @@
  *     typed.c     what the person types: prompts, commands, choices
  *     complete.c  what TAB makes of the beginning of a command
  *     past.c      what was said before, from memory.db
- *     foot.c      what stands below the conversation
+ *     footer.c    what stands below the conversation
  */
 #ifndef MAS_CHAT_CHAT_H
 #define MAS_CHAT_CHAT_H
@@ -117,7 +117,7 @@ void past_show_again(struct chat *chat, int count);
 /* The number of a message: all of it, or what stands behind the last colon. */
 int64_t past_number(const struct json *node);
 
-/* ---- foot.c */
+/* ---- footer.c */
 void footer_update(struct chat *chat);
 /* "[x] what" */
 void footer_plan_entry(const struct json *entry, struct str *to);

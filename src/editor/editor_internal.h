@@ -1,7 +1,7 @@
 /*
  * What the files of this module share; nobody else includes this.
  *
- *     face.c          the loop; the client's bytes, the host's connection, time
+ *     editor.c          the loop; the client's bytes, the host's connection, time
  *     editor_request.c     what the client asks
  *     editor_pending.c   that on its way to the host and back
  *     editor_turn.c     the turns of its prompts
@@ -127,7 +127,7 @@ struct editor {
     size_t tool_next;
 };
 
-/* ---- face.c */
+/* ---- editor.c */
 /* Copies a node; NULL where there is none. */
 struct json *editor_copy(const struct json *node);
 void editor_replace(char **to, const char *text);

@@ -4,7 +4,7 @@
  *
  *     talk.c          its life; the agent's pipes, bytes in and out
  *     talk_store.c    where it is kept, and what happens when it cannot be
- *     talk_rungs.c    from a process that has just started to a session that takes prompts: the
+ *     talk_resume.c   from a process that has just started to a session that takes prompts: the
  *                     ladder (initialize; resume, load, new)
  *     talk_settings.c mode, model and options: the agent's, and those to be set again
  *     talk_summary.c  a summary of what is too long to be told again, by the agent itself
@@ -248,7 +248,7 @@ struct store_budget talk_budget(const struct host *host);
 struct acp_word *talk_copy_words(const struct acp_word *words, size_t count);
 void talk_free_words(struct acp_word *words, size_t count);
 
-/* ---- talk_rungs.c */
+/* ---- talk_resume.c */
 /* The ladder of the open query, behind initialize. */
 void talk_resume(struct host *host);
 /* An answer to one of its requests. */

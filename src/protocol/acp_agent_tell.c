@@ -136,14 +136,21 @@ void acp_agent_commands(struct acp_agent *agent, const char *session, const stru
     send_update(agent, &out);
 }
 
-void acp_agent_mode(struct acp_agent *agent, const char *session, const char *mode)
+/* An update of one member. */
+static void send_member(struct acp_agent *agent, const char *session, const char *update,
+                        const char *key, const char *text)
 {
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = {.to = &params};
 
-    open_update(&out, session, "current_mode_update");
-    json_put(&out, "currentModeId", mode);
+    open_update(&out, session, update);
+    json_put(&out, key, text);
     send_update(agent, &out);
+}
+
+void acp_agent_mode(struct acp_agent *agent, const char *session, const char *mode)
+{
+    send_member(agent, session, "current_mode_update", "currentModeId", mode);
 }
 
 void acp_agent_options(struct acp_agent *agent, const char *session, const char *options)
@@ -158,12 +165,7 @@ void acp_agent_options(struct acp_agent *agent, const char *session, const char 
 
 void acp_agent_title(struct acp_agent *agent, const char *session, const char *title)
 {
-    _cleanup_str_ struct str params = STR_INIT;
-    struct json_out out = {.to = &params};
-
-    open_update(&out, session, "session_info_update");
-    json_put(&out, "title", title);
-    send_update(agent, &out);
+    send_member(agent, session, "session_info_update", "title", title);
 }
 
 void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used, int64_t size)

@@ -19,8 +19,6 @@ static const char magic[] = "MASENV2\n";
 static const char with_prompts[] = "prompts\n";
 static const char without_prompts[] = "-\n";
 
-/* In run/, which is opened by itself so that no link leads out. */
-
 static const char *choose_preset(const struct config *config, const struct team *team,
                                  const struct agent *agent)
 {
