@@ -73,7 +73,19 @@ used_by() {
         }'
 }
 
-# watch PID FILE: ends a job whose tests make no progress, and prints why. They make some where they
+# processes_of DIR: the processes of a job, one a line: state, where it waits, command.
+processes_of() {
+    local process stat wchan
+
+    for process in /proc/[0-9]*; do
+        grep -qsxzF "HOME=$1/home" "$process/environ" || continue
+        stat=$(sed 's/.*) //; s/ .*//' "$process/stat" 2>/dev/null) || continue
+        wchan=$(cat "$process/wchan" 2>/dev/null)
+        echo "  $stat ${wchan:--} $(tr '\0\n' '  ' <"$process/cmdline" 2>/dev/null | cut -c 1-200)"
+    done
+}
+
+# watch PID FILE DIR: ends a job whose tests make no progress, and prints why. They make some where they
 # use the processor, up to what one test may use; a test has ended where FILE grows.
 watch() {
     local pid=$1 ticks size used last_size=-1 last_used=0 began=0 quiet=0 pause=5
@@ -93,7 +105,8 @@ watch() {
         if ((used - began > TEST_LIMIT * ticks)); then
             echo "used $TEST_LIMIT s of the processor for one test"
         elif ((quiet >= TEST_IDLE)); then
-            echo "did nothing for $TEST_IDLE s"
+            echo "did nothing for $TEST_IDLE s, in"
+            processes_of "$3"
         else
             read -rt "$pause" <> <(:)
             continue
@@ -126,7 +139,7 @@ run_one() {
         "${command[@]}" >"$dir/out" 2>&1 </dev/null &
     pid=$!
     trap 'kill "$pid" 2>/dev/null' TERM INT
-    watch "$pid" "$dir/out" >"$dir/hangs" &
+    watch "$pid" "$dir/out" "$dir" >"$dir/hangs" &
     watcher=$!
     wait "$pid" 2>/dev/null
     rc=$?

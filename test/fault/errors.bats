@@ -163,14 +163,15 @@ without_openat2() {
 }
 
 # stopped_at CALL PATH WORD...: runs mas until it makes the first such call on the path ("": any),
-# where it waits for go_on; sets $pid.
+# where it waits for go_on; sets $pid, and $tracer, which ends with it.
 stopped_at() {
     local call=$1 only=(${2:+-P "$2"}) i
     shift 2
     : >"$T/stops"
     { strace -f -o "$T/stops" "${only[@]}" -e trace="$call" -e inject="$call:signal=SIGSTOP:when=1" \
         "$MAS" "$@" >"$T/held" 2>&1 & } 2>/dev/null
-    for ((i = 0; i < 500; i++)); do # strace says so: one that it looks at looks stopped, too
+    tracer=$!
+    for ((i = 0; i < 4500; i++)); do # strace says so: one that it looks at looks stopped, too
         pid=$(sed -n 's/^\([0-9]*\) *--- stopped by SIGSTOP ---$/\1/p' "$T/stops")
         [[ -z $pid ]] || return
         read -rt 0.02 <> <(:) || :
@@ -178,14 +179,15 @@ stopped_at() {
     bad "mas $* was not stopped"
 }
 
+# Waits for one process: all would be those of <(:), too, and bash now and then misses the end of one.
 go_on() {
-    kill -CONT "$pid"
-    wait || :
+    if [[ -n $pid ]]; then kill -CONT "$pid"; else kill "$tracer"; fi
+    wait "$tracer" || :
 }
 
 # A command that is stopped in the middle of its work, and others that fail to see that.
 held_staging() {
-    local pid staging point name n call
+    local pid tracer staging point name n call
 
     POINT='a staging directory that is in use'
     stopped_at syncfs '' new -q -t "$TEMPLATE"
@@ -216,7 +218,7 @@ $SESSIONS" >"$T/points"
 
 # What is started between the choice and the removal stays; what is chosen cannot be started.
 start_beside_clean() {
-    local pid state text
+    local pid tracer state text
     for state in stopped crashed; do
         POINT="a $state session that is started while it is cleaned"
         prepare clean
