@@ -120,9 +120,7 @@ int file_open_own(int dir, const char *name, int flags, struct err *err)
         (void)err_set(err, MAS_FAILED, "cannot open '%s': it has several names (hard links)", name);
         return err_hint(err, "mas writes to its own files alone; remove the other names");
     }
-    int own = fd;
-    fd = -1;
-    return own;
+    return TAKE_FD(fd);
 }
 
 /* Opens a new file with exactly `mode`. */
@@ -231,8 +229,7 @@ bool file_is_named(int dir, const char *name, int fd, struct stat *ret)
 }
 
 /* One try. 1: what was locked had been removed meanwhile. */
-static int lock_once(int dir, const char *name, int wait_ms, const char *what, int *ret_fd,
-                     struct err *err)
+static int lock_once(int dir, const char *name, int wait_ms, int *ret_fd, struct err *err)
 {
     _cleanup_close_ int fd = file_open_own(dir, name, O_RDWR, err);
     if (fd == -1 && errno == ENOENT) {
@@ -243,30 +240,27 @@ static int lock_once(int dir, const char *name, int wait_ms, const char *what, i
     if (fd == -1) {
         if (file_is_no_own(errno))
             err->code = MAS_DAMAGED;
-        return err_wrap(err, "cannot lock %s", what);
+        return -1;
     }
     if (lock_within(fd, wait_ms) == -1) {
         if (errno != EWOULDBLOCK)
-            return err_errno(err, "cannot lock %s", what);
+            return err_errno(err, "cannot lock '%s'", name);
         char holder[64] = "";
         read_holder(fd, holder, sizeof holder);
-        return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT,
-                       "cannot lock %s: %s has it", what, holder);
+        return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT, "%s has it", holder);
     }
     if (!file_is_named(dir, name, fd, NULL))
         return 1;
-    *ret_fd = fd;
-    fd = -1;
+    *ret_fd = TAKE_FD(fd);
     return 0;
 }
 
-int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
-              int *ret_fd, struct err *err)
+int file_lock(int dir, const char *name, int wait_ms, const char *who, int *ret_fd, struct err *err)
 {
     int fd = -1;
     int rc;
 
-    while ((rc = lock_once(dir, name, wait_ms, what, &fd, err)) == 1)
+    while ((rc = lock_once(dir, name, wait_ms, &fd, err)) == 1)
         ;
     if (rc == -1)
         return -1;

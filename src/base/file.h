@@ -65,10 +65,11 @@ int file_sync_dir(int dir, struct err *err);
 enum { LOCK_TRY = 0 }; /* or milliseconds to wait */
 
 /* -1 with code MAS_DAMAGED where what is there can be no lock (see file_open_own()), and with
- * MAS_CONFLICT (MAS_TIMEOUT after a wait) and the holder in the hint-free text when it
- * is taken. `what` says what is locked, `who` what the holder does, e.g. "start". */
-int file_lock(int dir, const char *name, int wait_ms, const char *what, const char *who,
-              int *ret_fd, struct err *err);
+ * MAS_CONFLICT (MAS_TIMEOUT after a wait) when it is taken. The text is the reason alone, in the
+ * latter case the holder: "pid 4711 (start) has it"; the caller adds what could not be locked.
+ * `who` says what the holder does, e.g. "start". */
+int file_lock(int dir, const char *name, int wait_ms, const char *who, int *ret_fd,
+              struct err *err);
 
 /* true if somebody holds the lock on this file now, or if that cannot be told; false where it is
  * free or missing. */

@@ -180,8 +180,6 @@ void log_close(struct log *log)
 {
     fd_closep(&log->fd);
     fd_closep(&log->times);
-    log->fd = -1;
-    log->times = -1;
 }
 
 void log_line(int dir, const char *name, struct log_limits limits, const char *line)

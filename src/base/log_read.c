@@ -170,7 +170,6 @@ static int open_part(struct log_reader *reader, struct log_part *part)
     if (reader->fd != -1 && is_same(part, &reader->open))
         return 0;
     fd_closep(&reader->fd);
-    reader->fd = -1;
     while (find(reader, part, &part->number)) {
         log_part_name(reader->name, part->number, "", name);
         int fd = open_regular(reader->dir, name, &st);

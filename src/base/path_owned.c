@@ -96,8 +96,7 @@ static int step(struct walk *walk, const char *name, struct stat *st, struct err
     if (check_directory(walk, path, st, false, err) == -1)
         return -1;
     free(walk->at);
-    walk->at = path;
-    path = NULL;
+    walk->at = TAKE_PTR(path);
     return 1;
 }
 

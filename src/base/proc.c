@@ -196,7 +196,6 @@ static const char *drain(int *fd, struct str *to, size_t max)
             return errno == EAGAIN ? NULL : "cannot read what it prints";
         if (n == 0) {
             fd_closep(fd);
-            *fd = -1;
             return NULL;
         }
         to->len += (size_t)n;

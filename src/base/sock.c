@@ -42,9 +42,7 @@ int sock_listen(int dir, const char *name, struct err *err)
         bind_name(fd, dir, fresh) == -1 || fchmodat(dir, fresh, 0600, 0) == -1 ||
         listen(fd, BACKLOG) == -1 || renameat(dir, fresh, dir, name) == -1)
         return err_errno(err, "cannot listen at '%s'", name);
-    int ret = fd;
-    fd = -1;
-    return ret;
+    return TAKE_FD(fd);
 }
 
 int sock_peer(int fd, pid_t *ret_pid)
@@ -76,9 +74,7 @@ int sock_connect(int dir, const char *name)
     if (fd == -1 || connect(fd, (const struct sockaddr *)&address, sizeof address) == -1 ||
         sock_peer(fd, &peer) == -1)
         return -1;
-    int ret = fd;
-    fd = -1;
-    return ret;
+    return TAKE_FD(fd);
 }
 
 int sock_accept(int listener, pid_t *ret_peer)
@@ -87,7 +83,5 @@ int sock_accept(int listener, pid_t *ret_peer)
 
     if (fd == -1 || sock_peer(fd, ret_peer) == -1)
         return -1;
-    int ret = fd;
-    fd = -1;
-    return ret;
+    return TAKE_FD(fd);
 }

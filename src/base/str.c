@@ -92,6 +92,7 @@ void fd_closep(int *fd)
 
     if (*fd >= 0)
         (void)close(*fd);
+    *fd = -1;
     errno = saved;
 }
 

@@ -88,6 +88,16 @@ void fd_closep(int *fd);
 #define _cleanup_free_ __attribute__((cleanup(mem_freep)))
 #define _cleanup_close_ __attribute__((cleanup(fd_closep)))
 
+/* Hands over what a variable owns, and leaves nothing in it that its clean-up would end. */
+#define TAKE_PTR(pointer) TAKE(pointer, NULL)
+#define TAKE_FD(fd) TAKE(fd, -1)
+#define TAKE(variable, none)                                                                       \
+    ({                                                                                             \
+        __typeof__(variable) taken_ = (variable);                                                  \
+        (variable) = (none);                                                                       \
+        taken_;                                                                                    \
+    })
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif

@@ -193,8 +193,7 @@ int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
     _cleanup_close_ int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | flags, mode);
     if (out == -1 || copy_content(mover, in, out, &st) == -1 || finish(out, &st) == -1)
         return -1;
-    int fd = out;
-    out = -1;
+    int fd = TAKE_FD(out);
     return close(fd) == -1 && errno != EINTR ? -1 : 0; /* some file systems say only now */
 }
 

@@ -75,8 +75,7 @@ int walk_reopen(struct walk *walk)
         errno = ESTALE;
         return -1;
     }
-    above->fd = fd;
-    fd = -1;
+    above->fd = TAKE_FD(fd);
     return 0;
 }
 

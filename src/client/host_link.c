@@ -24,7 +24,6 @@ bool host_link_connect(struct host_link *link, int run, const char *agent)
 void host_link_drop(struct host_link *link)
 {
     fd_closep(&link->fd);
-    link->fd = -1;
     frames_free(&link->frames);
     link->frames = (struct frames){.at = 0};
     str_free(&link->out);

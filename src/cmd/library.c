@@ -45,8 +45,7 @@ static int find_by_dir(const struct call *call, const char *dir, const char **re
                        "cannot find the session of '%s': it is no workspace of the root '%s'", dir,
                        call->root.path);
     *ret_id = path + strlen(sessions);
-    *ret_path = path;
-    path = NULL;
+    *ret_path = TAKE_PTR(path);
     return 0;
 }
 

@@ -44,8 +44,7 @@ static int find_editor(char ***ret_words, char **ret_program, struct err *err)
         return err_hint(err, "name one in VISUAL or EDITOR");
     }
     *ret_program = program;
-    *ret_words = words;
-    words = NULL;
+    *ret_words = TAKE_PTR(words);
     return 0;
 }
 

@@ -50,7 +50,6 @@ int words_query(const char *value, char **ret, struct err *err)
         return -1;
     if (strlen(text) != len)
         return err_set(err, MAS_USAGE, "cannot look for what holds a NUL");
-    *ret = text;
-    text = NULL;
+    *ret = TAKE_PTR(text);
     return 0;
 }

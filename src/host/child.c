@@ -54,7 +54,6 @@ static void fail_start(struct host *host, const char *why)
         mem_printf("agent %s could not be started: %s; Enter tries again", host->agent->id, why);
 
     fd_closep(&child->keeper.fd);
-    child->keeper.fd = -1;
     child->phase = CHILD_NONE;
     child->rest = AGENT_EXITED;
     child->exit_code = -1;

@@ -90,7 +90,6 @@ void door_close(struct host *host)
     while (host->door.count > 0)
         drop(&host->door, 0);
     fd_closep(&host->door.listener);
-    host->door.listener = -1;
 }
 
 size_t door_poll(const struct host *host, struct pollfd *fds)

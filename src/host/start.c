@@ -75,7 +75,6 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
 static int take_place(struct host *host, struct err *err)
 {
     const char *id = host->agent->id;
-    _cleanup_free_ char *what = mem_printf("agent '%s'", id);
     _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_LOCK, id);
 
     /* the host before may be about to go, with its agent */
@@ -85,8 +84,8 @@ static int take_place(struct host *host, struct err *err)
     host->run = path_open_dir(host->dir, WORKSPACE_RUN);
     if (host->run == -1)
         return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
-    if (file_lock(host->run, name, wait_ms, what, "host", &host->lock, err) == -1)
-        return -1;
+    if (file_lock(host->run, name, wait_ms, "host", &host->lock, err) == -1)
+        return err_wrap(err, "cannot lock agent '%s'", id);
     return door_open(host, err);
 }
 

@@ -133,7 +133,6 @@ int talk_connect(struct host *host, int ret_fds[3], struct err *err)
 static void close_fd(int *fd)
 {
     fd_closep(fd);
-    *fd = -1;
 }
 
 /* What was known of the agent's side is not any more. */

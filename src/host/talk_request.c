@@ -51,8 +51,7 @@ static int read_tags(const struct frame *frame, char ***ret, struct err *err)
     }
     if (strv_len(tags) > STORE_TAGS_MAX)
         return err_set(err, MAS_USAGE, "at most %d tags", STORE_TAGS_MAX);
-    *ret = tags;
-    tags = NULL;
+    *ret = TAKE_PTR(tags);
     return 0;
 }
 

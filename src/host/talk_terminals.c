@@ -139,7 +139,6 @@ static bool read_output(struct terminal_child *child)
         return child->out != -1 && errno == EINTR;
     if (n == 0) {
         fd_closep(&child->out);
-        child->out = -1;
         return false;
     }
     for (char *nul = chunk; (nul = memchr(nul, '\0', (size_t)(chunk + n - nul))) != NULL;)
@@ -451,7 +450,6 @@ static bool take_report(struct talk_terminals *terminals, struct terminal_child 
         answer_create(child, acp, "its keeper has ended");
         take_end(child, acp, SIGKILL); /* as a status: killed */
         fd_closep(&child->out); /* nobody is left who writes */
-        child->out = -1;
         return false;
     case KEEPER_NOTHING:
         return false;

@@ -285,8 +285,7 @@ int db_open(int dir, const char *name, enum db_how how, struct db **ret, struct 
         return err_errno(err, "cannot open '%s'", name);
     if (open_file(db, how, err) == -1)
         return -1;
-    *ret = db;
-    db = NULL;
+    *ret = TAKE_PTR(db);
     return 0;
 }
 
@@ -304,8 +303,7 @@ int db_open_memory(struct db **ret, struct err *err)
         return db_error(db, rc, "open", err);
     if (harden(db, err) == -1)
         return -1;
-    *ret = db;
-    db = NULL;
+    *ret = TAKE_PTR(db);
     return 0;
 }
 

@@ -165,8 +165,7 @@ static int open_index(struct search *search, struct err *err)
         return err_set(err, MAS_DAMAGED, "cannot use '%s': it is of another version", SEARCH_FILE);
     if (rc == -1)
         return -1;
-    search->db = db;
-    db = NULL;
+    search->db = TAKE_PTR(db);
     return 0;
 }
 
@@ -213,8 +212,7 @@ static int open_unwritable(struct search *search, const struct err *reason, stru
     }
     if (set_up(db, err) == -1)
         return -1;
-    search->db = db;
-    db = NULL;
+    search->db = TAKE_PTR(db);
     return 0;
 }
 
@@ -251,8 +249,7 @@ int search_open(const struct root *root, const char *alone, struct search **ret,
         if (rc == -1)
             return -1;
     }
-    *ret = search;
-    search = NULL;
+    *ret = TAKE_PTR(search);
     return 0;
 }
 

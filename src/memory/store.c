@@ -81,8 +81,7 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
         if (rc == -1 || store_end(store, store_mend(store, err), err) == -1)
             return -1;
     }
-    *ret = store;
-    store = NULL;
+    *ret = TAKE_PTR(store);
     return 0;
 }
 
@@ -242,7 +241,6 @@ int store_set_aside(int dir, char **ret_name, struct err *err)
         return -1;
     if (fsync(lock) == -1 && errno != EINVAL)
         return err_errno(err, "cannot sync a directory");
-    *ret_name = name;
-    name = NULL;
+    *ret_name = TAKE_PTR(name);
     return 0;
 }

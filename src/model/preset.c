@@ -135,8 +135,7 @@ static const char *take_names(const char *value, void *to)
         if (!env_is_name(*name))
             return "a list of at most 32 names of environment variables";
     strv_free(*names);
-    *names = found;
-    found = NULL;
+    *names = TAKE_PTR(found);
     return NULL;
 }
 

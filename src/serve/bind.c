@@ -70,8 +70,7 @@ static int bind_address(const struct config *config, struct bindings *bindings, 
         bind(fd, (const struct sockaddr *)&address.at, address.len) == -1 ||
         listen(fd, BACKLOG) == -1)
         return err_errno(err, "cannot listen at '%s'", text);
-    int taken = fd;
-    fd = -1;
+    int taken = TAKE_FD(fd);
     add(bindings, taken, false, name_of(config, taken), NULL);
     return 0;
 }
@@ -115,8 +114,7 @@ static int bind_unix(const struct root *root, const struct config *config,
     (void)umask(was);
     if (rc == -1 || listen(fd, BACKLOG) == -1)
         return err_errno(err, "cannot listen at '%s'", path);
-    int taken = fd;
-    fd = -1;
+    int taken = TAKE_FD(fd);
     char *name = mem_printf("unix:%s", path);
     add(bindings, taken, true, name, path);
     path = NULL;

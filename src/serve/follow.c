@@ -122,8 +122,7 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
     watched->follow = follow;
     watched->listens = listens;
     watched->is_new = !quiet;
-    watched->fd = fd;
-    fd = -1;
+    watched->fd = TAKE_FD(fd);
     watched->next = follow->all;
     watched->at = &follow->all;
     if (follow->all != NULL)

@@ -117,8 +117,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
         config_load(&server->root, false, &server->config, NULL, err) == -1 ||
         take_settings(&server->config, argv + 3, err) == -1)
         return -1;
-    if (file_lock(server->root.sessions, LOCK_FILE, LOCK_TRY, "the root", "serve", &server->lock,
-                  err) == -1)
+    if (file_lock(server->root.sessions, LOCK_FILE, LOCK_TRY, "serve", &server->lock, err) == -1)
         return err_wrap(err, "cannot serve '%s'", server->root.path);
     if (bind_all(&server->root, &server->config, bindings, err) == -1 ||
         guard_make(&server->root, &server->config, bind_is_open(bindings), &server->guard, err) ==

@@ -264,8 +264,7 @@ static int run_helper(const struct life *life, int dir, const struct session *se
     report->bytes = (uint64_t)get_count(&frame, "size");
     report->written = (uint64_t)get_count(&frame, "written");
     report->links = (uint64_t)get_count(&frame, "linksOut");
-    report->warnings = helper.warnings;
-    helper.warnings = NULL;
+    report->warnings = TAKE_PTR(helper.warnings);
     frame_free(&frame);
     return 0;
 }
@@ -296,8 +295,7 @@ int archive_write(const struct life *life, int dir, const struct session *sessio
     int rc = write_archive(life, dir, session, file, true, &report, err);
 
     if (rc == 0) {
-        *ret_file = report.file;
-        report.file = NULL;
+        *ret_file = TAKE_PTR(report.file);
     }
     archive_report_free(&report);
     return rc;

@@ -74,7 +74,6 @@ static int has_ended(const struct life *life, struct archive_helper *helper, str
     struct proc_result result = PROC_RESULT_INIT;
 
     fd_closep(&helper->socket);
-    helper->socket = -1;
     int rc = proc_finish(&helper->proc, &result, err);
     if (rc == 0 && interrupted(life, 0, 0)) /* the terminal's signal was for both */
         (void)err_set(err, MAS_FAILED, "interrupted");

@@ -357,11 +357,11 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
         if (!doctor->fix || rc == -1)
             return;
     }
-    if (workspace_lock(dir, id, LOCK_TRY, "doctor", &lock, &why) == -1) {
+    if (workspace_lock(dir, LOCK_TRY, "doctor", &lock, &why) == -1) {
         if (why.code == MAS_CONFLICT)
             doctor_add(doctor, FINDING_NOTE, id, "busy, not looked at: %s", why.text);
         else
-            doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+            doctor_add(doctor, FINDING_HAND, id, "cannot lock it: %s", why.text);
         return;
     }
     if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -193,8 +193,7 @@ int launch_write_env(int dir, const struct launch_env *options, int *ret_fd, str
         launch_drop_env(dir);
         return -1;
     }
-    *ret_fd = fd;
-    fd = -1;
+    *ret_fd = TAKE_FD(fd);
     return 0;
 }
 

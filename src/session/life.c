@@ -126,7 +126,6 @@ static enum tmux_built build_once(const struct life *life, struct start_job *sta
     if (start_job->metadata_lock != NULL && *start_job->metadata_lock != -1) {
         recorded = index_update(life->root, start_job->session->id, start_job->session, &why);
         fd_closep(start_job->metadata_lock);
-        *start_job->metadata_lock = -1;
     }
     enum tmux_built built = tmux_build_finish(&options, &proc, err);
     if (built == TMUX_BUILT && recorded == -1) {
@@ -156,7 +155,6 @@ static int rename_in_tmux(const struct life *life, struct start_job *start_job, 
         life_choose_name(life, start_job->session, from, 0, &facts, err) == -1)
         return -1;
     fd_closep(&lock);
-    lock = -1;
     return life_record(life, start_job->dir, start_job->session, err);
 }
 
@@ -321,7 +319,6 @@ void life_undo_new(const struct life *life, const struct session *session, struc
     launch_drop_env(stage->dir);
     if (!stage->placed) {
         fd_closep(metadata_lock); /* deleting takes long, and needs no lock */
-        *metadata_lock = -1;
         workspace_discard(life->root, stage);
         return;
     }
@@ -332,7 +329,6 @@ void life_undo_new(const struct life *life, const struct session *session, struc
         (void)index_update(life->root, stage->id, NULL, &ignored);
     int rc = workspace_trash(life->root, stage->id, &ignored);
     fd_closep(metadata_lock);
-    *metadata_lock = -1;
     if (rc != -1)
         (void)workspace_empty_trash(life->root, stage->id, &ignored);
 }
@@ -433,9 +429,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         return -1;
     }
     fd_closep(&env); /* the team stands: its hosts may go on */
-    env = -1;
     fd_closep(&lock); /* the sweep takes it itself */
-    lock = -1;
     if (stage->others || session.mode == MODE_LEGACY)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
@@ -500,7 +494,6 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     }
     launch_drop_env(dir);
     fd_closep(&env); /* hosts that wait for it go */
-    env = -1;
     (void)life_await_hosts(life, dir, session->id, "start", &ignored);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_take_back(life, dir, session->id, &before);

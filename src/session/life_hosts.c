@@ -89,7 +89,7 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
         struct err why = ERR_INIT;
         _cleanup_close_ int lock = -1;
         int64_t left = end - time_monotonic_ms();
-        if (file_lock(run, name, left > 0 ? (int)left : LOCK_TRY, "it", "", &lock, &why) == 0 ||
+        if (file_lock(run, name, left > 0 ? (int)left : LOCK_TRY, "", &lock, &why) == 0 ||
             (why.code != MAS_CONFLICT && why.code != MAS_TIMEOUT))
             continue;
         (void)err_set(err, MAS_CONFLICT,

@@ -19,17 +19,17 @@
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)
 {
-    const struct session_label label = session_label(life->root, id);
-    int rc = workspace_lock(dir, label.text, wait_ms, who, ret_lock, err);
+    int rc = workspace_lock(dir, wait_ms, who, ret_lock, err);
+    bool may_be_gone = rc == 0 || err->code == MAS_FAILED;
 
-    if ((rc == -1 && err->code != MAS_FAILED) || file_is_named(life->root->sessions, id, dir, NULL))
-        return rc;
-    if (rc == 0) {
-        fd_closep(ret_lock);
-        *ret_lock = -1;
+    if (may_be_gone && !file_is_named(life->root->sessions, id, dir, NULL)) {
+        if (rc == 0)
+            fd_closep(ret_lock);
+        return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who,
+                       id);
     }
-    return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who,
-                   label.text);
+    return rc == 0 ? 0
+                   : err_wrap(err, "cannot lock session '%s'", session_label(life->root, id).text);
 }
 
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
@@ -328,7 +328,6 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
     if (rc == -1)
         (void)index_rebuild(life->root, err);
     fd_closep(&lock);
-    lock = -1;
     if (rc != -1 && workspace_empty_trash(life->root, id, err) == -1)
         return -1;
     if (rc == 0)

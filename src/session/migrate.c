@@ -103,8 +103,7 @@ static int choose_names(const struct work *work, const char *id, char **ret_tmux
     const char *was = work->session.name;
     if (name != NULL && facts.name_taken && (was == NULL || strcmp(was, name) != 0))
         return life_name_conflict(name, err);
-    *ret_tmux = probe.tmux_name;
-    probe.tmux_name = NULL;
+    *ret_tmux = TAKE_PTR(probe.tmux_name);
     return 0;
 }
 

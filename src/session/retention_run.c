@@ -77,7 +77,8 @@ static bool hold(const struct run *run, struct going *going, int *ret_dir)
     }
     if (run->dry && workspace_is_locked(dir))
         return fail(going, RETENTION_LOCKED);
-    if (!run->dry && workspace_lock(dir, id, LOCK_TRY, "clean", &going->lock, err) == -1) {
+    if (!run->dry && workspace_lock(dir, LOCK_TRY, "clean", &going->lock, err) == -1) {
+        (void)err_wrap(err, "cannot lock session '%s'", id);
         bool held = err->code == MAS_CONFLICT;
         bool gone = !held && !file_is_named(root->sessions, id, dir, NULL);
         return fail(going, held ? RETENTION_LOCKED : gone ? RETENTION_CHANGED : RETENTION_FAILED);

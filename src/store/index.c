@@ -324,8 +324,7 @@ static int read_whole(const struct root *root, size_t staged, char **ret, size_t
                     index_count_rows(text, len, &rows);
         bool others = good && looks_stale(root, rows + staged);
         if (good && (tried || !others || is_whole(root))) {
-            *ret = text;
-            text = NULL;
+            *ret = TAKE_PTR(text);
             *ret_len = len;
             *ret_others = others;
             return 0;

@@ -53,11 +53,8 @@ static int open_state(bool make, char **ret_path, struct err *err)
         return err_errno(err, "cannot open '%s'", path);
     if (check_owner(dir, path, err) == -1)
         return -1;
-    *ret_path = path;
-    path = NULL;
-    int fd = dir;
-    dir = -1;
-    return fd;
+    *ret_path = TAKE_PTR(path);
+    return TAKE_FD(dir);
 }
 
 /* The path in a line "UID PATH" of this user's, else NULL. */
@@ -152,8 +149,7 @@ int known_roots_add(const char *path, struct err *err)
     _cleanup_close_ int lock = -1;
     _cleanup_close_ int dir = open_state(true, &state, err);
 
-    if (dir == -1 ||
-        file_lock(dir, KNOWN_LOCK, KNOWN_LOCK_MS, "the list of roots", "init", &lock, err) == -1 ||
+    if (dir == -1 || file_lock(dir, KNOWN_LOCK, KNOWN_LOCK_MS, "init", &lock, err) == -1 ||
         read_known(dir, &known, err) == -1 || write_known(dir, known, path, err) == -1)
         return err_wrap(err, "cannot remember root '%s'", path);
     return 0;

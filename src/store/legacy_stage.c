@@ -55,7 +55,7 @@ static int open_staging(const struct root *root, struct legacy_parts *parts, str
         (void)unlinkat(root->fd, name, AT_REMOVEDIR);
         return -1;
     }
-    return workspace_lock(parts->dir, parts->id, LOCK_TRY, "new", &parts->lock, err);
+    return workspace_lock(parts->dir, LOCK_TRY, "new", &parts->lock, err);
 }
 
 /* Copies one directory of the template; where it has none, makes an empty one. */

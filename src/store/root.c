@@ -144,8 +144,9 @@ void root_close(struct root *root)
 
 static int lock_sessions(const struct root *root, int wait_ms, int *ret_fd, struct err *err)
 {
-    return file_lock(root->sessions, ROOT_LOCK, wait_ms, "the list of sessions", "metadata", ret_fd,
-                     err);
+    if (file_lock(root->sessions, ROOT_LOCK, wait_ms, "metadata", ret_fd, err) == -1)
+        return err_wrap(err, "cannot lock the list of sessions");
+    return 0;
 }
 
 int root_lock(const struct root *root, int *ret_fd, struct err *err)
@@ -177,8 +178,7 @@ int root_lock_templates(const struct root *root, int *ret_fd, struct err *err)
         return err_errno(err, "cannot open root '%s'", root->path);
     if (lock_dir(fd, root->path, err) == -1)
         return -1;
-    *ret_fd = fd;
-    fd = -1;
+    *ret_fd = TAKE_FD(fd);
     return 0;
 }
 

@@ -141,8 +141,7 @@ static int build(const struct template *tmpl, int unit, int stage, const struct 
         return -1;
     look_at(tmpl, unit, way->link, &after);
     state->unsettled = !tree_state_equal(state, &after);
-    *ret_built = built;
-    built = -1;
+    *ret_built = TAKE_FD(built);
     return 0;
 }
 
@@ -167,7 +166,6 @@ int snapshot_take(const struct root *root, const struct template *tmpl, int stag
         if (rc != 1)
             return rc;
         fd_closep(&lock); /* copying takes long */
-        lock = -1;
     }
     if (build(tmpl, unit, stage, way, &state, &built, err) == -1 ||
         (state.unsettled && id_make(name, err) == -1))
@@ -288,13 +286,12 @@ static int make_one(const struct root *root, int dir, int run, const char *agent
                     const struct template *instead, struct err *err)
 {
     const struct snapshot_way way = {.link = false};
-    _cleanup_free_ char *what = mem_printf("agent '%s'", agent);
     _cleanup_free_ char *file = mem_printf("%s" WORKSPACE_HOST_LOCK, agent);
     _cleanup_free_ char *path = mem_printf("%s/%s", WORKSPACE_UNIT, agent);
     _cleanup_close_ int lock = -1;
 
-    if (file_lock(run, file, LOCK_TRY, what, "make", &lock, err) == -1)
-        return -1;
+    if (file_lock(run, file, LOCK_TRY, "make", &lock, err) == -1)
+        return err_wrap(err, "cannot lock agent '%s'", agent);
     int rc = 0;
     if (!has_unit(dir, agent)) {
         _cleanup_close_ int from =
@@ -401,8 +398,7 @@ static int list_idle(const struct root *root, int all, char ***ret)
     names[kept] = NULL;
     if (kept > 0 && take_held(root, names, &ignored) == -1)
         return -1;
-    *ret = names;
-    names = NULL;
+    *ret = TAKE_PTR(names);
     return 0;
 }
 
@@ -429,7 +425,6 @@ size_t snapshot_collect(const struct root *root, bool keep,
     if (!keep)
         (void)unlinkat(root->sessions, SNAPSHOTS_DIR, AT_REMOVEDIR); /* once it is empty */
     fd_closep(&lock);
-    lock = -1;
     for (char **t = trash; t != NULL && *t != NULL; t++)
         (void)tree_remove(root->sessions, *t, &ignored);
     return count;

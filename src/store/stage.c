@@ -127,7 +127,7 @@ static int open_stage(const struct root *root, const char *name, const char *who
     }
     if (stage->dir == -1)
         return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
-    return workspace_lock(stage->dir, stage->id, LOCK_TRY, who, &stage->lock, err);
+    return workspace_lock(stage->dir, LOCK_TRY, who, &stage->lock, err);
 }
 
 int workspace_stage_empty(const struct root *root, const char *id, const char *who,
@@ -324,7 +324,6 @@ static size_t sweep(const struct root *root, int at, bool keep, workspace_stale 
         names[count++] = name;
     }
     fd_closep(&lock); /* an id is used once, so nobody takes these names again */
-    lock = -1;
     for (size_t i = 0; i < count; i++) {
         if (each != NULL)
             each(names[i], arg);

@@ -161,9 +161,7 @@ int template_open_ini(const struct root *root, const struct template *tmpl, stru
     }
     if (check_owner(tmpl, ini, TEMPLATE_INI, err) == -1)
         return -1;
-    int fd = ini;
-    ini = -1;
-    return fd;
+    return TAKE_FD(ini);
 }
 
 int template_open(const struct root *root, const char *name, struct template *ret, struct err *err)

@@ -51,11 +51,9 @@ int workspace_open(const struct root *root, const char *id)
     return path_open_dir(root->sessions, id);
 }
 
-int workspace_lock(int dir, const char *label, int wait_ms, const char *who, int *ret_fd,
-                   struct err *err)
+int workspace_lock(int dir, int wait_ms, const char *who, int *ret_fd, struct err *err)
 {
-    _cleanup_free_ char *what = mem_printf("session '%s'", label);
-    if (file_lock(dir, WORKSPACE_LOCK, wait_ms, what, who, ret_fd, err) == 0)
+    if (file_lock(dir, WORKSPACE_LOCK, wait_ms, who, ret_fd, err) == 0)
         return 0;
     return err->code == MAS_DAMAGED ? err_hint(err, "mend it with: mas doctor --fix") : -1;
 }

@@ -58,10 +58,9 @@ bool workspace_is_ours(const struct root *root, const char *id, const char *clai
 /* The directory of a session, or -1 with errno. */
 int workspace_open(const struct root *root, const char *id);
 
-/* Takes the lock of the session that is called so: held through start, stop, rm. Waits wait_ms
- * (LOCK_TRY: not at all). */
-int workspace_lock(int dir, const char *label, int wait_ms, const char *who, int *ret_fd,
-                   struct err *err);
+/* Takes the lock of the session: held through start, stop, rm. Waits wait_ms (LOCK_TRY: not at
+ * all). Its error is the reason alone, as that of file_lock(). */
+int workspace_lock(int dir, int wait_ms, const char *who, int *ret_fd, struct err *err);
 bool workspace_is_locked(int dir);
 /* What is wrong where there is something that can be no lock at the lock's name; NULL: nothing. */
 const char *workspace_lock_fault(int dir);
