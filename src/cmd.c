@@ -158,7 +158,7 @@ static int bad_option(const struct cmd *cmd, const struct parser *parser, int c,
 }
 
 /* One of the options that all commands share. */
-static void take_common(struct call *call, const struct opt *opt, bool *ret_help)
+static void parse_common(struct call *call, const struct opt *opt, bool *ret_help)
 {
     if (strcmp(opt->name, "session") == 0)
         call->session = optarg;
@@ -185,7 +185,7 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
             return bad_option(call->cmd, &parser, c, argv, err);
         size_t place = find_place(call->cmd, &parser, c);
         if (place >= parser.own) {
-            take_common(call, opt_at(call->cmd, &parser, place), ret_help);
+            parse_common(call, opt_at(call->cmd, &parser, place), ret_help);
             continue;
         }
         call->given = mem_room(call->given, call->given_count, sizeof *call->given);
@@ -198,7 +198,7 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
 }
 
 /* Takes the session out of the operands, unless -s named it; in a team it is the team's own. */
-static void take_session(struct call *call)
+static void parse_session(struct call *call)
 {
     if ((call->cmd->flags & CMD_SESSION) == 0 || call->session != NULL)
         return;
@@ -230,7 +230,7 @@ static int check_operands(struct call *call, struct err *err)
 
 static int run(struct call *call, struct err *err)
 {
-    take_session(call);
+    parse_session(call);
     if (check_operands(call, err) == -1 ||
         ((call->cmd->flags & CMD_ROOT) != 0 && call_open_root(call, err) == -1))
         return -1;
@@ -252,7 +252,7 @@ static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
 
 /* Takes the first word that is no option out of the words and finds the action that it names. *ret
  * stays where there is no such word. */
-static int take_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
+static int parse_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
 {
     int at = 1;
     while (at < *argc && argv[at][0] == '-')
@@ -271,7 +271,7 @@ static int take_action(const struct cmd **ret, int *argc, char **argv, struct er
 
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
 {
-    if (cmd->actions != NULL && take_action(&cmd, &argc, argv, err) == -1)
+    if (cmd->actions != NULL && parse_action(&cmd, &argc, argv, err) == -1)
         return -1;
     struct call call = {.cmd = cmd, .root_path = root, .root = ROOT_INIT, .config = CONFIG_INIT};
     bool help = false;

@@ -1,7 +1,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cmd.h"
-#include "cmd/guess.h"
+#include "cmd/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,8 @@ static void open_standard_files(void)
 }
 
 /* Takes the global options in front of the verb. Returns how many words they are. */
-static int take_globals(int argc, char **argv, const char **root, const char **verb,
-                        struct err *err)
+static int parse_globals(int argc, char **argv, const char **root, const char **verb,
+                         struct err *err)
 {
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
@@ -51,7 +51,7 @@ static int run(int argc, char **argv, struct err *err)
 {
     const char *root = NULL;
     const char *verb = NULL;
-    int i = take_globals(argc, argv, &root, &verb, err);
+    int i = parse_globals(argc, argv, &root, &verb, err);
 
     if (i == -1)
         return -1;
@@ -60,7 +60,7 @@ static int run(int argc, char **argv, struct err *err)
     const struct cmd *cmd = cmd_find(verb);
     if (cmd == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such command", verb);
-        const char *meant = guess_command(verb);
+        const char *meant = suggest_command(verb);
         return meant != NULL ? err_hint(err, "did you mean: mas %s  (all: mas help)", meant)
                              : err_hint(err, "see: mas help");
     }

@@ -101,7 +101,7 @@ need_mounts() {
 # Waits until no host of session $1 is left.
 hosts_gone() { eventually eval "! pgrep -f 'mas host $1 ' >/dev/null"; }
 
-# Kills the hosts and keepers of session $1 in a way that leaves its agents alone: none of them can
+# Kills the hosts and supervisors of session $1 in a way that leaves its agents alone: none of them can
 # act on the end of another.
 orphan_agents() {
     local processes

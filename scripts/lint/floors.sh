@@ -124,7 +124,7 @@ only sqlite3.h 'memory/.*'
 only microhttpd.h serve/http_internal.h
 only archive.h archive/pack.c archive/unpack_internal.h
 only archive_entry.h archive/pack.c archive/unpack_internal.h
-only zstd.h archive/zstd_writer.c
+only zstd.h archive/zstd_writer.c archive/zstd_reader.c
 only openssl/evp.h archive/hasher.c
 only histedit.h chat/line.c
 

@@ -14,7 +14,7 @@ int talk_receive(struct talk *talk, const char *verb, struct frame *ret, struct 
     char buf[CHUNK];
     int rc;
 
-    while ((rc = frames_take(&talk->in, ret, err)) == 0) {
+    while ((rc = frames_next(&talk->in, ret, err)) == 0) {
         ssize_t n = recv(talk->fd, buf, sizeof buf, 0);
         if (n == -1 && errno == EINTR)
             continue;

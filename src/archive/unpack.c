@@ -36,13 +36,13 @@ static la_ssize_t on_read(struct archive *tar, void *arg, const void **ret)
     (void)tar;
     if (u->held > 0)
         u->tickets[u->held - 1] = u->ticket;
-    if (u->held == UNSQUEEZE_HELD) {
+    if (u->held == ZSTD_READER_HELD) {
         hasher_wait(u->hasher, u->tickets[0]);
-        unsqueeze_give_back(u->in);
+        zstd_reader_release(u->in);
         u->held--;
         memmove(u->tickets, u->tickets + 1, u->held * sizeof *u->tickets);
     }
-    ssize_t len = unsqueeze_take(u->in, ret, &u->err);
+    ssize_t len = zstd_reader_next(u->in, ret, &u->err);
     if (len > 0) {
         u->held++;
         u->piece = *ret;
@@ -222,7 +222,7 @@ int unpack_run(const struct unpack *unpack, struct err *err)
     int rc = hasher_new(&u.hasher, err);
 
     if (rc == 0)
-        rc = unsqueeze_new(unpack->file, &u.in, err);
+        rc = zstd_reader_new(unpack->file, &u.in, err);
     if (rc == 0) {
         u.tar = archive_read_new();
         if (u.tar == NULL || archive_read_support_format_tar(u.tar) != ARCHIVE_OK)
@@ -237,7 +237,7 @@ int unpack_run(const struct unpack *unpack, struct err *err)
     hasher_freep(&u.hasher); /* before what it reads goes */
     if (u.tar != NULL)
         (void)archive_read_free(u.tar);
-    unsqueeze_freep(&u.in);
+    zstd_reader_freep(&u.in);
     manifest_free(&u.manifest);
     str_free(&u.path);
     return rc;

@@ -6,7 +6,7 @@
 
 #include "archive/hasher.h"
 #include "archive/unpack.h"
-#include "archive/zstd_writer.h"
+#include "archive/zstd_reader.h"
 #include "base/tree.h"
 
 #include <archive.h>
@@ -23,7 +23,7 @@ struct made {
 struct unpacker {
     const struct unpack *unpack;
     struct manifest manifest;
-    struct unsqueeze *in;
+    struct zstd_reader *in;
     struct hasher *hasher;
     struct archive *tar;
     struct made dirs[TREE_DEPTH_MAX + 2]; /* from the part down to where the next entry goes */
@@ -36,7 +36,7 @@ struct unpacker {
     const char *piece; /* what libarchive reads */
     size_t piece_len;
     uint64_t taken; /* bytes, with that piece */
-    uint64_t tickets[UNSQUEEZE_HELD]; /* of the pieces that are held, oldest first */
+    uint64_t tickets[ZSTD_READER_HELD]; /* of the pieces that are held, oldest first */
     size_t held;
     uint64_t ticket; /* of what was hashed last */
 };

@@ -13,8 +13,8 @@ void frames_feed(struct frames *frames, const char *bytes, size_t len)
     str_addn(&frames->in, bytes, len);
 }
 
-/* Reads the line, if it is all there. 1, 0 or -1 as frames_take(). */
-static int take_head(struct frames *frames, struct err *err)
+/* Reads the line, if it is all there. 1, 0 or -1 as frames_next(). */
+static int parse_head(struct frames *frames, struct err *err)
 {
     size_t have = frames->in.len - frames->at;
     const char *line = str_text(&frames->in) + frames->at;
@@ -40,9 +40,9 @@ static int take_head(struct frames *frames, struct err *err)
     return 1;
 }
 
-int frames_take(struct frames *frames, struct frame *ret, struct err *err)
+int frames_next(struct frames *frames, struct frame *ret, struct err *err)
 {
-    int rc = frames->head != NULL ? 1 : take_head(frames, err);
+    int rc = frames->head != NULL ? 1 : parse_head(frames, err);
 
     if (rc != 1)
         return rc;

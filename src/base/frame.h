@@ -40,7 +40,7 @@ void frames_feed(struct frames *frames, const char *bytes, size_t len);
 /* 1: *ret is the next frame, released with frame_free(); 0: it is not all there; -1: what is there
  * can be no frame (MAS_DAMAGED), the connection is of no more use. Called until it says 0 after
  * each frames_feed(), it keeps what waits within a frame and what was fed last. */
-int frames_take(struct frames *frames, struct frame *ret, struct err *err);
+int frames_next(struct frames *frames, struct frame *ret, struct err *err);
 void frames_free(struct frames *frames);
 void frame_free(struct frame *frame);
 

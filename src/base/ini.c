@@ -351,7 +351,7 @@ static char *give_line(char *to, int max, void *arg)
 }
 
 /* Called by inih for each key. 1 is success. */
-static int take_key(void *arg, const char *section, const char *key, const char *value)
+static int parse_key(void *arg, const char *section, const char *key, const char *value)
 {
     struct ini *ini = arg;
     const struct entry *entry = &ini->entries[ini->next - 1];
@@ -378,7 +378,7 @@ static int take_key(void *arg, const char *section, const char *key, const char 
 
 static int read_entries(struct ini *ini)
 {
-    int rc = ini_parse_stream(give_line, ini, take_key, ini);
+    int rc = ini_parse_stream(give_line, ini, parse_key, ini);
 
     if (ini->failed)
         return -1;

@@ -99,7 +99,7 @@ void kv_salvage(const char *text, size_t len, struct kv *ret)
         kv_free(&one);
     }
     for (size_t i = 0; i < twice.count; i++)
-        free(kv_take(ret, twice.pairs[i].key));
+        free(kv_pop(ret, twice.pairs[i].key));
     kv_free(&twice);
 }
 
@@ -124,12 +124,12 @@ const char *kv_get(const struct kv *kv, const char *key)
 
 void kv_put(struct kv *kv, const char *key, const char *value)
 {
-    free(kv_take(kv, key));
+    free(kv_pop(kv, key));
     kv->pairs = mem_grow(kv->pairs, kv->count + 1, sizeof *kv->pairs);
     kv->pairs[kv->count++] = (struct kv_pair){.key = mem_dup(key), .value = mem_dup(value)};
 }
 
-char *kv_take(struct kv *kv, const char *key)
+char *kv_pop(struct kv *kv, const char *key)
 {
     for (size_t i = 0; i < kv->count; i++) {
         if (strcmp(kv->pairs[i].key, key) != 0)

@@ -33,7 +33,7 @@ const char *kv_get(const struct kv *kv, const char *key); /* NULL where it is mi
 /* Puts a pair at the end, in place of an older one of that key. Copies both. */
 void kv_put(struct kv *kv, const char *key, const char *value);
 /* Takes the pair out; the value is the caller's, NULL where it is missing. */
-char *kv_take(struct kv *kv, const char *key);
+char *kv_pop(struct kv *kv, const char *key);
 
 /* Appends "KEY=value\n". */
 void kv_add(struct str *to, const char *key, const char *value);

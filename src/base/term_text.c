@@ -228,7 +228,7 @@ static void erase(struct term_text *plain, size_t from, size_t to)
 }
 
 /* Takes n cells at the cursor out; what is behind them moves there. */
-static void take_out(struct term_text *plain, size_t n)
+static void delete_cells(struct term_text *plain, size_t n)
 {
     size_t at = plain->cursor;
 
@@ -301,7 +301,7 @@ static bool edit(struct term_text *plain, const struct vt_event *event)
         erase_in_line(plain, event);
         return true;
     case 'P':
-        take_out(plain, n);
+        delete_cells(plain, n);
         return true;
     case 'X':
         erase(plain, cursor, cursor + n);

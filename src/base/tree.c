@@ -222,7 +222,7 @@ static void worker_init(struct worker *w, struct copy *c, bool calling)
 
 /* Takes a job out, with the lock held: the caller's thread from the end that it fills, the other
  * from the other end, so that they seldom make files in the same directory. */
-static bool take(struct copy *c, bool newest, struct job *ret_job)
+static bool pop_job(struct copy *c, bool newest, struct job *ret_job)
 {
     if (c->count == 0)
         return false;
@@ -262,7 +262,7 @@ static void *helper_main(void *arg)
     for (;;) {
         while (c->count == 0 && !c->closing)
             (void)pthread_cond_wait(&c->more, &c->lock);
-        if (!take(c, false, &job))
+        if (!pop_job(c, false, &job))
             break;
         c->busy = true;
         (void)pthread_mutex_unlock(&c->lock);
@@ -283,7 +283,7 @@ static bool run_newest(struct worker *w)
     struct job job;
 
     (void)pthread_mutex_lock(&c->lock);
-    bool taken = take(c, true, &job);
+    bool taken = pop_job(c, true, &job);
     (void)pthread_mutex_unlock(&c->lock);
     if (taken)
         run(w, job);

@@ -191,7 +191,7 @@ static void end_sequence(struct vt *vt, char final, vt_each *each, void *arg)
 }
 
 /* One byte that is no plain text. */
-static void take(struct vt *vt, char c, struct vt_event *control, vt_each *each, void *arg)
+static void handle_byte(struct vt *vt, char c, struct vt_event *control, vt_each *each, void *arg)
 {
     switch ((enum action)actions[vt->state][byte_kind((unsigned char)c)]) {
     case CONTROL:
@@ -285,6 +285,6 @@ void vt_feed(struct vt *vt, const char *bytes, size_t len, vt_each *each, void *
             if (bytes == end)
                 break;
         }
-        take(vt, *bytes++, &control, each, arg);
+        handle_byte(vt, *bytes++, &control, each, arg);
     }
 }

@@ -407,7 +407,7 @@ void chat_event(struct chat *chat, const struct frame *event)
 
 /* ---- answers */
 
-static void take_status(struct chat *chat, const struct json *head)
+static void handle_status(struct chat *chat, const struct json *head)
 {
     struct agent_status status;
     struct err ignored = ERR_INIT;
@@ -453,7 +453,7 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head)
     if (hosts_reply_error(head, &err) == -1)
         refused(chat, what, &err);
     else if (what == ASKED_LISTEN)
-        take_status(chat, head);
+        handle_status(chat, head);
     else if (what == ASKED_CANCEL && !json_bool(json_get(head, "cancelled"), false))
         view_addf(&chat->view, STYLE_NOTE, "no turn is in flight");
     if (what == ASKED_PROMPT && strv_len(chat->sent) > 0)

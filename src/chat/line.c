@@ -362,7 +362,7 @@ void line_insert(struct line *line, const char *text, size_t len)
 }
 
 /* Takes what was pasted as far as it has come; true: all of it. */
-static bool take_paste(struct line *line)
+static bool handle_paste(struct line *line)
 {
     const char *from = line->keys.data + line->at;
     size_t len = line->keys.len - line->at;
@@ -382,7 +382,7 @@ static bool take_paste(struct line *line)
 }
 
 /* Lets libedit do what a key means. */
-static void take_key(struct line *line, size_t len)
+static void handle_key(struct line *line, size_t len)
 {
     int count = 0;
 
@@ -398,7 +398,7 @@ enum line_event line_next(struct line *line, char **ret_text)
 
     line->event = LINE_NOTHING;
     while (line->event == LINE_NOTHING && line->at < line->keys.len) {
-        if (line->pasting && !take_paste(line))
+        if (line->pasting && !handle_paste(line))
             return LINE_NOTHING;
         const char *key = line->keys.data + line->at;
         size_t len = line->at < line->keys.len ? key_length(key, line->keys.len - line->at) : 0;
@@ -414,7 +414,7 @@ enum line_event line_next(struct line *line, char **ret_text)
         if (len == 2 && key[0] == '\xc2' && (unsigned char)key[1] < 0xa0)
             line->at += len; /* a control character */
         else
-            take_key(line, len);
+            handle_key(line, len);
     }
     if (line->event != LINE_SUBMIT)
         return line->event;

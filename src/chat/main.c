@@ -71,7 +71,7 @@ static void connect_again(struct loop *loop)
 }
 
 /* Takes frames; false: the connection is of no more use. */
-static bool take_frames(struct loop *loop)
+static bool read_frames(struct loop *loop)
 {
     struct chat *chat = &loop->chat;
     struct frame frame;
@@ -80,7 +80,7 @@ static bool take_frames(struct loop *loop)
     int rc = 0;
 
     for (;;) {
-        rc = host_link_take(&chat->link, &frame, &is_event, &asked);
+        rc = host_link_next(&chat->link, &frame, &is_event, &asked);
         if (rc != 1)
             return rc == 0;
         if (is_event && chat->greeted)
@@ -101,13 +101,13 @@ static void read_link(struct loop *loop, short events)
 
     if (good && (events & ~POLLOUT) != 0) {
         open = host_link_read(link);
-        good = take_frames(loop);
+        good = read_frames(loop);
     }
     if (!good || !open)
         lose(loop);
 }
 
-static void take_keys(struct loop *loop)
+static void handle_keys(struct loop *loop)
 {
     struct chat *chat = &loop->chat;
     enum line_event event;
@@ -141,10 +141,10 @@ static void read_keys(struct loop *loop)
     }
     if (n > 0)
         line_feed(loop->chat.line, chunk, (size_t)n);
-    take_keys(loop);
+    handle_keys(loop);
 }
 
-static void take_signal(struct loop *loop)
+static void handle_signal(struct loop *loop)
 {
     struct signalfd_siginfo info;
 
@@ -184,12 +184,12 @@ static void run(struct loop *loop)
         int ready = poll(fds, ARRAY_LEN(fds), wait_ms(loop));
         if (ready == 0 && line_is_half(chat->line)) {
             line_settle(chat->line);
-            take_keys(loop);
+            handle_keys(loop);
         }
         if (ready <= 0)
             continue;
         if (fds[1].revents != 0)
-            take_signal(loop);
+            handle_signal(loop);
         if (fds[0].revents != 0)
             read_keys(loop);
         if (fds[2].revents != 0 && chat->link.fd != -1)

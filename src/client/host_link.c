@@ -71,11 +71,11 @@ bool host_link_read(struct host_link *link)
     return n > 0;
 }
 
-int host_link_take(struct host_link *link, struct frame *ret, bool *ret_is_event,
+int host_link_next(struct host_link *link, struct frame *ret, bool *ret_is_event,
                    struct host_link_asked *ret_asked)
 {
     struct err ignored = ERR_INIT;
-    int rc = frames_take(&link->frames, ret, &ignored);
+    int rc = frames_next(&link->frames, ret, &ignored);
 
     if (rc != 1)
         return rc;

@@ -46,7 +46,7 @@ bool host_link_write(struct host_link *link);
 bool host_link_read(struct host_link *link);
 /* 1: *ret is the next frame, released with frame_free(); 0: none is there; -1: the connection is of
  * no more use. *ret_is_event tells events from answers, *ret_asked what an answer is to. */
-int host_link_take(struct host_link *link, struct frame *ret, bool *ret_is_event,
+int host_link_next(struct host_link *link, struct frame *ret, bool *ret_is_event,
                    struct host_link_asked *ret_asked);
 
 #endif

@@ -143,12 +143,12 @@ void hosts_start(struct host_call *calls, size_t count, const struct str *head, 
 }
 
 /* Takes the frames that are whole. */
-static void take(struct host_call *call, hosts_reply *on_reply, void *arg)
+static void read_frames(struct host_call *call, hosts_reply *on_reply, void *arg)
 {
     struct frame frame;
     int rc = 0;
 
-    while ((rc = frames_take(&call->frames, &frame, &call->err)) == 1) {
+    while ((rc = frames_next(&call->frames, &frame, &call->err)) == 1) {
         bool enough = on_reply == NULL || on_reply(call, &frame, arg);
         frame_free(&frame);
         if (enough) {
@@ -176,7 +176,7 @@ static void pull(struct host_call *call, hosts_reply *on_reply, void *arg)
         return;
     }
     frames_feed(&call->frames, chunk, (size_t)n);
-    take(call, on_reply, arg);
+    read_frames(call, on_reply, arg);
 }
 
 size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,

@@ -291,7 +291,7 @@ static void match_live(const struct root *root, struct survey *survey, unsigned 
 }
 
 /* What the hosts have said by now, or say in time. */
-static void take_tallies(struct survey *survey)
+static void collect_counts(struct survey *survey)
 {
     struct agent_counts *totals = mem_alloc((survey->count + 1) * sizeof *totals);
 
@@ -327,7 +327,7 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     }
     ask_all(root, survey.servers, survey.server_count);
     match_live(root, &survey, depth);
-    take_tallies(&survey);
+    collect_counts(&survey);
     for (size_t i = 0; i < survey.count; i++)
         compute(root, &survey, &survey.views[i]);
     sort_views(&survey);

@@ -47,7 +47,7 @@ static int run_acp(struct call *call, struct err *err)
     _cleanup_free_ char *cwd = NULL;
     const char *from = NULL;
 
-    if (targets_take(call, TARGETS_OPTIONAL, &roster, err) == -1 ||
+    if (targets_parse(call, TARGETS_OPTIONAL, &roster, err) == -1 ||
         targets_sender(call, &roster, "prompt", &from, err) == -1)
         return -1;
     if (call->operand_count > 0) {

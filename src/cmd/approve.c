@@ -1,4 +1,4 @@
-#include "cmd/one.h"
+#include "cmd/agent_request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void say_mode(const char *agent, const char *mode)
 
 static int run_permit(struct call *call, struct err *err)
 {
-    _cleanup_one_ struct one one = ONE_INIT;
+    _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_json_ struct json *answer = NULL;
     struct json_out out = {.to = &head};
@@ -56,10 +56,10 @@ static int run_permit(struct call *call, struct err *err)
     const char *permission = call_opt(call, "permission");
     const char *word = NULL;
 
-    if (one_take(call, "answer", TARGETS_AGENT_TEXT, &one, err) == -1 ||
-        one_operand(call, &word, err) == -1)
+    if (agent_request_parse(call, "answer", TARGETS_AGENT_TEXT, &request, err) == -1 ||
+        agent_request_operand(call, &word, err) == -1)
         return -1;
-    one_open(&one, "permit", &out);
+    agent_request_open(&request, "permit", &out);
     if (permission != NULL)
         json_put(&out, "permission", permission);
     json_put(&out, "option", option_for(verb, word));
@@ -67,10 +67,10 @@ static int run_permit(struct call *call, struct err *err)
         json_put(&out, "mode", call_opt(call, "mode"));
     json_put(&out, "as", strcmp(verb, "approve") == 0 ? "allow" : "deny");
     json_close(&out, '}');
-    if (one_ask(call, &one, &head, NULL, 0, &answer, err) == -1)
+    if (agent_request_ask(call, &request, &head, NULL, 0, &answer, err) == -1)
         return -1;
     if (call->json)
-        one_print(&one, answer);
+        agent_request_print(&request, answer);
     else if (json_get_text(answer, "mode") != NULL)
         say_mode(json_get_text(answer, "agent"), json_get_text(answer, "mode"));
     return 0;

@@ -1,6 +1,6 @@
 #include "base/term_escape.h"
 #include "base/time.h"
-#include "cmd/one.h"
+#include "cmd/agent_request.h"
 #include "cmd/print.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
@@ -33,7 +33,7 @@ static const struct opt opts[] = {
 
 /* A prompt, its answer as far as it has come, and where that is printed; arg of the replies. */
 struct asking {
-    struct one one;
+    struct agent_request request;
     char *text;
     size_t len;
     char **tags; /* may be NULL */
@@ -54,7 +54,7 @@ struct asking {
 
 static void asking_free(struct asking *asking)
 {
-    one_free(&asking->one);
+    agent_request_free(&asking->request);
     json_free(asking->taken);
     strv_free(asking->tags);
     free(asking->text);
@@ -84,7 +84,7 @@ static const struct {
 
 /* ---- what is asked */
 
-static int take_text(struct call *call, struct asking *asking, struct err *err)
+static int read_text(struct call *call, struct asking *asking, struct err *err)
 {
     const char *file = call_opt(call, "file");
     bool words = call->operand_count > 0;
@@ -107,7 +107,7 @@ static int take_text(struct call *call, struct asking *asking, struct err *err)
     return asking->len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot ask an empty text");
 }
 
-static int take_tags(const struct call *call, struct asking *asking, struct err *err)
+static int parse_tags(const struct call *call, struct asking *asking, struct err *err)
 {
     asking->tags = call_opts(call, "tag");
     if (strv_len(asking->tags) > TAGS_MAX)
@@ -120,7 +120,7 @@ static int take_tags(const struct call *call, struct asking *asking, struct err 
     return 0;
 }
 
-static int take_options(struct call *call, struct asking *asking, struct err *err)
+static int parse_options(struct call *call, struct asking *asking, struct err *err)
 {
     const char *timeout = call_opt(call, "timeout");
 
@@ -134,14 +134,14 @@ static int take_options(struct call *call, struct asking *asking, struct err *er
         return err_set(err, MAS_USAGE, "cannot run 'ask': --timeout or --no-wait, not both");
     if (targets_timeout(call, &asking->timeout_ms, err) == -1)
         return -1;
-    return take_tags(call, asking, err);
+    return parse_tags(call, asking, err);
 }
 
 static void put_request(const struct call *call, const struct asking *asking, struct str *to)
 {
     struct json_out out = {.to = to};
 
-    one_open(&asking->one, "ask", &out);
+    agent_request_open(&asking->request, "ask", &out);
     json_put_bool(&out, "wait", asking->wait);
     if (call_opt(call, "new") != NULL)
         json_put_bool(&out, "new", true);
@@ -231,7 +231,7 @@ static void on_tool(struct asking *asking, const struct json *head)
 /* Somebody has to answer it, so it is said in any case. */
 static void on_permission(struct asking *asking, const struct json *head)
 {
-    const struct roster *roster = &asking->one.roster;
+    const struct roster *roster = &asking->request.roster;
     _cleanup_free_ char *hint =
         mem_printf("  answer it with: mas approve %s %s", roster_label(&roster->teams[0]).text,
                    roster->agents[0].agent->id);
@@ -320,7 +320,7 @@ static void on_event(struct asking *asking, const struct frame *event, const cha
         on_permission(asking, event->head);
 }
 
-static void on_taken(struct asking *asking, const struct json *head)
+static void on_accepted(struct asking *asking, const struct json *head)
 {
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &text};
@@ -348,7 +348,7 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     }
     if (hosts_reply_error(reply->head, &call->err) == -1)
         return true;
-    on_taken(asking, reply->head);
+    on_accepted(asking, reply->head);
     return !asking->wait;
 }
 
@@ -357,12 +357,12 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
 /* Takes the prompt back, whether its turn has begun or not. */
 static void cancel(const struct asking *asking)
 {
-    const struct roster *roster = &asking->one.roster;
+    const struct roster *roster = &asking->request.roster;
     struct host_call one = {.run = roster->teams[0].run, .agent = roster->agents[0].agent->id};
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
 
-    one_open(&asking->one, "cancel", &out);
+    agent_request_open(&asking->request, "cancel", &out);
     json_put(&out, "prompt", asking->prompt);
     json_close(&out, '}');
     hosts_start(&one, 1, &head, NULL, 0);
@@ -371,9 +371,9 @@ static void cancel(const struct asking *asking)
 
 /* Takes what comes until the turn has ended. On a signal and after the time the turn is cancelled,
  * and its end is waited for a moment. false: the time was over. */
-static bool take_all(struct asking *asking, const struct life *life)
+static bool await_end(struct asking *asking, const struct life *life)
 {
-    struct roster *roster = &asking->one.roster;
+    struct roster *roster = &asking->request.roster;
     int64_t start = time_monotonic_ms();
     int64_t end = asking->timeout_ms >= 0 ? start + asking->timeout_ms : INT64_MAX;
     bool stops = false, cancelled = false, late = false;
@@ -403,7 +403,7 @@ static bool take_all(struct asking *asking, const struct life *life)
 
 static int judge_end(const struct asking *asking, struct err *err)
 {
-    const char *agent = asking->one.roster.agents[0].agent->id;
+    const char *agent = asking->request.roster.agents[0].agent->id;
     const char *reason = asking->stop_reason;
     size_t i = 0;
 
@@ -423,7 +423,7 @@ static int judge_end(const struct asking *asking, struct err *err)
 
 static int judge(const struct asking *asking, bool in_time, struct err *err)
 {
-    const struct roster *roster = &asking->one.roster;
+    const struct roster *roster = &asking->request.roster;
     const char *agent = roster->agents[0].agent->id;
 
     if (!in_time)
@@ -445,23 +445,23 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
 
 static int run_ask(struct call *call, struct err *err)
 {
-    _cleanup_asking_ struct asking asking = {.one = ONE_INIT, .timeout_ms = -1};
+    _cleanup_asking_ struct asking asking = {.request = AGENT_REQUEST_INIT, .timeout_ms = -1};
     _cleanup_str_ struct str head = STR_INIT;
     struct life life = {.tick = NULL};
 
-    if (take_options(call, &asking, err) == -1 ||
-        one_take(call, "ask", TARGETS_AGENT_TEXT, &asking.one, err) == -1 ||
-        take_text(call, &asking, err) == -1)
+    if (parse_options(call, &asking, err) == -1 ||
+        agent_request_parse(call, "ask", TARGETS_AGENT_TEXT, &asking.request, err) == -1 ||
+        read_text(call, &asking, err) == -1)
         return -1;
     put_request(call, &asking, &head);
     const struct roster_request request = {
         .what = "ask", .head = head.data, .body = asking.text, .body_len = asking.len};
     progress_begin(&life, "", true);
-    int rc = roster_ask_live(&call->root, &asking.one.roster, &request, err);
+    int rc = roster_ask_live(&call->root, &asking.request.roster, &request, err);
     if (rc == 0)
-        rc = judge(&asking, take_all(&asking, &life), err);
+        rc = judge(&asking, await_end(&asking, &life), err);
     if (call->json && !asking.wait && asking.taken != NULL)
-        one_print(&asking.one, asking.taken);
+        agent_request_print(&asking.request, asking.taken);
     (void)fflush(stdout);
     progress_end();
     return rc;

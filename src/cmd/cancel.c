@@ -1,4 +1,4 @@
-#include "cmd/one.h"
+#include "cmd/agent_request.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -10,25 +10,25 @@ static const struct opt opts[] = {
 
 static int run_cancel(struct call *call, struct err *err)
 {
-    _cleanup_one_ struct one one = ONE_INIT;
+    _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_json_ struct json *answer = NULL;
     struct json_out out = {.to = &head};
     const char *extra = NULL;
 
-    if (one_take(call, "cancel the turn of", TARGETS_AGENT, &one, err) == -1 ||
-        one_operand(call, &extra, err) == -1)
+    if (agent_request_parse(call, "cancel the turn of", TARGETS_AGENT, &request, err) == -1 ||
+        agent_request_operand(call, &extra, err) == -1)
         return -1;
     if (extra != NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run 'cancel': '%s' is one operand too many", extra);
         return call_usage(call, err);
     }
-    one_open(&one, "cancel", &out);
+    agent_request_open(&request, "cancel", &out);
     json_close(&out, '}');
-    if (one_ask(call, &one, &head, NULL, 0, &answer, err) == -1)
+    if (agent_request_ask(call, &request, &head, NULL, 0, &answer, err) == -1)
         return -1;
     if (call->json)
-        one_print(&one, answer);
+        agent_request_print(&request, answer);
     else if (!json_bool(json_get(answer, "cancelled"), false) && isatty(STDERR_FILENO) != 0)
         (void)fprintf(stderr, "no turn is in flight\n");
     return 0;

@@ -111,7 +111,7 @@ static void print_totals(struct clean_totals *all)
 }
 
 /* Each option takes the place of its setting. */
-static int take_options(struct call *call, struct err *err)
+static int parse_options(struct call *call, struct err *err)
 {
     static const struct {
         const char *name;
@@ -142,7 +142,7 @@ static int run_clean(struct call *call, struct err *err)
     struct clean_totals all = {.call = call, .dry = call_opt(call, "dry-run") != NULL};
     struct retention options;
 
-    if (take_options(call, err) == -1 || retention_read(&call->config, &options, err) == -1)
+    if (parse_options(call, err) == -1 || retention_read(&call->config, &options, err) == -1)
         return -1;
     all.archive = options.archive;
     all.out.to = &all.text;

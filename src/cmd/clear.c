@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "cmd/one.h"
+#include "cmd/agent_request.h"
 #include "cmd/words.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static const struct opt opts[] = {
 };
 
 /* The text of --then; NULL where there is none. */
-static int take_then(const struct call *call, char **ret, size_t *ret_len, struct err *err)
+static int read_then(const struct call *call, char **ret, size_t *ret_len, struct err *err)
 {
     const char *then = call_opt(call, "then");
 
@@ -26,7 +26,7 @@ static int take_then(const struct call *call, char **ret, size_t *ret_len, struc
 
 static int run_clear(struct call *call, struct err *err)
 {
-    _cleanup_one_ struct one one = ONE_INIT;
+    _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_json_ struct json *answer = NULL;
     _cleanup_free_ char *then = NULL;
@@ -34,7 +34,7 @@ static int run_clear(struct call *call, struct err *err)
     const char *mode = call_opt(call, "mode");
     size_t then_len = 0;
 
-    if (one_take(call, "clear", TARGETS_AGENT, &one, err) == -1)
+    if (agent_request_parse(call, "clear", TARGETS_AGENT, &request, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'clear': '%s' is one operand too many",
@@ -42,20 +42,20 @@ static int run_clear(struct call *call, struct err *err)
         (void)call_usage(call, err);
         return err_hint(err, "a prompt for the fresh query is given with: --then TEXT");
     }
-    if (take_then(call, &then, &then_len, err) == -1)
+    if (read_then(call, &then, &then_len, err) == -1)
         return -1;
-    one_open(&one, "clear", &out);
+    agent_request_open(&request, "clear", &out);
     if (mode != NULL)
         json_put(&out, "mode", mode);
     json_close(&out, '}');
-    if (one_ask(call, &one, &head, then, then_len, &answer, err) == -1)
+    if (agent_request_ask(call, &request, &head, then, then_len, &answer, err) == -1)
         return -1;
     if (json_bool(json_get(answer, "modeUnchecked"), false))
         err_warn("agent '%s' does not run, so its modes are not known: it gets mode '%s' when it "
                  "starts, if it has that",
                  json_get_text(answer, "agent"), mode);
     if (call->json)
-        one_print(&one, answer);
+        agent_request_print(&request, answer);
     return 0;
 }
 

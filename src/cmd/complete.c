@@ -282,7 +282,7 @@ static void read_words(struct typed *typed, char **words, size_t last)
 
 /* Steps over an option, and over its value where it is --root; *ret stays where that is not there,
  * or yet to be typed. */
-static size_t take_root(char **words, size_t last, size_t at, const char **ret)
+static size_t parse_root(char **words, size_t last, size_t at, const char **ret)
 {
     static const char name[] = "--root";
     size_t len = strlen(name);
@@ -320,7 +320,7 @@ static void open_root(struct call *call, char **words, size_t last)
     _cleanup_free_ char *path = NULL;
 
     for (size_t i = 0; i < last && strcmp(words[i], "--") != 0;)
-        i += take_root(words, last, i, &typed);
+        i += parse_root(words, last, i, &typed);
     if (typed != NULL)
         call->root_path = path = read_dir(typed);
     if (call_open_root(call, &ignored) == -1)
@@ -334,7 +334,7 @@ static void complete(struct typed *typed, char **words, size_t last)
         size_t at = 0;
         const char *root;
         while (at < last && words[at][0] == '-')
-            at += take_root(words, last, at, &root);
+            at += parse_root(words, last, at, &root);
         if (at < last)
             typed->cmd = cmd_action(typed->cmd, words[at]);
         else if (at == last && typed->prefix[0] != '-')
@@ -369,7 +369,7 @@ static int run_complete(struct call *call, struct err *err)
     (void)err;
     open_root(call, words, last);
     while (verb < last && words[verb][0] == '-')
-        verb += take_root(words, last, verb, &root);
+        verb += parse_root(words, last, verb, &root);
     if (verb == last)
         offer_verbs(&typed);
     if (verb < last)

@@ -85,7 +85,7 @@ static int run_context(struct call *call, struct err *err)
     _cleanup_context_ struct context context = {.note = NULL};
     const struct context_asker asker = context_asker(&call->config);
 
-    if (targets_take(call, TARGETS_AGENT, &roster, err) == -1)
+    if (targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'context': '%s' is one operand too many",
@@ -109,7 +109,7 @@ static int run_context(struct call *call, struct err *err)
         .all = (size_t)config_number(&call->config, SETTING_MEMORY_ALL),
     };
     roots_warn_disbelieved(call);
-    if (context_take(&call->root, &call->config, &asker, &options, &context, err) == -1)
+    if (context_open(&call->root, &call->config, &asker, &options, &context, err) == -1)
         return -1;
     if (context.note != NULL)
         err_warn("%s", context.note);

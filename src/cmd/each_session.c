@@ -75,7 +75,7 @@ bool each_session_means_all(const struct call *call)
     return call->operand_count == 0 && first_session(call) == NULL;
 }
 
-int each_session_look(const struct call *call, each_session_take *take, void *arg, struct err *err)
+int each_session_look(const struct call *call, each_session_parse *take, void *arg, struct err *err)
 {
     int rc = 0;
 

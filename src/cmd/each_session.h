@@ -25,8 +25,9 @@ void each_session_fail(const struct err *why, int *rc, struct err *err);
 
 /* For commands that look at sessions: true if none is named, and this is no pane of one's team. */
 bool each_session_means_all(const struct call *call);
-typedef int each_session_take(const struct call *call, const char *id, void *arg, struct err *err);
+typedef int each_session_parse(const struct call *call, const char *id, void *arg, struct err *err);
 /* Takes those that are named, else the one that this process is in. */
-int each_session_look(const struct call *call, each_session_take *take, void *arg, struct err *err);
+int each_session_look(const struct call *call, each_session_parse *take, void *arg,
+                      struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 #include "base/str.h"
 #include "base/wrap.h"
 #include "cmd.h"
-#include "cmd/guess.h"
+#include "cmd/suggest.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static int run_help(struct call *call, struct err *err)
     if (call->operand_count > 0) {
         cmd = cmd_find(call->operands[0]);
         if (cmd == NULL) {
-            const char *meant = guess_command(call->operands[0]);
+            const char *meant = suggest_command(call->operands[0]);
             (void)err_set(err, MAS_USAGE, "cannot help with '%s': there is no such command",
                           call->operands[0]);
             return meant != NULL ? err_hint(err, "did you mean: mas help %.*s  (all: mas help)",

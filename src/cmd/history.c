@@ -260,7 +260,7 @@ static int run_history(struct call *call, struct err *err)
 
     if (read_form(call, &history.form, err) == -1 ||
         read_filter(call, history.form, &filter, err) == -1 ||
-        targets_take(call, TARGETS_AGENT, &roster, err) == -1)
+        targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
     if (roster.count != 1)
         return err_set(err, MAS_USAGE, "cannot run 'history': it takes one agent");

@@ -259,7 +259,7 @@ struct watches {
 };
 
 /* Reads events; false where the session is being removed. */
-static bool take_events(const struct watches *watches)
+static bool read_events(const struct watches *watches)
 {
     _Alignas(struct inotify_event) char events[4096];
     ssize_t n = read(watches->fd, events, sizeof events);
@@ -285,7 +285,7 @@ static void follow(struct sources *sources, const struct watches *watches)
             return; /* main() says so */
         if (poll(fds, ARRAY_LEN(fds), -1) == -1 && errno != EINTR)
             return;
-        if (fds[1].revents != 0 || (fds[0].revents != 0 && !take_events(watches)))
+        if (fds[1].revents != 0 || (fds[0].revents != 0 && !read_events(watches)))
             return;
     }
 }
@@ -385,7 +385,7 @@ static int run_logs(struct call *call, struct err *err)
     struct options options = {.all = true};
 
     if (read_options(call, &options, err) == -1 ||
-        targets_take(call, TARGETS_NONE, &roster, err) == -1)
+        targets_parse(call, TARGETS_NONE, &roster, err) == -1)
         return -1;
     options.several = roster.count > 1;
     if (options.raw && options.several)

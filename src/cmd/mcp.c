@@ -283,7 +283,7 @@ static char *words_of_error(const struct proc_result *result)
     return len > 0 ? mem_dupn(text, len) : mem_printf("it failed with code %d", result->status);
 }
 
-static void take_result(struct server *server, struct running *call)
+static void handle_result(struct server *server, struct running *call)
 {
     struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str text = STR_INIT;
@@ -346,12 +346,12 @@ static void write_client(struct server *server)
 }
 
 /* A command prints when it is done: what it has printed, or its end, says so. */
-static void take_results(struct server *server, const struct pollfd *fds)
+static void handle_results(struct server *server, const struct pollfd *fds)
 {
     for (size_t i = server->count; i-- > 0;) {
         if (fds[2 * i].revents == 0 && fds[2 * i + 1].revents == 0)
             continue;
-        take_result(server, &server->calls[i]);
+        handle_result(server, &server->calls[i]);
         forget(server, i);
     }
 }
@@ -374,7 +374,7 @@ static void wait_and_serve(struct server *server, bool last)
     }
     if (poll(fds, count, -1) <= 0)
         return;
-    take_results(server, fds + CALLS);
+    handle_results(server, fds + CALLS);
     if ((fds[OUT].revents & POLLOUT) != 0)
         write_client(server);
     else if (fds[OUT].revents != 0)

@@ -123,7 +123,7 @@ static int run_peek(struct call *call, struct err *err)
     int rc;
 
     if (parse_history(call, &history, err) == -1 ||
-        targets_take(call, TARGETS_AGENTS, &roster, err) == -1)
+        targets_parse(call, TARGETS_AGENTS, &roster, err) == -1)
         return -1;
     struct tmux_screen *screens = mem_alloc(roster.count * sizeof *screens);
     rc = look(call, &roster, history, screens, err);

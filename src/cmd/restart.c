@@ -21,7 +21,7 @@ static int run_restart(struct call *call, struct err *err)
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     int rc = 0;
 
-    if (targets_take(call, TARGETS_MANY, &roster, err) == -1)
+    if (targets_parse(call, TARGETS_MANY, &roster, err) == -1)
         return -1;
     roster_ask(&roster, restart, NULL, 0);
     roster_ask_coming(&roster, restart, TARGETS_COME_MS);

@@ -42,7 +42,7 @@ static void sending_free(struct sending *sending)
 #define _cleanup_sending_ __attribute__((cleanup(sending_free)))
 
 /* What is to be sent: the words, a file, or standard input. */
-static int take_text(struct call *call, struct sending *sending, struct err *err)
+static int read_text(struct call *call, struct sending *sending, struct err *err)
 {
     const char *file = call_opt(call, "file");
     bool words = call->operand_count > 0;
@@ -162,9 +162,9 @@ static int run_send(struct call *call, struct err *err)
     if (call_opt(call, "timeout") != NULL && !sending.wait)
         return err_set(err, MAS_USAGE, "cannot run 'send': --timeout is for --wait");
     if (targets_timeout(call, &sending.timeout_ms, err) == -1 ||
-        targets_take(call, TARGETS_ONE, &sending.roster, err) == -1 ||
+        targets_parse(call, TARGETS_ONE, &sending.roster, err) == -1 ||
         targets_sender(call, &sending.roster, "send to", &sending.from, err) == -1 ||
-        take_text(call, &sending, err) == -1)
+        read_text(call, &sending, err) == -1)
         return -1;
     sending.outcomes = mem_alloc(sending.roster.count * sizeof *sending.outcomes);
     message_request(sending.from, sending.enter, sending.wait, &head);

@@ -36,7 +36,7 @@ static char *absolute(const char *path)
     return whole;
 }
 
-static int take_options(struct call *call, struct err *err)
+static int parse_options(struct call *call, struct err *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(given); i++) {
         const char *value = call_opt(call, given[i].option);
@@ -60,7 +60,7 @@ static int run_serve(struct call *call, struct err *err)
     _cleanup_strv_ char **argv = NULL;
     char name[64];
 
-    if (take_options(call, err) == -1)
+    if (parse_options(call, err) == -1)
         return -1;
     _cleanup_free_ char *file = helper_find(HELPER_SERVE, err);
     _cleanup_free_ char *mas = path_exe();

@@ -100,7 +100,7 @@ static int open_session(struct call *call, enum targets_form form, struct roster
 }
 
 /* The TARGET of the operands: one, or all with commas between. The caller frees; NULL: none. */
-static char *take_target(struct call *call, enum targets_form form)
+static char *pop_target(struct call *call, enum targets_form form)
 {
     struct str text = STR_INIT;
 
@@ -138,7 +138,7 @@ static const char *own_agent(const char *id)
                                                                                             : NULL;
 }
 
-int targets_take(struct call *call, enum targets_form form, struct roster *roster, struct err *err)
+int targets_parse(struct call *call, enum targets_form form, struct roster *roster, struct err *err)
 {
     struct roster_team team = {.dir = -1};
     int rc = call->session != NULL ? open_named(call, call->session, &team, err)
@@ -147,7 +147,7 @@ int targets_take(struct call *call, enum targets_form form, struct roster *roste
     if (rc == -1)
         return -1;
     bool alone = team.dir != -1 && is_alone(call, form, &team.team);
-    _cleanup_free_ char *target = alone ? mem_dup(team.team.agents[0].id) : take_target(call, form);
+    _cleanup_free_ char *target = alone ? mem_dup(team.team.agents[0].id) : pop_target(call, form);
     if (target == NULL && !may_leave_out(form)) {
         if (team.dir != -1)
             roster_close(&team);

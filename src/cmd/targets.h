@@ -27,7 +27,8 @@ enum targets_form {
 enum { TARGETS_COME_MS = 10000 }; /* a host that was just started listens by then */
 
 /* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roster. */
-int targets_take(struct call *call, enum targets_form form, struct roster *roster, struct err *err);
+int targets_parse(struct call *call, enum targets_form form, struct roster *roster,
+                  struct err *err);
 
 /* Who asks: --from, or the agent in whose pane this is; it speaks for itself, and only in its own
  * session. *ret NULL: a person. */

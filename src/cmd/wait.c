@@ -200,7 +200,7 @@ static int run_wait(struct call *call, struct err *err)
     if (parse_goal(call, &goal, err) == -1)
         return -1;
     if (targets_timeout(call, &timeout_ms, err) == -1 ||
-        targets_take(call, TARGETS_OPTIONAL, &roster, err) == -1)
+        targets_parse(call, TARGETS_OPTIONAL, &roster, err) == -1)
         return -1;
     if (call->operand_count > 0) {
         (void)err_set(err, MAS_USAGE, "cannot run 'wait': '%s' is one operand too many",

@@ -135,8 +135,8 @@ static void catch_up(struct editor *editor)
         (void)editor_show_past(editor, editor->sessions[i], &ignored);
 }
 
-static void take_answer(struct editor *editor, struct host_link_asked asked,
-                        const struct frame *frame)
+static void handle_answer(struct editor *editor, struct host_link_asked asked,
+                          const struct frame *frame)
 {
     struct err why = ERR_INIT;
 
@@ -151,13 +151,13 @@ static void take_answer(struct editor *editor, struct host_link_asked asked,
         return;
     }
     editor->listens = true;
-    editor_take_listen(editor, frame->head);
+    editor_handle_listen(editor, frame->head);
     catch_up(editor);
     editor_ask_permissions(editor);
     editor_go_on(editor);
 }
 
-static void take_frames(struct editor *editor)
+static void read_frames(struct editor *editor)
 {
     struct host_link_asked asked = {.about = 0};
     struct frame frame;
@@ -165,10 +165,10 @@ static void take_frames(struct editor *editor)
     int rc = 0;
 
     while (editor->link.fd != -1 &&
-           (rc = host_link_take(&editor->link, &frame, &is_event, &asked)) == 1) {
+           (rc = host_link_next(&editor->link, &frame, &is_event, &asked)) == 1) {
         const char *name = json_get_text(frame.head, "event");
         if (!is_event)
-            take_answer(editor, asked, &frame);
+            handle_answer(editor, asked, &frame);
         else if (editor->listens && name != NULL)
             editor_event(editor, name, &frame);
         frame_free(&frame);
@@ -187,7 +187,7 @@ static void serve_host(struct editor *editor, short events)
         alive = host_link_write(&editor->link);
     if (alive && (events & (POLLIN | POLLHUP | POLLERR)) != 0)
         alive = host_link_read(&editor->link);
-    take_frames(editor);
+    read_frames(editor);
     if (!alive && editor->link.fd != -1)
         drop_link(editor, time_monotonic_ms());
 }

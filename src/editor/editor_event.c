@@ -343,7 +343,7 @@ static void on_permission(struct editor *editor, const struct frame *event)
     editor_ask_permissions(editor);
 }
 
-static void take_modes(struct editor *editor, const struct json *head)
+static void read_modes(struct editor *editor, const struct json *head)
 {
     editor_replace(&editor->mode, json_get_text(head, "mode"));
     if (json_get(head, "modes") == NULL)
@@ -357,7 +357,7 @@ static void on_mode(struct editor *editor, const struct frame *event)
     const struct editor_session *session = editor_current(editor);
     _cleanup_free_ char *before = mem_dup(editor->mode);
 
-    take_modes(editor, event->head);
+    read_modes(editor, event->head);
     if (session != NULL && editor->mode != NULL && editor->mode[0] != '\0' &&
         (before == NULL || strcmp(before, editor->mode) != 0))
         acp_agent_mode(editor->acp, session->id, editor->mode);
@@ -465,13 +465,13 @@ void editor_event(struct editor *editor, const char *name, const struct frame *e
     }
 }
 
-void editor_take_listen(struct editor *editor, const struct json *head)
+void editor_handle_listen(struct editor *editor, const struct json *head)
 {
     const char *id = json_get_text(head, "conversation");
 
     (void)snprintf(editor->conversation, sizeof editor->conversation, "%s", id != NULL ? id : "");
     editor_replace(&editor->state, json_get_text(head, "state"));
-    take_modes(editor, head);
+    read_modes(editor, head);
     json_free(editor->commands);
     editor->commands = editor_copy(json_get(head, "commands"));
     if (json_get(head, "options") != NULL) {

@@ -202,7 +202,7 @@ bool editor_known_tool(struct editor_session *session, int64_t number);
 bool editor_known_prompt(struct editor_session *session, int64_t number);
 
 /* ---- editor_event.c */
-void editor_take_listen(struct editor *editor, const struct json *head);
+void editor_handle_listen(struct editor *editor, const struct json *head);
 void editor_event(struct editor *editor, const char *name, const struct frame *event);
 /* Words of mas, as a line of their own. */
 void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,

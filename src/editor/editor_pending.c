@@ -308,8 +308,8 @@ void editor_settle(struct editor *editor, int64_t now)
 
 /* ---- answers of the host */
 
-static void take_prompt(struct editor *editor, struct pending_request *pending,
-                        const struct json *head)
+static void handle_prompt(struct editor *editor, struct pending_request *pending,
+                          const struct json *head)
 {
     struct editor_session *session = editor_session(editor, pending->session);
 
@@ -365,8 +365,8 @@ static void answer_option(struct editor *editor, const struct pending_request *p
         (void)acp_agent_answer(editor->acp, pending->ticket, result.data);
 }
 
-static void take_new(struct editor *editor, struct pending_request *pending,
-                     const struct json *head)
+static void handle_new(struct editor *editor, struct pending_request *pending,
+                       const struct json *head)
 {
     const char *id = json_get_text(head, "conversation");
 
@@ -377,7 +377,7 @@ static void take_new(struct editor *editor, struct pending_request *pending,
     editor_settle(editor, time_monotonic_ms());
 }
 
-static void take_set(struct editor *editor, struct pending_request *pending)
+static void handle_set(struct editor *editor, struct pending_request *pending)
 {
     if (pending->typed) {
         _cleanup_free_ char *words = pending->kind == PENDING_MODE
@@ -414,15 +414,15 @@ void editor_answered(struct editor *editor, struct host_link_asked asked,
     }
     switch (pending->kind) {
     case PENDING_NEW:
-        take_new(editor, pending, answer->head);
+        handle_new(editor, pending, answer->head);
         break;
     case PENDING_PROMPT:
     case PENDING_CLEAR:
-        take_prompt(editor, pending, answer->head);
+        handle_prompt(editor, pending, answer->head);
         break;
     case PENDING_MODE:
     case PENDING_OPTION:
-        take_set(editor, pending);
+        handle_set(editor, pending);
         break;
     case PENDING_CANCEL:
     case PENDING_PERMIT:

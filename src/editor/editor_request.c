@@ -46,7 +46,7 @@ static void list_choices(const struct editor *editor, enum pending_kind kind, st
 }
 
 /* Makes the pending one of what was typed behind the command. false: it was answered. */
-static bool take_words(struct editor *editor, struct pending_request *pending, const char *rest)
+static bool parse_words(struct editor *editor, struct pending_request *pending, const char *rest)
 {
     _cleanup_str_ struct str list = STR_INIT;
     const char *value = "";
@@ -101,7 +101,7 @@ static void request_prompt(struct editor *editor, const struct editor_request *r
         if (strcmp(editor_commands[i].name, word) != 0)
             continue;
         pending->kind = editor_commands[i].kind;
-        if (take_words(editor, pending, rest))
+        if (parse_words(editor, pending, rest))
             editor_begin(editor, pending);
         return;
     }

@@ -243,7 +243,7 @@ struct listing {
     const char *wanted; /* only this one; NULL: all */
 };
 
-static bool take_query(const struct store_query *query, void *arg)
+static bool read_query(const struct store_query *query, void *arg)
 {
     struct listing *listing = arg;
     size_t i = 0;
@@ -273,7 +273,7 @@ int editor_find(const struct editor *editor, const char *id, struct err *err)
     struct listing listing = {.wanted = id};
 
     if (strlen(id) < EDITOR_ID && open_store(editor, &store, err) == 0) {
-        if (store_queries(store, editor->spec->agent, take_query, &listing, err) == -1)
+        if (store_queries(store, editor->spec->agent, read_query, &listing, err) == -1)
             return -1;
     } else if (err->code != MAS_OK && err->code != MAS_NOT_FOUND) {
         return -1;
@@ -287,7 +287,7 @@ int editor_find(const struct editor *editor, const char *id, struct err *err)
     return err_hint(err, "session/list tells those that it has");
 }
 
-static bool take_title(const struct store_item *item, void *arg)
+static bool read_title(const struct store_item *item, void *arg)
 {
     struct listed *listed = arg;
 
@@ -298,7 +298,7 @@ static bool take_title(const struct store_item *item, void *arg)
     return false;
 }
 
-static bool take_time(const struct store_item *item, void *arg)
+static bool read_time(const struct store_item *item, void *arg)
 {
     ((struct listed *)arg)->time_ms = item->time_ms;
     return true;
@@ -309,11 +309,11 @@ static int look(struct store *store, const char *agent, struct listed *listed, s
     struct store_filter filter = {
         .agent = agent, .conversation = listed->id, .newest = true, .limit = 1};
 
-    if (store_read(store, &filter, take_time, listed, err) == -1)
+    if (store_read(store, &filter, read_time, listed, err) == -1)
         return -1;
     filter.newest = false;
     filter.roles = 1U << ROLE_USER;
-    return store_read(store, &filter, take_title, listed, err);
+    return store_read(store, &filter, read_title, listed, err);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -343,7 +343,7 @@ static int collect(const struct editor *editor, struct listing *listing, struct 
 
     if (open_store(editor, &store, err) == -1)
         return err->code == MAS_NOT_FOUND ? 0 : -1;
-    if (store_queries(store, editor->spec->agent, take_query, listing, err) == -1)
+    if (store_queries(store, editor->spec->agent, read_query, listing, err) == -1)
         return -1;
     for (size_t i = 0; i < listing->count; i++) { /* in most nothing was said */
         if (listing->list[i].messages == 0)

@@ -25,14 +25,14 @@ enum {
     PANE_ROOM = 1024, /* for what is said of an end */
 };
 
-struct keeper_times child_times(const struct host *host)
+struct supervisor_times child_times(const struct host *host)
 {
     int hangup_ms = config_ms(&host->config, SETTING_HANGUP);
 
     if (host->talk != NULL && hangup_ms > host->preset->end_ms)
         hangup_ms = host->preset->end_ms;
-    return (struct keeper_times){.hangup_ms = hangup_ms,
-                                 .terminate_ms = config_ms(&host->config, SETTING_TERMINATE)};
+    return (struct supervisor_times){.hangup_ms = hangup_ms,
+                                     .terminate_ms = config_ms(&host->config, SETTING_TERMINATE)};
 }
 
 void child_describe_end(const struct child *child, char *buf, size_t size)
@@ -53,7 +53,7 @@ static void fail_start(struct host *host, const char *why)
     _cleanup_free_ char *words =
         mem_printf("agent %s could not be started: %s; Enter tries again", host->agent->id, why);
 
-    fd_closep(&child->keeper.fd);
+    fd_closep(&child->supervisor.fd);
     child->phase = CHILD_NONE;
     child->rest = AGENT_EXITED;
     child->exit_code = -1;
@@ -103,13 +103,13 @@ void child_start(struct host *host, int64_t now)
         fail_start(host, why);
         return;
     }
-    struct keeper_spec spec = {
+    struct supervisor_spec spec = {
         .program = program, .argv = host->argv, .env = host->env, .times = child_times(host)};
     spec.piped = host->talk != NULL;
     spec.is_operator = host->is_operator;
     if ((spec.piped ? talk_connect(host, spec.pipes, &err)
                     : terminal_connect(&host->terminal, &slave, &err)) == -1 ||
-        keeper_start(&spec, slave, &child->keeper, &err) == -1) {
+        supervisor_start(&spec, slave, &child->supervisor, &err) == -1) {
         fail_start(host, err.text);
         return;
     }
@@ -126,7 +126,7 @@ void child_start(struct host *host, int64_t now)
     child->note[0] = '\0';
 }
 
-void child_end(struct host *host, struct keeper_times times, pid_t spare, bool again)
+void child_end(struct host *host, struct supervisor_times times, pid_t spare, bool again)
 {
     struct child *child = &host->child;
 
@@ -141,7 +141,7 @@ void child_end(struct host *host, struct keeper_times times, pid_t spare, bool a
         if (times.hangup_ms > host->preset->end_ms)
             times.hangup_ms = host->preset->end_ms;
     }
-    keeper_end(&child->keeper, times, spare);
+    supervisor_end(&child->supervisor, times, spare);
 }
 
 /* Says that an agent came to its end, and why, where that is not what somebody asked for. */
@@ -202,7 +202,7 @@ static void plan_restart(struct host *host, bool early, int64_t now)
 }
 
 /* The agent itself has ended; its tree may not have. */
-static void take_end(struct host *host, int status, int64_t now)
+static void handle_end(struct host *host, int status, int64_t now)
 {
     struct child *child = &host->child;
     char how[96];
@@ -280,32 +280,32 @@ bool child_retry(struct host *host, int64_t now)
 void child_news(struct host *host, int64_t now)
 {
     struct child *child = &host->child;
-    struct keeper_report report;
+    struct supervisor_report report;
 
     for (;;) {
-        keeper_read(&child->keeper, &report);
+        supervisor_read(&child->supervisor, &report);
         switch (report.news) {
-        case KEEPER_NOTHING:
+        case SUPERVISOR_NOTHING:
             return;
-        case KEEPER_RUNS:
+        case SUPERVISOR_RUNS:
             child->pid = report.pid;
             if (child->phase == CHILD_RUNS && host->talk != NULL)
                 talk_begin(host);
             if (child->phase == CHILD_RUNS) /* and is not to end at once */
                 request_started(host, NULL);
             break;
-        case KEEPER_FAILED:
+        case SUPERVISOR_FAILED:
             fail_start(host, strerror(report.status));
             break;
-        case KEEPER_ENDED:
+        case SUPERVISOR_ENDED:
             (void)host_drain(host); /* its last words, for the note */
-            take_end(host, report.status, now);
+            handle_end(host, report.status, now);
             break;
-        case KEEPER_CLEAR:
+        case SUPERVISOR_CLEAR:
             child->clear = report;
             child->cleared = true;
             break;
-        case KEEPER_GONE:
+        case SUPERVISOR_GONE:
         default:
             child->gone = true;
             return;
@@ -313,18 +313,18 @@ void child_news(struct host *host, int64_t now)
     }
 }
 
-/* The keeper has gone: finishes once the pane has taken all that the agent printed. */
+/* The supervisor has gone: finishes once the pane has taken all that the agent printed. */
 static void tick_gone(struct host *host, int64_t now)
 {
     enum { KILLED = SIGKILL }; /* a wait status: ended by this signal */
     struct child *child = &host->child;
 
     if (!child->cleared) { /* it was killed, and what it kept is ours now */
-        keeper_sweep();
+        supervisor_sweep();
         child->cleared = true;
     }
     if (!child->ended)
-        take_end(host, KILLED, now);
+        handle_end(host, KILLED, now);
     if (!host_drain(host) || !terminal_has_room_for(&host->terminal.to_pane, PANE_ROOM))
         return;
     child->gone = false;

@@ -169,7 +169,7 @@ static void forget(struct host *host, int64_t number)
         host_log(host, err.text);
 }
 
-static bool take_waiting(const struct store_input *input, void *arg)
+static bool add_waiting(const struct store_input *input, void *arg)
 {
     struct host *host = arg;
     struct delivery *delivery = &host->delivery;
@@ -218,7 +218,7 @@ void delivery_read(struct host *host)
     if (faccessat(host->dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
         return;
     if (store_open(host->dir, host->session.id, NULL, false, &store, &err) == -1 ||
-        store_inputs(store, host->agent->id, take_waiting, host, &err) == -1) {
+        store_inputs(store, host->agent->id, add_waiting, host, &err) == -1) {
         if (err.code != MAS_NOT_FOUND)
             host_log(host, err.text);
         return;

@@ -25,10 +25,10 @@
 #include <unistd.h>
 
 /* What the loop waits for, in the order of the poll set; clients follow. */
-enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_KEEPER, POLL_TALK };
-enum { POLL_DOOR = POLL_TALK + TALK_POLL_COUNT };
+enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_SUPERVISOR, POLL_TALK };
+enum { POLL_SERVER = POLL_TALK + TALK_POLL_COUNT };
 enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
-enum { POLL_COUNT = POLL_DOOR + 1 + DOOR_CLIENTS_MAX };
+enum { POLL_COUNT = POLL_SERVER + 1 + SERVER_CLIENTS_MAX };
 enum { LARGE_BLOCK = 128 * 1024 }; /* memory from this size on goes back once it is freed */
 
 void host_flush_terminal(void)
@@ -150,8 +150,8 @@ void host_update(struct host *host)
     int64_t since = host->told.since_ms;
     host->told = now;
     host->told.since_ms = since;
-    for (size_t i = 0; i < host->door.count; i++)
-        host->door.clients[i].dirty = true;
+    for (size_t i = 0; i < host->server.count; i++)
+        host->server.clients[i].dirty = true;
 }
 
 /* Keeps a copy of the output, and says when that fails and how much was lost. */
@@ -204,7 +204,7 @@ bool host_drain(struct host *host)
 }
 
 /* The pane or the whole team goes: the agent is ended, then this process. */
-static void leave(struct host *host, struct keeper_times times)
+static void leave(struct host *host, struct supervisor_times times)
 {
     bool first = !host->leaving;
 
@@ -216,10 +216,10 @@ static void leave(struct host *host, struct keeper_times times)
         child_end(host, times, 0, false);
 }
 
-static void take_signals(struct host *host)
+static void handle_signals(struct host *host)
 {
     struct signalfd_siginfo info;
-    struct keeper_times times = child_times(host);
+    struct supervisor_times times = child_times(host);
 
     while (read(host->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGWINCH && host->terminal.master != -1)
@@ -227,14 +227,14 @@ static void take_signals(struct host *host)
         if (info.ssi_signo == SIGHUP)
             leave(host, times);
         if (info.ssi_signo == SIGTERM)
-            leave(host, (struct keeper_times){.terminate_ms = times.terminate_ms});
+            leave(host, (struct supervisor_times){.terminate_ms = times.terminate_ms});
     }
-    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) /* else keepers that have gone */
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) /* else supervisors that have gone */
         (void)talk_pane_reap(host, pid);
 }
 
 /* Keys go to the agent; where none runs, they start it. */
-static void take_keys(struct host *host, int64_t now)
+static void read_keys(struct host *host, int64_t now)
 {
     const struct terminal_buffer *keys = &host->terminal.to_agent;
     size_t before = keys->end;
@@ -259,10 +259,11 @@ static void take_keys(struct host *host, int64_t now)
     }
 }
 
-/* Where the door's entries begin: each costs at every turn, and a terminal program has no talk. */
-static size_t door_place(const struct host *host)
+/* Where the server's entries begin: each costs at every turn, and a terminal program has no talk.
+ */
+static size_t server_place(const struct host *host)
 {
-    return host->talk != NULL ? POLL_DOOR : POLL_TALK;
+    return host->talk != NULL ? POLL_SERVER : POLL_TALK;
 }
 
 static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now)
@@ -282,13 +283,13 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
     fds[POLL_AGENT] =
         (struct pollfd){.fd = from_agent || to_agent ? terminal->master : -1,
                         .events = (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0))};
-    fds[POLL_KEEPER] =
-        (struct pollfd){.fd = host->child.gone ? -1 : host->child.keeper.fd, .events = POLLIN};
+    fds[POLL_SUPERVISOR] =
+        (struct pollfd){.fd = host->child.gone ? -1 : host->child.supervisor.fd, .events = POLLIN};
     if (host->talk != NULL && !host->talk->plain)
         fds[POLL_PANE_IN] = (struct pollfd){.fd = STDIN_FILENO}; /* mas-chat's, but for its end */
     if (host->talk != NULL)
         talk_poll(host, &fds[POLL_TALK]);
-    return door_place(host) + door_poll(host, &fds[door_place(host)]);
+    return server_place(host) + server_poll(host, &fds[server_place(host)]);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -315,8 +316,8 @@ static int64_t settle(struct host *host, int64_t now)
     if (!delivery_holds_keys(host, now))
         terminal_write_agent(&host->terminal);
     host_update(host);
-    next = sooner(next, door_tick(host, now));
-    door_flush(host);
+    next = sooner(next, server_tick(host, now));
+    server_flush(host);
     return next;
 }
 
@@ -346,21 +347,21 @@ static int run_loop(struct host *host, struct err *err)
         if (fds[POLL_PANE_OUT].revents != 0)
             terminal_write_pane(&host->terminal);
         if (fds[POLL_SIGNALS].revents != 0)
-            take_signals(host);
-        if (fds[POLL_KEEPER].revents != 0)
+            handle_signals(host);
+        if (fds[POLL_SUPERVISOR].revents != 0)
             child_news(host, now);
         if (host->talk != NULL)
             talk_serve(host, &fds[POLL_TALK]);
         if (fds[POLL_PANE_IN].revents != 0 && host->talk != NULL && !host->talk->plain)
             host->terminal.gone = true;
         else if (fds[POLL_PANE_IN].revents != 0)
-            take_keys(host, now);
-        door_serve(host, &fds[door_place(host)], count - door_place(host));
+            read_keys(host, now);
+        server_serve(host, &fds[server_place(host)], count - server_place(host));
     }
 }
 
 /* All signals that mean something come through a descriptor from here on. */
-static int take_over_signals(struct host *host, struct err *err)
+static int catch_signals(struct host *host, struct err *err)
 {
     static const int wanted[] = {SIGHUP, SIGTERM, SIGCHLD, SIGWINCH};
     sigset_t mask;
@@ -410,7 +411,7 @@ static int begin_talk(struct host *host, struct err *err)
 
 /* Those that waited, and the first message of a new team: it is handed out once, and has to outlive
  * this host as they do. */
-static void take_first_messages(struct host *host)
+static void load_first_messages(struct host *host)
 {
     struct err err = ERR_INIT;
 
@@ -425,17 +426,17 @@ static int begin(struct host *host, struct err *err)
     const char *pane = getenv("TMUX_PANE");
 
     bool acp = host->preset->protocol == PROTOCOL_ACP;
-    if ((!acp && terminal_open(&host->terminal, err) == -1) || take_over_signals(host, err) == -1 ||
+    if ((!acp && terminal_open(&host->terminal, err) == -1) || catch_signals(host, err) == -1 ||
         open_log(host, err) == -1)
         return -1;
-    /* an agent whose keeper is killed becomes a child of this process */
+    /* an agent whose supervisor is killed becomes a child of this process */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)snprintf(host->pane, sizeof host->pane, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
     if (acp && begin_talk(host, err) == -1)
         return -1;
     if (!acp)
-        take_first_messages(host);
+        load_first_messages(host);
     if (launch_start(&host->config, &host->team, host->agent) == START_NOW || host_queued(host) > 0)
         child_start(host, time_monotonic_ms());
     else
@@ -452,8 +453,8 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
-    host->dir = host->run = host->logs = host->lock = host->signals = host->door.listener = -1;
-    host->terminal.master = host->terminal.slave = host->child.keeper.fd = -1;
+    host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
+    host->terminal.master = host->terminal.slave = host->child.supervisor.fd = -1;
     host->child.restart_at = -1;
     host->child.exit_code = -1;
     host->log = (struct log)LOG_INIT;
@@ -465,7 +466,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     if (host->preset != NULL && host->preset->protocol != PROTOCOL_ACP)
         delivery_leave(host);
     talk_free(host);
-    door_close(host);
+    server_close(host);
     terminal_close(&host->terminal);
     log_close(&host->log);
     fd_closep(&host->logs);

@@ -1,7 +1,8 @@
 /*
  * Who makes a request. The socket says which process has connected; what the process says of
- * itself, and its environment, prove nothing. What descends from an agent descends from its keeper,
- * which is a subreaper: daemons and tmux servers that were started from inside are below it too.
+ * itself, and its environment, prove nothing. What descends from an agent descends from its
+ * supervisor, which is a subreaper: daemons and tmux servers that were started from inside are
+ * below it too.
  */
 #include "host/state.h"
 #include "host/talk.h"
@@ -11,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The keeper of an agent: a host's child, so it has the host's words, "mas host ID AGENT", and its
- * environment. */
-static void read_keeper(const struct host *host, pid_t keeper, struct client *client)
+/* The supervisor of an agent: a host's child, so it has the host's words, "mas host ID AGENT", and
+ * its environment. */
+static void read_supervisor(const struct host *host, pid_t supervisor, struct client *client)
 {
     _cleanup_free_ char *root = mem_printf("MAS_ROOT=%s", host->root.path);
-    _cleanup_free_ char *session = proc_argument(keeper, 2);
-    _cleanup_free_ char *agent = proc_argument(keeper, 3);
+    _cleanup_free_ char *session = proc_argument(supervisor, 2);
+    _cleanup_free_ char *agent = proc_argument(supervisor, 3);
     const struct agent *known = agent != NULL ? team_agent(&host->team, agent) : NULL;
 
     if (known != NULL && session != NULL && strcmp(session, host->session.id) == 0 &&
-        proc_has_entry(keeper, root)) {
+        proc_has_entry(supervisor, root)) {
         client->whose = PEER_AGENT;
         client->agent = known;
         return;
@@ -31,8 +32,13 @@ static void read_keeper(const struct host *host, pid_t keeper, struct client *cl
                                   session != NULL ? session : "?");
 }
 
-/* By the line of its parents. The nearest keeper counts, but an operator's: a person types there,
- * or an agent that it descends from. What lost its keeper is the host's own child. */
+static bool is_supervisor(const char *name)
+{
+    return strcmp(name, SUPERVISOR_NAME) == 0 || strcmp(name, SUPERVISOR_NAME_BEFORE) == 0;
+}
+
+/* By the line of its parents. The nearest supervisor counts, but an operator's: a person types
+ * there, or an agent that it descends from. What lost its supervisor is the host's own child. */
 static void look(const struct host *host, struct client *client)
 {
     _cleanup_free_ struct proc_above *line = NULL;
@@ -48,8 +54,8 @@ static void look(const struct host *host, struct client *client)
     }
     client->whose = PEER_PERSON;
     for (size_t i = 1; i < count && client->whose == PEER_PERSON; i++) {
-        if (strcmp(line[i].name, KEEPER_NAME) == 0) {
-            read_keeper(host, line[i].pid, client);
+        if (is_supervisor(line[i].name)) {
+            read_supervisor(host, line[i].pid, client);
         } else if (line[i].pid == host->pid && !host->is_operator) {
             client->whose = PEER_AGENT;
             client->agent = host->agent;

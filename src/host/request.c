@@ -29,13 +29,13 @@ static void do_status(struct host *host, struct client *client, const struct fra
     _cleanup_str_ struct str head = STR_INIT;
     (void)frame;
     request_put_status(host, &head);
-    door_answer(client, &head);
+    server_answer(client, &head);
     client->kind = CLIENT_LEAVES;
 }
 
 static int check_watch(struct host *host, struct err *err)
 {
-    if (door_lets_watch(host))
+    if (server_lets_watch(host))
         return 0;
     return err_set(err, MAS_CONFLICT, "cannot watch agent '%s': too many watch it",
                    host->agent->id);
@@ -46,14 +46,14 @@ static void do_watch(struct host *host, struct client *client, const struct fram
     struct err err = ERR_INIT;
 
     if (check_watch(host, &err) == -1) {
-        door_refuse(client, &err);
+        server_refuse(client, &err);
         return;
     }
     client->kind = CLIENT_WATCHES;
     client->dirty = true;
     client->messages = json_bool(json_get(frame->head, "messages"), false);
     if (client->messages && json_bool(json_get(frame->head, "early"), false))
-        door_tell_early(host, client, DOOR_WATCHERS);
+        server_tell_early(host, client, SERVER_WATCHERS);
 }
 
 int request_judge(const struct host *host, struct client *client, const struct frame *frame,
@@ -103,7 +103,7 @@ static void answer_send(struct host *host, struct client *client, bool delivered
     json_put(&out, "agent", host->agent->id);
     json_put(&out, "outcome", delivered ? "delivered" : "queued");
     json_close(&out, '}');
-    door_answer(client, &head);
+    server_answer(client, &head);
     client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
     client->dirty = wait;
 }
@@ -115,7 +115,7 @@ static void refuse_send(const struct host *host, struct client *client, const ch
     _cleanup_free_ char *outcome = mem_printf("refused: %s", err->text);
 
     host_log_message(host, sender, len, outcome);
-    door_refuse(client, err);
+    server_refuse(client, err);
 }
 
 static void do_send(struct host *host, struct client *client, const struct frame *frame)
@@ -145,7 +145,7 @@ static void do_send(struct host *host, struct client *client, const struct frame
     if (before == 0) { /* it could not be started, and gave up what waits */
         (void)err_set(&err, MAS_FAILED, "cannot send to agent '%s': %s", host->agent->id,
                       host->child.note);
-        door_refuse(client, &err);
+        server_refuse(client, &err);
         return;
     }
     bool typed = host->delivery.count == 0 ||
@@ -156,7 +156,7 @@ static void do_send(struct host *host, struct client *client, const struct frame
         return;
     }
     answer_send(host, client, typed, wait);
-    door_tell_message(host, from, frame->body, frame->body_len);
+    server_tell_message(host, from, frame->body, frame->body_len);
 }
 
 static void do_restart(struct host *host, struct client *client, const struct frame *frame)
@@ -196,7 +196,7 @@ static bool is_inside(pid_t pid)
 
 static void do_stop(struct host *host, struct client *client, const struct frame *frame)
 {
-    struct keeper_times times = child_times(host);
+    struct supervisor_times times = child_times(host);
 
     times.hangup_ms = ask_ms(frame, "hangup", times.hangup_ms);
     times.terminate_ms = ask_ms(frame, "terminate", times.terminate_ms);
@@ -204,7 +204,7 @@ static void do_stop(struct host *host, struct client *client, const struct frame
     host->child.stopped = true;
     if (host->talk != NULL)
         talk_keep_queue(host, "the agent was stopped");
-    host->child.clear = (struct keeper_report){.killed = 0};
+    host->child.clear = (struct supervisor_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer.pid) ? client->peer.pid : 0, false);
     if (!runs)
@@ -219,7 +219,7 @@ static const struct {
     {"restart", do_restart}, {"stop", do_stop},
 };
 
-void request_take(struct host *host, struct client *client, const struct frame *frame)
+void request_handle(struct host *host, struct client *client, const struct frame *frame)
 {
     const char *name = json_get_text(frame->head, "do");
     struct err err = ERR_INIT;
@@ -233,13 +233,13 @@ void request_take(struct host *host, struct client *client, const struct frame *
         }
     (void)err_set(&err, MAS_USAGE, "cannot answer '%s': there is no such request",
                   name != NULL ? name : "");
-    door_refuse(client, &err);
+    server_refuse(client, &err);
 }
 
 void request_started(struct host *host, const char *error)
 {
-    for (size_t i = 0; i < host->door.count; i++) {
-        struct client *client = &host->door.clients[i];
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
         struct err err = ERR_INIT;
         if (client->kind != CLIENT_RESTARTS)
             continue;
@@ -248,16 +248,16 @@ void request_started(struct host *host, const char *error)
             continue;
         }
         (void)err_set(&err, MAS_FAILED, "cannot start agent '%s': %s", host->agent->id, error);
-        door_refuse(client, &err);
+        server_refuse(client, &err);
     }
 }
 
 void request_ended(struct host *host)
 {
-    const struct keeper_report *clear = &host->child.clear;
+    const struct supervisor_report *clear = &host->child.clear;
 
-    for (size_t i = 0; i < host->door.count; i++) {
-        struct client *client = &host->door.clients[i];
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
         _cleanup_str_ struct str head = STR_INIT;
         struct json_out out = {.to = &head};
         if (client->kind != CLIENT_STOPS)
@@ -269,7 +269,7 @@ void request_ended(struct host *host)
         json_put_int(&out, "killed", clear->killed);
         json_put(&out, "names", clear->names);
         json_close(&out, '}');
-        door_answer(client, &head);
+        server_answer(client, &head);
         client->kind = CLIENT_LEAVES;
     }
 }

@@ -72,13 +72,13 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
 
 /* Lock and socket come before the environment is taken: once run/env is gone, every host of the
  * team can be spoken to. */
-static int take_place(struct host *host, struct err *err)
+static int acquire_place(struct host *host, struct err *err)
 {
     const char *id = host->agent->id;
     _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_LOCK, id);
 
     /* the host before may be about to go, with its agent */
-    struct keeper_times times = child_times(host);
+    struct supervisor_times times = child_times(host);
     int wait_ms = times.hangup_ms + times.terminate_ms + LOCK_MARGIN_MS;
 
     host->run = path_open_dir(host->dir, WORKSPACE_RUN);
@@ -86,16 +86,16 @@ static int take_place(struct host *host, struct err *err)
         return err_errno(err, "cannot open '%s'", WORKSPACE_RUN);
     if (file_lock(host->run, name, wait_ms, "host", &host->lock, err) == -1)
         return err_wrap(err, "cannot lock agent '%s'", id);
-    return door_open(host, err);
+    return server_open(host, err);
 }
 
-static int take_environment(struct host *host, bool *ret_prompts, struct err *err)
+static int receive_environment(struct host *host, bool *ret_prompts, struct err *err)
 {
     _cleanup_strv_ char **callers = NULL;
     struct kv own = {.count = 0};
     size_t index = (size_t)(host->agent - host->team.agents);
 
-    if (launch_take_env(host->dir, index, &callers, ret_prompts, err) == -1)
+    if (launch_receive_env(host->dir, index, &callers, ret_prompts, err) == -1)
         return -1;
     host->env = merge(callers);
     session_env(&host->root, &host->session, &own);
@@ -162,8 +162,8 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
 {
     bool prompts = false;
 
-    if (load(host, id, agent_id, err) == -1 || take_place(host, err) == -1 ||
-        take_environment(host, &prompts, err) == -1 || enter_unit(host, err) == -1 ||
+    if (load(host, id, agent_id, err) == -1 || acquire_place(host, err) == -1 ||
+        receive_environment(host, &prompts, err) == -1 || enter_unit(host, err) == -1 ||
         launch_command(&host->config, &host->team, host->agent, env_get(host->env, "SHELL"),
                        &host->argv, &host->preset, err) == -1)
         return -1;

@@ -5,7 +5,7 @@
  *     start.c     what the agent is started with, read before the loop
  *     child.c     the agent's process: its start, its end, and what comes after that
  *     delivery.c  messages that wait to be typed
- *     door.c      the socket: connections and their bytes
+ *     server.c      the socket: connections and their bytes
  *     peer.c      whose process is at a connection's other end
  *     request.c   what they ask, and the answers
  *     talk*.c     the conversation of an ACP agent: talk.h
@@ -19,7 +19,7 @@
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/proc.h"
-#include "host/keeper.h"
+#include "host/supervisor.h"
 #include "host/terminal.h"
 #include "host/watcher.h"
 #include "model/agent_status.h"
@@ -45,12 +45,12 @@ struct talk;
 
 struct child {
     enum child_phase phase;
-    struct keeper keeper;
+    struct supervisor supervisor;
     pid_t pid; /* of the agent, 0: none, or not told yet */
     int64_t started;
     bool ended; /* this run of the agent has, and that was taken in */
     bool cleared; /* so has its tree */
-    bool gone; /* the keeper has ended, the pane has not taken all output */
+    bool gone; /* the supervisor has ended, the pane has not taken all output */
     bool asked; /* mas itself ends it */
     bool again; /* start a new one as soon as this one's tree is clear */
     bool stopped; /* by `mas stop`: nothing but a person starts it again */
@@ -60,7 +60,7 @@ struct child {
     int failures; /* ends in a row that count as such */
     int restarts;
     int64_t restart_at; /* -1: not by itself */
-    struct keeper_report clear; /* what the last end took */
+    struct supervisor_report clear; /* what the last end took */
     char note[AGENT_NOTE_MAX];
 };
 
@@ -94,8 +94,8 @@ struct delivery {
 };
 
 enum {
-    DOOR_CLIENTS_MAX = 64,
-    DOOR_WATCHERS_MAX = 48, /* of these: the other places are for those that ask and go */
+    SERVER_CLIENTS_MAX = 64,
+    SERVER_WATCHERS_MAX = 48, /* of these: the other places are for those that ask and go */
 };
 
 enum client_kind {
@@ -135,18 +135,18 @@ struct client {
     size_t sent;
 };
 
-enum door_audience {
-    DOOR_WATCHERS, /* with client.messages */
-    DOOR_LISTENERS,
-    DOOR_AUDIENCE_COUNT,
+enum server_audience {
+    SERVER_WATCHERS, /* with client.messages */
+    SERVER_LISTENERS,
+    SERVER_AUDIENCE_COUNT,
 };
 
-struct door {
+struct host_server {
     int listener;
-    struct client clients[DOOR_CLIENTS_MAX];
+    struct client clients[SERVER_CLIENTS_MAX];
     size_t count;
     int64_t early_until; /* 0: nothing is kept any more */
-    struct str early[DOOR_AUDIENCE_COUNT]; /* frames told so far */
+    struct str early[SERVER_AUDIENCE_COUNT]; /* frames told so far */
 };
 
 struct host {
@@ -169,7 +169,7 @@ struct host {
     struct watcher watcher;
     struct delivery delivery;
     struct talk *talk; /* of an ACP agent; NULL */
-    struct door door;
+    struct host_server server;
     struct log log;
     bool log_failed;
     int64_t output_ms; /* epoch, of the newest output */
@@ -210,16 +210,16 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
  * child.note why it could not. */
 void child_start(struct host *host, int64_t now);
 /* Ends it. `again`: to start it anew. */
-void child_end(struct host *host, struct keeper_times times, pid_t spare, bool again);
+void child_end(struct host *host, struct supervisor_times times, pid_t spare, bool again);
 /* Ends one that has failed before it could be used, and starts it once more a little later; false:
  * it was. */
 bool child_retry(struct host *host, int64_t now);
-/* The keeper has something to say. */
+/* The supervisor has something to say. */
 void child_news(struct host *host, int64_t now);
 /* A restart that is due. Returns when to look again. */
 int64_t child_tick(struct host *host, int64_t now);
 /* How an end that nobody gave times for is done. */
-struct keeper_times child_times(const struct host *host);
+struct supervisor_times child_times(const struct host *host);
 /* "exited with code 3" */
 void child_describe_end(const struct child *child, char *buf, size_t size);
 
@@ -246,35 +246,36 @@ void delivery_leave(struct host *host);
 bool delivery_holds_keys(const struct host *host, int64_t now);
 void delivery_free(struct delivery *delivery);
 
-/* ---- door.c */
-int door_open(struct host *host, struct err *err);
-void door_close(struct host *host);
+/* ---- server.c */
+int server_open(struct host *host, struct err *err);
+void server_close(struct host *host);
 /* Fills the poll set behind fds; returns how many there are now. */
-size_t door_poll(const struct host *host, struct pollfd *fds);
+size_t server_poll(const struct host *host, struct pollfd *fds);
 /* Does what poll found for those entries. */
-void door_serve(struct host *host, const struct pollfd *fds, size_t count);
+void server_serve(struct host *host, const struct pollfd *fds, size_t count);
 /* Appends a frame to what a client is to get. */
-void door_answer(struct client *client, const struct str *head);
+void server_answer(struct client *client, const struct str *head);
 /* true if one more may watch; one that watches and does not read makes room. */
-bool door_lets_watch(struct host *host);
+bool server_lets_watch(struct host *host);
 /* Answers with an error, after which the connection ends. */
-void door_refuse(struct client *client, const struct err *err);
+void server_refuse(struct client *client, const struct err *err);
 /* It does not read: it is dropped. */
-void door_hang_up(struct client *client);
+void server_hang_up(struct client *client);
 /* Those who waited for this prompt have been told its end. */
-void door_release_askers(struct host *host, int64_t prompt);
+void server_release_askers(struct host *host, int64_t prompt);
 /* Tells watchers who want it that a message was taken; `from` NULL: from a person. One that has
  * left much unread is not told. */
-void door_tell_message(struct host *host, const char *from, const char *text, size_t len);
+void server_tell_message(struct host *host, const char *from, const char *text, size_t len);
 /* Who watches hosts finds a new one a moment after it came up: what it tells in its first seconds
  * is kept, as far as there is room, and told to those who ask for that when they come. */
-void door_keep_early(struct host *host, enum door_audience audience, const struct str *head,
-                     const char *body, size_t len);
-void door_tell_early(const struct host *host, struct client *client, enum door_audience audience);
+void server_keep_early(struct host *host, enum server_audience audience, const struct str *head,
+                       const char *body, size_t len);
+void server_tell_early(const struct host *host, struct client *client,
+                       enum server_audience audience);
 /* Forgets it in time. Returns when that is, -1: there is nothing. */
-int64_t door_tick(struct host *host, int64_t now);
+int64_t server_tick(struct host *host, int64_t now);
 /* Writes what clients are to get, as far as they read; tells watchers that are due. */
-void door_flush(struct host *host);
+void server_flush(struct host *host);
 
 /* ---- peer.c */
 /* Finds out who makes a request: the agent in whose tree the client's process is, whatever it says
@@ -292,7 +293,7 @@ enum request_self { SELF_MAY, SELF_MAY_NOT };
 int request_judge(const struct host *host, struct client *client, const struct frame *frame,
                   const char *what, enum request_self self, struct err *err);
 /* Answers one request. */
-void request_take(struct host *host, struct client *client, const struct frame *frame);
+void request_handle(struct host *host, struct client *client, const struct frame *frame);
 void request_put_status(const struct host *host, struct str *head);
 /* Answer those who wait for a start (error NULL: it runs) or for an end. */
 void request_started(struct host *host, const char *error);

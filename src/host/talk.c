@@ -271,7 +271,7 @@ static void write_out(struct host *host)
         ssize_t n = write(talk->in, bytes, len);
         if (n == -1 && errno == EINTR)
             continue;
-        if (n == -1 && errno != EAGAIN) /* its end is the keeper's to tell */
+        if (n == -1 && errno != EAGAIN) /* its end is the supervisor's to tell */
             close_fd(&talk->in);
         if (n <= 0)
             return;

@@ -282,10 +282,10 @@ void talk_open_session(struct host *host);
 void talk_set_up(struct host *host);
 void talk_setting_answer(struct host *host, const struct acp_answer *answer);
 /* Takes modes and options of a session's answer, or of an update. */
-void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                     size_t count);
+void talk_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                      size_t count);
 void talk_free_options(struct talk *talk);
-void talk_take_options(struct host *host, const struct json *options);
+void talk_parse_options(struct host *host, const struct json *options);
 /* Fails where the agent is known not to have it, with those that it has. */
 bool talk_knows_modes(const struct talk *talk);
 int talk_check_mode(const struct host *host, const char *mode, struct err *err);

@@ -20,8 +20,8 @@ static void tell_query(struct host *host, const char *reason)
     talk_pane_print(host, "query", reason, strlen(reason));
 }
 
-/* How many programs of ours run below the host: its keepers, and `mas mcp` for each session of the
- * agent. */
+/* How many programs of ours run below the host: its supervisors, and `mas mcp` for each session of
+ * the agent. */
 static size_t count_own(void)
 {
     struct proc_id *ids = NULL;

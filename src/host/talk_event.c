@@ -70,8 +70,8 @@ static bool is_full(const struct client *client)
 static void give(struct host *host, const struct str *head, const char *body, size_t len,
                  int64_t number)
 {
-    for (size_t i = 0; i < host->door.count; i++) {
-        struct client *client = &host->door.clients[i];
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
         if (!wants(client, number))
             continue;
         compact(client);
@@ -79,22 +79,22 @@ static void give(struct host *host, const struct str *head, const char *body, si
         if (client->full_since == 0 && is_full(client))
             client->full_since = time_monotonic_ms();
     }
-    door_keep_early(host, DOOR_LISTENERS, head, body, len);
+    server_keep_early(host, SERVER_LISTENERS, head, body, len);
 }
 
 int64_t talk_tick_listeners(struct host *host, int64_t now)
 {
     int64_t next = -1;
 
-    for (size_t i = 0; i < host->door.count; i++) {
-        struct client *client = &host->door.clients[i];
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
         if (client->full_since == 0)
             continue;
         int64_t until = client->full_since + TALK_FULL_MS;
         if (!is_full(client))
             client->full_since = 0;
         else if (now >= until)
-            door_hang_up(client); /* the door drops it */
+            server_hang_up(client); /* the server drops it */
         else if (next == -1 || until < next)
             next = until;
     }
@@ -103,8 +103,8 @@ int64_t talk_tick_listeners(struct host *host, int64_t now)
 
 bool talk_has_full_listener(const struct host *host)
 {
-    for (size_t i = 0; i < host->door.count; i++)
-        if (host->door.clients[i].full_since != 0 && is_full(&host->door.clients[i]))
+    for (size_t i = 0; i < host->server.count; i++)
+        if (host->server.clients[i].full_since != 0 && is_full(&host->server.clients[i]))
             return true;
     return false;
 }

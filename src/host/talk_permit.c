@@ -245,8 +245,8 @@ static char *plan_of(const struct talk *talk, const struct acp_permission *permi
 /* Those who wait for the end of one prompt wait for that of another. */
 static void move_askers(struct host *host, int64_t from, int64_t to)
 {
-    for (size_t i = 0; from != 0 && i < host->door.count; i++) {
-        struct client *client = &host->door.clients[i];
+    for (size_t i = 0; from != 0 && i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
         if (client->kind == CLIENT_ASKS && client->prompt == from)
             client->prompt = to;
     }
@@ -279,7 +279,7 @@ static int clear_for_plan(struct host *host, size_t index, const struct acp_word
         if (talk_turn_prompt(talk) == asked)
             move_askers(host, FOLLOWS, asked);
         else
-            door_release_askers(host, FOLLOWS);
+            server_release_askers(host, FOLLOWS);
         return -1;
     }
     move_askers(host, FOLLOWS, then);

@@ -112,11 +112,11 @@ const char *program_read(const struct talk_place *place, char *const *env,
     return wrong != NULL ? wrong : find_program(program);
 }
 
-int program_launch(const struct program *program, struct keeper_times times, struct keeper *ret,
-                   int *ret_out, struct err *err)
+int program_launch(const struct program *program, struct supervisor_times times,
+                   struct supervisor *ret, int *ret_out, struct err *err)
 {
     int out[2] = {-1, -1};
-    struct keeper_spec spec = {
+    struct supervisor_spec spec = {
         .program = program->path,
         .argv = program->argv,
         .env = program->env,
@@ -134,7 +134,7 @@ int program_launch(const struct program *program, struct keeper_times times, str
     (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     spec.pipes[1] = out[1];
     spec.pipes[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
-    if (keeper_start(&spec, -1, ret, err) == -1) {
+    if (supervisor_start(&spec, -1, ret, err) == -1) {
         (void)close(out[0]);
         return -1;
     }

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "host/keeper.h"
+#include "host/supervisor.h"
 #include "host/talk_files.h"
 
 struct program {
@@ -23,9 +23,9 @@ struct program {
  * are left out; the directory has to be in the place. */
 const char *program_read(const struct talk_place *place, char *const *env,
                          const struct json *params, struct program *program);
-/* Starts it under a keeper; *ret_out is where its output comes from, the caller's to close. */
-int program_launch(const struct program *program, struct keeper_times times, struct keeper *ret,
-                   int *ret_out, struct err *err);
+/* Starts it under a supervisor; *ret_out is where its output comes from, the caller's to close. */
+int program_launch(const struct program *program, struct supervisor_times times,
+                   struct supervisor *ret, int *ret_out, struct err *err);
 void program_free(struct program *program);
 #define _cleanup_program_ __attribute__((cleanup(program_free)))
 

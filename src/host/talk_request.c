@@ -23,7 +23,7 @@ static void open_answer(const struct host *host, struct str *head, struct json_o
 static void close_answer(struct client *client, struct str *head, struct json_out *out)
 {
     json_close(out, '}');
-    door_answer(client, head);
+    server_answer(client, head);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LEAVES;
 }
@@ -123,7 +123,7 @@ static int do_ask(struct host *host, struct client *client, const struct frame *
 
     if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
         return -1;
-    if (wait && !door_lets_watch(host))
+    if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many listen to it");
     struct talk_new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
@@ -167,7 +167,7 @@ static int do_send(struct host *host, struct client *client, const struct frame 
     }
     if (check_prompt(host, frame, err) == -1)
         return -1;
-    if (wait && !door_lets_watch(host))
+    if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many watch it");
     bool at_once = is_at_once(talk);
     const struct talk_new_prompt prompt = {
@@ -200,7 +200,7 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     struct json_out out;
 
     bool first = client->kind == CLIENT_NEW;
-    if (first && !door_lets_watch(host))
+    if (first && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many listen to it");
     (void)talk_need_store(host, err);
     host_fill_status(host, &status);
@@ -226,7 +226,7 @@ static int do_listen(struct host *host, struct client *client, const struct fram
     client->kind = CLIENT_LISTENS;
     close_answer(client, &head, &out);
     if (first && json_bool(json_get(frame->head, "early"), false))
-        door_tell_early(host, client, DOOR_LISTENERS);
+        server_tell_early(host, client, SERVER_LISTENERS);
     return 0;
 }
 
@@ -396,7 +396,7 @@ bool talk_request(struct host *host, struct client *client, const struct frame *
     if (rc == -1) {
         if (!str_starts(err.text, "cannot "))
             (void)err_wrap(&err, "cannot %s agent '%s'", requests[i].what, host->agent->id);
-        door_refuse(client, &err);
+        server_refuse(client, &err);
     }
     return true;
 }

@@ -323,7 +323,7 @@ static bool counts(const struct acp_answer *answer)
 }
 
 /* resume or load */
-static void take_back(struct host *host, const struct acp_answer *answer)
+static void handle_resumed(struct host *host, const struct acp_answer *answer)
 {
     struct talk *talk = host->talk;
     enum talk_phase rung = talk->phase;
@@ -334,8 +334,8 @@ static void take_back(struct host *host, const struct acp_answer *answer)
         return;
     }
     if (answer->ok) {
-        talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
-        talk_take_options(host, answer->options);
+        talk_parse_modes(host, answer->mode, answer->modes, answer->mode_count);
+        talk_parse_options(host, answer->options);
         if (rung == TALK_RESUMES)
             join(host, OUTCOME_RESUMED);
         else
@@ -411,7 +411,7 @@ void talk_fell_dead(struct host *host, const char *why)
         count_rung(host, rung, why);
 }
 
-static void take_new(struct host *host, const struct acp_answer *answer)
+static void handle_new(struct host *host, const struct acp_answer *answer)
 {
     struct talk *talk = host->talk;
     char why[256];
@@ -428,12 +428,12 @@ static void take_new(struct host *host, const struct acp_answer *answer)
     talk->session = mem_dup(answer->session);
     if (talk_sum_up(host))
         return;
-    talk_take_modes(host, answer->mode, answer->modes, answer->mode_count);
-    talk_take_options(host, answer->options);
+    talk_parse_modes(host, answer->mode, answer->modes, answer->mode_count);
+    talk_parse_options(host, answer->options);
     join(host, has_history(host) ? OUTCOME_INJECTED : OUTCOME_FRESH);
 }
 
-static void take_initialize(struct host *host, const struct acp_answer *answer)
+static void handle_initialize(struct host *host, const struct acp_answer *answer)
 {
     struct talk *talk = host->talk;
     const struct acp_info *info = acp_info(talk->acp);
@@ -470,16 +470,16 @@ void talk_rung_answer(struct host *host, const struct acp_answer *answer)
     switch (answer->call) {
     case ACP_CALL_INITIALIZE:
         if (waited_for && talk->phase == TALK_INITIALIZES)
-            take_initialize(host, answer);
+            handle_initialize(host, answer);
         break;
     case ACP_CALL_RESUME:
     case ACP_CALL_LOAD:
         if (waited_for && (talk->phase == TALK_RESUMES || talk->phase == TALK_LOADS))
-            take_back(host, answer);
+            handle_resumed(host, answer);
         break;
     case ACP_CALL_NEW:
         if (waited_for && talk->phase == TALK_OPENS)
-            take_new(host, answer);
+            handle_new(host, answer);
         else if (answer->ok && answer->session != NULL && acp_info(talk->acp)->close)
             (void)acp_session_close(talk->acp, answer->session, TALK_CLOSE_MS); /* too late */
         break;

@@ -12,8 +12,8 @@ enum {
     OPTIONS_MAX = 32 * 1024, /* of all that is told; what is left out can be set all the same */
 };
 
-void talk_take_modes(struct host *host, const char *mode, const struct acp_word *modes,
-                     size_t count)
+void talk_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
+                      size_t count)
 {
     struct talk *talk = host->talk;
     struct talk_event event;
@@ -69,7 +69,7 @@ void talk_free_options(struct talk *talk)
     str_clear(&talk->options);
 }
 
-void talk_take_options(struct host *host, const struct json *options)
+void talk_parse_options(struct host *host, const struct json *options)
 {
     struct talk *talk = host->talk;
     struct json_out out = {.to = &talk->options};
@@ -224,9 +224,9 @@ void talk_setting_answer(struct host *host, const struct acp_answer *answer)
                  answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
                  talk_why(answer, why, sizeof why));
     } else if (answer->call == ACP_CALL_SET_OPTION) {
-        talk_take_options(host, answer->options);
+        talk_parse_options(host, answer->options);
     } else {
-        talk_take_modes(host, answer->mode, NULL, 0);
+        talk_parse_modes(host, answer->mode, NULL, 0);
     }
 }
 

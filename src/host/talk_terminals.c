@@ -26,7 +26,7 @@ struct terminal_child {
     char *session;
     char *create; /* ticket of terminal/create, until it is answered */
     char **waiting; /* those of terminal/wait_for_exit */
-    struct keeper keeper; /* fd -1: it has gone */
+    struct supervisor supervisor; /* fd -1: it has gone */
     int out; /* -1: closed */
     struct str text;
     size_t limit;
@@ -45,7 +45,7 @@ struct kept {
 struct talk_terminals {
     const struct talk_place *place;
     char *const *env;
-    struct keeper_times times;
+    struct supervisor_times times;
     struct terminal_child *children[TALK_TERMINALS_MAX];
     size_t count;
     int64_t last; /* number of the newest */
@@ -54,10 +54,10 @@ struct talk_terminals {
     size_t kept_count;
 };
 
-static const struct keeper_times at_once = {0, 0};
+static const struct supervisor_times at_once = {0, 0};
 
 struct talk_terminals *talk_terminals_new(const struct talk_place *place, char *const *env,
-                                          struct keeper_times times)
+                                          struct supervisor_times times)
 {
     struct talk_terminals *terminals = mem_alloc(sizeof *terminals);
 
@@ -69,8 +69,8 @@ struct talk_terminals *talk_terminals_new(const struct talk_place *place, char *
 
 static void free_child(struct terminal_child *child)
 {
-    if (child->keeper.fd != -1)
-        (void)close(child->keeper.fd); /* which ends it */
+    if (child->supervisor.fd != -1)
+        (void)close(child->supervisor.fd); /* which ends it */
     fd_closep(&child->out);
     free(child->session);
     free(child->create);
@@ -84,7 +84,7 @@ void talk_terminals_free(struct talk_terminals *terminals)
     if (terminals == NULL)
         return;
     for (size_t i = 0; i < terminals->count; i++) {
-        keeper_end(&terminals->children[i]->keeper, at_once, 0);
+        supervisor_end(&terminals->children[i]->supervisor, at_once, 0);
         free_child(terminals->children[i]);
     }
     for (size_t i = 0; i < TALK_TERMINALS_KEPT; i++)
@@ -240,7 +240,7 @@ static void serve_create(struct talk_terminals *terminals, struct acp *acp,
                          const struct acp_request *request)
 {
     _cleanup_program_ struct program program = PROGRAM_INIT;
-    struct keeper keeper = {.fd = -1};
+    struct supervisor supervisor = {.fd = -1};
     struct terminal_child *child;
     struct err err = ERR_INIT;
     const char *wrong = program_read(terminals->place, terminals->env, request->params, &program);
@@ -248,7 +248,7 @@ static void serve_create(struct talk_terminals *terminals, struct acp *acp,
 
     if (wrong == NULL && terminals->count == TALK_TERMINALS_MAX)
         wrong = "too many programs run; release one";
-    if (wrong == NULL && program_launch(&program, terminals->times, &keeper, &out, &err) == -1)
+    if (wrong == NULL && program_launch(&program, terminals->times, &supervisor, &out, &err) == -1)
         wrong = err.text;
     if (wrong != NULL) {
         acp_refuse(acp, request->ticket, RPC_INVALID_PARAMS, wrong);
@@ -257,7 +257,7 @@ static void serve_create(struct talk_terminals *terminals, struct acp *acp,
     child = mem_alloc(sizeof *child);
     child->session = mem_dup(request->session);
     child->create = mem_dup(request->ticket);
-    child->keeper = keeper;
+    child->supervisor = supervisor;
     child->out = out;
     child->limit = limit_of(request->params);
     (void)snprintf(child->id, sizeof child->id, "term-%lld", (long long)++terminals->last);
@@ -299,9 +299,9 @@ static void serve_wait(struct talk_terminals *terminals, struct terminal_child *
 
 static void end_child(const struct talk_terminals *terminals, const struct terminal_child *child)
 {
-    struct keeper_times times = {.terminate_ms = terminals->times.terminate_ms};
+    struct supervisor_times times = {.terminate_ms = terminals->times.terminate_ms};
 
-    keeper_end(&child->keeper, times, 0);
+    supervisor_end(&child->supervisor, times, 0);
 }
 
 static void serve_kill(struct talk_terminals *terminals, struct terminal_child *child,
@@ -311,7 +311,7 @@ static void serve_kill(struct talk_terminals *terminals, struct terminal_child *
     acp_answer_request(acp, ticket, "{}");
 }
 
-/* What is released stays until its keeper has gone. */
+/* What is released stays until its supervisor has gone. */
 static void release(struct talk_terminals *terminals, struct terminal_child *child)
 {
     if (child->released)
@@ -340,7 +340,7 @@ static void drop_gone(struct talk_terminals *terminals)
     for (size_t i = 0; i < terminals->count; i++) {
         struct terminal_child *child = terminals->children[i];
 
-        if (child->released && child->keeper.fd == -1)
+        if (child->released && child->supervisor.fd == -1)
             free_child(child);
         else
             terminals->children[kept++] = child;
@@ -405,16 +405,16 @@ size_t talk_terminals_poll(const struct talk_terminals *terminals,
     for (size_t i = 0; i < terminals->count; i++) {
         const struct terminal_child *child = terminals->children[i];
 
-        if (child->keeper.fd != -1)
-            fds[count++] = (struct pollfd){.fd = child->keeper.fd, .events = POLLIN};
+        if (child->supervisor.fd != -1)
+            fds[count++] = (struct pollfd){.fd = child->supervisor.fd, .events = POLLIN};
         if (child->out != -1)
             fds[count++] = (struct pollfd){.fd = child->out, .events = POLLIN};
     }
     return count;
 }
 
-/* It has come to its end, or its keeper has without a word. */
-static void take_end(struct terminal_child *child, struct acp *acp, int status)
+/* It has come to its end, or its supervisor has without a word. */
+static void handle_end(struct terminal_child *child, struct acp *acp, int status)
 {
     enum { MOST = OUTPUT_MAX / CHUNK }; /* what it left in the pipe */
 
@@ -428,32 +428,32 @@ static void take_end(struct terminal_child *child, struct acp *acp, int status)
 }
 
 /* Takes one report; false when there is none. */
-static bool take_report(struct talk_terminals *terminals, struct terminal_child *child,
-                        struct acp *acp)
+static bool handle_report(struct talk_terminals *terminals, struct terminal_child *child,
+                          struct acp *acp)
 {
-    struct keeper_report report;
+    struct supervisor_report report;
 
-    keeper_read(&child->keeper, &report);
+    supervisor_read(&child->supervisor, &report);
     switch (report.news) {
-    case KEEPER_RUNS:
+    case SUPERVISOR_RUNS:
         answer_create(child, acp, NULL);
         break;
-    case KEEPER_FAILED:
+    case SUPERVISOR_FAILED:
         answer_create(child, acp, strerror(report.status));
         child->released = true;
         break;
-    case KEEPER_ENDED:
-        take_end(child, acp, report.status);
+    case SUPERVISOR_ENDED:
+        handle_end(child, acp, report.status);
         terminals->ended++;
         break;
-    case KEEPER_GONE:
-        answer_create(child, acp, "its keeper has ended");
-        take_end(child, acp, SIGKILL); /* as a status: killed */
+    case SUPERVISOR_GONE:
+        answer_create(child, acp, "its supervisor has ended");
+        handle_end(child, acp, SIGKILL); /* as a status: killed */
         fd_closep(&child->out); /* nobody is left who writes */
         return false;
-    case KEEPER_NOTHING:
+    case SUPERVISOR_NOTHING:
         return false;
-    case KEEPER_CLEAR:
+    case SUPERVISOR_CLEAR:
     default:
         break;
     }
@@ -467,7 +467,7 @@ void talk_terminals_read(struct talk_terminals *terminals, struct acp *acp)
 
         for (int round = 0; round < ROUNDS && read_output(child); round++)
             ;
-        while (child->keeper.fd != -1 && take_report(terminals, child, acp))
+        while (child->supervisor.fd != -1 && handle_report(terminals, child, acp))
             ;
     }
     drop_gone(terminals);

@@ -1,11 +1,11 @@
 /*
  * Programs that an agent has the host run: terminal/create, output, wait_for_exit, kill, release.
  *
- * Each runs under a keeper of its own, in a session of its own, with nothing to read and its output
- * in a pipe, in a directory of the place (by default the host's own, which is the agent's). Its
- * whole tree ends with it, when it is killed or released, when talk_terminals_end() is called, and
- * with the host however that ends. The newest output is kept, outputByteLimit bytes (1 MiB where
- * the agent says none, 4 MiB at most), cut at a character.
+ * Each runs under a supervisor of its own, in a session of its own, with nothing to read and its
+ * output in a pipe, in a directory of the place (by default the host's own, which is the agent's).
+ * Its whole tree ends with it, when it is killed or released, when talk_terminals_end() is called,
+ * and with the host however that ends. The newest output is kept, outputByteLimit bytes (1 MiB
+ * where the agent says none, 4 MiB at most), cut at a character.
  *
  * A command without arguments that names no program is a line for `sh -c`: some agents ask so.
  * Nothing waits here: the loop polls and serves.
@@ -13,7 +13,7 @@
 #ifndef MAS_HOST_TALK_TERMINALS_H
 #define MAS_HOST_TALK_TERMINALS_H
 
-#include "host/keeper.h"
+#include "host/supervisor.h"
 #include "host/talk_files.h"
 #include "protocol/acp.h"
 
@@ -31,8 +31,8 @@ struct talk_terminals;
 
 /* What it is given stays the caller's and has to outlive it. `times`: how they are ended. */
 struct talk_terminals *talk_terminals_new(const struct talk_place *place, char *const *env,
-                                          struct keeper_times times);
-/* Ends them all; their keepers see to it. */
+                                          struct supervisor_times times);
+/* Ends them all; their supervisors see to it. */
 void talk_terminals_free(struct talk_terminals *terminals);
 
 /* Answers or refuses a request, at once or later; false if it is another one's. */

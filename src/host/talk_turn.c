@@ -164,7 +164,7 @@ int talk_add_prompt(struct host *host, const struct talk_new_prompt *prompt, int
     return rc == -1 && talk_renew_store(host, err) ? add_prompt(host, prompt, ret, err) : rc;
 }
 
-static struct talk_prompt take_first(struct talk *talk)
+static struct talk_prompt pop_first(struct talk *talk)
 {
     struct talk_prompt first = talk->queue[0];
 
@@ -277,7 +277,7 @@ static void begin_turn(struct host *host)
 
     talk_close_text(host); /* of what came by itself */
     turn_free(&talk->turn);
-    talk->turn = (struct talk_turn){.on = true, .cancel_until = -1, .prompt = take_first(talk)};
+    talk->turn = (struct talk_turn){.on = true, .cancel_until = -1, .prompt = pop_first(talk)};
     /* before it is sent: neither a kill nor the loss of power has it asked twice */
     if (talk->store != NULL && !talk->turn.prompt.begun)
         (void)talk_kept(host,
@@ -328,7 +328,7 @@ static void tell_end(struct host *host, int64_t number, const char *stop_reason,
     _cleanup_free_ char *line =
         mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
     talk_pane_print(host, "end", line, strlen(line));
-    door_release_askers(host, number);
+    server_release_askers(host, number);
 }
 
 /* How what is open of a turn is marked that ended so. */
@@ -382,7 +382,7 @@ void talk_run(struct host *host)
         }
         if (talk_enter_conversation(host, CHOICE_NAMED, talk->queue[0].conversation, &err) == 0)
             continue; /* a session of it is opened first */
-        struct talk_prompt prompt = take_first(talk);
+        struct talk_prompt prompt = pop_first(talk);
         drop_prompt(host, &prompt, false, TALK_END_FAILED, err.text);
     }
 }
@@ -426,7 +426,7 @@ void talk_fail_queue(struct host *host, const char *stop_reason, const char *err
     struct talk *talk = host->talk;
 
     while (talk->count > 0) {
-        struct talk_prompt prompt = take_first(talk);
+        struct talk_prompt prompt = pop_first(talk);
         bool kept = strcmp(stop_reason, TALK_END_CLEARED) == 0;
         drop_prompt(host, &prompt, kept, stop_reason, error);
     }

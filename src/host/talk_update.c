@@ -54,7 +54,7 @@ void talk_close_text(struct host *host)
     finish(host, &host->talk->turn.thought);
 }
 
-static void take_piece(struct host *host, enum store_role role, const char *text, size_t n)
+static void handle_piece(struct host *host, enum store_role role, const char *text, size_t n)
 {
     struct talk *talk = host->talk;
     int64_t *grows = role == ROLE_THOUGHT ? &talk->turn.thought : &talk->turn.answer;
@@ -80,11 +80,11 @@ static void take_piece(struct host *host, enum store_role role, const char *text
     *len += n;
 }
 
-static void take_chunk(struct host *host, const struct acp_update *update, enum store_role role)
+static void handle_chunk(struct host *host, const struct acp_update *update, enum store_role role)
 {
     for (size_t at = 0, n; at < update->len; at += n) {
         n = str_fit(update->text + at, STORE_TEXT_MAX);
-        take_piece(host, role, update->text + at, n);
+        handle_piece(host, role, update->text + at, n);
     }
 }
 
@@ -225,7 +225,7 @@ struct talk_tool *talk_know_tool(struct host *host, const struct acp_update *upd
 }
 
 /* A call that was never announced is one all the same. */
-static void take_tool(struct host *host, const struct acp_update *update)
+static void handle_tool(struct host *host, const struct acp_update *update)
 {
     struct talk_tool *tool = talk_know_tool(host, update);
 
@@ -236,7 +236,7 @@ static void take_tool(struct host *host, const struct acp_update *update)
     tell_tool(host, tool);
 }
 
-static void take_plan(struct host *host, const struct acp_update *update)
+static void handle_plan(struct host *host, const struct acp_update *update)
 {
     enum { SHOWN = 100, WORDS = 400 };
     struct talk *talk = host->talk;
@@ -290,14 +290,14 @@ static void take_plan(struct host *host, const struct acp_update *update)
 
 /* A mode that the agent went into by itself is one to be kept: it follows from what was approved.
  */
-static void take_mode(struct host *host, const char *mode)
+static void handle_mode(struct host *host, const char *mode)
 {
     struct talk *talk = host->talk;
     struct err err = ERR_INIT;
 
     if (mode == NULL || strcmp(mode, talk->mode) == 0)
         return;
-    talk_take_modes(host, mode, NULL, 0);
+    talk_parse_modes(host, mode, NULL, 0);
     if (talk->phase != TALK_READY || talk->store == NULL)
         return;
     const struct store_message message = {.role = ROLE_MODE,
@@ -336,7 +336,7 @@ static void tell_title(struct host *host, const struct acp_update *update)
     talk_tell(host, &event, NULL, 0, talk_turn_prompt(host->talk));
 }
 
-static void take_commands(struct host *host, const struct acp_update *update)
+static void handle_commands(struct host *host, const struct acp_update *update)
 {
     struct talk *talk = host->talk;
     struct talk_event event;
@@ -371,28 +371,28 @@ void talk_update(struct host *host, const struct acp_update *update)
     switch (update->kind) {
     case ACP_TEXT:
         if (news)
-            take_chunk(host, update, ROLE_AGENT);
+            handle_chunk(host, update, ROLE_AGENT);
         break;
     case ACP_THOUGHT:
         if (news)
-            take_chunk(host, update, ROLE_THOUGHT);
+            handle_chunk(host, update, ROLE_THOUGHT);
         break;
     case ACP_TOOL:
         if (news)
-            take_tool(host, update);
+            handle_tool(host, update);
         break;
     case ACP_PLAN:
         if (news)
-            take_plan(host, update);
+            handle_plan(host, update);
         break;
     case ACP_COMMANDS:
-        take_commands(host, update);
+        handle_commands(host, update);
         break;
     case ACP_MODE:
-        take_mode(host, update->id);
+        handle_mode(host, update->id);
         break;
     case ACP_OPTIONS:
-        talk_take_options(host, json_get(update->json, "configOptions"));
+        talk_parse_options(host, json_get(update->json, "configOptions"));
         break;
     case ACP_INFO:
         tell_title(host, update);

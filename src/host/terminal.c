@@ -155,7 +155,7 @@ void terminal_write_pane(struct terminal *terminal)
 
 void terminal_write_agent(struct terminal *terminal)
 {
-    bool ignored = false; /* its end is the keeper's to tell */
+    bool ignored = false; /* its end is the supervisor's to tell */
     if (terminal->master != -1)
         write_out(terminal->master, &terminal->to_agent, &ignored);
 }

@@ -128,7 +128,7 @@ static void mark(struct watcher *watcher, char what)
 
 /* OSC 9;4;<state>: progress, of ConEmu; OSC 9;<text> and OSC 777;notify;<title>;<text>:
  * notifications, of iTerm2 and urxvt. */
-static void take_osc(struct watcher *watcher, const char *text, size_t len, int64_t now)
+static void handle_osc(struct watcher *watcher, const char *text, size_t len, int64_t now)
 {
     _cleanup_free_ char *osc = mem_dupn(text, len);
 
@@ -147,7 +147,7 @@ static void take_osc(struct watcher *watcher, const char *text, size_t len, int6
     }
 }
 
-static void take_csi(struct watcher *watcher, const struct vt_event *event)
+static void handle_csi(struct watcher *watcher, const struct vt_event *event)
 {
     enum { ORIGIN = 6, BRACKETED_PASTE = 2004 };
     static const char line_breaks[] = "ABEFHJdf"; /* they leave the line */
@@ -174,7 +174,7 @@ struct feeding {
     int64_t now;
 };
 
-static void take_event(const struct vt_event *event, void *arg)
+static void handle_event(const struct vt_event *event, void *arg)
 {
     const struct feeding *feeding = arg;
     struct watcher *watcher = feeding->watcher;
@@ -192,10 +192,10 @@ static void take_event(const struct vt_event *event, void *arg)
             add_text(watcher, " ", 1);
         break;
     case VT_OSC:
-        take_osc(watcher, event->text, event->len, feeding->now);
+        handle_osc(watcher, event->text, event->len, feeding->now);
         break;
     case VT_CSI:
-        take_csi(watcher, event);
+        handle_csi(watcher, event);
         break;
     case VT_ESC:
         if (event->final == 'c') /* reset */
@@ -247,7 +247,7 @@ void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int6
         if (n > 0)
             continue;
         n = at < old ? STEP : len - at;
-        vt_feed(&watcher->vt, bytes + at, n, take_event, &feeding);
+        vt_feed(&watcher->vt, bytes + at, n, handle_event, &feeding);
     }
 }
 

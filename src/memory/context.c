@@ -399,7 +399,7 @@ static void make_chat(struct context *context, size_t all)
         qsort(chat->items, chat->count, sizeof *chat->items, compare_times);
 }
 
-int context_take(const struct root *root, const struct config *config,
+int context_open(const struct root *root, const struct config *config,
                  const struct context_asker *asker, const struct context_options *options,
                  struct context *ret, struct err *err)
 {

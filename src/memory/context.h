@@ -65,7 +65,7 @@ struct context {
 };
 
 /* MAS_NOT_FOUND where the session has no memory is none: the lists are empty. */
-int context_take(const struct root *root, const struct config *config,
+int context_open(const struct root *root, const struct config *config,
                  const struct context_asker *asker, const struct context_options *options,
                  struct context *ret, struct err *err);
 void context_free(struct context *context);

@@ -55,7 +55,7 @@ static int shorten(const double *numbers, size_t parts, struct vector *ret)
     return 0;
 }
 
-static int take_line(struct embedding *embedding, const char *line, size_t len, struct err *err)
+static int parse_line(struct embedding *embedding, const char *line, size_t len, struct err *err)
 {
     _cleanup_json_ struct json *json = NULL;
     _cleanup_free_ double *numbers = mem_alloc(EMBED_PARTS_MAX * sizeof *numbers);
@@ -86,7 +86,7 @@ static int take_line(struct embedding *embedding, const char *line, size_t len, 
     return 0;
 }
 
-static int take_output(const struct str *output, size_t wanted, struct embedding *embedding,
+static int read_output(const struct str *output, size_t wanted, struct embedding *embedding,
                        struct err *err)
 {
     const char *at = str_text(output);
@@ -95,7 +95,7 @@ static int take_output(const struct str *output, size_t wanted, struct embedding
     while (at < end && embedding->count < wanted) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline != NULL ? newline : end;
-        if (take_line(embedding, at, (size_t)(stop - at), err) == -1)
+        if (parse_line(embedding, at, (size_t)(stop - at), err) == -1)
             return -1;
         at = newline != NULL ? newline + 1 : end;
     }
@@ -161,7 +161,7 @@ int embed_run(const char *command, const struct embed_text *query,
     embedding.vectors = mem_alloc(wanted * sizeof *embedding.vectors);
     int rc = run(command, &input, wanted, &result, err);
     if (rc == 0)
-        rc = take_output(&result.out, wanted, &embedding, err);
+        rc = read_output(&result.out, wanted, &embedding, err);
     proc_result_free(&result);
     if (rc == -1)
         return -1;

@@ -170,7 +170,7 @@ static int open_index(struct search *search, struct err *err)
 }
 
 /* Who finds it wrong takes it away, unless another one has done so: what is there now is good. */
-static int take_away(struct search *search, struct err *err)
+static int remove_files(struct search *search, struct err *err)
 {
     static const char *const names[] = {SEARCH_FILE, SEARCH_FILE "-wal", SEARCH_FILE "-shm",
                                         SEARCH_FILE "-journal"};
@@ -223,7 +223,7 @@ int search_remake(struct search *search, const char *why, struct err *err)
     search->db = NULL;
     if (search->alone[0] != '\0' || search->unkept)
         return err_set(err, MAS_DAMAGED, "cannot search in memory: %s", why);
-    if (take_away(search, err) == -1)
+    if (remove_files(search, err) == -1)
         return -1;
     return open_index(search, err);
 }

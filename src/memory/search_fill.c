@@ -54,7 +54,7 @@ static void add_stamp(const struct root *root, const char *id, const char *name,
 }
 
 /* false where the session has no memory. */
-static bool take_stamp(const struct root *root, const char *id, char stamp[STAMP_MAX],
+static bool read_stamp(const struct root *root, const char *id, char stamp[STAMP_MAX],
                        ino_t *ret_file)
 {
     ino_t file = 0;
@@ -256,7 +256,7 @@ static int fill_pages(struct run *run, struct copy_job *copy_job, struct store *
         page_drop(copy_job);
         filter.after = copy_job->last;
         struct err why = ERR_INIT;
-        if (store_read(store, &filter, page_take, copy_job, &why) == -1) {
+        if (store_read(store, &filter, page_add, copy_job, &why) == -1) {
             search_say(copy_job->search, "not all of session '%s' is searched: %s", copy_job->uuid,
                        why.text);
             return 0;
@@ -351,7 +351,7 @@ static int fill_all(struct run *run, struct err *err)
     for (char **id = names; rc == 0 && id != NULL && *id != NULL; id++) {
         if (is_late(run))
             rc = 1;
-        else if (id_is_valid(*id) && take_stamp(root, *id, stamp, &file) &&
+        else if (id_is_valid(*id) && read_stamp(root, *id, stamp, &file) &&
                  has_changed(&knowns, *id, stamp))
             rc = fill_session(run, *id, stamp, file, err);
     }

@@ -319,7 +319,7 @@ int search_find(struct search *search, const struct search_options *options, sea
     struct once once = {.each = each, .arg = arg};
     struct err why = ERR_INIT;
 
-    words_take(options->text, &words);
+    words_parse(options->text, &words);
     if (options->related && words_say_nothing(&words))
         return 0;
     if (words.count == 0)

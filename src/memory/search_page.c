@@ -25,7 +25,7 @@ struct segment {
 
 /* ---- reading a page */
 
-bool page_take(const struct store_item *item, void *arg)
+bool page_add(const struct store_item *item, void *arg)
 {
     struct copy_job *copy_job = arg;
     size_t len = item->len;

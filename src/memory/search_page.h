@@ -26,7 +26,7 @@ struct copy_job {
 };
 
 /* For store_read(): takes a message into the page; false once it is full. `arg` is the filling. */
-bool page_take(const struct store_item *item, void *arg);
+bool page_add(const struct store_item *item, void *arg);
 /* Writes the page, and how far the session is read, inside a transaction of the caller's. */
 int page_write(struct copy_job *copy_job, struct err *err);
 void page_drop(struct copy_job *copy_job);

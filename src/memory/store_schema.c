@@ -114,7 +114,7 @@ struct part {
     int from, to;
 };
 
-static int take_steps(struct db *db, void *arg, struct err *err)
+static int run_steps(struct db *db, void *arg, struct err *err)
 {
     const struct part *part = arg;
 
@@ -153,7 +153,7 @@ static int read_version(struct db *db, const struct store_schema *schema, int *r
     if (version > schema->version)
         return err_set(err, MAS_FAILED, "cannot use '" STORE_FILE "': a newer mas has written it");
     struct part part = {.schema = schema, .to = (int)version};
-    if (db_same_schema(db, take_steps, &part, &same, err) == -1)
+    if (db_same_schema(db, run_steps, &part, &same, err) == -1)
         return -1;
     if (!same)
         return err_set(err, MAS_DAMAGED,
@@ -169,7 +169,7 @@ static int carry(struct db *db, const struct store_schema *schema, struct err *e
 
     if (db_begin(db, err) == -1)
         return -1;
-    if (read_version(db, schema, &part.from, err) == -1 || take_steps(db, &part, err) == -1 ||
+    if (read_version(db, schema, &part.from, err) == -1 || run_steps(db, &part, err) == -1 ||
         (part.from < part.to && mark(db, part.to, err) == -1)) {
         db_rollback(db);
         return -1;

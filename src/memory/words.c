@@ -125,7 +125,7 @@ static void thin(struct cut *cuts, size_t count, size_t left)
     }
 }
 
-void words_take(const char *text, struct words *ret)
+void words_parse(const char *text, struct words *ret)
 {
     _cleanup_free_ struct cut *cuts = mem_alloc(TAKEN_MAX * sizeof *cuts);
     size_t count = 0;

@@ -20,7 +20,7 @@ struct words {
 
 /* Cuts a question up: stop words are left out unless there are no others, words that come twice
  * count once. No words: count 0. */
-void words_take(const char *text, struct words *ret);
+void words_parse(const char *text, struct words *ret);
 /* true where there is nothing but stop words. */
 bool words_say_nothing(const struct words *words);
 /* FTS5: one phrase a term, in their order, or-ed; `open`: each is also the beginning of words. */

@@ -22,7 +22,7 @@ void manifest_format(const struct manifest *manifest, struct str *to)
     json_close(&out, '}');
 }
 
-static int take_text(const struct json *json, const char *key, char **ret, struct err *err)
+static int parse_text(const struct json *json, const char *key, char **ret, struct err *err)
 {
     const char *text = json_get_text(json, key);
     if (text == NULL || str_has_control(text))
@@ -31,7 +31,7 @@ static int take_text(const struct json *json, const char *key, char **ret, struc
     return 0;
 }
 
-static int take_count(const struct json *json, const char *key, uint64_t *ret, struct err *err)
+static int parse_count(const struct json *json, const char *key, uint64_t *ret, struct err *err)
 {
     int64_t n = json_int(json_get(json, key), -1);
     if (n < 0)
@@ -54,15 +54,15 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
     if (id == NULL || !id_is_valid(id))
         return err_set(err, MAS_DAMAGED, "its \"sessionId\" is missing or no id");
     memcpy(m.id, id, ID_TEXT);
-    if (take_text(json, "name", &m.name, err) == -1 ||
-        take_text(json, "template", &m.template, err) == -1 ||
-        take_text(json, "mode", &m.mode, err) == -1 ||
-        take_text(json, "createdAt", &m.created, err) == -1 ||
-        take_text(json, "archivedAt", &m.archived, err) == -1 ||
-        take_text(json, "version", &m.version, err) == -1 ||
-        take_count(json, "entries", &m.entries, err) == -1 ||
-        take_count(json, "size", &m.bytes, err) == -1 ||
-        take_count(json, "linksOut", &m.links, err) == -1)
+    if (parse_text(json, "name", &m.name, err) == -1 ||
+        parse_text(json, "template", &m.template, err) == -1 ||
+        parse_text(json, "mode", &m.mode, err) == -1 ||
+        parse_text(json, "createdAt", &m.created, err) == -1 ||
+        parse_text(json, "archivedAt", &m.archived, err) == -1 ||
+        parse_text(json, "version", &m.version, err) == -1 ||
+        parse_count(json, "entries", &m.entries, err) == -1 ||
+        parse_count(json, "size", &m.bytes, err) == -1 ||
+        parse_count(json, "linksOut", &m.links, err) == -1)
         return -1;
     if (m.entries > MANIFEST_ENTRIES_MAX || m.bytes > MANIFEST_BYTES_MAX)
         return err_set(err, MAS_DAMAGED, "it speaks of %llu entries and %llu bytes, too much",

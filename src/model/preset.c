@@ -31,7 +31,7 @@ bool start_parse(const char *text, enum start *ret)
 /* Each of these reads a value into a member; NULL, or what a good value is. */
 typedef const char *take_fn(const char *value, void *to);
 
-static const char *take_text(const char *value, void *to)
+static const char *parse_text(const char *value, void *to)
 {
     char **text = to;
     free(*text);
@@ -39,7 +39,7 @@ static const char *take_text(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_protocol(const char *value, void *to)
+static const char *parse_protocol(const char *value, void *to)
 {
     bool acp = strcmp(value, "acp") == 0;
     if (!acp && strcmp(value, "tty") != 0)
@@ -48,7 +48,7 @@ static const char *take_protocol(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_policy(const char *value, void *to)
+static const char *parse_policy(const char *value, void *to)
 {
     static const char *const names[] = {
         [POLICY_ASK] = "ask", [POLICY_ALLOW] = "allow", [POLICY_DENY] = "deny"};
@@ -61,7 +61,7 @@ static const char *take_policy(const char *value, void *to)
     return "ask, allow or deny";
 }
 
-static const char *take_regex(const char *value, void *to)
+static const char *parse_regex(const char *value, void *to)
 {
     regex_t regex;
     if (strlen(value) > PRESET_REGEX_MAX)
@@ -71,25 +71,25 @@ static const char *take_regex(const char *value, void *to)
             return "an extended regular expression";
         regfree(&regex);
     }
-    return take_text(value, to);
+    return parse_text(value, to);
 }
 
-static const char *take_command(const char *value, void *to)
+static const char *parse_command(const char *value, void *to)
 {
     _cleanup_strv_ char **words = NULL;
     struct err ignored = ERR_INIT;
 
     if (str_split_words(value, &words, &ignored) == -1)
         return "a program and its arguments, each quote closed";
-    return take_text(value, to);
+    return parse_text(value, to);
 }
 
-static const char *take_duration(const char *value, void *to)
+static const char *parse_duration(const char *value, void *to)
 {
     return time_parse_duration(value, to) ? NULL : "a time such as 200ms, 2s or 1m, up to 24h";
 }
 
-static const char *take_start(const char *value, void *to)
+static const char *parse_start(const char *value, void *to)
 {
     enum start start = START_UNSET;
     if (!start_parse(value, &start) || start == START_UNSET)
@@ -98,7 +98,7 @@ static const char *take_start(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_restart(const char *value, void *to)
+static const char *parse_restart(const char *value, void *to)
 {
     bool on_crash = strcmp(value, "on-crash") == 0;
     if (!on_crash && strcmp(value, "never") != 0)
@@ -107,7 +107,7 @@ static const char *take_restart(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_limit(const char *value, void *to)
+static const char *parse_limit(const char *value, void *to)
 {
     static const struct unit units[] = {{"", 1}};
     uint64_t n;
@@ -117,14 +117,14 @@ static const char *take_limit(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_size(const char *value, void *to)
+static const char *parse_size(const char *value, void *to)
 {
     return number_parse_size(value, UINT64_C(1) << MEMORY_SHIFT_MAX, to)
                ? NULL
                : "a size such as 400M or 2G, up to 1024T";
 }
 
-static const char *take_names(const char *value, void *to)
+static const char *parse_names(const char *value, void *to)
 {
     char ***names = to;
     _cleanup_strv_ char **found = str_split_list(value);
@@ -139,7 +139,7 @@ static const char *take_names(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_yes(const char *value, void *to)
+static const char *parse_yes(const char *value, void *to)
 {
     bool yes = strcmp(value, "yes") == 0;
 
@@ -149,10 +149,10 @@ static const char *take_yes(const char *value, void *to)
     return NULL;
 }
 
-static const char *take_choice(const char *value, void *to)
+static const char *parse_choice(const char *value, void *to)
 {
     bool yes = false;
-    const char *want = take_yes(value, &yes);
+    const char *want = parse_yes(value, &yes);
 
     if (want == NULL)
         *(enum said *)to = yes ? SAID_YES : SAID_NO;
@@ -164,36 +164,36 @@ static const struct key {
     take_fn *take;
     size_t member;
 } keys[] = {
-    {"description", take_text, offsetof(struct preset, description)},
-    {"protocol", take_protocol, offsetof(struct preset, protocol)},
-    {"command", take_command, offsetof(struct preset, command)},
-    {"model_option", take_text, offsetof(struct preset, model_option)},
-    {"install", take_text, offsetof(struct preset, install)},
-    {"login", take_text, offsetof(struct preset, login)},
-    {"as_root", take_text, offsetof(struct preset, as_root)},
-    {"needs_env", take_names, offsetof(struct preset, needs_env)},
-    {"start", take_start, offsetof(struct preset, start)},
-    {"restart", take_restart, offsetof(struct preset, restart_on_crash)},
-    {"restart_limit", take_limit, offsetof(struct preset, restart_limit)},
-    {"restart_delay", take_duration, offsetof(struct preset, restart_delay_ms)},
-    {"memory", take_size, offsetof(struct preset, memory)},
-    {"idle", take_duration, offsetof(struct preset, idle_ms)},
-    {"ready", take_regex, offsetof(struct preset, ready)},
-    {"ready_after", take_duration, offsetof(struct preset, ready_ms)},
-    {"ready_timeout", take_duration, offsetof(struct preset, ready_timeout_ms)},
-    {"enter_delay", take_duration, offsetof(struct preset, enter_ms)},
-    {"waiting", take_regex, offsetof(struct preset, waiting)},
-    {"title_working", take_regex, offsetof(struct preset, title_working)},
-    {"title_idle", take_regex, offsetof(struct preset, title_idle)},
-    {"title_waiting", take_regex, offsetof(struct preset, title_waiting)},
-    {"permission", take_policy, offsetof(struct preset, permission)},
-    {"operator", take_choice, offsetof(struct preset, is_operator)},
-    {"mode", take_text, offsetof(struct preset, mode)},
-    {"plan_mode", take_text, offsetof(struct preset, plan_mode)},
-    {"tools", take_yes, offsetof(struct preset, tools)},
-    {"initialize_timeout", take_duration, offsetof(struct preset, initialize_ms)},
-    {"resume_timeout", take_duration, offsetof(struct preset, resume_ms)},
-    {"end_timeout", take_duration, offsetof(struct preset, end_ms)},
+    {"description", parse_text, offsetof(struct preset, description)},
+    {"protocol", parse_protocol, offsetof(struct preset, protocol)},
+    {"command", parse_command, offsetof(struct preset, command)},
+    {"model_option", parse_text, offsetof(struct preset, model_option)},
+    {"install", parse_text, offsetof(struct preset, install)},
+    {"login", parse_text, offsetof(struct preset, login)},
+    {"as_root", parse_text, offsetof(struct preset, as_root)},
+    {"needs_env", parse_names, offsetof(struct preset, needs_env)},
+    {"start", parse_start, offsetof(struct preset, start)},
+    {"restart", parse_restart, offsetof(struct preset, restart_on_crash)},
+    {"restart_limit", parse_limit, offsetof(struct preset, restart_limit)},
+    {"restart_delay", parse_duration, offsetof(struct preset, restart_delay_ms)},
+    {"memory", parse_size, offsetof(struct preset, memory)},
+    {"idle", parse_duration, offsetof(struct preset, idle_ms)},
+    {"ready", parse_regex, offsetof(struct preset, ready)},
+    {"ready_after", parse_duration, offsetof(struct preset, ready_ms)},
+    {"ready_timeout", parse_duration, offsetof(struct preset, ready_timeout_ms)},
+    {"enter_delay", parse_duration, offsetof(struct preset, enter_ms)},
+    {"waiting", parse_regex, offsetof(struct preset, waiting)},
+    {"title_working", parse_regex, offsetof(struct preset, title_working)},
+    {"title_idle", parse_regex, offsetof(struct preset, title_idle)},
+    {"title_waiting", parse_regex, offsetof(struct preset, title_waiting)},
+    {"permission", parse_policy, offsetof(struct preset, permission)},
+    {"operator", parse_choice, offsetof(struct preset, is_operator)},
+    {"mode", parse_text, offsetof(struct preset, mode)},
+    {"plan_mode", parse_text, offsetof(struct preset, plan_mode)},
+    {"tools", parse_yes, offsetof(struct preset, tools)},
+    {"initialize_timeout", parse_duration, offsetof(struct preset, initialize_ms)},
+    {"resume_timeout", parse_duration, offsetof(struct preset, resume_ms)},
+    {"end_timeout", parse_duration, offsetof(struct preset, end_ms)},
 };
 
 /* Behind "permission." and as agents name them. */
@@ -221,7 +221,7 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
 
 static bool is_text(const struct key *key)
 {
-    return key->take == take_text || key->take == take_regex || key->take == take_command;
+    return key->take == parse_text || key->take == parse_regex || key->take == parse_command;
 }
 
 /* The text member that a key sets. */
@@ -282,7 +282,7 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         if (kind == TOOL_KIND_COUNT)
             return ini_fail_unknown(line, "there is no such kind of tool",
                                     nearest_kind(line->key + strlen("permission.")), err);
-        const char *want = take_policy(line->value, &preset->tool_permission[kind]);
+        const char *want = parse_policy(line->value, &preset->tool_permission[kind]);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {

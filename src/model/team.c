@@ -306,7 +306,7 @@ void team_put_json(const struct team *team, struct json_out *out)
 }
 
 /* Copies a text member; -1 if it is there and is no text, or is over `max` bytes. */
-static int take_text(const struct json *object, const char *key, size_t max, char **to)
+static int parse_text(const struct json *object, const char *key, size_t max, char **to)
 {
     const struct json *node = json_get(object, key);
     const char *text = json_text(node);
@@ -330,16 +330,16 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     if (agent == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d agents", TEAM_AGENTS_MAX);
     if (rank == NULL || team_rank_parse(rank, &agent->rank) == -1 ||
-        take_text(node, "role", TEAM_ROLE_MAX, &agent->role) == -1 ||
+        parse_text(node, "role", TEAM_ROLE_MAX, &agent->role) == -1 ||
         (agent->role != NULL && team_check_role(agent->role) != NULL) ||
-        take_text(node, "group", TEAM_WORD_MAX, &agent->group) == -1 ||
-        take_text(node, "preset", TEAM_WORD_MAX, &agent->preset) == -1 ||
-        take_text(node, "model", TEAM_MODEL_MAX, &agent->model) == -1 ||
-        take_text(node, "command", TEAM_COMMAND_MAX, &agent->command) == -1 ||
-        take_text(node, "system", TEAM_SYSTEM_MAX, &agent->system) == -1 ||
-        take_text(node, "prompt", MESSAGE_MAX, &agent->prompt) == -1 ||
+        parse_text(node, "group", TEAM_WORD_MAX, &agent->group) == -1 ||
+        parse_text(node, "preset", TEAM_WORD_MAX, &agent->preset) == -1 ||
+        parse_text(node, "model", TEAM_MODEL_MAX, &agent->model) == -1 ||
+        parse_text(node, "command", TEAM_COMMAND_MAX, &agent->command) == -1 ||
+        parse_text(node, "system", TEAM_SYSTEM_MAX, &agent->system) == -1 ||
+        parse_text(node, "prompt", MESSAGE_MAX, &agent->prompt) == -1 ||
         (agent->prompt != NULL && message_check(agent->prompt, strlen(agent->prompt)) != NULL) ||
-        take_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||
+        parse_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||
         (start != NULL && !start_parse(start, &agent->start)))
         return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
     return 0;
@@ -353,7 +353,7 @@ static int window_from_json(const struct json *node, struct team *team, struct e
     struct window *window = team_add_window(team, name);
     if (window == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d windows", TEAM_WINDOWS_MAX);
-    if (take_text(node, "layout", 64, &window->layout) == -1 ||
+    if (parse_text(node, "layout", 64, &window->layout) == -1 ||
         (window->layout != NULL && layout_check(window->layout) != NULL))
         return err_set(err, MAS_DAMAGED, "window %s has a bad layout", name);
     for (const struct json *a = json_first(json_get(node, "agents")); a != NULL; a = json_next(a)) {
@@ -371,8 +371,8 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
 
-    if (take_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
-        take_text(object, "preset", TEAM_WORD_MAX, &team.preset) == -1)
+    if (parse_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
+        parse_text(object, "preset", TEAM_WORD_MAX, &team.preset) == -1)
         return err_set(err, MAS_DAMAGED, "it has a bad member");
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)

@@ -196,14 +196,14 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
     return no_section(line, err);
 }
 
-static void take_wrong(int line, const char *text, void *arg)
+static void add_wrong(int line, const char *text, void *arg)
 {
     struct reader *reader = arg;
     diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 
-static void take_unfit(const struct agent *agent, const struct window *window, const char *why,
-                       void *arg)
+static void add_unfit(const struct agent *agent, const struct window *window, const char *why,
+                      void *arg)
 {
     struct reader *reader = arg;
     if (agent != NULL)
@@ -231,7 +231,7 @@ static void check_rules(struct reader *reader)
 
 static int read_all(struct reader *reader, int fd, struct err *err)
 {
-    if (ini_read_on(fd, reader->file, read_section, take_wrong, reader, err) == -1)
+    if (ini_read_on(fd, reader->file, read_section, add_wrong, reader, err) == -1)
         return -1;
     for (size_t i = 0; i < reader->place_count; i++) {
         const struct place *place = &reader->places[i];
@@ -240,7 +240,7 @@ static int read_all(struct reader *reader, int fd, struct err *err)
             diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, place->line,
                             "agent %s %s", place->id, wrong);
     }
-    team_complete(&reader->team, take_unfit, reader);
+    team_complete(&reader->team, add_unfit, reader);
     if (reader->diagnostics->errors == 0)
         check_rules(reader);
     return 0;

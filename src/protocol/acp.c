@@ -106,7 +106,7 @@ static void reply_permission(struct acp *acp, const char *ticket, const char *op
     (void)rpc_reply(acp->rpc, ticket, result.data);
 }
 
-static struct acp_open_permission take_permission(struct acp *acp, size_t i)
+static struct acp_open_permission parse_permission(struct acp *acp, size_t i)
 {
     struct acp_open_permission permission = acp->permissions[i];
 
@@ -142,7 +142,7 @@ bool acp_permit(struct acp *acp, const char *ticket, const char *option)
 
     if (i == acp->permission_count || (option != NULL && !has_option(&acp->permissions[i], option)))
         return false;
-    permission = take_permission(acp, i);
+    permission = parse_permission(acp, i);
     reply_permission(acp, permission.ticket, option);
     free_permission(&permission);
     return true;
@@ -158,7 +158,7 @@ void acp_cancel_permissions(struct acp *acp, const char *session, bool tell)
             i++;
             continue;
         }
-        permission = take_permission(acp, i);
+        permission = parse_permission(acp, i);
         reply_permission(acp, permission.ticket, NULL);
         if (tell && !acp->freed)
             acp->ops->withdrawn(acp->arg, permission.ticket);
@@ -262,7 +262,7 @@ static void on_cancel_request(struct acp *acp, const struct json *params)
     (void)rpc_refuse(acp->rpc, kept, ACP_CANCELLED, "cancelled");
     i = find_permission(acp, kept);
     if (i < acp->permission_count) {
-        struct acp_open_permission permission = take_permission(acp, i);
+        struct acp_open_permission permission = parse_permission(acp, i);
 
         free_permission(&permission);
     }

@@ -9,9 +9,9 @@
 
 enum { PROTOCOL = 1 };
 
-static void take_request(void *arg, const struct rpc_request *request);
+static void handle_request(void *arg, const struct rpc_request *request);
 
-static void take_answer(void *arg, const struct rpc_answer *answer)
+static void handle_answer(void *arg, const struct rpc_answer *answer)
 {
     struct acp_agent *agent = arg;
     const struct json *outcome = json_get(answer->result, "outcome");
@@ -22,7 +22,7 @@ static void take_answer(void *arg, const struct rpc_answer *answer)
                           chosen ? json_get_text(outcome, "optionId") : NULL);
 }
 
-static void take_garbage(void *arg, const char *why, const char *bytes, size_t len)
+static void handle_garbage(void *arg, const char *why, const char *bytes, size_t len)
 {
     struct acp_agent *agent = arg;
 
@@ -31,9 +31,9 @@ static void take_garbage(void *arg, const char *why, const char *bytes, size_t l
 }
 
 static const struct rpc_spec spec = {
-    .request = take_request,
-    .answer = take_answer,
-    .garbage = take_garbage,
+    .request = handle_request,
+    .answer = handle_answer,
+    .garbage = handle_garbage,
     .line_max = ACP_AGENT_LINE_MAX,
     .out_max = ACP_AGENT_OUT_MAX,
 };
@@ -257,7 +257,7 @@ static void hand_on(struct acp_agent *agent, size_t method, const struct rpc_req
     agent->ops->request(agent->arg, &asked);
 }
 
-static void take_notification(struct acp_agent *agent, const struct rpc_request *request)
+static void handle_notification(struct acp_agent *agent, const struct rpc_request *request)
 {
     const char *session = json_get_text(request->params, "sessionId");
 
@@ -272,12 +272,12 @@ static void take_notification(struct acp_agent *agent, const struct rpc_request 
     }
 }
 
-static void take_request(void *arg, const struct rpc_request *request)
+static void handle_request(void *arg, const struct rpc_request *request)
 {
     struct acp_agent *agent = arg;
 
     if (request->ticket == NULL) {
-        take_notification(agent, request);
+        handle_notification(agent, request);
         return;
     }
     if (strcmp(request->method, "initialize") == 0) {

@@ -261,7 +261,7 @@ static void read_result(struct acp *acp, const struct acp_asked *asked, struct a
 }
 
 /* The request that has this serial, which is not open any more. */
-static struct acp_asked take_asked(struct acp *acp, int64_t serial)
+static struct acp_asked pop_asked(struct acp *acp, int64_t serial)
 {
     struct acp_asked asked = {.serial = 0};
 
@@ -293,7 +293,7 @@ static char *error_words(const struct rpc_answer *from)
 void acp_on_answer(void *arg, const struct rpc_answer *from)
 {
     struct acp *acp = arg;
-    struct acp_asked asked = take_asked(acp, from->serial);
+    struct acp_asked asked = pop_asked(acp, from->serial);
     struct acp_words modes = {.count = 0};
     _cleanup_free_ char *words = error_words(from);
     struct acp_answer answer = {

@@ -24,17 +24,17 @@ struct mcp {
     char **modern; /* tickets of open calls that named the revision */
 };
 
-static void take_request(void *arg, const struct rpc_request *request);
+static void handle_request(void *arg, const struct rpc_request *request);
 
-static void take_answer(void *arg, const struct rpc_answer *answer)
+static void handle_answer(void *arg, const struct rpc_answer *answer)
 {
     (void)arg; /* nothing is ever asked */
     (void)answer;
 }
 
 static const struct rpc_spec spec = {
-    .request = take_request,
-    .answer = take_answer,
+    .request = handle_request,
+    .answer = handle_answer,
     .garbage = NULL,
     .line_max = MCP_LINE_MAX,
     .out_max = MCP_OUT_MAX,
@@ -290,7 +290,7 @@ static char *check_arguments(const struct mcp_tool *tool, const struct json *arg
 }
 
 /* Forgets that a ticket is of the newest revision; true if it was. */
-static bool take_modern(struct mcp *mcp, const char *ticket)
+static bool handle_modern(struct mcp *mcp, const char *ticket)
 {
     size_t count = strv_len(mcp->modern);
 
@@ -334,7 +334,7 @@ void mcp_result(struct mcp *mcp, const char *ticket, const char *text, const cha
     struct json_out out = {.to = &result};
     _cleanup_free_ char *own = mem_dup(ticket);
 
-    open_result(mcp, &out, take_modern(mcp, own));
+    open_result(mcp, &out, handle_modern(mcp, own));
     json_open(&out, "content", '[');
     json_open(&out, NULL, '{');
     json_put(&out, "type", "text");
@@ -356,7 +356,7 @@ static void do_cancelled(struct mcp *mcp, const struct json *params)
     if (found == NULL)
         return;
     _cleanup_free_ char *ticket = mem_dup(found);
-    (void)take_modern(mcp, ticket);
+    (void)handle_modern(mcp, ticket);
     mcp->ops->cancelled(mcp->arg, ticket);
     rpc_drop(mcp->rpc, ticket);
 }
@@ -386,7 +386,7 @@ static void refuse_version(struct mcp *mcp, const struct rpc_request *request, c
                           "this revision of the protocol is not supported", data.data);
 }
 
-static void take_request(void *arg, const struct rpc_request *request)
+static void handle_request(void *arg, const struct rpc_request *request)
 {
     struct mcp *mcp = arg;
     const char *version = json_get_text(json_get(request->params, "_meta"), META "protocolVersion");

@@ -183,7 +183,7 @@ void rpc_tell(struct rpc *rpc, const char *method, const char *params)
 /* ---- what was asked, by us and by the peer */
 
 /* Takes it off the list; false where it is not on it. */
-static bool take_pending(struct rpc *rpc, int64_t serial)
+static bool remove_pending(struct rpc *rpc, int64_t serial)
 {
     for (size_t i = 0; i < rpc->pending_count; i++) {
         if (rpc->pending[i].serial == serial) {
@@ -196,11 +196,11 @@ static bool take_pending(struct rpc *rpc, int64_t serial)
 
 void rpc_forget(struct rpc *rpc, int64_t serial)
 {
-    (void)take_pending(rpc, serial);
+    (void)remove_pending(rpc, serial);
 }
 
 /* The id of an open request, the caller's to free, which is not open any more; NULL: none. */
-static char *take_open(struct rpc *rpc, const char *ticket)
+static char *pop_open(struct rpc *rpc, const char *ticket)
 {
     for (size_t i = 0; i < rpc->open_count; i++) {
         if (strcmp(rpc->open[i].ticket, ticket) == 0) {
@@ -216,7 +216,7 @@ static char *take_open(struct rpc *rpc, const char *ticket)
 
 bool rpc_reply(struct rpc *rpc, const char *ticket, const char *result)
 {
-    _cleanup_free_ char *id = take_open(rpc, ticket);
+    _cleanup_free_ char *id = pop_open(rpc, ticket);
     struct json_out out;
 
     if (id == NULL)
@@ -232,7 +232,7 @@ bool rpc_reply(struct rpc *rpc, const char *ticket, const char *result)
 bool rpc_refuse_with(struct rpc *rpc, const char *ticket, int code, const char *message,
                      const char *data)
 {
-    _cleanup_free_ char *id = take_open(rpc, ticket);
+    _cleanup_free_ char *id = pop_open(rpc, ticket);
 
     if (id == NULL)
         return false;
@@ -247,7 +247,7 @@ bool rpc_refuse(struct rpc *rpc, const char *ticket, int code, const char *messa
 
 void rpc_drop(struct rpc *rpc, const char *ticket)
 {
-    free(take_open(rpc, ticket));
+    free(pop_open(rpc, ticket));
 }
 
 /* Text of an id, the caller's; NULL where it is neither number nor text. */
@@ -281,7 +281,7 @@ static void garbage(struct rpc *rpc, const char *why, const char *bytes, size_t 
         rpc->spec->garbage(rpc->arg, why, bytes, len < SHOWN_MAX ? len : SHOWN_MAX);
 }
 
-static void take_request(struct rpc *rpc, const struct json *message, const char *method)
+static void handle_request(struct rpc *rpc, const struct json *message, const char *method)
 {
     const struct json *id = json_get(message, "id");
     struct rpc_request request = {.method = method, .params = json_get(message, "params")};
@@ -312,7 +312,7 @@ static void take_request(struct rpc *rpc, const struct json *message, const char
     rpc->spec->request(rpc->arg, &request);
 }
 
-static void take_answer(struct rpc *rpc, const struct json *message, const char *line, size_t len)
+static void handle_answer(struct rpc *rpc, const struct json *message, const char *line, size_t len)
 {
     const struct json *error = json_get(message, "error");
     const char *words = json_is_string(error) ? json_text(error) : json_get_text(error, "message");
@@ -326,14 +326,14 @@ static void take_answer(struct rpc *rpc, const struct json *message, const char 
         answer.message = words != NULL ? words : "";
         answer.data = json_get(error, "data");
     }
-    if (take_pending(rpc, answer.serial))
+    if (remove_pending(rpc, answer.serial))
         rpc->spec->answer(rpc->arg, &answer);
     else if (answer.serial < 1 || answer.serial > rpc->serial)
         garbage(rpc, "an answer to nothing that was asked", line, len);
 }
 
 /* What has an id, so that somebody may wait, and is no message. */
-static void take_other(struct rpc *rpc, const struct json *message, const char *line, size_t len)
+static void handle_other(struct rpc *rpc, const struct json *message, const char *line, size_t len)
 {
     _cleanup_free_ char *id = id_text(json_get(message, "id"));
 
@@ -342,18 +342,19 @@ static void take_other(struct rpc *rpc, const struct json *message, const char *
     garbage(rpc, "neither a request nor an answer", line, len);
 }
 
-static void take_message(struct rpc *rpc, const struct json *message, const char *line, size_t len)
+static void handle_message(struct rpc *rpc, const struct json *message, const char *line,
+                           size_t len)
 {
     const struct json *method = json_get(message, "method");
 
     if (json_is_string(method))
-        take_request(rpc, message, json_text(method));
+        handle_request(rpc, message, json_text(method));
     else if (method == NULL &&
              (json_get(message, "result") != NULL || json_get(message, "error") != NULL ||
               json_is_number(json_get(message, "id")))) /* some leave an empty result out */
-        take_answer(rpc, message, line, len);
+        handle_answer(rpc, message, line, len);
     else
-        take_other(rpc, message, line, len);
+        handle_other(rpc, message, line, len);
 }
 
 static int hex_digit(char c)
@@ -400,7 +401,7 @@ static void replace_bad_surrogates(char *line, size_t len)
     }
 }
 
-static void take_line(struct rpc *rpc, char *line, size_t len)
+static void handle_line(struct rpc *rpc, char *line, size_t len)
 {
     _cleanup_json_ struct json *message = NULL;
     struct err err = ERR_INIT;
@@ -418,7 +419,7 @@ static void take_line(struct rpc *rpc, char *line, size_t len)
             say_error(rpc, "null", RPC_PARSE_ERROR, err.text, NULL);
         garbage(rpc, err.text, line, len);
     } else if (json_is_object(message)) {
-        take_message(rpc, message, line, len);
+        handle_message(rpc, message, line, len);
     } else {
         if (json_is_array(message) && json_is_object(json_first(message)))
             say_error(rpc, "null", RPC_INVALID_REQUEST, "a batch: send each message by itself",
@@ -456,7 +457,7 @@ static size_t feed_line(struct rpc *rpc, const char *bytes, size_t len)
         struct str line = rpc->in;
 
         rpc->in = (struct str)STR_INIT;
-        take_line(rpc, line.data, line.len);
+        handle_line(rpc, line.data, line.len);
         str_clear(&line);
         if (line.cap <= OUT_SLACK && rpc->in.data == NULL)
             rpc->in = line; /* the room is used again */
@@ -504,7 +505,7 @@ int64_t rpc_tick(struct rpc *rpc, int64_t now_ms)
         struct rpc_answer answer = {
             .serial = late, .code = RPC_TIMED_OUT, .message = "no answer in time"};
 
-        (void)take_pending(rpc, late);
+        (void)remove_pending(rpc, late);
         rpc->spec->answer(rpc->arg, &answer);
     }
     for (size_t i = 0; i < rpc->pending_count; i++) {

@@ -32,7 +32,7 @@ static bool refuse(struct request *request, const char *key, const char *why)
     return false;
 }
 
-static bool take_run(struct request *request, struct run *ret)
+static bool parse_run(struct request *request, struct run *ret)
 {
     struct run *run = ret;
     const struct json *private = json_get(request->json, "private");
@@ -71,8 +71,8 @@ static bool take_run(struct request *request, struct run *ret)
 }
 
 /* {"agents":...} of the body, once it is known to fit the template. */
-static int take_agents(const struct request *request, const struct run *run, struct str *to,
-                       struct err *err)
+static int parse_agents(const struct request *request, const struct run *run, struct str *to,
+                        struct err *err)
 {
     const struct root *root = &request->server->root;
     const struct json *agents = json_get(request->json, "agents");
@@ -114,7 +114,7 @@ static int make_session(const struct request *request, struct run *run, struct e
     size_t count = 4;
     _cleanup_str_ struct str agents = STR_INIT;
 
-    if (take_agents(request, run, &agents, err) == -1)
+    if (parse_agents(request, run, &agents, err) == -1)
         return -1;
     if (run->id == NULL && id_make(run->own_id, err) == -1)
         return -1;
@@ -167,7 +167,7 @@ static void run_run(struct job *job)
     struct err err = ERR_INIT;
     struct run run;
 
-    if (!take_run(request, &run))
+    if (!parse_run(request, &run))
         return;
     if (make_session(request, &run, &err) == -1 ||
         tell_run(request, run.own_id, &body, &err) == -1) {
@@ -183,7 +183,7 @@ enum step api_run(struct request *request)
 {
     struct run run;
 
-    if (!api_read(request, run_members) || !take_run(request, &run))
+    if (!api_read(request, run_members) || !parse_run(request, &run))
         return STEP_ANSWERED;
     return api_later(request, run_run);
 }

@@ -133,8 +133,8 @@ static int count_inherited(void)
     return n < 0 ? 0 : n > BIND_MAX ? BIND_MAX : (int)n;
 }
 
-static int take_inherited(const struct config *config, int count, struct bindings *bindings,
-                          struct err *err)
+static int adopt_inherited(const struct config *config, int count, struct bindings *bindings,
+                           struct err *err)
 {
     for (int fd = FIRST_FD; fd < FIRST_FD + count; fd++) {
         struct address address = {.len = sizeof address.at};
@@ -159,7 +159,7 @@ int bind_all(const struct root *root, const struct config *config, struct bindin
     int inherited = count_inherited();
 
     *ret = (struct bindings){.count = 0};
-    int rc = inherited > 0                          ? take_inherited(config, inherited, ret, err)
+    int rc = inherited > 0                          ? adopt_inherited(config, inherited, ret, err)
              : bind_address(config, ret, err) == -1 ? -1
                                                     : bind_unix(root, config, ret, err);
     if (rc == 0 && ret->count == 0)

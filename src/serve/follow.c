@@ -162,7 +162,7 @@ static void begin_event(struct json_out *out, const struct watched *watched)
     json_put(out, "agent", watched->agent);
 }
 
-static void take_status(struct watched *watched, const struct frame *frame)
+static void handle_status(struct watched *watched, const struct frame *frame)
 {
     struct agent_status status;
     struct err ignored = ERR_INIT;
@@ -231,7 +231,7 @@ static const struct talk_event {
     {"permission", "permission", tell_permission},
 };
 
-static void take_talk(struct watched *watched, const struct frame *frame)
+static void handle_talk(struct watched *watched, const struct frame *frame)
 {
     const char *name = json_get_text(frame->head, "event");
     _cleanup_str_ struct str body = STR_INIT;
@@ -270,11 +270,11 @@ void follow_turn(struct follow *follow, void *ready)
         return;
     }
     frames_feed(&watched->frames, buf, (size_t)n);
-    while ((rc = frames_take(&watched->frames, &frame, &ignored)) == 1) {
+    while ((rc = frames_next(&watched->frames, &frame, &ignored)) == 1) {
         if (watched->listens || json_get(frame.head, "event") != NULL)
-            take_talk(watched, &frame);
+            handle_talk(watched, &frame);
         else
-            take_status(watched, &frame);
+            handle_status(watched, &frame);
         frame_free(&frame);
     }
     if (rc == -1)

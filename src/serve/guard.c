@@ -115,7 +115,7 @@ static bool same_token(const char *token, const char *sent)
 }
 
 /* The host in "host:port"; false for what is too long to be one. */
-static bool take_host(const char *text, char ret[HOST_MAX + 1])
+static bool add_host(const char *text, char ret[HOST_MAX + 1])
 {
     const char *end = text[0] == '[' ? strchr(text, ']') : strchr(text, ':');
     size_t len = end == NULL ? strlen(text) : (size_t)(end - text) + (text[0] == '[');
@@ -161,7 +161,7 @@ static bool is_listed(const struct guard *guard, const char *host)
 static bool is_good_host(const struct guard *guard, const char *text)
 {
     char host[HOST_MAX + 1];
-    return take_host(text, host) && (is_listed(guard, host) || is_number(host));
+    return add_host(text, host) && (is_listed(guard, host) || is_number(host));
 }
 
 /* The page of a number is as foreign as that of any name, so only listed hosts. */
@@ -171,7 +171,7 @@ static bool is_good_origin(const struct guard *guard, const char *origin)
     size_t scheme = str_starts(origin, "http://")    ? strlen("http://")
                     : str_starts(origin, "https://") ? strlen("https://")
                                                      : 0;
-    return scheme != 0 && take_host(origin + scheme, host) && is_listed(guard, host);
+    return scheme != 0 && add_host(origin + scheme, host) && is_listed(guard, host);
 }
 
 bool guard_passes(const struct guard *guard, struct request *request, bool open)

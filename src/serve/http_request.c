@@ -214,7 +214,7 @@ static bool is_plain(struct exchange *exchange)
     return exchange->request.answer.status == 0;
 }
 
-static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
+static enum MHD_Result handle_head(struct exchange *exchange, const char *verb)
 {
     struct request *request = &exchange->request;
     struct MHD_Connection *connection = exchange->connection;
@@ -240,7 +240,7 @@ static enum MHD_Result take_head(struct exchange *exchange, const char *verb)
     return request->answer.status != 0 ? send_answer(exchange) : MHD_YES;
 }
 
-static enum MHD_Result take_piece(struct exchange *exchange, const char *bytes, size_t len)
+static enum MHD_Result handle_piece(struct exchange *exchange, const char *bytes, size_t len)
 {
     size_t most = body_limit(exchange);
 
@@ -254,7 +254,7 @@ static enum MHD_Result take_piece(struct exchange *exchange, const char *bytes, 
     return MHD_YES;
 }
 
-static enum MHD_Result take_all(struct exchange *exchange)
+static enum MHD_Result handle_whole(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     enum step step = STEP_ANSWERED;
@@ -287,11 +287,11 @@ enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection, co
     (void)version;
     switch (exchange->phase) {
     case PHASE_HEAD:
-        return take_head(exchange, verb);
+        return handle_head(exchange, verb);
     case PHASE_BODY: {
         size_t n = *len;
         *len = 0;
-        return n > 0 ? take_piece(exchange, data, n) : take_all(exchange);
+        return n > 0 ? handle_piece(exchange, data, n) : handle_whole(exchange);
     }
     case PHASE_WORKING:
         return send_answer(exchange);

@@ -97,7 +97,7 @@ static void run_taking(struct job *job)
 }
 
 /* Sessions stand in one order in both, so one walk finds what they share. */
-static void take_over_tallies(const struct survey *from, struct survey *to)
+static void carry_over_counts(const struct survey *from, struct survey *to)
 {
     size_t j = 0;
 
@@ -179,7 +179,7 @@ static void done_taking(struct job *job)
     list->err = taking->err;
     if (now != NULL) {
         if (was != NULL) {
-            take_over_tallies(&was->survey, &now->survey);
+            carry_over_counts(&was->survey, &now->survey);
             now->hosts_ms = is_untold(&now->survey) ? 0 : was->hosts_ms;
         }
         list->now = now;
@@ -242,7 +242,7 @@ static struct view *find_live(struct survey *survey, const struct listing *listi
 }
 
 /* Takes over what tmux says of a session that still runs. false: it is another one now. */
-static bool take_live(struct listing *listing, struct view *view, const struct tmux_session *now)
+static bool update_live(struct listing *listing, struct view *view, const struct tmux_session *now)
 {
     /* The survey's own; it is const for those who only read it. */
     struct tmux_session *live = (struct tmux_session *)(uintptr_t)view->live;
@@ -264,7 +264,7 @@ static bool take_live(struct listing *listing, struct view *view, const struct t
 }
 
 /* true if the same sessions run as before. */
-static bool take_peek(const struct list *list, struct peek *peek)
+static bool update_from_peek(const struct list *list, struct peek *peek)
 {
     struct listing *listing = peek->listing;
     size_t live = 0;
@@ -279,7 +279,7 @@ static bool take_peek(const struct list *list, struct peek *peek)
         for (size_t j = 0; j < at->count; j++) {
             const struct tmux_session *session = &at->sessions[j];
             struct view *view = find_live(&listing->survey, listing, at->socket, session->id);
-            if (view != NULL && !take_live(listing, view, session))
+            if (view != NULL && !update_live(listing, view, session))
                 return false;
             if (view == NULL && workspace_is_ours(list->root, session->id, session->root))
                 return false;
@@ -305,7 +305,7 @@ static void done_peek(struct job *job)
     struct list *list = peek->list;
 
     list->peek = NULL;
-    if (peek->listing == list->now && take_peek(list, peek))
+    if (peek->listing == list->now && update_from_peek(list, peek))
         list->now->tmux_ms = peek->began_ms;
     else if (peek->listing == list->now)
         survey_again(list);

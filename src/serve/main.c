@@ -46,7 +46,7 @@ struct loop {
     bool at_once; /* asked twice to end */
 };
 
-static int take_settings(struct config *config, char **words, struct err *err)
+static int parse_settings(struct config *config, char **words, struct err *err)
 {
     char name[64];
 
@@ -115,7 +115,7 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
 {
     if (root_open(argv[2], &server->root, err) == -1 ||
         config_load(&server->root, false, &server->config, NULL, err) == -1 ||
-        take_settings(&server->config, argv + 3, err) == -1)
+        parse_settings(&server->config, argv + 3, err) == -1)
         return -1;
     if (file_lock(server->root.sessions, LOCK_FILE, LOCK_TRY, "serve", &server->lock, err) == -1)
         return err_wrap(err, "cannot serve '%s'", server->root.path);
@@ -203,7 +203,7 @@ static int open_loop(struct loop *loop, struct err *err)
     return 0;
 }
 
-static void take_connections(struct loop *loop, const struct binding *binding)
+static void accept_connections(struct loop *loop, const struct binding *binding)
 {
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
         struct sockaddr_storage from = {.ss_family = AF_UNIX};
@@ -229,7 +229,7 @@ static void take_connections(struct loop *loop, const struct binding *binding)
     }
 }
 
-static void take_signal(struct loop *loop)
+static void handle_signal(struct loop *loop)
 {
     struct signalfd_siginfo info;
 
@@ -262,7 +262,7 @@ static bool has_ended(struct loop *loop)
             now - loop->ended_ms > LAST_MS);
 }
 
-static void take_turn(struct loop *loop)
+static void turn(struct loop *loop)
 {
     struct server *server = loop->server;
     struct epoll_event ready[EVENTS_READY];
@@ -274,9 +274,9 @@ static void take_turn(struct loop *loop)
     for (int i = 0; i < n; i++) {
         unsigned source = ready[i].data.u32;
         if (source < loop->bindings.count)
-            take_connections(loop, &loop->bindings.at[source]);
+            accept_connections(loop, &loop->bindings.at[source]);
         else if (source == SOURCE_SIGNAL)
-            take_signal(loop);
+            handle_signal(loop);
         else if (source == SOURCE_POOL)
             pool_collect(server->pool);
         else if (source == SOURCE_LIST)
@@ -311,7 +311,7 @@ static int run(char **argv, struct err *err)
     if (rc == 0 && fflush(stdout) == EOF)
         rc = err_errno(err, "cannot write to standard output");
     while (rc == 0 && !has_ended(&loop))
-        take_turn(&loop);
+        turn(&loop);
     bind_end(&loop.bindings);
     if (loop.at_once)
         _exit(MAS_FAILED);

@@ -15,7 +15,7 @@ struct options {
     size_t limit, offset;
 };
 
-static bool take_number(struct request *request, const char *key, size_t most, size_t *ret)
+static bool parse_number(struct request *request, const char *key, size_t most, size_t *ret)
 {
     const char *text = request_query(request, key);
     size_t len = text == NULL ? 0 : strlen(text);
@@ -34,8 +34,8 @@ static bool take_number(struct request *request, const char *key, size_t most, s
 }
 
 /* A list of words with commas between them, as a set of their places. */
-static bool take_set(struct request *request, const char *key, const char *(*name)(size_t),
-                     unsigned *ret)
+static bool parse_set(struct request *request, const char *key, const char *(*name)(size_t),
+                      unsigned *ret)
 {
     const char *text = request_query(request, key);
     unsigned set = 0;
@@ -71,13 +71,13 @@ static const char *name_of_mode(size_t i)
     return i < MODE_COUNT ? mode_name((enum mode)i) : NULL;
 }
 
-static bool take_options(struct request *request, struct options *ret)
+static bool parse_options(struct request *request, struct options *ret)
 {
     *ret = (struct options){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
-    return take_number(request, "limit", LIMIT_MAX, &ret->limit) &&
-           take_number(request, "offset", OFFSET_MAX, &ret->offset) &&
-           take_set(request, "status", name_of_status, &ret->statuses) &&
-           take_set(request, "mode", name_of_mode, &ret->modes);
+    return parse_number(request, "limit", LIMIT_MAX, &ret->limit) &&
+           parse_number(request, "offset", OFFSET_MAX, &ret->offset) &&
+           parse_set(request, "status", name_of_status, &ret->statuses) &&
+           parse_set(request, "mode", name_of_mode, &ret->modes);
 }
 
 void api_sessions_answer(struct request *request, struct listing *listing)
@@ -91,7 +91,7 @@ void api_sessions_answer(struct request *request, struct listing *listing)
     size_t total = 0;
     size_t given = 0;
 
-    if (!take_options(request, &options))
+    if (!parse_options(request, &options))
         return;
     for (unsigned i = 0; i < STATUS_COUNT; i++)
         for (unsigned j = 0; j < MODE_COUNT; j++)
@@ -121,7 +121,7 @@ enum step api_sessions(struct request *request)
 {
     struct options options;
 
-    if (!take_options(request, &options))
+    if (!parse_options(request, &options))
         return STEP_ANSWERED;
     /* who asks for what is broken wants it looked for */
     bool fresh = options.statuses != ~0U && (options.statuses >> STATUS_ERROR & 1U) != 0;

@@ -30,7 +30,7 @@ char **verb_env(void)
 }
 
 /* What it said on stderr: "mas: <text>" and a line with what to do. Warnings stand before. */
-static void take_words(const char *said, int code, struct err *err)
+static void parse_error(const char *said, int code, struct err *err)
 {
     const char *line = strstr(said, "mas: ");
 
@@ -74,7 +74,7 @@ int verb_run(const struct server *server, const char *const *words, const struct
     if (rc == 0)
         rc = proc_finish(&proc, &result, err);
     if (rc == 0 && result.status != 0) {
-        take_words(str_text(&result.err), result.status, err);
+        parse_error(str_text(&result.err), result.status, err);
         rc = -1;
     }
     if (rc == 0 && ret_out != NULL) {

@@ -86,7 +86,7 @@ static int default_dir(const struct life *life, char **ret, struct err *err)
     return 0;
 }
 
-static int taken(const char *dir, const char *name, struct err *err)
+static int refuse_taken(const char *dir, const char *name, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot write '%s%s': it exists", dir, name);
     return err_hint(err, "choose another file with -o");
@@ -180,7 +180,7 @@ static int output_open(const struct life *life, const struct session *session, c
     if (output->dir == -1)
         return err_errno(err, "cannot open directory '%s'", dir);
     if (output->chosen && fstatat(output->dir, output->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return taken(output->dir_path, output->name, err);
+        return refuse_taken(output->dir_path, output->name, err);
     sweep(output->dir, false, NULL, NULL);
     return open_temp(output, err);
 }
@@ -206,7 +206,7 @@ static int output_finish(struct output *output, char **ret, struct err *err)
                           output->name, i);
     }
     if (rc == -1 && errno == EEXIST)
-        return taken(output->dir_path, name, err);
+        return refuse_taken(output->dir_path, name, err);
     if (rc == -1)
         return err_errno(err, "cannot write '%s%s'", output->dir_path, name);
     output->temp[0] = '\0';

@@ -110,7 +110,7 @@ static int hear(const struct life *life, struct archive_helper *helper, struct e
 }
 
 /* An error that it tells; its text was made safe to print there. */
-static int take_failure(const struct frame *frame, struct err *err)
+static int parse_failure(const struct frame *frame, struct err *err)
 {
     const char *text = json_get_text(frame->head, "text");
     const char *hint = json_get_text(frame->head, "hint");
@@ -122,8 +122,8 @@ static int take_failure(const struct frame *frame, struct err *err)
 }
 
 /* 1: it is the frame that is waited for. */
-static int take_frame(const struct life *life, struct archive_helper *helper, const char *verb,
-                      const struct frame *frame, struct err *err)
+static int handle_frame(const struct life *life, struct archive_helper *helper, const char *verb,
+                        const struct frame *frame, struct err *err)
 {
     const char *is = json_get_text(frame->head, "do");
 
@@ -139,7 +139,7 @@ static int take_frame(const struct life *life, struct archive_helper *helper, co
         return 0;
     }
     if (is != NULL && strcmp(is, "failed") == 0)
-        return take_failure(frame, err);
+        return parse_failure(frame, err);
     if (is != NULL && strcmp(is, verb) == 0)
         return 1;
     return err_set(err, MAS_FAILED, "'%s' is of another version than this mas", HELPER);
@@ -150,9 +150,9 @@ int archive_helper_await(const struct life *life, struct archive_helper *helper,
 {
     for (;;) {
         struct frame frame = {.head = NULL};
-        int rc = frames_take(&helper->in, &frame, err);
+        int rc = frames_next(&helper->in, &frame, err);
         if (rc == 1) {
-            rc = take_frame(life, helper, verb, &frame, err);
+            rc = handle_frame(life, helper, verb, &frame, err);
             if (rc == 1) {
                 *ret = frame;
                 return 0;

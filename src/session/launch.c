@@ -254,7 +254,7 @@ static char *find_marks(char *text, size_t len, size_t *ret_count, bool *ret_pro
     return marks;
 }
 
-int launch_take_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err)
+int launch_receive_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;

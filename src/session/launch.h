@@ -69,6 +69,6 @@ void launch_drop_env(int dir);
  * there is no file: the host starts with the environment it has. *ret_prompts says whether its
  * agent is to be given its prompt now; never twice. MAS_CONFLICT where the team was given up while
  * the host waited. */
-int launch_take_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err);
+int launch_receive_env(int dir, size_t index, char ***ret_env, bool *ret_prompts, struct err *err);
 
 #endif

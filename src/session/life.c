@@ -323,7 +323,7 @@ void life_undo_new(const struct life *life, const struct session *session, struc
         return;
     }
     (void)life_sweep(life, stage->id, &ignored);
-    legacy_take_back(&stage->parts);
+    legacy_undo(&stage->parts);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (*metadata_lock != -1 || root_lock(life->root, metadata_lock, &ignored) == 0)
         (void)index_update(life->root, stage->id, NULL, &ignored);
@@ -496,7 +496,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     fd_closep(&env); /* hosts that wait for it go */
     (void)life_await_hosts(life, dir, session->id, "start", &ignored);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
-    life_take_back(life, dir, session->id, &before);
+    life_undo_record(life, dir, session->id, &before);
     return -1;
 }
 

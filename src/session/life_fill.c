@@ -243,7 +243,7 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
     session.error = mem_dup(why);
     session.status = STATUS_ERROR;
     if (life_record(life, dir, &session, err) == -1) {
-        life_take_back(life, dir, id, &before);
+        life_undo_record(life, dir, id, &before);
         return -1;
     }
     workspace_log(dir, config_log_limits(life->config), "error %s", why);
@@ -265,7 +265,7 @@ int life_set_private(const struct life *life, const char *id, bool private, stru
     session_format(life->root, &session, &before);
     session.private = private;
     if (life_record(life, dir, &session, err) == -1) {
-        life_take_back(life, dir, id, &before);
+        life_undo_record(life, dir, id, &before);
         return -1;
     }
     workspace_log(dir, config_log_limits(life->config), "set private=%s", private ? "yes" : "no");

@@ -21,7 +21,7 @@ int life_load(const struct life *life, int dir, const char *id, const char *what
 int life_record(const struct life *life, int dir, const struct session *session, struct err *err);
 
 /* Puts back the metadata `before` (session_format()) and its row, as well as that can be done. */
-void life_take_back(const struct life *life, int dir, const char *id, const struct str *before);
+void life_undo_record(const struct life *life, int dir, const char *id, const struct str *before);
 
 /* Names the session in tmux after so many digits of its id. */
 int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,

@@ -69,7 +69,7 @@ int life_record(const struct life *life, int dir, const struct session *session,
     return index_update(life->root, session->id, session, err);
 }
 
-void life_take_back(const struct life *life, int dir, const char *id, const struct str *before)
+void life_undo_record(const struct life *life, int dir, const char *id, const struct str *before)
 {
     _cleanup_session_ struct session old = SESSION_INIT;
     _cleanup_close_ int lock = -1;

@@ -290,7 +290,7 @@ static int turn(struct work *work, struct err *err)
 
 /* After a failure: where everything is in its old place again, the session is what it was. false:
  * it is not. */
-static bool take_back(struct work *work)
+static bool undo(struct work *work)
 {
     const struct life *life = work->life;
     int dir = work->stage.dir;
@@ -321,7 +321,7 @@ static int isolate(struct work *work, struct err *err)
         life_move_parts(work->life, work->stage.dir, work->session.id, err) == 0 &&
         turn(work, err) == 0)
         return 0;
-    if (!take_back(work) && err->hint[0] == '\0')
+    if (!undo(work) && err->hint[0] == '\0')
         (void)err_hint(err, "go on with it: mas migrate %s",
                        session_label(work->life->root, work->session.id).text);
     return -1;

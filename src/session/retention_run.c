@@ -170,7 +170,7 @@ static bool prepare(const struct run *run, struct going *going, int dir,
 }
 
 /* Looks at the session again, now that nobody else can work on it. */
-static bool take(const struct run *run, struct going *going)
+static bool acquire(const struct run *run, struct going *going)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = -1;
@@ -271,7 +271,7 @@ static void run_batch(const struct run *run, const struct candidate *chosen, siz
     for (size_t i = 0; i < count; i++) {
         all[i].result.session = &chosen[i];
         all[i].lock = -1;
-        if (take(run, &all[i]))
+        if (acquire(run, &all[i]))
             batch[taken++] = &all[i];
         else
             fd_closep(&all[i].lock);

@@ -33,7 +33,7 @@ struct part {
     const char *path;
 };
 
-static void take_refused(const char *path, const char *why, void *arg)
+static void add_refused(const char *path, const char *why, void *arg)
 {
     const struct part *part = arg;
     _cleanup_free_ char *file = mem_printf("%s%s%s", part->path, path[0] != '\0' ? "/" : "", path);
@@ -49,7 +49,7 @@ static void check_tree(struct check *check, const char *name, bool required)
     struct err err = ERR_INIT;
 
     if (dir != -1) {
-        tree_check(dir, take_refused, &part);
+        tree_check(dir, add_refused, &part);
     } else if (errno != ENOENT || required) {
         (void)err_errno(&err, "it cannot be copied");
         diagnostics_add(check->diagnostics, DIAGNOSTIC_ERROR, path, 0, "%s", err.text);

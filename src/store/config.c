@@ -141,7 +141,7 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
                  : no_section(reader, line, err);
 }
 
-static void take_wrong(int line, const char *text, void *arg)
+static void add_wrong(int line, const char *text, void *arg)
 {
     const struct reader *reader = arg;
     diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
@@ -169,7 +169,7 @@ static int read_settings(int dir, const char *name, const char *path, struct rea
         (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
         return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
     }
-    if (ini_read_on(fd, path, read_entry, take_wrong, reader, err) == -1) {
+    if (ini_read_on(fd, path, read_entry, add_wrong, reader, err) == -1) {
         err->code = MAS_FAILED;
         return -1;
     }

@@ -150,7 +150,7 @@ int legacy_place(struct legacy_parts *parts, struct err *err)
     return 0;
 }
 
-void legacy_take_back(struct legacy_parts *parts)
+void legacy_undo(struct legacy_parts *parts)
 {
     while (parts->placed > 0) {
         const char *part = parts->paths[--parts->placed];

@@ -47,7 +47,7 @@ int legacy_check_unit(const struct root *root, const struct session *session,
 /* Puts it in place, durably; never over anything. */
 int legacy_place(struct legacy_parts *parts, struct err *err);
 /* Takes what was put in place away again. */
-void legacy_take_back(struct legacy_parts *parts);
+void legacy_undo(struct legacy_parts *parts);
 void legacy_release(struct legacy_parts *parts);
 
 #endif

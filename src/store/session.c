@@ -144,19 +144,19 @@ void session_format(const struct root *root, const struct session *session, stru
 }
 
 /* Takes KEY out of the pairs; `required` and missing is damage. */
-static int take(struct kv *kv, const char *key, bool required, char **ret, struct err *err)
+static int parse_text(struct kv *kv, const char *key, bool required, char **ret, struct err *err)
 {
-    char *value = kv_take(kv, key);
+    char *value = kv_pop(kv, key);
     if (value == NULL && required)
         return err_set(err, MAS_DAMAGED, "%s is missing", key);
     *ret = value != NULL ? value : mem_dup("");
     return 0;
 }
 
-static int take_time(struct kv *kv, const char *key, bool required, time_t *ret, struct err *err)
+static int parse_time(struct kv *kv, const char *key, bool required, time_t *ret, struct err *err)
 {
     _cleanup_free_ char *value = NULL;
-    if (take(kv, key, required, &value, err) == -1)
+    if (parse_text(kv, key, required, &value, err) == -1)
         return -1;
     if (value[0] == '\0' && !required)
         return 0;
@@ -166,13 +166,13 @@ static int take_time(struct kv *kv, const char *key, bool required, time_t *ret,
 }
 
 /* Nanoseconds of a second; 0 where it is missing. */
-static int take_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
+static int parse_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
 {
     static const struct unit units[] = {{"", 1}};
     _cleanup_free_ char *value = NULL;
     uint64_t n = 0;
 
-    if (take(kv, key, false, &value, err) == -1)
+    if (parse_text(kv, key, false, &value, err) == -1)
         return -1;
     if (value[0] != '\0' && !number_parse(value, units, 1, 999999999, &n))
         return err_set(err, MAS_DAMAGED, "%s is not a number from 0 to 999999999", key);
@@ -181,10 +181,10 @@ static int take_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
 }
 
 /* yes or no; no where it is missing. */
-static int take_bool(struct kv *kv, const char *key, bool *ret, struct err *err)
+static int parse_bool(struct kv *kv, const char *key, bool *ret, struct err *err)
 {
     _cleanup_free_ char *value = NULL;
-    if (take(kv, key, false, &value, err) == -1)
+    if (parse_text(kv, key, false, &value, err) == -1)
         return -1;
     bool yes = strcmp(value, "yes") == 0;
     if (!yes && value[0] != '\0' && strcmp(value, "no") != 0)
@@ -193,15 +193,16 @@ static int take_bool(struct kv *kv, const char *key, bool *ret, struct err *err)
     return 0;
 }
 
-static int take_status(struct kv *kv, struct session *session, struct err *err)
+static int parse_status(struct kv *kv, struct session *session, struct err *err)
 {
     _cleanup_free_ char *status = NULL;
     _cleanup_free_ char *mode = NULL;
     _cleanup_free_ char *migrating = NULL;
     size_t after;
 
-    if (take(kv, "STATUS", true, &status, err) == -1 || take(kv, "MODE", false, &mode, err) == -1 ||
-        take(kv, "MIGRATING", false, &migrating, err) == -1)
+    if (parse_text(kv, "STATUS", true, &status, err) == -1 ||
+        parse_text(kv, "MODE", false, &mode, err) == -1 ||
+        parse_text(kv, "MIGRATING", false, &migrating, err) == -1)
         return -1;
     if (!find_name(migrating_names, ARRAY_LEN(migrating_names), migrating, &after))
         return err_set(err, MAS_DAMAGED, "MIGRATING is not active or stopped");
@@ -210,14 +211,14 @@ static int take_status(struct kv *kv, struct session *session, struct err *err)
         return err_set(err, MAS_DAMAGED, "STATUS is not active, stopped or error");
     if (mode[0] != '\0' && !mode_parse(mode, &session->mode))
         return err_set(err, MAS_DAMAGED, "MODE is not isolated or legacy");
-    return take_bool(kv, "PRIVATE", &session->private, err) == -1 ||
-                   take_bool(kv, "PROMPTED", &session->prompted, err) == -1
+    return parse_bool(kv, "PRIVATE", &session->private, err) == -1 ||
+                   parse_bool(kv, "PROMPTED", &session->prompted, err) == -1
                ? -1
                : 0;
 }
 
 /* Takes the paths out; they are only compared with what they must be. */
-static void take_paths(const struct root *root, struct kv *kv, struct session *session)
+static void parse_paths(const struct root *root, struct kv *kv, struct session *session)
 {
     const struct {
         const char *key, *part;
@@ -225,7 +226,7 @@ static void take_paths(const struct root *root, struct kv *kv, struct session *s
                  {"UNIT_DIR", WORKSPACE_UNIT},
                  {"WORKFLOWS_DIR", WORKSPACE_WORKFLOWS}};
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-        _cleanup_free_ char *value = kv_take(kv, paths[i].key);
+        _cleanup_free_ char *value = kv_pop(kv, paths[i].key);
         _cleanup_free_ char *want =
             paths[i].part != NULL
                 ? workspace_part_path(root, session->id, session->mode, paths[i].part)
@@ -236,7 +237,7 @@ static void take_paths(const struct root *root, struct kv *kv, struct session *s
 }
 
 /* Splits what is left into the user's own keys and strange ones. */
-static void take_others(struct kv *kv, struct session *session)
+static void parse_others(struct kv *kv, struct session *session)
 {
     enum { NAMED_MAX = 8 };
     struct str strange = STR_INIT;
@@ -254,22 +255,22 @@ static void take_others(struct kv *kv, struct session *session)
     session->strange = count > 0 ? str_steal(&strange) : NULL;
 }
 
-static int take_all(const struct root *root, struct kv *kv, const char *id, struct session *session,
-                    struct err *err)
+static int parse_all(const struct root *root, struct kv *kv, const char *id,
+                     struct session *session, struct err *err)
 {
     _cleanup_free_ char *own_id = NULL;
 
-    if (take(kv, "SESSION_ID", true, &own_id, err) == -1 ||
-        take(kv, "TMUX_SESSION", true, &session->tmux_name, err) == -1 ||
-        take(kv, "TMUX_SOCKET", true, &session->tmux_socket, err) == -1 ||
-        take(kv, "NAME", false, &session->name, err) == -1 ||
-        take(kv, "TEMPLATE", false, &session->template, err) == -1 ||
-        take(kv, "ERROR", false, &session->error, err) == -1 ||
-        take_time(kv, "CREATED_AT", true, &session->created, err) == -1 ||
-        take_nsec(kv, "CREATED_NSEC", &session->created_nsec, err) == -1 ||
-        take_time(kv, "LAST_ACTIVITY", false, &session->activity, err) == -1 ||
-        take_time(kv, "STOPPED_AT", false, &session->stopped, err) == -1 ||
-        take_status(kv, session, err) == -1)
+    if (parse_text(kv, "SESSION_ID", true, &own_id, err) == -1 ||
+        parse_text(kv, "TMUX_SESSION", true, &session->tmux_name, err) == -1 ||
+        parse_text(kv, "TMUX_SOCKET", true, &session->tmux_socket, err) == -1 ||
+        parse_text(kv, "NAME", false, &session->name, err) == -1 ||
+        parse_text(kv, "TEMPLATE", false, &session->template, err) == -1 ||
+        parse_text(kv, "ERROR", false, &session->error, err) == -1 ||
+        parse_time(kv, "CREATED_AT", true, &session->created, err) == -1 ||
+        parse_nsec(kv, "CREATED_NSEC", &session->created_nsec, err) == -1 ||
+        parse_time(kv, "LAST_ACTIVITY", false, &session->activity, err) == -1 ||
+        parse_time(kv, "STOPPED_AT", false, &session->stopped, err) == -1 ||
+        parse_status(kv, session, err) == -1)
         return -1;
     if (strcmp(own_id, id) != 0)
         return err_set(err, MAS_DAMAGED, "SESSION_ID is that of another session");
@@ -281,8 +282,8 @@ static int take_all(const struct root *root, struct kv *kv, const char *id, stru
         return err_set(err, MAS_DAMAGED, "NAME is no session name");
     if (session->activity == 0)
         session->activity = session->created;
-    take_paths(root, kv, session);
-    take_others(kv, session);
+    parse_paths(root, kv, session);
+    parse_others(kv, session);
     return 0;
 }
 
@@ -302,7 +303,7 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
     }
     int rc = kv_parse(text, len, &kv, err);
     if (rc == 0)
-        rc = take_all(root, &kv, id, &session, err);
+        rc = parse_all(root, &kv, id, &session, err);
     kv_free(&kv);
     if (rc == -1)
         return err_wrap(err, "its %s is damaged", WORKSPACE_SESSION);

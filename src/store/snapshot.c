@@ -344,7 +344,7 @@ static bool has_links(int all, const char *name)
     return fstatat(all, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink > 1;
 }
 
-static void take_out(char **names, const char *name)
+static void remove_name(char **names, const char *name)
 {
     size_t kept = 0;
 
@@ -359,7 +359,7 @@ static void take_out(char **names, const char *name)
 
 /* Takes those out of `names` that a workspace holds, or one in the making. Fails where one cannot
  * be asked. */
-static int take_held(const struct root *root, char **names, struct err *err)
+static int remove_held(const struct root *root, char **names, struct err *err)
 {
     _cleanup_strv_ char **dirs = NULL;
 
@@ -373,7 +373,7 @@ static int take_held(const struct root *root, char **names, struct err *err)
             continue;
         _cleanup_free_ char *held = dir != -1 ? read_hold(dir) : NULL;
         if (held != NULL)
-            take_out(names, held);
+            remove_name(names, held);
         else if (errno != ENOENT)
             return err_errno(err, "cannot read '%s/%s'", *d, WORKSPACE_SNAPSHOT);
     }
@@ -396,7 +396,7 @@ static int list_idle(const struct root *root, int all, char ***ret)
             free(names[i]);
     }
     names[kept] = NULL;
-    if (kept > 0 && take_held(root, names, &ignored) == -1)
+    if (kept > 0 && remove_held(root, names, &ignored) == -1)
         return -1;
     *ret = TAKE_PTR(names);
     return 0;

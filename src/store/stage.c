@@ -244,7 +244,7 @@ void workspace_discard(const struct root *root, struct stage *stage)
     struct err ignored = ERR_INIT;
     char name[ENTRY_NAME];
 
-    legacy_take_back(&stage->parts);
+    legacy_undo(&stage->parts);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     (void)remove_dir(root, name, &ignored);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int taken(const char *name, struct err *err)
+static int refuse_taken(const char *name, struct err *err)
 {
     return err_set(err, MAS_CONFLICT, "cannot copy to template '%s': it exists", name);
 }
@@ -34,7 +34,7 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
     if (syncfs(dir) == -1)
         return err_errno(err, "cannot make template '%s' durable", name);
     if (renameat2(templates, stage, templates, name, RENAME_NOREPLACE) == -1)
-        return errno == EEXIST ? taken(name, err)
+        return errno == EEXIST ? refuse_taken(name, err)
                                : err_errno(err, "cannot put template '%s' in place", name);
     return 0;
 }
@@ -70,7 +70,7 @@ int template_copy(const struct root *root, const char *from, const char *to, tre
     if (templates == -1)
         return err_errno(err, "cannot open '%s/%s'", root->path, ROOT_TEMPLATES);
     if (faccessat(templates, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return taken(to, err);
+        return refuse_taken(to, err);
     _cleanup_free_ char *stage = mem_printf(STAGING_PREFIX "%s", to);
     if (root_lock_templates(root, &lock, err) == -1 || sweep(templates, err) == -1)
         return -1;

@@ -109,7 +109,7 @@ measure status="$MAS status" list="$MAS list" || return 1
 at_most "mas status of $TEAMS x 13 agents, ms" "$(calc "${T[status]} / 1000")" 15 ''
 note "mas list of $TEAMS teams" "$(ms list)"
 
-# Hosts and keepers have the same words, and names of their own.
+# Hosts and supervisors have the same words, and names of their own.
 mapfile -t HOSTS < <(pgrep -f "^$MAS host ")
 # used_by PID...: clock ticks
 used_by() {
@@ -131,6 +131,6 @@ memory_of() {
         awk '/^Private_(Clean|Dirty):/ { n += $2 } END { print n / 1024 }' "/proc/$pid/smaps_rollup"
     done | sort -n | tail -n 1
 }
-at_most 'private memory of a host, MB' "$(memory_of mas)" 1 "(its keeper $(calc "$(memory_of mas-keeper)"))"
+at_most 'private memory of a host, MB' "$(memory_of mas)" 1 "(its supervisor $(calc "$(memory_of mas-supervisor)"))"
 "$MAS" stop --all >/dev/null
 export MAS_ROOT=$FAST/none

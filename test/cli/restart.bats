@@ -87,9 +87,9 @@ of_agent() {
     eventually test -s "$ROOT/sessions/$ID/unit/solo/left"
     left=$(cat "$ROOT/sessions/$ID/unit/solo/left")
     host=$(host_of 0)
-    keeper=$(pgrep -P "$host")
-    kill -STOP "$host" "$keeper"
-    kill -KILL "$host" "$keeper"
+    supervisor=$(pgrep -P "$host")
+    kill -STOP "$host" "$supervisor"
+    kill -KILL "$host" "$supervisor"
     # shellcheck disable=SC2329
     dead() { [ "$(field "$ID" '.agents[0].problem')" = "no host" ]; }
     eventually dead

@@ -178,7 +178,7 @@ bad() { printf '%s: %s\n' "${POINT-}" "$*" >>"$BAD"; }
 look() { LOOK=$("$LOOKER" "$@" 2>"$T/busy") || bad "$(<"$T/busy")"; }
 
 # Waits until what a killed mas had started has come to its end or to rest: no mas runs but hosts,
-# each in its pane and with a keeper and an agent, or with an agent that has ended; no tmux but
+# each in its pane and with a supervisor and an agent, or with an agent that has ended; no tmux but
 # servers, none of which has just forked.
 wait_quiet() { "$LOOKER" quiet 2>"$T/busy" || bad "$(<"$T/busy")"; }
 

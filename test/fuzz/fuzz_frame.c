@@ -59,11 +59,11 @@ static void make_again(const struct frame *frame)
 
     frame_add(&bytes, &head, frame->body, frame->body_len);
     frames_feed(&frames, bytes.data, bytes.len);
-    must(frames_take(&frames, &again, &err) == 1);
+    must(frames_next(&frames, &again, &err) == 1);
     must((again.body == NULL) == (frame->body == NULL) && again.body_len == frame->body_len);
     must(again.body == NULL || memcmp(again.body, frame->body, frame->body_len) == 0);
     frame_free(&again);
-    must(frames_take(&frames, &again, &err) == 0);
+    must(frames_next(&frames, &again, &err) == 0);
     frames_free(&frames);
 }
 
@@ -77,7 +77,7 @@ static void take_all(const char *bytes, size_t size, size_t step, struct str *no
 
     for (size_t i = 0; i < size && rc != -1; i += step) {
         frames_feed(&frames, bytes + i, size - i < step ? size - i : step);
-        while ((rc = frames_take(&frames, &frame, &err)) == 1) {
+        while ((rc = frames_next(&frames, &frame, &err)) == 1) {
             must(json_is_object(frame.head) && frame.body_len <= FRAME_BODY_MAX);
             must(frame.body == NULL ? frame.body_len == 0 : frame.body[frame.body_len] == '\0');
             read_on(&frame, notes);

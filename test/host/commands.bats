@@ -240,7 +240,7 @@ S
     [ "$(cat "$T/came")" = '0 0' ]
 }
 
-@test "wait --for exit waits for the agent whose host was killed before, and whose keeper was" {
+@test "wait --for exit waits for the agent whose host was killed before, and whose supervisor was" {
     printf '[stop]\nhangup = 2\nterminate = 0\n' >>"$ROOT/mas.ini"
     run_team solo "sh -c 'trap \"\" HUP TERM; exec sleep $MARK'"
     eventually marked_are 1

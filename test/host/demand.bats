@@ -7,7 +7,7 @@ load lib
 
 hosts() { tm list-panes -s -t "=mas-${ID:0:8}" -F '#{pane_pid}'; }
 
-keepers() {
+supervisors() {
     local host
     for host in $(hosts); do pgrep -P "$host"; done
 }
@@ -78,14 +78,14 @@ S
     run ! state_is lead asleep
 }
 
-@test "hosts and keepers at rest take no CPU time and less than 1 MB each" {
+@test "hosts and supervisors at rest take no CPU time and less than 1 MB each" {
     if [ -n "${TEST_SAN-}" ]; then skip "sanitizers take more"; fi
     run_team default "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
     eventually marked_are 13
     hosts_there "${DEFAULT_TEAM[@]}"
     eventually all_agents_are idle
     local before pids pid
-    mapfile -t pids < <(hosts; keepers)
+    mapfile -t pids < <(hosts; supervisors)
     [ "${#pids[@]}" = 26 ]
     before=$(cpu_time "${pids[@]}")
     run timeout 2 tail -f /dev/null

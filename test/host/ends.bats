@@ -27,15 +27,15 @@ S
     hosts_there
     HOST=$(of solo .hostPid)
     AGENT=$(of solo .pid)
-    KEEPER=$(ps -o ppid= -p "$AGENT" | tr -d ' ')
-    [ "$(cat "/proc/$KEEPER/comm")" = mas-keeper ]
+    SUPERVISOR=$(ps -o ppid= -p "$AGENT" | tr -d ' ')
+    [ "$(cat "/proc/$SUPERVISOR/comm")" = mas-supervisor ]
 }
 
-# Nothing is left of it: no marked process, no host, no keeper, nothing in run/.
+# Nothing is left of it: no marked process, no host, no supervisor, nothing in run/.
 all_gone() {
     eventually marked_are 0
     eventually is_gone "$AGENT"
-    eventually is_gone "$KEEPER"
+    eventually is_gone "$SUPERVISOR"
     eventually is_gone "$HOST"
 }
 
@@ -47,7 +47,7 @@ run_is_empty() { [ -z "$(ls -A "$DIR/run")" ]; }
     [ "$status" -eq 0 ]
     marked_are 0
     is_gone "$AGENT"
-    eventually is_gone "$KEEPER"
+    eventually is_gone "$SUPERVISOR"
     is_gone "$HOST"
     run_is_empty
 }
@@ -71,7 +71,7 @@ S
     answer=$(ask solo '{"do":"stop","hangup":100,"terminate":200}')
     marked_are 0
     is_gone "$AGENT"
-    is_gone "$KEEPER"
+    is_gone "$SUPERVISOR"
     # deaf: the agent, one of its sleeps, what the trap of the shell gave to its children
     jq -e '.ok and .terminated >= 2 and .killed >= 2 and (.names | contains("sleep("))' <<<"$answer"
     state_is solo exited
@@ -94,7 +94,7 @@ S
     busy_agent
     pkill -KILL -f "^sh $T/agent"
     eventually marked_are 0
-    eventually is_gone "$KEEPER"
+    eventually is_gone "$SUPERVISOR"
     eventually shows 'Enter starts it again'
     state_is solo crashed
     run ! is_gone "$HOST"
@@ -155,9 +155,9 @@ S
     run_is_empty
 }
 
-@test "the keeper is killed: the host ends what is left, and says so" {
+@test "the supervisor is killed: the host ends what is left, and says so" {
     busy_agent
-    kill -KILL "$KEEPER"
+    kill -KILL "$SUPERVISOR"
     eventually marked_are 0
     eventually is_gone "$AGENT"
     eventually shows 'Enter starts it again'
@@ -168,7 +168,7 @@ S
     marked_are 0
 }
 
-@test "the keeper is killed while it clears what an agent left: the host goes on with it" {
+@test "the supervisor is killed while it clears what an agent left: the host goes on with it" {
     sed -i 's/^hangup = 1/hangup = 60/' "$ROOT/mas.ini"
     script agent <<S
 (env -i setsid sh -c 'trap "" HUP TERM; sleep $MARK' &)
@@ -179,18 +179,18 @@ S
     run_agent "sh $T/agent"
     eventually marked_are 1
     hosts_there
-    KEEPER=$(ps -o ppid= -p "$(of solo .pid)" | tr -d ' ')
+    SUPERVISOR=$(ps -o ppid= -p "$(of solo .pid)" | tr -d ' ')
     press Enter
     eventually state_is solo exited
     marked_are 1
-    kill -KILL "$KEEPER"
+    kill -KILL "$SUPERVISOR"
     eventually marked_are 0
     eventually shows 'Enter starts it again'
     state_is solo exited
     is solo .exitCode 5
 }
 
-@test "host and keeper are killed together: mas stop ends what can be told to be the team's" {
+@test "host and supervisor are killed together: mas stop ends what can be told to be the team's" {
     run_agent "sh -c 'trap \"\" HUP; sleep $MARK & setsid sleep $MARK & wait'"
     eventually marked_are 2
     hosts_there
@@ -425,7 +425,7 @@ is_stopped() { [ "$(meta "$ID" STATUS)" = stopped ] && ! tm has-session -t "=mas
     busy_agent
     "$MAS" rm -f "$ID"
     marked_are 0
-    eventually is_gone "$KEEPER"
+    eventually is_gone "$SUPERVISOR"
     [ ! -e "$DIR" ]
 }
 

@@ -511,8 +511,8 @@ static bool is_host_at_rest(const struct process *host)
     return rests;
 }
 
-/* A mas that is no host, or one without a keeper whose agent has not ended; a keeper without an
- * agent; any tmux but a server, and a server that has just forked. */
+/* A mas that is no host, or one without a supervisor whose agent has not ended; a supervisor
+ * without an agent; any tmux but a server, and a server that has just forked. */
 static bool works(const struct process *list, size_t count, const struct process *process)
 {
     const char *name = process->name;
@@ -523,8 +523,9 @@ static bool works(const struct process *list, size_t count, const struct process
     }
     if (strcmp(name, "mas") == 0)
         return process->terminal == 0 ||
-               (child_of(list, count, process, "mas-keeper") == NULL && !is_host_at_rest(process));
-    if (str_starts(name, "mas-keeper"))
+               (child_of(list, count, process, "mas-supervisor") == NULL &&
+                !is_host_at_rest(process));
+    if (str_starts(name, "mas-supervisor"))
         return child_of(list, count, process, "") == NULL ||
                child_of(list, count, process, "mas") != NULL;
     return str_starts(name, "tmux") || strcmp(name, "mas-archive") == 0;

@@ -18,7 +18,7 @@ static int take(struct frames *frames, const char *text, struct frame *ret)
 {
     struct err err = ERR_INIT;
     frames_feed(frames, text, strlen(text));
-    int rc = frames_take(frames, ret, &err);
+    int rc = frames_next(frames, ret, &err);
     if (rc == -1)
         CHECK_INT(err.code, MAS_DAMAGED);
     return rc;
@@ -41,21 +41,21 @@ static void reads_what_it_writes(void)
     str_add(&head, "{}");
     frame_add(&text, &head, "x", 1);
     frames_feed(&frames, text.data, text.len);
-    REQUIRE(frames_take(&frames, &frame, &err) == 1);
+    REQUIRE(frames_next(&frames, &frame, &err) == 1);
     CHECK_STR(json_get_text(frame.head, "do"), "send");
     CHECK_INT(frame.body_len, sizeof body);
     CHECK(memcmp(frame.body, body, sizeof body) == 0);
     frame_free(&frame);
-    REQUIRE(frames_take(&frames, &frame, &err) == 1);
+    REQUIRE(frames_next(&frames, &frame, &err) == 1);
     CHECK(frame.body == NULL);
     frame_free(&frame);
-    REQUIRE(frames_take(&frames, &frame, &err) == 1);
+    REQUIRE(frames_next(&frames, &frame, &err) == 1);
     CHECK_STR(frame.body, "");
     frame_free(&frame);
-    REQUIRE(frames_take(&frames, &frame, &err) == 1);
+    REQUIRE(frames_next(&frames, &frame, &err) == 1);
     CHECK_STR(frame.body, "x");
     frame_free(&frame);
-    CHECK_INT(frames_take(&frames, &frame, &err), 0);
+    CHECK_INT(frames_next(&frames, &frame, &err), 0);
     frames_free(&frames);
 }
 
@@ -69,7 +69,7 @@ static void takes_bytes_as_they_come(void)
 
     for (const char *p = text; *p != '\0'; p++) {
         frames_feed(&frames, p, 1);
-        int rc = frames_take(&frames, &frame, &err);
+        int rc = frames_next(&frames, &frame, &err);
         CHECK(rc != -1);
         if (rc != 1)
             continue;
@@ -120,7 +120,7 @@ static void a_line_without_an_end_is_refused(void)
     memset(chunk, 'a', sizeof chunk);
     for (; rc == 0 && fed < 4 * (size_t)FRAME_HEAD_MAX; fed += sizeof chunk) {
         frames_feed(&frames, chunk, sizeof chunk);
-        rc = frames_take(&frames, &frame, &err);
+        rc = frames_next(&frames, &frame, &err);
     }
     CHECK_INT(rc, -1);
     CHECK_INT(fed, FRAME_HEAD_MAX);
@@ -139,7 +139,7 @@ static void the_largest_body_fits(void)
     str_add(&head, "{}");
     frame_add(&text, &head, body, FRAME_BODY_MAX);
     frames_feed(&frames, text.data, text.len);
-    REQUIRE(frames_take(&frames, &frame, &err) == 1);
+    REQUIRE(frames_next(&frames, &frame, &err) == 1);
     CHECK_INT(frame.body_len, FRAME_BODY_MAX);
     frame_free(&frame);
     frames_free(&frames);

@@ -58,7 +58,7 @@ static size_t read_request(int fd)
         if (n <= 0)
             break;
         frames_feed(&frames, chunk, (size_t)n);
-        if (frames_take(&frames, &frame, &err) == 1) {
+        if (frames_next(&frames, &frame, &err) == 1) {
             len = frame.body_len;
             frame_free(&frame);
             break;

@@ -80,10 +80,10 @@ static void takes_and_puts(void)
     kv_put(&kv, "A", "3");
     CHECK_INT(kv.count, 2);
     CHECK_STR(kv_get(&kv, "A"), "3");
-    char *taken = kv_take(&kv, "B");
+    char *taken = kv_pop(&kv, "B");
     CHECK_STR(taken, "2");
     CHECK(kv_get(&kv, "B") == NULL);
-    CHECK(kv_take(&kv, "B") == NULL);
+    CHECK(kv_pop(&kv, "B") == NULL);
     mem_freep(&taken);
     kv_free(&kv);
 }

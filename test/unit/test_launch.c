@@ -62,7 +62,7 @@ static char take(struct fixture *f, size_t index)
     struct err err = ERR_INIT;
     bool prompts = false;
 
-    if (launch_take_env(f->dir, index, &env, &prompts, &err) == -1)
+    if (launch_receive_env(f->dir, index, &env, &prompts, &err) == -1)
         return '!';
     if (env == NULL)
         return prompts ? '?' : '-';

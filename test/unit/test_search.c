@@ -20,7 +20,7 @@ static void check_match(const char *text, const char *want)
     _cleanup_words_ struct words words = {.count = 0};
     _cleanup_str_ struct str match = STR_INIT;
 
-    words_take(text, &words);
+    words_parse(text, &words);
     words_match(&words, false, &match);
     CHECK_STR(str_text(&match), want);
 }
@@ -46,7 +46,7 @@ static void long_questions_keep_their_longest_words(void)
 
     for (int i = 0; i < 100; i++)
         str_addf(&text, "w%d %s%d ", i, i % 10 == 0 ? "remarkable" : "x", i);
-    words_take(str_text(&text), &words);
+    words_parse(str_text(&text), &words);
     CHECK_INT(words.count, WORDS_MAX);
     size_t long_ones = 0;
     for (size_t i = 0; i < words.count; i++)

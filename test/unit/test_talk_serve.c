@@ -52,8 +52,8 @@ static void begin(struct place *p)
     p->place = (struct talk_place){.roots = &p->root, .count = 1, .agent = "11"};
     p->place.run = openat(p->root.dir, "run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     p->acp = acp_new(&ops, p);
-    p->terminals = talk_terminals_new(&p->place, variables,
-                                      (struct keeper_times){.hangup_ms = 100, .terminate_ms = 100});
+    p->terminals = talk_terminals_new(
+        &p->place, variables, (struct supervisor_times){.hangup_ms = 100, .terminate_ms = 100});
 }
 
 static void end(struct place *p)
@@ -73,7 +73,7 @@ static void end(struct place *p)
         (void)execv("/bin/sh", argv);
         _exit(127);
     }
-    while (waitpid(-1, NULL, 0) > 0) /* also keepers */
+    while (waitpid(-1, NULL, 0) > 0) /* also supervisors */
         ;
 }
 
@@ -428,7 +428,7 @@ static void ends_whole_trees(void)
             talk_terminals_end(p.terminals, "S");
         } else {
             talk_terminals_free(p.terminals);
-            p.terminals = talk_terminals_new(&p.place, variables, (struct keeper_times){0, 0});
+            p.terminals = talk_terminals_new(&p.place, variables, (struct supervisor_times){0, 0});
         }
         CHECK(is_gone(&p, "pid"));
     }

@@ -26,13 +26,13 @@ enum {
     EARLY_BODIES = EARLY_MAX / 2, /* texts are kept until then: ends and requests need room too */
 };
 
-int door_open(struct host *host, struct err *err)
+int server_open(struct host *host, struct err *err)
 {
     char name[TEAM_WORD_MAX + 8];
     (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, host->agent->id);
-    host->door.early_until = time_monotonic_ms() + EARLY_MS;
-    host->door.listener = sock_listen(host->run, name, err);
-    return host->door.listener == -1 ? -1 : 0;
+    host->server.early_until = time_monotonic_ms() + EARLY_MS;
+    host->server.listener = sock_listen(host->run, name, err);
+    return host->server.listener == -1 ? -1 : 0;
 }
 
 static void client_free(struct client *client)
@@ -43,63 +43,65 @@ static void client_free(struct client *client)
     str_free(&client->out);
 }
 
-static void drop(struct door *door, size_t index)
+static void drop(struct host_server *server, size_t index)
 {
-    client_free(&door->clients[index]);
-    door->clients[index] = door->clients[--door->count];
+    client_free(&server->clients[index]);
+    server->clients[index] = server->clients[--server->count];
 }
 
-static void forget_early(struct door *door)
+static void forget_early(struct host_server *server)
 {
-    for (size_t i = 0; i < DOOR_AUDIENCE_COUNT; i++)
-        str_free(&door->early[i]);
-    door->early_until = 0;
+    for (size_t i = 0; i < SERVER_AUDIENCE_COUNT; i++)
+        str_free(&server->early[i]);
+    server->early_until = 0;
 }
 
-int64_t door_tick(struct host *host, int64_t now)
+int64_t server_tick(struct host *host, int64_t now)
 {
-    struct door *door = &host->door;
+    struct host_server *server = &host->server;
 
-    if (door->early_until != 0 && now >= door->early_until)
-        forget_early(door);
-    return door->early[DOOR_WATCHERS].len + door->early[DOOR_LISTENERS].len > 0 ? door->early_until
-                                                                                : -1;
+    if (server->early_until != 0 && now >= server->early_until)
+        forget_early(server);
+    return server->early[SERVER_WATCHERS].len + server->early[SERVER_LISTENERS].len > 0
+               ? server->early_until
+               : -1;
 }
 
-void door_keep_early(struct host *host, enum door_audience audience, const struct str *head,
-                     const char *body, size_t len)
+void server_keep_early(struct host *host, enum server_audience audience, const struct str *head,
+                       const char *body, size_t len)
 {
-    struct str *kept = &host->door.early[audience];
+    struct str *kept = &host->server.early[audience];
     size_t room = kept->len < EARLY_BODIES ? EARLY_BODIES - kept->len : 0;
 
-    if (host->door.early_until != 0 && kept->len + head->len < EARLY_MAX)
+    if (host->server.early_until != 0 && kept->len + head->len < EARLY_MAX)
         frame_add(kept, head, body, str_cut(body, len, room));
 }
 
-void door_tell_early(const struct host *host, struct client *client, enum door_audience audience)
+void server_tell_early(const struct host *host, struct client *client,
+                       enum server_audience audience)
 {
-    const struct str *kept = &host->door.early[audience];
+    const struct str *kept = &host->server.early[audience];
 
-    if (time_monotonic_ms() < host->door.early_until)
+    if (time_monotonic_ms() < host->server.early_until)
         str_addn(&client->out, str_text(kept), kept->len);
 }
 
-void door_close(struct host *host)
+void server_close(struct host *host)
 {
-    forget_early(&host->door);
-    while (host->door.count > 0)
-        drop(&host->door, 0);
-    fd_closep(&host->door.listener);
+    forget_early(&host->server);
+    while (host->server.count > 0)
+        drop(&host->server, 0);
+    fd_closep(&host->server.listener);
 }
 
-size_t door_poll(const struct host *host, struct pollfd *fds)
+size_t server_poll(const struct host *host, struct pollfd *fds)
 {
-    const struct door *door = &host->door;
+    const struct host_server *server = &host->server;
     size_t n = 0;
 
-    fds[n++] = (struct pollfd){.fd = door->listener, .events = POLLIN};
-    for (size_t i = 0; i < door->count; i++) {
-        const struct client *client = &door->clients[i];
+    fds[n++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
+    for (size_t i = 0; i < server->count; i++) {
+        const struct client *client = &server->clients[i];
         short events = client->sent < client->out.len ? POLLOUT : 0;
         if (!client->done)
             events |= POLLIN;
@@ -108,7 +110,7 @@ size_t door_poll(const struct host *host, struct pollfd *fds)
     return n;
 }
 
-void door_answer(struct client *client, const struct str *head)
+void server_answer(struct client *client, const struct str *head)
 {
     frame_add(&client->out, head, NULL, 0);
 }
@@ -120,14 +122,14 @@ static bool is_deaf(const struct client *client)
     return client->out.len > 0 || (ioctl(client->fd, SIOCOUTQ, &unread) == 0 && unread > 0);
 }
 
-bool door_lets_watch(struct host *host)
+bool server_lets_watch(struct host *host)
 {
-    struct door *door = &host->door;
+    struct host_server *server = &host->server;
     struct client *deaf = NULL;
     size_t watchers = 0;
 
-    for (size_t i = 0; i < door->count; i++) {
-        struct client *client = &door->clients[i];
+    for (size_t i = 0; i < server->count; i++) {
+        struct client *client = &server->clients[i];
         if (client->kind != CLIENT_WATCHES && client->kind != CLIENT_ASKS &&
             client->kind != CLIENT_LISTENS)
             continue;
@@ -135,7 +137,7 @@ bool door_lets_watch(struct host *host)
         if (is_deaf(client))
             deaf = client;
     }
-    if (watchers < DOOR_WATCHERS_MAX)
+    if (watchers < SERVER_WATCHERS_MAX)
         return true;
     if (deaf == NULL)
         return false;
@@ -145,13 +147,13 @@ bool door_lets_watch(struct host *host)
 }
 
 /* Makes room for one more by turning away one that does not ask, or does not read. */
-static bool make_room(struct door *door)
+static bool make_room(struct host_server *server)
 {
-    if (door->count < DOOR_CLIENTS_MAX)
+    if (server->count < SERVER_CLIENTS_MAX)
         return true;
-    for (size_t i = 0; i < door->count; i++)
-        if (door->clients[i].kind == CLIENT_NEW || is_deaf(&door->clients[i])) {
-            drop(door, i);
+    for (size_t i = 0; i < server->count; i++)
+        if (server->clients[i].kind == CLIENT_NEW || is_deaf(&server->clients[i])) {
+            drop(server, i);
             return true;
         }
     return false;
@@ -174,7 +176,7 @@ static bool write_out(struct client *client)
     return client->kind != CLIENT_LEAVES;
 }
 
-void door_refuse(struct client *client, const struct err *err)
+void server_refuse(struct client *client, const struct err *err)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
@@ -186,12 +188,12 @@ void door_refuse(struct client *client, const struct err *err)
     if (err->hint[0] != '\0')
         json_put(&out, "hint", err->hint);
     json_close(&out, '}');
-    door_answer(client, &head);
+    server_answer(client, &head);
     if (client->kind != CLIENT_LISTENS)
         client->kind = CLIENT_LEAVES;
 }
 
-void door_hang_up(struct client *client)
+void server_hang_up(struct client *client)
 {
     (void)shutdown(client->fd, SHUT_RDWR); /* it is dropped as one that hung up */
     client->kind = CLIENT_LEAVES;
@@ -199,7 +201,7 @@ void door_hang_up(struct client *client)
     client->sent = 0;
 }
 
-void door_tell_message(struct host *host, const char *from, const char *text, size_t len)
+void server_tell_message(struct host *host, const char *from, const char *text, size_t len)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
@@ -208,40 +210,40 @@ void door_tell_message(struct host *host, const char *from, const char *text, si
     json_put(&out, "event", "prompt");
     json_put(&out, "from", from);
     json_close(&out, '}');
-    for (size_t i = 0; i < host->door.count; i++) {
-        struct client *client = &host->door.clients[i];
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
         if (client->kind == CLIENT_WATCHES && client->messages && client->out.len <= UNREAD_MAX)
             frame_add(&client->out, &head, text, len);
     }
-    door_keep_early(host, DOOR_WATCHERS, &head, text, len);
+    server_keep_early(host, SERVER_WATCHERS, &head, text, len);
 }
 
-void door_release_askers(struct host *host, int64_t prompt)
+void server_release_askers(struct host *host, int64_t prompt)
 {
-    for (size_t i = 0; i < host->door.count; i++)
-        if (host->door.clients[i].kind == CLIENT_ASKS && host->door.clients[i].prompt == prompt)
-            host->door.clients[i].kind = CLIENT_LEAVES;
+    for (size_t i = 0; i < host->server.count; i++)
+        if (host->server.clients[i].kind == CLIENT_ASKS && host->server.clients[i].prompt == prompt)
+            host->server.clients[i].kind = CLIENT_LEAVES;
 }
 
 /* Takes the one request of a connection; what comes behind it is not read. A listener may go on
  * asking. */
-static void take_frame(struct host *host, struct client *client)
+static void handle_frame(struct host *host, struct client *client)
 {
     struct frame frame = {.head = NULL};
     struct err err = ERR_INIT;
 
     do {
-        int got = frames_take(&client->frames, &frame, &err);
+        int got = frames_next(&client->frames, &frame, &err);
         if (got == -1) {
-            door_refuse(client, &err);
+            server_refuse(client, &err);
             client->kind = CLIENT_LEAVES;
         }
         if (got != 1)
             return;
-        request_take(host, client, &frame);
+        request_handle(host, client, &frame);
         frame_free(&frame);
         if (client->out.len - client->sent > ANSWERS_MAX)
-            door_hang_up(client);
+            server_hang_up(client);
     } while (client->kind == CLIENT_LISTENS);
     frames_free(&client->frames);
 }
@@ -264,7 +266,7 @@ static bool read_in(struct host *host, struct client *client)
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return false; /* it has asked, and is to listen now */
         frames_feed(&client->frames, chunk, (size_t)n);
-        take_frame(host, client);
+        handle_frame(host, client);
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return true;
     }
@@ -274,31 +276,31 @@ static bool read_in(struct host *host, struct client *client)
  * the next round, which costs less than to ask whether there is one. */
 static void accept_one(struct host *host)
 {
-    struct door *door = &host->door;
+    struct host_server *server = &host->server;
     struct proc_id peer = {.pid = 0};
     pid_t pid = 0;
-    int fd = sock_accept(door->listener, &pid);
+    int fd = sock_accept(server->listener, &pid);
 
     if (fd == -1)
         return;
-    if (!make_room(door)) {
+    if (!make_room(server)) {
         (void)close(fd);
         return;
     }
     /* a process that has ended by now keeps its number without a start, which is nobody's */
     if (!proc_identify(pid, &peer))
         peer.pid = pid;
-    door->clients[door->count++] = (struct client){.fd = fd, .peer = peer};
-    if (!read_in(host, &door->clients[door->count - 1]))
-        drop(door, door->count - 1);
+    server->clients[server->count++] = (struct client){.fd = fd, .peer = peer};
+    if (!read_in(host, &server->clients[server->count - 1]))
+        drop(server, server->count - 1);
 }
 
-void door_serve(struct host *host, const struct pollfd *fds, size_t count)
+void server_serve(struct host *host, const struct pollfd *fds, size_t count)
 {
-    struct door *door = &host->door;
+    struct host_server *server = &host->server;
 
     for (size_t i = count; i-- > 1;) { /* from the end: dropping moves the last one */
-        struct client *client = &door->clients[i - 1];
+        struct client *client = &server->clients[i - 1];
         short events = fds[i].revents;
         bool stays = true;
         if ((events & POLLIN) != 0)
@@ -308,27 +310,27 @@ void door_serve(struct host *host, const struct pollfd *fds, size_t count)
         else if ((events & POLLOUT) != 0)
             stays = write_out(client);
         if (!stays)
-            drop(door, i - 1);
+            drop(server, i - 1);
     }
     if (fds[0].revents != 0)
         accept_one(host);
 }
 
-void door_flush(struct host *host)
+void server_flush(struct host *host)
 {
-    struct door *door = &host->door;
+    struct host_server *server = &host->server;
 
-    for (size_t i = door->count; i-- > 0;) {
-        struct client *client = &door->clients[i];
+    for (size_t i = server->count; i-- > 0;) {
+        struct client *client = &server->clients[i];
         bool stays = client->out.len == 0 || write_out(client);
         if (stays && client->kind == CLIENT_WATCHES && client->dirty && client->out.len == 0) {
             _cleanup_str_ struct str head = STR_INIT;
             request_put_status(host, &head);
-            door_answer(client, &head);
+            server_answer(client, &head);
             client->dirty = false;
             stays = write_out(client);
         }
         if (!stays)
-            drop(door, i);
+            drop(server, i);
     }
 }

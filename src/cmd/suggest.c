@@ -1,4 +1,4 @@
-#include "cmd/guess.h"
+#include "cmd/suggest.h"
 
 #include "base/str.h"
 #include "base/suggest.h"
@@ -34,7 +34,7 @@ static const struct {
     {"setup", "init"},
 };
 
-const char *guess_command(const char *typed)
+const char *suggest_command(const char *typed)
 {
     struct suggest suggest = SUGGEST_INIT(typed);
 

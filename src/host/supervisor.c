@@ -1,4 +1,4 @@
-#include "host/keeper.h"
+#include "host/supervisor.h"
 
 #include "base/proc.h"
 #include "base/str.h"
@@ -28,28 +28,28 @@ enum {
 
 /* What the host asks. */
 struct order {
-    struct keeper_times times;
+    struct supervisor_times times;
     pid_t spare;
 };
 
 /* The steps of an end, in order. */
 enum step { STEP_NONE, STEP_HANGUP, STEP_TERMINATE, STEP_KILL };
 
-/* All that the keeper's process knows. */
+/* All that the supervisor's process knows. */
 struct keep {
     int host; /* -1: it is gone */
     bool piped;
     int signals;
     pid_t agent; /* 0: it has ended */
-    struct keeper_times times; /* for an end that nobody gave others for */
+    struct supervisor_times times; /* for an end that nobody gave others for */
     struct order order;
     enum step step;
     int rounds;
     int64_t deadline;
-    struct keeper_report report; /* counts and names, for KEEPER_CLEAR */
+    struct supervisor_report report; /* counts and names, for SUPERVISOR_CLEAR */
 };
 
-static void tell(struct keep *keep, const struct keeper_report *report)
+static void tell(struct keep *keep, const struct supervisor_report *report)
 {
     if (keep->host != -1)
         (void)!send(keep->host, report, sizeof *report, MSG_NOSIGNAL);
@@ -62,7 +62,7 @@ static void add_names(struct keep *keep, const struct proc_id *ids, size_t count
 
     for (size_t i = 0; i < count; i++) {
         size_t len = strlen(names);
-        (void)snprintf(names + len, KEEPER_NAMES_MAX - len, "%s%s(%ld)", len > 0 ? " " : "",
+        (void)snprintf(names + len, SUPERVISOR_NAMES_MAX - len, "%s%s(%ld)", len > 0 ? " " : "",
                        proc_name(ids[i].pid, name), (long)ids[i].pid);
     }
 }
@@ -127,7 +127,7 @@ static bool reap(struct keep *keep)
         if (pid != keep->agent)
             continue;
         keep->agent = 0;
-        tell(keep, &(struct keeper_report){.news = KEEPER_ENDED, .status = status});
+        tell(keep, &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
     }
     if (pid == -1 && errno == ECHILD)
         return false; /* each descendant is, sooner or later, a child */
@@ -141,21 +141,21 @@ static bool reap(struct keep *keep)
 }
 
 /* An end that is under way can be hastened, never put off. */
-static struct keeper_times shorter(struct keep *keep, struct keeper_times times)
+static struct supervisor_times shorter(struct keep *keep, struct supervisor_times times)
 {
-    const struct keeper_times *old = &keep->order.times;
+    const struct supervisor_times *old = &keep->order.times;
     int wait_ms = keep->step == STEP_HANGUP ? times.hangup_ms : times.terminate_ms;
     int64_t deadline = time_monotonic_ms() + wait_ms;
 
     if (keep->step < STEP_KILL && deadline < keep->deadline)
         keep->deadline = deadline;
-    return (struct keeper_times){
+    return (struct supervisor_times){
         .hangup_ms = times.hangup_ms < old->hangup_ms ? times.hangup_ms : old->hangup_ms,
         .terminate_ms =
             times.terminate_ms < old->terminate_ms ? times.terminate_ms : old->terminate_ms};
 }
 
-static void take_order(struct keep *keep)
+static void handle_order(struct keep *keep)
 {
     struct order order;
     ssize_t n = recv(keep->host, &order, sizeof order, 0);
@@ -173,7 +173,7 @@ static void take_order(struct keep *keep)
         enter(keep, STEP_HANGUP);
 }
 
-static void take_signal(struct keep *keep)
+static void handle_signal(struct keep *keep)
 {
     struct signalfd_siginfo info;
 
@@ -191,29 +191,29 @@ __attribute__((noreturn)) static void keep_on(struct keep *keep)
         int wait_ms = keep->step == STEP_NONE ? -1 : left > 0 ? (int)left : 0;
         int n = poll(fds, ARRAY_LEN(fds), wait_ms);
         if (n > 0 && fds[0].revents != 0)
-            take_signal(keep);
+            handle_signal(keep);
         if (n > 0 && fds[1].revents != 0)
-            take_order(keep);
+            handle_order(keep);
         if (n == -1 || keep->step == STEP_NONE || time_monotonic_ms() < keep->deadline)
             continue;
         if (keep->step == STEP_KILL && keep->rounds > KILL_ROUNDS)
             break; /* what cannot be killed is not ours to kill */
         enter(keep, keep->step < STEP_KILL ? keep->step + 1 : STEP_KILL);
     }
-    keep->report.news = KEEPER_CLEAR;
+    keep->report.news = SUPERVISOR_CLEAR;
     tell(keep, &keep->report);
     _exit(0);
 }
 
-/* In the keeper's process. */
-__attribute__((noreturn)) static void become_keeper(const struct keeper_spec *spec, int host,
-                                                    int slave)
+/* In the supervisor's process. */
+__attribute__((noreturn)) static void become_supervisor(const struct supervisor_spec *spec,
+                                                        int host, int slave)
 {
     struct keep keep = {
         .host = host, .piped = spec->piped, .times = spec->times, .order = {.times = spec->times}};
     sigset_t mask;
 
-    (void)prctl(PR_SET_NAME, spec->is_operator ? KEEPER_NAME_OPERATOR : KEEPER_NAME);
+    (void)prctl(PR_SET_NAME, spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)setsid(); /* nothing that is sent to the pane's processes is meant for this one */
     (void)sigfillset(&mask);
@@ -235,14 +235,15 @@ __attribute__((noreturn)) static void become_keeper(const struct keeper_spec *sp
     (void)syscall(SYS_close_range, 2U, ~0U, 0U);
     keep.host = low;
     if (keep.agent == -1) {
-        tell(&keep, &(struct keeper_report){.news = KEEPER_FAILED, .status = error});
+        tell(&keep, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
         _exit(1);
     }
-    tell(&keep, &(struct keeper_report){.news = KEEPER_RUNS, .pid = keep.agent});
+    tell(&keep, &(struct supervisor_report){.news = SUPERVISOR_RUNS, .pid = keep.agent});
     keep_on(&keep);
 }
 
-int keeper_start(const struct keeper_spec *spec, int slave, struct keeper *ret, struct err *err)
+int supervisor_start(const struct supervisor_spec *spec, int slave, struct supervisor *ret,
+                     struct err *err)
 {
     int pair[2] = {-1, -1};
     pid_t pid = -1;
@@ -250,7 +251,7 @@ int keeper_start(const struct keeper_spec *spec, int slave, struct keeper *ret, 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0)
         pid = proc_fork();
     if (pid == 0)
-        become_keeper(spec, pair[1], slave);
+        become_supervisor(spec, pair[1], slave);
     int saved = errno;
     fd_closep(&pair[1]);
     if (slave != -1)
@@ -260,38 +261,38 @@ int keeper_start(const struct keeper_spec *spec, int slave, struct keeper *ret, 
     if (pid == -1) {
         fd_closep(&pair[0]);
         errno = saved;
-        return err_errno(err, "cannot start the agent's keeper");
+        return err_errno(err, "cannot start the agent's supervisor");
     }
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    *ret = (struct keeper){.pid = pid, .fd = pair[0]};
+    *ret = (struct supervisor){.pid = pid, .fd = pair[0]};
     return 0;
 }
 
-void keeper_end(const struct keeper *keeper, struct keeper_times times, pid_t spare)
+void supervisor_end(const struct supervisor *supervisor, struct supervisor_times times, pid_t spare)
 {
     struct order order = {.times = times, .spare = spare};
-    if (keeper->fd != -1)
-        (void)!send(keeper->fd, &order, sizeof order, MSG_NOSIGNAL);
+    if (supervisor->fd != -1)
+        (void)!send(supervisor->fd, &order, sizeof order, MSG_NOSIGNAL);
 }
 
-void keeper_read(struct keeper *keeper, struct keeper_report *ret)
+void supervisor_read(struct supervisor *supervisor, struct supervisor_report *ret)
 {
-    *ret = (struct keeper_report){.news = KEEPER_NOTHING};
-    if (keeper->fd == -1)
+    *ret = (struct supervisor_report){.news = SUPERVISOR_NOTHING};
+    if (supervisor->fd == -1)
         return;
-    ssize_t n = recv(keeper->fd, ret, sizeof *ret, 0);
+    ssize_t n = recv(supervisor->fd, ret, sizeof *ret, 0);
     if (n == (ssize_t)sizeof *ret)
         return;
     if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
-        ret->news = KEEPER_NOTHING;
+        ret->news = SUPERVISOR_NOTHING;
         return;
     }
-    (void)close(keeper->fd);
-    *keeper = (struct keeper){.fd = -1};
-    *ret = (struct keeper_report){.news = KEEPER_GONE};
+    (void)close(supervisor->fd);
+    *supervisor = (struct supervisor){.fd = -1};
+    *ret = (struct supervisor_report){.news = SUPERVISOR_GONE};
 }
 
-void keeper_sweep(void)
+void supervisor_sweep(void)
 {
     struct keep keep = {.host = -1};
     int round = 0;
