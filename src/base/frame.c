@@ -3,14 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-void frames_feed(struct frames *frames, const char *bytes, size_t len)
+char *frames_room(struct frames *frames, size_t len)
 {
     if (frames->at > 0) {
         frames->in.len -= frames->at;
         memmove(frames->in.data, frames->in.data + frames->at, frames->in.len + 1);
         frames->at = 0;
     }
-    str_addn(&frames->in, bytes, len);
+    str_reserve(&frames->in, len);
+    return frames->in.data + frames->in.len;
+}
+
+void frames_came(struct frames *frames, size_t len)
+{
+    frames->in.len += len;
+    frames->in.data[frames->in.len] = '\0';
+}
+
+void frames_feed(struct frames *frames, const char *bytes, size_t len)
+{
+    memcpy(frames_room(frames, len), bytes, len);
+    frames_came(frames, len);
 }
 
 /* Reads the line, if it is all there. 1, 0 or -1 as frames_next(). */

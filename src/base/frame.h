@@ -35,8 +35,11 @@ struct frame {
     size_t body_len;
 };
 
-/* Appends what a socket gave. */
+/* Appends what came in. */
 void frames_feed(struct frames *frames, const char *bytes, size_t len);
+/* The same without a copy: room for `len` bytes to read into, then how many of them came. */
+char *frames_room(struct frames *frames, size_t len);
+void frames_came(struct frames *frames, size_t len);
 /* 1: *ret is the next frame, released with frame_free(); 0: it is not all there; -1: what is there
  * can be no frame (MAS_DAMAGED), the connection is of no more use. Called until it says 0 after
  * each frames_feed(), it keeps what waits within a frame and what was fed last. */

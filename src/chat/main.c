@@ -163,7 +163,7 @@ static int wait_ms(const struct loop *loop)
 
     if (line_is_half(chat->line))
         return LINE_PAUSE_MS;
-    if (chat->link.fd == -1)
+    if (chat->link.conn.fd == -1)
         return loop->retry_at > now ? (int)(loop->retry_at - now) : 0;
     return footer_ticks(chat) ? TICK_MS : -1;
 }
@@ -173,14 +173,14 @@ static void run(struct loop *loop)
     struct chat *chat = &loop->chat;
 
     while (!loop->ends) {
-        if (chat->link.fd == -1 && time_monotonic_ms() >= loop->retry_at)
+        if (chat->link.conn.fd == -1 && time_monotonic_ms() >= loop->retry_at)
             connect_again(loop);
         footer_update(chat);
         view_draw(&chat->view);
-        short events = host_link_has_more(&chat->link) ? POLLIN | POLLOUT : POLLIN;
+        short events = conn_unsent(&chat->link.conn) > 0 ? POLLIN | POLLOUT : POLLIN;
         struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                {.fd = loop->signals, .events = POLLIN},
-                               {.fd = chat->link.fd, .events = events}};
+                               {.fd = chat->link.conn.fd, .events = events}};
         int ready = poll(fds, ARRAY_LEN(fds), wait_ms(loop));
         if (ready == 0 && line_is_half(chat->line)) {
             line_settle(chat->line);
@@ -192,7 +192,7 @@ static void run(struct loop *loop)
             handle_signal(loop);
         if (fds[0].revents != 0)
             read_keys(loop);
-        if (fds[2].revents != 0 && chat->link.fd != -1)
+        if (fds[2].revents != 0 && chat->link.conn.fd != -1)
             read_link(loop, fds[2].revents);
     }
 }

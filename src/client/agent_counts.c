@@ -11,7 +11,7 @@ static void add_call(struct tallies *tallies, int run, const char *agent, size_t
 {
     tallies->calls = mem_room(tallies->calls, tallies->count, sizeof *tallies->calls);
     tallies->places = mem_room(tallies->places, tallies->count, sizeof *tallies->places);
-    tallies->calls[tallies->count] = (struct host_call){.run = run, .agent = agent, .fd = -1};
+    tallies->calls[tallies->count] = (struct host_call){.run = run, .agent = agent, .conn = CONN_INIT};
     tallies->places[tallies->count++] = place;
 }
 

@@ -1,81 +1,51 @@
 #include "client/host_link.h"
 
-#include "base/sock.h"
 #include "client/hosts.h"
-#include "model/team.h"
-#include "store/workspace.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-
-enum { CHUNK = 64 * 1024 };
 
 bool host_link_connect(struct host_link *link, int run, const char *agent)
 {
-    char name[TEAM_WORD_MAX + sizeof WORKSPACE_HOST_SOCKET];
-
-    (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, agent);
-    link->fd = sock_connect(run, name);
-    return link->fd != -1;
+    link->conn.fd = hosts_connect(run, agent);
+    return link->conn.fd != -1;
 }
 
 void host_link_drop(struct host_link *link)
 {
-    fd_closep(&link->fd);
-    frames_free(&link->frames);
-    link->frames = (struct frames){.at = 0};
-    str_free(&link->out);
-    link->sent = 0;
-    link->waiting_count = 0;
-}
-
-bool host_link_has_more(const struct host_link *link)
-{
-    return link->fd != -1 && link->sent < link->out.len;
+    conn_close(&link->conn);
+    free(link->waiting);
+    *link = (struct host_link)HOST_LINK_INIT;
 }
 
 bool host_link_ask(struct host_link *link, struct host_link_asked asked, const struct str *head,
                    const char *body, size_t body_len)
 {
-    if (link->fd == -1 || link->waiting_count == HOST_LINK_WAITING_MAX)
+    if (link->conn.fd == -1 || link->waiting_count == HOST_LINK_WAITING_MAX)
         return false;
-    frame_add(&link->out, head, body, body_len);
+    conn_add(&link->conn, head, body, body_len);
+    link->waiting = mem_room(link->waiting, link->waiting_count, sizeof *link->waiting);
     link->waiting[link->waiting_count++] = asked;
-    return host_link_write(link);
+    return conn_write(&link->conn);
 }
 
 bool host_link_write(struct host_link *link)
 {
-    while (link->sent < link->out.len) {
-        ssize_t n =
-            send(link->fd, link->out.data + link->sent, link->out.len - link->sent, MSG_NOSIGNAL);
-        if (n == -1)
-            return errno == EAGAIN || errno == EINTR;
-        link->sent += (size_t)n;
-    }
-    str_clear(&link->out);
-    link->sent = 0;
-    return true;
+    return conn_write(&link->conn);
 }
 
 bool host_link_read(struct host_link *link)
 {
-    char chunk[CHUNK];
-    ssize_t n = recv(link->fd, chunk, sizeof chunk, 0);
+    enum conn_read came = conn_read(&link->conn);
 
-    if (n == -1)
-        return errno == EAGAIN || errno == EINTR;
-    frames_feed(&link->frames, chunk, (size_t)n);
-    return n > 0;
+    return came == CONN_DATA || came == CONN_NOTHING;
 }
 
 int host_link_next(struct host_link *link, struct frame *ret, bool *ret_is_event,
                    struct host_link_asked *ret_asked)
 {
     struct err ignored = ERR_INIT;
-    int rc = frames_next(&link->frames, ret, &ignored);
+    int rc = conn_next(&link->conn, ret, &ignored);
 
     if (rc != 1)
         return rc;

@@ -5,7 +5,7 @@
 #ifndef MAS_CLIENT_HOST_LINK_H
 #define MAS_CLIENT_HOST_LINK_H
 
-#include "base/frame.h"
+#include "base/conn.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -15,20 +15,17 @@
 enum { HOST_LINK_WAITING_MAX = 256 };
 
 struct host_link {
-    int fd; /* -1: none */
-    struct str out;
-    size_t sent;
-    struct frames frames;
+    struct conn conn;
     struct host_link_asked { /* the caller's own, of requests that wait for an answer */
         int what;
         int64_t about;
-    } waiting[HOST_LINK_WAITING_MAX];
+    } * waiting;
     size_t waiting_count;
 };
 
 #define HOST_LINK_INIT                                                                             \
     {                                                                                              \
-        .fd = -1                                                                                   \
+        .conn = CONN_INIT                                                                          \
     }
 
 /* Connects to the host of an agent, by its socket in run/. false with errno: ENOENT or ECONNREFUSED
@@ -40,9 +37,9 @@ void host_link_drop(struct host_link *link);
 /* `head` is the text of an object. false: too much waits for answers, or the connection is gone. */
 bool host_link_ask(struct host_link *link, struct host_link_asked asked, const struct str *head,
                    const char *body, size_t body_len);
-bool host_link_has_more(const struct host_link *link); /* that is to be written */
-/* Writes what it takes, reads what has come. false: the connection is gone. */
+/* As conn_write() and conn_read(). */
 bool host_link_write(struct host_link *link);
+/* false: the connection is gone. */
 bool host_link_read(struct host_link *link);
 /* 1: *ret is the next frame, released with frame_free(); 0: none is there; -1: the connection is of
  * no more use. *ret_is_event tells events from answers, *ret_asked what an answer is to. */

@@ -14,10 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum {
-    CHUNK = 64 * 1024, /* taken from a host at once */
     PLENTY_FDS = 16384, /* descriptors that no limit need be raised for */
     RETRY_MS = 10, /* for a place in the queue of a host, which no event tells of */
 };
@@ -80,10 +78,7 @@ static void raise_limit(void)
 static void done(struct host_call *call, enum host_answer answer)
 {
     call->answer = answer;
-    if (call->fd != -1)
-        (void)close(call->fd);
-    call->fd = -1;
-    frames_free(&call->frames);
+    conn_close(&call->conn);
 }
 
 static void broken(struct host_call *call, const char *why)
@@ -95,24 +90,31 @@ static void broken(struct host_call *call, const char *why)
 /* Sends what does not block. A host that takes no more may have said why: that is read yet. */
 static void push(struct host_call *call)
 {
-    ssize_t n = send(call->fd, call->out + call->sent, call->out_len - call->sent, MSG_NOSIGNAL);
+    ssize_t n =
+        send(call->conn.fd, call->out + call->sent, call->out_len - call->sent, MSG_NOSIGNAL);
     if (n >= 0)
         call->sent += (size_t)n;
     else if (errno != EAGAIN && errno != EINTR)
         call->sent = call->out_len;
 }
 
-static void try_connect(struct host_call *call)
+int hosts_connect(int run, const char *agent)
 {
     char name[TEAM_WORD_MAX + sizeof WORKSPACE_HOST_SOCKET];
-    call->fd = -1;
+
+    (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, agent);
+    return sock_connect(run, name);
+}
+
+static void try_connect(struct host_call *call)
+{
+    call->conn = (struct conn)CONN_INIT;
     if (call->run == -1) {
         done(call, HOST_ABSENT);
         return;
     }
-    (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, call->agent);
-    call->fd = sock_connect(call->run, name);
-    if (call->fd != -1) {
+    call->conn.fd = hosts_connect(call->run, call->agent);
+    if (call->conn.fd != -1) {
         push(call);
     } else if (errno == ENOENT || errno == ECONNREFUSED) {
         done(call, HOST_ABSENT);
@@ -148,7 +150,7 @@ static void read_frames(struct host_call *call, hosts_reply *on_reply, void *arg
     struct frame frame;
     int rc = 0;
 
-    while ((rc = frames_next(&call->frames, &frame, &call->err)) == 1) {
+    while ((rc = conn_next(&call->conn, &frame, &call->err)) == 1) {
         bool enough = on_reply == NULL || on_reply(call, &frame, arg);
         frame_free(&frame);
         if (enough) {
@@ -162,21 +164,14 @@ static void read_frames(struct host_call *call, hosts_reply *on_reply, void *arg
 
 static void pull(struct host_call *call, hosts_reply *on_reply, void *arg)
 {
-    char chunk[CHUNK];
-    ssize_t n = recv(call->fd, chunk, sizeof chunk, 0);
+    enum conn_read came = conn_read(&call->conn);
 
-    if (n == -1 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0 && call->err.text[0] != '\0') { /* it said why */
+    if (came == CONN_DATA)
+        read_frames(call, on_reply, arg);
+    else if (came != CONN_NOTHING && call->err.text[0] != '\0') /* it said why */
         done(call, HOST_BROKEN);
-        return;
-    }
-    if (n <= 0) {
+    else if (came != CONN_NOTHING)
         broken(call, "hung up");
-        return;
-    }
-    frames_feed(&call->frames, chunk, (size_t)n);
-    read_frames(call, on_reply, arg);
 }
 
 size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
@@ -188,22 +183,22 @@ size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_r
 
     for (size_t i = 0; i < count; i++) {
         struct host_call *call = &calls[i];
-        if (call->answer == HOST_PENDING && call->fd == -1)
+        if (call->answer == HOST_PENDING && call->conn.fd == -1)
             try_connect(call);
         if (call->answer != HOST_PENDING)
             continue;
         pending++;
-        if (call->fd == -1)
+        if (call->conn.fd == -1)
             continue;
         short events = call->sent < call->out_len ? POLLIN | POLLOUT : POLLIN;
-        fds[open++] = (struct pollfd){.fd = call->fd, .events = events};
+        fds[open++] = (struct pollfd){.fd = call->conn.fd, .events = events};
     }
     if (open < pending && (timeout_ms < 0 || timeout_ms > RETRY_MS))
         timeout_ms = RETRY_MS;
     int ready = pending > 0 ? poll(fds, (nfds_t)open, timeout_ms) : 0;
     for (size_t i = 0, at = 0; ready > 0 && at < open; i++) {
         struct host_call *call = &calls[i];
-        if (call->answer != HOST_PENDING || call->fd != fds[at].fd)
+        if (call->answer != HOST_PENDING || call->conn.fd != fds[at].fd)
             continue;
         short events = fds[at++].revents;
         if ((events & POLLOUT) != 0)
@@ -232,9 +227,9 @@ static void let_most_answer(const struct host_call *calls, size_t count, int tim
 {
     enum { MANY = 32, AT_MOST_MS = 10 };
 
-    if (count < MANY || calls[count - 1].answer != HOST_PENDING || calls[count - 1].fd == -1)
+    if (count < MANY || calls[count - 1].answer != HOST_PENDING || calls[count - 1].conn.fd == -1)
         return;
-    struct pollfd last = {.fd = calls[count - 1].fd, .events = POLLIN};
+    struct pollfd last = {.fd = calls[count - 1].conn.fd, .events = POLLIN};
     (void)poll(&last, 1, timeout_ms >= 0 && timeout_ms < AT_MOST_MS ? timeout_ms : AT_MOST_MS);
 }
 

@@ -11,8 +11,8 @@
 #ifndef MAS_CLIENT_HOSTS_H
 #define MAS_CLIENT_HOSTS_H
 
+#include "base/conn.h"
 #include "base/err.h"
-#include "base/frame.h"
 #include "base/json.h"
 #include "base/str.h"
 
@@ -41,11 +41,10 @@ struct host_call {
     void *arg; /* the caller's own */
     enum host_answer answer;
     struct err err; /* of HOST_ENDED, HOST_BROKEN */
-    int fd; /* these belong to hosts.c; -1 and pending: it waits for a place */
-    const char *out; /* the request, the same for all */
+    struct conn conn; /* these belong to hosts.c; no descriptor and pending: it waits for a place */
+    const char *out; /* the request, the same for all, which is why it is not in conn */
     size_t out_len, sent;
     char *owned; /* in one of them: what `out` points into */
-    struct frames frames;
 };
 
 /* One frame has come: true if the call is done, false if more are to come. */
@@ -57,6 +56,10 @@ char **hosts_list(int run, const char *ending);
 
 /* Tells whether a host of the session in this directory lives. Fails where that cannot be told. */
 int hosts_live(int dir, bool *ret, struct err *err);
+
+/* Connects to the host of an agent, by its socket in run/, without blocking. Returns the
+ * descriptor, or -1 with errno (ENOENT, ECONNREFUSED: nobody listens; others: sock_connect()). */
+int hosts_connect(int run, const char *agent);
 
 /* Connects and sends the request as far as that does not block. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,

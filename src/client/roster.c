@@ -54,7 +54,7 @@ static void add_agent(struct roster *roster, const struct agent *agent)
     roster->agents[roster->count] =
         (struct roster_agent){.agent = agent, .team = roster->team_count - 1};
     roster->calls[roster->count++] =
-        (struct host_call){.run = team->run, .agent = agent->id, .fd = -1};
+        (struct host_call){.run = team->run, .agent = agent->id, .conn = CONN_INIT};
 }
 
 void roster_add_none(struct roster *roster, struct roster_team *team)

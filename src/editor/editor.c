@@ -107,7 +107,7 @@ static void connect_to_host(struct editor *editor, int64_t now)
     struct err why = ERR_INIT;
     bool waited_for = editor_waits(editor);
 
-    if (editor->link.fd != -1 || now < editor->retry_at ||
+    if (editor->link.conn.fd != -1 || now < editor->retry_at ||
         (!waited_for && editor->session_count == 0))
         return;
     if (editor->spec->run != -1 &&
@@ -164,7 +164,7 @@ static void read_frames(struct editor *editor)
     bool is_event = false;
     int rc = 0;
 
-    while (editor->link.fd != -1 &&
+    while (editor->link.conn.fd != -1 &&
            (rc = host_link_next(&editor->link, &frame, &is_event, &asked)) == 1) {
         const char *name = json_get_text(frame.head, "event");
         if (!is_event)
@@ -173,7 +173,7 @@ static void read_frames(struct editor *editor)
             editor_event(editor, name, &frame);
         frame_free(&frame);
     }
-    if (rc == -1 && editor->link.fd != -1)
+    if (rc == -1 && editor->link.conn.fd != -1)
         drop_link(editor, time_monotonic_ms());
 }
 
@@ -181,14 +181,14 @@ static void serve_host(struct editor *editor, short events)
 {
     bool alive = true;
 
-    if (editor->link.fd == -1 || events == 0)
+    if (editor->link.conn.fd == -1 || events == 0)
         return;
     if ((events & POLLOUT) != 0)
         alive = host_link_write(&editor->link);
     if (alive && (events & (POLLIN | POLLHUP | POLLERR)) != 0)
         alive = host_link_read(&editor->link);
     read_frames(editor);
-    if (!alive && editor->link.fd != -1)
+    if (!alive && editor->link.conn.fd != -1)
         drop_link(editor, time_monotonic_ms());
 }
 
@@ -246,7 +246,7 @@ static int tick(struct editor *editor)
     connect_to_host(editor, now);
     editor_settle(editor, now);
     int64_t next = editor_pending_tick(editor, now);
-    if (editor->link.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
+    if (editor->link.conn.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
         next = sooner(next, editor->retry_at);
     now = time_monotonic_ms();
     return next == -1 ? -1 : next <= now ? 0 : (int)(next - now);
@@ -262,9 +262,9 @@ static void wait_and_serve(struct editor *editor)
     struct pollfd fds[COUNT] = {
         [IN] = {.fd = len < EDITOR_OUT_FULL ? editor->spec->in : -1, .events = POLLIN},
         [OUT] = {.fd = editor->spec->out, .events = len > 0 ? POLLOUT : 0},
-        [HOST] = {.fd = editor->link.fd,
+        [HOST] = {.fd = editor->link.conn.fd,
                   .events = (short)((len < EDITOR_OUT_FULL ? POLLIN : 0) |
-                                    (host_link_has_more(&editor->link) ? POLLOUT : 0))},
+                                    (conn_unsent(&editor->link.conn) > 0 ? POLLOUT : 0))},
     };
     if (fds[HOST].events == 0)
         fds[HOST].fd = -1;

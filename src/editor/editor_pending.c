@@ -247,7 +247,7 @@ void editor_go_on(struct editor *editor)
 void editor_begin(struct editor *editor, struct pending_request *pending)
 {
     if (!editor->listens) {
-        if (editor->link.fd == -1)
+        if (editor->link.conn.fd == -1)
             editor->retry_at = 0;
         return;
     }

@@ -7,7 +7,6 @@
 #include "client/hosts.h"
 #include "protocol/host.h"
 
-#include <errno.h>
 #include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 enum {
-    READ_CHUNK = 64 * 1024,
     UNREAD_MAX =
         1 << 20, /* bytes that a watcher may have left unread and still be told a message */
     ANSWERS_MAX = 2 * TALK_BACKLOG, /* bytes unread of who goes on asking */
@@ -37,10 +35,8 @@ int server_open(struct host *host, struct err *err)
 
 static void client_free(struct client *client)
 {
-    (void)close(client->fd);
+    conn_close(&client->conn);
     free(client->stranger);
-    frames_free(&client->frames);
-    str_free(&client->out);
 }
 
 static void drop(struct host_server *server, size_t index)
@@ -83,7 +79,7 @@ void server_tell_early(const struct host *host, struct client *client,
     const struct str *kept = &host->server.early[audience];
 
     if (time_monotonic_ms() < host->server.early_until)
-        str_addn(&client->out, str_text(kept), kept->len);
+        str_addn(&client->conn.out, str_text(kept), kept->len);
 }
 
 void server_close(struct host *host)
@@ -102,24 +98,25 @@ size_t server_poll(const struct host *host, struct pollfd *fds)
     fds[n++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
     for (size_t i = 0; i < server->count; i++) {
         const struct client *client = &server->clients[i];
-        short events = client->sent < client->out.len ? POLLOUT : 0;
+        short events = conn_unsent(&client->conn) > 0 ? POLLOUT : 0;
         if (!client->done)
             events |= POLLIN;
-        fds[n++] = (struct pollfd){.fd = client->fd, .events = events};
+        fds[n++] = (struct pollfd){.fd = client->conn.fd, .events = events};
     }
     return n;
 }
 
 void server_answer(struct client *client, const struct str *head)
 {
-    frame_add(&client->out, head, NULL, 0);
+    conn_add(&client->conn, head, NULL, 0);
 }
 
 /* true if it has been told what it did not read. */
 static bool is_deaf(const struct client *client)
 {
     int unread = 0;
-    return client->out.len > 0 || (ioctl(client->fd, SIOCOUTQ, &unread) == 0 && unread > 0);
+    return conn_unsent(&client->conn) > 0 ||
+           (ioctl(client->conn.fd, SIOCOUTQ, &unread) == 0 && unread > 0);
 }
 
 bool server_lets_watch(struct host *host)
@@ -141,7 +138,7 @@ bool server_lets_watch(struct host *host)
         return true;
     if (deaf == NULL)
         return false;
-    (void)shutdown(deaf->fd, SHUT_RDWR); /* it is dropped as one that hung up */
+    (void)shutdown(deaf->conn.fd, SHUT_RDWR); /* it is dropped as one that hung up */
     deaf->kind = CLIENT_LEAVES;
     return true;
 }
@@ -162,18 +159,8 @@ static bool make_room(struct host_server *server)
 /* Writes what it is to get. false: it has hung up. */
 static bool write_out(struct client *client)
 {
-    while (client->sent < client->out.len) {
-        ssize_t n = send(client->fd, client->out.data + client->sent,
-                         client->out.len - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return errno == EAGAIN;
-        client->sent += (size_t)n;
-    }
-    str_clear(&client->out);
-    client->sent = 0;
-    return client->kind != CLIENT_LEAVES;
+    return conn_write(&client->conn) &&
+           (conn_unsent(&client->conn) > 0 || client->kind != CLIENT_LEAVES);
 }
 
 void server_refuse(struct client *client, const struct err *err)
@@ -195,10 +182,9 @@ void server_refuse(struct client *client, const struct err *err)
 
 void server_hang_up(struct client *client)
 {
-    (void)shutdown(client->fd, SHUT_RDWR); /* it is dropped as one that hung up */
+    (void)shutdown(client->conn.fd, SHUT_RDWR); /* it is dropped as one that hung up */
     client->kind = CLIENT_LEAVES;
-    str_clear(&client->out);
-    client->sent = 0;
+    conn_discard(&client->conn);
 }
 
 void server_tell_message(struct host *host, const char *from, const char *text, size_t len)
@@ -212,8 +198,9 @@ void server_tell_message(struct host *host, const char *from, const char *text, 
     json_close(&out, '}');
     for (size_t i = 0; i < host->server.count; i++) {
         struct client *client = &host->server.clients[i];
-        if (client->kind == CLIENT_WATCHES && client->messages && client->out.len <= UNREAD_MAX)
-            frame_add(&client->out, &head, text, len);
+        if (client->kind == CLIENT_WATCHES && client->messages &&
+            conn_unsent(&client->conn) <= UNREAD_MAX)
+            conn_add(&client->conn, &head, text, len);
     }
     server_keep_early(host, SERVER_WATCHERS, &head, text, len);
 }
@@ -233,7 +220,7 @@ static void handle_frame(struct host *host, struct client *client)
     struct err err = ERR_INIT;
 
     do {
-        int got = frames_next(&client->frames, &frame, &err);
+        int got = conn_next(&client->conn, &frame, &err);
         if (got == -1) {
             server_refuse(client, &err);
             client->kind = CLIENT_LEAVES;
@@ -242,30 +229,29 @@ static void handle_frame(struct host *host, struct client *client)
             return;
         request_handle(host, client, &frame);
         frame_free(&frame);
-        if (client->out.len - client->sent > ANSWERS_MAX)
+        if (conn_unsent(&client->conn) > ANSWERS_MAX)
             server_hang_up(client);
     } while (client->kind == CLIENT_LISTENS);
-    frames_free(&client->frames);
+    frames_free(&client->conn.in);
 }
 
 /* Reads what a client says. false: it has hung up, or does not stop talking. */
 static bool read_in(struct host *host, struct client *client)
 {
-    static char chunk[READ_CHUNK];
-
     for (;;) {
-        ssize_t n = recv(client->fd, chunk, sizeof chunk, MSG_DONTWAIT);
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return errno == EAGAIN;
-        if (n == 0) {
+        switch (conn_read(&client->conn)) {
+        case CONN_NOTHING:
+            return true;
+        case CONN_GONE:
+            return false;
+        case CONN_END:
             client->done = true;
             return client->kind != CLIENT_NEW;
+        case CONN_DATA:
+            break;
         }
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return false; /* it has asked, and is to listen now */
-        frames_feed(&client->frames, chunk, (size_t)n);
         handle_frame(host, client);
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return true;
@@ -290,7 +276,7 @@ static void accept_one(struct host *host)
     /* a process that has ended by now keeps its number without a start, which is nobody's */
     if (!proc_identify(pid, &peer))
         peer.pid = pid;
-    server->clients[server->count++] = (struct client){.fd = fd, .peer = peer};
+    server->clients[server->count++] = (struct client){.conn = {.fd = fd}, .peer = peer};
     if (!read_in(host, &server->clients[server->count - 1]))
         drop(server, server->count - 1);
 }
@@ -322,8 +308,9 @@ void server_flush(struct host *host)
 
     for (size_t i = server->count; i-- > 0;) {
         struct client *client = &server->clients[i];
-        bool stays = client->out.len == 0 || write_out(client);
-        if (stays && client->kind == CLIENT_WATCHES && client->dirty && client->out.len == 0) {
+        bool stays = conn_unsent(&client->conn) == 0 || write_out(client);
+        if (stays && client->kind == CLIENT_WATCHES && client->dirty &&
+            conn_unsent(&client->conn) == 0) {
             _cleanup_str_ struct str head = STR_INIT;
             request_put_status(host, &head);
             server_answer(client, &head);

@@ -16,6 +16,7 @@
 #ifndef MAS_HOST_STATE_H
 #define MAS_HOST_STATE_H
 
+#include "base/conn.h"
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/proc.h"
@@ -118,7 +119,7 @@ enum peer_kind {
 };
 
 struct client {
-    int fd;
+    struct conn conn;
     struct proc_id peer; /* without a start if it had ended when it was taken in */
     enum peer_kind whose;
     const struct agent *agent; /* of PEER_AGENT; of the team */
@@ -130,9 +131,6 @@ struct client {
     bool messages; /* a watcher that is told of messages too */
     int64_t prompt; /* of CLIENT_ASKS: its number */
     int64_t full_since; /* it has left too much unread since then; 0: it has not */
-    struct frames frames;
-    struct str out;
-    size_t sent;
 };
 
 enum server_audience {

@@ -17,7 +17,6 @@ enum {
     TITLE_SHOWN = 2048,
     ID_SHOWN = 1024,
     BODY_MAX = FRAME_BODY_MAX,
-    COMPACT = 1 << 20, /* bytes that were written and are still held */
 };
 
 const char *talk_id(const struct host *host, int64_t number, char buf[TALK_ID_MAX])
@@ -52,19 +51,9 @@ static bool wants(const struct client *client, int64_t number)
            (client->kind == CLIENT_ASKS && number != 0 && client->prompt == number);
 }
 
-/* What is written already makes room. */
-static void compact(struct client *client)
-{
-    if (client->sent < COMPACT)
-        return;
-    client->out.len -= client->sent;
-    memmove(client->out.data, client->out.data + client->sent, client->out.len + 1);
-    client->sent = 0;
-}
-
 static bool is_full(const struct client *client)
 {
-    return client->out.len - client->sent > TALK_BACKLOG;
+    return conn_unsent(&client->conn) > TALK_BACKLOG;
 }
 
 static void give(struct host *host, const struct str *head, const char *body, size_t len,
@@ -74,8 +63,7 @@ static void give(struct host *host, const struct str *head, const char *body, si
         struct client *client = &host->server.clients[i];
         if (!wants(client, number))
             continue;
-        compact(client);
-        frame_add(&client->out, head, body, len);
+        conn_add(&client->conn, head, body, len);
         if (client->full_since == 0 && is_full(client))
             client->full_since = time_monotonic_ms();
     }
@@ -135,7 +123,7 @@ void talk_tell(struct host *host, struct talk_event *event, const char *body, si
 void talk_tell_one(struct client *client, struct talk_event *event, const char *body, size_t len)
 {
     close_event(event, &body, &len);
-    frame_add(&client->out, &event->head, body, len);
+    conn_add(&client->conn, &event->head, body, len);
     str_free(&event->head);
 }
 

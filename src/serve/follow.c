@@ -1,24 +1,19 @@
 #include "serve/follow.h"
 
 #include "base/path.h"
-#include "base/sock.h"
 #include "client/hosts.h"
 #include "store/workspace.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 struct watched {
     struct watched *next, **at;
     struct follow *follow;
     char id[ID_TEXT];
     char agent[TEAM_WORD_MAX + 1];
-    int fd;
-    struct frames frames;
+    struct conn conn;
     bool listens; /* to what an ACP agent is asked and says; else its state is watched, and what is
                    * sent to a terminal agent */
     struct str said; /* by the agent in this turn, as far as FOLLOW_TEXT_MAX */
@@ -55,9 +50,8 @@ static void drop(struct watched *watched)
         watched->next->at = watched->at;
     watched->follow->count--;
     /* a child that is just being started may have a copy, for which epoll would go on telling */
-    (void)epoll_ctl(watched->follow->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
-    fd_closep(&watched->fd);
-    frames_free(&watched->frames);
+    (void)epoll_ctl(watched->follow->epoll, EPOLL_CTL_DEL, watched->conn.fd, NULL);
+    conn_close(&watched->conn);
     str_free(&watched->said);
     free(watched);
 }
@@ -89,31 +83,38 @@ static const struct watched *find(const struct follow *follow, const char *id, c
     return at;
 }
 
-/* Of a host that is new what it has told since it came up is news too. */
-static const char *const watch_request[2][2] = {
-    {"{\"do\":\"watch\",\"messages\":true}\n",
-     "{\"do\":\"watch\",\"messages\":true,\"early\":true}\n"},
-    {"{\"do\":\"listen\"}\n", "{\"do\":\"listen\",\"early\":true}\n"},
-};
+/* What a new host has told since it came up is news too: `early`. */
+static bool ask(struct conn *conn, bool listens, bool early)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out = {.to = &head};
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "do", listens ? "listen" : "watch");
+    if (!listens)
+        json_put_bool(&out, "messages", true);
+    if (early)
+        json_put_bool(&out, "early", true);
+    json_close(&out, '}');
+    conn_add(conn, &head, NULL, 0);
+    return conn_write(conn) && conn_unsent(conn) == 0;
+}
 
 /* One that cannot be connected to now is found again by the next survey. */
 static void add(struct follow *follow, int run, const char *id, const char *agent, bool listens,
                 bool quiet)
 {
-    _cleanup_free_ char *name = mem_printf("%s%s", agent, WORKSPACE_HOST_SOCKET);
-    const char *request = watch_request[listens][!quiet];
-    size_t len = strlen(request);
-    _cleanup_close_ int fd = -1;
+    struct conn conn = CONN_INIT;
 
     if (follow->count >= FOLLOW_MAX || !str_is_word(agent, TEAM_WORD_MAX) ||
         find(follow, id, agent, listens) != NULL)
         return;
-    fd = sock_connect(run, name);
-    if (fd == -1 || send(fd, request, len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)len)
-        return;
     struct watched *watched = mem_alloc(sizeof *watched);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = watched};
-    if (epoll_ctl(follow->epoll, EPOLL_CTL_ADD, fd, &event) == -1) {
+    conn.fd = hosts_connect(run, agent);
+    if (conn.fd == -1 || !ask(&conn, listens, !quiet) ||
+        epoll_ctl(follow->epoll, EPOLL_CTL_ADD, conn.fd, &event) == -1) {
+        conn_close(&conn);
         free(watched);
         return;
     }
@@ -122,7 +123,7 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
     watched->follow = follow;
     watched->listens = listens;
     watched->is_new = !quiet;
-    watched->fd = TAKE_FD(fd);
+    watched->conn = conn;
     watched->next = follow->all;
     watched->at = &follow->all;
     if (follow->all != NULL)
@@ -258,19 +259,20 @@ void follow_turn(struct follow *follow, void *ready)
     struct watched *watched = ready;
     struct err ignored = ERR_INIT;
     struct frame frame;
-    char buf[16384];
     int rc;
 
     (void)follow;
-    ssize_t n = recv(watched->fd, buf, sizeof buf, MSG_DONTWAIT);
-    if (n == -1 && (errno == EAGAIN || errno == EINTR))
+    switch (conn_read(&watched->conn)) {
+    case CONN_NOTHING:
         return;
-    if (n <= 0) {
+    case CONN_END:
+    case CONN_GONE:
         drop(watched);
         return;
+    case CONN_DATA:
+        break;
     }
-    frames_feed(&watched->frames, buf, (size_t)n);
-    while ((rc = frames_next(&watched->frames, &frame, &ignored)) == 1) {
+    while ((rc = conn_next(&watched->conn, &frame, &ignored)) == 1) {
         if (watched->listens || json_get(frame.head, "event") != NULL)
             handle_talk(watched, &frame);
         else

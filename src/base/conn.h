@@ -1,0 +1,52 @@
+/*
+ * A connection that carries frames (base/frame.h), with what has come in and what is still to be
+ * written. Nothing here waits: the descriptor is non-blocking, and its owner polls it for POLLIN
+ * and, while conn_unsent() is not 0, for POLLOUT.
+ */
+#ifndef MAS_BASE_CONN_H
+#define MAS_BASE_CONN_H
+
+#include "base/frame.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct conn {
+    int fd; /* owned; -1: none */
+    struct frames in;
+    struct str out;
+    size_t sent; /* bytes of `out` that are written */
+    bool busy; /* the last read filled its room: more is likely to be there */
+};
+
+#define CONN_INIT                                                                                  \
+    {                                                                                              \
+        .fd = -1                                                                                   \
+    }
+
+/* Closes the descriptor and frees the buffers; the connection can be used again. */
+void conn_close(struct conn *conn);
+
+/* Appends a frame to what is to be written; see frame_add(). */
+void conn_add(struct conn *conn, const struct str *head, const char *body, size_t body_len);
+/* Bytes that are still to be written. */
+size_t conn_unsent(const struct conn *conn);
+/* Forgets them. */
+void conn_discard(struct conn *conn);
+/* Writes as much as the socket accepts. False: the connection is gone. */
+bool conn_write(struct conn *conn);
+
+enum conn_read {
+    CONN_DATA, /* something came: call conn_next() until it returns 0 */
+    CONN_NOTHING, /* nothing is there now */
+    CONN_END, /* the other end writes no more */
+    CONN_GONE, /* the connection is broken: errno */
+};
+
+/* Reads once. */
+enum conn_read conn_read(struct conn *conn);
+/* The next whole frame: as frames_next(). */
+int conn_next(struct conn *conn, struct frame *ret, struct err *err);
+
+#endif
