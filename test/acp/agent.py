@@ -41,6 +41,7 @@ for call in "init", "new", "load", "resume", "close", "mode", "option":
     parser.add_argument(f"--{call}-error", nargs="?", type=int, const=-32603, help="answer with this error")
     parser.add_argument(f"--{call}-hang", action="store_true", help="never answer")
     parser.add_argument(f"--{call}-slow", type=int, default=0, metavar="MS")
+    parser.add_argument(f"--{call}-until", metavar="FILE")  # is there
 parser.add_argument("--load-empty", action="store_true", help="load answers well and knows nothing")
 parser.add_argument("--resume-empty", action="store_true")
 for rung in "load", "resume":
@@ -744,6 +745,9 @@ def call(id, method, params):
         if getattr(opt, name + "_hang"):
             return
         time.sleep(getattr(opt, name + "_slow") / 1000)
+        until = getattr(opt, name + "_until")
+        while until and not os.path.exists(until):
+            time.sleep(0.01)
         error = getattr(opt, name + "_error")
         if error is not None:
             return refuse(id, error)
@@ -775,7 +779,8 @@ def handle(line):
     elif method == "session/prompt":
         prompt(id, params)
     elif method in CALLS:
-        slow = CALLS[method][1] and getattr(opt, CALLS[method][1] + "_slow")
+        name = CALLS[method][1]
+        slow = name and (getattr(opt, name + "_slow") or getattr(opt, name + "_until"))
         if slow or opt.ask_in_new:
             threading.Thread(target=call, args=(id, method, params), daemon=True).start()
         else:

@@ -30,9 +30,11 @@ load lib
 }
 
 @test "clears while a session is being opened open no other" {
-    run_acp "--new-slow 1500"
+    run_acp "--new-until $T/open"
     hosts_there
+    eventually was_sent session/new
     for _ in 1 2 3; do "$MAS" clear "$ID" solo; done
+    touch "$T/open"
     tell CW-NEW
     knows CW-NEW
     [ "$(sent session/new)" = 1 ]

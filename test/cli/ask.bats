@@ -282,9 +282,13 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
 }
 
 @test "the first prompt of an agent that starts waits for that, and not for another prompt" {
-    acp_agent --new-slow 1500
-    run python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$MAS" ask "$ID" solo hello
-    [ "$status" -eq 0 ]
-    [[ $output == *'queued: the agent is not ready yet'* ]]
-    [[ $output != *'another prompt'* ]]
+    acp_agent --new-until "$T/open"
+    local pid
+    python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$MAS" ask "$ID" solo hello \
+        >"$T/said" 3>&- &
+    pid=$!
+    eventually grep -q 'queued: the agent is not ready yet' "$T/said"
+    touch "$T/open"
+    wait "$pid"
+    run ! grep 'another prompt' "$T/said"
 }
