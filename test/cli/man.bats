@@ -168,7 +168,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
     tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|permission\.|' | sort >"$T/keys"
-    run diff <(grep -oE '\{"[a-z_]+", take_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
+    run diff <(grep -oE '\{"[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
     grep -q '^permission\. ' "$T/page"
