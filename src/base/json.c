@@ -395,6 +395,23 @@ static void put_number(struct json_out *out, const cJSON *node)
         str_addf(out->to, "%lld", (long long)node->valuedouble);
 }
 
+struct json *json_copy(const struct json *node)
+{
+    cJSON *copy = node != NULL ? cJSON_Duplicate(to_cjson(node), true) : NULL;
+
+    if (node != NULL && copy == NULL)
+        mem_fail();
+    return (struct json *)copy;
+}
+
+void json_replace(struct json **to, const struct json *node)
+{
+    struct json *copy = json_copy(node); /* the node may be a part of *to */
+
+    json_free(*to);
+    *to = copy;
+}
+
 /* Depth is limited by json_parse(). */
 void json_put_node(struct json_out *out, const char *key, const struct json *node)
 {

@@ -46,6 +46,10 @@ const char *json_get_text_or(const struct json *object, const char *key, const c
 bool json_bool(const struct json *node, bool fallback);
 int64_t json_int(const struct json *node, int64_t fallback);
 double json_number(const struct json *node, double fallback);
+/* A copy of a node and all in it, the caller's; NULL of NULL. */
+struct json *json_copy(const struct json *node);
+/* Frees *to and puts a copy in its place. */
+void json_replace(struct json **to, const struct json *node);
 /* First child of an array or object, then the next sibling; NULL at the end. */
 const struct json *json_first(const struct json *container);
 const struct json *json_next(const struct json *node);

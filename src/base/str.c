@@ -11,7 +11,7 @@
 /* Memory. */
 
 /* Not exit(): this may be a forked child or a thread, whose buffers are not its own to flush. */
-static _Noreturn void out_of_memory(void)
+_Noreturn void mem_fail(void)
 {
     static const char line[] = "mas: out of memory\n";
     ssize_t ignored = write(STDERR_FILENO, line, sizeof(line) - 1);
@@ -25,7 +25,7 @@ void *mem_alloc(size_t size)
     void *p = calloc(1, size > 0 ? size : 1);
 
     if (p == NULL)
-        out_of_memory();
+        mem_fail();
     return p;
 }
 
@@ -35,7 +35,7 @@ void *mem_grow(void *old, size_t count, size_t size)
     void *p = reallocarray(old, none ? 1 : count, none ? 1 : size);
 
     if (p == NULL)
-        out_of_memory();
+        mem_fail();
     return p;
 }
 
@@ -44,7 +44,7 @@ char *mem_dupn(const char *text, size_t len)
     char *copy;
 
     if (len == SIZE_MAX)
-        out_of_memory();
+        mem_fail();
     copy = mem_grow(NULL, len + 1, 1);
     if (len > 0)
         memcpy(copy, text, len);
@@ -74,7 +74,7 @@ char *mem_printf(const char *fmt, ...)
     n = vasprintf(&text, fmt, args);
     va_end(args);
     if (n == -1)
-        out_of_memory();
+        mem_fail();
     return text;
 }
 
@@ -104,7 +104,7 @@ void str_reserve(struct str *s, size_t more)
     size_t cap;
 
     if (more >= SIZE_MAX / 2 - s->len)
-        out_of_memory();
+        mem_fail();
     need = s->len + more + 1;
     if (need <= s->cap)
         return;
@@ -153,7 +153,7 @@ void str_addf(struct str *s, const char *fmt, ...)
         va_end(args);
     }
     if (n < 0)
-        out_of_memory(); /* with our formats and sizes nothing else is left */
+        mem_fail(); /* with our formats and sizes nothing else is left */
     s->len += (size_t)n;
 }
 

@@ -75,6 +75,7 @@ size_t str_fit(const char *text, size_t max);
 bool str_starts(const char *text, const char *prefix);
 
 /* Allocation that does not return NULL. */
+_Noreturn void mem_fail(void); /* says that there is no memory, and ends the process */
 void *mem_alloc(size_t size); /* zeroed */
 void *mem_grow(void *old, size_t count, size_t size); /* checks count * size */
 /* Room in an array of `count` elements for one more; it doubles at 0, 1, 2, 4, ... */

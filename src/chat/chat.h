@@ -114,8 +114,6 @@ enum { PAST_PAGE = 30, PAST_MOST = 1000 };
 void past_show(struct chat *chat, int count);
 /* Shows them once more: nothing follows from that. */
 void past_show_again(struct chat *chat, int count);
-/* The number of a message: all of it, or what stands behind the last colon. */
-int64_t past_number(const struct json *node);
 
 /* ---- footer.c */
 void footer_update(struct chat *chat);

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "client/hosts.h"
 #include "protocol/host.h"
+#include "protocol/host_event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,23 +17,8 @@ static void set_text(char **to, const char *text)
     *to = mem_dup(text);
 }
 
-static void set_json(struct json **to, const struct json *node)
+static const char *word(const char *text, const char *fallback)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-    struct err ignored = ERR_INIT;
-
-    json_free(*to);
-    *to = NULL;
-    if (node == NULL)
-        return;
-    json_put_node(&out, NULL, node);
-    (void)json_parse(text.data, text.len, text.len, to, &ignored);
-}
-
-static const char *word(const struct json *head, const char *key, const char *fallback)
-{
-    const char *text = json_get_text(head, key);
     return text != NULL && text[0] != '\0' ? text : fallback;
 }
 
@@ -70,9 +56,9 @@ static void add_choice(struct permission *permission, const char *id, const char
 }
 
 /* Remembers one; false where it is known or there are too many. */
-static bool keep_permission(struct chat *chat, const struct json *head)
+static bool keep_permission(struct chat *chat, const struct host_event *event)
 {
-    const char *id = word(head, "permission", "");
+    const char *id = word(event->permission, "");
     struct permission *permission = &chat->permissions[chat->permission_count];
 
     for (size_t i = 0; i < chat->permission_count; i++)
@@ -80,38 +66,31 @@ static bool keep_permission(struct chat *chat, const struct json *head)
             return false;
     if (chat->permission_count == PERMISSIONS_MAX)
         return false;
-    *permission = (struct permission){
-        .id = mem_dup(id), .title = mem_dup(word(head, "title", word(head, "kind", "a tool")))};
-    for (const struct json *one = json_first(json_get(head, "options")); one != NULL;
-         one = json_next(one)) {
+    *permission = (struct permission){.id = mem_dup(id), .title = mem_dup(host_event_title(event))};
+    for (const struct json *one = json_first(event->options); one != NULL; one = json_next(one)) {
         const char *option = json_get_text(one, "id");
         if (option != NULL)
-            add_choice(permission, option, word(one, "name", option));
+            add_choice(permission, option, word(json_get_text(one, "name"), option));
     }
     chat->permission_count++;
     return true;
 }
 
-static void ask_person(struct chat *chat, const struct json *head, const char *body, size_t len)
+static void on_permission(struct chat *chat, const struct host_event *event)
 {
-    if (!keep_permission(chat, head))
+    if (!keep_permission(chat, event))
         return;
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_ASKS, "%s", chat->permissions[chat->permission_count - 1].title);
-    view_details(&chat->view, body, len, ASKED_LINES);
+    view_details(&chat->view, event->body != NULL ? event->body : "", event->body_len, ASKED_LINES);
 }
 
-static void on_permission(struct chat *chat, const struct frame *event)
+static void on_permitted(struct chat *chat, const struct host_event *event)
 {
-    ask_person(chat, event->head, event->body != NULL ? event->body : "", event->body_len);
-}
+    const char *by = word(event->by, "-");
+    const char *name = word(event->name, word(event->option, ""));
 
-static void on_permitted(struct chat *chat, const struct frame *event)
-{
-    const char *by = word(event->head, "by", "-");
-    const char *name = word(event->head, "name", word(event->head, "option", ""));
-
-    drop_permission(chat, word(event->head, "permission", ""));
+    drop_permission(chat, word(event->permission, ""));
     if (strcmp(by, "cancelled") == 0)
         view_addf(&chat->view, STYLE_NOTE, "withdrawn");
     else if (strcmp(by, "-") == 0)
@@ -161,14 +140,14 @@ static size_t find_tool(struct chat *chat, const char *id)
     return i;
 }
 
-static void on_tool(struct chat *chat, const struct frame *event)
+static void on_tool(struct chat *chat, const struct host_event *event)
 {
-    size_t i = find_tool(chat, word(event->head, "id", ""));
+    size_t i = find_tool(chat, word(event->id, ""));
     struct tool *tool = &chat->tools[i];
-    const char *status = word(event->head, "status", tool->status);
+    const char *status = word(event->status, tool->status);
 
-    if (tool->title == NULL || json_get_text(event->head, "title") != NULL)
-        set_text(&tool->title, word(event->head, "title", word(event->head, "kind", "a tool")));
+    if (tool->title == NULL || event->title != NULL)
+        set_text(&tool->title, host_event_title(event));
     if (event->body != NULL) {
         str_clear(&tool->body);
         str_addn(&tool->body, event->body, event->body_len);
@@ -183,9 +162,9 @@ static void on_tool(struct chat *chat, const struct frame *event)
         settle_tool(chat, i, STYLE_FAILED);
 }
 
-static void on_plan(struct chat *chat, const struct frame *event)
+static void on_plan(struct chat *chat, const struct host_event *event)
 {
-    set_json(&chat->plan, json_get(event->head, "entries"));
+    json_replace(&chat->plan, event->entries);
 }
 
 static void settle_plan(struct chat *chat)
@@ -202,18 +181,18 @@ static void settle_plan(struct chat *chat)
 /* ---- what is said */
 
 /* Skips what past.c has shown of a message already. */
-static bool is_new(struct chat *chat, const struct frame *event, const char **ret, size_t *ret_len)
+static bool is_new(struct chat *chat, const struct host_event *event, const char **ret,
+                   size_t *ret_len)
 {
-    int64_t message = past_number(json_get(event->head, "message"));
-    int64_t at = json_int(json_get(event->head, "at"), -1);
+    int64_t message = host_event_number(event->message);
 
     *ret = event->body != NULL ? event->body : "";
     *ret_len = event->body_len;
     if (message == 0 || message > chat->known)
         return true;
-    if (message != chat->partial || at < 0)
+    if (message != chat->partial || event->at < 0)
         return false;
-    size_t skip = (size_t)at < chat->partial_len ? chat->partial_len - (size_t)at : 0;
+    size_t skip = (size_t)event->at < chat->partial_len ? chat->partial_len - (size_t)event->at : 0;
     if (skip >= *ret_len)
         return false;
     *ret += skip;
@@ -221,31 +200,25 @@ static bool is_new(struct chat *chat, const struct frame *event, const char **re
     return true;
 }
 
-static void on_words(struct chat *chat, const struct frame *event)
+static void on_words(struct chat *chat, const struct host_event *event)
 {
-    static const struct {
-        const char *event;
-        enum style style;
-    } kinds[] = {
-        {"text", STYLE_TEXT}, {"thought", STYLE_THOUGHT}, {"user", STYLE_USER}, {NULL, STYLE_NOTE}};
-    int64_t message = past_number(json_get(event->head, "message"));
-    const char *name = json_get_text(event->head, "event");
+    static const enum style styles[] = {[HOST_EVENT_TEXT] = STYLE_TEXT,
+                                        [HOST_EVENT_THOUGHT] = STYLE_THOUGHT,
+                                        [HOST_EVENT_USER] = STYLE_USER};
+    int64_t message = host_event_number(event->message);
     const char *text;
     size_t len;
-    size_t i = 0;
 
     if (!is_new(chat, event, &text, &len))
         return;
-    while (kinds[i].event != NULL && strcmp(kinds[i].event, name) != 0)
-        i++;
     if (message != chat->speaking) { /* another message is a paragraph of its own */
         view_gap(&chat->view);
         chat->speaking = message;
     }
-    view_piece(&chat->view, kinds[i].style, text, len);
+    view_piece(&chat->view, styles[event->type], text, len);
 }
 
-static void on_note(struct chat *chat, const struct frame *event)
+static void on_note(struct chat *chat, const struct host_event *event)
 {
     view_add(&chat->view, STYLE_NOTE, event->body != NULL ? event->body : "", event->body_len);
 }
@@ -277,13 +250,13 @@ static bool is_unshown(const struct chat *chat, int64_t prompt)
     return unbegun || prompt > chat->known;
 }
 
-static void on_prompt(struct chat *chat, const struct frame *event)
+static void on_prompt(struct chat *chat, const struct host_event *event)
 {
-    const char *from = json_get_text(event->head, "from");
+    const char *from = event->from;
     const char *text = event->body != NULL ? event->body : "";
 
     unqueue(chat, text);
-    if (!is_unshown(chat, past_number(json_get(event->head, "prompt"))))
+    if (!is_unshown(chat, host_event_number(event->prompt)))
         return;
     view_gap(&chat->view);
     if (from != NULL && strcmp(from, "-") != 0)
@@ -292,10 +265,10 @@ static void on_prompt(struct chat *chat, const struct frame *event)
     view_gap(&chat->view);
 }
 
-static void on_end(struct chat *chat, const struct frame *event)
+static void on_end(struct chat *chat, const struct host_event *event)
 {
-    const char *reason = word(event->head, "stopReason", "");
-    const char *error = json_get_text(event->head, "error");
+    const char *reason = word(event->stop_reason, "");
+    const char *error = event->error;
 
     while (chat->tool_count > 0)
         settle_tool(chat, 0, STYLE_TOOL);
@@ -311,40 +284,39 @@ static void on_end(struct chat *chat, const struct frame *event)
 
 /* ---- what is so */
 
-static void on_state(struct chat *chat, const struct frame *event)
+static void on_state(struct chat *chat, const struct host_event *event)
 {
     enum agent_state state = chat->state;
 
-    (void)agent_state_parse(json_get_text(event->head, "state"), &state);
+    (void)agent_state_parse(event->state, &state);
     if (state != chat->state)
         chat->since_ms = time_epoch_ms();
     chat->state = state;
-    set_text(&chat->note, json_get_text(event->head, "note"));
+    set_text(&chat->note, event->note);
 }
 
-static void on_mode(struct chat *chat, const struct frame *event)
+static void on_mode(struct chat *chat, const struct host_event *event)
 {
-    if (json_first(json_get(event->head, "modes")) != NULL)
-        set_json(&chat->modes, json_get(event->head, "modes"));
-    set_text(&chat->mode, json_get_text(event->head, "mode"));
+    if (json_first(event->modes) != NULL)
+        json_replace(&chat->modes, event->modes);
+    set_text(&chat->mode, event->mode);
 }
 
-static void on_commands(struct chat *chat, const struct frame *event)
+static void on_commands(struct chat *chat, const struct host_event *event)
 {
-    set_json(&chat->commands, json_get(event->head, "commands"));
+    json_replace(&chat->commands, event->commands);
 }
 
-static void on_usage(struct chat *chat, const struct frame *event)
+static void on_usage(struct chat *chat, const struct host_event *event)
 {
-    int64_t used = json_int(json_get(event->head, "used"), -1);
-    int64_t size = json_int(json_get(event->head, "size"), 0);
+    bool known = event->used >= 0 && event->size > 0 && event->used <= event->size;
 
-    chat->used = used >= 0 && size > 0 && used <= size ? (int)(used * 100 / size) : -1;
+    chat->used = known ? (int)(event->used * 100 / event->size) : -1;
 }
 
-static void on_query(struct chat *chat, const struct frame *event)
+static void on_query(struct chat *chat, const struct host_event *event)
 {
-    const char *reason = word(event->head, "reason", "clear");
+    const char *reason = word(event->reason, "clear");
 
     chat->used = -1;
     if (strcmp(reason, "conversation") == 0) /* of which it was told just now */
@@ -354,55 +326,53 @@ static void on_query(struct chat *chat, const struct frame *event)
               strcmp(reason, "clear") == 0 ? "" : ": ", strcmp(reason, "clear") == 0 ? "" : reason);
 }
 
-static void on_continuity(struct chat *chat, const struct frame *event)
+static void on_continuity(struct chat *chat, const struct host_event *event)
 {
-    const char *outcome = word(event->head, "outcome", "fresh");
-    const char *note = word(event->head, "note", "");
+    const char *outcome = word(event->outcome, "fresh");
+    const char *note = word(event->note, "");
 
     if (strcmp(outcome, "fresh") != 0 || note[0] != '\0')
         view_addf(&chat->view, STYLE_NOTE, "conversation %s%s%s", outcome,
                   note[0] != '\0' ? ": " : "", note);
 }
 
-static void on_conversation(struct chat *chat, const struct frame *event)
+static void on_conversation(struct chat *chat, const struct host_event *event)
 {
-    set_text(&chat->conversation, json_get_text(event->head, "conversation"));
+    set_text(&chat->conversation, event->conversation);
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "---- conversation %.8s ----",
-              word(event->head, "conversation", "?"));
+              word(event->conversation, "?"));
     past_show(chat, PAST_PAGE);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(struct chat *chat, const struct frame *event);
-} handlers[] = {
-    {"prompt", on_prompt},
-    {"text", on_words},
-    {"thought", on_words},
-    {"user", on_words},
-    {"tool", on_tool},
-    {"plan", on_plan},
-    {"permission", on_permission},
-    {"permitted", on_permitted},
-    {"mode", on_mode},
-    {"commands", on_commands},
-    {"usage", on_usage},
-    {"state", on_state},
-    {"query", on_query},
-    {"continuity", on_continuity},
-    {"conversation", on_conversation},
-    {"note", on_note},
-    {"end", on_end},
+static void (*const handlers[HOST_EVENT_COUNT])(struct chat *chat,
+                                                const struct host_event *event) = {
+    [HOST_EVENT_PROMPT] = on_prompt,
+    [HOST_EVENT_TEXT] = on_words,
+    [HOST_EVENT_THOUGHT] = on_words,
+    [HOST_EVENT_USER] = on_words,
+    [HOST_EVENT_TOOL] = on_tool,
+    [HOST_EVENT_PLAN] = on_plan,
+    [HOST_EVENT_PERMISSION] = on_permission,
+    [HOST_EVENT_PERMITTED] = on_permitted,
+    [HOST_EVENT_MODE] = on_mode,
+    [HOST_EVENT_COMMANDS] = on_commands,
+    [HOST_EVENT_USAGE] = on_usage,
+    [HOST_EVENT_STATE] = on_state,
+    [HOST_EVENT_QUERY] = on_query,
+    [HOST_EVENT_CONTINUITY] = on_continuity,
+    [HOST_EVENT_CONVERSATION] = on_conversation,
+    [HOST_EVENT_NOTE] = on_note,
+    [HOST_EVENT_END] = on_end,
 };
 
-void chat_event(struct chat *chat, const struct frame *event)
+void chat_event(struct chat *chat, const struct frame *frame)
 {
-    const char *name = json_get_text(event->head, "event");
+    struct host_event event;
 
-    for (size_t i = 0; name != NULL && i < ARRAY_LEN(handlers); i++)
-        if (strcmp(name, handlers[i].name) == 0)
-            handlers[i].run(chat, event);
+    if (host_event_parse(frame->head, frame->body, frame->body_len, &event) &&
+        handlers[event.type] != NULL)
+        handlers[event.type](chat, &event);
 }
 
 /* ---- answers */
@@ -420,13 +390,16 @@ static void handle_status(struct chat *chat, const struct json *head)
     }
     set_text(&chat->conversation, json_get_text(head, "conversation"));
     set_text(&chat->mode, json_get_text(head, "mode"));
-    set_json(&chat->modes, json_get(head, "modes"));
-    set_json(&chat->commands, json_get(head, "commands"));
+    json_replace(&chat->modes, json_get(head, "modes"));
+    json_replace(&chat->commands, json_get(head, "commands"));
     past_show(chat, PAST_PAGE);
     chat->greeted = true;
     for (const struct json *one = json_first(json_get(head, "permissions")); one != NULL;
-         one = json_next(one))
-        ask_person(chat, one, "", 0);
+         one = json_next(one)) {
+        struct host_event permission;
+        (void)host_event_parse(one, NULL, 0, &permission);
+        on_permission(chat, &permission);
+    }
 }
 
 static void refused(struct chat *chat, enum asked what, const struct err *err)
@@ -467,7 +440,7 @@ void chat_forget(struct chat *chat)
         drop_permission(chat, chat->permissions[0].id);
     while (chat->tool_count > 0)
         tool_free(&chat->tools[--chat->tool_count]);
-    set_json(&chat->plan, NULL);
+    json_replace(&chat->plan, NULL);
     strv_free(chat->queued);
     strv_free(chat->sent);
     chat->queued = chat->sent = NULL;

@@ -10,16 +10,6 @@ enum {
     OLD_BYTES = 16 * 1024, /* of one message */
 };
 
-int64_t past_number(const struct json *node)
-{
-    const char *text = json_text(node);
-
-    if (text == NULL)
-        return json_int(node, 0);
-    const char *colon = strrchr(text, ':');
-    return strtoll(colon != NULL ? colon + 1 : text, NULL, 10);
-}
-
 /* What is being shown; arg of the reading. */
 struct showing {
     struct chat *chat;

@@ -34,20 +34,20 @@ void agent_request_open(const struct agent_request *request, const char *verb, s
         json_put(out, "from", request->from);
 }
 
-/* Keeps the answer as text: the reply itself is gone when its call is. */
+/* Keeps the answer: the reply itself goes with its call. */
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
-    struct json_out out = {.to = arg};
+    struct json **answer = arg;
 
     if (hosts_reply_error(reply->head, &call->err) == 0)
-        json_put_node(&out, NULL, reply->head);
+        *answer = json_copy(reply->head);
     return true;
 }
 
 int agent_request_ask(struct call *call, struct agent_request *request, const struct str *head,
                       const char *body, size_t body_len, struct json **ret, struct err *err)
 {
-    _cleanup_str_ struct str answer = STR_INIT;
+    _cleanup_json_ struct json *answer = NULL;
     const struct roster_request asked = {
         .what = request->what, .head = str_text(head), .body = body, .body_len = body_len};
 
@@ -56,7 +56,8 @@ int agent_request_ask(struct call *call, struct agent_request *request, const st
     hosts_finish(request->roster.calls, request->roster.asked, ANSWER_MS, on_reply, &answer);
     if (roster_failure(&request->roster, 0, request->what, err) == -1)
         return -1;
-    return json_parse(str_text(&answer), answer.len, answer.len, ret, err);
+    *ret = TAKE_PTR(answer);
+    return 0;
 }
 
 void agent_request_print(const struct agent_request *request, const struct json *answer)

@@ -5,6 +5,7 @@
 #include "cmd/targets.h"
 #include "cmd/words.h"
 #include "protocol/host.h"
+#include "protocol/host_event.h"
 #include "session/life.h"
 
 #include <stdio.h>
@@ -173,9 +174,9 @@ static void end_line(struct asking *asking)
         put(asking, "\n", 1);
 }
 
-static void on_text(struct asking *asking, const struct frame *event)
+static void on_text(struct asking *asking, const struct host_event *event)
 {
-    const char *message = json_get_text(event->head, "message");
+    const char *message = event->message;
     _cleanup_str_ struct str text = STR_INIT;
 
     if (message != NULL && (asking->message == NULL || strcmp(message, asking->message) != 0)) {
@@ -209,34 +210,27 @@ static void say(struct asking *asking, const char *what, const char *words)
     (void)fprintf(stderr, "%s\n", line.data);
 }
 
-static const char *title_of(const struct json *head)
+static void on_tool(struct asking *asking, const struct host_event *event)
 {
-    const char *title = json_get_text(head, "title");
-    const char *kind = json_get_text(head, "kind");
-    return title != NULL && title[0] != '\0' ? title : kind != NULL ? kind : "a tool";
-}
-
-static void on_tool(struct asking *asking, const struct json *head)
-{
-    const char *status = json_get_text(head, "status");
+    const char *status = event->status;
 
     if (!asking->told || status == NULL)
         return;
     if (strcmp(status, "completed") == 0)
-        say(asking, "[done] ", title_of(head));
+        say(asking, "[done] ", host_event_title(event));
     else if (strcmp(status, "failed") == 0)
-        say(asking, "[failed] ", title_of(head));
+        say(asking, "[failed] ", host_event_title(event));
 }
 
 /* Somebody has to answer it, so it is said in any case. */
-static void on_permission(struct asking *asking, const struct json *head)
+static void on_permission(struct asking *asking, const struct host_event *event)
 {
     const struct roster *roster = &asking->request.roster;
     _cleanup_free_ char *hint =
         mem_printf("  answer it with: mas approve %s %s", roster_label(&roster->teams[0]).text,
                    roster->agents[0].agent->id);
 
-    say(asking, "mas: the agent asks for a permission: ", title_of(head));
+    say(asking, "mas: the agent asks for a permission: ", host_event_title(event));
     say(asking, "", hint);
 }
 
@@ -249,23 +243,20 @@ static void say_note(struct asking *asking)
     asking->note = NULL;
 }
 
-static void on_note(struct asking *asking, const struct frame *event)
+static void on_note(struct asking *asking, const struct host_event *event)
 {
     say_note(asking);
     asking->note = mem_dup(event->body);
 }
 
-static void on_end(struct asking *asking, const struct json *head)
+static void on_end(struct asking *asking, const struct host_event *event)
 {
-    const char *reason = json_get_text(head, "stopReason");
-    const char *error = json_get_text(head, "error");
     _cleanup_str_ struct str rest = STR_INIT;
 
-    asking->stop_reason = mem_dup(reason != NULL ? reason : TALK_END_FAILED);
-    asking->error = mem_dup(error);
-    asking->code = (int)json_int(json_get(head, "code"), MAS_FAILED);
-    if (asking->code < MAS_FAILED || asking->code > MAS_TIMEOUT)
-        asking->code = MAS_FAILED;
+    asking->stop_reason =
+        mem_dup(event->stop_reason != NULL ? event->stop_reason : TALK_END_FAILED);
+    asking->error = mem_dup(event->error);
+    asking->code = event->code;
     if (asking->json)
         return;
     say_note(asking);
@@ -275,9 +266,9 @@ static void on_end(struct asking *asking, const struct json *head)
 }
 
 /* The turn that is waited for: a plan that was approved goes on in another one. */
-static void on_prompt(struct asking *asking, const struct json *head)
+static void on_prompt(struct asking *asking, const struct host_event *event)
 {
-    const char *prompt = json_get_text(head, "prompt");
+    const char *prompt = event->prompt;
 
     if (prompt == NULL || (asking->prompt != NULL && strcmp(prompt, asking->prompt) == 0))
         return;
@@ -300,35 +291,31 @@ static void print_event(const struct frame *event)
     print_line(&text);
 }
 
-static void on_event(struct asking *asking, const struct frame *event, const char *name)
+static void on_event(struct asking *asking, const struct frame *frame)
 {
+    /* with --json those that end the command, else also those that are shown */
+    static const struct {
+        void (*run)(struct asking *asking, const struct host_event *event);
+        bool with_json;
+    } handlers[HOST_EVENT_COUNT] = {
+        [HOST_EVENT_PROMPT] = {on_prompt, true}, [HOST_EVENT_END] = {on_end, true},
+        [HOST_EVENT_TEXT] = {on_text, false},    [HOST_EVENT_NOTE] = {on_note, false},
+        [HOST_EVENT_TOOL] = {on_tool, false},    [HOST_EVENT_PERMISSION] = {on_permission, false},
+    };
+    struct host_event event;
+
     if (asking->json)
-        print_event(event);
-    if (strcmp(name, "prompt") == 0)
-        on_prompt(asking, event->head);
-    if (strcmp(name, "end") == 0)
-        on_end(asking, event->head);
-    else if (asking->json)
-        return;
-    else if (strcmp(name, "text") == 0)
-        on_text(asking, event);
-    else if (strcmp(name, "note") == 0)
-        on_note(asking, event);
-    else if (strcmp(name, "tool") == 0)
-        on_tool(asking, event->head);
-    else if (strcmp(name, "permission") == 0)
-        on_permission(asking, event->head);
+        print_event(frame);
+    if (host_event_parse(frame->head, frame->body, frame->body_len, &event) &&
+        handlers[event.type].run != NULL && (handlers[event.type].with_json || !asking->json))
+        handlers[event.type].run(asking, &event);
 }
 
 static void on_accepted(struct asking *asking, const struct json *head)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-    struct err ignored = ERR_INIT;
     const char *outcome = json_get_text(head, "outcome");
 
-    json_put_node(&out, NULL, head);
-    (void)json_parse(text.data, text.len, text.len, &asking->taken, &ignored);
+    asking->taken = json_copy(head);
     asking->prompt = mem_dup(json_get_text(head, "prompt"));
     if (asking->told && asking->wait && outcome != NULL && strcmp(outcome, "queued") == 0)
         say(asking, "",
@@ -339,11 +326,10 @@ static void on_accepted(struct asking *asking, const struct json *head)
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct asking *asking = arg;
-    const char *name = json_get_text(reply->head, "event");
 
     if (asking->taken != NULL) {
-        if (name != NULL)
-            on_event(asking, reply, name);
+        if (json_get(reply->head, "event") != NULL)
+            on_event(asking, reply);
         return asking->stop_reason != NULL;
     }
     if (hosts_reply_error(reply->head, &call->err) == -1)

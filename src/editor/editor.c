@@ -23,35 +23,12 @@ enum {
 
 static const struct acp_agent_self self = {.name = "mas", .title = "mas", .version = MAS_VERSION};
 
-struct json *editor_copy(const struct json *node)
-{
-    _cleanup_str_ struct str text = STR_INIT;
-    struct json_out out = {.to = &text};
-    struct json *copy = NULL;
-    struct err ignored = ERR_INIT;
-
-    if (node == NULL)
-        return NULL;
-    json_put_node(&out, NULL, node);
-    return json_parse(text.data, text.len, text.len, &copy, &ignored) == 0 ? copy : NULL;
-}
-
 void editor_replace(char **to, const char *text)
 {
     char *copy = mem_dup(text);
 
     free(*to);
     *to = copy;
-}
-
-int64_t editor_number(const char *id)
-{
-    static const struct unit units[] = {{"", 1}};
-    const char *colon = id != NULL ? strrchr(id, ':') : NULL;
-    uint64_t number = 0;
-
-    return colon != NULL && number_parse(colon + 1, units, 1, INT64_MAX, &number) ? (int64_t)number
-                                                                                  : 0;
 }
 
 char *editor_id(const struct editor *editor, int64_t number)
@@ -166,11 +143,10 @@ static void read_frames(struct editor *editor)
 
     while (editor->link.conn.fd != -1 &&
            (rc = host_link_next(&editor->link, &frame, &is_event, &asked)) == 1) {
-        const char *name = json_get_text(frame.head, "event");
         if (!is_event)
             handle_answer(editor, asked, &frame);
-        else if (editor->listens && name != NULL)
-            editor_event(editor, name, &frame);
+        else if (editor->listens)
+            editor_event(editor, &frame);
         frame_free(&frame);
     }
     if (rc == -1 && editor->link.conn.fd != -1)

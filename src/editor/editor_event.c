@@ -105,10 +105,9 @@ void editor_drop_permissions(struct editor *editor)
     editor->permission_count = 0;
 }
 
-static void add_permission(struct editor *editor, const struct json *head, const char *body,
-                           size_t len)
+static void add_permission(struct editor *editor, const struct host_event *event)
 {
-    const char *id = json_get_text(head, "permission");
+    const char *id = event->permission;
 
     for (size_t i = 0; id != NULL && i < editor->permission_count; i++)
         if (strcmp(editor->permissions[i].id, id) == 0)
@@ -117,10 +116,10 @@ static void add_permission(struct editor *editor, const struct json *head, const
         return;
     editor->permissions =
         mem_room(editor->permissions, editor->permission_count, sizeof *editor->permissions);
-    editor->permissions[editor->permission_count++] =
-        (struct editor_permission){.id = mem_dup(id),
-                                   .head = editor_copy(head),
-                                   .body = body != NULL ? mem_dupn(body, len) : NULL};
+    editor->permissions[editor->permission_count++] = (struct editor_permission){
+        .id = mem_dup(id),
+        .head = json_copy(event->head),
+        .body = event->body != NULL ? mem_dupn(event->body, event->body_len) : NULL};
 }
 
 /* The tool call that the client knows by the agent's id of it; NULL: it has not heard of it. */
@@ -161,7 +160,7 @@ static void ask_permission(struct editor *editor, const struct editor_session *s
     bool is_new = known == NULL;
 
     if (is_new)
-        known = add_tool(editor, about != NULL ? about : "", editor_number(permission->id));
+        known = add_tool(editor, about != NULL ? about : "", host_event_number(permission->id));
     tool_id(known->number, id);
     for (const struct json *o = json_first(json_get(head, "options")); o != NULL;
          o = json_next(o)) {
@@ -243,19 +242,19 @@ static void end_announced(struct editor *editor, const struct editor_permission 
     acp_agent_tool(editor->acp, session->id, &tool);
 }
 
-static void on_permitted(struct editor *editor, const struct frame *event)
+static void on_permitted(struct editor *editor, const struct host_event *event)
 {
-    const char *id = json_get_text(event->head, "permission");
+    const char *id = event->permission;
 
     for (size_t i = 0; id != NULL && i < editor->permission_count; i++) {
         struct editor_permission *permission = &editor->permissions[i];
         if (strcmp(permission->id, id) != 0)
             continue;
-        if (is_clear(permission, json_get_text(event->head, "option")))
+        if (is_clear(permission, event->option))
             editor_prompt_follows(editor);
         if (permission->serial != 0 && !permission->answered)
             acp_agent_withdraw(editor->acp, permission->serial);
-        end_announced(editor, permission, json_get_text(event->head, "option"));
+        end_announced(editor, permission, event->option);
         permission_free(permission);
         editor->permission_count--;
         memmove(permission, permission + 1,
@@ -266,17 +265,17 @@ static void on_permitted(struct editor *editor, const struct frame *event)
 
 /* ---- events */
 
-static void on_prompt(struct editor *editor, const struct frame *event)
+static void on_prompt(struct editor *editor, const struct host_event *event)
 {
     struct editor_session *session = editor_current(editor);
-    const char *prompt = json_get_text(event->head, "prompt");
-    const char *from = json_get_text(event->head, "from");
+    const char *prompt = event->prompt;
+    const char *from = event->from;
 
     if (prompt == NULL)
         return;
     editor_prompt_begins(editor, prompt);
     forget_tools(editor); /* agents use their ids again */
-    if (session == NULL || editor_known_prompt(session, editor_number(prompt)))
+    if (session == NULL || editor_known_prompt(session, host_event_number(prompt)))
         return;
     if (from != NULL) {
         _cleanup_free_ char *words = mem_printf("From %s: ", from);
@@ -286,36 +285,35 @@ static void on_prompt(struct editor *editor, const struct frame *event)
                     event->body != NULL ? event->body : "", event->body_len);
 }
 
-static void tell_chunk(struct editor *editor, const struct frame *event, enum acp_update_kind kind)
+static void tell_chunk(struct editor *editor, const struct host_event *event,
+                       enum acp_update_kind kind)
 {
     struct editor_session *session = editor_current(editor);
-    const char *id = json_get_text(event->head, "message");
-    int64_t at = json_int(json_get(event->head, "at"), 0);
 
     if (session == NULL || event->body == NULL)
         return;
-    size_t known =
-        editor_known(session, editor_number(id), at > 0 ? (size_t)at : 0, event->body_len);
+    size_t known = editor_known(session, host_event_number(event->message),
+                                event->at > 0 ? (size_t)event->at : 0, event->body_len);
     if (known < event->body_len)
-        acp_agent_chunk(editor->acp, session->id, kind, id, event->body + known,
+        acp_agent_chunk(editor->acp, session->id, kind, event->message, event->body + known,
                         event->body_len - known);
 }
 
-static void on_text(struct editor *editor, const struct frame *event)
+static void on_text(struct editor *editor, const struct host_event *event)
 {
     tell_chunk(editor, event, ACP_TEXT);
 }
 
-static void on_thought(struct editor *editor, const struct frame *event)
+static void on_thought(struct editor *editor, const struct host_event *event)
 {
     tell_chunk(editor, event, ACP_THOUGHT);
 }
 
-static void on_tool(struct editor *editor, const struct frame *event)
+static void on_tool(struct editor *editor, const struct host_event *event)
 {
     struct editor_session *session = editor_current(editor);
-    int64_t number = editor_number(json_get_text(event->head, "message"));
-    const char *id = json_get_text(event->head, "id");
+    int64_t number = host_event_number(event->message);
+    const char *id = event->id;
 
     if (session == NULL || number == 0)
         return;
@@ -327,91 +325,86 @@ static void on_tool(struct editor *editor, const struct frame *event)
     editor_tool(editor, session, number, known, event->head, event->body, event->body_len);
 }
 
-static void on_plan(struct editor *editor, const struct frame *event)
+static void on_plan(struct editor *editor, const struct host_event *event)
 {
     struct editor_session *session = editor_current(editor);
 
     if (session == NULL)
         return;
-    (void)editor_known_tool(session, editor_number(json_get_text(event->head, "message")));
-    acp_agent_plan(editor->acp, session->id, json_get(event->head, "entries"));
+    (void)editor_known_tool(session, host_event_number(event->message));
+    acp_agent_plan(editor->acp, session->id, event->entries);
 }
 
-static void on_permission(struct editor *editor, const struct frame *event)
+static void on_permission(struct editor *editor, const struct host_event *event)
 {
-    add_permission(editor, event->head, event->body, event->body_len);
+    add_permission(editor, event);
     editor_ask_permissions(editor);
 }
 
-static void read_modes(struct editor *editor, const struct json *head)
+static void read_modes(struct editor *editor, const char *mode, const struct json *modes)
 {
-    editor_replace(&editor->mode, json_get_text(head, "mode"));
-    if (json_get(head, "modes") == NULL)
-        return;
-    json_free(editor->modes);
-    editor->modes = editor_copy(json_get(head, "modes"));
+    editor_replace(&editor->mode, mode);
+    if (modes != NULL)
+        json_replace(&editor->modes, modes);
 }
 
-static void on_mode(struct editor *editor, const struct frame *event)
+static void on_mode(struct editor *editor, const struct host_event *event)
 {
     const struct editor_session *session = editor_current(editor);
     _cleanup_free_ char *before = mem_dup(editor->mode);
 
-    read_modes(editor, event->head);
+    read_modes(editor, event->mode, event->modes);
     if (session != NULL && editor->mode != NULL && editor->mode[0] != '\0' &&
         (before == NULL || strcmp(before, editor->mode) != 0))
         acp_agent_mode(editor->acp, session->id, editor->mode);
 }
 
-static void on_commands(struct editor *editor, const struct frame *event)
+static void on_commands(struct editor *editor, const struct host_event *event)
 {
-    json_free(editor->commands);
-    editor->commands = editor_copy(json_get(event->head, "commands"));
+    json_replace(&editor->commands, event->commands);
     for (size_t i = 0; i < editor->session_count; i++)
         editor_tell_commands(editor, editor->sessions[i]->id);
 }
 
-static void on_options(struct editor *editor, const struct frame *event)
+static void on_options(struct editor *editor, const struct host_event *event)
 {
     const struct editor_session *session = editor_current(editor);
     _cleanup_str_ struct str options = STR_INIT;
     struct json_out out = {.to = &options};
 
-    json_free(editor->options);
-    editor->options = editor_copy(json_get(event->head, "options"));
+    json_replace(&editor->options, event->options);
     if (session == NULL)
         return;
     acp_agent_put_options(&out, NULL, editor->options);
     acp_agent_options(editor->acp, session->id, options.data);
 }
 
-static void on_usage(struct editor *editor, const struct frame *event)
+static void on_usage(struct editor *editor, const struct host_event *event)
 {
     const struct editor_session *session = editor_current(editor);
 
     if (session != NULL)
-        acp_agent_usage(editor->acp, session->id, json_int(json_get(event->head, "used"), 0),
-                        json_int(json_get(event->head, "size"), 0));
+        acp_agent_usage(editor->acp, session->id, event->used > 0 ? event->used : 0, event->size);
 }
 
-static void on_title(struct editor *editor, const struct frame *event)
+static void on_title(struct editor *editor, const struct host_event *event)
 {
     const struct editor_session *session = editor_current(editor);
-    const char *title = json_get_text(event->head, "title");
+    const char *title = event->title;
 
     if (session != NULL && title != NULL)
         acp_agent_title(editor->acp, session->id, title);
 }
 
-static void on_state(struct editor *editor, const struct frame *event)
+static void on_state(struct editor *editor, const struct host_event *event)
 {
-    editor_replace(&editor->state, json_get_text(event->head, "state"));
+    editor_replace(&editor->state, event->state);
 }
 
-static void on_query(struct editor *editor, const struct frame *event)
+static void on_query(struct editor *editor, const struct host_event *event)
 {
     struct editor_session *session = editor_current(editor);
-    const char *reason = json_get_text(event->head, "reason");
+    const char *reason = event->reason;
 
     if (session == NULL || reason == NULL || strcmp(reason, "conversation") == 0)
         return;
@@ -419,18 +412,18 @@ static void on_query(struct editor *editor, const struct frame *event)
     editor_note(editor, session, 0, "the context was cleared");
 }
 
-static void on_conversation(struct editor *editor, const struct frame *event)
+static void on_conversation(struct editor *editor, const struct host_event *event)
 {
-    const char *id = json_get_text(event->head, "conversation");
+    const char *id = event->conversation;
 
     if (id != NULL)
         (void)snprintf(editor->conversation, sizeof editor->conversation, "%s", id);
 }
 
-static void on_note(struct editor *editor, const struct frame *event)
+static void on_note(struct editor *editor, const struct host_event *event)
 {
     struct editor_session *session = editor_current(editor);
-    int64_t number = editor_number(json_get_text(event->head, "message"));
+    int64_t number = host_event_number(event->message);
 
     if (session == NULL || event->body == NULL)
         return;
@@ -438,31 +431,39 @@ static void on_note(struct editor *editor, const struct frame *event)
         editor_note(editor, session, number, event->body);
 }
 
-static void on_end(struct editor *editor, const struct frame *event)
+static void on_end(struct editor *editor, const struct host_event *event)
 {
-    editor_prompt_ends(editor, event->head);
+    editor_prompt_ends(editor, event);
 }
 
-static const struct {
-    const char *name;
-    void (*take)(struct editor *editor, const struct frame *event);
-} events[] = {
-    {"prompt", on_prompt},       {"text", on_text},   {"thought", on_thought},
-    {"tool", on_tool},           {"plan", on_plan},   {"permission", on_permission},
-    {"permitted", on_permitted}, {"mode", on_mode},   {"commands", on_commands},
-    {"options", on_options},     {"usage", on_usage}, {"title", on_title},
-    {"state", on_state},         {"query", on_query}, {"conversation", on_conversation},
-    {"note", on_note},           {"end", on_end},
+static void (*const handlers[HOST_EVENT_COUNT])(struct editor *editor,
+                                                const struct host_event *event) = {
+    [HOST_EVENT_PROMPT] = on_prompt,
+    [HOST_EVENT_TEXT] = on_text,
+    [HOST_EVENT_THOUGHT] = on_thought,
+    [HOST_EVENT_TOOL] = on_tool,
+    [HOST_EVENT_PLAN] = on_plan,
+    [HOST_EVENT_PERMISSION] = on_permission,
+    [HOST_EVENT_PERMITTED] = on_permitted,
+    [HOST_EVENT_MODE] = on_mode,
+    [HOST_EVENT_COMMANDS] = on_commands,
+    [HOST_EVENT_OPTIONS] = on_options,
+    [HOST_EVENT_USAGE] = on_usage,
+    [HOST_EVENT_TITLE] = on_title,
+    [HOST_EVENT_STATE] = on_state,
+    [HOST_EVENT_QUERY] = on_query,
+    [HOST_EVENT_CONVERSATION] = on_conversation,
+    [HOST_EVENT_NOTE] = on_note,
+    [HOST_EVENT_END] = on_end,
 };
 
-void editor_event(struct editor *editor, const char *name, const struct frame *event)
+void editor_event(struct editor *editor, const struct frame *frame)
 {
-    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
-        if (strcmp(events[i].name, name) == 0) {
-            events[i].take(editor, event);
-            break;
-        }
-    }
+    struct host_event event;
+
+    if (host_event_parse(frame->head, frame->body, frame->body_len, &event) &&
+        handlers[event.type] != NULL)
+        handlers[event.type](editor, &event);
 }
 
 void editor_handle_listen(struct editor *editor, const struct json *head)
@@ -471,14 +472,14 @@ void editor_handle_listen(struct editor *editor, const struct json *head)
 
     (void)snprintf(editor->conversation, sizeof editor->conversation, "%s", id != NULL ? id : "");
     editor_replace(&editor->state, json_get_text(head, "state"));
-    read_modes(editor, head);
-    json_free(editor->commands);
-    editor->commands = editor_copy(json_get(head, "commands"));
-    if (json_get(head, "options") != NULL) {
-        json_free(editor->options);
-        editor->options = editor_copy(json_get(head, "options"));
-    }
+    read_modes(editor, json_get_text(head, "mode"), json_get(head, "modes"));
+    json_replace(&editor->commands, json_get(head, "commands"));
+    if (json_get(head, "options") != NULL)
+        json_replace(&editor->options, json_get(head, "options"));
     for (const struct json *p = json_first(json_get(head, "permissions")); p != NULL;
-         p = json_next(p))
-        add_permission(editor, p, NULL, 0);
+         p = json_next(p)) {
+        struct host_event permission;
+        (void)host_event_parse(p, NULL, 0, &permission);
+        add_permission(editor, &permission);
+    }
 }

@@ -18,6 +18,7 @@
 #include "editor/editor.h"
 #include "memory/store.h"
 #include "protocol/acp_agent.h"
+#include "protocol/host_event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,11 +129,7 @@ struct editor {
 };
 
 /* ---- editor.c */
-/* Copies a node; NULL where there is none. */
-struct json *editor_copy(const struct json *node);
 void editor_replace(char **to, const char *text);
-/* Number of a message in its id; 0: it is none. */
-int64_t editor_number(const char *id);
 /* "<session id>:<number>" */
 char *editor_id(const struct editor *editor, int64_t number);
 
@@ -176,7 +173,7 @@ bool editor_waits(const struct editor *editor);
 /* ---- editor_turn.c */
 /* A turn has begun, or ended. */
 void editor_prompt_begins(struct editor *editor, const char *prompt);
-void editor_prompt_ends(struct editor *editor, const struct json *head);
+void editor_prompt_ends(struct editor *editor, const struct host_event *event);
 /* Of this prompt a plan was approved with a cleared context. */
 void editor_prompt_follows(struct editor *editor);
 
@@ -203,7 +200,7 @@ bool editor_known_prompt(struct editor_session *session, int64_t number);
 
 /* ---- editor_event.c */
 void editor_handle_listen(struct editor *editor, const struct json *head);
-void editor_event(struct editor *editor, const char *name, const struct frame *event);
+void editor_event(struct editor *editor, const struct frame *frame);
 /* Words of mas, as a line of their own. */
 void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
                  const char *words);

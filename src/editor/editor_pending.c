@@ -323,7 +323,7 @@ static void handle_prompt(struct editor *editor, struct pending_request *pending
     pending->step = STEP_RUNS;
     editor_replace(&pending->text, NULL); /* the host has it */
     if (session != NULL)
-        (void)editor_known_prompt(session, editor_number(pending->prompt));
+        (void)editor_known_prompt(session, host_event_number(pending->prompt));
     if (!pending->cancelled)
         return;
     struct pending_request *cancel = editor_pending_new(editor, PENDING_CANCEL, pending->session);

@@ -29,12 +29,12 @@ void editor_prompt_follows(struct editor *editor)
 
 /* How the end of a turn is told. */
 static void tell_end(struct editor *editor, const struct pending_request *pending,
-                     const struct json *head)
+                     const struct host_event *event)
 {
     static const char *const known[] = {"end_turn", "max_tokens", "max_turn_requests", "refusal",
                                         "cancelled"};
-    const char *reason = json_get_text(head, "stopReason");
-    const char *error = json_get_text(head, "error");
+    const char *reason = event->stop_reason;
+    const char *error = event->error;
     struct err why = ERR_INIT;
 
     for (size_t i = 0; reason != NULL && i < ARRAY_LEN(known); i++) {
@@ -55,11 +55,11 @@ static void tell_end(struct editor *editor, const struct pending_request *pendin
     }
 }
 
-void editor_prompt_ends(struct editor *editor, const struct json *head)
+void editor_prompt_ends(struct editor *editor, const struct host_event *event)
 {
     struct pending_request *pending = NULL;
-    const char *prompt = json_get_text(head, "prompt");
-    const char *reason = json_get_text(head, "stopReason");
+    const char *prompt = event->prompt;
+    const char *reason = event->stop_reason;
 
     if (prompt == NULL)
         return;
@@ -75,7 +75,7 @@ void editor_prompt_ends(struct editor *editor, const struct json *head)
             pending->step = STEP_FOLLOWS;
             pending->until = time_monotonic_ms() + EDITOR_FOLLOW_MS;
         } else {
-            tell_end(editor, pending, head);
+            tell_end(editor, pending, event);
             editor_pending_end(editor, pending);
         }
     }

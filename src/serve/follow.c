@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "client/hosts.h"
+#include "protocol/host_event.h"
 #include "store/workspace.h"
 
 #include <stdlib.h>
@@ -194,64 +195,64 @@ static void put_said(struct json_out *out, const char *text)
         json_put_bool(out, "truncated", true);
 }
 
-static void tell_prompt(struct watched *watched, const struct frame *frame, struct json_out *out)
+static void tell_prompt(struct watched *watched, const struct host_event *event,
+                        struct json_out *out)
 {
     str_clear(&watched->said);
     json_put(out, "role", "user");
-    json_put(out, "id", json_get_text(frame->head, "prompt"));
-    json_put(out, "from", json_get_text(frame->head, "from"));
-    put_said(out, frame->body != NULL ? frame->body : "");
+    json_put(out, "id", event->prompt);
+    json_put(out, "from", event->from);
+    put_said(out, event->body != NULL ? event->body : "");
 }
 
-static void tell_end(struct watched *watched, const struct frame *frame, struct json_out *out)
+static void tell_end(struct watched *watched, const struct host_event *event, struct json_out *out)
 {
     json_put(out, "role", "agent");
-    json_put(out, "trigger", json_get_text(frame->head, "prompt"));
-    json_put(out, "stopReason", json_get_text(frame->head, "stopReason"));
-    json_put(out, "error", json_get_text(frame->head, "error"));
+    json_put(out, "trigger", event->prompt);
+    json_put(out, "stopReason", event->stop_reason);
+    json_put(out, "error", event->error);
     put_said(out, str_text(&watched->said));
     str_clear(&watched->said);
 }
 
-static void tell_permission(struct watched *watched, const struct frame *frame,
+static void tell_permission(struct watched *watched, const struct host_event *event,
                             struct json_out *out)
 {
     (void)watched;
-    json_put(out, "permission", json_get_text(frame->head, "permission"));
-    json_put(out, "title", json_get_text(frame->head, "title"));
-    json_put_node(out, "options", json_get(frame->head, "options"));
+    json_put(out, "permission", event->permission);
+    json_put(out, "title", event->title);
+    json_put_node(out, "options", event->options);
 }
 
-/* What of an agent's talk becomes an event; of a terminal agent there is the first alone. */
-static const struct talk_event {
-    const char *name, *type;
-    void (*tell)(struct watched *watched, const struct frame *frame, struct json_out *out);
-} talk_events[] = {
-    {"prompt", "message", tell_prompt},
-    {"end", "message", tell_end},
-    {"permission", "permission", tell_permission},
+/* What of a conversation becomes an event of the API; of a terminal agent there is the first alone.
+ */
+static const struct {
+    const char *type;
+    void (*tell)(struct watched *watched, const struct host_event *event, struct json_out *out);
+} events[HOST_EVENT_COUNT] = {
+    [HOST_EVENT_PROMPT] = {"message", tell_prompt},
+    [HOST_EVENT_END] = {"message", tell_end},
+    [HOST_EVENT_PERMISSION] = {"permission", tell_permission},
 };
 
-static void handle_talk(struct watched *watched, const struct frame *frame)
+static void handle_event(struct watched *watched, const struct frame *frame)
 {
-    const char *name = json_get_text(frame->head, "event");
+    struct host_event event;
     _cleanup_str_ struct str body = STR_INIT;
     struct json_out out = {.to = &body};
 
-    if (name == NULL)
+    if (!host_event_parse(frame->head, frame->body, frame->body_len, &event))
         return;
-    if (strcmp(name, "text") == 0 && frame->body != NULL) {
+    if (event.type == HOST_EVENT_TEXT && event.body != NULL) {
         size_t room = FOLLOW_TEXT_MAX + 1 - watched->said.len; /* one more: it is seen to be cut */
-        str_addn(&watched->said, frame->body, frame->body_len < room ? frame->body_len : room);
+        str_addn(&watched->said, event.body, event.body_len < room ? event.body_len : room);
     }
-    for (size_t i = 0; i < ARRAY_LEN(talk_events); i++) {
-        if (strcmp(talk_events[i].name, name) != 0)
-            continue;
-        begin_event(&out, watched);
-        talk_events[i].tell(watched, frame, &out);
-        json_close(&out, '}');
-        tell(watched, talk_events[i].type, &body);
-    }
+    if (events[event.type].tell == NULL)
+        return;
+    begin_event(&out, watched);
+    events[event.type].tell(watched, &event, &out);
+    json_close(&out, '}');
+    tell(watched, events[event.type].type, &body);
 }
 
 void follow_turn(struct follow *follow, void *ready)
@@ -274,7 +275,7 @@ void follow_turn(struct follow *follow, void *ready)
     }
     while ((rc = conn_next(&watched->conn, &frame, &ignored)) == 1) {
         if (watched->listens || json_get(frame.head, "event") != NULL)
-            handle_talk(watched, &frame);
+            handle_event(watched, &frame);
         else
             handle_status(watched, &frame);
         frame_free(&frame);

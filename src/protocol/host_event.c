@@ -1,0 +1,105 @@
+#include "protocol/host_event.h"
+
+#include "base/number.h"
+#include "base/str.h"
+
+#include <string.h>
+
+static const char *const names[HOST_EVENT_COUNT] = {
+    [HOST_EVENT_PROMPT] = "prompt",
+    [HOST_EVENT_TEXT] = "text",
+    [HOST_EVENT_THOUGHT] = "thought",
+    [HOST_EVENT_USER] = "user",
+    [HOST_EVENT_TOOL] = "tool",
+    [HOST_EVENT_PLAN] = "plan",
+    [HOST_EVENT_PERMISSION] = "permission",
+    [HOST_EVENT_PERMITTED] = "permitted",
+    [HOST_EVENT_MODE] = "mode",
+    [HOST_EVENT_COMMANDS] = "commands",
+    [HOST_EVENT_OPTIONS] = "options",
+    [HOST_EVENT_USAGE] = "usage",
+    [HOST_EVENT_TITLE] = "title",
+    [HOST_EVENT_STATE] = "state",
+    [HOST_EVENT_QUERY] = "query",
+    [HOST_EVENT_CONTINUITY] = "continuity",
+    [HOST_EVENT_CONVERSATION] = "conversation",
+    [HOST_EVENT_NOTE] = "note",
+    [HOST_EVENT_END] = "end",
+};
+
+static const struct {
+    const char *key;
+    size_t at;
+} texts[] = {
+    {"prompt", offsetof(struct host_event, prompt)},
+    {"message", offsetof(struct host_event, message)},
+    {"from", offsetof(struct host_event, from)},
+    {"permission", offsetof(struct host_event, permission)},
+    {"option", offsetof(struct host_event, option)},
+    {"name", offsetof(struct host_event, name)},
+    {"by", offsetof(struct host_event, by)},
+    {"id", offsetof(struct host_event, id)},
+    {"kind", offsetof(struct host_event, kind)},
+    {"status", offsetof(struct host_event, status)},
+    {"title", offsetof(struct host_event, title)},
+    {"conversation", offsetof(struct host_event, conversation)},
+    {"query", offsetof(struct host_event, query)},
+    {"reason", offsetof(struct host_event, reason)},
+    {"outcome", offsetof(struct host_event, outcome)},
+    {"note", offsetof(struct host_event, note)},
+    {"mode", offsetof(struct host_event, mode)},
+    {"state", offsetof(struct host_event, state)},
+    {"stopReason", offsetof(struct host_event, stop_reason)},
+    {"error", offsetof(struct host_event, error)},
+};
+
+static enum host_event_type parse_type(const struct json *head)
+{
+    const char *name = json_get_text(head, "event");
+    enum host_event_type type = 0;
+
+    while (type < HOST_EVENT_COUNT && (name == NULL || strcmp(names[type], name) != 0))
+        type++;
+    return type;
+}
+
+bool host_event_parse(const struct json *head, const char *body, size_t body_len,
+                      struct host_event *ret)
+{
+    *ret = (struct host_event){
+        .type = parse_type(head),
+        .head = head,
+        .body = body,
+        .body_len = body_len,
+        .entries = json_get(head, "entries"),
+        .options = json_get(head, "options"),
+        .modes = json_get(head, "modes"),
+        .commands = json_get(head, "commands"),
+        .at = json_int(json_get(head, "at"), -1),
+        .used = json_int(json_get(head, "used"), -1),
+        .size = json_int(json_get(head, "size"), 0),
+        .plan = json_bool(json_get(head, "plan"), false),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *(const char **)((char *)ret + texts[i].at) = json_get_text(head, texts[i].key);
+    int64_t code = json_int(json_get(head, "code"), MAS_FAILED);
+    ret->code = code >= MAS_FAILED && code <= MAS_TIMEOUT ? (int)code : MAS_FAILED;
+    return ret->type != HOST_EVENT_COUNT;
+}
+
+const char *host_event_title(const struct host_event *event)
+{
+    if (event->title != NULL && event->title[0] != '\0')
+        return event->title;
+    return event->kind != NULL && event->kind[0] != '\0' ? event->kind : "a tool";
+}
+
+int64_t host_event_number(const char *id)
+{
+    static const struct unit units[] = {{"", 1}};
+    const char *colon = id != NULL ? strrchr(id, ':') : NULL;
+    uint64_t number = 0;
+
+    return colon != NULL && number_parse(colon + 1, units, 1, INT64_MAX, &number) ? (int64_t)number
+                                                                                  : 0;
+}
