@@ -1,19 +1,19 @@
 #!/bin/sh
-# The old entry point, for those who have the habit. All work is done by mas, which also says what is
-# wrong, in whose words and with whose exit code this ends.
+# The old entry point, for users who are accustomed to it. mas does all the work; its error messages
+# and exit code are those of this script.
 #
-#     mas_refactored.sh start [OPTION...]         options as for `mas new`, where one is made
+#     mas_refactored.sh start [OPTION...]         options as for `mas new`, if it creates a session
 #     mas_refactored.sh stop
 #     mas_refactored.sh send TARGET TEXT...
 #     mas_refactored.sh status
 #     mas_refactored.sh help | version
 #
-# Which session that is:
+# Which session it uses:
 #
-#     MAS_SESSION_ID=UUID         the one of this id; start makes an isolated one where there is none
+#     MAS_SESSION_ID=UUID         the one with this id; start creates an isolated one if it is missing
 #     MAS_SESSION_MODE=legacy     the legacy session, which works in the root's own unit/ and
-#     (or unset)                  workflows/ and is called $SESSION_NAME, or mas-tmux, in tmux
-#     MAS_SESSION_MODE=isolated   without an id: start makes a new one each time, status tells all
+#     (or unset)                  workflows/; its tmux name is $SESSION_NAME, or mas-tmux
+#     MAS_SESSION_MODE=isolated   without an id: start creates a new one, status shows all
 set -eu
 
 usage() {
@@ -29,7 +29,7 @@ fail() {
     exit "$1"
 }
 
-# The program: $MAS, else mas on PATH, else the one that this tree has built.
+# The program: $MAS, or mas in PATH, or the one built in this tree.
 if [ -z "${MAS-}" ]; then
     MAS=$(command -v mas) || MAS=$(dirname -- "$(readlink -f -- "$0")")/../build/mas
 fi
@@ -46,7 +46,7 @@ case $mode in
         'unset it, or set it to one of these' ;;
 esac
 
-# need_id: finds out which session is meant.
+# need_id: sets $id to the session to use, or fails.
 need_id() {
     [ -z "$id" ] || return 0
     [ "$mode" = legacy ] || fail 2 "cannot run '$verb': many sessions may be isolated" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# From a fresh clone to a running team: installs what is missing, builds mas, and starts a session
-# named `quickstart`. Run again, it finds what is done and starts only what is stopped.
+# From a fresh clone to a running team: installs missing packages, builds mas, and starts a session
+# named `quickstart`. Run again, it skips finished steps and starts the session if it is stopped.
 #
 #   sh scripts/quickstart.sh
 set -eu
@@ -14,8 +14,8 @@ install_needs "$BUILD_NEEDS $RUN_NEEDS"
 say 'building'
 make -s -j"$(nproc)" >&2
 
-# The clone is the root: its templates/ and sessions/ are in it. A clone that belongs to somebody
-# else cannot be: mas runs programs that a root names.
+# The clone is the root and contains templates/ and sessions/. If the clone belongs to another user,
+# it cannot be the root, because mas runs programs that a root names.
 root=$project
 if [ "$(stat -c %u .)" != "$(id -u)" ]; then
     root=${XDG_DATA_HOME:-$HOME/.local/share}/mas
@@ -23,7 +23,7 @@ if [ "$(stat -c %u .)" != "$(id -u)" ]; then
 fi
 
 unset MAS_SESSION_ID MAS_SESSION_MODE
-# shell_word TEXT: TEXT as one word of a command line.
+# shell_word TEXT: prints TEXT quoted as one word for a shell.
 shell_word() {
     case $1 in
         *[!A-Za-z0-9_./:@%+,-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
@@ -31,7 +31,7 @@ shell_word() {
     esac
 }
 
-# What the user types to reach this root from where the script was called.
+# The command that reaches this root from the directory in which the user ran the script.
 mas=./build/mas
 if [ "$called_from" != "$project" ]; then mas=$(shell_word "$project/build/mas"); fi
 if [ "$root" != "$project" ] || [ -n "${MAS_ROOT-}" ] || [ "$called_from" != "$project" ]; then

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs each fuzz program for a while, one after the other.
+# Runs each fuzz program for SECONDS, one after the other.
 #
 #   scripts/run-fuzz.sh BUILD SECONDS test/fuzz/fuzz_NAME.c...
 #
-# Starts from test/fuzz/corpus/NAME; new inputs and crashes stay below BUILD.
+# The seeds are in test/fuzz/corpus/NAME; new inputs and crashes are written below BUILD.
 set -eu
 build=$1 seconds=$2
 shift 2

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Runs test programs and bats files side by side and counts single tests.
+# Runs test programs and bats files in parallel and counts single tests.
 #
 #   scripts/run-tests.sh [-j JOBS] [-t SECONDS] [-i SECONDS] FILE...
 #
-# A FILE that ends in .bats is for bats; any other is a program that speaks TAP. Each is one job,
-# with a HOME, in which it runs, a TMPDIR and a default tmux server of
-# its own, so that no test meets another or the user's files. What a job leaves running is ended after it.
+# A FILE that ends in .bats is run by bats; any other is a program that prints TAP. Each is one job
+# with its own HOME (also its working directory), TMPDIR and default tmux server, so tests affect
+# neither each other nor the user's files. After a job its remaining processes are killed.
 #
-# However slow the machine is, a job goes on as long as it works. It is ended where one test has used
-# -t SECONDS of processor time (1800), or none for -i SECONDS (300).
+# On a machine of any speed, a job continues as long as it makes progress. It is ended if one test uses
+# -t SECONDS of processor time (default 1800), or no processor time for -i SECONDS (default 300).
 #
-# Of a job that failed the tests that failed are printed with what they said, and all of its output
-# if the job itself went wrong. The last line is "N passed, N failed", with
-# ", N skipped" behind it where some were. The exit code is 1 if a test failed, or if a job gave no
-# test, fewer than its plan promised, a report of a sanitizer, or another exit code than 0.
+# For a failed job, the failed tests are printed with their output; if the job itself failed, all of
+# its output. The last line is "N passed, N failed", followed by ", N skipped" if any were skipped. The
+# exit code is 1 if a test failed, or if a job ran no test, fewer tests than planned, left a sanitizer
+# report, or exited with a code other than 0.
 #
 # Tests find the program in $MAS and the project in $TEST_ROOT; $TEST_FAULT is `quick` or `full`,
 # $TEST_SAN is not empty under sanitizers.
@@ -34,8 +34,8 @@ count_tap() {
     ' "$1"
 }
 
-# sweep DIR: ends the processes that a job left behind and prints their names. They are known by the
-# HOME that only that job had.
+# sweep DIR: kills the processes that a job left behind and prints their names. It finds them by the
+# job's unique HOME.
 sweep() {
     local process name names=''
 
@@ -48,19 +48,20 @@ sweep() {
     echo "$names"
 }
 
-# failures FILE: the tests in it that failed, with what they said.
+# failures FILE: prints the failed tests in it with their output.
 failures() { awk '/^(not )?ok/ { shown = /^not/ } shown' "$1"; }
 
-# has_report DIR: a sanitizer wrote one. That a thread ended while the leak checker looked is none.
+# has_report DIR: succeeds if a sanitizer wrote a report. A thread that ended during the leak check is
+# not a report.
 has_report() { cat "$1"/* 2>/dev/null | grep -vqE '^==[0-9]+==Unable to get registers from thread'; }
 
-# used_by PID: the processor time, in ticks, of a process, of those below it, and of what these have
-# waited for.
+# used_by PID: prints the processor time, in ticks, of a process, its descendants, and the children
+# that these have waited for.
 used_by() {
     cat /proc/[0-9]*/stat 2>/dev/null | awk -v top="$1" '
         {
             pid = $1
-            sub(/.*\) /, "") # a name may hold anything
+            sub(/.*\) /, "") # a name may contain anything
             parent[pid] = $2
             used[pid] = $12 + $13 + $14 + $15
         }
@@ -73,7 +74,7 @@ used_by() {
         }'
 }
 
-# processes_of DIR: the processes of a job, one a line: state, where it waits, command.
+# processes_of DIR: prints the processes of a job, one per line: state, where it waits, command.
 processes_of() {
     local process stat wchan
 
@@ -85,8 +86,8 @@ processes_of() {
     done
 }
 
-# watch PID FILE DIR: ends a job whose tests make no progress, and prints why. They make some where they
-# use the processor, up to what one test may use; a test has ended where FILE grows.
+# watch PID FILE DIR: ends a job whose tests make no progress, and prints why. Using the processor is
+# progress, up to the limit of one test; a test has ended when FILE grows.
 watch() {
     local pid=$1 ticks size used last_size=-1 last_used=0 began=0 quiet=0 pause=5
 
@@ -95,7 +96,7 @@ watch() {
     while kill -0 "$pid" 2>/dev/null; do
         size=$(stat -c %s "$2" 2>/dev/null) used=$(used_by "$pid")
         if [[ $size != "$last_size" ]]; then began=$used; fi
-        # less than a hundredth of the time is what waiting takes
+        # a waiting job uses less than a hundredth of the time
         if [[ $size != "$last_size" ]] || ((used - last_used > pause * ticks / 100 || used < last_used)); then
             quiet=0
         else
@@ -116,7 +117,7 @@ watch() {
     done
 }
 
-# run_one NUMBER FILE: one job, in $RUN_DIR/NUMBER; its counts go to the file `result` there.
+# run_one NUMBER FILE: runs one job in $RUN_DIR/NUMBER and writes its counts to the file `result` there.
 run_one() {
     local dir=$RUN_DIR/$1 file=$2 start=${EPOCHREALTIME/[.,]/} why='' how leaks=1 watcher
     local rc plan passed failed skipped left name seconds pid
@@ -130,8 +131,8 @@ run_one() {
         # The leak checker cannot work under strace.
         if grep -q strace "$file"; then leaks=0; fi
     fi
-    # The shell ignores SIGINT in what it starts with &, and whoever started us may ignore SIGPIPE.
-    # it has no time limit: it ends its group where it is told to, at the latest 10 s later
+    # The shell ignores SIGINT in background commands, and the parent of this script may ignore SIGPIPE.
+    # `timeout` sets no time limit here: when it is killed, it ends its process group within 10 s.
     timeout -k 10 0 env -C "$dir/home" --default-signal=INT,QUIT,PIPE \
         HOME="$dir/home" TMPDIR="$dir" TMUX_TMPDIR="$dir/tmux" \
         ASAN_OPTIONS="halt_on_error=1:exitcode=86:detect_leaks=$leaks:log_path=$dir/report/asan" \
@@ -161,7 +162,7 @@ run_one() {
         why="ended with $how"
     fi
     if [[ -n $why ]]; then
-        # Each test that is missing counts as failed, and there is at least one failure.
+        # Each missing test counts as failed; there is at least one failure.
         if [[ $plan != - ]] && ((passed + failed + skipped < plan)); then
             failed=$((plan - passed - skipped))
         elif ((failed == 0)); then
@@ -210,7 +211,7 @@ if (($# == 0)); then
     exit 1
 fi
 
-# Nothing of a team, a terminal, a user's settings or an outer make reaches a test.
+# Hide the variables of a team, a terminal, a user's settings and an outer make from the tests.
 for name in $(compgen -e); do
     case $name in
         MAS) ;;
@@ -226,12 +227,12 @@ RUN_DIR=$(mktemp -d /tmp/mas.XXXXXX) || exit 1
 export RUN_DIR
 trap 'rm -rf --one-file-system "$RUN_DIR"' EXIT
 
-# A python3 that only looks for the right one takes ten times as long to start as that.
+# A python3 that is a wrapper takes ten times as long to start as the real program, so link that.
 if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
     mkdir "$RUN_DIR/bin" && ln -s "$python" "$RUN_DIR/bin/python3" && PATH=$RUN_DIR/bin:$PATH
 fi
 
-# Ends all jobs; each cleans up behind itself. Gives them as long as `timeout -k` does.
+# Ends all jobs; each cleans up after itself. Waits for them as long as `timeout -k` does.
 interrupted() {
     local tenths=0
     trap '' INT TERM

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the tests need, builds with warnings as errors, and runs all tests. Arguments go to
-# make: `sh scripts/test.sh SAN=address,undefined`.
+# Installs the packages that the tests need, builds with warnings as errors, and runs all tests.
+# Passes its arguments to make: `sh scripts/test.sh SAN=address,undefined`.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib/packages.sh

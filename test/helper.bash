@@ -1,11 +1,11 @@
-# What every bats file shares: a root and a tmux server of its own for each test, ended by teardown.
+# Shared by all bats files: gives each test its own root and tmux server, which teardown ends.
 # shellcheck shell=bash
 #
 #   $MAS    the program under test        $ROOT  the root of this test, also in MAS_ROOT
 #   $SOCK   the socket of its tmux server, also in MAS_TMUX_SOCKET
-#   $T      the directory of the test, in which all of that is, and what else it makes
+#   $T      the directory of the test, which contains all of that and whatever else the test creates
 #
-# It runs in a directory where mas finds a root only if one is named; place.bash says how.
+# A test runs in a directory where mas finds a root only if the test names one; see place.bash.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,7 +15,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     PROJECT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     MAS=$(realpath -s -- "${MAS:-$PROJECT/build/mas}")
-    # short: a socket's path ends at 107 bytes
+    # a short path: a socket's path has at most 107 bytes
     export MAS
     make_place "$(mktemp -d "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)/mas-test-XXXXXX")"
     export SHELL=/bin/sh
@@ -25,7 +25,7 @@ setup() {
 
 teardown() {
     if declare -F teardown_more >/dev/null; then teardown_more; fi
-    # every server of this test has its socket below $T; one that a test has stopped does not answer
+    # every server of this test has its socket below $T; a server that a test stopped does not answer
     local s
     while IFS= read -r s; do
         timeout 20 tmux -S "$s" kill-server 2>/dev/null || true
@@ -36,18 +36,18 @@ teardown() {
     [ -z "$s" ] || { echo "the test ran mas without naming a root: $s" >&2; return 1; }
 }
 
-# mas with its error text apart: $output is stdout, $stderr the rest
+# Runs mas with separate streams: $output is stdout, $stderr is stderr.
 mas() { run --separate-stderr "$MAS" "$@"; }
 
 # shellcheck disable=SC2034 # read by the tests
-# A new session whose id is left in $ID; arguments go to `mas new`.
+# Creates a session and sets $ID to its id; passes its arguments to `mas new`.
 new_session() { ID=$("$MAS" new -q "$@"); }
 
-# Waits until a command succeeds, at most 90 s and 100 tries, which take longer where the machine is
-# slow; for facts that have no event to wait for.
+# Waits until a command succeeds. Fails after 90 s and 100 tries, which take longer on a slow machine.
+# For facts that have no event to wait for.
 eventually() {
     local end=$((SECONDS + 90)) tries=100
-    local pause=2 # hundredths of a second; whoever waits long asks less, for others need the machine
+    local pause=2 # hundredths of a second; a long wait polls less often and leaves the CPU to others
     until "$@"; do
         [ "$SECONDS" -lt "$end" ] || [ "$tries" -gt 0 ] || { echo "never came true: $*" >&2; return 1; }
         read -rt "0.$((pause / 10))$((pause % 10))" <> <(:) || :
@@ -55,22 +55,22 @@ eventually() {
     done
 }
 
-# Whether a command prints just $1. To be waited for, as in `eventually prints 3 count_them`, where
-# `eventually [ "$(count_them)" = 3 ]` would count once.
+# Succeeds if a command prints exactly $1. Use it as in `eventually prints 3 count_them`;
+# `eventually [ "$(count_them)" = 3 ]` would count only once.
 prints() { [ "$("${@:2}" 2>/dev/null)" = "$1" ]; }
 
-# tmux on this test's server
+# Runs tmux on this test's server.
 tm() { tmux -u -S "$SOCK" "$@"; }
 
-# The value of KEY in the metadata of session $1
+# Prints the value of key $2 in the metadata of session $1.
 # shellcheck disable=SC1090 # made by the program under test
 meta() { (. "$ROOT/sessions/$1/.session" && eval "printf '%s' \"\${$2-}\""); }
 
-# A field of `mas show --json`
+# Prints a field of `mas show --json`: session $1, jq filter $2.
 field() { "$MAS" show "$1" --json | jq -r "$2"; }
 
-# The whole state of the root on disk, names, modes and contents, to be compared before and after.
-# What agents print is left out, which they do whenever they like.
+# Prints the complete state of the root on disk (names, modes and contents), to compare before and
+# after. Leaves out the agents' logs, because agents print at any time.
 snapshot() {
     local known=(! -name .sessions.lock ! -name .session.lock ! -path '*/logs/agent-*')
     (cd "$ROOT" && find . -mindepth 1 "${known[@]}" -printf '%P %m %l\n' | sort &&
@@ -78,7 +78,7 @@ snapshot() {
         sort -z | xargs -0 -r sha256sum)
 }
 
-# The process of agent $2, or else of the first one, of session $1, once it has one.
+# Waits for and prints the pid of agent $2, or of the first agent that runs, in session $1.
 agent_pid() {
     # shellcheck disable=SC2317 # called by eventually
     agent_runs() {
@@ -90,19 +90,19 @@ agent_pid() {
     eventually agent_runs "$@" && echo "$pid"
 }
 
-# with_mounts COMMAND...: where it can mount what nobody else sees. need_mounts: skips the test where
-# that cannot be had, as in a chroot.
+# with_mounts COMMAND...: runs it in its own mount namespace. need_mounts: skips the test if that is
+# impossible, as in a chroot.
 with_mounts() { unshare --user --map-root-user --mount "$@"; }
 need_mounts() {
     with_mounts mount -t tmpfs none "$ROOT/sessions" 2>/dev/null ||
         skip 'there are no mount namespaces here (a chroot, or no user namespaces)'
 }
 
-# Waits until no host of session $1 is left.
+# Waits until session $1 has no host left.
 hosts_gone() { eventually eval "! pgrep -f 'mas host $1 ' >/dev/null"; }
 
-# Kills the hosts and supervisors of session $1 in a way that leaves its agents alone: none of them can
-# act on the end of another.
+# Kills the hosts and supervisors of session $1 so that its agents survive: it stops them all first,
+# so none of them can react to the end of another.
 orphan_agents() {
     local processes
     processes=$(pgrep -f "mas host $1 ") || return

@@ -1,12 +1,13 @@
-# Sessions with conversations, for tests that need no host. Sourced by bats files.
+# Creates conversations in sessions, for tests that need no host. Sourced by bats files.
 # shellcheck shell=bash
 
-# said SESSION: writes the lines of standard input, see memory.py, and prints the messages' numbers.
+# said SESSION: stores messages from the lines of standard input (see memory.py) and prints their
+# numbers.
 said() { python3 "$PROJECT/test/memory.py" "$ROOT/sessions/$1"; }
 
-# user TEXT [MORE-JSON], agent TEXT [MORE-JSON]: one such line.
+# user TEXT [MORE-JSON], agent TEXT [MORE-JSON]: print one such line.
 user() { jq -cn --arg text "$1" "{role: \"user\", text: \$text} + ${2:-{\}}"; }
 agent() { jq -cn --arg text "$1" "{role: \"agent\", text: \$text} + ${2:-{\}}"; }
 
-# found ARGUMENT...: the texts that a search finds, best first.
+# found ARGUMENT...: prints the texts that a search finds, best first.
 found() { "$MAS" search --json "$@" | jq -r '.messages[].text'; }

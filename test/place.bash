@@ -1,14 +1,14 @@
-# A place of its own for whatever runs mas in a test: a root, a home, a tmux server, a working
-# directory. Sourced by helper.bash and fault/lib.bash.
+# Isolates a test that runs mas: its own root, home, tmux server and working directory. Sourced by
+# helper.bash and fault/lib.bash.
 # shellcheck shell=bash
 #
-#   make_place DIR      makes it in DIR, which is empty
-#   left_outside        prints what mas did outside of it; there is nothing
+#   make_place DIR      sets it up in DIR, which is empty
+#   left_outside        prints files that mas created in the working directory; should print nothing
 #
-# Nothing of the caller's reaches it: a root named by his environment, found above his directory or
-# below his home. The working directory is in a trap: mas looks for a root above it, and finds one
-# whose mas.ini stops it with words. A test that runs mas without naming a root fails by that; one
-# that wants a root to be looked for goes to a directory of its own first, $T or below.
+# No root of the caller can affect the test: neither one named in the environment, nor one above the
+# current directory or below the home. The working directory is a trap: if mas looks for a root above
+# it, it finds one whose mas.ini stops it with an error. So a test that runs mas without naming a root
+# fails. A test of the search for a root first changes to a directory of its own, $T or below.
 
 make_place() {
     local name

@@ -1,6 +1,7 @@
 /*
- * Addresses to listen at: "127.0.0.1:8765", "[::1]:8765", "localhost:8765". Numbers, or localhost;
- * no name is looked up anywhere.
+ * Parse and print the addresses that a server listens on: "127.0.0.1:8765", "[::1]:8765",
+ * "localhost:8765". The host is a numeric address or "localhost", which means 127.0.0.1. No name is
+ * resolved.
  */
 #ifndef MAS_BASE_ADDRESS_H
 #define MAS_BASE_ADDRESS_H
@@ -15,11 +16,13 @@ struct address {
     socklen_t len;
 };
 
-/* false for anything else. Port 0: the kernel's choice. */
+/* Parses "HOST:PORT" into *ret. Port 0 lets the kernel choose. Returns false for any other text and
+ * leaves *ret unchanged. */
 bool address_parse(const char *text, struct address *ret);
-/* true where only this machine can connect to it: loopback, or no address of the internet. */
+/* Returns true if only this machine can connect to the address: it is a loopback address, or its
+ * family is neither IPv4 nor IPv6. */
 bool address_is_loopback(const struct address *address);
-/* Appends "127.0.0.1:8765" or "[::1]:8765". */
+/* Appends the address to `to`, as "127.0.0.1:8765" or "[::1]:8765". */
 void address_add(struct str *to, const struct address *address);
 
 #endif

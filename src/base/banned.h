@@ -1,11 +1,11 @@
 /*
- * Functions that are not used here, because each has a way to go wrong that its replacement has
- * not. The compiler reads this file before every other (-include): a call of one names a function
- * that does not exist. The headers that declare them come first, so that only our own code is
- * meant.
+ * Banned functions. Each has a failure mode that its replacement does not have. The compiler reads
+ * this file before every other one (-include), and a call of a banned function names a function
+ * that does not exist. The headers that declare these functions are included first, so that the ban
+ * covers the code of mas only.
  *
- * The replacements: str.h for text, proc.h for programs, time.h for times, mkostemp() for temporary
- * files, strtol() and its kind (they tell a bad number from 0) for numbers.
+ * Use instead: str.h for text, proc.h for programs, time.h for times, mkostemp() for temporary
+ * files, and strtol() and its relatives for numbers (they tell a bad number from 0).
  */
 #ifndef MAS_BASE_BANNED_H
 #define MAS_BASE_BANNED_H
@@ -19,7 +19,7 @@
 
 #define BANNED(function) sorry_##function##_is_banned_here
 
-/* Overflow, or text that is cut in silence or not terminated. */
+/* They overflow, truncate silently or leave text unterminated. */
 #undef strcpy
 #define strcpy(...) BANNED(strcpy)
 #undef strcat
@@ -37,7 +37,7 @@
 #undef alloca
 #define alloca(...) BANNED(alloca)
 
-/* Hidden state, shared by all callers. */
+/* They share hidden state between all callers. */
 #undef strtok
 #define strtok(...) BANNED(strtok)
 #undef asctime
@@ -49,13 +49,13 @@
 #undef localtime
 #define localtime(...) BANNED(localtime)
 
-/* A shell reads the text. */
+/* They pass the text to a shell. */
 #undef system
 #define system(...) BANNED(system)
 #undef popen
 #define popen(...) BANNED(popen)
 
-/* A name that another process can take first. */
+/* Another process can take the name first. */
 #undef mktemp
 #define mktemp(...) BANNED(mktemp)
 #undef tmpnam
@@ -63,7 +63,7 @@
 #undef tempnam
 #define tempnam(...) BANNED(tempnam)
 
-/* Every bad number is 0. */
+/* They return 0 for every bad number. */
 #undef atoi
 #define atoi(...) BANNED(atoi)
 #undef atol

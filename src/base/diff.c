@@ -5,14 +5,14 @@
 #include <string.h>
 
 enum {
-    EDITS_MAX = 512, /* lines that differ, up to which the shortest way is looked for */
+    EDITS_MAX = 512, /* differing lines up to which the shortest diff is searched for */
     CONTEXT = 3,
 };
 
 struct line {
     const char *text;
     size_t len; /* without the newline */
-    bool ended; /* by a newline */
+    bool ended; /* with a newline */
 };
 
 struct lines {
@@ -28,8 +28,8 @@ struct step {
 
 struct diff {
     struct lines before, after;
-    size_t same; /* lines that both begin with */
-    size_t same_end; /* and end with, behind those */
+    size_t same; /* common lines at the beginning of both */
+    size_t same_end; /* common lines at the end, beyond those */
     struct step *step;
     size_t count;
 };
@@ -78,8 +78,8 @@ static void put_all(struct diff *d, char mark, const struct lines *lines, size_t
 }
 
 /*
- * Myers' way through the middle: reach[k] is how far into `before` one comes on diagonal k (place
- * in before less place in after) with so many edits; each row is kept to walk back.
+ * Myers' algorithm: reach[k] is how far into `before` a path on diagonal k (place in before minus
+ * place in after) gets with a given number of edits. All rows are kept to walk back.
  */
 struct path {
     const struct line *a, *b;
@@ -94,7 +94,7 @@ static bool comes_from_above(const int *reach, int k, int edits)
     return k == -edits || (k != edits && reach[k - 1] < reach[k + 1]);
 }
 
-/* How many edits, -1: too many. */
+/* Returns the number of edits, or -1 if there are too many. */
 static int search(struct path *p)
 {
     int limit = p->n + p->m < EDITS_MAX ? p->n + p->m : EDITS_MAX;
@@ -118,7 +118,7 @@ static int search(struct path *p)
     return -1;
 }
 
-/* Writes the steps from the last to the first, so that they end at step[*at]. */
+/* Writes the steps from last to first, ending at step[*at]. */
 static void walk_back(struct diff *d, const struct path *p, int edits, size_t *at)
 {
     int x = p->n;
@@ -163,7 +163,7 @@ static void put_middle(struct diff *d)
         put_all(d, '-', &d->before, d->same, d->same + n);
         put_all(d, '+', &d->after, d->same, d->same + m);
     } else {
-        size_t taken = (n + m - (size_t)edits) / 2; /* lines that both have */
+        size_t taken = (n + m - (size_t)edits) / 2; /* lines that both have in common */
         size_t at = d->count + n + m - taken;
 
         d->count = at;
@@ -189,7 +189,7 @@ static void show(struct str *to, const struct diff *d, size_t from, size_t end, 
     }
 }
 
-/* The first change at or behind `from`. */
+/* Returns the first change at or after `from`. */
 static size_t next_change(const struct diff *d, size_t from)
 {
     while (from < d->count && d->step[from].mark == ' ')
@@ -207,7 +207,7 @@ static void show_hunks(struct str *to, const struct diff *d)
         size_t from = change - done > CONTEXT ? change - CONTEXT : done;
         size_t end;
 
-        for (;;) { /* changes that are near belong to the same hunk */
+        for (;;) { /* nearby changes belong to the same hunk */
             while (change < d->count && d->step[change].mark != ' ')
                 change++;
             end = change;

@@ -1,5 +1,5 @@
 /*
- * The difference of two texts, in unified form with three lines around each change, as people and
+ * The difference between two texts in unified format, with three lines of context, as people and
  * patch(1) read it.
  */
 #ifndef MAS_BASE_DIFF_H
@@ -7,9 +7,9 @@
 
 #include "base/str.h"
 
-/* Appends the hunks ("@@ -1,3 +1,4 @@" and lines), without the two lines that name the files;
- * nothing where the texts are equal. Where more than a few hundred lines differ they are given as
- * all taken out, then all put in. */
+/* Appends the hunks ("@@ -1,3 +1,4 @@" and lines) to `to`, without the two lines that name the
+ * files. Appends nothing if the texts are equal. If more than a few hundred lines differ, one hunk
+ * removes all old lines and then adds all new ones. */
 void diff_unified(struct str *to, const char *before, const char *after);
 
 #endif

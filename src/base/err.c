@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* true inside a character of UTF-8. */
+/* Returns true inside a UTF-8 character. */
 static bool is_continuation(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Text that is too long loses its middle: what was done stands at its start, why it failed at its
- * end, and what is long is the subject between them. */
+/* Shortens long text in the middle: its start says what was done, its end why that failed, and the
+ * long part is the subject between them. */
 static void put(char *to, size_t max, const char *text)
 {
     size_t len = strlen(text);
@@ -44,7 +44,7 @@ static void format(char *to, size_t max, const char *fmt, va_list args)
     free(whole);
 }
 
-/* All setters format into a buffer of their own first: an argument may be the old text. */
+/* All setters format into their own buffer first, because an argument may be the old text. */
 static void set_text(struct err *err, int code, const char *text)
 {
     err->code = code;
@@ -76,7 +76,7 @@ int err_errno(struct err *err, const char *fmt, ...)
     int saved = errno;
     char words[128];
     char text[ERR_TEXT_MAX];
-    /* all that is opened refuses links, and what the C library says of that confuses */
+    /* mas opens nothing through links, and the C library's text for this error is confusing */
     const char *known = saved == ELOOP ? "it is a symbolic link" : strerrordesc_np(saved);
     va_list args;
 
@@ -84,7 +84,7 @@ int err_errno(struct err *err, const char *fmt, ...)
         (void)snprintf(words, sizeof(words), ": %s", known);
     else
         (void)snprintf(words, sizeof(words), ": error %d", saved);
-    /* A long subject is cut rather than the reason behind it. */
+    /* Cut a long subject rather than the reason after it. */
     va_start(args, fmt);
     format(text, sizeof(text) - strlen(words), fmt, args);
     va_end(args);

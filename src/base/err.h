@@ -1,24 +1,24 @@
 /*
  * Errors.
  *
- * A function that can fail takes `struct err *err` last and returns 0 or -1. It leaves *err alone
- * on success and fills it on failure; outputs named ret_* are not touched on failure. The floors
- * below cmd never print and never exit: only main() turns a struct err into words on stderr.
+ * A function that can fail takes `struct err *err` last and returns 0 or -1. On success it leaves
+ * *err unchanged. On failure it fills *err and leaves its outputs, named ret_*, unchanged. The code
+ * below src/cmd never prints and never exits: only main() prints a struct err to stderr.
  *
  *     struct err err = ERR_INIT;
  *     if (session_load(store, id, &session, &err) == -1)
  *         return err_wrap(&err, "cannot show '%s'", id);
  *
- * The text is `cannot <what> '<subject>': <why>`, lower case, no full stop; the hint, printed on a
- * line of its own, says what to do. Neither is safe to print as it is: subjects are hostile. Print
- * through err_print(), which makes control characters visible.
+ * The text is `cannot <what> '<subject>': <why>`, in lower case, without a full stop. The hint
+ * tells the user what to do and is printed on its own line. Subjects can be hostile, so neither
+ * string is safe to print directly: err_print() makes control characters visible.
  */
 #ifndef MAS_BASE_ERR_H
 #define MAS_BASE_ERR_H
 
 #include <stdarg.h>
 
-/* Exit codes of mas; also the code of a struct err. People script against them. */
+/* Exit codes of mas, also used as the code of a struct err. Scripts depend on them. */
 enum {
     MAS_OK = 0,
     MAS_FAILED = 1,
@@ -28,7 +28,7 @@ enum {
     MAS_DAMAGED = 5,
     MAS_TMUX = 6,
     MAS_TIMEOUT = 7,
-    /* How a turn ended: stop reasons of the protocol. */
+    /* How a turn ended: the stop reasons of ACP. */
     MAS_MAX_TOKENS = 8,
     MAS_MAX_REQUESTS = 9,
     MAS_REFUSAL = 10,
@@ -38,7 +38,7 @@ enum {
 enum {
     ERR_TEXT_MAX = 2048,
     ERR_HINT_MAX = 1024
-}; /* bytes; longer text loses its middle to "..." */
+}; /* bytes; the middle of longer text becomes "..." */
 
 struct err {
     int code;
@@ -53,23 +53,26 @@ struct err {
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Sets code and text, drops an older hint. Returns -1, so that `return err_set(...)` reads well. */
+/* Sets code and text and clears the hint. Returns -1, so that `return err_set(...)` works. */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 int err_vset(struct err *err, int code, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 
-/* Like err_set() with code MAS_FAILED, and ": " and the words for errno behind it. */
+/* Like err_set() with code MAS_FAILED; appends ": " and the text for errno. Leaves errno
+ * unchanged. */
 int err_errno(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Puts "<fmt>: " in front of the text that is there; keeps code and hint. Returns -1. */
+/* Prepends "<fmt>: " to the text; keeps code and hint. Returns -1. */
 int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Sets the second line. Returns -1. */
+/* Sets the hint. Returns -1. */
 int err_hint(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Writes "mas: <text>\n" and, where there is one, the hint to stderr, safe for a terminal. */
+/* Writes "mas: <text>\n" and the hint, if there is one, to stderr. Makes control characters
+ * visible. */
 void err_print(const struct err *err);
 
-/* Writes "mas: warning: <text>\n" to stderr, safe for a terminal. For the command layer only. */
+/* Writes "mas: warning: <text>\n" to stderr and makes control characters visible. For src/cmd
+ * only. */
 void err_warn(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 #endif

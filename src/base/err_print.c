@@ -1,4 +1,4 @@
-/* The part of base/err.h that writes to standard error. */
+/* The part of base/err.h that writes to stderr. */
 #include "base/err.h"
 
 #include "base/str.h"
@@ -20,7 +20,7 @@ static void write_stderr(const struct str *s)
         if (n == -1 && errno == EINTR)
             continue;
         if (n <= 0)
-            return; /* nowhere left to complain */
+            return; /* there is nowhere to report this */
         done += (size_t)n;
     }
 }

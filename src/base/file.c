@@ -157,7 +157,7 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
 {
     _cleanup_free_ char *temp = mem_printf("%s.new", name);
     _cleanup_close_ int fd = open_new(dir, temp, mode);
-    if (fd == -1 && errno == EEXIST && unlinkat(dir, temp, 0) == 0) /* of one that was killed */
+    if (fd == -1 && errno == EEXIST && unlinkat(dir, temp, 0) == 0) /* left by a killed process */
         fd = open_new(dir, temp, mode);
     if (fd == -1)
         return err_errno(err, "cannot write '%s'", name);
@@ -170,17 +170,18 @@ int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_
     return file_sync_dir(dir, err);
 }
 
-/* Bytes of the line that names a lock's holder, filled up with blanks so that one write replaces
+/* Bytes of the line that names a lock's holder, padded with spaces so that one write replaces
  * it. */
 enum { HOLDER_LINE = 48 };
 
-/* file_is_locked() has the lock for an instant; a try must not fail of a look. */
+/* file_is_locked() holds the lock for an instant; that must not make another process's attempt
+ * fail. */
 enum { LOOK_MS = 20 };
 
-/* flock(LOCK_EX) with a time limit. The kernel has none, but for a signal that interrupts the call,
- * and a signal belongs to the whole process: in one with threads it may reach another than the one
- * that waits. So this tries again and again. Who has used half of its time tries five times as
- * often, so that those who came later do not take the lock away from it until its time is over. */
+/* flock(LOCK_EX) with a time limit. The kernel offers none except by a signal, and a signal is for
+ * the whole process: with several threads it may interrupt another one than the waiting one. So
+ * this function polls. After half of its time it polls five times as often, so that later waiters
+ * do not overtake it before its time is over. */
 static int lock_within(int fd, int wait_ms)
 {
     enum { FIRST_MS = 1, LATE_MS = 2, MOST_MS = 10 };
@@ -204,7 +205,7 @@ static int lock_within(int fd, int wait_ms)
     return 0;
 }
 
-/* "pid 123 (start)" as the holder wrote it, or "another process". */
+/* Reads "pid 123 (start)" as the holder wrote it, otherwise writes "another process". */
 static void read_holder(int fd, char *buf, size_t size)
 {
     ssize_t n = pread(fd, buf, size - 1, 0);
@@ -228,7 +229,7 @@ bool file_is_named(int dir, const char *name, int fd, struct stat *ret)
     return true;
 }
 
-/* One try. 1: what was locked had been removed meanwhile. */
+/* Tries once. Returns 1 if the locked file had been removed meanwhile. */
 static int lock_once(int dir, const char *name, int wait_ms, int *ret_fd, struct err *err)
 {
     _cleanup_close_ int fd = file_open_own(dir, name, O_RDWR, err);
@@ -267,9 +268,9 @@ int file_lock(int dir, const char *name, int wait_ms, const char *who, int *ret_
     char line[HOLDER_LINE];
     memset(line, ' ', sizeof line);
     int len = snprintf(line, sizeof line, "pid %ld (%.16s)\n", (long)getpid(), who);
-    line[len] = ' '; /* not the NUL */
-    if (who[0] != '\0') /* only told, never trusted: */
-        (void)!pwrite(fd, line, sizeof line, 0); /* a failure changes nothing */
+    line[len] = ' '; /* not a NUL */
+    if (who[0] != '\0') /* informative only, never trusted */
+        (void)!pwrite(fd, line, sizeof line, 0); /* failure is harmless */
     *ret_fd = fd;
     return 0;
 }
@@ -278,6 +279,6 @@ bool file_is_locked(int dir, const char *name)
 {
     _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd == -1)
-        return errno != ENOENT; /* it cannot be told: better not to touch what it guards */
+        return errno != ENOENT; /* unknown: leave what it guards alone */
     return flock(fd, LOCK_SH | LOCK_NB) == -1;
 }

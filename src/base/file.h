@@ -1,9 +1,9 @@
 /*
- * Files that survive: read whole with a limit, replaced whole, locked.
+ * Files: reading with a size limit, atomic replacement, locks.
  *
- * file_replace() writes "<name>.new", syncs it, renames it over <name> and syncs the directory, so
- * a reader sees the old bytes or the new ones. Callers hold a lock that keeps them the only writer;
- * what a killed one left behind is overwritten by the next.
+ * file_replace() writes "<name>.new", syncs it, renames it to <name> and syncs the directory, so a
+ * reader sees either the old bytes or the new ones. Callers hold a lock that makes them the only
+ * writer. A later call overwrites the "<name>.new" of a killed writer.
  */
 #ifndef MAS_BASE_FILE_H
 #define MAS_BASE_FILE_H
@@ -14,65 +14,74 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Reads the regular file `name` in `dir`, at most `max` bytes, not following a link. The bytes are
- * NUL-terminated and the caller's. -1 with errno kept as it was (ENOENT where it is missing). */
+/* Reads the regular file `name` in `dir`, at most `max` bytes, and does not follow a symbolic link.
+ * *ret is NUL-terminated; the caller frees it. Returns -1 on error and keeps errno (ENOENT if the
+ * file is missing). */
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err);
 
-/* Reads a descriptor (a pipe, a file that was opened by path) to its end, at most `max` bytes;
- * `name` is for messages. NUL-terminated and the caller's. */
+/* Reads the descriptor `fd` (a pipe, or a file opened by path) to its end, at most `max` bytes.
+ * `name` is for messages. *ret is NUL-terminated; the caller frees it. */
 int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
                      struct err *err);
 
-/* true for an errno of file_read() that says that what is there is wrong (missing, a link, no
- * regular file, too large); any other may pass. */
+/* Returns true if this errno of file_read() means that the file itself is wrong: missing, a
+ * symbolic link, not a regular file, or too large. Any other error may be temporary. */
 bool file_is_wrong(int error);
 
-/* true if what is open (a file or a directory) is what has the name in `dir`; false where that
- * cannot be told. *ret, unless it is NULL, is what fstat() says of it. */
+/* Returns true if the file or directory open at `fd` is the one named `name` in `dir`; false if it
+ * is not or if that cannot be determined. Unless `ret` is NULL, *ret receives the fstat() data. */
 struct stat;
 bool file_is_named(int dir, const char *name, int fd, struct stat *ret);
 
-/* All bytes, or -1 with errno. */
+/* Writes all bytes. Returns 0, or -1 with errno. */
 int file_write_all(int fd, const void *bytes, size_t len);
-/* How many bytes could be written; errno says why it is less than len. */
+/* Writes as many bytes as possible and returns their number. If it is less than `len`, errno says
+ * why. */
 size_t file_write_most(int fd, const void *bytes, size_t len);
 
 /*
- * Opens a file of mas's own that is written in place: a lock, a log. It must be a regular file with
- * this name alone, for who may write to the directory could have linked it to any other.
- * O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC are added, and it is made with 0600. -1 with errno: ELOOP
- * for a symbolic link, EMLINK for a hard one, EINVAL for what is no file.
+ * Opens a file that mas owns and writes in place: a lock or a log. It must be a regular file
+ * without other names, because anyone who can write to the directory could have linked it to
+ * another file. O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC are added to `flags`, and the mode of a new
+ * file is 0600. Returns the descriptor, which the caller closes, or -1 with errno: ELOOP for a
+ * symbolic link, EMLINK for a hard link, EINVAL for anything but a regular file.
  */
 int file_open_own(int dir, const char *name, int flags, struct err *err);
-/* true for an errno of it that says that what is there can be no file of mas's own. */
+/* Returns true if this errno of file_open_own() means that the existing file cannot be one of
+ * mas. */
 bool file_is_no_own(int error);
 
-/* Makes a new file with exactly this mode whatever the umask; EEXIST fails. Not synced. */
+/* Creates a new file with exactly this mode, whatever the umask. Fails with EEXIST if the name
+ * exists. Does not sync. */
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                 struct err *err);
 
+/* Replaces the file `name` atomically, as described above. The new file has exactly this mode. If
+ * the last sync fails, the error says that the file is written but not known to be durable. */
 int file_replace(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                  struct err *err);
 
-/* Makes the entries of a directory durable. Its error says: written, not known to be durable. */
+/* Makes the entries of a directory durable (fsync). On failure the error says that they are written
+ * but not known to be durable. */
 int file_sync_dir(int dir, struct err *err);
 
 /*
- * Locks (flock on a file that is never renamed or removed while in use; the kernel drops the lock
- * with the process). ret_fd is the caller's to close, which unlocks. The lock file's text names the
- * holder for those who have to wait. Any thread may wait.
+ * Locks use flock() on a file that is never renamed or removed while in use. The kernel releases
+ * the lock when the process ends. The caller closes *ret_fd, which unlocks the file. The text of
+ * the lock file names the holder for waiting processes. Any thread may wait.
  */
 enum { LOCK_TRY = 0 }; /* or milliseconds to wait */
 
-/* -1 with code MAS_DAMAGED where what is there can be no lock (see file_open_own()), and with
- * MAS_CONFLICT (MAS_TIMEOUT after a wait) when it is taken. The text is the reason alone, in the
- * latter case the holder: "pid 4711 (start) has it"; the caller adds what could not be locked.
- * `who` says what the holder does, e.g. "start". */
+/* Locks the file `name` in `dir`, which is created if it is missing. Waits at most `wait_ms`. `who`
+ * says what this process does, for example "start". Returns -1 with code MAS_DAMAGED if the file
+ * cannot be a lock (see file_open_own()), or MAS_CONFLICT (MAS_TIMEOUT after a wait) if another
+ * process holds it. The text is the reason only, in the latter case the holder: "pid 4711 (start)
+ * has it". The caller adds what it wanted to lock. */
 int file_lock(int dir, const char *name, int wait_ms, const char *who, int *ret_fd,
               struct err *err);
 
-/* true if somebody holds the lock on this file now, or if that cannot be told; false where it is
- * free or missing. */
+/* Returns true if a process holds the lock on this file now, or if that cannot be determined; false
+ * if the lock is free or the file is missing. */
 bool file_is_locked(int dir, const char *name);
 
 #endif

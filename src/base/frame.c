@@ -26,7 +26,7 @@ void frames_feed(struct frames *frames, const char *bytes, size_t len)
     frames_came(frames, len);
 }
 
-/* Reads the line, if it is all there. 1, 0 or -1 as frames_next(). */
+/* Reads the line if it is complete. Returns 1, 0 or -1 like frames_next(). */
 static int parse_head(struct frames *frames, struct err *err)
 {
     size_t have = frames->in.len - frames->at;
@@ -91,7 +91,7 @@ void frame_add(struct str *to, const struct str *head, const char *body, size_t 
         str_addc(to, '\n');
         return;
     }
-    size_t open = head->len - 1; /* without its last bracket */
+    size_t open = head->len - 1; /* without its closing bracket */
     str_reserve(to, head->len + 32 + body_len);
     str_addn(to, str_text(head), open);
     str_addf(to, "%s\"bytes\":%zu}\n", open > 1 ? "," : "", body_len);

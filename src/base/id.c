@@ -23,7 +23,8 @@ int id_make(char ret[ID_TEXT], struct err *err)
     return 0;
 }
 
-/* By hand, not by uuid_parse(): an index of ten thousand rows asks it for each. */
+/* Written by hand instead of using uuid_parse(), because an index of ten thousand rows checks each
+ * id. */
 bool id_is_valid(const char *text)
 {
     static const char shape[] = "xxxxxxxx-xxxx-4xxx-vxxx-xxxxxxxxxxxx";

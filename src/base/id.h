@@ -8,21 +8,21 @@
 
 #include <stdbool.h>
 
-enum { ID_TEXT = 37 }; /* bytes of the text form with its NUL */
+enum { ID_TEXT = 37 }; /* bytes of the text form, with the NUL */
 
-/* A new random id. The 16 bytes come from getrandom() itself: libuuid would fall back to guessable
- * ids without a word. Fails where the kernel gives no randomness, never guesses. */
+/* Creates a new random id. The 16 bytes come from getrandom(), because libuuid silently falls back
+ * to guessable ids. Fails if the kernel provides no randomness. */
 int id_make(char ret[ID_TEXT], struct err *err);
 
-/* true for a version 4 UUID in its canonical lower-case form. */
+/* Returns true if the text is a version 4 UUID in canonical lower-case form. */
 bool id_is_valid(const char *text);
 
-/* id_is_valid() in any case of letters; ret gets the lower-case form. */
+/* Like id_is_valid(), but accepts upper case too. On success `ret` receives the lower-case form. */
 bool id_normalise(const char *text, char ret[ID_TEXT]);
 
-/* true if the text could be the beginning of an id (or is one), in any case of letters. With fewer
- * than ID_PREFIX_MIN characters nothing is. Hex digits alone count as one, also past the first
- * dash. */
+/* Returns true if the text can be the beginning of an id or is an id, in upper or lower case. The
+ * text needs at least ID_PREFIX_MIN characters. Hex digits without dashes are accepted too, even
+ * beyond the position of the first dash. */
 enum { ID_PREFIX_MIN = 4 };
 bool id_could_begin(const char *text);
 

@@ -10,38 +10,38 @@
 #include <unistd.h>
 
 /*
- * The text is checked first and cut into lines, sections, keys and values, so that each fault can
- * be named. inih then reads lines that it cannot misread: `[section]`, and `key =` without the
- * value, which it might cut or take a comment from. What it finds is what the caller gets; that it
- * finds the same key as the check is checked as well. Its run-time options are process-wide
- * variables that not every build has: none is touched.
+ * The text is first checked and split into lines, sections, keys and values, so that each error can
+ * be reported precisely. Then inih gets lines that it cannot misread: `[section]`, and `key =`
+ * without the value, which inih might cut or strip a comment from. The caller gets the keys that
+ * inih finds, and each is compared with the key found by the check. inih's run-time options are
+ * process-wide variables that some builds lack, so mas sets none.
  */
 
 /* A section header or a key; the strings point into struct ini.text. */
 struct entry {
     const char *section;
-    const char *key; /* NULL: the header of the section */
+    const char *key; /* NULL: a section header */
     const char *value;
     int line;
 };
 
 struct ini {
     const char *file;
-    struct str text; /* NULs are put into it where a name or value ends */
+    struct str text; /* a NUL is written after each name and value */
     struct entry *entries; /* in file order */
     size_t count;
     size_t room;
 
     /* while inih reads */
-    size_t next; /* the first entry that it has not been given */
-    bool at_header; /* the entry before is a header and has not been told yet */
+    size_t next; /* the first entry that inih has not received */
+    bool at_header; /* the previous entry is a header that is not reported yet */
     bool failed;
     ini_each *each;
     void *arg;
 
-    ini_wrong *wrong; /* NULL: the first error is the last */
-    bool lost; /* the header of the section could not be read */
-    bool refused; /* by `each`: the keys of this section are left out */
+    ini_wrong *wrong; /* NULL: stop at the first error */
+    bool lost; /* the header of the current section is unreadable */
+    bool refused; /* by `each`: skip the keys of this section */
     struct err *err;
 };
 
@@ -70,13 +70,13 @@ int ini_fail_unknown(const struct ini_line *line, const char *why, const char *n
                            : ini_fail(line, err, "%s; did you mean '%s'?", why, nearest);
 }
 
-/* For what is wrong with a line before its section and key are known. */
+/* Reports an error in a line whose section and key are not known yet. */
 static int fail_at(const struct ini *ini, int line, const char *why)
 {
     return err_set(ini->err, MAS_DAMAGED, "%s:%d: %s", ini->file, line, why);
 }
 
-/* Tells of an error where the reading goes on; -1 where it does not. */
+/* Reports an error if reading continues after errors; otherwise returns -1. */
 static int tell(struct ini *ini, int line)
 {
     _cleanup_free_ char *where = mem_printf("%s:%d: ", ini->file, line);
@@ -99,7 +99,7 @@ static struct ini_line to_line(const struct ini *ini, const struct entry *entry)
     };
 }
 
-/* Checking. */
+/* Checking the text. */
 
 static int read_text(struct ini *ini, int fd)
 {
@@ -126,7 +126,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Is there a control character other than tab, also one of the C1 set, at text[i]? */
+/* Returns true if text[i] begins a control character other than tab, including C1. */
 static bool is_control(const char *text, size_t len, size_t i)
 {
     unsigned char c = (unsigned char)text[i];
@@ -136,7 +136,7 @@ static bool is_control(const char *text, size_t len, size_t i)
     return (c < 0x20 && c != '\t') || c == 0x7F;
 }
 
-/* What holds for each line, comments as well. */
+/* Checks that apply to every line, including comments. */
 static int check_bytes(const struct ini *ini, const char *text, size_t len, int line)
 {
     if (line == 1 && len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
@@ -155,8 +155,8 @@ static int check_bytes(const struct ini *ini, const char *text, size_t len, int 
     return 0;
 }
 
-/* Ends the text [start, end) after its last character that is not blank and returns its first one.
- * text[end] must be there to write to. */
+/* Cuts the text [start, end) after its last non-blank character and returns its first non-blank
+ * one. text[end] must be writable. */
 static char *trim(char *text, size_t start, size_t end)
 {
     while (start < end && is_blank(text[start]))
@@ -176,7 +176,7 @@ static void add_entry(struct ini *ini, const struct entry *entry)
     ini->entries[ini->count++] = *entry;
 }
 
-/* Would inih take a comment out of this name? */
+/* Returns true if inih would find a comment in this name. */
 static bool holds_comment(const char *name)
 {
     for (const char *p = name; *p != '\0'; p++) {
@@ -243,7 +243,7 @@ static int add_line(struct ini *ini, char *text, size_t len, int line)
     size_t start = 0;
 
     if (check_bytes(ini, text, len, line) == -1) {
-        ini->lost = ini->lost || (len > 0 && text[0] == '['); /* nobody knows which section */
+        ini->lost = ini->lost || (len > 0 && text[0] == '['); /* the section is unknown */
         return -1;
     }
     while (start < len && is_blank(text[start]))
@@ -287,7 +287,7 @@ static int entry_cmp(const void *a, const void *b)
     return order != 0 ? order : x->line - y->line;
 }
 
-/* A section may come in several places; it is one section all the same. */
+/* Finds duplicate keys. A section may appear in several places and still is one section. */
 static int check_twice(struct ini *ini)
 {
     _cleanup_free_ const struct entry **sorted = mem_grow(NULL, ini->count, sizeof(void *));
@@ -322,10 +322,10 @@ static int check_twice(struct ini *ini)
     return ini_fail(&line, ini->err, "the key stands in line %d already", first->line);
 }
 
-/* Reading by inih. */
+/* Reading with inih. */
 
-/* Gives inih its next line. A header is followed by a made-up line, a key without a name: inih
- * tells of keys only, and this is how the header gets its turn. */
+/* Gives inih its next line. inih reports keys only, so each header is followed by a dummy line, a
+ * key without a name, for which the header is reported. */
 static char *give_line(char *to, int max, void *arg)
 {
     struct ini *ini = arg;
@@ -350,7 +350,7 @@ static char *give_line(char *to, int max, void *arg)
     return NULL;
 }
 
-/* Called by inih for each key. 1 is success. */
+/* Called by inih for each key. Returns 1 on success. */
 static int parse_key(void *arg, const char *section, const char *key, const char *value)
 {
     struct ini *ini = arg;
@@ -359,8 +359,8 @@ static int parse_key(void *arg, const char *section, const char *key, const char
     struct ini_line line = to_line(ini, entry);
     int rc;
 
-    (void)section; /* cut at 49 bytes */
-    (void)value; /* left out */
+    (void)section; /* may be cut at 49 bytes */
+    (void)value; /* not passed to inih */
     if (entry->key == NULL)
         ini->refused = false;
     if (key == NULL || strcmp(key, expected) != 0) {

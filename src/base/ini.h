@@ -1,12 +1,12 @@
 /*
- * INI files: mas.ini, agents.ini, template.ini. The only file that knows inih is ini.c.
+ * INI files: mas.ini, agents.ini, template.ini. Only ini.c uses inih.
  *
- * inih 55 cuts values at 199 bytes and section names at 49, joins indented lines and strips `;`
- * comments inside values, without a word. ini_read() refuses what it would have cut and gives every
- * key as it was written: a comment is a line whose first character that is not blank is `;` or `#`;
- * a value is what stands behind the first `=`, trimmed; a byte order mark, a NUL, a control
- * character other than tab, a line over INI_LINE_MAX, a file over INI_FILE_MAX, a key outside any
- * section and the same key twice in one section are errors that name file and line (MAS_DAMAGED).
+ * inih 55 silently cuts values at 199 bytes and section names at 49, joins indented lines and
+ * strips `;` comments inside values. ini_read() refuses input that inih would cut and returns every
+ * value as written. A comment is a line whose first non-blank character is `;` or `#`. A value is
+ * the trimmed text after the first `=`. These are errors that name file and line (MAS_DAMAGED): a
+ * byte order mark, a NUL, a control character other than tab, a line over INI_LINE_MAX, a file over
+ * INI_FILE_MAX, a key outside a section, and a key that appears twice in a section.
  */
 #ifndef MAS_BASE_INI_H
 #define MAS_BASE_INI_H
@@ -20,33 +20,35 @@ enum {
     INI_KEY_MAX = 128, /* bytes */
 };
 
-/* Where a value stands, for error messages. `file` belongs to the caller of ini_read(). */
+/* Location of a value, for error messages. The caller of ini_read() owns `file`. */
 struct ini_line {
     const char *file;
     int line;
-    const char *section; /* "" never: a key outside any section is refused */
-    const char *key; /* NULL: this is a section header by itself */
-    const char *value; /* "" where nothing stands behind the = */
+    const char *section; /* never "": a key outside a section is an error */
+    const char *key; /* NULL: this is a section header */
+    const char *value; /* "" if nothing follows the = */
 };
 
-/* Called for each section header (key NULL) and each key, in file order. -1 with *err set stops. */
+/* Called for each section header (key NULL) and each key, in file order. To stop, return -1 with
+ * *err set. */
 typedef int ini_each(const struct ini_line *line, void *arg, struct err *err);
 
-/* Reads the file open at fd (from its offset). `file` is its name for messages. */
+/* Reads the file open at `fd` from its current offset. `file` is its name for messages. Returns -1
+ * at the first error. */
 int ini_read(int fd, const char *file, ini_each *each, void *arg, struct err *err);
 
-/* The same, but goes on after an error: each is told to `wrong`, with its line (0: none) and
- * without file and line in the text. The keys behind a header that cannot be read, or that
- * `each` refused, are left out. -1 if the file cannot be read at all. */
+/* Like ini_read(), but continues after an error. Calls `wrong` for each error with its line (0:
+ * none) and a text without file and line. Skips the keys below a header that is invalid or that
+ * `each` refused. Returns -1 if the file cannot be read at all. */
 typedef void ini_wrong(int line, const char *text, void *arg);
 int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
                 struct err *err);
 
-/* Fails with MAS_DAMAGED and "<file>:<line>: [<section>] <key>: <why>". Returns -1. */
+/* Sets the error MAS_DAMAGED, "<file>:<line>: [<section>] <key>: <why>". Returns -1. */
 int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* The same for a section or key that does not exist; nearest: the word that was meant, a section in
- * brackets, or NULL. */
+/* Like ini_fail(), for an unknown section or key. `nearest` is the name that was probably meant (a
+ * section in brackets), or NULL. */
 int ini_fail_unknown(const struct ini_line *line, const char *why, const char *nearest,
                      struct err *err);
 

@@ -14,7 +14,7 @@ static int compare(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Joins it to the last one of `set`, which does not begin behind it, or appends it. */
+/* Joins the interval with the last one of `set`, which does not begin after it, or appends it. */
 static void append(struct intervals *set, struct interval one)
 {
     struct interval *last = set->count > 0 ? &set->items[set->count - 1] : NULL;
@@ -28,7 +28,7 @@ static void append(struct intervals *set, struct interval one)
     }
 }
 
-/* Brings those that came into order and merges them with the others. */
+/* Sorts the new intervals and merges them with the others. */
 static void tidy(struct intervals *set)
 {
     struct intervals merged = {.room = set->room};
@@ -56,7 +56,7 @@ void intervals_add(struct intervals *set, uint64_t from, uint64_t length)
     if (to == from)
         return;
     if (set->count > set->sorted && set->items[set->count - 1].to == from) {
-        set->items[set->count - 1].to = to; /* the next piece of the same file, mostly */
+        set->items[set->count - 1].to = to; /* usually the next piece of the same file */
         return;
     }
     if (set->count == set->room) {

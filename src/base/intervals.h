@@ -1,7 +1,7 @@
 /*
- * A set of numbers, kept as intervals: which bytes of a disk were met. What is put in is only
- * noted; it is sorted and joined when as much again has come as there was, so that the set takes
- * memory for twice the intervals that lie apart, whatever is put in.
+ * A set of numbers, stored as intervals; mas uses it to count the bytes of a disk once. A new
+ * interval is only appended. When the array has doubled, it is sorted and adjacent intervals are
+ * joined, so the set needs memory for at most twice the number of disjoint intervals.
  */
 #ifndef MAS_BASE_INTERVALS_H
 #define MAS_BASE_INTERVALS_H
@@ -11,12 +11,12 @@
 
 struct intervals {
     struct interval {
-        uint64_t from, to; /* without `to` */
+        uint64_t from, to; /* `to` is exclusive */
     } * items;
     size_t count;
     size_t room;
-    size_t sorted; /* so many are in order and lie apart, those behind are as they came */
-    uint64_t sum; /* of the lengths of those */
+    size_t sorted; /* this many are sorted and disjoint; the rest are in order of arrival */
+    uint64_t sum; /* of the lengths of the sorted intervals */
 };
 
 #define INTERVALS_INIT                                                                             \
@@ -24,10 +24,13 @@ struct intervals {
         .items = NULL                                                                              \
     }
 
+/* Adds the numbers from `from` to `from + length - 1`. */
 void intervals_add(struct intervals *set, uint64_t from, uint64_t length);
+/* Adds all numbers of another set. */
 void intervals_add_all(struct intervals *set, const struct intervals *others);
-/* How many numbers are in the set. */
+/* Returns how many numbers are in the set. */
 uint64_t intervals_sum(struct intervals *set);
+/* Releases the memory and empties the set. */
 void intervals_free(struct intervals *set);
 #define _cleanup_intervals_ __attribute__((cleanup(intervals_free)))
 

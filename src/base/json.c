@@ -7,23 +7,23 @@
 #include <string.h>
 
 /*
- * The text is scanned first, and cJSON sees only what is known to be right. What cJSON cannot tell
- * afterwards is noted by the scan in document order, and the finished tree is walked in the same
- * order: which numbers are exact integers (a double has lost that), and where each key stands.
+ * The text is scanned first, so cJSON gets valid text only. The scan records in document order what
+ * cJSON loses, and the parsed tree is walked in the same order: which numbers are exact integers (a
+ * double cannot tell), and where each key is.
  */
 
-/* Walking the tree that cJSON made. */
+/* Walking cJSON's tree. */
 
 struct member {
     const char *key;
-    size_t ordinal; /* of all keys in the document */
+    size_t ordinal; /* among all keys of the document */
 };
 
 struct walk {
-    const char *numbers; /* from the scan: the next one */
+    const char *numbers; /* the next entry from the scan */
     const char *raw; /* likewise */
     size_t keys; /* likewise */
-    struct member twice; /* the first key that came a second time; key NULL: none */
+    struct member twice; /* the first duplicate key; key NULL: none */
 };
 
 static int member_cmp(const void *a, const void *b)
@@ -41,7 +41,7 @@ static void note_twice(struct walk *w, const struct member *later)
         w->twice = *later;
 }
 
-enum { MEMBERS_FEW = 32 }; /* up to here comparing all with all beats sorting */
+enum { MEMBERS_FEW = 32 }; /* up to this size, comparing all pairs is faster than sorting */
 
 static void check_members(struct walk *w, struct member *members, size_t count)
 {
@@ -71,8 +71,8 @@ static size_t count_children(const cJSON *node)
     return count;
 }
 
-/* valueint, which cJSON itself keeps for old callers only, says from here on whether a number is an
- * exact integer; valuestring is its text where that says more than the value. */
+/* From here on, valueint (obsolete in cJSON) says whether a number is an exact integer, and
+ * valuestring is its text if the value alone is not enough. */
 static void note_number(struct walk *w, cJSON *node)
 {
     unsigned kind = (unsigned char)*w->numbers++;
@@ -112,7 +112,7 @@ static int fail_twice(struct json_scan *s, const struct member *twice)
     return json_scan_fail_key(s, twice->ordinal, str_text(&why));
 }
 
-/* Hands scanned text to cJSON and checks the tree. */
+/* Passes scanned text to cJSON and checks the tree. */
 static int build(struct json_scan *s, cJSON **ret)
 {
     struct walk w = {.numbers = str_text(&s->numbers), .raw = str_text(&s->raw)};
@@ -121,7 +121,7 @@ static int build(struct json_scan *s, cJSON **ret)
 
     if (root == NULL || end != s->text + s->pos) {
         cJSON_Delete(root);
-        return json_scan_fail(s, 0, "cannot be parsed"); /* memory, or a hole in the scan */
+        return json_scan_fail(s, 0, "cannot be parsed"); /* out of memory, or a gap in the scan */
     }
     walk(&w, root);
     if (w.twice.key != NULL) {
@@ -162,7 +162,7 @@ void json_freep(struct json **root)
     json_free(*root);
 }
 
-/* Reading. cJSON's own functions take NULL and answer false. */
+/* Reading. The functions of cJSON accept NULL and return false for it. */
 
 static const cJSON *to_cjson(const struct json *node)
 {
@@ -198,7 +198,8 @@ const struct json *json_get(const struct json *object, const char *key)
 {
     if (!json_is_object(object))
         return NULL;
-    /* not cJSON's own, which calls strcmp() for each: objects of hosts have many members */
+    /* not cJSON's function, which is slow for hosts' objects: it calls strcmp() for each of many
+     * members */
     for (const cJSON *node = to_cjson(object)->child; node != NULL; node = node->next)
         if (node->string[0] == key[0] && strcmp(node->string, key) == 0)
             return (const struct json *)node;
@@ -258,7 +259,8 @@ const char *json_key(const struct json *node)
 
 /* Writing. */
 
-/* Appends an ASCII character, or as \u00NN what must not stand in JSON or reach a terminal. */
+/* Appends an ASCII character; writes \u00NN if it is not allowed in JSON or unsafe on a
+ * terminal. */
 static void add_ascii(struct str *to, char c)
 {
     static const char short_form[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -276,7 +278,7 @@ static void add_ascii(struct str *to, char c)
         str_addc(to, c);
 }
 
-/* Code point of a valid UTF-8 character of two or three bytes. */
+/* Returns the code point of a valid UTF-8 character of two or three bytes. */
 static unsigned code_point(const char *text, size_t n)
 {
     const unsigned char *u = (const unsigned char *)text;
@@ -286,8 +288,8 @@ static unsigned code_point(const char *text, size_t n)
     return ((u[0] & 0x0Fu) << 12) | ((u[1] & 0x3Fu) << 6) | (u[2] & 0x3Fu);
 }
 
-/* Appends the character of two bytes or more at text and returns its length. JSON is shown on
- * terminals: what could move one, or turn text around, is escaped. */
+/* Appends the character of two or more bytes at `text` and returns its length. JSON may be shown on
+ * a terminal, so characters that could control it or change the text direction are escaped. */
 static size_t add_wide(struct str *to, const char *text, size_t len)
 {
     size_t n = json_wide_char(text, len);
@@ -335,7 +337,7 @@ static void add_string(struct str *to, const char *text)
     str_addc(to, '"');
 }
 
-/* What stands in front of a value: the comma, the key. */
+/* Writes what precedes a value: the comma and the key. */
 static void begin(struct json_out *out, const char *key)
 {
     if (out->comma)
@@ -412,7 +414,7 @@ void json_replace(struct json **to, const struct json *node)
     *to = copy;
 }
 
-/* Depth is limited by json_parse(). */
+/* json_parse() has limited the depth. */
 void json_put_node(struct json_out *out, const char *key, const struct json *node)
 {
     const cJSON *it = to_cjson(node);

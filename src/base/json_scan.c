@@ -25,13 +25,13 @@ int json_scan_fail(const struct json_scan *s, size_t pos, const char *why)
     return err_set(s->err, MAS_DAMAGED, "line %zu, column %zu: %s", line, column, why);
 }
 
-/* The byte at pos + ahead, or -1 behind the end. */
+/* Returns the byte at pos + ahead, or -1 beyond the end. */
 static int peek(const struct json_scan *s, size_t ahead)
 {
     return ahead < s->len - s->pos ? (unsigned char)s->text[s->pos + ahead] : -1;
 }
 
-/* Fails at pos because something else had to stand there. */
+/* Fails at pos because the input does not match the grammar. */
 static int scan_unexpected(const struct json_scan *s, const char *why)
 {
     return json_scan_fail(s, s->pos, s->pos < s->len ? why : "the text ends too early");
@@ -60,7 +60,7 @@ size_t json_wide_char(const char *text, size_t len)
     return n <= len && str_is_utf8(text, n) ? n : 0;
 }
 
-/* The four hex digits at pos + ahead as a number, or -1. */
+/* Returns the four hex digits at pos + ahead as a number, or -1. */
 static int scan_hex(const struct json_scan *s, size_t ahead)
 {
     int code = 0;
@@ -152,16 +152,17 @@ static int scan_string(struct json_scan *s)
     }
 }
 
-/* An exponent so large that it makes any number of NUMBER_MAX bytes too large, or a fraction, and
- * still can be added to. */
+/* Limits an exponent to a value that still makes any number of NUMBER_MAX bytes too large, or a
+ * fraction, and that cannot overflow. */
 static long clamp(long exponent)
 {
     return exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent;
 }
 
 /*
- * Is this number, grammar checked and at most NUMBER_MAX bytes, an integer of at most 2^53? 1.0 and
- * 1e3 are. It is taken as 0.d1d2...dn * 10^point, without zeros at either end of the digits.
+ * Returns true if this number, already checked and at most NUMBER_MAX bytes long, is an integer of
+ * at most 2^53; 1.0 and 1e3 are. It is read as 0.d1d2...dn * 10^point, without zeros at either end
+ * of the digits.
  */
 static bool is_integer(const char *text, size_t len)
 {
@@ -176,7 +177,7 @@ static bool is_integer(const char *text, size_t len)
         if (text[i] == '.') {
             fraction = true;
         } else if (n == 0 && text[i] == '0') {
-            point -= fraction; /* a zero in front: only moves the point */
+            point -= fraction; /* a leading zero only moves the point */
         } else {
             digits[n++] = text[i];
             point += !fraction;
@@ -185,7 +186,7 @@ static bool is_integer(const char *text, size_t len)
     while (n > 0 && digits[n - 1] == '0')
         n--;
     if (n == 0)
-        return true; /* zero, whatever its exponent */
+        return true; /* zero, whatever the exponent */
     if (i < len)
         point += clamp(strtol(text + i + 1, NULL, 10));
     if (point < (long)n || point > 16)
@@ -271,7 +272,7 @@ static int scan_key(struct json_scan *s)
     return 0;
 }
 
-/* An array or an object, whose bracket is at pos. */
+/* Scans an array or an object whose opening bracket is at pos. */
 static int scan_container(struct json_scan *s)
 {
     bool object = peek(s, 0) == '{';

@@ -10,7 +10,7 @@ static bool is_key(const char *key, size_t len)
     return strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") >= len;
 }
 
-/* Reads the value in [p, end) into *out; NULL on success, else what is wrong with it. */
+/* Reads the value in [p, end) into *out. Returns NULL, or what is wrong with it. */
 static const char *read_value(const char *p, const char *end, struct str *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -1,9 +1,10 @@
 /*
- * Shell-format metadata: one KEY=value a line, safe to read with a POSIX shell's `.`.
+ * Metadata in shell format: one KEY=value a line, safe to source with a POSIX shell's `.`.
  *
- * A key is [A-Z][A-Z0-9_]{0,63}. A value is plain [A-Za-z0-9_./:@%+,-]* or one single-quoted word
- * ('it'\''s'), so that nothing in it can run. kv_parse() accepts exactly what kv_add() writes:
- * anything else, a comment, a key twice, a control character, no newline at the end, is damage.
+ * A key is [A-Z][A-Z0-9_]{0,63}. A value is either [A-Za-z0-9_./:@%+,-]* or one single-quoted word
+ * ('it'\''s'), so that a shell executes nothing in it. kv_parse() accepts exactly the format that
+ * kv_add() writes. Anything else is damage: a comment, a duplicate key, a control character, a
+ * missing newline at the end.
  */
 #ifndef MAS_BASE_KV_H
 #define MAS_BASE_KV_H
@@ -23,19 +24,19 @@ struct kv {
     size_t count;
 };
 
-/* Parses text (len bytes) into *ret, which must be zeroed and is released with kv_free(). */
+/* Parses `len` bytes of text into *ret, which must be zeroed; the caller releases it with
+ * kv_free(). Fails with MAS_DAMAGED. */
 int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err);
-/* What of a damaged text is whole: each line that is good by itself, but for keys that stand there
- * twice. */
+/* Recovers the valid lines of a damaged text. Drops keys that appear twice. *ret must be zeroed. */
 void kv_salvage(const char *text, size_t len, struct kv *ret);
 void kv_free(struct kv *kv);
-const char *kv_get(const struct kv *kv, const char *key); /* NULL where it is missing */
-/* Puts a pair at the end, in place of an older one of that key. Copies both. */
+const char *kv_get(const struct kv *kv, const char *key); /* NULL if missing; owned by kv */
+/* Appends a pair and removes an older one with the same key. Copies both texts. */
 void kv_put(struct kv *kv, const char *key, const char *value);
-/* Takes the pair out; the value is the caller's, NULL where it is missing. */
+/* Removes a pair and returns its value, which the caller frees; NULL if the key is missing. */
 char *kv_pop(struct kv *kv, const char *key);
 
-/* Appends "KEY=value\n". */
+/* Appends "KEY=value\n" to `to`, with quotes if the value needs them. */
 void kv_add(struct str *to, const char *key, const char *value);
 
 #endif

@@ -21,7 +21,7 @@ void log_part_name(const char *name, int n, const char *suffix, char buf[LOG_PAR
         (void)snprintf(buf, LOG_PART_NAME, "%s.%d%s", name, n, suffix);
 }
 
-/* Whether `fd` is what stands at the name; if it is, *ret_size is its size. */
+/* Returns true if `fd` is the file with that name; then *ret_size is its size. */
 static bool is_current(const struct log *log, int fd, const char *suffix, off_t *ret_size)
 {
     char name[LOG_PART_NAME];
@@ -34,8 +34,8 @@ static bool is_current(const struct log *log, int fd, const char *suffix, off_t 
     return true;
 }
 
-/* Makes *fd what stands at the name now: another process may have rotated, and the directory is
- * open to the agent. Only a file with this name alone will do. */
+/* Makes *fd refer to the file that has the name now: another process may have rotated the log, and
+ * agents can write to the directory. Accepts only a file without other names. */
 static bool keep_open(const struct log *log, const char *suffix, int *fd, off_t *size)
 {
     char name[LOG_PART_NAME];
@@ -53,7 +53,8 @@ static bool keep_open(const struct log *log, const char *suffix, int *fd, off_t 
     return true;
 }
 
-/* A log may be one limit too large while it cannot be rotated, and a write adds up to one more. */
+/* A log that cannot be rotated may exceed its limit by as much again, and a write adds up to one
+ * more limit. */
 enum { SHARE_OF_RLIMIT = 3 };
 
 static off_t below_rlimit(off_t size)
@@ -80,7 +81,7 @@ int log_open(struct log *log, int dir, const char *name, struct log_limits limit
     return 0;
 }
 
-/* Renames each part to the next number and drops those beyond the limit. */
+/* Renames each part to the next number and deletes those beyond the limit. */
 static bool shift(const struct log *log, const char *suffix)
 {
     char from[LOG_PART_NAME];
@@ -88,7 +89,7 @@ static bool shift(const struct log *log, const char *suffix)
     int keep = log->limits.keep;
     bool done = true;
 
-    for (int n = keep;; n++) { /* more may be there from when more were kept */
+    for (int n = keep;; n++) { /* there may be more if `keep` was larger */
         log_part_name(log->name, n, suffix, from);
         if (unlinkat(log->dir, from, 0) == -1 && n > keep)
             break;
@@ -102,14 +103,15 @@ static bool shift(const struct log *log, const char *suffix)
     return done;
 }
 
-/* Never waits for the lock: somebody else rotates, or whoever may read the log holds it. */
+/* Never waits for the lock: another process rotates the log, or a reader of the log holds the
+ * lock. */
 static bool rotate(struct log *log)
 {
     off_t ignored;
 
     if (flock(log->fd, LOCK_EX | LOCK_NB) == -1)
         return false;
-    /* the lock is worth something on the file that has the name only */
+    /* the lock is valid only on the file that has the name */
     bool done = is_current(log, log->fd, "", &ignored) && shift(log, "");
     if (done && log->with_times)
         (void)shift(log, LOG_TIMES);
@@ -117,7 +119,7 @@ static bool rotate(struct log *log)
     return done;
 }
 
-/* Opens, and rotates where `more` bytes would not fit. */
+/* Opens the log, and rotates it if `more` bytes would not fit. */
 static bool prepare(struct log *log, off_t more)
 {
     off_t size = log->limits.size;
@@ -129,16 +131,16 @@ static bool prepare(struct log *log, off_t more)
         return true;
     if (rotate(log))
         return keep_open(log, "", &log->fd, &log->size);
-    /* somebody may have done it first; else there is some patience */
+    /* another process may have rotated it; otherwise tolerate up to twice the size */
     return keep_open(log, "", &log->fd, &log->size) && log->size < 2 * size;
 }
 
-/* Notes how long the log is, before more is written. */
+/* Records how long the log is before more is written. */
 static void note_time(struct log *log)
 {
     char line[64];
     int64_t now = time_epoch_ms();
-    bool again = log->size == 0; /* times of bytes that are gone are no times */
+    bool again = log->size == 0; /* times of bytes that no longer exist are invalid */
 
     if (!again && now >= log->last_ms && now - log->last_ms < LOG_TIMES_EVERY_MS)
         return;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In the middle of a rotation one number is missing; two in a row are the end. */
+/* During a rotation one number is missing; two missing numbers are the end. */
 enum { TIME_LINE = 64, GAP_MAX = 1 };
 
 static bool is_same(const struct log_part *a, const struct log_part *b)
@@ -21,7 +21,7 @@ static bool is_same(const struct log_part *a, const struct log_part *b)
     return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* What stands at a number; -1 with errno, EINVAL where it is no regular file. */
+/* Examines part `number`. Returns -1 with errno, EINVAL if it is not a regular file. */
 static int look(const struct log_reader *reader, int number, struct log_part *ret)
 {
     char name[LOG_PART_NAME];
@@ -44,7 +44,7 @@ static int look(const struct log_reader *reader, int number, struct log_part *re
     return 0;
 }
 
-/* Says where a part stands now; a rotation only makes the number larger. */
+/* Finds the current number of a part; a rotation can only increase it. */
 static bool find(const struct log_reader *reader, const struct log_part *part, int *ret_number)
 {
     struct log_part there;
@@ -64,8 +64,8 @@ static bool find(const struct log_reader *reader, const struct log_part *part, i
     return false;
 }
 
-/* Lists the parts, oldest first, back to `last` where that is not NULL: what is before it is left
- * out. From the newest on, so that a rotation meanwhile makes one come twice but none be missed. */
+/* Lists the parts, oldest first; without those before `last` unless that is NULL. Starts with the
+ * newest, so a rotation meanwhile duplicates a part but never hides one. */
 static struct log_part *list(const struct log_reader *reader, const struct log_part *last,
                              size_t *ret_count)
 {
@@ -83,7 +83,7 @@ static struct log_part *list(const struct log_reader *reader, const struct log_p
         if (count > 0 && is_same(&part, &parts[count - 1]))
             continue;
         if (last != NULL && part.changed_ms < last->changed_ms)
-            break; /* `last` was removed, and this is older */
+            break; /* `last` was removed, and this part is older */
         parts = mem_room(parts, count, sizeof *parts);
         parts[count++] = part;
         if (last != NULL && is_same(&part, last))
@@ -98,7 +98,7 @@ static struct log_part *list(const struct log_reader *reader, const struct log_p
     return parts;
 }
 
-/* Fails where what stands at the log's name cannot be one. */
+/* Fails if the file with the log's name cannot be a log. */
 static int check(const struct log_reader *reader, struct err *err)
 {
     struct log_part ignored;
@@ -148,7 +148,7 @@ off_t log_reader_end(const struct log_reader *reader)
     return end;
 }
 
-/* A descriptor of a regular file, or -1. */
+/* Opens a regular file. Returns its descriptor, or -1. */
 static int open_regular(int dir, const char *name, struct stat *ret)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -161,7 +161,7 @@ static int open_regular(int dir, const char *name, struct stat *ret)
     return fd;
 }
 
-/* Makes reader->fd that of a part; -1 with errno, ENOENT where it is gone. */
+/* Makes reader->fd refer to a part. Returns -1 with errno, ENOENT if the part is gone. */
 static int open_part(struct log_reader *reader, struct log_part *part)
 {
     char name[LOG_PART_NAME];
@@ -180,7 +180,7 @@ static int open_part(struct log_reader *reader, struct log_part *part)
         }
         if (fd == -1 && errno != ENOENT && errno != ELOOP && errno != EINVAL)
             return -1;
-        fd_closep(&fd); /* rotated between the look and now */
+        fd_closep(&fd); /* rotated since it was examined */
     }
     errno = ENOENT;
     return -1;
@@ -205,7 +205,7 @@ ssize_t log_read(struct log_reader *reader, off_t *at, char *buf, size_t len, st
             }
             if (n == -1 && errno != ENOENT)
                 return err_errno(err, "cannot read log '%s'", reader->name);
-            *at = end; /* it was cut, or is gone */
+            *at = end; /* it was truncated or is gone */
         }
         start = end;
     }
@@ -220,13 +220,13 @@ int log_reader_refresh(struct log_reader *reader, struct err *err)
     if (check(reader, err) == -1)
         return -1;
     struct log_part *parts = list(reader, last, &count);
-    if (count == 0) { /* removed, or not made anew yet */
+    if (count == 0) { /* removed, or not recreated yet */
         free(parts);
         return 0;
     }
     reader->base = log_reader_end(reader);
-    /* what was read of the last one is before the new base, unless it was cut: then it is read
-     * anew from its start */
+    /* the known bytes of the last part come before the new base, unless it was truncated: then it
+     * is read again from its start */
     if (last != NULL && is_same(last, &parts[0]) && parts[0].size >= last->size)
         reader->base -= last->size;
     free(reader->parts);
@@ -254,7 +254,7 @@ static bool parse_time(const char *line, int64_t *ret_ms, off_t *ret_offset)
     return true;
 }
 
-/* The times of a part, or NULL. */
+/* Opens the times of a part, or returns NULL. */
 static FILE *open_times(const struct log_reader *reader, struct log_part *part)
 {
     char name[LOG_PART_NAME];
@@ -270,7 +270,7 @@ static FILE *open_times(const struct log_reader *reader, struct log_part *part)
     return file;
 }
 
-/* Where in a part that was written to since `ms` that begins. */
+/* Returns the offset, in a part that was written to since `ms`, of the first byte from then. */
 static off_t since_in(const struct log_reader *reader, struct log_part *part, int64_t ms)
 {
     char line[TIME_LINE];
@@ -280,7 +280,7 @@ static off_t since_in(const struct log_reader *reader, struct log_part *part, in
 
     if (times == NULL)
         return 0;
-    /* what follows a time was written in the LOG_TIMES_EVERY_MS behind it, or has its own */
+    /* bytes after a time were written within LOG_TIMES_EVERY_MS of it, or have their own time */
     while (fgets(line, sizeof line, times) != NULL)
         if (parse_time(line, &time, &offset) && time > ms - LOG_TIMES_EVERY_MS)
             break;

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* Bytes that new processes can have without swapping (MemAvailable); UINT64_MAX: not known. */
+/* Returns how many bytes new processes can use without swapping (MemAvailable); UINT64_MAX if
+ * unknown. */
 uint64_t memory_available(void);
 
 #endif

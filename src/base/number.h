@@ -1,5 +1,5 @@
 /*
- * Numbers with a unit behind them, as people write and read them: "400M", "2s".
+ * Numbers with a unit, as people write and read them: "400M", "2s".
  */
 #ifndef MAS_BASE_NUMBER_H
 #define MAS_BASE_NUMBER_H
@@ -9,19 +9,20 @@
 #include <stdint.h>
 
 struct unit {
-    const char *name; /* "" for a number by itself */
+    const char *name; /* "" for a number without a unit */
     uint64_t factor;
 };
 
-/* Decimal digits and one of the units; false for anything else and for what passes `max`. */
+/* Parses decimal digits followed by one of the units; *ret is the number times the factor. Returns
+ * false for any other text and for a result over `max`. */
 bool number_parse(const char *text, const struct unit *units, size_t count, uint64_t max,
                   uint64_t *ret);
 
-/* Bytes: "65536", "64K", "10M", "2G", "1T", in powers of 1024. */
+/* Parses a size in bytes: "65536", "64K", "10M", "2G", "1T", in powers of 1024. Limit as above. */
 bool number_parse_size(const char *text, uint64_t max, uint64_t *ret);
 
 enum { NUMBER_SIZE_TEXT = 16 };
-/* The other way round, for people: "1.5M". */
+/* Formats a size in bytes for people: "1.5M". */
 void number_format_size(uint64_t bytes, char buf[NUMBER_SIZE_TEXT]);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The fallback of path_open_beneath(): one openat() a part, each refusing a link. */
+/* The fallback of path_open_beneath(): one openat() per component, each refusing links. */
 static int open_parts(int dir, const char *rel, int flags)
 {
     _cleanup_free_ char *copy = mem_dup(rel);
@@ -40,7 +40,7 @@ static int open_parts(int dir, const char *rel, int flags)
         int fd = openat(at == -1 ? dir : at, part, how | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd == -1) {
             struct stat st;
-            /* O_DIRECTORY hides that it was a link */
+            /* with O_DIRECTORY the error does not tell that it is a link */
             if (errno == ENOTDIR &&
                 fstatat(at == -1 ? dir : at, part, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                 S_ISLNK(st.st_mode))
@@ -88,7 +88,7 @@ int path_make_dir(int dir, const char *name, mode_t mode)
     return -1;
 }
 
-/* Reads all names behind `dir`, which it closes. */
+/* Reads all names from `dir` and closes it. */
 static int read_names(DIR *dir, char ***ret)
 {
     char **names = mem_alloc(sizeof *names);

@@ -1,4 +1,4 @@
-/* The part of base/path.h that says who else could change what a path leads to. */
+/* The part of base/path.h that checks who else can change where a path leads. */
 #include "base/path.h"
 
 #include "base/str.h"
@@ -11,11 +11,11 @@
 
 enum { LINKS_MAX = 40 };
 
-/* A path on its way to where it leads. */
+/* A path while it is being resolved. */
 struct walk {
-    char *at; /* a directory that was checked, "" for the root */
-    char *rest; /* what is still to be followed from there */
-    uid_t top; /* who owns the root directory: in a user namespace that is not 0 */
+    char *at; /* the last checked directory, "" for the root */
+    char *rest; /* the components still to follow from there */
+    uid_t top; /* owner of the root directory: not 0 in a user namespace */
     size_t links;
 };
 
@@ -24,8 +24,8 @@ static bool is_trusted(const struct walk *walk, uid_t uid)
     return uid == 0 || uid == walk->top || uid == geteuid();
 }
 
-/* Others may not put another directory, link or file in the place of one that is in `path`. In a
- * sticky directory they can replace only what is theirs, but they can be the first with a name. */
+/* Checks that others cannot replace a directory, link or file in `path`. In a sticky directory they
+ * can replace only their own entries, but they can be the first to use a name. */
 static int check_directory(const struct walk *walk, const char *path, const struct stat *st,
                            bool last, struct err *err)
 {
@@ -39,7 +39,7 @@ static int check_directory(const struct walk *walk, const char *path, const stru
     return last && (st->st_mode & S_ISVTX) != 0 ? -1 : err_hint(err, "chmod go-w '%s'", shown);
 }
 
-/* Cuts the next name off what is to be followed; false at the end. */
+/* Cuts off the next component; false at the end. */
 static bool next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
     const char *from = walk->rest + strspn(walk->rest, "/");
@@ -74,7 +74,8 @@ static int follow(struct walk *walk, const char *link, const struct stat *st, st
     return 0;
 }
 
-/* Goes on by one name. 1 where that leads on, 0 where it is no directory or not there, or -1. */
+/* Follows one component. Returns 1 if the path continues there, 0 if it is missing or not a
+ * directory, or -1. */
 static int step(struct walk *walk, const char *name, struct stat *st, struct err *err)
 {
     char *slash = strrchr(walk->at, '/');
@@ -115,7 +116,7 @@ static int walk_all(struct walk *walk, struct err *err)
         if (on == -1)
             return -1;
         if (on == 0 && walk->rest[strspn(walk->rest, "/")] != '\0')
-            return 0; /* it leads to nothing */
+            return 0; /* it leads nowhere */
     }
     const char *in = walk->at[0] != '\0' ? walk->at : "/";
     if (lstat(in, &st) == -1)

@@ -20,15 +20,15 @@
 
 enum { STDERR_MAX = 64 * 1024, CHUNK = 64 * 1024 };
 
-/* In the child: gives the program these as 0, 1, 2, ..., nothing above, and signals as they are by
- * default. Returns only on failure, with errno. */
+/* In the child: installs these descriptors as 0, 1, 2, ..., closes the rest, resets the signals and
+ * executes the program. Returns only on failure, with errno. */
 static void exec_clean(const int *fds, int count, const char *file, char *const *argv,
                        char *const *envp)
 {
     int high[3 + PROC_FDS_MAX];
     sigset_t none;
 
-    for (int i = 0; i < count; i++) /* first out of each other's way */
+    for (int i = 0; i < count; i++) /* first move them out of each other's way */
         if ((high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, count)) == -1)
             return;
     for (int i = 0; i < count; i++)
@@ -42,7 +42,7 @@ static void exec_clean(const int *fds, int count, const char *file, char *const 
     (void)execve(file, argv, envp != NULL ? envp : environ);
 }
 
-/* In the child: nothing of this process but what the spec says reaches the program. */
+/* In the child: passes nothing of this process to the program except what the spec says. */
 __attribute__((noreturn)) static void become(const struct proc_spec *spec, const int standard[3])
 {
     struct rlimit limit;
@@ -67,11 +67,11 @@ pid_t proc_fork(void)
     return fork();
 }
 
-/* Starts a program as the leader of a session of its own. */
+/* Starts a program as the leader of a new session. */
 static pid_t start_session(const int fds[3], bool tty, const char *file, char *const *argv,
                            char *const *envp)
 {
-    int report[2]; /* errno of a failure; closed by a successful exec */
+    int report[2]; /* gets errno on failure; a successful exec closes it */
     int error = 0;
 
     if (pipe2(report, O_CLOEXEC) == -1)
@@ -122,7 +122,8 @@ pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)
     _exit(127);
 }
 
-/* Standard input for a child: a memory file, so that no write to it can block or raise SIGPIPE. */
+/* Opens the standard input of a child: a memory file, so that writing to it cannot block or raise
+ * SIGPIPE. */
 static int open_input(const struct proc_spec *spec)
 {
     if (spec->input == NULL)
@@ -184,7 +185,8 @@ int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err)
     return 0;
 }
 
-/* Reads what is there. Closes and forgets *fd at its end. NULL, or what is wrong. */
+/* Reads the available output. At its end closes *fd and sets it to -1. Returns NULL, or what is
+ * wrong. */
 static const char *drain(int *fd, struct str *to, size_t max)
 {
     while (*fd != -1) {
@@ -206,7 +208,7 @@ static const char *drain(int *fd, struct str *to, size_t max)
     return NULL;
 }
 
-/* Reads what it says on stderr; more than STDERR_MAX is dropped. */
+/* Reads the available stderr output; drops everything beyond STDERR_MAX. */
 static void drain_errors(struct proc *proc, struct str *to)
 {
     while (drain(&proc->err, to, STDERR_MAX) != NULL && to->len > STDERR_MAX) {
@@ -249,7 +251,7 @@ void proc_be_patient(struct proc *proc, int most_ms, pid_t present,
     proc->used = proc_cpu(proc->pid) + proc_cpu(present);
 }
 
-/* What is left of its time. Output, or CPU that was used, begins it anew. */
+/* Returns the time left. After proc_be_patient(), output or CPU use restarts the limit. */
 static int64_t time_left(struct proc *proc, bool printed)
 {
     int64_t now = time_monotonic_ms();
@@ -306,7 +308,7 @@ void proc_result_free(struct proc_result *result)
 
 int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err)
 {
-    static const int keys[] = {SIGINT, SIGQUIT}; /* they are meant for the program */
+    static const int keys[] = {SIGINT, SIGQUIT}; /* these are for the program */
     struct sigaction was[2];
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     int status = 0;
@@ -332,7 +334,7 @@ int proc_run(const char *file, char *const *argv, int *ret_status, struct err *e
 
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err)
 {
-    (void)signal(SIGXFSZ, SIG_DFL); /* mas ignores it, and a program would inherit that */
+    (void)signal(SIGXFSZ, SIG_DFL); /* mas ignores it, and the program would inherit that */
     (void)execve(file, argv, envp != NULL ? envp : environ);
     int saved = errno;
     (void)signal(SIGXFSZ, SIG_IGN);

@@ -1,5 +1,5 @@
 /*
- * Processes: the only file that forks and execs. No shell is ever between mas and a program.
+ * Processes. Only proc.c forks and execs. No shell runs between mas and a program.
  *
  *     struct proc proc;
  *     if (proc_start(&spec, &proc, err) == -1) ...
@@ -18,16 +18,16 @@
 #include <sys/types.h>
 
 struct proc_spec {
-    const char *file; /* path of the program, not looked up */
+    const char *file; /* path of the program; PATH is not searched */
     char *const *argv; /* NULL-terminated */
-    char *const *envp; /* NULL: this process's own */
-    int cwd; /* directory to start in, by descriptor; -1: the present one */
-    const char *input; /* what it reads from its standard input; NULL: /dev/null */
+    char *const *envp; /* NULL: the environment of this process */
+    int cwd; /* working directory, open; -1: the current one */
+    const char *input; /* standard input; NULL: /dev/null */
     size_t input_len;
     size_t output_max; /* more bytes than this on stdout are an error */
-    int timeout_ms; /* from the start; then it is killed and MAS_TIMEOUT returned */
-    bool raise_nofile; /* soft descriptor limit up to the hard one, for a server it may start */
-    const int *fds; /* handed over as 3, 4, ... */
+    int timeout_ms; /* from the start; then the process is killed: MAS_TIMEOUT */
+    bool raise_nofile; /* raise the soft descriptor limit, for a server that it may start */
+    const int *fds; /* passed on as descriptors 3, 4, ... */
     size_t fd_count; /* at most PROC_FDS_MAX */
 };
 
@@ -40,18 +40,18 @@ struct proc {
     int64_t deadline; /* monotonic ms */
     int timeout_ms;
     const char *file; /* borrowed from the spec */
-    /* Where these are set, the time counts only while nothing goes on: no output comes and neither
-     * this process nor the one that it works with uses CPU. */
-    int64_t latest; /* monotonic ms, whatever goes on; 0: as above */
-    pid_t (*partner)(const char *arg); /* 0: there is none */
+    /* Set by proc_be_patient(). Then time counts only while the process is idle: it prints nothing,
+     * and neither it nor its partner uses CPU. */
+    int64_t latest; /* monotonic ms; end of patience; 0: not patient */
+    pid_t (*partner)(const char *arg); /* returns the pid of the partner; 0: there is none */
     const char *partner_arg; /* borrowed */
-    uint64_t used; /* by both, when that was looked at last */
+    uint64_t used; /* CPU time of both at the last check */
 };
 
 struct proc_result {
     int status; /* exit code, or 128 + signal */
     struct str out;
-    struct str err; /* at most 64 KiB, the rest is dropped */
+    struct str err; /* at most 64 KiB; the rest is dropped */
 };
 
 #define PROC_RESULT_INIT                                                                           \
@@ -59,96 +59,104 @@ struct proc_result {
         .status = -1                                                                               \
     }
 
+/* Starts a program with pipes for its standard output and error. The caller passes *ret to
+ * proc_finish() or proc_abandon(). `spec->file` must stay valid until then. */
 int proc_start(const struct proc_spec *spec, struct proc *ret, struct err *err);
-/* Waits for the end of the process, not for that of children it left behind. Releases *proc. */
+/* Waits for the end of the process, but not for children that it leaves behind. Releases *proc.
+ * *ret must be PROC_RESULT_INIT; the caller releases it with proc_result_free(). Fails with
+ * MAS_TIMEOUT after the timeout and with MAS_FAILED if the output exceeds output_max; in both cases
+ * the process is killed. */
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 void proc_result_free(struct proc_result *result);
-/* Gives it until `most_ms` from now as long as something goes on. `present` is its partner now. */
+/* Extends the time limit up to `most_ms` from now, as long as the process or its partner is busy.
+ * `present` is the partner's pid now; `partner` returns its pid later. */
 void proc_be_patient(struct proc *proc, int most_ms, pid_t present,
                      pid_t (*partner)(const char *arg), const char *arg);
-/* Kills it instead of waiting for its end. Releases *proc. */
+/* Kills the process instead of waiting for its end. Releases *proc. */
 void proc_abandon(struct proc *proc);
 
-/* Runs a program with this process's own standard files, as a shell runs one in the foreground, and
- * waits for its end. *ret_status is its exit code, or 128 + signal. */
+/* Runs a program with the standard files of this process, as a shell runs one in the foreground,
+ * and waits for its end. *ret_status is the exit code, or 128 + signal. */
 int proc_run(const char *file, char *const *argv, int *ret_status, struct err *err);
 
-/* Replaces this process; returns only on failure. */
+/* Replaces this process with a program; returns only on failure. */
 int proc_exec(const char *file, char *const *argv, char *const *envp, struct err *err);
 
-/* fork(), for a child that goes on in this program. */
+/* fork(), for a child that continues in this program. */
 pid_t proc_fork(void);
 
-/* Starts a program as the leader of a session of its own whose terminal is `tty`, with no other
- * descriptor of this process. Returns its pid once it runs; -1 with errno, that of exec included.
- */
+/* Starts a program as the leader of a new session with the terminal `tty`. It inherits no other
+ * descriptor. Returns its pid once it runs, or -1 with errno, also that of a failed exec. */
 pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp);
-/* The same with descriptors for 0, 1 and 2, and no terminal. */
+/* Like proc_start_on_tty(), with descriptors for 0, 1 and 2 and without a terminal. */
 pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp);
-/* Starts a program with this process's own standard files, as a part of it: it gets SIGHUP when
- * this process has ended, however that came. Returns its pid, a child; -1 with errno. */
+/* Starts a program with the standard files of this process. It gets SIGHUP when this process ends,
+ * however that happens. Returns the pid of the child, or -1 with errno. */
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);
 
-/* A process in /proc that another may not be: a pid that is reused has another start time. */
+/* Identifies a process in /proc: a reused pid has another start time. */
 struct proc_id {
     pid_t pid;
     uint64_t start; /* clock ticks after boot */
 };
 
-/* Which processes of this user are meant. An environment is what it was at their exec. */
+/* Selects processes of this user by their environment, as it was at their exec. */
 struct proc_query {
-    const char *entry; /* they have exactly this, e.g. "MAS_SESSION_ID=..." */
-    const char *key; /* and of this variable ("" where it is missing) a value */
-    bool (*accepts)(const char *value, void *arg); /* that this accepts */
+    const char *entry; /* the environment has exactly this entry, e.g. "MAS_SESSION_ID=..." */
+    const char *key; /* and the value of this variable ("" if missing) ... */
+    bool (*accepts)(const char *value, void *arg); /* ... is accepted by this function */
     void *arg;
-    bool with_ancestors; /* also those above this process */
+    bool with_ancestors; /* include the ancestors of this process */
 };
 
 /*
- * Lists them (threads are not counted). tmux servers among them are left out with all that runs in
- * them, and so is this process. The caller frees *ret. Fails where /proc cannot be read: that none
- * was seen would not mean that none is there.
+ * Lists the selected processes; threads are not counted. Leaves out this process, tmux servers, and
+ * everything that runs in those servers. The caller frees *ret. Fails if /proc cannot be read,
+ * because an empty list would not mean that there are no such processes.
  */
 int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_t *ret_count,
                      struct err *err);
-/* The distinct values that `key` has in environments of this user's processes, but those that
- * proc_find_by_env() would leave out. The caller frees *ret with strv_free(). Fails likewise. */
+/* Lists the distinct values of `key` in the environments of this user's processes, except those
+ * that proc_find_by_env() leaves out. The caller releases *ret with strv_free(). Fails if /proc
+ * cannot be read. */
 int proc_env_values(const char *key, char ***ret, struct err *err);
-/* Lists what descends from this process and lives, without tmux servers, what runs in them, and
- * `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER that is all that was ever started from it. The
- * caller frees *ret. */
+/* Lists the living descendants of this process, without tmux servers, everything that runs in those
+ * servers, and `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER these are all processes that this
+ * process has ever started, directly or indirectly. Returns their number; the caller frees *ret. */
 size_t proc_descendants(pid_t spare, struct proc_id **ret);
-/* CPU time that a process has used, in clock ticks; 0 where it is gone. */
+/* Returns the CPU time that a process has used, in clock ticks; 0 if it is gone. */
 uint64_t proc_cpu(pid_t pid);
-/* true if it runs the very program that this process runs. */
+/* Returns true if the process runs the same program file as this process. */
 bool proc_runs_same_program(pid_t pid);
-/* true if the process is seen to wait in read(2) on its standard input. */
+/* Returns true if the process visibly waits in read(2) on its standard input. */
 bool proc_is_reading(pid_t pid);
-/* Name of a process as the kernel has it, "?" where it is gone. */
+/* Returns the kernel's name of a process, written to `buf`; "?" if it is gone. */
 const char *proc_name(pid_t pid, char buf[20]);
-/* true for this process, its parent, and so on. */
+/* Returns true for this process, its parent, and so on. */
 bool proc_is_ancestor(pid_t pid);
-/* A process in a line of parents. */
+/* A process in a chain of parents. */
 struct proc_above {
     pid_t pid;
-    char name[20]; /* as the kernel has it */
+    char name[20]; /* the kernel's name of it */
 };
-/* Lists the process, its parent, and so on, the nearest first. Each was the parent of the one
- * before it while both lived. Ends early at a parent that may not be seen: it belongs to another
- * user. Returns -1 if the process has ended, or its parents change too fast. The caller frees *ret.
- */
+/* Lists the process, its parent, and so on, nearest first. Each entry was the parent of the one
+ * before it while both lived. The list ends early at a parent that mas may not inspect because it
+ * belongs to another user. Returns -1 if the process has ended or its parents change too fast. The
+ * caller frees *ret. */
 int proc_lineage(const struct proc_id *id, struct proc_above **ret, size_t *ret_count);
-/* true if the environment that the process was started with holds exactly this entry. */
+/* Returns true if the environment that the process was started with contains exactly this entry. */
 bool proc_has_entry(pid_t pid, const char *entry);
-/* The process's argument number `index`, the caller's; NULL if it has none or is gone. */
+/* Returns argument number `index` of the process, or NULL if it has none or is gone. The caller
+ * frees it. */
 char *proc_argument(pid_t pid, size_t index);
-/* true while it exists and is no zombie. */
+/* Returns true while the process exists and is not a zombie. */
 bool proc_is_alive(const struct proc_id *id);
-/* Identity of a running pid; false where there is none. */
+/* Sets *ret to the identity of a running pid; returns false if there is no such process. */
 bool proc_identify(pid_t pid, struct proc_id *ret);
-/* Sends a signal to exactly this process, never to one that has its number now. */
+/* Sends a signal to exactly this process, never to another one that has reused its pid. */
 void proc_signal(const struct proc_id *id, int sig);
-/* Waits until none of them lives or timeout_ms (-1: no end) have passed; returns how many do. */
+/* Waits until all of them are gone or timeout_ms (-1: no limit) have passed. Returns how many still
+ * live. */
 size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms);
 
 #endif

@@ -1,4 +1,4 @@
-/* The part of base/proc.h that looks at processes which are not our children. */
+/* The part of base/proc.h that examines processes that are not our children. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/time.h"
@@ -18,20 +18,20 @@
 
 enum {
     ENVIRON_MAX = 4 << 20,
-    LINEAGE_MAX = 1024, /* processes; deeper is nothing but an attempt to be too deep */
-    LINEAGE_TRIES = 50, /* while parents end and change */
+    LINEAGE_MAX = 1024, /* processes; anything deeper is an attack */
+    LINEAGE_TRIES = 50, /* attempts while parents exit and change */
 };
 
-/* What /proc/<pid>/stat says; comm may hold anything, so fields count from the last ')'. */
+/* Values from /proc/<pid>/stat. comm may contain anything, so fields count from the last ')'. */
 struct stat_line {
     char comm[20];
-    char state; /* Z: dead; of a program whose other threads go on, R */
+    char state; /* Z: dead, but R if other threads of the program still run */
     pid_t parent;
     uint64_t start;
-    uint64_t cpu; /* user and system */
+    uint64_t cpu; /* user and system time */
 };
 
-/* 1; 0 where the process is gone; -1 where that cannot be told. */
+/* Returns 1; 0 if the process is gone; -1 if that cannot be determined. */
 static int read_stat(pid_t pid, struct stat_line *ret)
 {
     char path[40];
@@ -88,11 +88,11 @@ bool proc_is_alive(const struct proc_id *id)
     struct stat_line line;
     int seen = read_stat(id->pid, &line);
     if (seen != 1)
-        return seen == -1; /* what cannot be seen to be gone is there */
+        return seen == -1; /* unless it is known to be gone, it exists */
     return line.start == id->start && line.state != 'Z' && line.state != 'X';
 }
 
-/* Opens a descriptor that names the process itself; -1 where it is gone. */
+/* Opens a descriptor for exactly this process; -1 if it is gone. */
 static int open_process(const struct proc_id *id)
 {
     int fd = (int)syscall(SYS_pidfd_open, id->pid, 0);
@@ -130,8 +130,9 @@ size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms)
     return left;
 }
 
-/* Reads /proc/<pid>/environ whole; the kernel gives its size only by reading. 1; 0 where there is
- * nothing to see (it is gone, is a kernel thread or somebody else's); -1 with errno on failure. */
+/* Reads all of /proc/<pid>/environ, whose size is only known after reading. Returns 1; 0 if there
+ * is nothing to see (the process is gone, a kernel thread, or another user's); -1 with errno on
+ * failure. */
 static int read_environ(int proc_dir, pid_t pid, struct str *to)
 {
     char path[40];
@@ -155,7 +156,7 @@ static int read_environ(int proc_dir, pid_t pid, struct str *to)
     return to->len > 0;
 }
 
-/* The first entry that begins with `prefix`, or NULL. */
+/* Returns the first entry that begins with `prefix`, or NULL. */
 static const char *find_entry(const struct str *environment, const char *prefix)
 {
     for (size_t i = 0; i < environment->len; i += strlen(environment->data + i) + 1)
@@ -164,7 +165,7 @@ static const char *find_entry(const struct str *environment, const char *prefix)
     return NULL;
 }
 
-/* true if the process was started with exactly this entry. */
+/* Returns true if the process was started with exactly this entry. */
 static bool environ_holds(int proc_dir, pid_t pid, const char *entry)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -173,7 +174,7 @@ static bool environ_holds(int proc_dir, pid_t pid, const char *entry)
     return at != NULL && strcmp(at, entry) == 0;
 }
 
-/* The next process of this user in /proc; 0 at the end, -1 with errno on failure. */
+/* Returns the next process of this user in /proc; 0 at the end, -1 with errno on failure. */
 static pid_t next_own(DIR *dir)
 {
     const struct dirent *d;
@@ -200,13 +201,13 @@ bool proc_is_ancestor(pid_t pid)
     return false;
 }
 
-/* true if a process is there and may not be looked at. */
+/* Returns true if a process exists but may not be examined. */
 static bool is_hidden(pid_t pid)
 {
     return kill(pid, 0) == -1 && errno == EPERM;
 }
 
-/* proc_lineage() once; false if a process has gone, or got another parent, meanwhile. */
+/* One attempt of proc_lineage(); false if a process exited or got another parent meanwhile. */
 static bool list_lineage(const struct proc_id *id, struct proc_above **list, size_t *count)
 {
     struct stat_line line;
@@ -224,7 +225,7 @@ static bool list_lineage(const struct proc_id *id, struct proc_above **list, siz
         if (line.parent <= 1)
             return true;
         int seen = read_stat(line.parent, &parent);
-        /* still its parent: so the number was that of its parent when it was looked at */
+        /* still its parent, so the pid belonged to the parent when it was examined */
         if (read_stat(pid, &again) != 1 || again.start != line.start || again.parent != line.parent)
             return false;
         if (seen != 1)
@@ -274,8 +275,8 @@ char *proc_argument(pid_t pid, size_t index)
     return at < text + n ? mem_dup(at) : NULL;
 }
 
-/* true for a tmux server that holds the entry itself, and for what runs in one: somebody started it
- * from inside, to have it outlive what it was started from. */
+/* Returns true for a tmux server that has the entry itself, and for processes that run in one: a
+ * user started that server from inside so that it outlives the session. */
 static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
 {
     struct stat_line line;
@@ -286,7 +287,7 @@ static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
     return false;
 }
 
-/* 1 if the process's environment is one that the query means, 0 if not, -1 with errno. */
+/* Returns 1 if the query selects the process's environment, 0 if not, -1 with errno. */
 static int is_meant(int proc_dir, pid_t pid, const struct proc_query *query)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -301,7 +302,7 @@ static int is_meant(int proc_dir, pid_t pid, const struct proc_query *query)
     return query->accepts(value != NULL ? value + strlen(prefix) : "", query->arg);
 }
 
-/* true for what is left out, whatever its environment. */
+/* Returns true for processes that are left out whatever their environment. */
 static bool is_exempt(int proc_dir, pid_t pid, const struct proc_query *query,
                       const struct stat_line *line)
 {
@@ -345,8 +346,8 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
 struct kin {
     pid_t pid, parent;
     uint64_t start;
-    bool below; /* it descends from us */
-    bool out; /* it is to be left out, with all below it */
+    bool below; /* a descendant of this process */
+    bool out; /* left out, with all its descendants */
 };
 
 static struct kin *list_kin(size_t *ret_count)
@@ -373,7 +374,7 @@ static struct kin *list_kin(size_t *ret_count)
     return kin;
 }
 
-/* Marks the children of those that are marked; true if there were any new ones. */
+/* Marks the children of marked processes; returns true if any were new. */
 static bool spread(struct kin *kin, size_t count)
 {
     bool more = false;
@@ -423,7 +424,7 @@ bool proc_is_reading(pid_t pid)
     char text[64] = "";
     unsigned long fd = 0;
 
-    /* "<number of the call> <arguments in hex> ...", or "running" */
+    /* its text is "<number of the call> <arguments in hex> ..." or "running" */
     (void)snprintf(path, sizeof path, "/proc/%ld/syscall", (long)pid);
     _cleanup_close_ int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file == -1 || read(file, text, sizeof text - 1) <= 0)

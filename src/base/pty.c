@@ -13,7 +13,7 @@ int pty_open(int like, const struct termios *settings, int *ret_master, int *ret
     _cleanup_close_ int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (master == -1 || grantpt(master) == -1 || unlockpt(master) == -1)
         return err_errno(err, "cannot open a pseudo-terminal");
-    /* not by a path: what stands under /dev/pts may be another namespace's */
+    /* not by a path: /dev/pts may belong to another namespace */
     _cleanup_close_ int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave == -1 || tcsetattr(slave, TCSANOW, settings) == -1)
         return err_errno(err, "cannot open a pseudo-terminal");

@@ -18,7 +18,7 @@ static int open_socket(void)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Binds a socket to a name; -1 with errno. */
+/* Binds a socket to a name. Returns -1 with errno. */
 static int bind_name(int fd, int dir, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -36,8 +36,8 @@ int sock_listen(int dir, const char *name, struct err *err)
     _cleanup_free_ char *fresh = mem_printf(".%s", name);
     _cleanup_close_ int fd = open_socket();
 
-    /* its mode before its name, and that before it listens: nobody else can ever connect, and
-     * whoever sees the name can */
+    /* set the mode before the name appears, and listen before that too: nobody else can ever
+     * connect, and everyone who sees the name can connect */
     if (fd == -1 || fchmod(fd, 0600) == -1 || (unlinkat(dir, fresh, 0) == -1 && errno != ENOENT) ||
         bind_name(fd, dir, fresh) == -1 || fchmodat(dir, fresh, 0600, 0) == -1 ||
         listen(fd, BACKLOG) == -1 || renameat(dir, fresh, dir, name) == -1)
@@ -65,7 +65,7 @@ int sock_connect(int dir, const char *name)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     pid_t peer;
 
-    /* by descriptor: a link in its place leads nowhere */
+    /* by descriptor: a symbolic link in its place is not followed */
     _cleanup_close_ int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (at == -1)
         return -1;

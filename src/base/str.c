@@ -10,7 +10,7 @@
 
 /* Memory. */
 
-/* Not exit(): this may be a forked child or a thread, whose buffers are not its own to flush. */
+/* Not exit(): this may be a forked child or a thread, which must not flush the stdio buffers. */
 _Noreturn void mem_fail(void)
 {
     static const char line[] = "mas: out of memory\n";
@@ -31,7 +31,7 @@ void *mem_alloc(size_t size)
 
 void *mem_grow(void *old, size_t count, size_t size)
 {
-    bool none = count == 0 || size == 0; /* would free */
+    bool none = count == 0 || size == 0; /* 0 bytes would free */
     void *p = reallocarray(old, none ? 1 : count, none ? 1 : size);
 
     if (p == NULL)
@@ -82,7 +82,7 @@ void mem_freep(void *p)
 {
     void *memory;
 
-    memcpy(&memory, p, sizeof(memory)); /* p points at a pointer of any type */
+    memcpy(&memory, p, sizeof(memory)); /* p points to a pointer of any type */
     free(memory);
 }
 
@@ -153,7 +153,7 @@ void str_addf(struct str *s, const char *fmt, ...)
         va_end(args);
     }
     if (n < 0)
-        mem_fail(); /* with our formats and sizes nothing else is left */
+        mem_fail(); /* with valid formats and sizes there is no other cause */
     s->len += (size_t)n;
 }
 
@@ -183,13 +183,14 @@ void str_free(struct str *s)
     *s = (struct str)STR_INIT;
 }
 
-/* What text is made of. */
+/* Properties of text. */
 
-/* Length of the UTF-8 character at text, 0 where there is none: RFC 3629, table 3-7 of Unicode. */
+/* Returns the length of the UTF-8 character at `text`, 0 if there is none (RFC 3629, Unicode table
+ * 3-7). */
 static size_t utf8_char(const char *text, size_t len)
 {
     const unsigned char *u = (const unsigned char *)text;
-    unsigned char low = 0x80; /* bounds of the second byte: no overlong forms, no surrogates */
+    unsigned char low = 0x80; /* bounds of the second byte: no overlong forms or surrogates */
     unsigned char high = 0xBF;
     size_t n;
 
@@ -232,8 +233,8 @@ bool str_is_utf8(const char *text, size_t len)
     return true;
 }
 
-/* May this UTF-8 character of n bytes go to a terminal? Not C0, DEL, C1, the line and paragraph
- * separators, and what turns the direction of the text around. */
+/* Returns true if this UTF-8 character of n bytes is safe on a terminal: not C0, DEL or C1, not a
+ * line or paragraph separator, and not a control of text direction. */
 static bool is_harmless(const char *text, size_t n)
 {
     const unsigned char *u = (const unsigned char *)text;
@@ -253,7 +254,7 @@ void str_add_visible(struct str *s, const char *text, size_t len)
 {
     str_reserve(s, len);
     while (len > 0) {
-        size_t plain = 0; /* nearly all text is, and a listing has much of it */
+        size_t plain = 0; /* the common case; listings contain much of it */
         while (plain < len && text[plain] >= 0x20 && text[plain] < 0x7f)
             plain++;
         str_addn(s, text, plain);
@@ -275,7 +276,7 @@ void str_add_visible(struct str *s, const char *text, size_t len)
     }
 }
 
-/* Not isalnum(): what a word is must not depend on the locale. */
+/* Not isalnum(): the result must not depend on the locale. */
 static bool is_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -352,7 +353,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Appends what the backslash at *text stands for; moves *text to the last character taken. */
+/* Appends the character that the backslash at *text escapes; moves *text to the last character
+ * read. */
 static int add_escaped(struct str *word, const char **text, bool in_quotes, struct err *err)
 {
     char c = *++*text;
@@ -361,12 +363,12 @@ static int add_escaped(struct str *word, const char **text, bool in_quotes, stru
         return err_set(err, MAS_FAILED, "a backslash with nothing behind it");
     if (in_quotes && strchr("$`\"\\\n", c) == NULL)
         str_addc(word, '\\');
-    if (c != '\n') /* a line goes on */
+    if (c != '\n') /* a line continuation */
         str_addc(word, c);
     return 0;
 }
 
-/* Appends what stands in the quotes that open at *text; moves *text to the closing one. */
+/* Appends the contents of the quotes that open at *text; moves *text to the closing one. */
 static int add_quoted(struct str *word, const char **text, struct err *err)
 {
     char quote = **text;
@@ -385,8 +387,8 @@ static int add_quoted(struct str *word, const char **text, struct err *err)
     return 0;
 }
 
-/* Reads the word at *text, which does not begin with a blank; moves *text behind it. *ret_any stays
- * false where there was only an escaped newline, which is no word. */
+/* Reads the word at *text, which does not begin with a blank, and moves *text past it. *ret_any
+ * stays false if there was only an escaped newline, which is not a word. */
 static int split_word(struct str *word, const char **text, bool *ret_any, struct err *err)
 {
     bool any = false;
@@ -410,7 +412,7 @@ static int split_word(struct str *word, const char **text, bool *ret_any, struct
     return 0;
 }
 
-/* Appends the words of text to *words, which has none yet. */
+/* Appends the words of text to *words, which is empty. */
 static int split_text(const char *text, char ***words, struct err *err)
 {
     size_t count = 0;

@@ -12,8 +12,8 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* How many letters are added, left out, changed or swapped with the next between two words of at
- * most WORD_MAX bytes. */
+/* Returns how many letters are inserted, deleted, changed or swapped with the next one between two
+ * words of at most WORD_MAX bytes. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned rows[3][WORD_MAX + 1];
@@ -40,7 +40,7 @@ static unsigned distance(const char *a, const char *b)
     return above[b_len];
 }
 
-/* How far off a word of that length may be: in a short one every letter counts. */
+/* Returns the maximum distance for a word of that length: in a short word every letter counts. */
 static unsigned allowed(size_t len)
 {
     return len < 3 ? 0 : len < 6 ? 1 : 2;

@@ -1,14 +1,14 @@
 /*
- * The word that somebody meant who typed one that does not exist.
+ * Suggests the word that a user meant when a typed word is unknown.
  */
 #ifndef MAS_BASE_SUGGEST_H
 #define MAS_BASE_SUGGEST_H
 
-/* The nearest so far of the words that exist. */
+/* The best match so far among the known words. */
 struct suggest {
     const char *typed;
-    const char *nearest; /* NULL: none is near */
-    unsigned distance; /* of the nearest */
+    const char *nearest; /* NULL: no word is near */
+    unsigned distance; /* of `nearest` */
 };
 
 #define SUGGEST_INIT(word)                                                                         \
@@ -16,10 +16,10 @@ struct suggest {
         .typed = (word)                                                                            \
     }
 
-/* Takes one word that exists. The text stays the caller's. */
+/* Offers one known word. Keeps a pointer to it; the caller keeps ownership. */
 void suggest_try(struct suggest *suggest, const char *word);
 
-/* The nearest of a NULL-terminated list; NULL: none is near. */
+/* Returns the nearest word of a NULL-terminated list, or NULL if none is near. */
 const char *suggest_of(const char *typed, const char *const *words);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* How many bytes at the end of a text begin a character that is not all there. */
+/* Returns how many bytes at the end of a text begin an incomplete character. */
 static size_t unfinished(const char *text, size_t len)
 {
     for (size_t back = 1; back <= 3 && back <= len; back++) {

@@ -1,10 +1,10 @@
 /*
- * Text that comes in pieces and goes to a terminal: no byte of it can move one. Newlines and tabs
- * stay, carriage returns go, other control characters and bytes that are not UTF-8 become \xNN. A
- * character may be cut between two pieces.
+ * Makes text safe for a terminal when the text arrives in pieces. Newlines and tabs stay and
+ * carriage returns are dropped. Other control characters and bytes that are not UTF-8 become \xNN.
+ * A character may be split between two pieces.
  *
- *     struct harmless harmless = {.count = 0};
- *     term_escape_add(&harmless, piece, len, &to);   as often as there is one
+ *     struct term_escape harmless = {.count = 0};
+ *     term_escape_add(&harmless, piece, len, &to);   for each piece
  *     term_escape_end(&harmless, &to);
  */
 #ifndef MAS_BASE_TERM_ESCAPE_H
@@ -14,13 +14,15 @@
 
 #include <stddef.h>
 
-/* Zero-initialised; nothing to release. */
+/* Zero-initialised; needs no release. */
 struct term_escape {
-    char held[4]; /* the beginning of a character whose end has not come */
+    char held[4]; /* the beginning of an incomplete character */
     size_t count;
 };
 
+/* Appends a piece to `to`, except an incomplete character at its end. */
 void term_escape_add(struct term_escape *harmless, const char *piece, size_t len, struct str *to);
+/* Appends the incomplete character, if there is one. */
 void term_escape_end(struct term_escape *harmless, struct str *to);
 
 #endif

@@ -6,10 +6,10 @@
 
 enum {
     TAB_COLUMNS = 8,
-    SMALL = 512, /* columns; memory for more is given back at the end of a line */
+    SMALL = 512, /* columns; more memory is freed at the end of a line */
 };
 
-/* What one call of term_text_feed() has at hand. */
+/* The arguments of one call of term_text_feed(). */
 struct feed {
     struct term_text *plain;
     term_text_line *on_line;
@@ -21,7 +21,7 @@ static bool is_high(uint32_t cell)
     return (cell & 0x80) != 0;
 }
 
-/* Appends cells that are ASCII or empty, and as they are good to print. Returns how many. */
+/* Appends cells as long as they are ASCII or empty, which are safe to print. Returns how many. */
 static size_t add_ascii(struct str *to, const uint32_t *cells, size_t count)
 {
     size_t n = 0;
@@ -34,7 +34,7 @@ static size_t add_ascii(struct str *to, const uint32_t *cells, size_t count)
     return n;
 }
 
-/* Appends other cells, as what they are found to be now. */
+/* Appends the other cells, after checking now what they contain. */
 static size_t add_high(struct str *to, const uint32_t *cells, size_t count)
 {
     _cleanup_str_ struct str raw = STR_INIT;
@@ -47,8 +47,7 @@ static size_t add_high(struct str *to, const uint32_t *cells, size_t count)
     return n;
 }
 
-/* Makes plain->text of the cells. Those that nothing was written to are blanks, but not at the end.
- */
+/* Converts the cells to plain->text. Unwritten cells become spaces, except at the end. */
 static void make_text(struct term_text *plain)
 {
     size_t count = plain->columns;
@@ -79,7 +78,7 @@ static void end_line(const struct feed *feed)
     }
 }
 
-/* The cursor leaves the line: an empty one was none. */
+/* The cursor leaves the line: reports it unless it is empty. */
 static void leave_line(const struct feed *feed)
 {
     if (feed->plain->columns > 0)
@@ -91,7 +90,7 @@ static void move_to(struct term_text *plain, size_t column)
     plain->cursor = column < TERM_TEXT_COLUMNS_MAX ? column : TERM_TEXT_COLUMNS_MAX - 1;
 }
 
-/* Makes room for `columns` and fills up to there with empty cells. */
+/* Makes space for `columns` cells and fills with empty ones. */
 static void widen(struct term_text *plain, size_t columns)
 {
     if (columns > plain->room) {
@@ -107,7 +106,7 @@ static void widen(struct term_text *plain, size_t columns)
     }
 }
 
-/* Writes bytes, each a character, as far as the line has room; returns how many. */
+/* Writes bytes, one character each, as far as the line has space; returns how many. */
 static size_t put(const struct feed *feed, const char *bytes, size_t len)
 {
     struct term_text *plain = feed->plain;
@@ -127,8 +126,8 @@ static size_t put(const struct feed *feed, const char *bytes, size_t len)
     return n;
 }
 
-/* Whether these are good characters is seen when the line is made text; here it only counts which
- * bytes belong together. */
+/* Only groups bytes into characters. Whether they are valid is checked when the line becomes
+ * text. */
 static void put_high(const struct feed *feed, char byte)
 {
     struct term_text *plain = feed->plain;
@@ -168,10 +167,10 @@ static void tab(const struct feed *feed)
         move_to(plain, (plain->cursor / TAB_COLUMNS + 1) * TAB_COLUMNS);
 }
 
-/* A line editor (readline, zle) that has filled a row of its terminal goes to the next one by a
- * blank and a carriage return. How wide the terminal is, is not known here, where the row is but a
- * part of a line; but that is what it means if text follows while a line is edited. Elsewhere it is
- * how a program begins its line anew. */
+/* A line editor (readline, zle) that has filled a row of its terminal moves to the next row with a
+ * space and a carriage return. The width of the terminal is unknown here, where a row is only part
+ * of a line. But if text follows while a line is being edited, this is what it means. Otherwise a
+ * program restarts its line this way. */
 static void carriage_return(struct term_text *plain)
 {
     plain->at_margin = plain->is_edited && plain->cursor > 0 && plain->cursor == plain->columns &&
@@ -180,7 +179,7 @@ static void carriage_return(struct term_text *plain)
         plain->cursor = 0;
 }
 
-/* What follows a carriage return decides whether the line goes on. */
+/* Handles what follows a carriage return, which decides whether the line continues. */
 static void leave_margin(struct term_text *plain, bool goes_on)
 {
     plain->at_margin = false;
@@ -216,7 +215,7 @@ static void control(const struct feed *feed, char c)
     }
 }
 
-/* Cells [from, to) become empty. */
+/* Empties the cells [from, to). */
 static void erase(struct term_text *plain, size_t from, size_t to)
 {
     if (to > plain->columns)
@@ -227,7 +226,7 @@ static void erase(struct term_text *plain, size_t from, size_t to)
         plain->columns--;
 }
 
-/* Takes n cells at the cursor out; what is behind them moves there. */
+/* Removes n cells at the cursor; the cells after them move up. */
 static void delete_cells(struct term_text *plain, size_t n)
 {
     size_t at = plain->cursor;
@@ -241,7 +240,7 @@ static void delete_cells(struct term_text *plain, size_t n)
     plain->columns -= n;
 }
 
-/* Puts n empty cells in at the cursor; what passes the end is lost. */
+/* Inserts n empty cells at the cursor; cells beyond the end are lost. */
 static void put_in(struct term_text *plain, size_t n)
 {
     size_t at = plain->cursor;
@@ -269,13 +268,13 @@ static void erase_in_line(struct term_text *plain, const struct vt_event *event)
         erase(plain, 0, plain->columns);
 }
 
-/* A parameter that counts: left out and 0 mean 1. */
+/* Returns a parameter that is a count: omitted and 0 mean 1. */
 static size_t count_of(const struct vt_event *event, size_t i)
 {
     return i < event->param_count && event->params[i] > 0 ? (size_t)event->params[i] : 1;
 }
 
-/* Control sequences that stay in the line. */
+/* Applies control sequences that stay in the line. */
 static bool edit(struct term_text *plain, const struct vt_event *event)
 {
     size_t n = count_of(event, 0);
@@ -292,7 +291,7 @@ static bool edit(struct term_text *plain, const struct vt_event *event)
     case '`':
         move_to(plain, n - 1);
         return true;
-    case 'J': /* zsh does it behind each prompt, for the lines below */
+    case 'J': /* zsh sends it after each prompt, for the lines below */
         if (event->param_count > 0 && event->params[0] > 1)
             return false;
         erase_in_line(plain, event);
@@ -316,9 +315,9 @@ static bool edit(struct term_text *plain, const struct vt_event *event)
 
 static void set_mode(const struct feed *feed, int mode, bool on)
 {
-    if (mode == 47 || mode == 1047 || mode == 1049) /* to another screen and back */
+    if (mode == 47 || mode == 1047 || mode == 1049) /* switches to another screen and back */
         leave_line(feed);
-    else if (mode == 2004) /* pastes are marked: while a line is edited */
+    else if (mode == 2004) /* marks pastes: on while a line is edited */
         feed->plain->is_edited = on;
 }
 

@@ -1,15 +1,15 @@
 /*
- * The text of what a program printed on a terminal, as lines: what stood in each line when the
- * program left it. Carriage returns, backspaces and what moves, inserts or erases within a line do
- * their work; what leaves the line in another way than a newline (up, home, another screen) ends
- * it. Colours, titles and the like are gone.
+ * Turns terminal output into lines of text: each line as it stood when the program left it.
+ * Carriage returns, backspaces and sequences that move, insert or erase within a line are applied.
+ * A sequence that leaves the line in another way than by a newline (up, home, another screen) ends
+ * the line. Colours, titles and the like are dropped.
  *
- * A line is safe to print whatever went in: UTF-8 without control characters but tabs; bytes that
- * are not UTF-8 become \xNN. A line that is too long goes on in the next one.
+ * A line is always safe to print: UTF-8 without control characters other than tabs; bytes that are
+ * not UTF-8 become \xNN. A line that is too long continues in the next one.
  *
- *     struct plain plain = {.columns = 0};
- *     term_text_feed(&plain, bytes, len, on_line, arg);   as often as there is something
- *     term_text_end(&plain, on_line, arg);                the last line, if it has no end
+ *     struct term_text plain = {.columns = 0};
+ *     term_text_feed(&plain, bytes, len, on_line, arg);   for each piece of output
+ *     term_text_end(&plain, on_line, arg);                the last line, if it has no newline
  *     term_text_free(&plain);
  */
 #ifndef MAS_BASE_TERM_TEXT_H
@@ -24,28 +24,28 @@
 
 enum { TERM_TEXT_COLUMNS_MAX = 8192 };
 
-/* Zero-initialised. Small while lines are. */
+/* Zero-initialised. Its memory grows with the longest line. */
 struct term_text {
     struct vt vt;
-    uint32_t *cells; /* the line: the bytes of a character each, the first one lowest; 0: empty */
-    size_t columns; /* how many of them are in use */
+    uint32_t *cells; /* the bytes of one character each, first byte lowest; 0: empty */
+    size_t columns; /* cells in use */
     size_t room;
-    size_t cursor; /* may be behind the last one */
+    size_t cursor; /* may be beyond the last cell */
     int missing; /* bytes that the character before the cursor still needs */
     bool is_edited; /* in a line editor, which marks pastes */
     bool at_margin; /* a carriage return may have been the end of a row */
-    struct str text; /* of the line that was asked for last */
+    struct str text; /* of the line that was requested last */
 };
 
-/* One line, NUL-terminated, without its newline; valid during the call. */
+/* Receives one line, NUL-terminated, without its newline. `line` is valid during the call. */
 typedef void term_text_line(const char *line, size_t len, void *arg);
 
+/* Parses output and calls `on_line` for each finished line. */
 void term_text_feed(struct term_text *plain, const char *bytes, size_t len, term_text_line *on_line,
                     void *arg);
-/* Ends the line that has not been ended, where anything is in it, and forgets a sequence that is
- * not complete. */
+/* Ends the current line if it is not empty, and drops an incomplete sequence. */
 void term_text_end(struct term_text *plain, term_text_line *on_line, void *arg);
-/* What stands in that line now; valid until the next call. */
+/* Returns the current line; valid until the next call. */
 const char *term_text_current(struct term_text *plain);
 void term_text_free(struct term_text *plain);
 

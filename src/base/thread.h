@@ -1,5 +1,5 @@
 /*
- * A second thread, for work that is worth one.
+ * Starts a second thread for work that is large enough.
  */
 #ifndef MAS_BASE_THREAD_H
 #define MAS_BASE_THREAD_H
@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Starts a thread that takes no signals: the program's handlers expect its first one. false where
- * there can be none; then the caller does the work alone. */
+/* Starts a thread that blocks all signals: the handlers of the program run in its first thread.
+ * Returns false if no thread can be started; then the caller does all the work itself. */
 bool thread_start(pthread_t *ret, void *(*run)(void *arg), void *arg);
 
 #endif

@@ -13,7 +13,7 @@ void time_format(time_t t, char buf[TIME_TEXT])
         (void)snprintf(buf, TIME_TEXT, "1970-01-01T00:00:00Z");
 }
 
-/* Reads `digits` digits at p, or -1. */
+/* Parses `digits` digits at p; -1 if they are invalid. */
 static int number(const char *p, int digits)
 {
     int n = 0;
@@ -25,8 +25,9 @@ static int number(const char *p, int digits)
     return n;
 }
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar (years begin in March, so that the leap
- * day is the last of its year). By hand: a listing parses tens of thousands of times. */
+/* Returns the days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March, so
+ * the leap day is the last of its year. Written by hand because a listing parses tens of thousands
+ * of times. */
 static long days_since_1970(int year, int month, int day)
 {
     long y = month <= 2 ? year - 1 : year;

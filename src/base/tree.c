@@ -1,6 +1,6 @@
 /*
- * Copying a tree. The calling thread walks the source, makes directories and links, and puts the
- * regular files in a queue; from some size on a second thread takes files out of it as well.
+ * Copies a tree. The calling thread walks the source, creates directories and links, and queues the
+ * regular files. If there is enough to copy, a second thread also takes files from the queue.
  */
 #include "base/tree.h"
 
@@ -22,18 +22,18 @@
 #include <unistd.h>
 
 enum {
-    LIST_SIZE = 32 * 1024, /* bytes of directory entries read at once */
+    LIST_SIZE = 32 * 1024, /* bytes of directory entries per read */
     JOBS_MAX = 4096,
-    ALONE_FILES = 64, /* with more of either, the second thread is worth its start */
+    ALONE_FILES = 64, /* beyond either number, a second thread is worth starting */
     ALONE_BYTES = 4 * 1024 * 1024,
-    AHEAD_MAX = 64, /* directories kept open only because files of theirs wait in the queue */
+    AHEAD_MAX = 64, /* directories kept open only for their queued files */
     TICK_MS = 100,
 };
 
-/* A directory being copied. Referred to by the walk, by its subdirectories and by its files in the
- * queue; the last to let go gives the copy its mode and times, which filling it would change. */
+/* A directory being copied. The walk, its subdirectories and its queued files refer to it. The last
+ * one to release it sets the copy's mode and times, because filling the copy would change them. */
 struct dir {
-    struct dir *parent; /* NULL for the top */
+    struct dir *parent; /* NULL for the top directory */
     char *name;
     int from;
     int to;
@@ -54,11 +54,11 @@ struct copy {
     tree_tick *tick;
     void *arg;
     uint64_t ticked; /* milliseconds */
-    struct stat target; /* where the copy goes, lest it be copied as well */
+    struct stat target; /* the destination, which must not be copied into itself */
     char *list;
     unsigned seen; /* files found */
-    unsigned ahead; /* directories that may stay open for the queue's sake */
-    bool helped; /* a second thread was started, or could not be */
+    unsigned ahead; /* directories that may stay open for the queue */
+    bool helped; /* a second thread was started, or cannot be */
     bool joinable;
     pthread_t thread;
 
@@ -67,23 +67,23 @@ struct copy {
     atomic_uint_fast64_t files;
     struct tree_ways ways;
 
-    pthread_mutex_t lock; /* for all below */
-    pthread_cond_t more; /* there is a job, or there will be none */
-    pthread_cond_t idle; /* the second thread has done its job */
-    struct job jobs[JOBS_MAX]; /* a ring */
+    pthread_mutex_t lock; /* protects everything below */
+    pthread_cond_t more; /* signals a job, or that no more will come */
+    pthread_cond_t idle; /* signals that the second thread has finished its job */
+    struct job jobs[JOBS_MAX]; /* a ring buffer */
     size_t first;
     size_t count;
-    bool busy; /* the second thread has a job in hand */
+    bool busy; /* the second thread is working on a job */
     bool closing;
-    struct err err; /* the first one */
+    struct err err; /* the first error */
 };
 
-/* What a thread has to itself. */
+/* State of one thread. */
 struct worker {
     struct copy *copy;
     struct tree_mover mover;
-    bool calling; /* the calling thread: only it asks the tick and starts the other */
-    uint64_t moved; /* bytes that took work */
+    bool calling; /* the calling thread: only it calls the tick and starts the other */
+    uint64_t moved; /* bytes actually copied */
 };
 
 static void *helper_main(void *arg);
@@ -97,7 +97,7 @@ static void add_path(struct str *text, const struct dir *dir)
     str_add(text, dir->name);
 }
 
-/* Stops the copy with the first error. `name` is in `dir`, or NULL for the directory itself; `why`
+/* Stops the copy with the first error. `name` is in `dir`, or NULL for the directory itself. `why`
  * is NULL for errno. Returns -1. */
 static int fail(struct copy *c, const struct dir *dir, const char *name, const char *why)
 {
@@ -132,7 +132,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Asks the tick where it is due, and says whether to stop. */
+/* Calls the tick if it is due, and returns whether to stop. */
 static bool stopped(struct worker *w)
 {
     struct copy *c = w->copy;
@@ -164,7 +164,7 @@ static struct dir *dir_new(struct copy *c, struct dir *parent, const char *name)
     return dir;
 }
 
-/* The top's own mode and time are the caller's affair. */
+/* The caller sets the mode and time of the top directory. */
 static int dir_finish(const struct dir *dir)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
@@ -192,7 +192,7 @@ static void dir_release(struct copy *c, struct dir *dir)
     }
 }
 
-/* Starts the second thread, once. Without it the copy is slower, no more. */
+/* Starts the second thread, once. Without it the copy is only slower. */
 static void start_helper(struct copy *c)
 {
     if (c->helped)
@@ -201,7 +201,7 @@ static void start_helper(struct copy *c)
     c->joinable = thread_start(&c->thread, helper_main, c);
 }
 
-/* Before each piece of content. The bytes show that there is enough to do for two. */
+/* Called before each piece of content. Starts the second thread when the bytes justify it. */
 static bool step(size_t len, void *arg)
 {
     struct worker *w = arg;
@@ -213,15 +213,15 @@ static bool step(size_t len, void *arg)
     return stopped(w);
 }
 
-/* A worker's mover points at the worker, so that this cannot be an initializer. */
+/* A worker's mover points to the worker, so an initializer cannot do this. */
 static void worker_init(struct worker *w, struct copy *c, bool calling)
 {
     *w = (struct worker){.copy = c, .calling = calling};
     w->mover = (struct tree_mover){.ways = &c->ways, .step = step, .arg = w};
 }
 
-/* Takes a job out, with the lock held: the caller's thread from the end that it fills, the other
- * from the other end, so that they seldom make files in the same directory. */
+/* Takes a job; the lock is held. The calling thread takes the newest and the other thread the
+ * oldest, so they rarely create files in the same directory. */
 static bool pop_job(struct copy *c, bool newest, struct job *ret_job)
 {
     if (c->count == 0)
@@ -236,7 +236,7 @@ static bool pop_job(struct copy *c, bool newest, struct job *ret_job)
     return true;
 }
 
-/* After a stop jobs are still taken, but only to release what they hold. */
+/* After a stop, jobs are still taken to release their references. */
 static void run(struct worker *w, struct job job)
 {
     const char *why = NULL;
@@ -276,7 +276,7 @@ static void *helper_main(void *arg)
     return NULL;
 }
 
-/* Runs the newest job in the calling thread; false when there is none. */
+/* Runs the newest job in the calling thread; false if there is none. */
 static bool run_newest(struct worker *w)
 {
     struct copy *c = w->copy;
@@ -336,7 +336,7 @@ static void add_file(struct worker *w, struct dir *dir, const char *name)
     }
 }
 
-/* Copies or queues one entry; subdirectories are only noted in `subdirs`, NUL after each. */
+/* Copies or queues one entry. Only notes subdirectories in `subdirs`, each with a NUL. */
 static int copy_entry(struct worker *w, struct dir *dir, const struct dirent64 *entry,
                       struct str *subdirs)
 {
@@ -392,7 +392,7 @@ static int copy_entries(struct worker *w, struct dir *dir, struct str *subdirs)
     return len == 0 ? 0 : fail(c, dir, NULL, NULL);
 }
 
-/* Opens a directory and makes its copy, open to nobody else until it is done. */
+/* Opens a directory and creates its copy, which nobody else can open until it is complete. */
 static int dir_open(struct copy *c, struct dir *dir)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -412,7 +412,7 @@ static int dir_open(struct copy *c, struct dir *dir)
     if (mkdirat(parent->to, dir->name, S_IRWXU) == -1)
         return fail(c, dir, NULL, NULL);
     dir->to = openat(parent->to, dir->name, flags);
-    if (dir->to == -1 && errno == EACCES && /* an umask that takes the owner's bits */
+    if (dir->to == -1 && errno == EACCES && /* the umask removed the owner's bits */
         fchmodat(parent->to, dir->name, S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
         dir->to = openat(parent->to, dir->name, flags);
     return dir->to != -1 ? 0 : fail(c, dir, NULL, NULL);
@@ -437,7 +437,8 @@ static int copy_dir(struct worker *w, struct dir *dir)
     return 0;
 }
 
-/* How many directories may be open beside those on the way down; few where descriptors are few. */
+/* Returns how many directories may be open besides those on the way down; few if descriptors are
+ * few. */
 static unsigned ahead_max(void)
 {
     struct rlimit limit;
@@ -447,7 +448,8 @@ static unsigned ahead_max(void)
     return limit.rlim_cur > 24 ? (unsigned)(limit.rlim_cur - 20) / 4 : 1;
 }
 
-/* Opens both sides anew: the offset of `from` is the caller's, and either may be O_PATH. */
+/* Opens both sides again: the caller owns the offset of `from`, and either descriptor may be
+ * O_PATH. */
 static int top_open(struct copy *c, struct dir *top, int from, int to)
 {
     top->from = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -499,7 +501,7 @@ int tree_copy_choice(int from, int to, const char *name, const struct tree_choic
     (void)pthread_mutex_unlock(&c->lock);
     if (c->joinable)
         (void)pthread_join(c->thread, NULL);
-    c->ticked = 0; /* whoever was interrupted since then does not go on */
+    c->ticked = 0; /* notice an interruption since the last tick */
     (void)stopped(&w);
     (void)pthread_cond_destroy(&c->idle);
     (void)pthread_cond_destroy(&c->more);

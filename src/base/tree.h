@@ -1,6 +1,6 @@
 /*
- * Whole directory trees: copy, compare, remove, measure. All by descriptor; no path is ever built,
- * no symbolic link ever followed.
+ * Directory trees: copy, compare, remove, measure. All functions work on descriptors, build no
+ * paths and follow no symbolic links.
  */
 #ifndef MAS_BASE_TREE_H
 #define MAS_BASE_TREE_H
@@ -14,125 +14,126 @@
 #include <time.h>
 
 enum {
-    TREE_DEPTH_MAX = 128, /* levels below the top; a copy that is deeper is refused */
+    TREE_DEPTH_MAX = 128, /* levels below the top; a deeper tree is not copied */
 };
 
-/* Progress of a copy, called at most some ten times a second and from one thread at a time; a
- * return of true stops the copy with an error (MAS_FAILED, "interrupted"). May be NULL. */
+/* Reports the progress of a copy, at most about ten times a second and from one thread at a time.
+ * Return true to stop the copy with an error (MAS_FAILED, "interrupted"). May be NULL. */
 typedef bool tree_tick(uint64_t files, uint64_t bytes, void *arg);
 
 /*
- * Copies the directory open at `from` into the existing empty directory open at `to`: regular files
- * (sparse ones stay sparse, data by reflink, else copy_file_range, else read/write, on up to two
- * threads when there is enough to do), directories, empty ones too, symbolic links as links, with
- * permission bits whatever the umask and with modification times. Files with hard links become
- * separate files. Devices, sockets, FIFOs, and setuid or setgid files are refused (MAS_FAILED, with
- * the path below `from` in the message); the setgid bit of a directory is not copied; owner, ACLs
- * and extended attributes are not either. What was made before a failure stays; the caller removes
- * it. Durability is the caller's affair as well.
+ * Copies the directory open at `from` into the existing empty directory open at `to`.
  *
- * `name` is what messages call the source. Error text: "cannot copy '<name>/<path>': <why>".
+ * Copied are regular files, directories (also empty ones) and symbolic links (as links), with
+ * permission bits whatever the umask, and with modification times. File data is copied by reflink,
+ * else copy_file_range, else read/write, on up to two threads if there is enough work; sparse files
+ * stay sparse. Hard links become separate files. Devices, sockets, FIFOs, and setuid or setgid
+ * files are errors (MAS_FAILED, with the path below `from`). The setgid bit of a directory, owners,
+ * ACLs and extended attributes are not copied.
+ *
+ * After a failure the caller removes the incomplete copy. The caller is also responsible for
+ * durability. `name` names the source in messages. Error text: "cannot copy '<name>/<path>':
+ * <why>".
  */
 int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err);
 
-/* What a copy does otherwise; all zero: nothing. */
+/* Options of a copy. All zero: the same as tree_copy(). */
 struct tree_choice {
-    /* Files that nobody has permission to write become hard links, where the file system lets them.
-     * A link shares the owner, the mode and the times of the file, so the copy sets none of them.
-     */
+    /* Make hard links to files that nobody has permission to write, if the file system allows it. A
+     * link shares the owner, mode and times of its file, so the copy sets none of these. */
     bool link_readonly;
-    /* Asked of each entry at the top; NULL: all are taken. */
+    /* Called for each entry at the top; false skips the entry. NULL: copy all. */
     bool (*takes)(const char *name, void *arg);
     void *arg;
 };
+/* Like tree_copy(), with options. */
 int tree_copy_choice(int from, int to, const char *name, const struct tree_choice *choice,
                      tree_tick *tick, void *arg, struct err *err);
 
 /*
- * The state of one or more trees, told from what the kernel keeps of each entry: place, inode,
- * kind, mode, size, and the times of the last changes. Two states that are equal are those of the
- * same files with the same contents, unless one is `unsettled`: a change was so short ago that the
- * next one may get the same time, or not everything could be looked at. Zeroed, it is that of no
- * tree.
+ * The state of one or more trees, derived from the kernel's data of each entry: place, inode, type,
+ * mode, size, and times of the last changes. Two equal states mean the same files with the same
+ * contents, unless one is `unsettled`: a change is so recent that the next one may get the same
+ * time, or an entry could not be examined. A zeroed state is the state of no tree.
  */
 struct tree_state {
     uint64_t sum[2];
     bool unsettled;
 };
 
-/* Adds the tree `name` in the directory open at `at`. With `shared`, hard links may be made of
- * files that nobody has permission to write; that changes the time of their inode, which does not
- * count.
- */
+/* Adds the tree `name` in the directory open at `at`. With `shared`, hard links to files that
+ * nobody has permission to write may be made; linking changes the ctime of their inodes, so that
+ * time does not count. */
 void tree_state_add(int at, const char *name, bool shared, struct tree_state *state);
+/* Returns true if both states are equal and neither is unsettled. */
 bool tree_state_equal(const struct tree_state *a, const struct tree_state *b);
 
-/* Calls `each` for whatever tree_copy() would refuse or could not read: all of it, in no order.
- * `path` is below `dir`, "" for that itself. */
+/* Calls `each` for every entry that tree_copy() would refuse or could not read, in no particular
+ * order. `path` is relative to `dir`; "" is `dir` itself. */
 typedef void tree_refused(const char *path, const char *why, void *arg);
 void tree_check(int dir, tree_refused *each, void *arg);
 
 /*
- * Removes the entry `name` of the directory open at `at`, whatever it is and whatever is in it,
- * however deep, with a bounded number of descriptors; directories without write permission are
- * opened up first. Stays on what it was given: links are unlinked, not followed. Missing is
- * success.
+ * Removes the entry `name` of the directory open at `at` with all its contents, at any depth, with
+ * a limited number of descriptors. Makes directories without write permission writable first.
+ * Unlinks symbolic links without following them. A missing entry is success.
  */
 int tree_remove(int at, const char *name, struct err *err);
 
-/* A tree to remove, and what came of it. */
+/* A tree to remove, and the result. */
 struct tree_removal {
     const char *name; /* not owned */
-    uint64_t freed; /* bytes that were in no other tree */
+    uint64_t freed; /* bytes that belonged to no other tree */
     bool failed;
-    struct err err; /* why */
+    struct err err; /* the reason, if failed */
 };
 
-/* Removes several, on two threads when there is enough to do. The entry `last` in the top of each
- * goes when all else is gone: who holds a lock on it holds the tree to its end. */
+/* Removes several trees, on two threads if there is enough work. In each tree the entry `last` at
+ * the top is removed after everything else, so a lock held on it covers the whole removal. */
 void tree_remove_many(int at, const char *last, struct tree_removal *items, size_t count);
 
-/* What trees hold and take. */
+/* What trees contain and how much space they take. */
 struct tree_size {
-    uint64_t files; /* names that are not directories' */
-    uint64_t apparent; /* bytes that the files hold: st_size */
+    uint64_t files; /* names, except those of directories */
+    uint64_t apparent; /* total st_size of the files */
     uint64_t real; /* bytes that files and directories take on disk */
-    uint64_t skipped; /* entries that could not be read: there is more than this */
+    uint64_t skipped; /* unreadable entries: the sizes above are too small */
 };
 
 /*
- * Measures trees. A file that has several names is counted once, and so is a piece of a disk that
- * several files share (reflink), over all that one meter measures:
+ * Measures trees. A file with several names, and a disk extent that several files share (reflink),
+ * is counted once per meter:
  *
  *     struct tree_meter *meter = tree_meter_new();
  *     tree_measure(meter, dir, "unit", false);
  *     tree_meter_read(meter, &size);
  *     tree_meter_free(meter);
  *
- * No link is followed, and what is mounted in a tree is not of it. A meter takes some 100 bytes for
- * each file that has several names and for each shared piece that lies apart from others.
+ * Symbolic links are not followed, and mounted file systems are not measured. A meter needs about
+ * 100 bytes of memory for each file with several names and for each separate shared extent.
  */
 struct tree_meter *tree_meter_new(void);
 void tree_meter_free(struct tree_meter *meter);
 void tree_meter_freep(struct tree_meter **meter);
 #define _cleanup_meter_ __attribute__((cleanup(tree_meter_freep)))
 
-/* Adds the entry `name` of the directory open at `at`, whatever it is, and all below it ("." for
- * the directory). What is
- * `common` is others' as well, see tree_meter_own() and tree_meter_add(). Returns the type of the
- * entry as in st_mode, 0 where there is none. */
+/* Adds the entry `name` of the directory open at `at` and everything below it ("." is the directory
+ * itself). `common` marks it as shared with others, see tree_meter_own() and tree_meter_add().
+ * Returns the type of the entry as in st_mode, or 0 if it does not exist. */
 mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool common);
-/* Adds one entry that is no directory; nothing where it is one, or is not there. */
+/* Adds one entry that is not a directory. Adds nothing if the entry is a directory or does not
+ * exist. */
 void tree_measure_file(struct tree_meter *meter, int at, const char *name);
-/* Adds the directory open at `dir` without what is in it. */
+/* Adds the directory open at `dir` without its contents. */
 void tree_measure_alone(struct tree_meter *meter, int dir, bool common);
 
-/* All that was measured so far. */
+/* Returns in *ret the total so far. */
 void tree_meter_read(struct tree_meter *meter, struct tree_size *ret);
-/* How many bytes of it are in no other tree: without the files that have more names elsewhere,
- * without shared pieces and without what is common. */
+/* Returns how many of the bytes belong to no other tree: without files that have more names
+ * elsewhere, without shared extents and without `common` entries. */
 uint64_t tree_meter_own(struct tree_meter *meter);
-/* Adds what another meter measured; what both met counts once, and so does what is common. */
+/* Adds the totals of another meter. Entries that both meters saw and `common` entries count
+ * once. */
 void tree_meter_add(struct tree_meter *to, const struct tree_meter *from);
 
 #endif

@@ -1,4 +1,4 @@
-/* The part of base/tree.h that finds what a copy would refuse. */
+/* The part of base/tree.h that finds entries that a copy would refuse. */
 #include "base/tree.h"
 
 #include "base/path.h"
@@ -14,10 +14,11 @@
 struct check {
     tree_refused *each;
     void *arg;
-    struct str path; /* below the top */
+    struct str path; /* relative to the top */
 };
 
-/* NULL, or why a copy would stop at this entry; *ret_dir says whether it is a directory. */
+/* Returns NULL, or why a copy would stop at this entry. *ret_dir tells whether it is a
+ * directory. */
 static const char *examine(int dir, const char *name, bool *ret_dir)
 {
     struct stat st;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 enum {
-    BUFFER_SIZE = 64 * 1024, /* smaller files go through it in one piece */
-    EARLY_SIZE = 32 * 1024, /* pieces of this size are sent on to the disk at once */
-    PIECE_SIZE = 8 * 1024 * 1024, /* at most this much between two steps */
+    BUFFER_SIZE = 64 * 1024, /* smaller files are copied in one piece */
+    EARLY_SIZE = 32 * 1024, /* larger pieces are written to disk at once */
+    PIECE_SIZE = 8 * 1024 * 1024, /* maximum between two calls of step() */
 };
 
 const char *tree_refusal(mode_t mode)
@@ -35,7 +35,7 @@ const char *tree_refusal(mode_t mode)
     }
 }
 
-/* Moves up to `len` bytes at offset `at` through the buffer. Returns how many, 0 at the end. */
+/* Copies up to `len` bytes at offset `at` through the buffer. Returns how many; 0 at the end. */
 static ssize_t copy_buffered(struct tree_mover *mover, int in, int out, off_t at, size_t len)
 {
     ssize_t got;
@@ -55,7 +55,8 @@ static ssize_t copy_buffered(struct tree_mover *mover, int in, int out, off_t at
     return got;
 }
 
-/* The same, inside the kernel where it can. Whatever it has against that, the other way decides. */
+/* Like copy_buffered(), but inside the kernel if possible. On any error, the buffered copy
+ * decides. */
 static ssize_t copy_piece(struct tree_mover *mover, int in, int out, off_t at, size_t len)
 {
     if (len > BUFFER_SIZE && !mover->ways->no_range) {
@@ -71,8 +72,8 @@ static ssize_t copy_piece(struct tree_mover *mover, int in, int out, off_t at, s
     return copy_buffered(mover, in, out, at, len);
 }
 
-/* The disk begins with a piece while the next is copied: whoever wants the copy durable waits for
- * the disk longer than for the copying. */
+/* Writes each piece to disk while the next one is copied, because a caller that needs a durable
+ * copy waits longer for the disk than for the copying. */
 static int copy_range(struct tree_mover *mover, int in, int out, off_t at, off_t end)
 {
     while (at < end) {
@@ -101,7 +102,7 @@ static int copy_sparse(struct tree_mover *mover, int in, int out, off_t size)
         off_t at = lseek(in, end, SEEK_DATA);
         if (at == -1 && errno == ENXIO)
             break;
-        if (at == -1) /* not a file system that knows */
+        if (at == -1) /* the file system does not support this */
             return copy_range(mover, in, out, end, size);
         if (at >= size)
             break;
@@ -133,7 +134,7 @@ static int copy_content(struct tree_mover *mover, int in, int out, const struct 
     return copy_range(mover, in, out, 0, st->st_size);
 }
 
-/* Mode and time of a file whose content is done. Asking for the mode is cheaper than setting it. */
+/* Sets mode and time after the content. Reading the mode is cheaper than setting it. */
 static int finish(int out, const struct stat *st)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st->st_mtim};
@@ -147,8 +148,8 @@ static int finish(int out, const struct stat *st)
     return futimens(out, times);
 }
 
-/* Makes a hard link where that is wished for and can be had. The name may come to mean something
- * else between the calls, so what was linked is looked at again. */
+/* Makes a hard link if requested and possible. The name may change between the calls, so the linked
+ * file is checked again. */
 static bool link_readonly(struct tree_ways *ways, int from, int to, const char *name)
 {
     const mode_t writable = S_IWUSR | S_IWGRP | S_IWOTH;
@@ -162,7 +163,7 @@ static bool link_readonly(struct tree_ways *ways, int from, int to, const char *
     if (linkat(from, name, to, name, 0) == -1) {
         if (errno == EXDEV || errno == EOPNOTSUPP || errno == ENOSYS)
             ways->no_link = true;
-        return false; /* EPERM, EMLINK: only this one */
+        return false; /* EPERM, EMLINK: only this file */
     }
     if (fstatat(to, name, &made, AT_SYMLINK_NOFOLLOW) == 0 && made.st_ino == st.st_ino &&
         made.st_mode == st.st_mode)
@@ -179,7 +180,7 @@ int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
 
     if (link_readonly(mover->ways, from, to, name))
         return 0;
-    /* Non-blocking: it may have become a FIFO since it was listed. */
+    /* Non-blocking: the entry may have become a FIFO since it was listed. */
     _cleanup_close_ int in = openat(from, name, O_RDONLY | O_NONBLOCK | flags);
     if (in == -1 || fstat(in, &st) == -1)
         return -1;
@@ -194,7 +195,8 @@ int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
     if (out == -1 || copy_content(mover, in, out, &st) == -1 || finish(out, &st) == -1)
         return -1;
     int fd = TAKE_FD(out);
-    return close(fd) == -1 && errno != EINTR ? -1 : 0; /* some file systems say only now */
+    /* some file systems report errors only now */
+    return close(fd) == -1 && errno != EINTR ? -1 : 0;
 }
 
 int tree_link_copy(int from, int to, const char *name)

@@ -1,7 +1,7 @@
 /*
- * Measuring trees. What may be met again is remembered: files with several names by their inodes,
- * and pieces of the disk that files share by where they lie, which the file system tells for each
- * file (FIEMAP). Only file systems that can share are asked.
+ * Measures trees. Everything that can appear again is remembered: files with several names by
+ * inode, and shared disk extents by position, which the file system reports per file (FIEMAP). Only
+ * file systems that can share extents are asked.
  */
 #include "base/intervals.h"
 #include "base/str.h"
@@ -19,52 +19,53 @@
 #include <unistd.h>
 
 enum {
-    EXTENTS_MAX = 128, /* asked for at once */
+    EXTENTS_MAX = 128, /* requested at once */
     SLOTS_MIN = 64,
 };
 
-#define EXTENT_KEY (UINT64_C(1) << 63) /* beside the device: not an inode, but a place on it */
-#define BLOCK_BYTES 512U /* the unit of st_blocks, whatever the file system's blocks are */
+#define EXTENT_KEY (UINT64_C(1) << 63) /* set in the device: a position on it instead of an inode  \
+                                        */
+#define BLOCK_BYTES 512U /* the unit of st_blocks, whatever the block size */
 
-/* Something that is counted once. */
+/* An object that is counted once. */
 struct once {
     uint64_t device;
-    uint64_t number; /* of the inode, or where it lies */
+    uint64_t number; /* inode number, or position */
     uint64_t apparent;
     uint64_t real;
-    uint64_t links; /* how often it is in use anywhere; 0: the slot is free */
-    uint64_t seen; /* how often it was met */
+    uint64_t links; /* references anywhere; 0: the slot is free */
+    uint64_t seen; /* how often it was seen */
 };
 
 /* A file system. */
 struct space {
     dev_t device;
-    bool shares; /* it can share, and tells what is shared */
-    struct intervals shared; /* bytes of it that were met and are shared */
+    bool shares; /* it can share extents and reports that */
+    struct intervals shared; /* shared bytes that were seen */
 };
 
 struct tree_meter {
-    struct tree_size plain; /* what cannot be met again */
+    struct tree_size plain; /* everything that cannot appear again */
     struct once *slots; /* a hash table, at most half full */
     size_t room; /* a power of 2, or 0 */
     size_t count;
-    uint64_t apparent, real; /* sums of the table */
+    uint64_t apparent, real; /* sums over the table */
     struct space *spaces;
     size_t space_count;
     struct walk walk;
     struct fiemap *map;
 };
 
-/* One tree on its way into the meter. */
+/* One tree being measured. */
 struct job {
     struct tree_meter *meter;
     size_t space;
     bool common;
 };
 
-/* ---- what is counted once */
+/* ---- objects that are counted once */
 
-/* Where it is or belongs. */
+/* Returns its slot, or the slot where it belongs. */
 static struct once *find_slot(struct once *slots, size_t room, uint64_t device, uint64_t number)
 {
     uint64_t hash = (number ^ (device << 32) ^ (device >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -91,7 +92,7 @@ static void make_room(struct tree_meter *meter)
     meter->room = room;
 }
 
-/* NULL where it was not met yet. */
+/* Returns NULL if it was not seen yet. */
 static struct once *find(const struct tree_meter *meter, uint64_t device, uint64_t number)
 {
     if (meter->room == 0)
@@ -100,7 +101,7 @@ static struct once *find(const struct tree_meter *meter, uint64_t device, uint64
     return slot->links != 0 ? slot : NULL;
 }
 
-/* Adds it; of what was met before, the larger size stays. */
+/* Adds an object; if it was seen before, keeps the larger size. */
 static void put(struct tree_meter *meter, const struct once *one)
 {
     make_room(meter);
@@ -121,9 +122,9 @@ static void put(struct tree_meter *meter, const struct once *one)
     }
 }
 
-/* ---- what files share */
+/* ---- extents that files share */
 
-/* As far as is known, all that tell so in answers to FIEMAP. */
+/* Returns true for the known file systems that report shared extents through FIEMAP. */
 static bool can_share(int fd)
 {
     static const uint32_t kinds[] = {
@@ -142,7 +143,7 @@ static bool can_share(int fd)
     return false;
 }
 
-/* The place of the file system that `fd` is on. */
+/* Returns the index of the file system that `fd` is on. */
 static size_t find_space(struct tree_meter *meter, int fd, dev_t device)
 {
     size_t i = 0;
@@ -156,8 +157,9 @@ static size_t find_space(struct tree_meter *meter, int fd, dev_t device)
     return i;
 }
 
-/* Remembers one piece of a file, where it is shared; returns how many bytes of it are. A compressed
- * one takes less than its length, so that others may begin where it seems to go on. */
+/* Records one extent of a file if it is shared; returns how many of its bytes are shared. A
+ * compressed extent takes less than its length, so another one may begin inside its apparent
+ * range. */
 static uint64_t put_extent(const struct job *job, const struct fiemap_extent *extent)
 {
     const uint32_t nowhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE;
@@ -176,14 +178,14 @@ static uint64_t put_extent(const struct job *job, const struct fiemap_extent *ex
     return extent->fe_length;
 }
 
-/* Remembers what a file shares with others; returns how many bytes that is. */
+/* Records what a file shares with others; returns how many bytes that is. */
 static uint64_t put_shared(const struct job *job, int at, const char *name, uint64_t size)
 {
     struct tree_meter *meter = job->meter;
     uint64_t shared = 0;
     uint64_t next = 0;
 
-    /* Non-blocking: it may have become a FIFO since it was examined. */
+    /* Non-blocking: the entry may have become a FIFO since it was examined. */
     _cleanup_close_ int fd =
         openat(at, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     if (fd == -1)
@@ -241,7 +243,7 @@ static void add_file(const struct job *job, int at, const char *name, const stru
     }
 }
 
-/* A directory itself. */
+/* Adds a directory itself. */
 static void add_dir(const struct job *job, dev_t device, ino_t ino, uint64_t bytes)
 {
     if (job->common)
@@ -269,7 +271,7 @@ static int measure_entry(int fd, const struct dirent64 *entry, void *arg)
     return 0;
 }
 
-/* Goes down into a directory; false where there is none, or one that cannot be opened. */
+/* Enters a directory; false if it does not exist or cannot be opened. */
 static bool measure_down(struct job *job, int at, const char *name)
 {
     struct walk *walk = &job->meter->walk;
@@ -285,14 +287,14 @@ static bool measure_down(struct job *job, int at, const char *name)
         return true;
     }
     if (number == ENOENT || number == ENOTDIR || number == ELOOP || number == EXDEV)
-        return false; /* it has gone, or something else is there */
+        return false; /* it is gone or was replaced */
     job->meter->plain.skipped++;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         add_dir(job, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
     return false;
 }
 
-/* A way up that is barred costs the rest of the levels that are closed; the upper ones go on. */
+/* If the way up fails, the closed levels are skipped; the open ones above continue. */
 static void measure_up(const struct job *job)
 {
     struct walk *walk = &job->meter->walk;

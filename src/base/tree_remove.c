@@ -1,5 +1,5 @@
 /*
- * Removing a tree: down, emptying what is there, and up again.
+ * Removes a tree: goes down, deletes the entries there, and goes up again.
  */
 #include "base/str.h"
 #include "base/thread.h"
@@ -15,27 +15,27 @@
 #include <unistd.h>
 
 enum {
-    PASSES_MAX = 16, /* over a directory that somebody else goes on filling */
-    ALONE_TREES = 8, /* with as many, a second thread is worth its start */
+    PASSES_MAX = 16, /* over a directory that another process keeps filling */
+    ALONE_TREES = 8, /* from this number on, a second thread is worth starting */
 };
 
 struct removal {
     struct walk walk;
-    int at; /* what the tree is in */
-    const char *last; /* in the top: removed when all else is gone; NULL */
-    struct tree_meter *meter; /* of what goes; NULL: not asked */
-    uint64_t dirs; /* bytes that directories took which are gone */
-    const char *culprit; /* the entry that made it fail, NULL for the lowest level itself */
+    int at; /* the directory that contains the tree */
+    const char *last; /* in the top: removed after everything else; NULL: none */
+    struct tree_meter *meter; /* measures what is removed; NULL: not needed */
+    uint64_t dirs; /* bytes of the removed directories */
+    const char *culprit; /* the entry that caused the failure, NULL for the lowest level */
     char culprit_name[NAME_MAX + 1];
 };
 
-/* The directory that holds the lowest level. */
+/* Returns the directory that contains the lowest level. */
 static int removal_parent(const struct removal *r)
 {
     return r->walk.count > 1 ? r->walk.levels[r->walk.count - 2].fd : r->at;
 }
 
-/* unlinkat() that opens up the directory if it is one of the tree; missing is success. */
+/* unlinkat() that first makes a directory of the tree writable; a missing entry is success. */
 static int unlink_in(int fd, const char *name, int flags, bool ours)
 {
     int r = unlinkat(fd, name, flags);
@@ -71,7 +71,7 @@ static int remove_entry(int fd, const struct dirent64 *entry, void *arg)
         return 0;
     if (errno == EISDIR)
         return 1;
-    /* The list that the name is in does not live as long as the message. */
+    /* The list that contains the name does not live as long as the message. */
     size_t len = strlen(entry->d_name);
     len = len < sizeof(r->culprit_name) ? len : sizeof(r->culprit_name) - 1;
     memcpy(r->culprit_name, entry->d_name, len);
@@ -80,7 +80,7 @@ static int remove_entry(int fd, const struct dirent64 *entry, void *arg)
     return -1;
 }
 
-/* Goes down into a subdirectory of the lowest level, or past it where it is none any more. */
+/* Enters a subdirectory of the lowest level, or skips it if it is no longer a directory. */
 static int remove_down(struct removal *r, const char *name)
 {
     int above = walk_lowest(&r->walk)->fd;
@@ -96,7 +96,7 @@ static int remove_down(struct removal *r, const char *name)
     return result;
 }
 
-/* Removes the lowest level, which was emptied, and goes up. */
+/* Removes the emptied lowest level and goes up. */
 static int remove_up(struct removal *r)
 {
     struct walk *walk = &r->walk;
@@ -109,7 +109,7 @@ static int remove_up(struct removal *r)
         if (r->meter != NULL)
             tree_measure_file(r->meter, level->fd, r->last);
         (void)unlink_in(level->fd, r->last, 0, true);
-        r->last = NULL; /* if it is there yet, it is like any other */
+        r->last = NULL; /* if it still exists, treat it like any other entry */
     }
     if (unlink_in(removal_parent(r), level->name, AT_REMOVEDIR, walk->count > 1) == 0) {
         r->dirs += level->bytes;
@@ -181,7 +181,7 @@ int tree_remove(int at, const char *name, struct err *err)
     return remove_tree(&r, name, err);
 }
 
-/* What two threads share that remove several trees. */
+/* Shared by two threads that remove several trees. */
 struct removals {
     int at;
     const char *last;

@@ -1,4 +1,4 @@
-/* The state of a tree: a sum over its entries, so that their order does not matter. */
+/* The state of a tree: a sum over its entries, so their order does not matter. */
 #include "base/str.h"
 #include "base/tree.h"
 
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 enum {
-    FINE_NS = 100 * 1000000, /* a clock that counts less than seconds steps this far at most */
-    COARSE_S = 3, /* any other */
+    FINE_NS = 100 * 1000000, /* largest step of a clock finer than a second */
+    COARSE_S = 3, /* largest step of any other clock */
 };
 
 struct look {
@@ -21,7 +21,7 @@ struct look {
     struct timespec now;
 };
 
-/* Lets no two sums be alike because of sums of similar numbers. */
+/* Makes sums of similar numbers differ. */
 static uint64_t mix(uint64_t n)
 {
     n = (n ^ (n >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -29,8 +29,7 @@ static uint64_t mix(uint64_t n)
     return n ^ (n >> 31);
 }
 
-/* FNV-1a over words, and over the same ones mixed: two sums that have little to do with each other.
- */
+/* FNV-1a over the words, and over the same words mixed: two nearly independent sums. */
 static void add_word(uint64_t hash[2], uint64_t word)
 {
     const uint64_t prime = UINT64_C(0x100000001b3);
@@ -39,7 +38,7 @@ static void add_word(uint64_t hash[2], uint64_t word)
     hash[1] = (hash[1] ^ mix(word)) * prime;
 }
 
-/* true if a change that comes now gets a later time than this one. */
+/* Returns true if a change made now gets a later time than this one. */
 static bool is_settled(const struct look *look, const struct timespec *time)
 {
     int64_t age_s = look->now.tv_sec - time->tv_sec;
@@ -80,7 +79,8 @@ static void add_entry(struct look *look, const struct stat *parent, const char *
     look->state->sum[1] += mix(hash[1]);
 }
 
-/* The directories in the directory open as `stream`, NUL after each; all entries are added. */
+/* Adds all entries of the directory open as `stream`, and lists its subdirectories, each with a
+ * NUL. */
 static int add_entries(struct look *look, DIR *stream, const struct stat *dir, struct str *subdirs)
 {
     const struct dirent *entry;

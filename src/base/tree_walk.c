@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-    LIST_SIZE = 32 * 1024, /* bytes of directory entries read at once */
-    OPEN_LEVELS = 16, /* the upper levels stay open, the others only while they are the lowest */
+    LIST_SIZE = 32 * 1024, /* bytes of directory entries per read */
+    OPEN_LEVELS = 16, /* the upper levels stay open; others only while they are lowest */
 };
 
 struct level *walk_lowest(const struct walk *walk)
@@ -32,7 +32,7 @@ int walk_open(int at, const char *name)
     };
     long fd = syscall(SYS_openat2, at, name, &how, sizeof(how));
 
-    if (fd == -1 && (errno == ENOSYS || errno == EPERM)) /* an old sandbox */
+    if (fd == -1 && (errno == ENOSYS || errno == EPERM)) /* an old kernel or a sandbox */
         return open_dir(at, name);
     return (int)fd;
 }
@@ -133,5 +133,5 @@ int walk_read(struct walk *walk, walk_entry *each, void *arg)
                 str_addn(&level->subdirs, entry->d_name, strlen(entry->d_name) + 1);
         }
     }
-    return len == 0 || errno == ENOENT ? 0 : -1; /* ENOENT: somebody has removed it */
+    return len == 0 || errno == ENOENT ? 0 : -1; /* ENOENT: it was removed */
 }

@@ -1,7 +1,7 @@
 /*
- * Walking a tree down and up again, for tree_remove.c and tree_measure.c. The way back is "..",
- * checked against what was there on the way down, so that any depth is walked with a few
- * descriptors. What is mounted in the tree is not of it.
+ * Walks a tree down and up again, for tree_remove.c and tree_measure.c. The way up is "..", checked
+ * against the directory seen on the way down, so a few descriptors suffice at any depth. Mounted
+ * file systems are not entered.
  */
 #ifndef MAS_BASE_TREE_WALK_H
 #define MAS_BASE_TREE_WALK_H
@@ -19,40 +19,47 @@ struct level {
     int fd; /* -1 while closed */
     dev_t dev;
     ino_t ino;
-    uint64_t bytes; /* that it takes itself */
-    const char *name; /* in the level above */
-    struct str subdirs; /* names, NUL after each */
+    uint64_t bytes; /* that the directory itself takes */
+    const char *name; /* in the level above; not owned */
+    struct str subdirs; /* names, each with its NUL */
     size_t next; /* offset of the next one */
-    unsigned passes; /* how often it was read */
+    unsigned passes; /* how often the directory was read */
 };
 
 struct walk {
     struct level *levels;
     size_t count;
     size_t room;
-    char *list; /* of directory entries, for all levels in turn */
+    char *list; /* buffer for directory entries, used by all levels */
 };
 
-/* Opens a directory, but no link and nothing that is mounted there (EXDEV). Returns a descriptor,
- * or -1 with errno. */
+/* Opens a directory, but not a symbolic link or a mount point (EXDEV). Returns a descriptor, or -1
+ * with errno. */
 int walk_open(int at, const char *name);
 
-/* Goes down to the directory open at `fd`, which the walk takes over. `name` stays the caller's. */
+/* Enters the directory open at `fd` and takes ownership of `fd`, also on failure. The caller keeps
+ * `name` alive. Returns -1 with errno. */
 int walk_down(struct walk *walk, int fd, const char *name);
+/* Leaves the lowest level and closes it. */
 void walk_up(struct walk *walk);
-/* Opens the level above the lowest again, if it is not open. The lowest must be searchable. */
+/* Opens the level above the lowest again if it was closed. The lowest level must be searchable.
+ * Returns -1 with errno (ESTALE: the directory was moved). */
 int walk_reopen(struct walk *walk);
+/* Closes and frees all levels. */
 void walk_release(struct walk *walk);
 
+/* Returns the lowest level; valid until the next walk_down(). */
 struct level *walk_lowest(const struct walk *walk);
-/* The next subdirectory noted in the lowest level, or NULL. */
+/* Returns the next subdirectory noted in the lowest level, or NULL. The level owns the text. */
 const char *walk_next(struct walk *walk);
 
-/* Calls `each` for the entries of the lowest level, notes subdirectories where it says so (1) and
- * ends where it fails (-1). */
+/* Calls `each` for the entries of the lowest level, without . and .., in the order of the
+ * directory. If `each` returns 1, the entry is noted as a subdirectory; if it returns -1,
+ * walk_read() stops and fails. */
 typedef int walk_entry(int fd, const struct dirent64 *entry, void *arg);
 int walk_read(struct walk *walk, walk_entry *each, void *arg);
 
+/* Returns true for "." and "..". */
 bool walk_is_dot(const char *name);
 
 #endif

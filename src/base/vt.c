@@ -3,23 +3,23 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { PARAM_MAX = 99999 }; /* larger numbers mean no more than this */
+enum { PARAM_MAX = 99999 }; /* larger numbers mean the same */
 
 enum state {
     GROUND,
     ESCAPE,
-    ESC_MIDDLE, /* behind an intermediate */
+    ESC_MIDDLE, /* after an intermediate */
     CSI_BEGIN,
     CSI_PARAM,
-    CSI_SUB, /* behind a colon: what follows refines a parameter, and is not kept */
+    CSI_SUB, /* after a colon: a subparameter, which is not kept */
     CSI_MIDDLE,
-    CSI_BAD, /* to be read to its end, and dropped */
+    CSI_BAD, /* invalid: read to its end and dropped */
     OSC,
     STRING,
     STATE_COUNT
 };
 
-/* What kinds of bytes there are. 8-bit controls are none: in UTF-8 they are parts of characters. */
+/* Classes of bytes. There are no 8-bit controls: in UTF-8 they are parts of characters. */
 enum byte {
     B_CONTROL,
     B_BEL,
@@ -33,16 +33,16 @@ enum byte {
     B_CSI, /* [ */
     B_OSC, /* ] */
     B_STRING, /* P X ^ _ */
-    B_FINAL, /* the others from 0x40 to 0x7e */
+    B_FINAL, /* all others from 0x40 to 0x7e */
     B_DEL,
     B_HIGH,
     BYTE_COUNT
 };
 
 enum action {
-    DROP, /* nothing at all */
+    DROP, /* nothing */
     TEXT,
-    CONTROL, /* works at once, in the middle of a sequence too */
+    CONTROL, /* takes effect at once, even inside a sequence */
     CANCEL,
     ESC,
     ESC_KEEP,
@@ -59,7 +59,7 @@ enum action {
     OSC_PUT,
     OSC_END,
     STRING_START,
-    GIVE_UP, /* the end of what was bad */
+    GIVE_UP, /* ends an invalid sequence */
 };
 
 static enum byte byte_kind(unsigned char c)
@@ -79,7 +79,7 @@ static enum byte byte_kind(unsigned char c)
     return c == 0x07 ? B_BEL : c == 0x18 || c == 0x1a ? B_CANCEL : c == 0x1b ? B_ESC : B_CONTROL;
 }
 
-/* Columns as in enum byte. */
+/* The columns are in the order of enum byte. */
 /* clang-format off */
 static const uint8_t actions[STATE_COUNT][BYTE_COUNT] = {
     [GROUND] = {CONTROL, CONTROL, CANCEL, ESC, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT,
@@ -105,7 +105,7 @@ static const uint8_t actions[STATE_COUNT][BYTE_COUNT] = {
 };
 /* clang-format on */
 
-/* How many bytes from p on are no control characters; eight at a time. */
+/* Returns how many bytes from p on are not control characters; tests eight at a time. */
 static size_t text_run(const char *p, const char *end)
 {
     const uint64_t ones = UINT64_MAX / 0xff;
@@ -114,7 +114,7 @@ static size_t text_run(const char *p, const char *end)
     for (uint64_t word; end - p >= (ptrdiff_t)sizeof word; p += sizeof word) {
         memcpy(&word, p, sizeof word);
         uint64_t del = word ^ (ones * 0x7f);
-        uint64_t low = (word - ones * 0x20) & ~word; /* a byte below 0x20 leaves its high bit */
+        uint64_t low = (word - ones * 0x20) & ~word; /* sets the high bit of bytes below 0x20 */
         if (((low | ((del - ones) & ~del)) & (ones * 0x80)) != 0)
             break;
     }
@@ -158,7 +158,7 @@ static void add_digit(struct vt *vt, char c)
     *param = value < PARAM_MAX ? value : PARAM_MAX;
 }
 
-/* The count goes one beyond its limit while what is too much is dropped. */
+/* The count goes one beyond its limit while excess parameters are dropped. */
 static void next_param(struct vt *vt)
 {
     struct vt_event *event = &vt->event;
@@ -190,7 +190,7 @@ static void end_sequence(struct vt *vt, char final, vt_each *each, void *arg)
     each(&vt->event, arg);
 }
 
-/* One byte that is no plain text. */
+/* Handles one byte that is not plain text. */
 static void handle_byte(struct vt *vt, char c, struct vt_event *control, vt_each *each, void *arg)
 {
     switch ((enum action)actions[vt->state][byte_kind((unsigned char)c)]) {
@@ -254,7 +254,7 @@ static void handle_byte(struct vt *vt, char c, struct vt_event *control, vt_each
     case GIVE_UP:
         vt->state = GROUND;
         break;
-    case TEXT: /* text_run() took it */
+    case TEXT: /* handled by text_run() */
     case DROP:
         break;
     }

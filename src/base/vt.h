@@ -1,7 +1,7 @@
 /*
- * A parser for what programs print on a terminal: ECMA-48 control sequences, by the state machine
- * of the DEC VT500 (https://vt100.net/emu/dec_ansi_parser). It changes nothing and keeps no screen;
- * it cuts a stream of bytes into events, wherever the chunks are cut, and no input makes it grow.
+ * A parser for terminal output: ECMA-48 control sequences, with the state machine of the DEC VT500
+ * (https://vt100.net/emu/dec_ansi_parser). It changes nothing and keeps no screen. It splits a
+ * stream of bytes into events, however the stream is cut into chunks, and its memory is constant.
  */
 #ifndef MAS_BASE_VT_H
 #define MAS_BASE_VT_H
@@ -16,15 +16,15 @@ enum vt_kind {
     VT_CONTROL, /* one C0 control character or DEL: final */
     VT_ESC, /* ESC, intermediate, final */
     VT_CSI, /* prefix, params, intermediate, final */
-    VT_OSC, /* text, len: at most VT_STRING_MAX bytes, the rest is dropped */
-    VT_STRING, /* a DCS, SOS, PM or APC has ended; its text is not kept */
+    VT_OSC, /* text, len: at most VT_STRING_MAX bytes; the rest is dropped */
+    VT_STRING, /* the end of a DCS, SOS, PM or APC; its text is not kept */
 };
 
 struct vt_event {
     enum vt_kind kind;
     const char *text; /* valid during the call */
     size_t len;
-    int params[VT_PARAMS_MAX]; /* -1 where one was left out */
+    int params[VT_PARAMS_MAX]; /* -1 if omitted */
     size_t param_count;
     char prefix; /* of a CSI: one of <=>? or 0 */
     char intermediate; /* the last one, or 0 */
@@ -34,16 +34,17 @@ struct vt_event {
 /* Zero-initialised. */
 struct vt {
     int state;
-    struct vt_event event; /* in the making */
+    struct vt_event event; /* under construction */
     char string[VT_STRING_MAX];
     size_t string_len;
 };
 
 typedef void vt_each(const struct vt_event *event, void *arg);
 
-/* true where the next byte begins something, and is not in the middle of a sequence or a string. */
+/* Returns true if the parser is not inside a sequence or a string. */
 bool vt_is_between(const struct vt *vt);
 
+/* Parses bytes and calls `each` for every event. */
 void vt_feed(struct vt *vt, const char *bytes, size_t len, vt_each *each, void *arg);
 
 #endif

@@ -54,14 +54,14 @@ size_t wrap_row(const char *text, size_t len, int columns, size_t *ret_next)
         *ret_next = len;
         return len;
     }
-    if (fits == 0) { /* not even one: a row must take something */
+    if (fits == 0) { /* a row takes at least one character */
         int wide;
         fits = wrap_char(text, len, &wide);
     }
     blank = fits;
     while (blank > 0 && text[blank] != ' ')
         blank--;
-    /* a word that would leave most of the row empty is cut */
+    /* split a word that would leave most of the row empty */
     if (blank * 3 < fits) {
         *ret_next = fits;
         return fits;

@@ -10,12 +10,12 @@
 #include <string.h>
 
 enum {
-    RECALL_WAIT_MS = 150, /* for the index: an agent's host does nothing else meanwhile */
-    RECALL_MESSAGES = 4, /* of each role */
-    RECALL_PART = 4, /* of the budget of what is injected, one part in so many */
+    RECALL_WAIT_MS = 150, /* for the index: the agent's host is blocked meanwhile */
+    RECALL_MESSAGES = 4, /* messages of each role */
+    RECALL_PART = 4, /* recall may use one part in this many of the injection budget */
 };
 
-/* ---- who may see what */
+/* ---- who may see which messages */
 
 struct context_asker context_asker(const struct config *config)
 {
@@ -119,8 +119,8 @@ static bool is_same(const struct context_item *a, const struct context_item *b)
     return a->number == b->number && strcmp(a->session, b->session) == 0;
 }
 
-/* How many of the items fit the budget, from the front or from the back. One that alone is too much
- * is cut, if it is the first. */
+/* Returns how many of the items fit the budget, from the front or from the back. Cuts the first one
+ * if it alone is too long. */
 static size_t fit(struct context_list *list, size_t all, bool from_back)
 {
     size_t left = all;
@@ -151,11 +151,11 @@ struct reading {
     const struct context_options *options;
     struct store *store;
     struct context_list list;
-    char conversation[ID_TEXT]; /* of the agent, where it has one */
+    char conversation[ID_TEXT]; /* the agent's, if it has one */
     int64_t query;
-    char *prompt; /* the newest one of the agent */
-    enum store_role role; /* that is read now */
-    size_t first; /* of the list that is of this query and role */
+    char *prompt; /* the agent's newest prompt */
+    enum store_role role; /* the role that is being read */
+    size_t first; /* of the entries for this query and role */
     struct {
         char *agent;
         int64_t query;
@@ -208,7 +208,7 @@ static int compare_numbers(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The newest of a role, of all queries together. */
+/* Keeps the newest messages of a role, over all queries. */
 static void keep_newest(struct reading *reading, enum store_role role)
 {
     struct context_list *list = &reading->list;
@@ -277,7 +277,7 @@ static int read_current(const struct root *root, struct reading *reading, struct
     return read_messages(reading, err);
 }
 
-/* The newest of the list that fit. */
+/* Moves the newest entries that fit to *ret. */
 static void move_current(struct reading *reading, struct context_list *ret)
 {
     struct context_list *list = &reading->list;
@@ -309,7 +309,7 @@ static bool note_hit(const struct search_hit *hit, void *arg)
     return true;
 }
 
-/* Opens the index that these options let see, and searches it. */
+/* Opens the index that these options allow and searches it. */
 static int search(const struct root *root, const char *alone, const char *vectors, bool hurry,
                   const struct search_options *options, struct context_list *ret, char **ret_note,
                   struct err *err)
@@ -326,7 +326,7 @@ static int search(const struct root *root, const char *alone, const char *vector
         return -1;
     int rc = search_find(search, options, note_hit, ret, &why);
     *ret_note = mem_dup(search_note(search));
-    if (rc == -1 && why.code != MAS_USAGE) { /* a prompt without a word has no relevant history */
+    if (rc == -1 && why.code != MAS_USAGE) { /* a prompt without words has no relevant history */
         *err = why;
         return -1;
     }
@@ -343,7 +343,7 @@ static int read_relevant(const struct root *root, const struct config *config,
         .text = options->text != NULL ? options->text : reading->prompt,
         .session = own_only ? options->session : NULL,
         .roles = 1U << ROLE_USER | 1U << ROLE_AGENT,
-        /* what was cleared is for people */
+        /* only people see what was cleared */
         .not_conversation = asker->session != NULL && reading->conversation[0] != '\0'
                                 ? reading->conversation
                                 : NULL,
@@ -363,7 +363,7 @@ static int read_relevant(const struct root *root, const struct config *config,
     return 0;
 }
 
-/* ---- both */
+/* ---- both lists */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -375,7 +375,7 @@ static int compare_times(const void *a, const void *b)
     return session != 0 ? session : compare_numbers(a, b);
 }
 
-/* The conversation, newest first, then the relevant ones, as long as they fit. */
+/* Merges the conversation, newest first, and then the relevant messages, as long as they fit. */
 static void make_chat(struct context *context, size_t all)
 {
     struct context_list *chat = &context->chat;
@@ -471,7 +471,7 @@ int context_recall(const struct root *root, const struct config *config,
         .each_role = true,
         .related = true,
     };
-    /* the host waits for it: words alone */
+    /* no vectors: the host waits for this */
     int rc = search(root, private ? options->session : NULL, "", true, &asked, &list, &note, err);
     if (rc == 0 && list.count > 0) {
         qsort(list.items, list.count, sizeof *list.items, compare_times);

@@ -1,8 +1,8 @@
 /*
- * Context: what was said in a conversation and, kept apart from it, what was said elsewhere on the
- * same subject. The two parts come from two sources: the conversation from the session's own
- * memory.db alone, the relevant history from the search, so that no message of another session can
- * get into the first.
+ * Context: the messages of a conversation and, separately, messages from elsewhere on the same
+ * subject. The two parts have different sources: the conversation comes only from the session's own
+ * memory.db and the relevant history from the search, so no message of another session can get into
+ * the first part.
  */
 #ifndef MAS_MEMORY_CONTEXT_H
 #define MAS_MEMORY_CONTEXT_H
@@ -18,24 +18,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who asks, and what that one may see. A person sees all sessions but the private ones; an agent
- * its own session, and the others with [memory] share. A private session sees itself alone. */
+/* Who asks, which determines what is visible. A person sees all sessions except private ones. An
+ * agent sees its own session and, with [memory] share, the others. A private session sees only
+ * itself. */
 struct context_asker {
-    const char *session; /* of the agent; NULL: a person asks */
+    const char *session; /* session of the agent; NULL: a person asks */
     bool share;
 };
-/* By MAS_AGENT_ID and MAS_SESSION_ID. */
+/* Determines the asker from MAS_AGENT_ID and MAS_SESSION_ID. */
 struct context_asker context_asker(const struct config *config);
-/* Whether the asker may see what was said in this session: MAS_FAILED with the rule. */
+/* Checks whether the asker may see the messages of this session. Fails with MAS_FAILED; the text
+ * names the rule. Sets *ret_private. */
 int context_may_see(const struct root *root, const struct context_asker *asker, const char *session,
                     bool *ret_private, struct err *err);
 
 struct context_options {
     const char *session, *agent;
     bool team; /* all agents of the session */
-    const char *text; /* what the history is to be relevant for; NULL: the newest prompt */
-    int current, relevant; /* messages of each role in these lists */
-    size_t all; /* characters in each list */
+    const char *text; /* the subject of the history; NULL: the newest prompt */
+    int current, relevant; /* maximum messages of each role in these lists */
+    size_t all; /* maximum characters in each list */
 };
 
 struct context_item {
@@ -45,9 +47,9 @@ struct context_item {
     enum store_role role;
     char *text;
     size_t chars;
-    int64_t trigger; /* 0 none */
+    int64_t trigger; /* 0: none */
     int64_t time_ms;
-    bool is_relevant; /* it is there because it is relevant, with this: */
+    bool is_relevant; /* included because it is relevant, with this score */
     double score;
 };
 
@@ -59,22 +61,24 @@ struct context_list {
 struct context {
     struct context_list current; /* oldest first */
     struct context_list relevant; /* best first */
-    struct context_list
-        chat; /* both without doubles, oldest first; texts are those of the others */
-    char *note; /* what a person should be told, see search_note(); NULL */
+    /* both lists without duplicates, oldest first; texts belong to the other lists */
+    struct context_list chat;
+    char *note; /* a note for the user, see search_note(); or NULL */
 };
 
-/* MAS_NOT_FOUND where the session has no memory is none: the lists are empty. */
+/* Collects the context. A session without a memory is not an error: the lists are empty. The caller
+ * releases *ret with context_free(). */
 int context_open(const struct root *root, const struct config *config,
                  const struct context_asker *asker, const struct context_options *options,
                  struct context *ret, struct err *err);
 void context_free(struct context *context);
 #define _cleanup_context_ __attribute__((cleanup(context_free)))
 
-/* For the host: what is to go in front of the first prompt of a fresh query with [memory] recall;
- * "" where it is off or there is nothing. It is marked as what was said before elsewhere, and has
- * nothing of the conversation itself. What it takes from other sessions is said by [memory] share.
- * It waits at most a second for the index. */
+/* For the host, with [memory] recall: collects the text that goes before the first prompt of a
+ * fresh query and appends it to *ret; nothing if recall is off or nothing is relevant. The text is
+ * marked as earlier messages from elsewhere and contains nothing of the conversation itself.
+ * [memory] share controls whether it includes other sessions. Waits about 150 ms for the index
+ * and uses no vectors. */
 struct recall_options {
     const char *session, *conversation;
     const char *text; /* the prompt */

@@ -17,15 +17,15 @@
 #define VFS_NAME "mas-beneath"
 
 enum {
-    NAP_US_MAX = 2000, /* between two looks at a busy database */
-    WAL_KEPT = 4 << 20, /* bytes that its log may keep when it starts anew */
+    NAP_US_MAX = 2000, /* between two checks of a busy database */
+    WAL_KEPT = 4 << 20, /* bytes that its log may keep when it restarts */
 };
 
 /* ---- the file */
 
-/* SQLite would resolve the links in the path, /proc/self/fd/N among them, and then open what has
- * that path by then. The kernel resolves it at each open instead; the file itself is opened with
- * O_NOFOLLOW. */
+/* SQLite would resolve the links in the path, including /proc/self/fd/N, and later open whatever
+ * has the resulting path. With this function the kernel resolves the path at each open; the file
+ * itself is opened with O_NOFOLLOW. */
 static int full_path(sqlite3_vfs *vfs, const char *name, int room, char *ret)
 {
     (void)vfs;
@@ -39,7 +39,7 @@ static int find_vfs(struct err *err)
     const sqlite3_vfs *system = sqlite3_vfs_find("unix");
     if (system == NULL)
         return err_set(err, MAS_FAILED, "cannot open a database: SQLite has no unix VFS");
-    /* SQLite's until the process ends. */
+    /* SQLite uses it until the process ends. */
     sqlite3_vfs *vfs = mem_alloc(sizeof *vfs);
     *vfs = *system;
     vfs->pNext = NULL;
@@ -57,7 +57,7 @@ static int make_file(int dir, const char *name, struct err *err)
     _cleanup_close_ int fd =
         openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd == -1 && errno == EEXIST)
-        return 0; /* another one was quicker */
+        return 0; /* another thread registered it first */
     if (fd == -1 || fchmod(fd, 0600) == -1)
         return err_errno(err, "cannot make '%s'", name);
     return file_sync_dir(dir, err);
@@ -68,15 +68,16 @@ static int not_regular(const char *name, mode_t mode, struct err *err)
     return err_set(err, MAS_DAMAGED, "cannot open '%s': it is %s", name, path_type_name(mode));
 }
 
-/* It stays as it is, unlike what is damaged: a copy by hard links may have been made of it. */
+/* Unlike a damaged file it is not set aside: someone may have made a copy with hard links. */
 static int each_session_names(const char *name, struct err *err)
 {
     (void)err_set(err, MAS_FAILED, "cannot open '%s': it has several names (hard links)", name);
     return err_hint(err, "mas writes to its own files alone; remove the other names");
 }
 
-/* It and what belongs to it are files, each with one name, or not there. It is never opened here:
- * to close it would drop the locks that another connection of this process has. */
+/* Checks that the database and its companion files are missing, or regular files without other
+ * names. Does not open the database: closing it would drop the locks of another connection of this
+ * process. */
 static int look_at(struct db *db, struct err *err)
 {
     static const char *const parts[] = {"-wal", "-shm", "-journal"};
@@ -147,7 +148,7 @@ bool db_wait_on(const struct db *db, struct db_wait *wait, int64_t now)
 {
     if (now - wait->since < DB_BUSY_MS)
         return true;
-    /* looked at only here, so that a short wait costs one look */
+    /* computed only here, so that a short wait needs one check */
     struct db_wait next;
     db_wait_begin(db, &next, now);
     if (same_time(next.seen.file, wait->seen.file) && same_time(next.seen.log, wait->seen.log) &&
@@ -166,7 +167,8 @@ static int nap(void *arg, int count)
         db_wait_begin(db, &db->busy, now);
     if (!db_wait_on(db, &db->busy, now))
         return 0;
-    /* Who waits is spread by its address and the count, so that 13 do not wake at once. */
+    /* The sleep depends on an address and the count, so that 13 waiting processes do not wake at
+     * once. */
     unsigned us = 50u << (count < 5 ? count : 5);
     us += (unsigned)((uintptr_t)db / 64 + (unsigned)count * 7919u + (unsigned)getpid() * 104729u) %
           (us + 1);
@@ -196,7 +198,7 @@ static int harden(struct db *db, struct err *err)
     return 0;
 }
 
-/* The first look at the content: SQLite finds here what is no database. */
+/* Reads the content for the first time: SQLite detects here if the file is not a database. */
 static int set_up(struct db *db, struct err *err)
 {
     char pragmas[256];
@@ -212,7 +214,8 @@ static int set_up(struct db *db, struct err *err)
     if (!db->write)
         return db_exec(db, "PRAGMA query_only = ON; PRAGMA schema_version;", err);
 
-    /* To switch, a database must be alone for a moment; those who make it together take turns. */
+    /* The switch needs the database to itself for a moment; processes that create it together take
+     * turns. */
     struct db_wait wait;
     db_wait_begin(db, &wait, time_monotonic_ms());
     for (int count = 0;; count++) {
@@ -238,8 +241,8 @@ static int connect_file(struct db *db, const char *options, struct err *err)
     return harden(db, err) == -1 || set_up(db, err) == -1 ? -1 : 0;
 }
 
-/* true where a reader finds no room for what it shares with writers, and there can be none: nothing
- * is in the log, and nothing can be put there. */
+/* Returns true if a reader cannot create the memory that it shares with writers, and no writer can
+ * exist: the log is empty, and nothing can be written to it. */
 static bool stands_still(const struct db *db)
 {
     _cleanup_free_ char *log = mem_printf("%s-wal", db->name);
@@ -313,7 +316,8 @@ void db_close(struct db *db)
         return;
     for (size_t i = 0; i < db->count; i++)
         (void)sqlite3_finalize(db->statements[i].stmt);
-    /* The last one out removes the log by its name; that may be another's by now. */
+    /* The last process to close removes the log by its name, which may by now be that of another
+     * database. */
     int keep = 1;
     if (db->sql != NULL && !db_is_named(db))
         (void)sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
@@ -336,8 +340,8 @@ sqlite3 *db_handle(const struct db *db)
 
 /* ---- checks */
 
-/* All that the database has, as text that can be compared. What SQLite makes by itself
- * (sqlite_sequence, automatic indexes) is in it too. */
+/* Describes the complete schema as comparable text, including what SQLite creates by itself
+ * (sqlite_sequence, automatic indexes). */
 static int describe(struct db *db, struct str *ret, struct err *err)
 {
     sqlite3_stmt *stmt = db_prepare(

@@ -1,7 +1,7 @@
 /*
- * What the files of the database share; nobody else includes this.
+ * Shared by the database files; for them only.
  *
- *     db.c             the file: opened so that no link leads elsewhere, waited for, checked
+ *     db.c             the file: opening without links, waiting, checks
  *     db_statement.c   statements, transactions, errors
  */
 #ifndef MAS_MEMORY_DB_INTERNAL_H
@@ -14,40 +14,41 @@
 #include <time.h>
 
 struct statement {
-    const char *sql; /* where its text stands: a literal has one place */
+    const char *sql; /* compared by address: each literal has one */
     sqlite3_stmt *stmt;
 };
 
-/* What others have done to a database, as far as its files tell it. */
+/* What other processes have done to a database, judged by its files. */
 struct db_trace {
     struct timespec file;
     struct timespec log;
     off_t log_size;
 };
 
-/* A wait for others, which lasts as long as they get on. */
+/* A wait for other processes, which lasts as long as they make progress. */
 struct db_wait {
-    int64_t since; /* when they were last seen to */
+    int64_t since; /* when they last made progress */
     struct db_trace seen;
 };
 
 struct db {
     sqlite3 *sql;
-    int dir; /* keeps /proc/self/fd/<dir>/<name> alive; -1: in memory */
+    int dir; /* keeps /proc/self/fd/<dir>/<name> valid; -1: in memory */
     char *name;
     bool write;
-    bool full; /* synchronous, as set */
-    struct stat is; /* the file that was opened */
+    bool full; /* the current setting of synchronous */
+    struct stat is; /* fstat() data of the file that was opened */
     struct db_wait busy;
     struct statement *statements;
     size_t count;
 };
 
-/* true if the name still stands for the file that was opened. */
+/* Returns true if the name still refers to the file that was opened. */
 bool db_is_named(const struct db *db);
 
+/* Starts a wait. `now` is monotonic ms. */
 void db_wait_begin(const struct db *db, struct db_wait *wait, int64_t now);
-/* false once nobody has written for DB_BUSY_MS. */
+/* Returns false when no process has written for DB_BUSY_MS. */
 bool db_wait_on(const struct db *db, struct db_wait *wait, int64_t now);
 
 #endif

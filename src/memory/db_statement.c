@@ -8,9 +8,9 @@
 /* ---- errors */
 
 static const struct {
-    int code; /* of SQLite, without its extension */
+    int code; /* SQLite's primary code */
     int ours;
-    const char *why; /* NULL: SQLite's own words */
+    const char *why; /* NULL: SQLite's own text */
 } words[] = {
     {SQLITE_BUSY, MAS_TIMEOUT, "another process is writing to it without an end"},
     {SQLITE_LOCKED, MAS_TIMEOUT, "another process is writing to it without an end"},
@@ -116,7 +116,7 @@ int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err)
 {
     bool reads = sqlite3_stmt_readonly(stmt) != 0;
 
-    /* Inside a transaction that was looked at by db_begin(). */
+    /* Inside a transaction, db_begin() has checked this. */
     if (!reads && sqlite3_get_autocommit(db->sql) != 0 && !db_is_named(db)) {
         db_reset(stmt);
         return err_set(err, MAS_DAMAGED, "cannot write to '%s': it was set aside", db->name);

@@ -35,7 +35,7 @@ static int wrong(struct err *err, size_t line, const char *what)
     return err_set(err, MAS_FAILED, "line %zu of its output %s", line + 1, what);
 }
 
-/* Makes it as long as 1 and its parts whole. */
+/* Normalises to length 1 and quantises the components. */
 static int shorten(const double *numbers, size_t parts, struct vector *ret)
 {
     double length = 0;
@@ -105,7 +105,7 @@ static int read_output(const struct str *output, size_t wanted, struct embedding
     return 0;
 }
 
-/* The last line that it wrote to stderr says most. */
+/* Returns the last line of stderr, which is usually the most informative. */
 static const char *last_line(struct str *text)
 {
     while (text->len > 0 && text->data[text->len - 1] == '\n')
@@ -181,7 +181,7 @@ void embedding_free(struct embedding *embedding)
 
 int32_t vector_product(const int8_t *a, const int8_t *b, size_t parts)
 {
-    int32_t sum = 0; /* EMBED_PARTS_MAX * 127 * 127 fits */
+    int32_t sum = 0; /* cannot overflow: EMBED_PARTS_MAX * 127 * 127 fits */
 
     for (size_t i = 0; i < parts; i++)
         sum += a[i] * b[i];

@@ -1,8 +1,9 @@
 /*
- * Vectors of texts, made by a program that the user names. It is run without a shell, reads one
- * JSON object a line, {"text":"...","kind":"query"|"document"}, to the end of its input, and writes
- * for each, in the same order, {"vector":[numbers],"model":"name"}. The name may be left out where
- * it is that of the line before. All vectors of a model have as many numbers.
+ * Embedding vectors of texts, computed by a program that the user configures. mas runs it without a
+ * shell. It reads one JSON object per line, {"text":"...","kind":"query"|"document"}, until the end
+ * of its input and writes, for each in the same order, {"vector":[numbers],"model":"name"}. It may
+ * omit the model if it is the same as on the line before. All vectors of a model have the same
+ * length.
  */
 #ifndef MAS_MEMORY_EMBED_H
 #define MAS_MEMORY_EMBED_H
@@ -13,8 +14,8 @@
 #include <stdint.h>
 
 enum {
-    EMBED_PARTS_MAX = 16384, /* numbers of a vector */
-    EMBED_TEXT_MAX = 8 << 10, /* bytes of a text that are given to it */
+    EMBED_PARTS_MAX = 16384, /* numbers in a vector */
+    EMBED_TEXT_MAX = 8 << 10, /* bytes of a text that the program gets */
     EMBED_MODEL_MAX = 256,
     EMBED_TIMEOUT_MS = 30000,
 };
@@ -24,7 +25,7 @@ struct embed_text {
     size_t len;
 };
 
-/* Of length 1, as whole numbers: a part is its number times `scale`. */
+/* A vector of length 1, quantised: each component is its number times `scale`. */
 struct vector {
     int8_t *parts;
     float scale;
@@ -32,19 +33,20 @@ struct vector {
 
 struct embedding {
     char *model;
-    size_t parts; /* of each vector */
+    size_t parts; /* components of each vector */
     struct vector *vectors; /* the query's first, then those of the documents */
     size_t count;
 };
 
-/* Runs the command (words as a shell splits them) for a query and some documents. */
+/* Runs the command (split into words as a shell does) for a query and `count` documents, for at
+ * most EMBED_TIMEOUT_MS. The caller releases *ret with embedding_free(). */
 int embed_run(const char *command, const struct embed_text *query,
               const struct embed_text *documents, size_t count, struct embedding *ret,
               struct err *err);
 void embedding_free(struct embedding *embedding);
 #define _cleanup_embedding_ __attribute__((cleanup(embedding_free)))
 
-/* How alike the directions of two are, not yet scaled: 1 or -1 at most once it is. */
+/* Returns the similarity of two directions, not yet scaled: between -1 and 1 after scaling. */
 int32_t vector_product(const int8_t *a, const int8_t *b, size_t parts);
 
 #endif

@@ -11,17 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "mas" and the number of a kind of file; another version is made anew. */
+/* APPLICATION_ID is "mas" and the number of the kind of file; an index of another version is
+ * rebuilt. */
 enum { APPLICATION_ID = 0x6d617302, VERSION = 1, CACHE_KIB = 64 << 10, FORGET_WAIT_MS = 1000 };
 
 static const char schema[] =
     "CREATE TABLE session ("
     " id INTEGER PRIMARY KEY,"
     " uuid TEXT NOT NULL UNIQUE,"
-    " stamp TEXT NOT NULL," /* of its files, as they were before they were read */
+    " stamp TEXT NOT NULL," /* state of its files before they were read */
     " file INTEGER NOT NULL," /* inode of memory.db */
-    " next INTEGER NOT NULL," /* the first message that is to be read (again) */
-    " seen INTEGER NOT NULL" /* the last one that was */
+    " next INTEGER NOT NULL," /* the first message to read next, perhaps again */
+    " seen INTEGER NOT NULL" /* the last one read */
     ") STRICT;"
     "CREATE TABLE sitting ("
     " id INTEGER PRIMARY KEY,"
@@ -107,7 +108,7 @@ static int read_version(struct db *db, int64_t *ret, struct err *err)
     return 0;
 }
 
-/* Makes the tables where there is nothing. 1: what is there is of another version. */
+/* Creates the tables in an empty index. Returns 1 if the index has another version. */
 static int settle(struct db *db, struct err *err)
 {
     char mark[96];
@@ -121,7 +122,7 @@ static int settle(struct db *db, struct err *err)
                    APPLICATION_ID, VERSION);
     if (db_begin(db, err) == -1)
         return -1;
-    /* another one may have made them meanwhile */
+    /* another process may have created them meanwhile */
     if (read_version(db, &version, err) == -1 ||
         (version == 0 && (db_exec(db, schema, err) == -1 || db_exec(db, mark, err) == -1))) {
         db_rollback(db);
@@ -132,7 +133,7 @@ static int settle(struct db *db, struct err *err)
     return version != 0 && version != VERSION;
 }
 
-/* 1: it is of another version. */
+/* Returns 1 if the index has another version. */
 static int set_up(struct db *db, struct err *err)
 {
     char pragma[64];
@@ -169,7 +170,7 @@ static int open_index(struct search *search, struct err *err)
     return 0;
 }
 
-/* Who finds it wrong takes it away, unless another one has done so: what is there now is good. */
+/* Removes a bad index, unless another process has done so: then the new one is good. */
 static int remove_files(struct search *search, struct err *err)
 {
     static const char *const names[] = {SEARCH_FILE, SEARCH_FILE "-wal", SEARCH_FILE "-shm",
@@ -187,7 +188,7 @@ static int remove_files(struct search *search, struct err *err)
     return 0;
 }
 
-/* What is there has to do where it cannot be written; where there is nothing, one in memory. */
+/* Uses the existing index if it cannot be written; if there is none, one in memory. */
 static int open_unwritable(struct search *search, const struct err *reason, struct err *err)
 {
     struct err why = *reason;
@@ -268,7 +269,7 @@ void search_closep(struct search **search)
     search_close(*search);
 }
 
-/* ---- taking out */
+/* ---- removing sessions */
 
 int search_drop(struct db *db, int64_t session, struct err *err)
 {
@@ -306,7 +307,7 @@ int search_forget(const struct root *root, const char *const *ids, size_t count,
 
     if (count == 0 || file_now(root) == 0)
         return 0;
-    if (open_index(&search, err) == -1) /* what is damaged is made anew by who searches */
+    if (open_index(&search, err) == -1) /* the next search rebuilds a damaged index */
         return err->code == MAS_DAMAGED ? 0 : -1;
     (void)sqlite3_busy_timeout(db_handle(search.db), FORGET_WAIT_MS);
     int rc = db_begin(search.db, err);

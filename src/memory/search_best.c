@@ -1,4 +1,4 @@
-/* What a search chooses from, and the best of it. */
+/* The pool that a search chooses from, and the best of it. */
 #include "memory/search_internal.h"
 
 #include <stdlib.h>

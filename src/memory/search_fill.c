@@ -1,5 +1,5 @@
-/* How the index is brought up to date: which sessions have changed is told by the state of their
- * files alone; of those what is new is read, and what was not finished when it was read last. */
+/* Updates the index. The state of their files alone tells which sessions have changed. Of those,
+ * mas reads new messages and those that were unfinished at the last reading. */
 #include "base/path.h"
 #include "base/time.h"
 #include "memory/search_page.h"
@@ -17,16 +17,17 @@
 
 enum {
     STAMP_MAX = 320,
-    UNSETTLED_MS = 100, /* so short after a change the next one may leave the same times */
-    BATCH = 20000, /* messages of one transaction */
+    /* within this time after a change, the next one may leave the same timestamps */
+    UNSETTLED_MS = 100,
+    BATCH = 20000, /* messages in one transaction */
 };
 
-/* What the whole run shares. */
+/* State of the whole update. */
 struct run {
     struct search *search;
     int wait_ms;
-    bool begun; /* a transaction */
-    bool busy; /* somebody else catches up */
+    bool begun; /* a transaction is open */
+    bool busy; /* another process updates the index */
     size_t written; /* messages in it */
 };
 
@@ -53,7 +54,7 @@ static void add_stamp(const struct root *root, const char *id, const char *name,
                    settles && age < UNSETTLED_MS ? "?" : "");
 }
 
-/* false where the session has no memory. */
+/* Returns false if the session has no memory. */
 static bool read_stamp(const struct root *root, const char *id, char stamp[STAMP_MAX],
                        ino_t *ret_file)
 {
@@ -107,7 +108,7 @@ static int compare_known(const void *key, const void *item)
     return strcmp(key, ((const struct known *)item)->uuid);
 }
 
-/* true where it is to be read. What is not settled is never equal. */
+/* Returns true if the session must be read. An unsettled stamp never matches. */
 static bool has_changed(struct knowns *knowns, const char *id, const char *stamp)
 {
     struct known *known = knowns->count == 0 ? NULL
@@ -120,7 +121,7 @@ static bool has_changed(struct knowns *knowns, const char *id, const char *stamp
 
 /* ---- transactions */
 
-/* 1: somebody else has it. */
+/* Returns 1 if another process holds the lock. */
 static int begin(struct run *run, struct err *err)
 {
     struct db *db = run->search->db;
@@ -154,7 +155,8 @@ static int end(struct run *run, int rc, struct err *err)
 
 /* ---- one session */
 
-/* What the index knows of it, under the write lock. 1: another run has just read it. */
+/* Reads the index's data about the session, under the write lock. Returns 1 if another update has
+ * just read it. */
 static int load(struct copy_job *copy_job, const char *stamp, ino_t file, int64_t *ret_next,
                 struct err *err)
 {
@@ -180,7 +182,7 @@ static int load(struct copy_job *copy_job, const char *stamp, ino_t file, int64_
         if (is_read)
             return 1;
     }
-    if (!same_file) { /* it was set aside, or restored: other messages have these numbers */
+    if (!same_file) { /* it was set aside or restored: the numbers belong to other messages */
         if (search_drop(db, copy_job->session, err) == -1)
             return -1;
         copy_job->session = 0;
@@ -197,7 +199,8 @@ static int load(struct copy_job *copy_job, const char *stamp, ino_t file, int64_
     return 0;
 }
 
-/* Whether its messages may be in the index of the root. One that does not say so is private. */
+/* Returns whether its messages must stay out of the root's index. A session of unknown status
+ * counts as private. */
 static bool is_private(const struct root *root, int dir, const char *id, bool *ret_known)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -207,7 +210,7 @@ static bool is_private(const struct root *root, int dir, const char *id, bool *r
     return !*ret_known || session.private;
 }
 
-/* Keeps no message of it, but that it was looked at. */
+/* Records that the session was read, but none of its messages. */
 static int fill_private(struct copy_job *copy_job, ino_t file, struct err *err)
 {
     struct db *db = copy_job->search->db;
@@ -224,8 +227,8 @@ static bool is_late(const struct run *run)
     return run->search->until_ms != 0 && time_monotonic_ms() >= run->search->until_ms;
 }
 
-/* Commits when enough was written, and goes on. 1: others have gone on with this session, or it is
- * late. */
+/* Commits if enough was written, and continues. Returns 1 if another process has continued with
+ * this session, or at the deadline. */
 static int commit_batch(struct run *run, struct copy_job *copy_job, struct err *err)
 {
     int64_t seen;
@@ -245,7 +248,7 @@ static int commit_batch(struct run *run, struct copy_job *copy_job, struct err *
     return seen != copy_job->written;
 }
 
-/* Reads page by page, so that no writer's log grows because of it. */
+/* Reads page by page, so that no writer's log grows because of a long read. */
 static int fill_pages(struct run *run, struct copy_job *copy_job, struct store *store, int64_t next,
                       struct err *err)
 {
@@ -304,7 +307,7 @@ static int fill_session(struct run *run, const char *id, const char *stamp, ino_
     _cleanup_close_ int dir = workspace_open(run->search->root, id);
 
     if (dir == -1)
-        return 0; /* it is being removed, or cannot be read: the next search looks again */
+        return 0; /* it is being removed or unreadable: the next search tries again */
     int rc = begin(run, err);
     if (rc == 0)
         rc = fill_open(run, &copy_job, dir, stamp, file, err);
@@ -312,7 +315,7 @@ static int fill_session(struct run *run, const char *id, const char *stamp, ino_
     return rc;
 }
 
-/* ---- all of them */
+/* ---- all sessions */
 
 static int drop_gone(struct run *run, const struct knowns *knowns, struct err *err)
 {
@@ -388,7 +391,7 @@ int search_catch_up(struct search *search, int wait_ms, struct err *err)
         return 0;
     if (why.code == MAS_FAILED && search->alone[0] == '\0' && !search->unkept) {
         search_say(search, "what was said last may be missing: %s", why.text);
-        return 0; /* what is in it can be searched */
+        return 0; /* its contents can be searched */
     }
     if (why.code == MAS_DAMAGED && search->alone[0] == '\0' &&
         search_remake(search, why.text, err) == 0)

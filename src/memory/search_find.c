@@ -1,4 +1,4 @@
-/* What is asked of the index, and what it answers. */
+/* Searches the index and returns the results. */
 #include "memory/search_internal.h"
 
 #include <ctype.h>
@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SNIPPET_BYTES = 160 /* of a message that has none of the words itself */ };
+enum { SNIPPET_BYTES = 160 /* of a message that contains none of the words */ };
 
-/* One search. */
+/* State of one search. */
 struct finding {
     struct search *search;
     const struct search_options *options;
-    struct search_options asked; /* with what its tag says taken out */
+    struct search_options asked; /* the options, with the tag's conditions applied */
     const char *match; /* for snippets */
     struct pool pool;
-    bool none; /* nothing can fit */
+    bool none; /* nothing can match */
     int found[1 << KIND_BITS]; /* of each kind */
 };
 
@@ -27,7 +27,7 @@ static void add_condition(struct str *sql, const char *condition)
     str_add(sql, condition);
 }
 
-/* Which segments there are at all to be searched; none of them named: all. */
+/* Determines which segments to search; if none is named, all. */
 static int read_segments(struct finding *finding, struct err *err)
 {
     const struct search_options *options = &finding->asked;
@@ -94,7 +94,7 @@ static int read_tagged(struct finding *finding, struct err *err)
     return rc;
 }
 
-/* Two that must both hold. */
+/* Combines two conditions that must both hold. */
 static void narrow(struct finding *finding, const char **what, const char *to)
 {
     finding->none = finding->none || (*what != NULL && strcmp(*what, to) != 0);
@@ -106,7 +106,7 @@ static int make_pool(struct finding *finding, struct err *err)
     struct search_options *options = &finding->asked;
 
     *options = *finding->options;
-    /* tags that every message has without being told */
+    /* tags that every message has implicitly */
     if (options->tag != NULL && str_starts(options->tag, "session:")) {
         narrow(finding, &options->session, options->tag + strlen("session:"));
         options->tag = NULL;
@@ -123,9 +123,9 @@ static int make_pool(struct finding *finding, struct err *err)
     return read_segments(finding, err) == -1 || read_tagged(finding, err) == -1 ? -1 : 0;
 }
 
-/* ---- what was found */
+/* ---- results */
 
-/* On one line, blanks for what is none. */
+/* Appends text on one line; spaces replace line breaks and other blanks. */
 static void add_line(struct str *to, const char *text, size_t len)
 {
     bool blank = false;
@@ -140,7 +140,7 @@ static void add_line(struct str *to, const char *text, size_t len)
     }
 }
 
-/* The beginning of what has none of the words itself. */
+/* Appends the beginning of a message that contains none of the words. */
 static void add_beginning(struct str *to, const char *text, size_t len)
 {
     size_t shown = str_cut(text, len, SNIPPET_BYTES);
@@ -176,7 +176,7 @@ static int make_snippet(struct finding *finding, int64_t id, const char *text, s
     return rc == -1 ? -1 : 0;
 }
 
-/* false where it is not what was asked for after all, or enough of its kind was found. */
+/* Returns false if the message does not match after all, or enough of its kind were found. */
 static bool is_wanted(struct finding *finding, int64_t id, int64_t time)
 {
     const struct search_options *options = &finding->asked;
@@ -203,7 +203,7 @@ static bool is_over(const struct finding *finding)
     return options->each_role ? over : total >= options->limit;
 }
 
-/* 1: it was shown, and no more is wanted. */
+/* Returns 1 if the message was shown and no more are wanted. */
 static int show(struct finding *finding, const struct ranked *item, search_each *each, void *arg,
                 struct err *err)
 {
@@ -221,7 +221,7 @@ static int show(struct finding *finding, const struct ranked *item, search_each 
     db_bind(stmt, "ii", item->id, search_segment(item->id));
     int rc = db_step(db, stmt, err);
     if (rc != 1)
-        return rc; /* it was taken out meanwhile */
+        return rc; /* it was removed meanwhile */
     struct search_hit hit = {
         .session = db_text(stmt, 0),
         .number = sqlite3_column_int64(stmt, 1),
@@ -250,7 +250,7 @@ static int show(struct finding *finding, const struct ranked *item, search_each 
 
 /* ---- the search */
 
-/* Ranks, and where no word is in any message, what begins with them. */
+/* Ranks; if no message contains a word, ranks messages with words that begin with it. */
 static int rank(struct finding *finding, const struct words *words, struct str *match,
                 struct best *ret, struct err *err)
 {
@@ -288,7 +288,7 @@ static int find(struct finding *finding, const struct words *words, search_each 
     return rc == -1 ? -1 : 0;
 }
 
-/* Of what was shown before the damage nothing is shown twice. */
+/* After damage, does not show again what was shown before. */
 struct once {
     search_each *each;
     void *arg;

@@ -1,10 +1,10 @@
 /*
- * What the parts of the search share. Of no use outside src/memory/search*.c and its test.
+ * Shared by the parts of the search, for src/memory/search*.c and its test only.
  *
- * The number of a message in the index says where it is: its segment, its place there, its kind,
- * and about how long it is, so that a ranking of a million looks nothing up. Prompts and answers of
- * a segment are counted together, tool calls by themselves: what was said before and after a
- * message has the places next to it.
+ * The number of a message in the index encodes its segment, its place there, its kind and its
+ * approximate length, so ranking a million messages needs no lookups. Prompts and answers of a
+ * segment are numbered together and tool calls separately, so the messages before and after a
+ * message have adjacent places.
  */
 #ifndef MAS_MEMORY_SEARCH_INTERNAL_H
 #define MAS_MEMORY_SEARCH_INTERNAL_H
@@ -23,7 +23,7 @@ enum {
     PLACE_MAX = (1 << PLACE_BITS) - 1,
     LENGTH_MAX = (1 << LENGTH_BITS) - 1,
 };
-/* A length is a power of this. */
+/* Lengths are stored as powers of this. */
 #define LENGTH_STEP 1.15
 
 static inline int64_t search_id(int64_t segment, int64_t place, enum kind kind, int length)
@@ -59,36 +59,37 @@ struct vectors; /* in search_vectors.c */
 struct search {
     const struct root *root;
     struct db *db;
-    char alone[ID_TEXT]; /* "": it is that of the root */
-    ino_t file; /* of the index that is open */
-    int64_t until_ms; /* a catch-up ends then, monotonic; 0: when all is there */
-    bool fixed; /* it cannot be written: what is in it has to do */
-    bool unkept; /* it is in memory, because there is none and none can be made */
+    char alone[ID_TEXT]; /* "": the index of the root */
+    ino_t file; /* inode of the open index */
+    int64_t until_ms; /* deadline of a catch-up, monotonic ms; 0: none */
+    bool fixed; /* the index is read-only: use it as it is */
+    bool unkept; /* the index is in memory: there is none on disk and none can be created */
     char *note;
     struct vectors *vectors; /* NULL: none */
 };
 
-/* Keeps the first one. */
+/* Sets the note, unless there is one. */
 void search_say(struct search *search, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* Makes the index anew, empty, in the place of what is open. */
+/* Replaces the open index with a new, empty one. */
 int search_remake(struct search *search, const char *why, struct err *err);
-/* Inside a transaction: takes out a session with all that is of it. */
+/* Removes a session and everything that belongs to it. Call it inside a transaction. */
 int search_drop(struct db *db, int64_t session, struct err *err);
 
 /* ---- ranking */
 
-/* Which messages may be found, as far as that can be told without a look at each. */
+/* Which messages a search may return, as far as that is known without reading them. */
 struct pool {
-    unsigned char *segments; /* a bit each; NULL: all */
-    int64_t top; /* the last one that has a bit */
+    unsigned char *segments; /* one bit each; NULL: all */
+    int64_t top; /* the last segment that has a bit */
     unsigned kinds; /* 1 << kind */
     bool related; /* see struct search_options */
     int64_t *only; /* sorted; NULL: any message */
     size_t only_count;
-    /* of what the segments hold; 0 where it is all */
+    /* totals of the selected segments; 0 if all are selected */
     int64_t count, messages, words;
 };
 
+/* Return true if the pool contains a segment, or a message. */
 bool pool_has_segment(const struct pool *pool, int64_t segment);
 bool pool_has(const struct pool *pool, int64_t id);
 void pool_free(struct pool *pool);
@@ -98,17 +99,17 @@ struct ranked {
     double score;
 };
 
-/* Brings them into the order of their numbers, in which one is found; NULL: it is not there. */
+/* ranked_sort() sorts by message number; ranked_find() then finds a number, or returns NULL. */
 void ranked_sort(struct ranked *items, size_t count);
 const struct ranked *ranked_find(const struct ranked *items, size_t count, int64_t id);
 
-/* The best of what is pushed; sorted, best first, by best_sort(). */
+/* The best of the pushed items; best_sort() sorts them, best first. */
 struct best {
     struct ranked *items;
     size_t count, most;
 };
 
-/* How much of each list is fused, and how little the first places of a list tell more. */
+/* How much of each list is fused, and how little its first places outweigh the others. */
 enum { RANK_DEPTH = 1000, RANK_DAMP = 60 };
 
 void best_push(struct best *best, int64_t id, double score);
@@ -116,13 +117,14 @@ void best_sort(struct best *best);
 void best_free(struct best *best);
 #define _cleanup_best_ __attribute__((cleanup(best_free)))
 
-/* Ranks what has one of the words, fused with a ranking by other means (NULL: none). */
+/* Ranks the messages that contain one of the words, fused with a ranking from another source (NULL:
+ * none). */
 int search_rank(struct search *search, const char *match, const struct pool *pool,
                 const struct best *more, struct best *ret, struct err *err);
-/* Registers the function of SQL that collects what is found. */
+/* Registers the SQL function that collects matches. */
 int search_add_function(struct db *db, struct err *err);
 
-/* By cosine; nothing where there are no vectors. */
+/* Ranks by cosine similarity; returns nothing if there are no vectors. */
 int search_rank_vectors(struct search *search, const char *text, const struct pool *pool,
                         struct best *ret, struct err *err);
 void vectors_free(struct vectors *vectors);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    PAGE_MESSAGES = 4096, /* that are read at once */
+    PAGE_MESSAGES = 4096, /* messages that are read at once */
     PAGE_BYTES = 16 << 20,
 };
 
@@ -83,7 +83,8 @@ void copy_job_free(struct copy_job *copy_job)
 
 /* ---- segments */
 
-/* The last one of the query, as this run or an earlier one left it; NULL: there is none. */
+/* Returns the last segment of the query, as this update or an earlier one left it; NULL: there is
+ * none. */
 static int find_segment(struct copy_job *copy_job, int64_t query, struct segment **ret,
                         struct err *err)
 {
@@ -175,7 +176,7 @@ static int seat(struct copy_job *copy_job, struct item *item, struct err *err)
 
 /* ---- writing */
 
-/* KEY:VALUE each; those that all messages have are known. */
+/* Stores KEY:VALUE tags; the tags that all messages have are implicit. */
 static int add_tags(struct db *db, const struct item *item, struct err *err)
 {
     _cleanup_json_ struct json *tags = NULL;
@@ -210,7 +211,7 @@ static int add_item(struct copy_job *copy_job, const struct item *item, struct e
     return add_tags(db, item, err);
 }
 
-/* A message that was there already, perhaps while it was not finished. 1: it was not there. */
+/* Updates a message that was there already, perhaps unfinished. Returns 1 if it was not there. */
 static int renew_item(struct copy_job *copy_job, const struct item *item, struct err *err)
 {
     struct db *db = copy_job->search->db;
@@ -239,7 +240,7 @@ static int renew_item(struct copy_job *copy_job, const struct item *item, struct
                   item->len);
 }
 
-/* FTS5 writes what comes in the order of its numbers in one go. */
+/* FTS5 writes entries in the order of their numbers fastest. */
 static int compare_items(const void *a, const void *b)
 {
     const struct item *x = a;

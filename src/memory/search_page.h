@@ -1,34 +1,36 @@
 /*
- * A session on its way into the index: its messages are read a page at a time, each gets its place
- * in a segment, and the page is written. Of no use outside src/memory/search_*.c.
+ * Copies a session into the index: reads its messages a page at a time, gives each its place in a
+ * segment, and writes the page. For src/memory/search_*.c only.
  */
 #ifndef MAS_MEMORY_SEARCH_PAGE_H
 #define MAS_MEMORY_SEARCH_PAGE_H
 
 #include "memory/search_internal.h"
 
-struct item; /* a message, as it will be in the index */
-struct segment; /* what was said in a query without a long silence */
+struct item; /* a message as it will be in the index */
+struct segment; /* part of a query without a long silence */
 
 /* One session while it is read. */
 struct copy_job {
     struct search *search;
     const char *uuid;
     int64_t session;
-    int64_t seen; /* the last message that was read at an earlier time */
-    int64_t last, open; /* that was read now; the first that is not finished, 0 none */
-    int64_t written; /* as `seen` is in the index now */
-    struct item *items; /* a page of them */
+    int64_t seen; /* the last message read by an earlier catch-up */
+    int64_t last, open; /* the last one read now; the first unfinished one, 0: none */
+    int64_t written; /* the value of `seen` in the index now */
+    struct item *items; /* one page */
     size_t count, bytes;
-    bool more; /* the page was cut */
+    bool more; /* the page was full: there are more */
     struct segment *segments;
     size_t segment_count;
 };
 
-/* For store_read(): takes a message into the page; false once it is full. `arg` is the filling. */
+/* Adds a message to the page; returns false when the page is full. For store_read(); `arg` is the
+ * copy_job. */
 bool page_add(const struct store_item *item, void *arg);
-/* Writes the page, and how far the session is read, inside a transaction of the caller's. */
+/* Writes the page, and the position in the session, inside a transaction of the caller. */
 int page_write(struct copy_job *copy_job, struct err *err);
+/* Discards the messages of the page. */
 void page_drop(struct copy_job *copy_job);
 void copy_job_free(struct copy_job *copy_job);
 

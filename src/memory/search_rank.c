@@ -1,13 +1,14 @@
 /*
- * The ranking. FTS5 says which messages have which words how often; the rest is done here, over
- * their numbers alone, which tell the segment and the place in it (see search_internal.h):
+ * The ranking. FTS5 reports which messages contain which words, and how often. The rest is computed
+ * here from message numbers alone, which encode the segment and the place in it (see
+ * search_internal.h):
  *
  *     messages   BM25 of each
- *     windows    BM25 of what was said around a place, the farther away the less; also of places
- *                whose own message has none of the words: an answer is found by its question
+ *     windows    BM25 of the messages around a place, weighted by distance; also for places whose
+ *                own message contains none of the words: an answer is found by its question
  *     segments   BM25 of each as one text; all its messages have its rank
  *
- * What is said in a message is the sum over these lists of 1 / (RANK_DAMP + its rank there).
+ * The score of a message is the sum over these lists of 1 / (RANK_DAMP + its rank there).
  */
 #include "memory/search_internal.h"
 
@@ -20,28 +21,28 @@ enum { REACH = 2 };
 
 static const double k1 = 1.2;
 static const double b = 0.75;
-/* What a word counts that stands so many messages away. */
+/* Weight of a word that is this many messages away. */
 static const double near[REACH + 1] = {1.0, 0.5, 0.25};
 
 struct hit {
     int64_t id;
-    uint8_t times[WORDS_MAX]; /* that each term is in it */
+    uint8_t times[WORDS_MAX]; /* occurrences of each term in it */
 };
 
-/* What FTS5 found. */
+/* The results of FTS5. */
 struct catch
 {
     const struct pool *pool;
-    struct hit *hits; /* in the order of their numbers */
+    struct hit *hits; /* in numerical order */
     size_t count;
     int terms;
-    int64_t having[WORDS_MAX]; /* messages that have the term */
-    int64_t messages, words; /* in the index */
+    int64_t having[WORDS_MAX]; /* number of messages that contain the term */
+    int64_t messages, words; /* totals in the index */
 };
 
-/* ---- what FTS5 finds */
+/* ---- results of FTS5 */
 
-/* Called for each message that is found, in the order of their numbers. */
+/* Called for each matching message, in numerical order. */
 static void collect(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_context *context,
                     int count, sqlite3_value **values)
 {
@@ -111,15 +112,15 @@ static int ask(struct db *db, const char *match, struct catch *catch, struct err
     return rc;
 }
 
-/* ---- what is related */
+/* ---- related messages */
 
-enum { /* A word that one message in so many has ... */
-       RARE = 200, /* tells enough alone */
-       FEW = 10, /* tells enough with another one */
-       FEW_LEAST = 4, /* messages may have it, however few there are */
+enum { /* A word that at most one in this many messages contains ... */
+       RARE = 200, /* is significant alone */
+       FEW = 10, /* is significant together with another one */
+       FEW_LEAST = 4, /* that many messages always count as few */
 };
 
-/* Which terms are said around a place. */
+/* Returns which terms occur around a place. */
 static unsigned terms_near(const struct catch *catch, size_t at)
 {
     int64_t segment = search_segment(catch->hits[at].id);
@@ -165,9 +166,9 @@ static void keep_related(struct catch *catch)
 
 struct scale {
     double rarity[WORDS_MAX]; /* of each term */
-    double lengths[LENGTH_MAX + 1]; /* in words, as the numbers have them */
-    double len; /* of a message, on average */
-    double segment; /* likewise */
+    double lengths[LENGTH_MAX + 1]; /* in words, for each encoded length */
+    double len; /* average of a message */
+    double segment; /* average of a segment */
     int terms;
 };
 
@@ -235,7 +236,7 @@ static bool next_group(const struct catch *catch, struct group *group)
     return true;
 }
 
-enum { SCAN_FROM = 2000 }; /* segments: to read the lengths of all is quicker then */
+enum { SCAN_FROM = 2000 }; /* from this many segments on, reading all lengths is faster */
 
 static int read_lengths(struct db *db, const struct catch *catch, size_t groups, double **ret,
                         int64_t *ret_top, struct err *err)
@@ -297,7 +298,7 @@ static int rank_segments(struct db *db, const struct catch *catch, const struct 
 
 /* ---- windows */
 
-/* What was said around a place, from the hits of its segment from `*first` on. */
+/* Scores the messages around a place, from the hits of its segment starting at `*first`. */
 static double score_window(const struct catch *catch, const struct scale *scale,
                            const struct group *group, size_t *first, int64_t place)
 {
@@ -327,7 +328,7 @@ static double score_window(const struct catch *catch, const struct scale *scale,
 static void rank_group(const struct catch *catch, const struct scale *scale,
                        const struct group *group, struct best *ret)
 {
-    int64_t done = -1; /* places up to this one */
+    int64_t done = -1; /* places up to this one are done */
     size_t first = group->from;
 
     for (size_t i = group->from; i < group->to; i++) {
@@ -343,7 +344,7 @@ static void rank_group(const struct catch *catch, const struct scale *scale,
     }
 }
 
-/* Places are messages, if there is one of a kind that is wanted. */
+/* Converts places to messages, if there is one of a wanted kind. */
 static int resolve(struct db *db, const struct pool *pool, struct best *windows, struct err *err)
 {
     size_t kept = 0;
@@ -363,7 +364,7 @@ static int resolve(struct db *db, const struct pool *pool, struct best *windows,
     return 0;
 }
 
-/* Only where it can make a difference: in the best segments, and around the best messages. */
+/* Only where it can matter: in the best segments and around the best messages. */
 static int rank_windows(struct db *db, const struct catch *catch, const struct scale *scale,
                         const struct best *messages, const struct best *segments, struct best *ret,
                         struct err *err)
@@ -387,7 +388,7 @@ static int rank_windows(struct db *db, const struct catch *catch, const struct s
 /* ---- fusion */
 
 struct fusion {
-    struct ranked *items; /* sorted by number once fuse_sort() was called */
+    struct ranked *items; /* sorted by number after fuse_sort() */
     size_t count;
 };
 
@@ -400,7 +401,7 @@ static void fuse(struct fusion *fusion, const struct best *list)
     }
 }
 
-/* A message that is in several lists has the sum; its segment's rank is added. */
+/* A message in several lists gets the sum, plus the rank of its segment. */
 static void join(struct fusion *fusion, struct best *segments, struct best *ret)
 {
     for (size_t i = 0; i < segments->count; i++)

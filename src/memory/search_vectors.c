@@ -1,7 +1,7 @@
 /*
- * Vectors beside the words. They are made when somebody searches: of the question, and of messages
- * that have none of the program's model yet, the newest first, EMBED_MESSAGES at a time, so that a
- * search never waits for a million of them.
+ * Vectors in addition to words. A search computes vectors of its text and of EMBED_MESSAGES
+ * messages that have none of the program's model yet, newest first, so no search waits for a
+ * million of them.
  */
 #include "memory/embed.h"
 #include "memory/search_internal.h"
@@ -49,7 +49,7 @@ static void chosen_clear(struct chosen *chosen)
     chosen->count = 0;
 }
 
-/* Model 0: whichever was used last. */
+/* Model 0 is the one used last. */
 static int choose(struct db *db, int64_t model, struct chosen *chosen, struct err *err)
 {
     sqlite3_stmt *stmt =
@@ -72,7 +72,8 @@ static int choose(struct db *db, int64_t model, struct chosen *chosen, struct er
     return rc;
 }
 
-/* The number of a model; it is the last one, and the vectors of others are of no more use. */
+/* Returns the number of a model. It becomes the current one, and the vectors of others are
+ * dropped. */
 static int know_model(struct db *db, const char *name, int64_t *ret, struct err *err)
 {
     int64_t last;
@@ -89,7 +90,8 @@ static int know_model(struct db *db, const char *name, int64_t *ret, struct err 
                : db_run(db, err, "INSERT INTO model (id, name) VALUES (?1, ?2)", "it", *ret, name);
 }
 
-/* Vectors of messages that are still there; the first of the embedding is the question's. */
+/* Stores the vectors of messages that still exist; the first vector of the embedding is the search
+ * text's. */
 static int keep(struct db *db, const struct chosen *chosen, const struct embedding *embedding,
                 int64_t *ret_model, struct err *err)
 {
@@ -119,7 +121,7 @@ static int keep_all(struct db *db, const struct chosen *chosen, const struct emb
     return db_commit(db, err);
 }
 
-/* How many were made of the model before; another model's are not its. */
+/* Counts the vectors of this model; those of another model do not count. */
 static int count_of(struct db *db, const char *model, int64_t *ret, struct err *err)
 {
     return db_number(db, 0, ret, err,
@@ -127,7 +129,7 @@ static int count_of(struct db *db, const char *model, int64_t *ret, struct err *
                      "t", model);
 }
 
-/* Asks the program; where its model has changed, for those messages that had a vector, too. */
+/* Runs the program; if its model has changed, also for messages that had a vector. */
 static int make(struct search *search, const char *text, struct embedding *ret, int64_t *ret_model,
                 struct err *err)
 {

@@ -46,7 +46,7 @@ const char *store_outcome_name(enum store_outcome outcome)
 
 /* ---- open and close */
 
-/* A reader carries an older one forward too: a stopped session has nobody else who would. */
+/* A reader migrates an older database too: for a stopped session nobody else would. */
 static int settle(int dir, struct store *store, int *ret_version, struct err *err)
 {
     if (store_settle(store->db, NULL, store->write, ret_version, err) == -1)
@@ -127,7 +127,8 @@ int store_end(struct store *store, int rc, struct err *err)
 
 /* ---- damage */
 
-/* What no constraint says: names and ids as mas makes them, each conversation with a query. */
+/* Checks what no constraint expresses: names and ids in mas's format, and a query in each
+ * conversation. */
 static int check_conversations(struct store *store, struct err *err)
 {
     sqlite3_stmt *s = db_prepare(store->db,
@@ -166,7 +167,7 @@ int store_check(struct store *store, struct err *err)
     return 0;
 }
 
-/* 1: damaged; 0: not; -1: that cannot be told. */
+/* Returns 1 if damaged, 0 if not, -1 if that cannot be determined. */
 static int is_damaged(int dir, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
@@ -188,7 +189,7 @@ static int is_damaged(int dir, struct err *err)
     return -1;
 }
 
-/* A name that is free with every ending. */
+/* Returns a name that is free with every suffix. */
 static char *free_name(int dir)
 {
     char now[TIME_TEXT];
@@ -206,8 +207,8 @@ static char *free_name(int dir)
     }
 }
 
-/* The log goes first: without its database it would be thrown away, the database without its log is
- * only older. What is shared in -shm is nothing to keep. */
+/* Moves the log first: without its database SQLite would discard it, while the database without its
+ * log is only older. The shared memory in -shm is not worth keeping. */
 static int move_aside(int dir, const char *name, struct err *err)
 {
     static const char *const parts[] = {"-wal", "-journal", ""};
@@ -225,7 +226,8 @@ static int move_aside(int dir, const char *name, struct err *err)
 
 int store_set_aside(int dir, char **ret_name, struct err *err)
 {
-    /* Thirteen may find the damage at once; the second must not put the new one aside. */
+    /* Thirteen processes may find the damage at once; the second must not set the new file
+     * aside. */
     _cleanup_close_ int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock == -1 || flock(lock, LOCK_EX) == -1)
         return err_errno(err, "cannot lock a workspace");

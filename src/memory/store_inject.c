@@ -1,4 +1,4 @@
-/* What was said, as one text block for an agent that came back empty. */
+/* Builds the text of earlier messages for an agent that lost its context. */
 #include "base/json.h"
 #include "memory/store_internal.h"
 
@@ -18,14 +18,14 @@ static const char *const names[] = {"earlier_conversation", "summary_of_earlier_
                                     "recalled_history", "message"};
 
 enum {
-    NAME_MAX_CHARS = 200, /* of a tool call */
+    NAME_MAX_CHARS = 200, /* characters of a tool call */
     SENDER_MAX = 32, /* bytes of an agent's id */
 };
 
-/* A message as it will be injected. */
+/* A message to inject. */
 struct line {
     int64_t number;
-    int64_t turn; /* the number of its prompt */
+    int64_t turn; /* number of its prompt */
     char *text;
     size_t chars;
 };
@@ -57,7 +57,7 @@ static size_t count_chars(const char *text, size_t len)
     return chars;
 }
 
-/* Bytes of the first `chars` characters. */
+/* Returns the bytes of the first `chars` characters. */
 static size_t bytes_of(const char *text, size_t len, size_t chars)
 {
     size_t i = 0;
@@ -70,7 +70,7 @@ static size_t bytes_of(const char *text, size_t len, size_t chars)
     return i;
 }
 
-/* true where what stands behind a '<' could be read as one of our delimiters. */
+/* Returns true if the text after a '<' could be read as a delimiter of mas. */
 static bool is_delimiter(const char *text, size_t len)
 {
     size_t i = 0;
@@ -96,7 +96,7 @@ void store_quote(struct str *to, const char *text, size_t len)
     }
 }
 
-/* A tool call is named, not repeated. */
+/* Adds the name of a tool call, without its contents. */
 static void add_tool(struct str *to, const char *text, size_t len, const char *data)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -142,8 +142,8 @@ static void add_line(struct lines *lines, const struct store_item *item)
                       .text = str_steal(&text)};
 }
 
-/* What a model was shown or said: user, agent, tool; not what was cleared unseen. Turn by turn: the
- * answer to a prompt comes behind it, also where others had come by then. */
+/* Lists what the model saw or said: user, agent, tool; not prompts that were cleared unseen. Turn
+ * by turn: an answer follows its prompt, even if other prompts had arrived before it. */
 static int list_back(struct store *store, int64_t query, int64_t before, int64_t since, size_t most,
                      struct store_numbers *ret, struct err *err)
 {
@@ -160,7 +160,7 @@ static int list_back(struct store *store, int64_t query, int64_t before, int64_t
     return store_list(store, s, ret, err);
 }
 
-/* One step back from `before`. One message more than fits is enough to see where a turn begins. */
+/* Reads one step back from `before`. One message more than fits shows where a turn begins. */
 static int read_back(struct store *store, int64_t query, int64_t before, struct lines *lines,
                      struct err *err)
 {
@@ -196,14 +196,14 @@ static int read_back(struct store *store, int64_t query, int64_t before, struct 
     return rc == -1 ? -1 : 0;
 }
 
-/* How many of the lines are taken: whole turns; of the newest one, where it alone is too much, its
- * newest part. */
+/* Returns how many lines to use: complete turns, or the newest part of the newest turn if that
+ * alone is too long. */
 static size_t choose(const struct lines *lines)
 {
     size_t room = lines->budget->messages > 0 ? (size_t)lines->budget->messages : 0;
     size_t frame = sizeof head + sizeof tail;
     size_t left = lines->budget->all > frame ? lines->budget->all - frame : 0;
-    size_t whole = 0; /* as many make whole turns */
+    size_t whole = 0; /* lines that form complete turns */
     size_t i = 0;
 
     for (; i < lines->count && i < room && lines->items[i].chars <= left; i++) {
@@ -233,8 +233,8 @@ int store_injection(struct store *store, int64_t query, int64_t before,
 
 int store_cut_off(struct store *store, int64_t query, int64_t before, int64_t *ret, struct err *err)
 {
-    /* One that was cancelled is known to the agent, or was never asked: it begins nothing, and says
-     * nothing of those before it. */
+    /* The agent knows a cancelled prompt, or never saw it: it starts nothing, and tells nothing
+     * about those before it. */
     return db_number(store->db, 0, ret, err,
                      "SELECT min(id) FROM message WHERE query = ?1 AND role = 0 AND id < ?2"
                      " AND coalesce(stop_reason, '') IN ('', 'failed', 'stopped')"

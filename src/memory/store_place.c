@@ -1,4 +1,4 @@
-/* Conversations, queries, agent sessions and rungs. */
+/* Conversations, queries, agent sessions and resume methods. */
 #include "base/id.h"
 #include "base/time.h"
 #include "memory/store_internal.h"
@@ -20,7 +20,7 @@ void store_place_free(struct store_place *place)
     *place = (struct store_place){.query = 0};
 }
 
-/* The open query of a conversation that exists. */
+/* Reads the open query of an existing conversation. */
 static int read_place(struct store *store, int64_t conversation, struct store_place *ret,
                       struct err *err)
 {
@@ -86,7 +86,8 @@ static int make_conversation(struct store *store, int64_t *ret, struct err *err)
     return add_query(store, *ret, NULL, err);
 }
 
-/* Numbers of ids with this beginning, of the writer's agent. Two are enough to know. */
+/* Finds conversations of the writer's agent by the beginning of their id. Two matches are
+ * enough. */
 static int find_conversation(struct store *store, const char *id, int64_t *ret, struct err *err)
 {
     int64_t found[2];
@@ -137,7 +138,7 @@ static int find_place(struct store *store, enum conversation_choice choice, cons
     return read_place(store, number, ret, err);
 }
 
-/* Who may write without an agent (a test, doctor) has no conversations. */
+/* A writer without an agent (a test, doctor) has no conversations. */
 static int has_agent(const struct store *store, struct err *err)
 {
     if (store_may_write(store, err) == -1)
@@ -174,7 +175,7 @@ int store_prepare(struct store *store, enum conversation_choice choice, const ch
     return to_place(store, choice, id, false, ret, err);
 }
 
-/* The number of a conversation by its whole id. */
+/* Returns the number of a conversation with this complete id. */
 static int conversation_number(struct store *store, const char *id, int64_t *ret, struct err *err)
 {
     int64_t number;
@@ -211,8 +212,8 @@ int store_keep_settings(struct store *store, const char *conversation, const cha
 
 /* ---- clear */
 
-/* What was open in the query is cut off; prompts that wait, in whatever conversation of the agent,
- * are cleared. */
+/* Cuts off the open messages of the query, and clears the waiting prompts of the agent in all its
+ * conversations. */
 static int close_query(struct store *store, int64_t query, const char *reason, struct err *err)
 {
     _cleanup_numbers_ struct store_numbers open = {.count = 0};
@@ -312,7 +313,7 @@ static int add_session(struct store *store, int64_t query,
                session->note, store->session_id, session->home.directory,
                session->home.machine) == -1)
         return -1;
-    /* From now on injection is due, until a turn succeeds. */
+    /* Injection is due from now on, until a turn succeeds. */
     if (session->outcome != OUTCOME_INJECTED)
         return 0;
     return db_run(store->db, err, "UPDATE query SET injected = 0 WHERE id = ?1", "i", query);
@@ -326,7 +327,7 @@ int store_agent_session(struct store *store, int64_t query,
     return store_end(store, add_session(store, query, session, err), err);
 }
 
-/* Why a session that was opened there is none to come back to here; NULL: it is one. */
+/* Returns why a session that was opened there cannot be resumed here; NULL if it can. */
 static const char *why_elsewhere(const struct store *store, sqlite3_stmt *s,
                                  const struct store_home *home)
 {

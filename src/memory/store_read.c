@@ -1,4 +1,4 @@
-/* Messages and queries as they are read: any number of processes, each a state of its own. */
+/* Reading messages and queries, for any number of processes, each with its own snapshot. */
 #include "base/id.h"
 #include "base/json.h"
 #include "base/time.h"
@@ -16,7 +16,7 @@ static int damaged(struct err *err, const char *what)
 
 /* ---- the filter */
 
-/* Values of a filter; their places are the same in every statement. */
+/* Parameters of a filter; each has the same place in every statement. */
 enum {
     AT_AGENT = 1,
     AT_CONVERSATION,
@@ -36,7 +36,7 @@ static void add_condition(struct str *sql, const char *condition)
     str_add(sql, condition);
 }
 
-/* The plus signs keep SQLite from an index that would cost a sort. */
+/* The plus signs keep SQLite from using an index that would require a sort. */
 static void add_conditions(struct str *sql, const struct store_filter *f, const char *tag)
 {
     if (f->query != 0)
@@ -64,8 +64,8 @@ static void add_conditions(struct str *sql, const struct store_filter *f, const 
         add_condition(sql, "instr(tags, ?8) > 0");
 }
 
-/* What mas puts on by itself is not stored: "session:" fits all or none, "agent:" is a filter like
- * another. *ret_tag is what is to be looked for in the stored ones. */
+/* Resolves the implicit tags, which are not stored: "session:" matches all or none, "agent:"
+ * becomes a filter. *ret_tag is the text to look for in the stored tags. */
 static bool resolve_tag(const struct store *store, struct store_filter *f, struct str *ret_tag)
 {
     if (f->tag == NULL)
@@ -79,7 +79,7 @@ static bool resolve_tag(const struct store *store, struct store_filter *f, struc
         f->agent = agent;
         return true;
     }
-    /* As JSON text it is found as a whole: quotes within another would be escaped. */
+    /* As JSON text it matches completely: quotes within another tag would be escaped. */
     struct json_out out = {.to = ret_tag};
     json_put(&out, NULL, f->tag);
     return true;
@@ -101,7 +101,7 @@ static void bind_filter(sqlite3_stmt *s, const struct store_filter *f, const cha
 
 /* ---- messages */
 
-/* The bytes that one message needs beside what SQLite keeps. */
+/* The bytes that one message needs besides those that SQLite keeps. */
 struct buffers {
     struct str tags, text;
 };
@@ -213,7 +213,7 @@ static void build_read(const struct store_filter *f, const char *tag, struct str
     _cleanup_str_ struct str where = STR_INIT;
 
     add_conditions(&where, f, tag);
-    /* The page is chosen by numbers alone; only its own rows are read. */
+    /* The page is selected by numbers alone; only its own rows are read. */
     str_addf(sql,
              "SELECT " COLUMNS " FROM (SELECT id AS chosen FROM message m%s ORDER BY id%s"
              " LIMIT ?9 OFFSET ?10) CROSS JOIN message m ON m.id = chosen"

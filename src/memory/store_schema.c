@@ -2,11 +2,11 @@
 
 #include <stdio.h>
 
-/* "mas" and the number of a kind of file. */
+/* "mas" and the number of the kind of file. */
 #define APPLICATION_ID 0x6d617301
 
-/* What is short stands in front: a page of history does not read the long texts of what it skips.
- * Numbers are never used twice. */
+/* Short columns come first, so that paging through history does not read the long texts that it
+ * skips. Numbers are never reused. */
 static const char version_1[] =
     "CREATE TABLE conversation ("
     " id INTEGER PRIMARY KEY,"
@@ -72,8 +72,7 @@ static const char version_1[] =
     " PRIMARY KEY (program, rung)"
     ") STRICT, WITHOUT ROWID;";
 
-/* An agent session is known by where it was opened, and of rungs each agent has counts of its own.
- */
+/* An agent session records where it was opened, and resume methods are counted per agent. */
 static const char version_2[] =
     "ALTER TABLE agent_session ADD COLUMN session TEXT NOT NULL DEFAULT '';"
     "ALTER TABLE agent_session ADD COLUMN directory TEXT NOT NULL DEFAULT '';"
@@ -134,7 +133,7 @@ static int mark(struct db *db, int version, struct err *err)
     return db_exec(db, sql, err);
 }
 
-/* The version; 0 for what is empty. */
+/* Returns the version; 0 for an empty database. */
 static int read_version(struct db *db, const struct store_schema *schema, int *ret, struct err *err)
 {
     int64_t application, version, things;
@@ -162,7 +161,7 @@ static int read_version(struct db *db, const struct store_schema *schema, int *r
     return 0;
 }
 
-/* Another process may have done it meanwhile: the version is read again under the write lock. */
+/* Another process may have done it meanwhile, so the version is read again under the write lock. */
 static int carry(struct db *db, const struct store_schema *schema, struct err *err)
 {
     struct part part = {.schema = schema, .to = schema->version};
@@ -184,7 +183,7 @@ int store_settle(struct db *db, const struct store_schema *schema, bool write, i
 
     if (schema == NULL)
         schema = &ours;
-    /* One state of it, while others may be making it. */
+    /* One snapshot, because others may be creating the tables. */
     if (db_exec(db, "BEGIN", err) == -1)
         return -1;
     int rc = read_version(db, schema, &version, err);

@@ -1,4 +1,4 @@
-/* Messages: added, grown, finished. */
+/* Adding, growing and finishing messages. */
 #include "base/json.h"
 #include "base/time.h"
 #include "memory/store_internal.h"
@@ -51,7 +51,7 @@ int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
     return 0;
 }
 
-/* ---- what is open here */
+/* ---- messages that are open here */
 
 static struct store_open_message *find_open(struct store *store, int64_t number)
 {
@@ -97,7 +97,7 @@ int store_insert(struct store *store, int64_t query, const struct store_message 
         return too_large(err);
     if (store_pack_tags(message->tags, &tags, err) == -1)
         return -1;
-    /* Without tags of its own a message has those of its prompt. */
+    /* Without its own tags a message inherits those of its prompt. */
     bool inherit = message->tags == NULL && message->trigger != 0;
     if (db_run(store->db, err,
                "INSERT INTO message (query, agent, role, state, time, trigger, sender, key, tags,"
@@ -130,7 +130,7 @@ int store_add(struct store *store, int64_t query, const struct store_message *me
 
 /* ---- growing */
 
-/* One that this process has not seen: how much of it there is. */
+/* Reads the size of an open message that this process has not seen. */
 static int measure_open(struct store *store, int64_t number, struct store_open_message **ret,
                         struct err *err)
 {
@@ -173,7 +173,7 @@ int store_append(struct store *store, int64_t number, const char *text, size_t l
 int store_close_message(struct store *store, int64_t number, enum store_state state,
                         struct err *err)
 {
-    /* A text that was never in pieces is not written again. */
+    /* A text that never had pieces is not written again. */
     if (db_run(store->db, err,
                "UPDATE message SET text = text || (SELECT group_concat(text, '') FROM"
                " (SELECT text FROM piece WHERE message = ?1 ORDER BY number))"
@@ -219,7 +219,7 @@ int store_update(struct store *store, int64_t number, const char *text, size_t l
     if (store_begin(store, sync, err) == -1 ||
         store_end(store, replace(store, number, text, len, data, state, err), err) == -1)
         return -1;
-    /* Still open, its pieces have become text: it is measured anew at the next one. */
+    /* It is still open and its pieces are now text: the next piece reads its size again. */
     forget_open(store, number);
     return 0;
 }
@@ -316,7 +316,7 @@ int store_end_turn(struct store *store, int64_t query, int64_t prompt, const cha
     int rc = end_turn(store, query, prompt, stop_reason, state, succeeded, err);
     if (store_end(store, rc, err) == -1)
         return -1;
-    /* A cache: what is open of other turns is measured anew. */
+    /* Only a cache: the sizes of other turns' open messages are read again. */
     store->open_count = 0;
     return 0;
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORD_MAX = 64, TAKEN_MAX = 512 /* words that are looked at */ };
+enum { WORD_MAX = 64, TAKEN_MAX = 512 /* words that are examined */ };
 
-/* Words that are in every second message; sorted. */
+/* Words that occur in every second message; sorted. */
 static const char *const stops[] = {
     "a",      "about", "after",  "again",   "all",   "also",   "am",      "an",     "and",
     "any",    "are",   "aren",   "as",      "at",    "be",     "because", "been",   "before",
@@ -44,7 +44,8 @@ bool words_is_stop(const char *word, size_t len)
     return bsearch(lower, stops, ARRAY_LEN(stops), sizeof *stops, compare_stop) != NULL;
 }
 
-/* A byte of a word, as the tokenizer of the index has it; all that is not ASCII may be. */
+/* Returns true for a byte of a word, as the index's tokenizer sees it; any non-ASCII byte may be
+ * one. */
 static bool is_part(char c)
 {
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
@@ -59,15 +60,15 @@ size_t words_count(const char *text, size_t len)
     return count;
 }
 
-/* What was cut out of a question. */
+/* A piece of the search text. */
 struct cut {
     const char *text;
     size_t len;
     bool prefix, quoted, stop, out;
 };
 
-/* What stands between blanks may be several words ("fix-login", "store_open()"): those stand
- * together. The apostrophe begins what is a stop word itself ("doesn't", "Ann's"). */
+/* Text between blanks may be several words ("fix-login", "store_open()"): they form a phrase. What
+ * follows an apostrophe is a stop word ("doesn't", "Ann's"). */
 static const char *next_cut(const char *at, struct cut *ret)
 {
     const char *end;
@@ -107,7 +108,7 @@ static bool is_twice(const struct cut *cuts, size_t i)
     return false;
 }
 
-/* Leaves out the shortest until few enough are left; of two the later one. */
+/* Drops the shortest pieces until few enough remain; of two equal ones the later. */
 static void thin(struct cut *cuts, size_t count, size_t left)
 {
     for (; left > WORDS_MAX; left--) {
@@ -168,7 +169,7 @@ void words_match(const struct words *words, bool open, struct str *to)
 {
     for (size_t i = 0; i < words->count; i++) {
         str_add(to, i == 0 ? "\"" : " OR \"");
-        /* no quote is in a term */
+        /* a term contains no quote */
         str_add(to, words->terms[i]);
         str_add(to, open || words->prefix[i] ? "\" *" : "\"");
     }

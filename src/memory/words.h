@@ -1,6 +1,5 @@
 /*
- * What a question is asked with: the words of a text that tell one message from another, as an
- * expression of FTS5.
+ * Splits a search text into significant words and turns them into an FTS5 expression.
  */
 #ifndef MAS_MEMORY_WORDS_H
 #define MAS_MEMORY_WORDS_H
@@ -10,26 +9,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { WORDS_MAX = 16 }; /* of a question; of a longer one the longest words count */
+enum { WORDS_MAX = 16 }; /* of a search text; of more words, the longest are used */
 
 struct words {
-    char **terms; /* NULL-terminated: plain text; several words stand together */
-    bool prefix[WORDS_MAX]; /* all that begin so are meant */
+    char **terms; /* NULL-terminated plain text; a term of several words is a phrase */
+    bool prefix[WORDS_MAX]; /* match all words that begin with the term */
     size_t count;
 };
 
-/* Cuts a question up: stop words are left out unless there are no others, words that come twice
- * count once. No words: count 0. */
+/* Splits a text into terms: drops stop words unless there are no others, and duplicates. Without
+ * words, count is 0. The caller releases *ret with words_free(). */
 void words_parse(const char *text, struct words *ret);
-/* true where there is nothing but stop words. */
+/* Returns true if there are only stop words. */
 bool words_say_nothing(const struct words *words);
-/* FTS5: one phrase a term, in their order, or-ed; `open`: each is also the beginning of words. */
+/* Appends an FTS5 expression: one phrase per term, in their order, combined with OR. With `open`,
+ * each term also matches the beginning of words. */
 void words_match(const struct words *words, bool open, struct str *to);
 void words_free(struct words *words);
 #define _cleanup_words_ __attribute__((cleanup(words_free)))
 
+/* Returns true for a stop word. */
 bool words_is_stop(const char *word, size_t len);
-/* How many words a text has, near enough for its length. */
+/* Returns the approximate number of words in a text. */
 size_t words_count(const char *text, size_t len);
 
 #endif

@@ -31,7 +31,7 @@ bool agent_state_is_live(enum agent_state state)
            state == AGENT_WAITING;
 }
 
-/* Where the members go, and whether those that say nothing are written too, as null. */
+/* Where the members go, and whether members without information are written too, as null. */
 struct writer {
     struct json_out *out;
     bool all;
@@ -45,7 +45,7 @@ static void put_number(const struct writer *to, const char *key, int64_t n, int6
         json_put(to->out, key, NULL);
 }
 
-/* What an agent says has no limit; the answer that it is a part of does. */
+/* An agent's text is unlimited, but the answer that contains it is not. */
 static void put_text(const struct writer *to, const char *key, const char *text, size_t max,
                      const char *nothing)
 {
@@ -54,7 +54,7 @@ static void put_text(const struct writer *to, const char *key, const char *text,
         json_put_fit(to->out, key, says ? text : nothing, max);
 }
 
-/* A time in ms under `key_ms`, and for those who read it as text under `key`. */
+/* Writes a time in ms under `key_ms` and, for readers of text, also under `key`. */
 static void put_time(const struct writer *to, const char *key, const char *key_ms, int64_t ms)
 {
     char text[TIME_TEXT];

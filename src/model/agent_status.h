@@ -1,7 +1,7 @@
 /*
- * What an agent does just now, as its host knows it. `mas status --json` prints these members. The
- * host's answer to "status" and "watch" (see HACKING.md, "The host's socket") has those that say
- * something, and times in ms alone: a command reads hundreds of them.
+ * The status of an agent, as its host knows it. `mas status --json` prints these members. The
+ * host's answers to "status" and "watch" (see HACKING.md, "The host's socket") omit members without
+ * information and give times in ms only, because a command may read hundreds of them.
  */
 #ifndef MAS_MODEL_AGENT_STATUS_H
 #define MAS_MODEL_AGENT_STATUS_H
@@ -15,14 +15,15 @@
 #include <sys/types.h>
 
 enum agent_state {
-    AGENT_ASLEEP, /* start = demand: comes with its first message or key press */
-    AGENT_STARTING, /* runs, not ready to read yet */
+    AGENT_ASLEEP, /* start = demand: starts with its first message or key press */
+    AGENT_STARTING, /* runs, not ready for input yet */
     AGENT_WORKING,
     AGENT_IDLE,
     AGENT_WAITING, /* for a permission or an answer */
-    AGENT_EXITED, /* by itself, with a code; or because mas ended it */
-    AGENT_CRASHED, /* by a signal that mas did not send; or with a code other than 0 where the
-                      preset says restart = on-crash */
+    AGENT_EXITED, /* on its own with a code, or ended by mas */
+    /* by a signal that mas did not send, or, if the preset sets restart = on-crash, with a code
+     * other than 0 */
+    AGENT_CRASHED,
     AGENT_STATE_COUNT
 };
 
@@ -30,37 +31,40 @@ enum { AGENT_NOTE_MAX = 512, AGENT_TITLE_MAX = 256 }; /* bytes */
 
 struct agent_status {
     enum agent_state state;
-    int64_t since_ms; /* epoch, like the others */
+    int64_t since_ms; /* milliseconds since 1970, like the next two */
     int64_t output_ms; /* newest output; 0: none yet */
-    int64_t restart_ms; /* when a crashed one is started again; 0: not by itself */
+    int64_t restart_ms; /* when a crashed agent restarts; 0: it does not */
     pid_t pid; /* of the agent, 0: none runs */
     pid_t host_pid;
     char pane[24]; /* tmux's %id */
     int exit_code; /* of the last run; -1: none, or it ended by a signal */
     int signal; /* of the last run; 0: none */
     int restarts; /* since its host started */
-    int queued; /* messages taken and not delivered yet */
-    int64_t log_lost; /* bytes of output that are not in its log */
-    char *title; /* terminal title it set; "" */
-    char *note; /* an end's last lines, why it could not start, a notification; "" */
-    /* of an agent that speaks ACP; false and "" or NULL of a terminal program */
+    int queued; /* messages accepted but not delivered yet */
+    int64_t log_lost; /* bytes of output missing from its log */
+    char *title; /* the terminal title that it set; or "" */
+    char *note; /* last lines before its end, why it cannot start, or a notification; or "" */
+    /* ACP agents only; false and "" or NULL for a terminal program */
     bool acp;
-    char conversation[37]; /* the current one */
-    char *continuity; /* how it came to know what was said: store_outcome_name() */
-    char *permission; /* the id of the oldest request that is open */
-    char *asks; /* what that is about */
+    char conversation[37]; /* id of the current conversation */
+    char *continuity; /* how it learned what was said before: store_outcome_name() */
+    char *permission; /* id of the oldest open permission request */
+    char *asks; /* the subject of that request */
 };
 
+/* The name of a state, such as "idle", and the reverse; agent_state_parse() returns false for an
+ * unknown name. */
 const char *agent_state_name(enum agent_state state);
 bool agent_state_parse(const char *text, enum agent_state *ret);
-/* true where a process of the agent runs. */
+/* Returns true if a process of the agent runs in this state. */
 bool agent_state_is_live(enum agent_state state);
 
-/* Writes the members into an open object; times as ISO 8601 ("since") and in ms ("sinceMs"). */
+/* Writes the members into an open object, each time as ISO 8601 ("since") and in ms ("sinceMs"). */
 void agent_status_put(const struct agent_status *status, struct json_out *out);
-/* The same as a host answers it. */
+/* Writes the members in the short form of a host's answer. */
 void agent_status_tell(const struct agent_status *status, struct json_out *out);
-/* Reads what a host answered; MAS_DAMAGED where it is none. Release with agent_status_free(). */
+/* Parses a host's answer. Fails with MAS_DAMAGED if it is not a valid status. The caller releases
+ * *ret with agent_status_free(). */
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err);
 void agent_status_free(struct agent_status *status);
 

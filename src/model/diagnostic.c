@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of the next one; NULL where it is only counted. */
+/* Returns the place of the next one; NULL if it is only counted. */
 static struct diagnostic *make_room(struct diagnostics *diagnostics, enum diagnostic_kind kind)
 {
     if (diagnostics->count < DIAGNOSTICS_MAX) {
@@ -51,7 +51,7 @@ static bool is_before(const struct diagnostic *a, const struct diagnostic *b)
     return order != 0 ? order < 0 : a->line < b->line;
 }
 
-/* They are nearly in order already. */
+/* Insertion sort: they are almost sorted already. */
 void diagnostics_sort(struct diagnostics *diagnostics)
 {
     for (size_t i = 1; i < diagnostics->count; i++) {

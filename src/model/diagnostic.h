@@ -1,6 +1,6 @@
 /*
- * Remarks: all that is wrong with something, where an error tells only the first. Each has a file,
- * a line in it (0: none) and a text, and is printed as a compiler does: "file:line: text".
+ * Diagnostics: all problems of a file, where an error reports only the first. Each has a file, a
+ * line in it (0: none) and a text, and is printed as a compiler prints it: "file:line: text".
  */
 #ifndef MAS_MODEL_DIAGNOSTIC_H
 #define MAS_MODEL_DIAGNOSTIC_H
@@ -13,20 +13,19 @@
 struct diagnostic {
     char *file;
     int line;
-    bool warning; /* not wrong in itself */
+    bool warning; /* a warning, not an error */
     char *text;
 };
 
 enum {
     DIAGNOSTICS_MAX = 200,
-    DIAGNOSTICS_SHOWN =
-        20, /* where they are told as errors of a command that wanted something else */
+    DIAGNOSTICS_SHOWN = 20, /* at most this many are shown if the command's own task is another */
 };
 
 struct diagnostics {
     struct diagnostic *list;
-    size_t count; /* at most DIAGNOSTICS_MAX; there may be more */
-    size_t errors, warnings; /* all that there are */
+    size_t count; /* at most DIAGNOSTICS_MAX; the rest is only counted */
+    size_t errors, warnings; /* totals, including those not kept */
 };
 
 #define DIAGNOSTICS_INIT                                                                           \
@@ -36,14 +35,16 @@ struct diagnostics {
 
 enum diagnostic_kind { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
 
-/* Keeps the first of them; in the place of warnings, where there are too many, what is none. */
+/* Adds a diagnostic; copies its texts. If the list is full, an error replaces a warning and
+ * everything else is only counted. */
 void diagnostics_add(struct diagnostics *diagnostics, enum diagnostic_kind kind, const char *file,
                      int line, const char *fmt, ...) PRINTF_LIKE(5, 6);
-/* By file, then by line, else as they came. */
+/* Sorts by file and then by line; equal ones keep their order. */
 void diagnostics_sort(struct diagnostics *diagnostics);
-/* Fails with this one. Returns -1. */
+/* Sets this diagnostic as the error, with `code`. Returns -1. */
 int diagnostic_fail(const struct diagnostic *diagnostic, int code, struct err *err);
-/* Fails with the first one that is no warning, by `code`; 0 where there is none. */
+/* Sets the first diagnostic that is not a warning as the error, with `code`, and returns -1.
+ * Returns 0 if there is none. */
 int diagnostics_fail(const struct diagnostics *diagnostics, int code, struct err *err);
 void diagnostics_free(struct diagnostics *diagnostics);
 #define _cleanup_diagnostics_ __attribute__((cleanup(diagnostics_free)))

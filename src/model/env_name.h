@@ -1,18 +1,18 @@
 /*
- * Names of environment variables: which of them a setting may give to agents.
+ * Names of environment variables, and which of them a setting may pass to agents.
  */
 #ifndef MAS_MODEL_ENV_NAME_H
 #define MAS_MODEL_ENV_NAME_H
 
 #include <stdbool.h>
 
-/* NULL for the name of a variable that a setting may give to agents, else what is wrong with it:
- * it is no name, or mas sets that variable itself. */
+/* Returns NULL if a setting may pass this variable to agents; otherwise static text that says why
+ * not: it is not a valid name, or mas sets the variable itself. */
 const char *env_check_name(const char *name);
-/* [A-Za-z_][A-Za-z0-9_]* */
+/* Returns true if `name` matches [A-Za-z_][A-Za-z0-9_]*. */
 bool env_is_name(const char *name);
-/* true for "TERM=..." and others that say something about the terminal that the agent is in, and
- * not about who started it. `entry` may be a name with a = behind it. */
+/* Returns true for "TERM=..." and other variables that describe the terminal of the agent rather
+ * than the user who started it. `entry` is a name, optionally followed by = and a value. */
 bool env_belongs_to_pane(const char *entry);
 
 #endif

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a layout makes of a number of panes: so many side by side, and one above the other. */
+/* How a layout arranges a number of panes: this many columns and rows. */
 struct grid {
     size_t columns, rows;
 };
 
-/* As tmux does it. */
+/* The same way as tmux. */
 static struct grid tiled(size_t panes)
 {
     struct grid grid = {1, 1};
@@ -44,7 +44,7 @@ static struct grid main_vertical(size_t panes)
 static const struct known {
     const char *name;
     struct grid (*grid)(size_t panes);
-    size_t height; /* rows that each pane takes at the least, when it leaves none over */
+    size_t height; /* least rows per pane, if no row is left over */
 } known[] = {
     {"tiled", tiled, 2},
     {"even-horizontal", even_horizontal, 1},
@@ -91,7 +91,7 @@ size_t layout_capacity(const char *text)
     return parse_grid(text, &grid) ? grid.columns * grid.rows : SIZE_MAX;
 }
 
-/* Those that are used for so many panes. */
+/* Returns the columns and rows in use for this many panes. */
 static struct grid used(const char *text, size_t panes)
 {
     const struct known *layout = find(text);
@@ -112,20 +112,21 @@ bool layout_fits(const char *text, size_t panes, int columns, int rows)
     struct grid grid = used(text, panes);
     size_t height = layout != NULL && grid.rows > 1 ? layout->height : 1;
 
-    /* a line between two panes, and in the first row one for their titles */
+    /* one line between two panes, and one in the first row for their titles */
     return 2 * grid.columns - 1 <= (size_t)columns &&
            (height + 1) * grid.rows - (height > 1) <= (size_t)rows;
 }
 
-/* Panes in which the width and the height of cells are known. */
+/* Panes whose cells have a known width and height. */
 struct cells {
-    size_t columns; /* of a row that is whole */
+    size_t columns; /* in a complete row */
     size_t count;
     int width, height;
-    bool growing; /* the last one has all the room that is left */
+    bool growing; /* the last pane has all the remaining space */
 };
 
-/* Size of part `i` of `count` that share `total`, with a line between each two. */
+/* Returns the size of part `i` of `count` parts that share `total`, with a line between each
+ * two. */
 static int share(int total, size_t count, size_t i)
 {
     int room = total - (int)count + 1;
@@ -134,7 +135,7 @@ static int share(int total, size_t count, size_t i)
 
 static int row_height(const struct cells *cells, size_t rows, size_t row)
 {
-    if (!cells->growing) /* the first one also has the titles */
+    if (!cells->growing) /* the first row also has the titles */
         return share(cells->height - 1, rows, row) + (row == 0);
     if (row + 1 < rows)
         return row == 0 ? 2 : 1;
@@ -174,7 +175,7 @@ static void add_cells(struct str *to, const struct cells *cells)
     str_add(to, rows > 1 ? "]" : "");
 }
 
-/* With the sum that tmux wants to see in front. */
+/* Appends the geometry, preceded by the checksum that tmux requires. */
 static void add_geometry(struct str *to, const struct cells *cells)
 {
     _cleanup_str_ struct str text = STR_INIT;

@@ -1,9 +1,9 @@
 /*
  * Layouts: how the panes of a window share it.
  *
- * A layout is one of tmux's own names, or COLUMNSxROWS, such as 3x2: a grid that is filled row by
- * row, from left to right. Rows that would be empty are not made, and the panes of a last row that
- * is short are wider. tmux has no grids: it is handed their geometry, as "<sum>,WxH,X,Y[...]".
+ * A layout is one of tmux's own names, or COLUMNSxROWS such as 3x2: a grid that is filled row by
+ * row, from left to right. Empty rows are omitted, and the panes of an incomplete last row are
+ * wider. tmux has no grids, so mas passes it the geometry as "<sum>,WxH,X,Y[...]".
  */
 #ifndef MAS_MODEL_LAYOUT_H
 #define MAS_MODEL_LAYOUT_H
@@ -15,24 +15,26 @@
 
 enum { LAYOUT_SIDE_MAX = 64, LAYOUT_TEXT_MAX = 16 }; /* columns or rows; bytes */
 
-/* NULL for a good one, else what a good one is. */
+/* Returns NULL for a valid layout, otherwise a description of a valid one (static text). */
 const char *layout_check(const char *text);
-/* How many panes it has room for in a window that is large enough. */
+/* Returns how many panes the layout holds in a window that is large enough. */
 size_t layout_capacity(const char *text);
-/* true if so many panes fit into a window of this size. */
+/* Returns true if this many panes fit into a window of this size. */
 bool layout_fits(const char *text, size_t panes, int columns, int rows);
 
-/* Appends the argument of tmux's select-layout for a whole window; the panes fit. */
+/* Appends the argument of tmux's select-layout for a complete window. The panes must fit. */
 void layout_add(struct str *to, const char *text, size_t panes, int columns, int rows);
 
 /*
- * A window is built pane by pane, each split off the last one. In between the panes stand so that
- * the last one has all the room that is left: where the whole fits, each split does too.
+ * mas builds a window pane by pane and splits each pane off the last one. Between the splits it
+ * arranges the panes so that the last one has all the remaining space. If the complete layout fits,
+ * each split fits too.
  */
 
-/* true if pane number `pane` (the first is 0) is split off to the right, false: downwards. */
+/* Returns true if pane number `pane` (the first is 0) is split off to the right, false if
+ * downwards. */
 bool layout_splits_right(const char *text, size_t panes, size_t pane);
-/* Appends the argument of select-layout for the first `have` of the panes. */
+/* Appends the argument of select-layout for the first `have` of `panes` panes. */
 void layout_add_growing(struct str *to, const char *text, size_t panes, size_t have, int columns,
                         int rows);
 

@@ -1,5 +1,6 @@
 /*
- * The manifest of an archive: what stands at its beginning, and says whose it is and how much.
+ * The manifest of an archive: its first entry, which describes the session and the size of the
+ * archive.
  */
 #ifndef MAS_MODEL_MANIFEST_H
 #define MAS_MODEL_MANIFEST_H
@@ -16,7 +17,7 @@ enum {
     MANIFEST_ENTRIES_MAX = 4 * 1000 * 1000,
 };
 
-/* Bytes of all files, with their holes, each of which is read for its checksum. */
+/* Limit for the bytes of all files, holes included, because holes are read for the checksum. */
 #define MANIFEST_BYTES_MAX (UINT64_C(1) << 40)
 
 struct manifest {
@@ -24,12 +25,14 @@ struct manifest {
     char *name, *template, *mode, *created, *archived, *version;
     uint64_t entries; /* without the manifest, the checksums and the top directory */
     uint64_t bytes; /* of content, without holes */
-    uint64_t links; /* symbolic links that lead out of the session */
+    uint64_t links; /* symbolic links that point outside the session */
 };
 
-/* Appends an object. */
+/* Appends the manifest to `to` as a JSON object. */
 void manifest_format(const struct manifest *manifest, struct str *to);
-/* Reads an object; its texts may be anything without control characters. */
+/* Reads a manifest from a JSON object. Its texts may be any text without control characters. Fails
+ * with MAS_DAMAGED if a member is missing, invalid or too large, and with MAS_FAILED for an unknown
+ * format. The caller releases *ret with manifest_free(). */
 int manifest_read(const struct json *json, struct manifest *ret, struct err *err);
 void manifest_free(struct manifest *manifest);
 #define _cleanup_manifest_ __attribute__((cleanup(manifest_free)))

@@ -1,5 +1,5 @@
 /*
- * What text may be sent to an agent.
+ * Which text mas may send to an agent.
  */
 #ifndef MAS_MODEL_MESSAGE_H
 #define MAS_MODEL_MESSAGE_H
@@ -11,13 +11,13 @@
 
 enum { MESSAGE_MAX = 4 << 20 }; /* bytes */
 
-/* NULL for text that may be delivered, else what is wrong with it, in words that go behind "it".
- * Good is UTF-8 of at most MESSAGE_MAX bytes without control characters other than tab and newline:
- * no byte of it can mean a key or move a terminal. */
+/* Returns NULL if the text may be delivered, otherwise what is wrong with it, worded to follow "it"
+ * (static text). Valid text is UTF-8 of at most MESSAGE_MAX bytes without control characters other
+ * than tab and newline, so no byte of it can act as a key or move a terminal. */
 const char *message_check(const char *text, size_t len);
 
-/* Appends the request to a host that goes with a text: from NULL is a person; `wait` watches the
- * agent afterwards. */
+/* Appends the request to a host that accompanies a text. `from` is the sending agent, or NULL for a
+ * person. With `wait`, the host reports the agent's state afterwards. */
 void message_request(const char *from, bool enter, bool wait, struct str *to);
 
 #endif

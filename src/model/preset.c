@@ -28,7 +28,7 @@ bool start_parse(const char *text, enum start *ret)
     return false;
 }
 
-/* Each of these reads a value into a member; NULL, or what a good value is. */
+/* Parses a value into a member. Returns NULL, or a description of a valid value. */
 typedef const char *take_fn(const char *value, void *to);
 
 static const char *parse_text(const char *value, void *to)
@@ -196,7 +196,7 @@ static const struct key {
     {"end_timeout", parse_duration, offsetof(struct preset, end_ms)},
 };
 
-/* Behind "permission." and as agents name them. */
+/* The suffixes of "permission.", as agents name the kinds. */
 static const char *const kinds[TOOL_KIND_COUNT] = {
     [TOOL_READ] = "read",   [TOOL_EDIT] = "edit",     [TOOL_DELETE] = "delete",
     [TOOL_MOVE] = "move",   [TOOL_SEARCH] = "search", [TOOL_EXECUTE] = "execute",
@@ -224,7 +224,7 @@ static bool is_text(const struct key *key)
     return key->take == parse_text || key->take == parse_regex || key->take == parse_command;
 }
 
-/* The text member that a key sets. */
+/* Returns the text member that a key sets. */
 static char **text_of(struct preset *preset, const struct key *key)
 {
     return (char **)(void *)((char *)preset + key->member);

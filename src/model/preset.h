@@ -1,9 +1,9 @@
 /*
- * Presets: named ways to run an agent, as data. `[preset NAME]` in templates/agents.ini and
- * mas.ini; mas.ini(5) says what each key means.
+ * Presets: named ways to run an agent, as data. They come from `[preset NAME]` in
+ * templates/agents.ini and mas.ini; mas.ini(5) describes the keys.
  *
- * A key is a row of the table in preset.c: its name, the member that it sets, and a function that
- * reads it.
+ * Each key is a row of the table in preset.c: its name, the member that it sets, and a function
+ * that parses it.
  */
 #ifndef MAS_MODEL_PRESET_H
 #define MAS_MODEL_PRESET_H
@@ -18,20 +18,20 @@
 
 enum { PRESET_NAME_MAX = 32, PRESET_REGEX_MAX = 512, PRESET_NEEDS_MAX = 32 };
 
-/* When an agent's process starts: with the team, or with its first message or key press. */
+/* When the process of an agent starts: with the team, or with its first message or key press. */
 enum start { START_UNSET, START_NOW, START_DEMAND };
 
-/* "now", "demand", and "" for START_UNSET. */
+/* "now", "demand", or "" for START_UNSET; and the reverse. */
 const char *start_name(enum start start);
 bool start_parse(const char *text, enum start *ret);
 
-/* How its host speaks with an agent: as a terminal, or by the Agent Client Protocol. */
+/* How the host communicates with an agent: through a terminal, or by the Agent Client Protocol. */
 enum protocol { PROTOCOL_TTY, PROTOCOL_ACP };
 
-/* What is answered when an agent asks for a permission: a person is asked, or mas answers. */
+/* How an agent's permission request is answered: mas asks a person, or answers itself. */
 enum policy { POLICY_UNSET, POLICY_ASK, POLICY_ALLOW, POLICY_DENY };
 
-/* What a tool call is about, as the Agent Client Protocol has it. */
+/* The kind of a tool call, as defined by the Agent Client Protocol. */
 enum tool_kind {
     TOOL_READ,
     TOOL_EDIT,
@@ -51,44 +51,45 @@ enum said { SAID_UNSET, SAID_NO, SAID_YES };
 struct preset {
     char *name;
     enum protocol protocol;
-    char *description; /* "" where it has none, like the next ones */
-    char *command; /* words by the shell's quoting rules; "" is the user's shell */
-    char *model_option; /* put in front of a model's name on the command line */
-    char *install; /* how to get the program, for the error that says it is missing */
-    char *login; /* how to log in, for the error that says that this is needed */
-    char *as_root; /* what to know where it runs as root, for the error of one that cannot start */
+    char *description; /* "" if the preset has none; this also applies below */
+    char *command; /* words with shell quoting; "" is the user's shell */
+    char *model_option; /* precedes the model's name on the command line */
+    char *install; /* how to get the program; shown if it is missing */
+    char *login; /* how to log in; shown if the agent needs a login */
+    char *as_root; /* advice for root; shown if an agent run by root cannot start */
     struct kv env; /* added to the agent's environment */
-    char **needs_env; /* variables that must be there and not empty; may be NULL */
+    char **needs_env; /* variables that must be set and not empty; may be NULL */
     enum start start; /* never START_UNSET */
     bool restart_on_crash;
-    int restart_limit; /* how often in a row; 0: never */
-    int restart_delay_ms; /* before the first time; doubles each time */
-    uint64_t memory; /* bytes that it is likely to take; 0: not known */
-    int idle_ms; /* no output for so long means idle */
-    int ready_ms; /* silence after its first output that means ready to read */
-    int ready_timeout_ms; /* ready after so long, whatever it shows */
-    int enter_ms; /* between a message and its Enter */
-    /* POSIX extended regular expressions, known to compile; "" none */
-    char *ready, *waiting; /* on the last text that it printed */
-    char *title_working, *title_idle, *title_waiting; /* on the title that it set */
-    enum said is_operator; /* it is a person's terminal; unset: if it is the user's shell */
-    /* of agents that speak the protocol */
+    int restart_limit; /* restarts in a row; 0: never */
+    int restart_delay_ms; /* before the first restart; doubles each time */
+    uint64_t memory; /* bytes that it probably needs; 0: unknown */
+    int idle_ms; /* without output for this long, the agent is idle */
+    int ready_ms; /* this much silence after its first output means ready */
+    int ready_timeout_ms; /* ready after this time in any case */
+    int enter_ms; /* delay between a message and its Enter */
+    /* POSIX extended regular expressions, known to compile; "" is none */
+    char *ready, *waiting; /* match its last output */
+    char *title_working, *title_idle, *title_waiting; /* match the title that it set */
+    enum said is_operator; /* a terminal for a person; unset: yes for the user's shell */
+    /* ACP agents only */
     enum policy permission;
-    enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: as `permission` */
-    char *mode; /* that its sessions are put into; "" as the agent has it */
-    char *plan_mode; /* in which it carries an approved plan out unasked; "" not known */
-    bool tools; /* its sessions get the tools of the team (mas mcp) */
-    int initialize_ms; /* for its first answer, and a new session */
-    int resume_ms; /* for each attempt to bring a session back */
-    int end_ms; /* after the end of its input, before SIGTERM */
+    enum policy tool_permission[TOOL_KIND_COUNT]; /* POLICY_UNSET: same as `permission` */
+    char *mode; /* mode for its sessions; "" leaves the agent's own */
+    char *plan_mode; /* mode in which it carries out an approved plan unasked; "" unknown */
+    bool tools; /* its sessions get the team's tools (mas mcp) */
+    int initialize_ms; /* limit for its first answer, and for a new session */
+    int resume_ms; /* limit for each attempt to resume a session */
+    int end_ms; /* wait after closing its input, before SIGTERM */
 };
 
-/* The policy for a kind of tool by its name; one that is not known is TOOL_OTHER. */
+/* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */
 enum policy preset_policy(const struct preset *preset, const char *kind);
 
-/* An empty one with the values that a preset has without being told. */
+/* Initialises a preset with its name and default values. The caller releases it with
+ * preset_free(). */
 void preset_make(struct preset *preset, const char *name);
-/* Takes one key of its section, with an error that names file and line. */
+/* Parses one key of the preset's section. The error names file and line. */
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err);
 void preset_free(struct preset *preset);
 

@@ -1,5 +1,5 @@
 /*
- * The statuses of sessions that may be cleaned up, as users write them: "stopped,error".
+ * The statuses of sessions that `mas clean` may select, as users write them: "stopped,error".
  */
 #ifndef MAS_MODEL_RETENTION_STATUS_H
 #define MAS_MODEL_RETENTION_STATUS_H
@@ -12,9 +12,10 @@ enum { /* a set of these bits */
        RETENTION_CRASHED = 4,
 };
 
-/* Reads "stopped,error"; an empty text is the empty set. false for anything else. */
+/* Parses a comma-separated list such as "stopped,error"; the empty text is the empty set. Returns
+ * false for any other text. */
 bool retention_parse_status(const char *text, unsigned *ret);
-/* The word for one bit. */
+/* Returns the name of one bit. */
 const char *retention_status_name(unsigned status);
 
 #endif

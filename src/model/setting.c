@@ -95,14 +95,14 @@ static const char *check_hardlink(const char *v)
     return strcmp(v, "readonly") == 0 || strcmp(v, "no") == 0 ? NULL : "no or readonly";
 }
 
-/* An age, or nothing. */
+/* An age, or empty. */
 static const char *check_age(const char *v)
 {
     time_t age;
     return v[0] == '\0' || time_parse_age(v, &age) ? NULL : "an age, such as 90m, 12h or 7d";
 }
 
-/* A number, or nothing. */
+/* A number, or empty. */
 static const char *check_keep(const char *v)
 {
     uint64_t n;
@@ -110,7 +110,7 @@ static const char *check_keep(const char *v)
                                                                       : "a number up to 1000000";
 }
 
-/* A list of statuses, or nothing. */
+/* A list of statuses, or empty. */
 static const char *check_statuses(const char *v)
 {
     return retention_parse_status(v, &(unsigned){0})
@@ -147,7 +147,7 @@ static const char *check_summary(const char *v)
     return strcmp(v, "off") == 0 || strcmp(v, "agent") == 0 ? NULL : "off or agent";
 }
 
-/* Words of a command line, or nothing. */
+/* A command line, or empty. */
 static const char *check_command(const char *v)
 {
     _cleanup_strv_ char **words = NULL;
@@ -171,7 +171,7 @@ static const char *check_characters(const char *v)
                : "a number of characters from 100 to 4000000";
 }
 
-/* An address, or nothing. */
+/* An address, or empty. */
 static const char *check_listen(const char *v)
 {
     struct address address;
@@ -179,7 +179,7 @@ static const char *check_listen(const char *v)
                                                       : "ADDRESS:PORT, such as 127.0.0.1:8765";
 }
 
-/* A path, or nothing. */
+/* A path, or empty. */
 static const char *check_path(const char *v)
 {
     return strlen(v) < PATH_MAX && !str_has_control(v) ? NULL : "a path without control characters";

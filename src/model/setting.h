@@ -1,7 +1,7 @@
 /*
- * Settings: what can be set, and to what.
+ * Settings: their names and valid values.
  *
- * A setting has one row in the table in setting.c: section, key, environment variable, built-in
+ * A setting is one row of the table in setting.c: section, key, environment variable, built-in
  * value, check and a line of help. `mas config`, the commented mas.ini of `mas init` and mas.ini(5)
  * follow that table.
  */
@@ -17,65 +17,67 @@ enum setting {
     SETTING_MODE, /* isolated or legacy */
     SETTING_TEMPLATE,
     SETTING_PRESET,
-    SETTING_SOCKET, /* "" (the user's own), a name, or an absolute path */
+    SETTING_SOCKET, /* "" (the user's default socket), a name, or an absolute path */
     SETTING_SERVER, /* shared or per-session */
-    SETTING_SIZE, /* columns x rows of a new team's windows */
-    SETTING_HANGUP, /* how long `stop` gives processes after the hang-up */
-    SETTING_TERMINATE, /* after SIGTERM, before SIGKILL */
-    SETTING_LOG_SIZE, /* bytes at which a log is rotated */
-    SETTING_LOG_KEEP, /* how many rotated ones are kept */
-    SETTING_ENV_PASS, /* patterns of variables that agents are handed */
-    SETTING_ENV_REMOVE, /* and of those among them that they are not */
-    SETTING_HARDLINK, /* which files of a template are linked, not copied: no or readonly */
-    SETTING_LAZY, /* yes: an agent's directory is made when the agent first starts */
-    SETTING_CLEAN_OLDER, /* what `clean` takes: an age, or "" */
-    SETTING_CLEAN_KEEP, /* how many it leaves, or "" */
-    SETTING_CLEAN_STATUS, /* a list of statuses, or "" */
-    SETTING_CLEAN_ARCHIVE, /* yes or no */
-    SETTING_ARCHIVE_DIR, /* where archives go, below the root or absolute */
-    SETTING_ARCHIVE_LEVEL, /* of the compression */
-    SETTING_LIMIT_SESSION, /* bytes that a session may take on disk; 0: any */
+    SETTING_SIZE, /* columns x rows of the windows of a new team */
+    SETTING_HANGUP, /* how long `stop` waits after the hang-up */
+    SETTING_TERMINATE, /* how long `stop` waits after SIGTERM, before SIGKILL */
+    SETTING_LOG_SIZE, /* bytes at which a log rotates */
+    SETTING_LOG_KEEP, /* number of rotated logs to keep */
+    SETTING_ENV_PASS, /* patterns of variables to pass to agents */
+    SETTING_ENV_REMOVE, /* patterns of variables to remove from those */
+    SETTING_HARDLINK, /* template files to link instead of copy: no or readonly */
+    SETTING_LAZY, /* yes: an agent's directory is created at its first start */
+    SETTING_CLEAN_OLDER, /* minimum age of sessions for `clean`, or "" */
+    SETTING_CLEAN_KEEP, /* number of sessions that `clean` keeps, or "" */
+    SETTING_CLEAN_STATUS, /* list of statuses for `clean`, or "" */
+    SETTING_CLEAN_ARCHIVE, /* `clean` archives first: yes or no */
+    SETTING_ARCHIVE_DIR, /* directory for archives, absolute or below the root */
+    SETTING_ARCHIVE_LEVEL, /* compression level */
+    SETTING_LIMIT_SESSION, /* bytes that a session may use on disk; 0: unlimited */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
-    SETTING_MEMORY_RECALL, /* on: relevant history goes into the first prompt of a fresh query */
-    SETTING_MEMORY_SHARE, /* yes: agents see what was said in other sessions */
-    SETTING_MEMORY_EMBED, /* a program that makes vectors of texts, or "" */
-    SETTING_MEMORY_SUMMARY, /* off, or agent: what stands in for history past the budget */
-    SETTING_MEMORY_MESSAGES, /* how many are injected at most */
-    SETTING_MEMORY_EACH, /* characters of one of them */
-    SETTING_MEMORY_ALL, /* and of all; of each list of `context` too */
-    SETTING_MEMORY_CURRENT, /* `context`: messages of the conversation, of each role */
-    SETTING_MEMORY_RELEVANT, /* and of the relevant history, of each role */
-    SETTING_SERVE_LISTEN, /* ADDRESS:PORT, or "": none */
-    SETTING_SERVE_UNIX, /* path of a socket, below the root or absolute, or "" */
+    SETTING_MEMORY_RECALL, /* on: the first prompt of a fresh query gets relevant history */
+    SETTING_MEMORY_SHARE, /* yes: agents see the messages of other sessions */
+    SETTING_MEMORY_EMBED, /* a program that computes embedding vectors, or "" */
+    SETTING_MEMORY_SUMMARY, /* off or agent: what replaces history beyond the budget */
+    SETTING_MEMORY_MESSAGES, /* maximum number of injected messages */
+    SETTING_MEMORY_EACH, /* maximum characters of each injected message */
+    SETTING_MEMORY_ALL, /* maximum characters of all, and of each list of `context` */
+    SETTING_MEMORY_CURRENT, /* `context`: messages of the conversation, per role */
+    SETTING_MEMORY_RELEVANT, /* `context`: messages of relevant history, per role */
+    SETTING_SERVE_LISTEN, /* ADDRESS:PORT, or "": do not listen */
+    SETTING_SERVE_UNIX, /* path of a socket, absolute or below the root, or "" */
     SETTING_SERVE_TOKEN, /* path of the file with the token, likewise */
-    SETTING_SERVE_HOSTS, /* names that requests may be for, besides those of loopback */
+    SETTING_SERVE_HOSTS, /* host names that requests may use, besides loopback ones */
     SETTING_SERVE_CERT, /* path of a certificate chain, or "" */
-    SETTING_SERVE_KEY, /* and of its key */
-    SETTING_SERVE_REMOTE, /* yes: listens beyond loopback without TLS */
+    SETTING_SERVE_KEY, /* path of its private key, or "" */
+    SETTING_SERVE_REMOTE, /* yes: allow addresses beyond loopback without TLS */
     SETTING_COUNT
 };
 
 struct setting_info {
     const char *section, *key;
-    const char *env; /* the variable that sets it; NULL: none */
+    const char *env; /* environment variable that sets it; NULL: none */
     const char *fallback; /* the built-in value */
-    const char *(*check)(const char *value); /* NULL for a good value, else what one looks like */
+    /* NULL for a valid value, else a description of valid ones */
+    const char *(*check)(const char *value);
     const char *help;
 };
 extern const struct setting_info setting_infos[SETTING_COUNT];
 
-/* true if its value is not believed of a root that this user has not accepted */
+/* Returns true if mas ignores this setting in a root that the user has not accepted, because its
+ * value names a program. */
 bool setting_names_program(enum setting setting);
 
-/* "section.key" of a setting. */
+/* Writes "section.key" to `buf` and returns it. */
 const char *setting_name(enum setting setting, char buf[64]);
 
-/* The text of a new mas.ini: every setting, commented out, with its help. */
+/* Appends the text of a new mas.ini: every setting with its help, commented out. */
 void setting_write_defaults(struct str *to);
 
-/* Splits "200x50". */
+/* Parses "200x50"; returns false for anything else. */
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows);
-/* Digits alone, up to `max`. */
+/* Parses decimal digits up to `max`; returns false for anything else. */
 bool setting_parse_count(const char *text, uint64_t max, uint64_t *ret);
 
 #endif

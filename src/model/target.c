@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether one word of a TARGET means an agent, by this way of meaning. */
+/* How a word of a TARGET can refer to an agent. */
 enum way { BY_ID, BY_UNIT, BY_WORD, WAY_COUNT };
 
 static bool means(const struct agent *agent, const char *word, enum way way)
@@ -32,7 +32,7 @@ static bool may_write(const struct team *team, const struct agent *from, const s
 
 enum meaning { MEANS_NOTHING, MEANS_NOBODY, MEANS_SOME };
 
-/* Marks the agents that a word means, in the first way that means any. */
+/* Marks the agents that a word refers to, in the first way that finds any. */
 static enum meaning mark(const struct team *team, const struct agent *from, const char *word,
                          bool *marks)
 {
@@ -43,7 +43,7 @@ static enum meaning mark(const struct team *team, const struct agent *from, cons
             const struct agent *agent = &team->agents[i];
             if (!means(agent, word, way))
                 continue;
-            /* one that is named is told by its host why it may not be written to */
+            /* an agent named by its id: its host reports why it may not be written to */
             bool reached = way == BY_ID || (agent != from && may_write(team, from, agent));
             marks[i] = marks[i] || reached;
             found = reached || found == MEANS_SOME ? MEANS_SOME : MEANS_NOBODY;
@@ -75,7 +75,7 @@ static int no_target(const struct team *team, const char *word, struct err *err)
         while (strcmp(team->agents[first].group, agent->group) != 0)
             first++;
         str_addf(&ids, "%s%s", i > 0 ? ", " : "", agent->id);
-        if (first == i && team_agent(team, agent->group) == NULL) /* solo is in solo */
+        if (first == i && team_agent(team, agent->group) == NULL) /* no agent has this name */
             str_addf(&units, ", %s", agent->group);
     }
     (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has none", word);

@@ -1,5 +1,5 @@
 /*
- * TARGETs, and who may write to whom.
+ * TARGETs, and which agents may write to each other.
  */
 #ifndef MAS_MODEL_TARGET_H
 #define MAS_MODEL_TARGET_H
@@ -10,16 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The agents that a TARGET means: an id, a comma list, a unit's name, `managers`, `workers` or
- * `all`; each agent once, in the order of the team. From an agent a name for several means those
- * that it may write to, without itself; from NULL, a person, all of them. *ret holds indexes into
- * team->agents and is the caller's. MAS_NOT_FOUND with what there is in the hint; MAS_FAILED if a
- * name means nobody whom `from` may write to. */
+/* Resolves a TARGET: an agent's id, a comma-separated list, a unit's name, `managers`, `workers` or
+ * `all`. Each agent appears once, in the order of the team. If `from` is an agent, a name for
+ * several agents means those that `from` may write to, without `from` itself; if `from` is NULL (a
+ * person), it means all of them. *ret receives indexes into team->agents; the caller frees it.
+ * Fails with MAS_NOT_FOUND (the hint lists valid targets), or MAS_FAILED if a name leaves no agent
+ * that `from` may write to. */
 int target_resolve(const struct team *team, const struct agent *from, const char *text,
                    size_t **ret, size_t *ret_count, struct err *err);
 
-/* Whether agent `from` may write to agent `to` by the team's rules; MAS_FAILED with the rule named,
- * without "cannot ...". from NULL: a person, who may write to anyone. */
+/* Checks whether agent `from` may write to agent `to` under the team's rules. `from` NULL is a
+ * person, who may write to anyone. Fails with MAS_FAILED; the text names the rule, without "cannot
+ * ...". */
 int target_check_rule(const struct team *team, const struct agent *from, const struct agent *to,
                       struct err *err);
 

@@ -137,7 +137,7 @@ const char *team_place(struct team *team, size_t window, const char *id)
     return "is not among the agents";
 }
 
-/* Gives text members that were not named their empty value. */
+/* Sets missing text members to their empty value. */
 static void fill(char **text)
 {
     if (*text == NULL)
@@ -190,7 +190,7 @@ void team_complete(struct team *team, team_wrong *wrong, void *arg)
     }
 }
 
-/* Keeps the first. */
+/* Keeps the first problem. */
 static void keep_wrong(const struct agent *agent, const struct window *window, const char *why,
                        void *arg)
 {
@@ -305,7 +305,7 @@ void team_put_json(const struct team *team, struct json_out *out)
     json_close(out, '}');
 }
 
-/* Copies a text member; -1 if it is there and is no text, or is over `max` bytes. */
+/* Copies a text member; -1 if it exists but is not text or exceeds `max` bytes. */
 static int parse_text(const struct json *object, const char *key, size_t max, char **to)
 {
     const struct json *node = json_get(object, key);

@@ -1,8 +1,8 @@
 /*
- * A team: its agents, the windows they stand in, and who may write to whom.
+ * A team: its agents, their windows, and which agents may write to each other.
  *
- * It is read from a template's template.ini once, when a session is made, and from then on from the
- * session's own config.json, so that later changes of the template do not touch the session.
+ * mas reads a team from template.ini once, when it creates a session, and after that from the
+ * session's own config.json. Later changes of the template therefore do not affect the session.
  */
 #ifndef MAS_MODEL_TEAM_H
 #define MAS_MODEL_TEAM_H
@@ -28,10 +28,10 @@ enum { /* bytes */
 
 enum rank { RANK_META, RANK_MANAGER, RANK_WORKER, RANK_COUNT };
 
-/* Whom a rank may write to; a set of these bits. */
+/* Agents that a rank may write to; a set of these bits. */
 enum reach {
-    REACH_MANAGER = 1, /* the manager of the sender's own unit */
-    REACH_UNIT = 2, /* everybody in the sender's unit */
+    REACH_MANAGER = 1, /* the manager of the sender's unit */
+    REACH_UNIT = 2, /* everyone in the sender's unit */
     REACH_WORKERS = 4, /* the workers of the sender's unit */
     REACH_MANAGERS = 8, /* every manager */
     REACH_META = 16,
@@ -39,36 +39,36 @@ enum reach {
 };
 
 struct agent {
-    char *id; /* [A-Za-z0-9_-]{1,32}, like group */
-    char *role; /* words for people, at most 64 bytes */
-    char *group; /* its unit */
-    char *preset; /* "" for the team's, like the next two */
+    char *id; /* [A-Za-z0-9_-]{1,32}, as is group */
+    char *role; /* text for people, at most 64 bytes */
+    char *group; /* the name of its unit */
+    char *preset; /* "" for the team's; this also applies to the next two */
     char *model;
     char *command;
-    char *system; /* first words of every fresh context */
-    char *prompt; /* its first message; "" where it has none */
+    char *system; /* first text of every fresh context */
+    char *prompt; /* its first message; "" if it has none */
     enum start start; /* START_UNSET: as its preset says */
     enum rank rank;
     size_t window; /* index into team.windows */
-    int line; /* where it stands in template.ini; 0: that was not read */
+    int line; /* in template.ini; 0: unknown */
 };
 
 struct window {
     char *name;
     char *layout; /* see model/layout.h */
-    size_t *agents; /* indexes into team.agents, in the order of the panes */
+    size_t *agents; /* indexes into team.agents, in pane order */
     size_t count;
-    int line; /* like an agent's */
+    int line; /* as in struct agent */
 };
 
 struct team {
     char *description;
-    char *preset; /* "" for the one of mas.ini */
+    char *preset; /* "" for the default preset of mas.ini */
     struct agent *agents;
     size_t agent_count;
     struct window *windows;
     size_t window_count;
-    unsigned rules[RANK_COUNT]; /* sets of enum reach */
+    unsigned rules[RANK_COUNT]; /* for each rank, a set of enum reach */
 };
 
 #define TEAM_INIT                                                                                  \
@@ -76,30 +76,32 @@ struct team {
         .description = NULL                                                                        \
     }
 
-/* Reads template.ini from fd and checks that it makes a whole team (MAS_DAMAGED with file, line).
- */
+/* Reads template.ini from `fd` and checks that it defines a complete team. Fails with MAS_DAMAGED
+ * and names file and line. The caller releases *ret with team_free(). */
 int team_read_ini(int fd, const char *file, struct team *ret, struct err *err);
-/* The same, but finds all that is wrong, and warns of rules that mean nobody. *ret, which must be
- * TEAM_INIT, is the team as far as it could be read: whole where there are no errors. -1 where the
- * file cannot be read at all. */
+/* Like team_read_ini(), but reports all problems and warns about rules that match no agent. *ret
+ * must be TEAM_INIT; it receives as much of the team as could be read, and all of it if there are
+ * no errors. Returns -1 if the file cannot be read at all. */
 int team_check_ini(int fd, const char *file, struct diagnostics *diagnostics, struct team *ret,
                    struct err *err);
 
-/* Writes the members "description", "preset", "windows", "team", "rules" of an object. */
+/* Writes the members "description", "preset", "windows", "team" and "rules" into an open object. */
 void team_put_json(const struct team *team, struct json_out *out);
+/* Reads these members back. Fails with MAS_DAMAGED. The caller releases *ret with team_free(). */
 int team_from_json(const struct json *object, struct team *ret, struct err *err);
 
 void team_free(struct team *team);
 #define _cleanup_team_ __attribute__((cleanup(team_free)))
 
-/* NULL where there is none of that id. */
+/* Returns the agent with this id, or NULL. The team owns it. */
 const struct agent *team_agent(const struct team *team, const char *id);
-/* true if an agent has a first message. */
+/* Returns true if any agent has a first message. */
 bool team_has_prompts(const struct team *team);
+/* Returns "meta", "manager" or "worker". */
 const char *rank_name(enum rank rank);
-/* The set of enum reach by which the first may write to the second. */
+/* Returns the set of enum reach under which the first agent may write to the second. */
 unsigned team_reach(const struct agent *from, const struct agent *to);
-/* Appends the words of a set of enum reach, "manager, unit"; nothing where it is empty. */
+/* Appends the names of a set of enum reach, "manager, unit"; nothing if the set is empty. */
 void team_add_reach(struct str *to, unsigned set);
 
 #endif

@@ -1,4 +1,4 @@
-/* template.ini: the part of model/team.h that reads it. The format is in mas-template(5). */
+/* The part of model/team.h that reads template.ini. mas-template(5) describes the format. */
 #include "base/ini.h"
 #include "base/str.h"
 #include "base/suggest.h"
@@ -14,11 +14,11 @@ static const char *const agent_keys[] = {"role",    "rank",   "group", "preset",
 static const char *const template_keys[] = {"description", "preset", NULL};
 static const char *const ranks[] = {"meta", "manager", "worker", NULL};
 
-/* Sections by their first word; those with a second one are shown with what it is. */
+/* Sections by their first word, and how messages show them. */
 static const char *const sections[] = {"template", "rules", "window", "agent", NULL};
 static const char *const section_forms[] = {"[template]", "[rules]", "[window NAME]", "[agent ID]"};
 
-/* Windows may name agents that come later in the file, so places are kept until its end. */
+/* A window may name agents that appear later in the file, so the names are kept until its end. */
 struct reader {
     struct team team;
     struct place {
@@ -27,7 +27,7 @@ struct reader {
         int line;
     } * places;
     size_t place_count;
-    int rules[RANK_COUNT]; /* their lines */
+    int rules[RANK_COUNT]; /* their line numbers */
     const char *file;
     struct diagnostics *diagnostics;
 };
@@ -40,7 +40,7 @@ static void reader_free(struct reader *reader)
     team_free(&reader->team);
 }
 
-/* Says that a value is wrong; it counts as given all the same. */
+/* Reports an invalid value, which still counts as given. */
 static int bad_value(char **to, const struct ini_line *line, const char *why, struct err *err)
 {
     if (*to == NULL)
@@ -57,7 +57,7 @@ static int set_text(char **to, const struct ini_line *line, struct err *err)
     return 0;
 }
 
-/* A name that may be left empty. */
+/* Sets a name that may be empty. */
 static int set_word(char **to, const struct ini_line *line, struct err *err)
 {
     if (line->value[0] != '\0' && !str_is_word(line->value, TEAM_WORD_MAX))
@@ -125,7 +125,7 @@ static int read_agent(struct reader *reader, const struct ini_line *line, struct
     if (strcmp(line->key, "rank") == 0) {
         if (team_rank_parse(line->value, &agent->rank) == 0)
             return 0;
-        agent->rank = RANK_WORKER; /* it counts as given */
+        agent->rank = RANK_WORKER; /* counts as given */
         return ini_fail(line, err, "a rank is meta, manager or worker");
     }
     if (strcmp(line->key, "group") == 0 && line->value[0] != '\0')

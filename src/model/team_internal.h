@@ -1,34 +1,34 @@
 /*
- * How a struct team is put together; for team.c and team_ini.c only.
+ * Functions that build a struct team; for team.c and team_ini.c only.
  */
 #ifndef MAS_MODEL_TEAM_INTERNAL_H
 #define MAS_MODEL_TEAM_INTERNAL_H
 
 #include "model/team.h"
 
-/* -1 where the text is none. */
+/* Parse the name of a rank, and a list of reach names. Return -1 for invalid text. */
 int team_rank_parse(const char *text, enum rank *ret);
 int team_reach_parse(const char *text, unsigned *ret);
-/* Returns the bits of a rule by which a rank means nobody in this team. */
+/* Returns the bits of a rank's rule that match no agent of this team. */
 unsigned team_reach_nobody(const struct team *team, enum rank rank);
 
-/* NULL for a good one, else what a good one is. */
+/* Returns NULL for a valid role, otherwise a description of a valid one. */
 const char *team_check_role(const char *text);
 
-/* New, empty, at the end; NULL where the team is full. */
+/* Append an empty agent or window and return it, or NULL if the team is full. */
 struct agent *team_add_agent(struct team *team, const char *id);
 struct window *team_add_window(struct team *team, const char *name);
 
-/* Puts an agent into a window. NULL, or what is wrong with it. */
+/* Puts an agent into a window. Returns NULL, or what is wrong with it. */
 const char *team_place(struct team *team, size_t window, const char *id);
 
-/* Called for all that keeps a team from being whole; agent or window is NULL where it is not about
- * one. */
+/* Receives each reason why the team is incomplete. agent or window is NULL if the reason does not
+ * concern one. */
 typedef void team_wrong(const struct agent *agent, const struct window *window, const char *why,
                         void *arg);
-/* Fills what may be left out and checks that the whole is one team. */
+/* Fills in omitted values and checks that the team is complete. */
 void team_complete(struct team *team, team_wrong *wrong, void *arg);
-/* The same, with the first of these as the error. */
+/* Like team_complete(), but reports the first problem as the error. */
 int team_finish(struct team *team, struct err *err);
 
 #endif

@@ -21,13 +21,13 @@
 #define TEMP_PREFIX ".mas-archive-"
 #define TEMP_SUFFIX ".new"
 
-enum { NAMES_MAX = 100 }; /* archives of one session in one second */
+enum { NAMES_MAX = 100 }; /* archives of one session within a second */
 
-/* An archive in the making: a file with a lock, which says that somebody writes it. */
+/* An archive being written: a file whose lock says that a process writes it. */
 struct output {
-    char *dir_path; /* as far as the last slash, "" where none was said */
+    char *dir_path; /* up to the last slash; "" if there is none */
     char *name; /* NULL: standard output */
-    bool chosen; /* by the user; else a number is put behind a name that is taken */
+    bool chosen; /* by the user; otherwise a number is appended to a name that exists */
     int dir;
     int fd;
     char temp[sizeof TEMP_PREFIX + ID_TEXT + sizeof TEMP_SUFFIX]; /* "": none */
@@ -46,7 +46,8 @@ static void output_drop(struct output *output)
 }
 #define _cleanup_output_ __attribute__((cleanup(output_drop)))
 
-/* "fix-login-550e8400-20251218T080000Z"; without a name of its own it is called as in tmux. */
+/* Returns "fix-login-550e8400-20251218T080000Z"; a session without a name is called by its tmux
+ * name. */
 static char *default_name(const struct session *session)
 {
     char now[TIME_TEXT];
@@ -63,14 +64,14 @@ static char *default_name(const struct session *session)
     return mem_printf("%s-%.8s-%s.tar.zst", session->name, session->id, now);
 }
 
-/* [archive] dir. */
+/* Returns [archive] dir. */
 static char *default_path(const struct root *root, const struct config *config)
 {
     const char *set = config_text(config, SETTING_ARCHIVE_DIR);
     return set[0] == '/' ? mem_dup(set) : mem_printf("%s/%s", root->path, set);
 }
 
-/* The same, made where it is missing. */
+/* Returns [archive] dir after creating it if it is missing. */
 static int default_dir(const struct life *life, char **ret, struct err *err)
 {
     _cleanup_free_ char *path = default_path(life->root, life->config);
@@ -92,7 +93,7 @@ static int refuse_taken(const char *dir, const char *name, struct err *err)
     return err_hint(err, "choose another file with -o");
 }
 
-/* true for the names that open_temp() gives. */
+/* Returns true for names in the format of open_temp(). */
 static bool is_temp(const char *name)
 {
     char id[ID_TEXT] = "";
@@ -105,7 +106,7 @@ static bool is_temp(const char *name)
     return id_is_valid(id) && strcmp(name + prefix + ID_TEXT - 1, TEMP_SUFFIX) == 0;
 }
 
-/* What killed commands have left: nobody holds the lock of such a file. */
+/* Finds what killed commands left: files whose lock nobody holds. */
 static void sweep(int dir, bool keep, workspace_stale *each, void *arg)
 {
     _cleanup_strv_ char **names = NULL;
@@ -131,7 +132,7 @@ void archive_sweep(const struct root *root, const struct config *config, bool ke
         sweep(dir, keep, each, arg);
 }
 
-/* Makes the file under a name that nobody takes for an archive, and locks it. */
+/* Creates the file under a name that nobody takes for an archive, and locks it. */
 static int open_temp(struct output *output, struct err *err)
 {
     char id[ID_TEXT];
@@ -150,7 +151,7 @@ static int open_temp(struct output *output, struct err *err)
         if (fchmod(output->fd, 0600) == -1 || flock(output->fd, LOCK_EX) == -1)
             return err_errno(err, "cannot lock '%s%s'", output->dir_path, output->temp);
         if (!file_is_named(output->dir, output->temp, output->fd, NULL))
-            fd_closep(&output->fd); /* a sweep came in between */
+            fd_closep(&output->fd); /* a sweep removed it in between */
     }
     return 0;
 }
@@ -185,7 +186,7 @@ static int output_open(const struct life *life, const struct session *session, c
     return open_temp(output, err);
 }
 
-/* Gives the file its name, never over anything; on disk before that and after. */
+/* Gives the file its name without overwriting anything; syncs before and after. */
 static int output_finish(struct output *output, char **ret, struct err *err)
 {
     _cleanup_free_ char *name = output->name != NULL ? mem_dup(output->name) : NULL;
@@ -243,7 +244,7 @@ static int64_t get_count(const struct frame *frame, const char *key)
     return json_int(json_get(frame->head, key), 0);
 }
 
-/* Has mas-archive write it. */
+/* Runs mas-archive to write the archive. */
 static int run_helper(const struct life *life, int dir, const struct session *session, bool strict,
                       int file, struct archive_report *report, struct err *err)
 {
@@ -269,7 +270,7 @@ static int run_helper(const struct life *life, int dir, const struct session *se
     return 0;
 }
 
-/* `strict`: nothing may be left out. */
+/* With `strict`, nothing may be left out. */
 static int write_archive(const struct life *life, int dir, const struct session *session,
                          const char *file, bool strict, struct archive_report *report,
                          struct err *err)

@@ -1,8 +1,9 @@
 /*
- * Archives: a session in one file, `.tar.zst`, and back again. See mas-archive(5) for the format.
+ * Archives: a session in one file, `.tar.zst`, and its restoration. mas-archive(5) describes the
+ * format.
  *
- * The archive itself is written and read by the helper program mas-archive, so that mas does not
- * carry libarchive; it is handed descriptors and speaks through a socket (archive/talk.h).
+ * The helper program mas-archive reads and writes archives, so that mas does not link libarchive.
+ * mas passes it descriptors and talks to it through a socket (archive/talk.h).
  */
 #ifndef MAS_SESSION_ARCHIVE_H
 #define MAS_SESSION_ARCHIVE_H
@@ -18,46 +19,48 @@
 
 #define ARCHIVE_STANDARD "-" /* standard output or input instead of a file */
 
-/* Writes the archive of a session that does not run; the caller holds its lock, and `dir` is its
- * workspace. `file` NULL: below [archive] dir, named after the session and the time. An archive
- * that exists is not overwritten (MAS_CONFLICT). It has its name once it is whole and on disk;
- * *ret_file is its path and the caller's. life->tick is told of progress and may give up. Nothing
- * that somebody could miss is left out, so the session may be removed afterwards. */
+/* Writes the archive of a stopped session. The caller holds its lock; `dir` is its workspace. If
+ * `file` is NULL, the archive goes below [archive] dir and is named after the session and the time.
+ * An existing file is not overwritten (MAS_CONFLICT). The archive gets its name when it is complete
+ * and on disk. *ret_file is its path, which the caller frees. life->tick receives the progress and
+ * can stop the command. The archive contains everything of value, so the session may be removed
+ * afterwards. */
 int archive_write(const struct life *life, int dir, const struct session *session, const char *file,
                   char **ret_file, struct err *err);
 
-/* What came of an archive; released with archive_report_free(). */
+/* The result of archiving; release it with archive_report_free(). */
 struct archive_report {
     char *file;
-    char **warnings; /* what was left out, and the like; NULL: none */
+    char **warnings; /* such as what was left out; NULL: none */
     uint64_t entries, bytes; /* of the session */
-    uint64_t written; /* bytes of the archive */
-    uint64_t links; /* symbolic links in it that lead out of the session */
+    uint64_t written; /* size of the archive in bytes */
+    uint64_t links; /* symbolic links in it that point outside the session */
 };
 
-/* The same for a session by its id: takes its lock, refuses one that runs (MAS_CONFLICT), and with
- * `remove` removes it once the archive stands, under the same lock. */
+/* Archives a session by its id. Takes its lock and refuses a running session (MAS_CONFLICT). With
+ * `remove`, removes the session under the same lock when the archive is complete. */
 int archive_session(const struct life *life, const char *id, const char *file, bool remove,
                     struct archive_report *ret, struct err *err);
 void archive_report_free(struct archive_report *report);
 
-/* Finds what killed commands left in [archive] dir and, unless `keep`, deletes it; what they left
- * elsewhere goes with the next archive that is written there. `each` may be NULL. */
+/* Finds files that killed commands left in [archive] dir and, unless `keep`, deletes them. Files
+ * left elsewhere are deleted when the next archive is written there. `each` may be NULL. */
 void archive_sweep(const struct root *root, const struct config *config, bool keep,
                    workspace_stale *each, void *arg);
 
 struct archive_restore {
     const char *file;
-    const char *name; /* what it is called; NULL: as before */
-    bool new_id; /* under a new random id, else its own (MAS_CONFLICT where that exists) */
-    bool links; /* with symbolic links that lead out of the session */
-    /* Of a new id: makes the copy's conversations its own, before it gets its place; NULL: nothing
-     * is to be done. */
+    const char *name; /* new name; NULL: its own */
+    bool new_id; /* use a new random id instead of its own (MAS_CONFLICT if that exists) */
+    bool links; /* also symbolic links that point outside the session */
+    /* With a new id: makes the conversations belong to the copy, before it is moved into place.
+     * NULL: do nothing. */
     int (*own)(int dir, const char *id, struct err *err);
 };
 
-/* Brings a session back: verified whole before it gets its place; on failure nothing is left.
- * MAS_DAMAGED where the archive is not what mas writes. */
+/* Restores a session. Verifies the complete archive before it moves the session into place; on
+ * failure nothing is left behind. Fails with MAS_DAMAGED if the archive is not in the format that
+ * mas writes. The caller releases *ret with session_free(). */
 int archive_restore(const struct life *life, const struct archive_restore *options,
                     struct session *ret, struct err *err);
 

@@ -30,7 +30,8 @@ int archive_helper_start(const struct archive_work *work, struct archive_helper 
     const struct proc_spec spec = {.file = file,
                                    .argv = (char *[]){(char[]){HELPER}, NULL},
                                    .cwd = -1,
-                                   .timeout_ms = INT_MAX, /* as long as there is progress */
+                                   /* no limit as long as there is progress */
+                                   .timeout_ms = INT_MAX,
                                    .fds = fds,
                                    .fd_count = ARRAY_LEN(fds) - (work->lock == -1)};
     int rc = proc_start(&spec, &ret->proc, err);
@@ -54,7 +55,7 @@ int archive_helper_say(struct archive_helper *helper, const char *text, struct e
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1 && (errno == EPIPE || errno == ECONNRESET))
-            return 0; /* it has something to say itself, or its end tells more */
+            return 0; /* it sent a message, or its exit tells more */
         if (n == -1)
             return err_errno(err, "cannot talk to '%s'", HELPER);
         text += n;
@@ -68,14 +69,14 @@ static bool interrupted(const struct life *life, uint64_t files, uint64_t bytes)
     return life->tick != NULL && life->tick(files, bytes, life->tick_arg);
 }
 
-/* It has hung up without a result. */
+/* The helper closed the connection without a result. */
 static int has_ended(const struct life *life, struct archive_helper *helper, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;
 
     fd_closep(&helper->socket);
     int rc = proc_finish(&helper->proc, &result, err);
-    if (rc == 0 && interrupted(life, 0, 0)) /* the terminal's signal was for both */
+    if (rc == 0 && interrupted(life, 0, 0)) /* the terminal's signal was for both processes */
         (void)err_set(err, MAS_FAILED, "interrupted");
     else if (rc == 0)
         (void)err_set(err, MAS_FAILED, "'%s' ended with code %d%s%.*s", HELPER, result.status,
@@ -85,7 +86,7 @@ static int has_ended(const struct life *life, struct archive_helper *helper, str
     return -1;
 }
 
-/* Reads what has come; 0: nothing more comes. */
+/* Reads what has arrived; 0: the connection is closed. */
 static int hear(const struct life *life, struct archive_helper *helper, struct err *err)
 {
     struct pollfd fd = {.fd = helper->socket, .events = POLLIN};
@@ -109,7 +110,7 @@ static int hear(const struct life *life, struct archive_helper *helper, struct e
     return 1;
 }
 
-/* An error that it tells; its text was made safe to print there. */
+/* Takes an error that the helper reports; the helper made its text safe to print. */
 static int parse_failure(const struct frame *frame, struct err *err)
 {
     const char *text = json_get_text(frame->head, "text");
@@ -121,9 +122,9 @@ static int parse_failure(const struct frame *frame, struct err *err)
     return hint != NULL && hint[0] != '\0' ? err_hint(err, "%s", hint) : -1;
 }
 
-/* 1: it is the frame that is waited for. */
+/* Returns 1 if this is the expected frame. */
 static int handle_frame(const struct life *life, struct archive_helper *helper, const char *verb,
-                        const struct frame *frame, struct err *err)
+                      const struct frame *frame, struct err *err)
 {
     const char *is = json_get_text(frame->head, "do");
 

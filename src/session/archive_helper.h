@@ -1,5 +1,5 @@
 /*
- * The helper program mas-archive, as mas sees it; for archive*.c only.
+ * mas's side of the helper program mas-archive; for archive*.c only.
  */
 #ifndef MAS_SESSION_ARCHIVE_HELPER_H
 #define MAS_SESSION_ARCHIVE_HELPER_H
@@ -10,9 +10,9 @@
 
 struct archive_helper {
     struct proc proc;
-    int socket; /* -1: none runs */
+    int socket; /* -1: no helper runs */
     struct frames in;
-    char **warnings; /* that it gave */
+    char **warnings; /* the warnings that it sent */
 };
 
 #define ARCHIVE_HELPER_INIT                                                                        \
@@ -20,19 +20,23 @@ struct archive_helper {
         .socket = -1                                                                               \
     }
 
-/* What it works with; `lock` may be -1, and is held as long as it lives. */
+/* The files that the helper works on. `lock` may be -1; the helper holds it as long as it lives. */
 struct archive_work {
     int file, dir, parts, lock;
-    const struct str *order; /* what it is to do, an object */
+    const struct str *order; /* the task, a JSON object */
 };
 
+/* Starts the helper and sends it the order. The caller ends it with archive_helper_end(), also
+ * after a failure. */
 int archive_helper_start(const struct archive_work *work, struct archive_helper *ret,
                          struct err *err);
-/* Waits for a frame that does `verb`, and tells life->tick of progress meanwhile. */
+/* Waits for a frame with `verb` and passes progress to life->tick meanwhile. The caller releases
+ * *ret with frame_free(). */
 int archive_helper_await(const struct life *life, struct archive_helper *helper, const char *verb,
                          struct frame *ret, struct err *err);
+/* Sends the helper a frame. */
 int archive_helper_say(struct archive_helper *helper, const char *text, struct err *err);
-/* Ends it, whatever it does. */
+/* Ends the helper, whatever it is doing. */
 void archive_helper_end(struct archive_helper *helper);
 #define _cleanup_archive_helper_ __attribute__((cleanup(archive_helper_end)))
 

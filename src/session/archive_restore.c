@@ -1,4 +1,4 @@
-/* The part of session/archive.h that brings sessions back. */
+/* The part of session/archive.h that restores sessions. */
 #include "base/path.h"
 #include "base/str.h"
 #include "model/manifest.h"
@@ -48,7 +48,8 @@ static int open_file(const char *file, int *ret, struct err *err)
     return 0;
 }
 
-/* What is in the way of the session that the manifest names. life_settle() asks again. */
+/* Checks whether something is in the way of the session that the manifest names. life_settle()
+ * checks again. */
 static int check_free(const struct restore *r, const struct manifest *manifest, struct err *err)
 {
     const struct root *root = r->life->root;
@@ -74,7 +75,7 @@ static int check_free(const struct restore *r, const struct manifest *manifest, 
     return err_hint(err, "give it another name with -n");
 }
 
-/* [limits] free is asked for, and at least what the file system says. */
+/* Checks for [limits] free, and at least for space on the file system. */
 static int check_room(const struct restore *r, const struct manifest *manifest, struct err *err)
 {
     struct statvfs fs;
@@ -93,7 +94,7 @@ static int check_room(const struct restore *r, const struct manifest *manifest, 
     return 0;
 }
 
-/* Has mas-archive fill the stage; *ret is what it says of itself. */
+/* Runs mas-archive to fill the stage; *ret is the manifest that it reports. */
 static int fill_stage(struct restore *r, int file, struct manifest *ret, struct err *err)
 {
     _cleanup_archive_helper_ struct archive_helper helper = ARCHIVE_HELPER_INIT;
@@ -119,8 +120,8 @@ static int fill_stage(struct restore *r, int file, struct manifest *ret, struct 
     return 0;
 }
 
-/* What came is a session, and becomes one of this root: stopped, isolated, with paths of its own.
- * Keys of .session that are not known are dropped: scripts read that file with their shell. */
+/* Makes the restored files a session of this root: stopped, isolated, with its own paths. Drops
+ * unknown keys of .session, because scripts source that file. */
 static int adopt(struct restore *r, const struct manifest *manifest, struct err *err)
 {
     struct session *session = &r->session;
@@ -144,12 +145,12 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
     session->status = STATUS_STOPPED;
     if (session->stopped == 0)
         session->stopped = session->activity;
-    session->activity = time(NULL); /* else a clean would take it again at once */
+    session->activity = time(NULL); /* otherwise the next clean would remove it again */
     return 0;
 }
 
-/* Gives it its id, and what follows from that: the one place that knows where in a workspace an id
- * stands. That is .session alone; memory is the caller's to change. */
+/* Gives the session its id and everything derived from it. Only this function knows where a
+ * workspace contains the id: in .session alone; the caller changes the memory. */
 static int write_id(struct restore *r, const struct manifest *manifest, struct err *err)
 {
     memcpy(r->session.id, r->options->new_id ? r->stage.id : manifest->id, ID_TEXT);
@@ -161,7 +162,8 @@ static int write_id(struct restore *r, const struct manifest *manifest, struct e
     return session_save(r->life->root, r->stage.dir, &r->session, err);
 }
 
-/* Directories that are there in every workspace; one without a log has none of logs. */
+/* Creates directories that every workspace has; an archive of a session without logs lacks
+ * logs/. */
 static int add_directories(int dir, struct err *err)
 {
     static const char *const names[] = {WORKSPACE_RUN, WORKSPACE_LOGS};
@@ -173,7 +175,7 @@ static int add_directories(int dir, struct err *err)
     return 0;
 }
 
-/* From the filled stage to the session in its place. */
+/* Moves the session from the filled stage to its place. */
 static int place(struct restore *r, struct err *err)
 {
     const struct root *root = r->life->root;
@@ -197,7 +199,7 @@ static int restore_from(struct restore *r, int file, struct err *err)
     _cleanup_manifest_ struct manifest manifest = {.id = ""};
     char id[ID_TEXT];
 
-    /* whose it is stands in the archive */
+    /* the id is only known from the archive */
     if (id_make(id, err) == -1 ||
         workspace_stage_empty(r->life->root, id, "restore", &r->stage, err) == -1)
         return -1;

@@ -97,7 +97,7 @@ void doctor_check_left(struct doctor *doctor, const char *subject, int dir, cons
     doctor_mend(doctor, subject, what, rc, &why);
 }
 
-/* true for the names that mas gives in sessions/. */
+/* Returns true for the names that mas uses in sessions/. */
 static bool is_known(const char *name)
 {
     static const char *const known[] = {INDEX_FILE, ROOT_LOCK, SNAPSHOTS_DIR, ".gitkeep",
@@ -110,7 +110,7 @@ static bool is_known(const char *name)
            str_starts(name, ROOT_SERVE);
 }
 
-/* Shipped templates that are not those of this mas: nothing is wrong with them. */
+/* Reports shipped templates of another version of mas, which is not an error. */
 static void check_templates(struct doctor *doctor)
 {
     _cleanup_shipped_ struct shipped shipped = SHIPPED_INIT;
@@ -132,7 +132,7 @@ static void check_templates(struct doctor *doctor)
     }
 }
 
-/* What a migration left on its way, in the root. */
+/* Checks for parts in the root that an interrupted migration left. */
 static int check_root_dir(struct doctor *doctor, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;
@@ -178,7 +178,7 @@ static int check_sessions_dir(struct doctor *doctor, struct err *err)
     return 0;
 }
 
-/* Saves what an orphan's panes show, then ends it. */
+/* Saves the contents of an orphan's panes, then ends it. */
 static int end_orphan(const struct doctor *doctor, const struct view *view, struct err *err)
 {
     const struct life life = {.root = doctor->root, .config = doctor->config};
@@ -212,8 +212,8 @@ static void check_orphan(struct doctor *doctor, const struct view *view)
     doctor->rows_wrong = true;
 }
 
-/* Processes of sessions that do not run: a stop that was killed, a crash that did not end them.
- * Hosts that live end their agents themselves, which takes as long as an agent may take. */
+/* Checks for processes of stopped sessions, from a stop that was killed or a crash that did not end
+ * them. Living hosts end their agents themselves, which may take as long as an agent needs. */
 static void check_processes(struct doctor *doctor, const struct survey *survey)
 {
     const struct life life = {.root = doctor->root, .config = doctor->config};
@@ -305,8 +305,8 @@ static void check_limits(struct doctor *doctor, const struct survey *survey)
     free(wishes);
 }
 
-/* Sessions whose tmux server could not be asked: told once for all of a server, and for all servers
- * where the reason is the same, such as tmux missing. */
+/* Reports sessions whose tmux server could not be asked: once per server, and once for all servers
+ * with the same reason, such as a missing tmux. */
 static void tell_unknown(struct doctor *doctor, const struct survey *survey, size_t at)
 {
     const struct view *view = &survey->views[at];
@@ -317,7 +317,7 @@ static void tell_unknown(struct doctor *doctor, const struct survey *survey, siz
         if (i == at || failure == NULL || strcmp(failure->text, view->failure->text) != 0)
             continue;
         if (i < at)
-            return; /* it was told there */
+            return; /* already reported there */
         count++;
     }
     if (count == 1)

@@ -1,6 +1,5 @@
 /*
- * What the two parts of session/doctor.h share: what it looks at in the root (doctor.c) and in one
- * session (doctor_session.c).
+ * Shared by the parts of session/doctor.h: doctor.c checks the root, doctor_session.c one session.
  */
 #ifndef MAS_SESSION_DOCTOR_INTERNAL_H
 #define MAS_SESSION_DOCTOR_INTERNAL_H
@@ -16,26 +15,29 @@ struct doctor {
     bool fix;
     doctor_look *look;
     struct findings *findings;
-    bool rows_wrong; /* the index has to be written anew */
+    bool rows_wrong; /* the index must be rebuilt */
 };
 
+/* Adds a finding. */
 void doctor_add(struct doctor *doctor, enum finding_state state, const char *subject,
                 const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Reports something that --fix mends; `mended` says how trying went: 0, or -1 with *why. */
+/* Reports a problem that --fix repairs. `mended` is the result of the attempt: 0, or -1 with the
+ * reason in *why. */
 void doctor_mend(struct doctor *doctor, const char *subject, const char *what, int mended,
                  const struct err *why);
-/* Checks one entry's type, and its mode, which it sets. */
+/* Checks the type and mode of one entry, and with --fix corrects the mode. */
 void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, const char *name,
                        mode_t want);
-/* A file that an interrupted write left; nobody writes it now, since the lock is held. */
+/* Reports a file that an interrupted write left, and with --fix removes it. No process writes it
+ * now, because the lock is held. */
 void doctor_check_left(struct doctor *doctor, const char *subject, int dir, const char *name);
-/* Keeps a damaged file under another name. */
+/* Renames a damaged file to <name>.broken-<time>; a missing file is success. */
 int doctor_put_aside(int dir, const char *name, struct err *err);
-/* Writes damaged metadata anew, with --fix: what is whole of it, and what else is known of the
- * session. What has to be guessed is added to *what. */
+/* Rewrites damaged metadata (--fix) from its valid lines and from what else is known about the
+ * session. Adds every value that it had to guess to *what. */
 int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct view *view,
                            struct str *what, struct err *err);
-/* All of one session that has a workspace. */
+/* Checks everything in a session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);
 
 #endif

@@ -1,4 +1,4 @@
-/* The part of session/doctor.h that makes metadata anew: what is whole of it is kept. */
+/* The part of session/doctor.h that rebuilds metadata and keeps its valid lines. */
 #include "base/file.h"
 #include "base/kv.h"
 #include "base/number.h"
@@ -15,7 +15,7 @@
 
 int doctor_put_aside(int dir, const char *name, struct err *err)
 {
-    enum { TRIES_MAX = 1000 }; /* of one second */
+    enum { TRIES_MAX = 1000 }; /* names within one second */
     long now = (long)time(NULL);
 
     for (int i = 0; i < TRIES_MAX; i++) {
@@ -29,8 +29,7 @@ int doctor_put_aside(int dir, const char *name, struct err *err)
     return err_errno(err, "cannot rename '%s'", name);
 }
 
-/* The lines that are whole. None where the file speaks of another session. *ret_text is the file.
- */
+/* Reads the valid lines; none if the file is about another session. *ret_text is the file. */
 static void salvage(int dir, const char *id, char **ret_text, struct kv *ret)
 {
     struct err ignored = ERR_INIT;
@@ -48,12 +47,12 @@ static bool know_bool(const struct kv *kv, const char *key, bool *ret)
 {
     const char *value = kv_get(kv, key);
 
-    *ret = value == NULL || strcmp(value, "no") != 0; /* the careful side */
+    *ret = value == NULL || strcmp(value, "no") != 0; /* the safe choice */
     return value != NULL && (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0);
 }
 
-/* Whether its agents have been handed their first messages. The key is there only where they have,
- * behind PRIVATE and before SESSION_DIR: where those two stand together, it never was. */
+/* Determines whether its agents were handed their first messages. The key exists only if they were,
+ * between PRIVATE and SESSION_DIR: if these two are adjacent, it never existed. */
 static bool know_prompted(const struct kv *kv, const char *text, bool *ret)
 {
     const char *private = text != NULL && kv->count > 0 ? strstr(text, "\nPRIVATE=") : NULL;
@@ -82,7 +81,7 @@ static void know_nsec(const struct kv *kv, long *ret)
         *ret = (long)n;
 }
 
-/* Its name by the metadata, else by the index. false: neither says. */
+/* Takes the name from the metadata, otherwise from the index. Returns false if neither knows it. */
 static bool know_name(const struct kv *kv, const struct view *view, char **ret)
 {
     const char *name = kv_get(kv, "NAME");
@@ -102,7 +101,7 @@ static void add_guess(struct str *what, bool known, const char *guess)
         str_addf(what, "; %s", guess);
 }
 
-/* Fills a session from what is known; what had to be guessed is added to *what. */
+/* Fills a session with the known values; adds those that it had to guess to *what. */
 static void reconstruct(int dir, const struct view *view, struct session *session, struct str *what)
 {
     _cleanup_free_ char *text = NULL;

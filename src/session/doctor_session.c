@@ -1,4 +1,4 @@
-/* The part of session/doctor.h that looks at one session. */
+/* The part of session/doctor.h that checks one session. */
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -38,7 +38,8 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
         doctor_mend(doctor, session->id, what, rc, &why);
 }
 
-/* Makes what a lazy session lacks from the template as it is now, for want of the snapshot. */
+/* Creates the missing units of a lazy session from the current template, because the snapshot is
+ * missing. */
 static int make_units(const struct doctor *doctor, int dir, const struct session *session,
                       const struct team *team, struct err *err)
 {
@@ -49,8 +50,8 @@ static int make_units(const struct doctor *doctor, int dir, const struct session
                : snapshot_make_all(doctor->root, dir, team, &tmpl, err);
 }
 
-/* Of a session whose agents get their directories when they first start: what a host that was
- * killed has left, and whether the others can be made. */
+/* Checks a session whose agents get their directories when they first start: what a killed host
+ * left, and whether the missing ones can be created. */
 static void check_snapshot(struct doctor *doctor, int dir, const struct session *session)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -80,7 +81,7 @@ static void check_snapshot(struct doctor *doctor, int dir, const struct session 
     }
 }
 
-/* true while a process has it; a host's socket is held by the lock beside it. */
+/* Returns true while a process holds it; the lock next to a host's socket stands for the socket. */
 static bool is_held(int run, const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -98,8 +99,8 @@ static bool is_host_file(const char *name)
            (strcmp(dot, WORKSPACE_HOST_SOCKET) == 0 || strcmp(dot, WORKSPACE_HOST_LOCK) == 0);
 }
 
-/* What a session that is down has left in run/, or a running one too long. The files of its hosts
- * are one finding: a crash leaves two for each agent. */
+/* Checks run/ for files that a stopped session left, or that are too old for a running one. The
+ * files of its hosts are one finding: a crash leaves two per agent. */
 static void check_run(struct doctor *doctor, int dir, const struct view *view)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
@@ -113,9 +114,9 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     if (run == -1 || path_list(run, &names, &why) == -1)
         return;
     for (char **name = names; *name != NULL; name++) {
-        if (is_held(run, *name) || /* first: a host that ends removes them, then lets go */
-            fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode) ||
-            (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
+        /* is_held() first: an exiting host removes its files before it releases the lock */
+        if (is_held(run, *name) || fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+            S_ISDIR(st.st_mode) || (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
             continue;
         int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
         if (rc == -1)
@@ -140,7 +141,7 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     doctor_mend(doctor, view->row.id, what, host_rc, &host_why);
 }
 
-/* Agents of a team that runs whose hosts were killed. */
+/* Checks for agents of a running team whose hosts were killed. */
 static void check_hosts(struct doctor *doctor, int dir, const struct session *session,
                         const struct view *view)
 {
@@ -160,7 +161,7 @@ static void check_hosts(struct doctor *doctor, int dir, const struct session *se
     }
 }
 
-/* Logs that are not written, since they are somebody else's files too. */
+/* Checks for logs that are not written because they have other names too. */
 static void check_logs(struct doctor *doctor, int dir, const char *id)
 {
     _cleanup_close_ int logs = path_open_dir(dir, WORKSPACE_LOGS);
@@ -179,7 +180,7 @@ static void check_logs(struct doctor *doctor, int dir, const char *id)
                                            : path_type_name(st.st_mode));
 }
 
-/* What another floor knows of it. */
+/* Runs the check of a higher layer. */
 static void check_more(struct doctor *doctor, int dir, const char *id)
 {
     _cleanup_free_ char *what = NULL;
@@ -192,7 +193,7 @@ static void check_more(struct doctor *doctor, int dir, const char *id)
         doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
 }
 
-/* The socket of a server of its own that is gone. */
+/* Checks for the socket of a per-session server that has exited. */
 static void check_socket(struct doctor *doctor, const struct session *session)
 {
     const char *base = strrchr(session->tmux_socket, '/') + 1;
@@ -210,7 +211,7 @@ static void check_socket(struct doctor *doctor, const struct session *session)
     doctor_mend(doctor, session->id, "the socket of its tmux server is left over", rc, &why);
 }
 
-/* What a stop that could not tell tmux has left there: a session in which nothing runs. */
+/* Returns true if a stop that could not reach tmux left the tmux session: nothing runs in it. */
 static bool is_left_over(int dir, const struct session *session, const struct view *view)
 {
     struct err ignored = ERR_INIT;
@@ -219,7 +220,7 @@ static bool is_left_over(int dir, const struct session *session, const struct vi
            hosts_live(dir, &hosts, &ignored) == 0 && !hosts;
 }
 
-/* Metadata that can be read, but says what is no longer so. */
+/* Checks metadata that is readable but outdated. */
 static void check_facts(struct doctor *doctor, int dir, struct session *session,
                         const struct view *view)
 {
@@ -269,7 +270,7 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
                    session->id);
 }
 
-/* A legacy session's agents work in the root; what modes are there is the user's affair. */
+/* Checks a legacy session, whose agents work in the root; modes there are the user's choice. */
 static void check_shared(struct doctor *doctor, const char *id)
 {
     static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
@@ -298,7 +299,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, enum mod
         const char *name;
         mode_t mode;
         bool needed;
-        bool rebuilt; /* of another type it is damaged, which is checked elsewhere */
+        bool rebuilt; /* if its type is wrong it is damaged, which another check reports */
         bool own; /* a legacy session has it in the root */
     } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},

@@ -1,5 +1,5 @@
 /*
- * Environments: NULL-terminated vectors of "KEY=value", and what of them agents get.
+ * Environments: NULL-terminated vectors of "KEY=value", and which variables agents get.
  */
 #ifndef MAS_SESSION_ENV_H
 #define MAS_SESSION_ENV_H
@@ -8,13 +8,13 @@
 
 #include <stdbool.h>
 
-/* This process's environment after [env] of mas.ini: what agents that it starts are handed.
- * Released with strv_free(). */
+/* Returns this process's environment, filtered and extended by [env] of mas.ini: the one that
+ * agents started by this process get. The caller releases it with strv_free(). */
 char **env_handed_on(const struct config *config);
 
-/* NULL where it is missing. */
+/* Returns the value of a variable, or NULL. */
 const char *env_get(char *const *env, const char *name);
-/* Replaces or adds one. */
+/* Replaces or adds a variable. Copies both texts. */
 void env_put(char ***env, const char *name, const char *value);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The helper programs of mas, which carry the libraries that mas itself does not.
+ * The helper programs of mas. They link the libraries that mas itself does not.
  */
 #ifndef MAS_SESSION_HELPER_H
 #define MAS_SESSION_HELPER_H
@@ -10,8 +10,9 @@
 #define HELPER_CHAT "mas-chat" /* mas-chat SESSION_DIR AGENT: the pane of an ACP agent */
 #define HELPER_SERVE "mas-serve" /* mas-serve MAS ROOT SETTING=VALUE...: the HTTP API */
 
-/* The path of a helper: beside a mas that was just built or installed, else where it was configured
- * to be installed. The caller frees; NULL: it is not there. */
+/* Returns the path of a helper: next to mas in a build or an installation, otherwise in the
+ * configured directory. The caller frees it. Returns NULL with *err set if the helper is
+ * missing. */
 char *helper_find(const char *name, struct err *err);
 
 #endif

@@ -92,7 +92,7 @@ static int check_program(const struct agent *agent, const struct preset *preset,
     _cleanup_free_ char *path =
         path_find_program(program, search != NULL ? search : env_get(env, "PATH"), AT_FDCWD);
 
-    /* a path without a leading slash is one in the agent's own directory: known only there */
+    /* a relative path is in the agent's own directory, which is only known there */
     if (path != NULL || (program[0] != '/' && strchr(program, '/') != NULL))
         return 0;
     (void)err_set(err, MAS_FAILED,
@@ -204,8 +204,8 @@ void launch_drop_env(int dir)
         (void)unlinkat(run, WORKSPACE_ENV, 0);
 }
 
-/* Opens and locks the file; -1 with errno ENOENT where there is none, ESTALE where it was removed
- * while this waited for the lock. */
+/* Opens and locks the file. Returns -1 with errno: ENOENT if it is missing, ESTALE if it was
+ * removed while this process waited for the lock. */
 static int open_locked(int run)
 {
     struct stat st;
@@ -222,7 +222,7 @@ static int open_locked(int run)
     return -1;
 }
 
-/* Cuts the entries behind the marks into a vector. */
+/* Splits the entries after the marks into a vector. */
 static char **split_entries(const char *at, const char *end)
 {
     char **env = NULL;
@@ -236,12 +236,12 @@ static char **split_entries(const char *at, const char *end)
     return env;
 }
 
-/* Finds the marks and the flag in front of them; NULL where the text is no such file. */
+/* Finds the marks and the flag before them; NULL if the text is not such a file. */
 static char *find_marks(char *text, size_t len, size_t *ret_count, bool *ret_prompts)
 {
     if (len < strlen(magic) || memcmp(text, magic, strlen(magic)) != 0)
         return NULL;
-    char *flag = text + strlen(magic); /* file_read() puts a NUL at the end */
+    char *flag = text + strlen(magic); /* file_read() adds a NUL */
     bool prompts = str_starts(flag, with_prompts);
     if (!prompts && !str_starts(flag, without_prompts))
         return NULL;

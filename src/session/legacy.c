@@ -16,7 +16,7 @@
 
 int legacy_tmux_name(char **ret, struct err *err)
 {
-    /* inside a team the name of that team is information, not a wish */
+    /* inside a team the variable describes that team and is not a request */
     const char *name = getenv("MAS_SESSION_ID") == NULL ? getenv("SESSION_NAME") : NULL;
 
     if (name == NULL || name[0] == '\0')
@@ -29,7 +29,7 @@ int legacy_tmux_name(char **ret, struct err *err)
     return 0;
 }
 
-/* true unless its metadata says that it is no legacy session (any more). */
+/* Returns true unless the metadata says that the session is not, or no longer, a legacy session. */
 static bool is_legacy(const struct root *root, const struct row *row)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -59,7 +59,7 @@ int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err)
     return 0;
 }
 
-/* The conflict with the legacy session that the root has. */
+/* Sets the conflict with the root's legacy session as the error. */
 static int there_is_one(const char *id, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot make a legacy session: '%s' is one", id);
@@ -91,7 +91,7 @@ int legacy_check_tmux(const struct root *root, const struct session *session, co
 
     if (there != 1 || strcmp(id, session->id) == 0)
         return there == -1 ? -1 : 0;
-    if (id[0] != '\0' && is_of_root(root, id)) /* made since the index was asked */
+    if (id[0] != '\0' && is_of_root(root, id)) /* created after the index was read */
         return there_is_one(id, err);
     (void)err_set(err, MAS_CONFLICT, "cannot %s the legacy session: tmux has another session '%s'",
                   what, session->tmux_name);

@@ -11,17 +11,18 @@
 
 #define LEGACY_TMUX_NAME "mas-tmux"
 
-/* The session's name in tmux: $SESSION_NAME, but not that of a team which mas runs in, or mas-tmux.
- * The caller frees. */
+/* Returns the tmux name of the legacy session: $SESSION_NAME, unless that belongs to a team in
+ * which mas runs, otherwise mas-tmux. The caller frees *ret. */
 int legacy_tmux_name(char **ret, struct err *err);
 
-/* Finds the legacy session of the root, by the index and by what its metadata says: 1, or 0 where
- * there is none. One that cannot be read counts. */
+/* Finds the legacy session of the root from the index and the sessions' metadata. Returns 1, or 0
+ * if there is none. A session whose metadata is unreadable counts if the index lists it as
+ * legacy. */
 int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err);
-/* Fails where there is one (MAS_CONFLICT, the hint names it); the caller holds the metadata lock
- * and has asked the index. */
+/* Fails with MAS_CONFLICT if a legacy session exists; the hint names it. The caller holds the
+ * metadata lock and has asked the index. */
 int legacy_check_free(const struct root *root, struct err *err);
-/* MAS_CONFLICT if tmux has another session of its name; `what` is the verb. */
+/* Fails with MAS_CONFLICT if tmux has another session with its name. `what` is the verb. */
 int legacy_check_tmux(const struct root *root, const struct session *session, const char *what,
                       struct err *err);
 

@@ -23,14 +23,14 @@
 #include <unistd.h>
 
 enum { SERVER_EXIT_MS = 2000 };
-enum { LEGACY_TRIES = 3 }; /* for a name in tmux that was taken, and is free again */
+enum { LEGACY_TRIES = 3 }; /* for a tmux name that was taken and is free again */
 
 static bool interrupted(const struct life *life)
 {
     return life->tick != NULL && life->tick(0, 0, life->tick_arg);
 }
 
-/* Names the session in tmux after so many digits of its id; the legacy one has a name already. */
+/* Sets the tmux name, with this many digits of the id; a legacy session keeps its name. */
 int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
                        struct err *err)
 {
@@ -57,7 +57,7 @@ int life_choose_name(const struct life *life, struct session *session, size_t fr
 {
     const char *name = session->name[0] != '\0' ? session->name : NULL;
 
-    if (session->mode == MODE_LEGACY) { /* it has the one that it has */
+    if (session->mode == MODE_LEGACY) { /* keeps its name */
         if (index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1 ||
             legacy_check_free(life->root, err) == -1)
             return -1;
@@ -79,7 +79,7 @@ int life_choose_name(const struct life *life, struct session *session, size_t fr
                    session->id);
 }
 
-/* Ends the tmux session of a team that is given up, as well as that can be done. */
+/* Tries to end the tmux session of a team that is given up. */
 static void end_in_tmux(const struct life *life, const struct session *session)
 {
     struct tmux_session *live = NULL;
@@ -91,16 +91,16 @@ static void end_in_tmux(const struct life *life, const struct session *session)
     tmux_sessions_free(live, live != NULL);
 }
 
-/* What bring_up() works with. */
+/* The arguments of bring_up(). */
 struct start_job {
     struct session *session;
     const struct team *team;
     int dir;
-    bool plain; /* second try: no systemd scope */
-    int *metadata_lock; /* held while tmux is started, released once the row is written; or NULL */
+    bool plain; /* second attempt: no systemd scope */
+    int *metadata_lock; /* held while tmux starts, released when the row is written; may be NULL */
 };
 
-/* One build; writes the row while tmux works. */
+/* Builds once; writes the row while tmux works. */
 static enum tmux_built build_once(const struct life *life, struct start_job *start_job,
                                   struct err *err)
 {
@@ -136,7 +136,7 @@ static enum tmux_built build_once(const struct life *life, struct start_job *sta
     return built;
 }
 
-/* Gives the session a longer name in tmux. */
+/* Gives the session a longer tmux name. */
 static int rename_in_tmux(const struct life *life, struct start_job *start_job, size_t from,
                           struct err *err)
 {
@@ -158,8 +158,8 @@ static int rename_in_tmux(const struct life *life, struct start_job *start_job, 
     return life_record(life, start_job->dir, start_job->session, err);
 }
 
-/* Builds the team, with another name where tmux has one of that name, once more where the server
- * was just going. The environment file is written and locked by the caller. */
+/* Builds the team: tries another name if tmux has a session with that name, and once more if the
+ * server was exiting. The caller has written and locked the environment file. */
 static int bring_up(const struct life *life, struct start_job *start_job, struct err *err)
 {
     struct session *session = start_job->session;
@@ -203,8 +203,8 @@ static int check_preset(const struct life *life, const char *name, struct err *e
     return config_hint_presets(life->config, err);
 }
 
-/* What the environment says of agents that name no preset is written down: hosts do not see it, and
- * later starts have another. */
+/* Stores the preset that the environment sets for agents without one: hosts do not see that
+ * variable, and later starts may have another value. */
 static int keep_preset(const struct life *life, struct team *team, struct err *err)
 {
     const char *name = config_text(life->config, SETTING_PRESET);
@@ -261,7 +261,7 @@ static void fill_session(const struct life *life, const struct life_options *opt
     session->stopped = options->start ? 0 : session->created;
 }
 
-/* Finds out what is in the way of starting the team's agents. */
+/* Checks for obstacles to starting the team's agents. */
 static int check_start(const struct life *life, const struct team *team, bool prompts,
                        struct err *err)
 {
@@ -288,7 +288,8 @@ int life_name_conflict(const char *name, struct err *err)
     return err_hint(err, "see it with: mas show %s", name);
 }
 
-/* Under the metadata lock: the name is still free, the workspace gets its place. */
+/* Under the metadata lock: checks that the name is still free and moves the workspace into
+ * place. */
 int life_settle(const struct life *life, struct session *session, struct stage *stage,
                 struct err *err)
 {
@@ -309,8 +310,8 @@ int life_settle(const struct life *life, struct session *session, struct stage *
     return workspace_place(life->root, stage, err);
 }
 
-/* Takes back what a failed `new` has done. The lock on run/env is still held: hosts that wait for
- * it find the file gone and give up. */
+/* Undoes a failed `new`. The lock on run/env is still held: waiting hosts then find the file gone
+ * and give up. */
 void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
                    int *metadata_lock)
 {
@@ -318,7 +319,7 @@ void life_undo_new(const struct life *life, const struct session *session, struc
 
     launch_drop_env(stage->dir);
     if (!stage->placed) {
-        fd_closep(metadata_lock); /* deleting takes long, and needs no lock */
+        fd_closep(metadata_lock); /* deleting takes long and needs no lock */
         workspace_discard(life->root, stage);
         return;
     }
@@ -333,7 +334,7 @@ void life_undo_new(const struct life *life, const struct session *session, struc
         (void)workspace_empty_trash(life->root, stage->id, &ignored);
 }
 
-/* From the staged workspace to the running team. */
+/* Continues from the staged workspace to the running team. */
 static int finish_new(const struct life *life, struct session *session, const struct team *team,
                       struct stage *stage, int *lock, int *env, struct err *err)
 {
@@ -353,13 +354,12 @@ static int finish_new(const struct life *life, struct session *session, const st
         return -1;
     if (!interrupted(life))
         return 0;
-    launch_drop_env(stage->dir); /* no agent starts any more */
+    launch_drop_env(stage->dir); /* no agent starts from now on */
     end_in_tmux(life, session);
     return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
 }
 
-/* What is in the way of a new session, found before anything is copied; life_settle() asks again.
- */
+/* Checks for obstacles to a new session before anything is copied; life_settle() checks again. */
 static int check_free(const struct life *life, struct session *session, struct err *err)
 {
     struct index_facts facts;
@@ -428,7 +428,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         life_undo_new(life, &session, stage, &lock);
         return -1;
     }
-    fd_closep(&env); /* the team stands: its hosts may go on */
+    fd_closep(&env); /* the team is built: its hosts may continue */
     fd_closep(&lock); /* the sweep takes it itself */
     if (stage->others || session.mode == MODE_LEGACY)
         (void)workspace_sweep(life->root, false, NULL, NULL);
@@ -446,7 +446,7 @@ int life_new(const struct life *life, const struct life_options *options, struct
     return life_make(life, options, ret, &stage, err);
 }
 
-/* A name that a user gave the session in tmux could hold a format; those of mas cannot. */
+/* Replaces a user's tmux name, which could contain a format; names by mas cannot. */
 static void normalise_tmux_name(struct session *session)
 {
     if (str_is_word(session->tmux_name, TMUX_NAME_MAX))
@@ -478,7 +478,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     if (tmux_check_room(session->tmux_socket, team.agent_count, err) == -1)
         return -1;
     if (life_await_hosts(life, dir, session->id, "start", err) == -1 ||
-        life_sweep(life, session->id, err) == -1) /* no agent runs twice */
+        life_sweep(life, session->id, err) == -1) /* no agent may run twice */
         return -1;
     session_format(life->root, session, &before);
     normalise_tmux_name(session);
@@ -493,7 +493,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
         return 0;
     }
     launch_drop_env(dir);
-    fd_closep(&env); /* hosts that wait for it go */
+    fd_closep(&env); /* waiting hosts exit */
     (void)life_await_hosts(life, dir, session->id, "start", &ignored);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     life_undo_record(life, dir, session->id, &before);
@@ -525,7 +525,7 @@ int life_start(const struct life *life, const char *id, bool *ret_was, struct er
     }
     if (session.status == STATUS_ACTIVE)
         return 0;
-    session.status = STATUS_ACTIVE; /* a stop that was killed half way */
+    session.status = STATUS_ACTIVE; /* an interrupted stop */
     session.stopped = 0;
     return life_record(life, dir, &session, err);
 }

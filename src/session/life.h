@@ -1,8 +1,9 @@
 /*
  * The life of a session: new, start, stop, remove.
  *
- * Each of them is all or nothing at any kill: what is on disk first says what is wanted (STATUS is
- * intent), then tmux is made to follow, and client/survey.h tells the truth in between.
+ * Each operation takes effect completely or not at all, even if mas is killed. mas first writes the
+ * intended state to disk (STATUS is intent) and then makes tmux follow. In between, client/survey.h
+ * reports the actual state.
  */
 #ifndef MAS_SESSION_LIFE_H
 #define MAS_SESSION_LIFE_H
@@ -18,96 +19,101 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What agents that are started now are likely to take, and what there was before; bytes. */
+/* Memory that the agents started now probably need, and that was available before; in bytes. */
 struct life_memory {
     uint64_t needed; /* sum over all sessions that were started */
-    uint64_t available; /* UINT64_MAX: not known */
+    uint64_t available; /* UINT64_MAX: unknown */
 };
 
 struct life {
     const struct root *root;
     const struct config *config;
-    tree_tick *tick; /* progress of a copy, and whether to give up; may be NULL */
+    tree_tick *tick; /* gets the progress of a copy and can stop it; may be NULL */
     void *tick_arg;
-    struct life_memory *memory; /* told by new and start; may be NULL */
+    struct life_memory *memory; /* filled by new and start; may be NULL */
 };
 
 struct life_options {
     const char *name; /* NULL: none */
-    const char *template; /* NULL: the setting's */
+    const char *template; /* NULL: the one in the settings */
     const char *preset; /* for the whole team; NULL: each agent's own */
-    const char *id; /* NULL: a random one */
+    const char *id; /* NULL: a new random id */
     const char *config; /* path of a file for prompts_from_file(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     bool private;
     bool start;
-    bool migrating; /* a legacy one, for session/migrate.h */
+    bool migrating; /* a legacy session, for session/migrate.h */
 };
 
-/* Makes a session and, unless told otherwise, starts it. On failure nothing is left. */
+/* Creates a session and, if options->start is set, starts it. On failure nothing is left behind.
+ * The caller releases *ret with session_free(). */
 int life_new(const struct life *life, const struct life_options *options, struct session *ret,
              struct err *err);
 
-/* Starts a stopped session; *ret_was says that it ran already. */
+/* Starts a stopped session. *ret_was is true if it ran already. Fails with MAS_CONFLICT if another
+ * command works on the session. */
 int life_start(const struct life *life, const char *id, bool *ret_was, struct err *err);
 
 enum { LIFE_NAMES_MAX = 1024 };
 
 struct life_end {
-    bool removing; /* set before: it is to be removed, so nothing need be written down */
-    bool was; /* it was stopped already */
-    bool down; /* its tmux session has been ended */
-    size_t terminated; /* processes that did not follow the hang-up */
-    size_t killed; /* nor SIGTERM */
-    char names[LIFE_NAMES_MAX]; /* those, as far as their hosts told: "sleep(123)" */
-    struct err
-        untold; /* why tmux could not be told, MAS_OK where it was; its session may be left */
-    struct err unwritten; /* why STATUS could not be written: it will be called crashed */
+    bool removing; /* input: the session will be removed, so do not record its state */
+    bool was; /* it was already stopped */
+    bool down; /* its tmux session was ended */
+    size_t terminated; /* processes that survived the hang-up */
+    size_t killed; /* processes that also survived SIGTERM */
+    char names[LIFE_NAMES_MAX]; /* those killed, as far as hosts named them: "sleep(123)" */
+    /* why tmux could not be reached; its session may remain; MAS_OK: it was reached */
+    struct err untold;
+    struct err unwritten; /* why STATUS could not be written: the session will appear as crashed */
 };
 
-/* Stops a session: hang-up, then SIGTERM, then SIGKILL for what is left of the team's processes.
- * Works without tmux, a free process or room on the disk: *ret says what could not be done. */
+/* Stops a session: hangs up, then sends SIGTERM and SIGKILL to the remaining processes of the team.
+ * Waits at most LOCK_WAIT_MS for another command. Works without tmux, without free processes and on
+ * a full disk; *ret says what could not be done. */
 int life_stop(const struct life *life, const char *id, struct life_end *ret, struct err *err);
 
-/* Whose hosts are to be brought back. */
+/* The agents whose hosts are to be restarted. */
 struct life_respawn {
     const struct team *team;
-    const struct agent *const *agents; /* of the team */
+    const struct agent *const *agents; /* pointers into the team */
     size_t count;
 };
-/* Ends what agents without a host have left, and starts hosts in their panes. */
+/* Ends the processes that agents without a host left behind, and starts hosts in their panes. Fails
+ * with MAS_CONFLICT if the session does not run. */
 int life_respawn(const struct life *life, const char *id, const struct life_respawn *options,
                  struct err *err);
 
-/* Ends the processes that a session has left, unless it runs by now or a command works on it. */
+/* Ends the processes that a session left behind, unless it runs again or a command works on it. */
 int life_end_leftovers(const struct life *life, const char *id, struct err *err);
-/* true if processes of a session are there; for one that does not run. */
+/* Returns true if processes of a stopped session exist. */
 bool life_has_leftovers(const struct life *life, const char *id);
-/* Waits until an agent without a host has no process any more, timeout_ms at most (-1: as long as
- * that takes), and tells whether it came to that. */
+/* Waits until an agent without a host has no processes left, at most timeout_ms (-1: no limit).
+ * *ret_gone tells whether that happened. */
 int life_await_gone(const struct life *life, const char *id, const char *agent, int timeout_ms,
                     bool *ret_gone, struct err *err);
-/* Ends the processes that a session which does not run has left. */
+/* Ends the processes that a stopped session left behind. */
 int life_sweep(const struct life *life, const char *id, struct err *err);
 
-/* Ends a tmux session that has no workspace, with what is left of its processes. */
+/* Ends a tmux session that has no workspace, and its remaining processes. */
 int life_end_orphan(const struct life *life, const char *socket, const char *id, struct err *err);
 
-/* Makes what unit/ and workflows/ lack of what the session's template has; what is there stays as
- * it is. A template that is gone, or for a lazy session one that cannot be used, is needed only
- * where an agent, or workflows/, is without a directory that the snapshot does not have. Fails
- * where an agent has none even then. */
+/* Adds files and directories of the session's template that are missing in unit/ and workflows/;
+ * existing ones stay unchanged. A template that is gone, or for a lazy session an unusable one, is
+ * an error only if the directory of an agent, or workflows/, is missing and the snapshot does not
+ * contain it. Fails if an agent still has no directory afterwards. */
 int life_fill(const struct life *life, const char *id, struct err *err);
 
 enum { LIFE_WHY_MAX = 1000 };
-/* Writes STATUS=error with this reason, one line, for a session that does not run; the next start
- * or stop takes it back. */
+/* Writes STATUS=error with this reason for a stopped session; the next start or stop clears it.
+ * Fails with MAS_USAGE unless the reason is one line of UTF-8 of at most LIFE_WHY_MAX bytes, and
+ * with MAS_CONFLICT if the session runs. */
 int life_mark(const struct life *life, const char *id, const char *why, struct err *err);
 
-/* Makes a session private, or not, whether it runs or not. */
+/* Makes a session private or not private, whether it runs or not. */
 int life_set_private(const struct life *life, const char *id, bool private, struct err *err);
 
-/* Removes a stopped session, or with `force` any; then *end says how it was stopped. */
+/* Removes a stopped session, or with `force` any session; then *end tells how it was stopped. */
 int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
                 struct err *err);
 

@@ -1,4 +1,4 @@
-/* The part of session/life.h for workspaces that lack something, or that somebody found broken. */
+/* The part of session/life.h for incomplete workspaces and for those that were found damaged. */
 #include "base/file.h"
 #include "base/path.h"
 #include "client/survey.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory to fill, and a copy of the template's beside it. */
+/* A directory to fill, and a copy of the template's next to it. */
 struct gap {
     const char *part; /* unit or workflows */
     int to; /* O_PATH */
@@ -25,7 +25,8 @@ struct gap {
     size_t made;
 };
 
-/* The session's unit/ or workflows/, made where it is missing. O_PATH, or -1 with errno. */
+/* Opens the session's unit/ or workflows/ and creates it if it is missing. Returns an O_PATH
+ * descriptor, or -1 with errno. */
 static int open_part(const struct life *life, int dir, const struct session *session,
                      const char *part)
 {
@@ -36,7 +37,7 @@ static int open_part(const struct life *life, int dir, const struct session *ses
     return workspace_open_part(life->root, dir, session->mode, part);
 }
 
-/* Moves what the session's directory lacks out of the copy; never over anything. */
+/* Moves what the session's directory lacks from the copy; never overwrites anything. */
 static int move_missing(struct gap *gap, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;
@@ -55,7 +56,7 @@ static int move_missing(struct gap *gap, struct err *err)
     return gap->made > 0 ? file_sync_dir(to, err) : 0;
 }
 
-/* true if the directory has all that the template's has. */
+/* Returns true if the directory has all entries of the template's. */
 static bool is_whole(const struct template *tmpl, const struct gap *gap)
 {
     _cleanup_strv_ char **names = NULL;
@@ -72,8 +73,8 @@ static bool is_whole(const struct template *tmpl, const struct gap *gap)
     return true;
 }
 
-/* Fills both directories from a workspace that is staged for that alone: a kill leaves what the
- * next sweep deletes, and each directory of an agent is there whole or not at all. */
+/* Fills both directories from a workspace that is staged only for this. A kill leaves files for the
+ * next sweep, and the directory of each agent is either complete or missing. */
 static int fill(const struct life *life, const struct template *tmpl, struct gap gaps[2],
                 struct err *err)
 {
@@ -93,7 +94,7 @@ static int fill(const struct life *life, const struct template *tmpl, struct gap
     if (workspace_stage(life->root, life->config, &none, tmpl, life->tick, life->tick_arg, &stage,
                         err) == -1)
         return -1;
-    rc = workspace_complete(life->root, stage.dir, err); /* whatever [workspace] lazy says */
+    rc = workspace_complete(life->root, stage.dir, err); /* regardless of [workspace] lazy */
     for (size_t i = 0; rc == 0 && i < 2; i++) {
         gaps[i].from = path_open_dir(stage.dir, gaps[i].part);
         rc = gaps[i].from == -1 ? err_errno(err, "cannot open '%s'", gaps[i].part)
@@ -103,7 +104,8 @@ static int fill(const struct life *life, const struct template *tmpl, struct gap
     return rc;
 }
 
-/* Every agent of the team must have its directory by now; 1: one has none, which *err tells. */
+/* Checks that every agent of the team has its directory. Returns 1 with *err set if one has
+ * none. */
 static int check_team(const struct team *team, const struct session *session, int unit,
                       struct err *err)
 {
@@ -121,7 +123,7 @@ static int check_team(const struct team *team, const struct session *session, in
     return 0;
 }
 
-/* The work of life_fill(): a session, and what is known of it. */
+/* The state of life_fill(). */
 struct copy_job {
     const struct life *life;
     const struct session *session;
@@ -130,7 +132,7 @@ struct copy_job {
     struct gap gaps[2];
 };
 
-/* Without the template there is its snapshot; 1 if that is not enough. */
+/* Without the template, uses the snapshot; returns 1 if that is not enough. */
 static int fill_alone(struct copy_job *f, struct err *err)
 {
     const struct root *root = f->life->root;
@@ -140,7 +142,7 @@ static int fill_alone(struct copy_job *f, struct err *err)
         gap->to = workspace_open_part(root, f->dir, f->session->mode, gap->part);
         if (gap->to == -1)
             return errno == ENOENT ? 1 : err_errno(err, "cannot open its %s", gap->part);
-        /* units first: what can be made is */
+        /* units first: create those that can be created */
         if (i > 0)
             continue;
         if (snapshot_look(root, f->dir, &f->team) == SNAPSHOT_GONE)
@@ -160,7 +162,7 @@ static int fill_from(struct copy_job *f, const struct template *tmpl, struct err
         if (f->gaps[i].to == -1)
             return err_errno(err, "cannot open its %s", f->gaps[i].part);
     }
-    /* first what was only put off, which is made from the template as it was */
+    /* first the deferred units, from the template as it was */
     bool gone = snapshot_look(life->root, f->dir, &f->team) == SNAPSHOT_GONE;
     if (snapshot_make_all(life->root, f->dir, &f->team, gone ? tmpl : NULL, err) == -1 ||
         fill(life, tmpl, f->gaps, err) == -1)
@@ -180,7 +182,7 @@ static int fill_held(struct copy_job *f, struct err *err)
         return -1;
     if (template_open(f->life->root, f->session->template, &tmpl, &why) == 0)
         return fill_from(f, &tmpl, err);
-    /* one that is there and cannot be read may well have what this session lacks */
+    /* an unreadable template may contain what this session lacks */
     bool alone = why.code == MAS_NOT_FOUND || snapshot_is_held(f->dir);
     int rc = alone ? fill_alone(f, err) : 1;
     if (rc == 1)

@@ -1,5 +1,5 @@
-/* The part of session/life.h that speaks with a session's hosts, by what is in run/: the team may
- * be damaged. */
+/* The part of session/life.h that talks to a session's hosts. Finds them through run/, because the
+ * team may be damaged. */
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 enum {
-    MARGIN_MS = 7000, /* for the last signal, and for the answer */
-    GONE_MS = 2000, /* what a host that ends by itself may take longer than its agent */
+    MARGIN_MS = 7000, /* for the last signal and the answer */
+    GONE_MS = 2000, /* a host may exit this much later than its agent */
 };
 
-/* How an agent's tree has ended. */
+/* Receives how the process tree of an agent ended. */
 static bool on_end(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct life_end *end = arg;
@@ -47,7 +47,7 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
 
     for (size_t i = 0; i < count; i++)
         calls[i] = (struct host_call){.run = run, .agent = names[i]};
-    /* one that does not answer now would cost the time of all */
+    /* otherwise one that does not answer now would cost all of them the time */
     str_add(&head, "{\"do\":\"status\"}");
     hosts_start(calls, count, &head, NULL, 0);
     hosts_finish(calls, count, HOSTS_ANSWER_MS, NULL, NULL);
@@ -97,6 +97,6 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
                       session_label(life->root, id).text, *agent);
         return err_hint(err, "end it with: mas stop %s", session_label(life->root, id).text);
     }
-    life_clean_run(dir); /* also a lock that was made anew by waiting for one that went */
+    life_clean_run(dir); /* also a lock that waiting for an exiting host recreated */
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * What the beginning and the end of a session's life share; for life*.c only.
+ * Shared by the files that start and end a session; for life*.c only.
  */
 #ifndef MAS_SESSION_LIFE_INTERNAL_H
 #define MAS_SESSION_LIFE_INTERNAL_H
@@ -9,94 +9,94 @@
 #include "store/stage.h"
 #include "store/workspace.h"
 
-/* Opens and locks a session's directory; both descriptors are the caller's. `who` is the verb. */
+/* Opens and locks a session's directory. The caller closes both descriptors. `who` is the verb. */
 int life_hold(const struct life *life, const char *id, int wait_ms, const char *who, int *ret_dir,
               int *ret_lock, struct err *err);
 
-/* Reads its metadata, with an error that names the verb. */
+/* Reads the metadata; the error names the verb. */
 int life_load(const struct life *life, int dir, const char *id, const char *what,
               struct session *ret, struct err *err);
 
-/* Writes metadata and row of a session whose lock is held. */
+/* Writes the metadata and the index row of a session whose lock is held. */
 int life_record(const struct life *life, int dir, const struct session *session, struct err *err);
 
-/* Puts back the metadata `before` (session_format()) and its row, as well as that can be done. */
+/* Tries to restore the metadata `before` (session_format()) and its index row. */
 void life_undo_record(const struct life *life, int dir, const char *id, const struct str *before);
 
-/* Names the session in tmux after so many digits of its id. */
+/* Sets the tmux name of the session, with this many digits of its id. */
 int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
                        struct err *err);
-/* Gives a staged session its place, under the metadata lock that the caller holds: its name must be
- * free (MAS_CONFLICT), and it gets a name in tmux that no other has. */
+/* Moves a staged session into place. The caller holds the metadata lock. Its name must be free
+ * (MAS_CONFLICT), and it gets a unique tmux name. */
 int life_settle(const struct life *life, struct session *session, struct stage *stage,
                 struct err *err);
-/* Takes back what was made of it, and drops the metadata lock where that is held. */
+/* Removes what was created, and releases the metadata lock if it is held. */
 void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
                    int *metadata_lock);
-/* life_new(), but *stage (STAGE_INIT before) keeps the session's directory and lock. */
+/* Like life_new(), but *stage (initially STAGE_INIT) keeps the session's directory and lock. */
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);
-/* life_start() and life_stop() of a session whose lock is held; it does not run, or does. */
+/* Like life_start() and life_stop(), for a session whose lock is held: a stopped one, or a running
+ * one. */
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err);
 int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
                    struct err *err);
-/* Gives the session the first name in tmux, from the `from`th length on, that no row has; the
- * caller holds the metadata lock. `staged` as in index_ask(). */
+/* Gives the session the first tmux name that no row has, beginning with length number `from`. The
+ * caller holds the metadata lock. `staged` is the same as in index_ask(). */
 int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
                      struct index_facts *facts, struct err *err);
-/* MAS_CONFLICT: another session has that name. */
+/* Sets the error MAS_CONFLICT: another session has this name. */
 int life_name_conflict(const char *name, struct err *err);
 
-/* A legacy session that becomes an isolated one: its unit/ and workflows/ go from the root into the
- * workspace `dir`, by rename or, to another file system, by way of <root>/.migrate-<id>. */
+/* Turning a legacy session into an isolated one: its unit/ and workflows/ move from the root into
+ * the workspace `dir`, by rename or, to another file system, through <root>/.migrate-<id>. */
 enum { PARTS = 2 };
 extern const char *const life_part_names[PARTS];
 struct life_part {
-    bool there; /* it has to be moved, or that has to be finished */
+    bool there; /* it must be moved, or its move must be finished */
 };
-/* Says what there is to move; fails where something is in the way, MAS_CONFLICT. */
+/* Reports which parts must be moved. Fails with MAS_CONFLICT if something is in the way. */
 int life_find_parts(const struct life *life, int dir, const char *id, struct life_part ret[PARTS],
                     struct err *err);
-/* Moves them, durably; after a failure what had been moved is taken back as far as that can be
- * done. Goes on where an earlier one was killed. */
+/* Moves the parts durably. On failure tries to move them back. Continues a move that was killed. */
 int life_move_parts(const struct life *life, int dir, const char *id, struct err *err);
-/* Puts back what is a rename away. */
+/* Moves back the parts for which a rename is enough. */
 void life_move_back(const struct life *life, int dir);
-/* true while some of it may be on its way, so that the session must be left as it is. */
+/* Returns true if a part may be between the two places; then the session must not be changed. */
 bool life_is_half_moved(const struct life *life, int dir, const struct session *session);
-/* MAS_CONFLICT: an interrupted migration comes first. */
+/* Sets the error MAS_CONFLICT: an interrupted migration must be finished first. */
 int life_migrate_first(const struct life *life, const char *what, const char *id, struct err *err);
 
-/* Which processes of a session are to end, as their environment tells. */
+/* Selects processes of a session to end, by their environment. */
 struct life_hunt {
     const char *id;
-    const char *agent; /* only those of one agent; NULL: of the whole team */
-    bool inside; /* also those above this process: it is one of the team */
+    const char *agent; /* of one agent only; NULL: of the whole team */
+    bool inside; /* include the ancestors of this process: it belongs to the team */
 };
 
-/* Ends them: waits hangup_ms, for somebody hung up on them before, then SIGTERM, SIGKILL. Adds to
- * *end what that took. */
+/* Ends the selected processes: waits hangup_ms, because the caller hung up on them, then sends
+ * SIGTERM and SIGKILL. Adds the counts to *end. */
 int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int hangup_ms,
                    struct life_end *end, struct err *err);
 
-/* Asks the hosts to end their agents, all at the same time, and adds to *end what that took. Those
- * that do not answer are left to life_hunt_down(). */
+/* Asks all hosts at the same time to end their agents, and adds the counts to *end. The processes
+ * of hosts that do not answer remain for life_hunt_down(). */
 void life_stop_hosts(const struct life *life, const char *id, struct life_end *end);
-/* Waits for hosts that are just ending, and removes what is left of them in run/; MAS_CONFLICT
- * where one goes on. */
+/* Waits for hosts that are exiting and removes their files in run/. Fails with MAS_CONFLICT if a
+ * host continues. */
 int life_await_hosts(const struct life *life, int dir, const char *id, const char *what,
                      struct err *err);
-/* Removes what dead hosts have left in run/. */
+/* Removes the files of dead hosts in run/. */
 void life_clean_run(int dir);
 
-/* Fails (MAS_CONFLICT) where a session whose lock is held runs, and ends what is left of it. `what`
- * is the verb. */
+/* Fails with MAS_CONFLICT if a session whose lock is held runs; otherwise ends its remaining
+ * processes. `what` is the verb. */
 int life_require_stopped(const struct life *life, int dir, const struct session *session,
                          const char *what, struct err *err);
-/* Removes a session whose lock is held and that does not run: its row, then its workspace. */
+/* Removes a stopped session whose lock is held: first its row, then its workspace. */
 int life_remove_held(const struct life *life, const char *id, struct err *err);
 
-/* Ends what one agent has left. */
+/* Ends the remaining processes of one agent. */
 int life_end_agent(const struct life *life, const char *id, const char *agent, struct err *err);
 
 #endif

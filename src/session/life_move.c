@@ -1,10 +1,10 @@
 /* The part of session/migrate.h that moves directories.
  *
- * By rename a directory is in the root or in the workspace. To another file system it goes from the
- * root to <root>/.migrate-<id>/, is copied from there to .migrate in the workspace and, once that
- * copy is on disk, renamed; then the original goes. So what has its name in the workspace is always
- * whole, and what is in the root and in the workspace at the same time was put there by somebody
- * else. */
+ * With rename, a directory is either in the root or in the workspace. For another file system, mas
+ * renames it from the root to <root>/.migrate-<id>/, copies it from there to .migrate in the
+ * workspace, renames the copy when it is on disk, and then removes the original. So a directory
+ * under its name in the workspace is always complete, and one that is both in the root and in the
+ * workspace was put there by someone else. */
 #include "base/file.h"
 #include "base/path.h"
 #include "base/tree.h"
@@ -48,7 +48,7 @@ static bool is_aside(const struct mover *mover, const char *part)
     return is_there(mover->life->root->fd, path);
 }
 
-/* What can be seen to be in the way of renaming it. */
+/* Checks for visible obstacles to renaming it. */
 static int check_part(const struct mover *mover, const char *part, struct err *err)
 {
     const struct root *root = mover->life->root;
@@ -88,7 +88,7 @@ int life_find_parts(const struct life *life, int dir, const char *id, struct lif
     return 0;
 }
 
-/* Copies what is aside into the workspace, whole or not at all. */
+/* Copies the set-aside directory into the workspace, completely or not at all. */
 static int copy_across(const struct mover *mover, int aside, const char *part, struct err *err)
 {
     struct stat st;
@@ -110,7 +110,7 @@ static int copy_across(const struct mover *mover, int aside, const char *part, s
     return file_sync_dir(mover->dir, err);
 }
 
-/* To another file system. */
+/* Moves a part to another file system. */
 static int move_across(const struct mover *mover, const char *part, struct err *err)
 {
     const struct root *root = mover->life->root;
@@ -137,7 +137,7 @@ static int move_across(const struct mover *mover, const char *part, struct err *
     }
     if (tree_remove(aside, part, err) == -1)
         return -1;
-    (void)unlinkat(root->fd, mover->aside, AT_REMOVEDIR); /* not before the last part is through */
+    (void)unlinkat(root->fd, mover->aside, AT_REMOVEDIR); /* fails until the last part is moved */
     return 0;
 }
 

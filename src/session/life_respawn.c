@@ -1,4 +1,4 @@
-/* The part of session/life.h that brings back hosts which were killed. */
+/* The part of session/life.h that restarts killed hosts. */
 #include "base/str.h"
 #include "client/survey.h"
 #include "session/launch.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The panes of the agents, in their order. */
+/* Returns the panes of the agents, in the agents' order. */
 static int pick_panes(const struct life_respawn *options, const struct tmux_pane *panes,
                       size_t count, const struct tmux_pane **picked, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* The part of session/life.h that ends sessions, and what both parts share. */
+/* The part of session/life.h that stops sessions, and functions shared with the starting part. */
 #include "base/file.h"
 #include "base/time.h"
 #include "client/survey.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Takes the lock of a session's open directory; fails if somebody removed the session before. */
+/* Locks a session's open directory; fails if the session has been removed meanwhile. */
 static int lock_session(const struct life *life, int dir, const char *id, int wait_ms,
                         const char *who, int *ret_lock, struct err *err)
 {
@@ -86,14 +86,14 @@ static int hangup_ms(const struct life *life)
     return config_ms(life->config, SETTING_HANGUP);
 }
 
-/* Ends what the hosts have left. Where tmux could not be told, that is the hosts, too. */
+/* Ends the remaining processes. If tmux could not be reached, these include the hosts. */
 static int end_rest(const struct life *life, const char *id, struct life_end *end, struct err *err)
 {
     const struct life_hunt hunt = {.id = id};
     return life_hunt_down(life, &hunt, end->untold.code == MAS_OK ? hangup_ms(life) : 0, end, err);
 }
 
-/* Ends the tmux session, whose hosts were asked to end their agents, and what is left. */
+/* Ends the tmux session, whose hosts were asked to end their agents, and what remains. */
 static int bring_down(const struct life *life, const char *socket, const struct tmux_session *live,
                       struct life_end *end, struct err *err)
 {
@@ -128,7 +128,7 @@ static int bring_down(const struct life *life, const char *socket, const struct 
     return rc;
 }
 
-/* Writes down that the session is stopped, as well as that can be done. */
+/* Tries to record that the session is stopped. */
 static void record_stop(const struct life *life, int dir, struct session *session,
                         const struct tmux_session *live, struct life_end *end)
 {
@@ -140,7 +140,7 @@ static void record_stop(const struct life *life, int dir, struct session *sessio
         end->unwritten = (struct err)ERR_INIT;
 }
 
-/* true for a process of this session: it may end with it. */
+/* Returns true for a process of this session, which may end with it. */
 static bool is_own(const char *id)
 {
     const char *own = getenv("MAS_SESSION_ID");
@@ -153,7 +153,7 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
     struct tmux_session *live = NULL;
     bool recorded = session->status == STATUS_STOPPED;
 
-    /* the brake: this takes neither a process nor room on the disk, nor tmux */
+    /* first the step that needs no new process, no disk space and no tmux */
     life_stop_hosts(life, session->id, end);
     (void)survey_find_live(life->root, session->tmux_socket, session->id, &live, &end->untold);
     end->was = recorded && live == NULL && end->untold.code == MAS_OK;
@@ -212,7 +212,7 @@ int life_end_orphan(const struct life *life, const char *socket, const char *id,
     return -1;
 }
 
-/* Ends the team of an id whose metadata cannot be read, wherever it runs. */
+/* Ends the team of an id whose metadata is unreadable, wherever it runs. */
 static int stop_unknown(const struct life *life, const char *id, struct err *err)
 {
     _cleanup_free_ char *socket = NULL;
@@ -278,7 +278,7 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
     return life_sweep(life, session->id, err);
 }
 
-/* Stops a session that is to be removed, or refuses. */
+/* Stops a session before its removal, or refuses. */
 static int clear_way(const struct life *life, const char *id, int dir, bool force,
                      struct life_end *end, struct err *err)
 {
@@ -299,7 +299,7 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     return life_require_stopped(life, dir, &session, "remove", err);
 }
 
-/* What can be left of a session without a workspace: a row, a tmux session. */
+/* Removes what can remain of a session without a workspace: a row, a tmux session. */
 static int remove_rest(const struct life *life, const char *id, bool force, struct err *err)
 {
     _cleanup_free_ char *socket = NULL;
@@ -321,7 +321,8 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
     _cleanup_close_ int lock = -1;
     struct err trash = ERR_INIT;
 
-    /* the row first: a workspace without one is listed as it was, a row without one is an error */
+    /* the row first: a workspace without a row is still listed, a row without a workspace is an
+     * error */
     if (root_lock(life->root, &lock, err) == -1 || index_update(life->root, id, NULL, err) == -1)
         return -1;
     int rc = workspace_trash(life->root, id, &trash);
@@ -344,13 +345,13 @@ int life_remove(const struct life *life, const char *id, bool force, struct life
 
     if (dir == -1 && errno == ENOENT)
         return remove_rest(life, id, force, err);
-    bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link, a file */
+    bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link or a file */
     if (dir == -1 && !(is_other && force)) {
         (void)err_errno(err, "cannot open session '%s'", id);
         return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
                         : -1;
     }
-    /* what can be no lock is nobody's, and must not keep a session from being removed */
+    /* a file that cannot be a lock belongs to no process and must not prevent the removal */
     if (!is_other && force && workspace_lock_fault(dir) != NULL &&
         workspace_clear_lock(life->root, dir, err) == -1)
         return -1;

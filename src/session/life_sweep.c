@@ -1,4 +1,4 @@
-/* The part of session/life.h that ends processes which a team has left. */
+/* The part of session/life.h that ends the remaining processes of a team. */
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -11,7 +11,7 @@
 
 enum { KILL_WAIT_MS = 5000 };
 
-/* MAS_ROOT of a process that has a session's id: another root may have a session of that id. */
+/* MAS_ROOT of a process with a session's id: another root may have a session with that id. */
 struct claim {
     const struct root *root;
     const char *id;
@@ -28,7 +28,7 @@ static bool is_same(const char *value, void *arg)
     return strcmp(value, arg) == 0;
 }
 
-/* Lists the processes that are meant. */
+/* Lists the selected processes. */
 static int find_processes(const struct life *life, const struct life_hunt *hunt,
                           struct proc_id **ret, size_t *ret_count, struct err *err)
 {
@@ -68,7 +68,7 @@ int life_await_gone(const struct life *life, const char *id, const char *agent, 
     int64_t end = time_monotonic_ms() + timeout_ms;
     int left;
 
-    do { /* what they have forked meanwhile is waited for in the next round */
+    do { /* the next round waits for processes forked meanwhile */
         struct proc_id *ids = NULL;
         size_t count = 0;
         if (find_processes(life, &hunt, &ids, &count, err) == -1)
@@ -92,7 +92,7 @@ int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int ha
     } steps[] = {{0, hangup_ms},
                  {SIGTERM, config_ms(life->config, SETTING_TERMINATE)},
                  {SIGKILL, KILL_WAIT_MS},
-                 {SIGKILL, KILL_WAIT_MS}, /* what was forked while the others were killed */
+                 {SIGKILL, KILL_WAIT_MS}, /* processes forked while the others were killed */
                  {SIGKILL, KILL_WAIT_MS}};
 
     for (size_t i = 0;; i++) {

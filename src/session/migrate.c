@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#define NEW_ID "<id>" /* in the plan, of a session that is yet to be made */
+#define NEW_ID "<id>" /* shown in the plan for a session that does not exist yet */
 
-/* What one run works with. */
+/* The state of one run. */
 struct work {
     const struct life *life;
     const struct migrate_options *options;
@@ -43,14 +43,14 @@ void migration_free(struct migration *migration)
     *migration = (struct migration){.steps = NULL};
 }
 
-/* What was interrupted comes before what is to begin. */
+/* Interrupted migrations come before new ones. */
 static int rank_of(const struct view *view)
 {
     bool legacy = view->row.mode == MODE_LEGACY && !view->row.missing;
     return view->migrating ? 2 : legacy ? 1 : 0;
 }
 
-/* The session to migrate: 1, or 0 where there is none. */
+/* Finds the session to migrate: returns 1, or 0 if there is none. */
 static int find_session(const struct work *work, char ret[ID_TEXT], struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
@@ -72,7 +72,7 @@ static int find_session(const struct work *work, char ret[ID_TEXT], struct err *
     return best > 0;
 }
 
-/* The program that mas took the place of may still run its team in these directories. */
+/* The program that mas replaced may still run its team in these directories. */
 static int refuse_foreign(const char *socket, const char *name, struct err *err)
 {
     char id[ID_TEXT] = "";
@@ -85,7 +85,7 @@ static int refuse_foreign(const char *socket, const char *name, struct err *err)
     return err_hint(err, "end it first: tmux -S '%s' kill-session -t '=%s'", socket, name);
 }
 
-/* Finds its name in tmux, and that a new name is free. */
+/* Determines its tmux name, and checks that a new name is free. */
 static int choose_names(const struct work *work, const char *id, char **ret_tmux, struct err *err)
 {
     const char *name = work->options->name;
@@ -115,7 +115,7 @@ static void plan_move(struct work *work, const char *id, const char *part)
     add_step(work->plan, MIGRATE_MOVE, from, to);
 }
 
-/* What has to be done with a unit/ that no session speaks of. */
+/* Plans the steps for a unit/ without a session. */
 static int plan_new(struct work *work, struct err *err)
 {
     const struct life *life = work->life;
@@ -147,7 +147,8 @@ static int plan_new(struct work *work, struct err *err)
     return 0;
 }
 
-/* Makes the metadata of a stopped legacy session for it, which is then migrated like any other. */
+/* Creates the metadata of a stopped legacy session for unit/, which is then migrated like any
+ * other. */
 static int make_session(struct work *work, struct err *err)
 {
     const struct life_options options = {.name = work->options->name, .migrating = true};
@@ -162,7 +163,7 @@ static int make_session(struct work *work, struct err *err)
     return 0;
 }
 
-/* Opens and reads the session; its lock is held from here on, but for a look. */
+/* Opens and reads the session; holds its lock from here on, unless it is a dry run. */
 static int open_session(struct work *work, const char *id, struct err *err)
 {
     const struct life *life = work->life;
@@ -178,7 +179,7 @@ static int open_session(struct work *work, const char *id, struct err *err)
     return 0;
 }
 
-/* A team that is stopped must be one that can be started again. */
+/* Checks that a team can be started again before it is stopped. */
 static int check_team(const struct work *work, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
@@ -219,7 +220,7 @@ static int plan_session(struct work *work, struct err *err)
     return 0;
 }
 
-/* Says on disk what is going on, then ends the team and what a crash has left of it. */
+/* Records the migration on disk, then ends the team and what a crash left of it. */
 static int bring_down(struct work *work, struct err *err)
 {
     const struct life *life = work->life;
@@ -247,7 +248,7 @@ static int bring_down(struct work *work, struct err *err)
     return 0;
 }
 
-/* Gives it its name in tmux, on the server that it was on. */
+/* Renames the session in tmux, on its current server. */
 static int name_in_tmux(const struct life *life, struct session *session, struct err *err)
 {
     const char *base = strrchr(session->tmux_socket, '/');
@@ -268,7 +269,7 @@ static int name_in_tmux(const struct life *life, struct session *session, struct
     return 0;
 }
 
-/* Makes it an isolated one: metadata, then its row; once more where that was interrupted. */
+/* Makes the session isolated: first its metadata, then its row; repeated after an interruption. */
 static int turn(struct work *work, struct err *err)
 {
     const struct life *life = work->life;
@@ -288,8 +289,8 @@ static int turn(struct work *work, struct err *err)
     return index_update(life->root, session->id, session, err);
 }
 
-/* After a failure: where everything is in its old place again, the session is what it was. false:
- * it is not. */
+/* After a failure: if everything is back in its old place, restores the session as it was. Returns
+ * false if that failed. */
 static bool undo(struct work *work)
 {
     const struct life *life = work->life;
@@ -312,7 +313,7 @@ static bool undo(struct work *work)
                   : session_save(life->root, dir, &session, &ignored)) == 0;
 }
 
-/* Up to where it is an isolated session. */
+/* Runs all steps until the session is isolated. */
 static int isolate(struct work *work, struct err *err)
 {
     if (work->session.mode != MODE_LEGACY)

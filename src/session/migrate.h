@@ -1,11 +1,11 @@
 /*
- * From legacy mode to isolated: the legacy session of a root, or a unit/ that an older program left
- * there without one, becomes an isolated session with all its files.
+ * Migration from legacy mode to isolated mode: the legacy session of a root, or a unit/ without a
+ * session that an older program left there, becomes an isolated session with all its files.
  *
- * The session's metadata says first that it is being migrated (MIGRATING, with what is to be in the
- * end), and MODE=legacy until unit/ and workflows/ are in the workspace, so that no other legacy
- * session can be made meanwhile. Killed anywhere, it goes on with the next call; what is half moved
- * is neither started nor removed until then. A failure takes back what can be taken back.
+ * First the session's metadata records the migration (MIGRATING, with the final status). MODE stays
+ * legacy until unit/ and workflows/ are in the workspace, so no other legacy session can be created
+ * meanwhile. If mas is killed at any point, the next call continues; until then a half-moved
+ * session can be neither started nor removed. On failure mas undoes what it can.
  */
 #ifndef MAS_SESSION_MIGRATE_H
 #define MAS_SESSION_MIGRATE_H
@@ -17,34 +17,34 @@
 #include <stddef.h>
 
 enum migrate_act {
-    MIGRATE_MAKE, /* a session for the root's unit/ */
-    MIGRATE_ADD, /* a directory that is missing, from the template */
+    MIGRATE_MAKE, /* create a session for the root's unit/ */
+    MIGRATE_ADD, /* add a missing directory from the template */
     MIGRATE_STOP,
     MIGRATE_MOVE,
-    MIGRATE_TURN, /* isolated, with its name in tmux */
+    MIGRATE_TURN, /* make it isolated, with its new name in tmux */
     MIGRATE_START,
 };
 
 struct migrate_step {
     enum migrate_act act;
-    char *what; /* a session, a path */
-    char *to; /* a path, a template, a name in tmux; NULL: nothing */
+    char *what; /* a session or a path */
+    char *to; /* a path, a template or a name in tmux; NULL: nothing */
 };
 
 struct migration {
-    char id[ID_TEXT]; /* "": there is nothing to migrate, or not yet a session */
-    struct migrate_step *steps; /* what is (to be) done, in order */
+    char id[ID_TEXT]; /* "": nothing to migrate, or no session yet */
+    struct migrate_step *steps; /* the steps in order, done or planned */
     size_t count;
 };
 
 struct migrate_options {
-    const char *id; /* NULL: the legacy session that there is */
-    const char *name; /* a new one; NULL: as it is */
-    bool dry; /* only say what would be done */
+    const char *id; /* NULL: the existing legacy session */
+    const char *name; /* new name; NULL: keep */
+    bool dry; /* only report the steps */
 };
 
-/* Does it, or finds that there is nothing to do (*ret has no steps). On failure *ret holds what was
- * to be done; migration_free() in any case. */
+/* Migrates, or finds that there is nothing to do (*ret has no steps). On failure *ret holds the
+ * planned steps. The caller always calls migration_free(). */
 int migrate_run(const struct life *life, const struct migrate_options *options,
                 struct migration *ret, struct err *err);
 void migration_free(struct migration *migration);

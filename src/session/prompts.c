@@ -16,15 +16,15 @@
 enum { UNIT_ID_MAX = 1000000 };
 
 struct reader {
-    const char *name; /* of the file */
-    struct str path; /* of the node that is looked at */
+    const char *name; /* name of the file */
+    struct str path; /* path of the current node */
     const struct config *config;
     struct team *team;
-    bool seen[TEAM_AGENTS_MAX]; /* by the place in team->agents */
+    bool seen[TEAM_AGENTS_MAX]; /* by index in team->agents */
     struct err *err;
 };
 
-/* Fails about the node that is looked at. */
+/* Fails with a message about the current node. */
 static int fail(const struct reader *reader, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 static int fail(const struct reader *reader, int code, const char *fmt, ...)
 {
@@ -38,7 +38,7 @@ static int fail(const struct reader *reader, int code, const char *fmt, ...)
                    str_text(&reader->path), reader->path.len > 0 ? ": " : "", why);
 }
 
-/* Goes down to a member or an element; leave() with what it returned goes back. */
+/* Enters a member or an element; leave() with the returned value goes back. */
 static size_t enter(struct reader *reader, const char *key)
 {
     size_t was = reader->path.len;
@@ -67,7 +67,7 @@ struct member {
     read_fn *read;
 };
 
-/* Reads an object whose members are these, each of which may be missing. */
+/* Reads an object with these members, each of which is optional. */
 static int read_object(struct reader *reader, const struct json *node, const struct member *members,
                        size_t count)
 {
@@ -102,7 +102,7 @@ static int read_list(struct reader *reader, const struct json *node, read_fn *re
     return 0;
 }
 
-/* A check of a text: NULL, or what is wrong with it, in words behind "it". */
+/* Checks a text. Returns NULL, or what is wrong with it, worded to follow "it". */
 typedef const char *check_fn(const struct config *config, const char *text);
 
 static const char *check_message(const struct config *config, const char *text)
@@ -142,7 +142,7 @@ static const char *check_preset(const struct config *config, const char *text)
                : "names a preset that is not there";
 }
 
-/* One text member of an agent: where it goes in struct agent. */
+/* A text member of an agent, and where it goes in struct agent. */
 static const struct field {
     const char *key;
     size_t member;
@@ -171,7 +171,7 @@ static void add_ids(const struct team *team, struct err *err)
     (void)err_hint(err, "its agents: %s", str_text(&ids));
 }
 
-/* The agent that an object is about; NULL is a failure. */
+/* Returns the agent that an object describes; NULL on failure. */
 static struct agent *find_agent(struct reader *reader, const struct json *node, enum rank rank)
 {
     size_t was = enter(reader, "id");
@@ -228,7 +228,7 @@ static int read_agent(struct reader *reader, const struct json *node, enum rank 
     struct agent *agent = find_agent(reader, node, rank);
     if (agent == NULL)
         return -1;
-    if (json_get(node, "preset") != NULL) /* the template's command is not that preset's */
+    if (json_get(node, "preset") != NULL) /* the template's command belongs to another preset */
         set_text(&agent->command, "");
     for (const struct json *n = json_first(node); n != NULL; n = json_next(n)) {
         if (strcmp(json_key(n), "id") == 0)
@@ -261,7 +261,7 @@ static int read_workers(struct reader *reader, const struct json *node)
     return read_list(reader, node, read_worker);
 }
 
-/* For the reader of the file; nothing here asks it. */
+/* Only informs the reader of the file; mas does not use it. */
 static int read_unit_id(struct reader *reader, const struct json *node)
 {
     int64_t id = json_int(node, -1);

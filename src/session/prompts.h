@@ -1,13 +1,12 @@
 /*
- * What `mas new` is told of single agents: their first messages, and how they run.
+ * Per-agent options of `mas new`: first messages, and how agents run.
  *
  *     {"agents":{"metaManager":{"id":"00","prompt":"..."},
  *                "units":[{"unitId":1,"manager":{"id":"10","prompt":"...","preset":"claude"},
  *                          "workers":[{"id":"11","prompt":"..."}]}]}}
  *
- * Every member may be missing but an agent's id. What is there goes over what the template says.
- * Errors name the file and the path of what is wrong with it; the team may have been changed in
- * part then.
+ * Only the id of an agent is required. The values override those of the template. Errors name the
+ * file and the path of the wrong value within it; the team may be partly changed then.
  */
 #ifndef MAS_SESSION_PROMPTS_H
 #define MAS_SESSION_PROMPTS_H
@@ -19,14 +18,15 @@
 
 #include <stdbool.h>
 
-/* MAS_NOT_FOUND where an agent or a preset does not exist, else MAS_FAILED. */
+/* Applies a JSON document to the team. Fails with MAS_NOT_FOUND if an agent or a preset does not
+ * exist, otherwise with MAS_FAILED. `name` is for messages. */
 int prompts_from_json(const struct json *json, const char *name, const struct config *config,
                       struct team *team, struct err *err);
-/* The same of a file; "-" is the standard input. */
+/* Like prompts_from_json(), from a file; "-" is standard input. */
 int prompts_from_file(const char *path, const struct config *config, struct team *team,
                       struct err *err);
-/* From words of the form AGENT=TEXT, NULL-terminated, at most one an agent; over what a file said.
- * MAS_USAGE for other words. */
+/* Applies words of the form AGENT=TEXT, NULL-terminated, at most one per agent. They override the
+ * file. Fails with MAS_USAGE for any other word. */
 int prompts_from_words(char *const *words, struct team *team, struct err *err);
 
 #endif

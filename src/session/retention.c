@@ -32,7 +32,7 @@ int retention_read(const struct config *config, struct retention *ret, struct er
     return 0;
 }
 
-/* Takes the time of an entry, if it is newer. */
+/* Uses the time of an entry if it is newer. */
 static bool look_at(int dir, const char *name, time_t *newest)
 {
     struct stat st;
@@ -53,7 +53,7 @@ bool retention_guess_used(int dir, time_t *ret)
 
     if (path_list(dir, &names, &ignored) == -1)
         return false;
-    for (char **name = names; *name != NULL; name++) /* who looks at a lock may write into it */
+    for (char **name = names; *name != NULL; name++) /* readers of a lock may write to it */
         if (strcmp(*name, WORKSPACE_LOCK) != 0 && !look_at(dir, *name, &newest))
             return false;
     _cleanup_close_ int log_dir = path_open_dir(dir, WORKSPACE_LOGS);
@@ -66,15 +66,15 @@ bool retention_guess_used(int dir, time_t *ret)
     return true;
 }
 
-/* A candidate and where it stands in the survey, whose order decides among equals. */
+/* A candidate and its place in the survey, which breaks ties. */
 struct ranked {
     struct candidate session;
     size_t place;
-    int unknown; /* MAS_OK, or the code that it is left with */
+    int unknown; /* MAS_OK, or the code of the reason to leave it */
     const char *why;
 };
 
-/* Fills in what a view is as a candidate; false where it is none, whatever is asked for. */
+/* Describes a view as a candidate; returns false if it can never be one. */
 static bool is_candidate(const struct root *root, const struct view *view, struct ranked *ret)
 {
     static const unsigned bits[STATUS_COUNT] = {[STATUS_ACTIVE] = RETENTION_CRASHED,
@@ -90,8 +90,8 @@ static bool is_candidate(const struct root *root, const struct view *view, struc
                                   .written = view->written};
     ret->why = view->reason;
     ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
-    bool is_on_its_way =
-        view->migrating && view->row.mode == MODE_LEGACY; /* with the root's files */
+    /* its move of the root's files is unfinished */
+    bool is_on_its_way = view->migrating && view->row.mode == MODE_LEGACY;
     if (view->live != NULL || view->row.missing || is_on_its_way)
         return false;
     if (view->socket != NULL)
@@ -138,7 +138,7 @@ size_t retention_choose(const struct root *root, const struct survey *survey,
     qsort(all, count, sizeof *all, compare_ranked);
     for (size_t i = count; i-- > (options->by_count ? options->keep : 0);) {
         if (options->by_age && all[i].session.used > now - options->age)
-            break; /* and so are all that follow */
+            break; /* this also applies to all that follow */
         if (all[i].unknown == MAS_OK)
             chosen[kept++] = all[i].session;
         else if (unknown.count++ == 0)

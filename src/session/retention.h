@@ -1,14 +1,13 @@
 /*
- * Retention: which sessions have had their time, and their removal.
+ * Retention: which sessions to clean up, and their removal. Never removed: a session that runs or
+ * whose hosts live, one younger than the age, one on which another command works, one that is half
+ * migrated, and one whose tmux server cannot be asked. Crashed sessions (STATUS says active, tmux
+ * says no) are removed only on request.
  *
- * Never taken: a session that runs or whose hosts live, one that is younger than the age, one on
- * which another command works, one that is half migrated, one whose tmux server could not be asked.
- * Crashed ones (STATUS says active, tmux says no) only where that is asked for.
- *
- * A session was last used when it was stopped or last did something; one whose metadata is damaged,
- * when the newest of its files in the workspace's top and in logs/ was changed. The choice is made
- * from one survey; what is chosen is looked at again under its lock, and left alone if anything
- * about it has changed.
+ * The time of last use of a session is when it was stopped or was last active. If its metadata is
+ * damaged, it is the newest change of a file at the top of the workspace and in logs/. The
+ * selection comes from one survey. Before removal mas checks each selected session again under its
+ * lock, and skips it if anything has changed.
  */
 #ifndef MAS_SESSION_RETENTION_H
 #define MAS_SESSION_RETENTION_H
@@ -24,50 +23,52 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What is to go. Sessions that do not run and have one of these statuses are the candidates. */
+/* The criteria. Candidates are stopped sessions with one of these statuses. */
 struct retention {
     unsigned statuses;
     bool by_age;
     bool by_count;
-    time_t age; /* those that were last used so many seconds ago */
-    size_t keep; /* but the newest of the candidates */
-    bool archive; /* first */
+    time_t age; /* seconds since the last use, at least */
+    size_t keep; /* but keep this many of the newest candidates */
+    bool archive; /* archive before removing */
 };
 
-/* What [retention] says. MAS_USAGE where it says neither age, number nor status. */
+/* Reads [retention]. Fails with MAS_USAGE if it sets neither age, number nor status. */
 int retention_read(const struct config *config, struct retention *ret, struct err *err);
 
-/* A session that is to go; the texts belong to the survey. */
+/* A session to remove; the survey owns the texts. */
 struct candidate {
     const char *id;
     const char *name;
     unsigned status; /* one bit */
-    bool damaged; /* its metadata cannot be read */
+    bool damaged; /* its metadata is unreadable */
     time_t used;
-    ino_t metadata; /* its .session, see struct view */
+    ino_t metadata; /* inode of its .session, see struct view */
     struct timespec written;
 };
 
-/* Those that might have to go, if it could be told: their tmux server could not be asked, their
+/* Possible candidates that could not be checked: their tmux server could not be asked, or their
  * metadata could not be read. */
 struct retention_unknown {
     size_t count;
-    int code; /* of the first, for a struct err */
-    const char *why; /* likewise; belongs to the survey */
+    int code; /* of the first one, for a struct err */
+    const char *why; /* of the first one; owned by the survey */
 };
 
-/* Those of a survey that are to go, oldest first; the caller frees *ret. */
+/* Selects the sessions of a survey to remove, oldest first, and returns their number. The caller
+ * frees *ret. */
 size_t retention_choose(const struct root *root, const struct survey *survey,
                         const struct retention *options, time_t now, struct candidate **ret,
                         struct retention_unknown *ret_unknown);
 
-/* When a session whose metadata is damaged was last used, by its files; false: not known. */
+/* Determines from its files when a session with damaged metadata was last used. Returns false if
+ * that is unknown. */
 bool retention_guess_used(int dir, time_t *ret);
 
 enum retention_fate {
-    RETENTION_REMOVED, /* or would be */
-    RETENTION_LOCKED, /* left: another command works on it, or its hosts live */
-    RETENTION_CHANGED, /* left: it was started or removed meanwhile; not told */
+    RETENTION_REMOVED, /* or would be, in a dry run */
+    RETENTION_LOCKED, /* kept: another command works on it, or its hosts live */
+    RETENTION_CHANGED, /* kept: started or removed meanwhile; not reported */
     RETENTION_FAILED,
 };
 
@@ -78,11 +79,12 @@ struct retention_result {
     char *archive; /* path; NULL: none */
     struct err err; /* of a failure; code MAS_OK: none */
 };
-/* Told of each in turn. */
+/* Called for each session in turn. */
 typedef void retention_tell(const struct retention_result *result, void *arg);
 
-/* Removes them, or only tells what it would do. What fails for one session is told and stops no
- * other; -1 is for what stops all. life->tick may give up between sessions. */
+/* Removes the selected sessions, or with `dry_run` only reports them. A failure of one session is
+ * reported and does not stop the others; -1 is an error that stops all, or sessions that could not
+ * be checked. life->tick can stop between sessions. */
 int retention_run(const struct life *life, const struct retention *options, bool dry_run,
                   retention_tell *tell, void *arg, struct err *err);
 

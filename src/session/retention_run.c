@@ -1,4 +1,4 @@
-/* The part of session/retention.h that removes what was chosen, a batch at a time. */
+/* The part of session/retention.h that removes the selected sessions in batches. */
 #include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
@@ -22,14 +22,14 @@
 #include <unistd.h>
 
 enum {
-    BATCH_MAX = 128, /* sessions whose locks are held at once: one write of the index for each */
-    FILES_SPARE = 48, /* descriptors left for all else */
+    BATCH_MAX = 128, /* sessions locked at once; one write of the index per batch */
+    FILES_SPARE = 48, /* descriptors for everything else */
 };
 
-/* A session that is about to go. */
+/* A session that is being removed. */
 struct going {
     struct retention_result result;
-    int lock; /* held to its end; -1 */
+    int lock; /* held to the end; -1: none */
     char trash[TRASH_NAME];
 };
 
@@ -37,7 +37,7 @@ struct run {
     const struct life *life;
     const struct retention *options;
     bool dry;
-    char **inhabited; /* ids that some process has in its environment */
+    char **inhabited; /* ids in the environment of any process */
     retention_tell *tell;
     void *arg;
 };
@@ -48,7 +48,7 @@ static bool fail(struct going *going, enum retention_fate fate)
     return false;
 }
 
-/* true if no host of the session lives. */
+/* Returns true if no host of the session lives. */
 static bool is_deserted(struct going *going, int dir)
 {
     struct err *err = &going->result.err;
@@ -61,7 +61,7 @@ static bool is_deserted(struct going *going, int dir)
     return !live || fail(going, RETENTION_LOCKED);
 }
 
-/* Opens the workspace and takes its lock; in a dry run only looks at that. */
+/* Opens the workspace and takes its lock; a dry run only checks the lock. */
 static bool hold(const struct run *run, struct going *going, int *ret_dir)
 {
     const struct root *root = run->life->root;
@@ -86,7 +86,7 @@ static bool hold(const struct run *run, struct going *going, int *ret_dir)
     return file_is_named(root->sessions, id, dir, NULL) || fail(going, RETENTION_CHANGED);
 }
 
-/* Asks tmux once more, for sessions of which metadata does not tell that they were not started. */
+/* Asks tmux again, for sessions whose metadata does not show whether they were started. */
 static bool is_live(const struct run *run, struct going *going, const struct session *session)
 {
     const char *id = going->result.session->id;
@@ -105,8 +105,8 @@ static bool is_live(const struct run *run, struct going *going, const struct ses
     return rc == -1 || live != NULL;
 }
 
-/* true if the session is what it was when it was chosen: a start writes metadata before all else,
- * and a stop that may follow does so too. */
+/* Returns true if the session is the same as when it was selected: a start writes the metadata
+ * first, and so does a stop that follows. */
 static bool is_unchanged(struct going *going, int dir)
 {
     const struct candidate *was = going->result.session;
@@ -124,7 +124,7 @@ static bool is_unchanged(struct going *going, int dir)
     return same || fail(going, RETENTION_CHANGED);
 }
 
-/* Reads the metadata; false where it cannot be read just now, or is no longer damaged. */
+/* Reads the metadata; false if it is unreadable now or no longer damaged. */
 static bool load(const struct run *run, struct going *going, int dir, struct session *session)
 {
     const struct candidate *was = going->result.session;
@@ -138,7 +138,7 @@ static bool load(const struct run *run, struct going *going, int dir, struct ses
     return fail(going, RETENTION_FAILED);
 }
 
-/* true if processes with its id are there, so that it needs a sweep of its own. */
+/* Returns true if processes with its id exist, so that it needs its own sweep. */
 static bool is_inhabited(const struct run *run, const char *id)
 {
     for (char **value = run->inhabited; value != NULL && *value != NULL; value++)
@@ -147,7 +147,7 @@ static bool is_inhabited(const struct run *run, const char *id)
     return false;
 }
 
-/* What is done before the batch: ends what is left of its processes, writes the archive. */
+/* Prepares one session for the batch: ends its remaining processes and writes the archive. */
 static bool prepare(const struct run *run, struct going *going, int dir,
                     const struct session *session)
 {
@@ -169,7 +169,7 @@ static bool prepare(const struct run *run, struct going *going, int dir,
     return rc == 0 || fail(going, RETENTION_FAILED);
 }
 
-/* Looks at the session again, now that nobody else can work on it. */
+/* Checks the session again, now that no other command can work on it. */
 static bool acquire(const struct run *run, struct going *going)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -182,7 +182,7 @@ static bool acquire(const struct run *run, struct going *going)
         (!stopped && is_live(run, going, &session)) || !is_deserted(going, dir) ||
         !prepare(run, going, dir, &session))
         return false;
-    going->result.err = (struct err)ERR_INIT; /* what was wrong with its metadata */
+    going->result.err = (struct err)ERR_INIT; /* the error in its metadata */
     going->result.fate = RETENTION_REMOVED;
     if (run->dry) {
         _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
@@ -192,8 +192,8 @@ static bool acquire(const struct run *run, struct going *going)
     return true;
 }
 
-/* Takes away rows and names under the metadata lock. The rows first: a workspace without one is
- * listed as it was, a row without one is an error. */
+/* Removes rows and names under the metadata lock. The rows go first: a workspace without a row is
+ * still listed, but a row without a workspace is an error. */
 static int set_aside(const struct root *root, struct going **batch, size_t count, struct err *err)
 {
     _cleanup_close_ int lock = -1;
@@ -213,11 +213,12 @@ static int set_aside(const struct root *root, struct going **batch, size_t count
     if (failed)
         (void)index_rebuild(root, &ignored);
     if (file_sync_dir(root->sessions, &ignored) == -1 && !failed)
-        batch[0]->result.err = ignored; /* all are gone; one tells what is not known */
+        /* all are removed; one of them reports the doubt about durability */
+        batch[0]->result.err = ignored;
     return 0;
 }
 
-/* Removes those that were taken. */
+/* Removes the sessions that acquire() accepted. */
 static void remove_batch(const struct root *root, struct going **batch, size_t count)
 {
     struct tree_removal *items = mem_alloc((count + 1) * sizeof *items);
@@ -249,7 +250,7 @@ static void remove_batch(const struct root *root, struct going **batch, size_t c
     free(items);
 }
 
-/* How many locks may be held at once. With archives a session at a time: they take long. */
+/* Returns how many locks may be held at once; with archives one, because they take long. */
 static size_t batch_size(const struct run *run)
 {
     struct rlimit limit;
@@ -261,7 +262,7 @@ static size_t batch_size(const struct run *run)
     return limit.rlim_cur > FILES_SPARE ? (size_t)limit.rlim_cur - FILES_SPARE : 1;
 }
 
-/* Takes, removes and tells so many sessions. */
+/* Checks, removes and reports this many sessions. */
 static void run_batch(const struct run *run, const struct candidate *chosen, size_t count)
 {
     struct going *all = mem_alloc((count + 1) * sizeof *all);
@@ -293,7 +294,7 @@ static int run_all(struct run *run, const struct candidate *chosen, size_t count
     const struct life *life = run->life;
     size_t step = batch_size(run);
 
-    /* Once for all: what is started from now on changes the metadata. */
+    /* Once for all sessions: anything started later changes the metadata. */
     if (count > 0 && !run->dry && proc_env_values("MAS_SESSION_ID", &run->inhabited, err) == -1)
         return err_wrap(err, "cannot clean");
     for (size_t i = 0; i < count; i += step) {

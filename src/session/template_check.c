@@ -1,4 +1,4 @@
-/* The part of store/template.h that finds all that is wrong with a template. */
+/* The part of store/template.h that finds all problems of a template. */
 #include "store/template_internal.h"
 
 #include "base/path.h"
@@ -18,7 +18,7 @@ struct check {
     const struct root *root;
     const struct config *config;
     struct template *tmpl;
-    const char *ini; /* what its template.ini is called */
+    const char *ini; /* displayed name of its template.ini */
     struct diagnostics *diagnostics;
 };
 
@@ -27,7 +27,7 @@ static void add(struct check *check, enum diagnostic_kind kind, int line, const 
     diagnostics_add(check->diagnostics, kind, check->ini, line, "%s", err->text);
 }
 
-/* What tree_check() finds below one part. */
+/* The problems that tree_check() finds below one part. */
 struct part {
     struct check *check;
     const char *path;

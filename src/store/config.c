@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* In [env]: what goes before the name of a variable. */
+/* In [env]: the prefix of a variable's name. */
 #define ENV_SET "set."
 
 static void set(struct config *config, enum setting setting, const char *text, const char *origin)
@@ -25,7 +25,7 @@ static void set(struct config *config, enum setting setting, const char *text, c
     config->settings[setting].origin = mem_dup(origin);
 }
 
-/* Finds the preset or makes an empty one. */
+/* Finds the preset or creates an empty one. */
 static struct preset *add_preset(struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->preset_count; i++)
@@ -46,7 +46,7 @@ static int read_preset(struct config *config, const struct ini_line *line, struc
     return line->key == NULL ? 0 : preset_read(preset, line, err);
 }
 
-/* set.NAME of [env]; a later file replaces what an earlier one says. */
+/* Reads set.NAME of [env]; a later file overrides an earlier one. */
 static int read_env(struct config *config, const struct ini_line *line, struct err *err)
 {
     const char *name = line->key + strlen(ENV_SET);
@@ -147,7 +147,8 @@ static void add_wrong(int line, const char *text, void *arg)
     diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 
-/* Reads one file where it is there. It names programs, so it must be this user's. */
+/* Reads one file if it exists. The file names programs, so it must belong to this user and not be
+ * writable by everybody. */
 static int read_settings(int dir, const char *name, const char *path, struct reader *reader,
                          struct err *err)
 {
@@ -182,7 +183,7 @@ static int read_environment(struct config *config, struct err *err)
         const char *value = setting_infos[i].env != NULL ? getenv(setting_infos[i].env) : NULL;
         if (value == NULL || value[0] == '\0')
             continue;
-        /* inside a team the mode of that team is information, not a wish */
+        /* inside a team this variable describes that team and is not a request */
         if (i == SETTING_MODE && getenv("MAS_SESSION_ID") != NULL)
             continue;
         const char *want = setting_infos[i].check(value);
@@ -200,7 +201,8 @@ static char *user_settings_path(void)
     return dir != NULL ? mem_printf("%s/mas/mas.ini", dir) : NULL;
 }
 
-/* The files, each over the one before. What is wrong in them is in *remarks, by file and line. */
+/* Reads the files, each overriding the one before. *remarks receives all problems, sorted by file
+ * and line. */
 static int read_files(const struct root *root, bool with_presets, struct config *config,
                       struct diagnostics *diagnostics, struct err *err)
 {

@@ -1,6 +1,5 @@
 /*
- * The configuration: values of settings, and presets, as mas.ini, the environment and the command
- * line give them.
+ * The configuration: settings and presets from mas.ini, the environment and the command line.
  */
 #ifndef MAS_STORE_CONFIG_H
 #define MAS_STORE_CONFIG_H
@@ -27,7 +26,7 @@ struct config {
     size_t env_count;
     struct preset *presets;
     size_t preset_count;
-    char *disbelieved; /* where a root that is not accepted names a program that is not run; NULL */
+    char *disbelieved; /* origin of a program that mas ignores in an unaccepted root; or NULL */
 };
 
 #define CONFIG_INIT                                                                                \
@@ -36,35 +35,38 @@ struct config {
     }
 
 /*
- * Reads built-in values, the user's mas.ini, the root's and the environment, each over the one
- * before; and, `with_presets`, templates/agents.ini under all of them. An unknown section or key,
- * a value out of range: MAS_FAILED with file, line and key. root may be NULL (no root yet). Where
- * `wrong` is not NULL it gets all that is wrong in the files; the error is the first of these.
+ * Loads the configuration. Later sources override earlier ones: built-in values,
+ * templates/agents.ini (if `with_presets`), the user's mas.ini, the root's mas.ini, the
+ * environment. An unknown section or key, or an invalid value, fails with MAS_FAILED and names
+ * file, line and key. `root` may be NULL (no root yet). If `wrong` is not NULL, it receives all
+ * problems of the files, and the error is the first of them. The caller releases *ret with
+ * config_free().
  */
 int config_load(const struct root *root, bool with_presets, struct config *ret,
                 struct diagnostics *wrong, struct err *err);
 void config_free(struct config *config);
 #define _cleanup_config_ __attribute__((cleanup(config_free)))
 
+/* Returns the value of a setting. The configuration owns it. */
 const char *config_text(const struct config *config, enum setting setting);
-/* true if its value comes from an environment variable. */
+/* Returns true if the value comes from an environment variable. */
 bool config_is_of_env(const struct config *config, enum setting setting);
-/* Of a setting that is a time, in milliseconds; a size, in bytes; a number; yes or no. */
+/* Return a setting's value as milliseconds, as bytes, as a number, or as yes or no. */
 int config_ms(const struct config *config, enum setting setting);
 uint64_t config_bytes(const struct config *config, enum setting setting);
 int config_number(const struct config *config, enum setting setting);
-bool config_yes(const struct config *config, enum setting setting); /* or on and off */
-/* true if [workspace] hardlink says that read-only files are linked. */
+bool config_yes(const struct config *config, enum setting setting); /* also on and off */
+/* Returns true if [workspace] hardlink says to link read-only files. */
 bool config_links(const struct config *config);
-/* [log] size and keep. */
+/* Returns [log] size and keep. */
 struct log_limits config_log_limits(const struct config *config);
-/* Sets a value from the command line, checked like any other (MAS_USAGE). */
+/* Sets a value from the command line. Fails with MAS_USAGE if it is invalid. */
 int config_override(struct config *config, enum setting setting, const char *value,
                     const char *origin, struct err *err);
 
-/* NULL where there is none of that name. */
+/* Returns the preset with this name, or NULL. The configuration owns it. */
 const struct preset *config_preset(const struct config *config, const char *name);
-/* Adds the hint to an error that says that there is no such preset: which there are. Returns -1. */
+/* Adds a hint that lists the known presets to the error for an unknown preset. Returns -1. */
 int config_hint_presets(const struct config *config, struct err *err);
 
 #endif

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The mode of a session whose .session cannot be read, by what it has: a legacy one has a team, but
- * no directories for it. */
+/* Guesses the mode of a session whose .session is unreadable: a legacy session has a team but no
+ * directories for it. */
 static enum mode guess_mode(int dir)
 {
     return faccessat(dir, WORKSPACE_CONFIG, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -24,7 +24,7 @@ static enum mode guess_mode(int dir)
                : MODE_ISOLATED;
 }
 
-/* What is known of a session whose .session cannot be read: its id, and that it is damaged. */
+/* Describes a session whose .session is unreadable: its id, and that it is damaged. */
 static void damaged_session(int dir, const char *id, const struct err *why, struct session *ret)
 {
     struct stat st;
@@ -40,8 +40,8 @@ static void damaged_session(int dir, const char *id, const struct err *why, stru
     ret->activity = ret->created;
 }
 
-/* Which .session a session has, by what a copy keeps of a file: "<time>:<size>", "" where that
- * cannot be told. */
+/* Identifies a version of .session by properties that survive a copy: "<time>:<size>"; "" if they
+ * are unknown. */
 enum { STAMP_TEXT = 64 };
 
 static void read_stamp(const struct root *root, const char *id, char ret[STAMP_TEXT])
@@ -66,8 +66,8 @@ bool index_is_current(const struct root *root, const struct row *row)
     return now[0] != '\0' && strcmp(now, row->stamp) == 0;
 }
 
-/* Loads the session of a directory entry; false where the entry is none. `ret_stamp` is that of the
- * file before it was read: one that is changed meanwhile is another one. */
+/* Loads the session of a directory entry; false if the entry is not a session. `ret_stamp`
+ * describes the file before it was read, so a change meanwhile gives another stamp. */
 static bool load_entry(const struct root *root, const char *name, struct session *ret,
                        char ret_stamp[STAMP_TEXT])
 {
@@ -83,7 +83,7 @@ static bool load_entry(const struct root *root, const char *name, struct session
     return true;
 }
 
-/* The names in sessions/. */
+/* Lists the names in sessions/. */
 static int list_sessions(const struct root *root, char ***ret, struct err *err)
 {
     if (path_list(root->sessions, ret, err) == -1)
@@ -91,14 +91,14 @@ static int list_sessions(const struct root *root, char ***ret, struct err *err)
     return 0;
 }
 
-/* A workspace that was read: its row, and when it was made. */
+/* A workspace that was read: its row, and when the session was created. */
 struct scanned {
     struct str line;
     time_t created;
     long created_nsec;
 };
 
-/* Oldest first, as rows stand that are added one by one. */
+/* Oldest first, like rows that are added one by one. */
 static int compare_scanned(const void *a, const void *b)
 {
     const struct scanned *x = a;
@@ -109,8 +109,8 @@ static int compare_scanned(const void *a, const void *b)
                       : (x->created_nsec > y->created_nsec) - (x->created_nsec < y->created_nsec);
 }
 
-/* Loads every workspace but those of `without` into rows of an empty index, or into the text of a
- * new index file. */
+/* Loads every workspace except those of `without` into rows of an empty index, or into the text of
+ * a new index file. */
 static int scan(const struct root *root, const struct index_ids *without, struct index *index,
                 struct str *text, struct err *err)
 {
@@ -180,7 +180,8 @@ static int compare_rows(const void *a, const void *b)
     return strcmp((*x)->id, (*y)->id);
 }
 
-/* The rows of an index, sorted by id; NULL where an id is there twice. The caller frees. */
+/* Returns the rows of an index sorted by id, or NULL if an id appears twice. The caller frees the
+ * array. */
 static const struct row **sort_rows(const struct index *index)
 {
     const struct row **sorted = mem_alloc((index->count + 1) * sizeof *sorted);
@@ -196,7 +197,7 @@ static const struct row **sort_rows(const struct index *index)
     return sorted;
 }
 
-/* Sets `missing` and adds what is `unlisted`. 1: an id is there twice. */
+/* Sets `missing` and adds the `unlisted` workspaces. Returns 1 if an id appears twice. */
 static int reconcile(const struct root *root, struct index *index, struct err *err)
 {
     size_t listed = index->count;
@@ -229,7 +230,8 @@ static int reconcile(const struct root *root, struct index *index, struct err *e
     return 0;
 }
 
-/* A directory counts its subdirectories as links (btrfs does not: 1), so this costs one fstat. */
+/* A directory's link count includes its subdirectories (always 1 on btrfs), so this costs one
+ * fstat(). */
 static bool looks_stale(const struct root *root, size_t rows)
 {
     struct stat st;
@@ -240,8 +242,8 @@ static bool looks_stale(const struct root *root, size_t rows)
     return fstat(root->sessions, &st) == 0 && (st.st_nlink < known || st.st_nlink - known != rows);
 }
 
-/* Fills an empty index from the file. 1: it cannot be used, *ret_why (may be NULL: it is missing)
- * says why. */
+/* Fills an empty index from the file. Returns 1 if the file is unusable; *ret_why says why, or is
+ * NULL if it is missing. */
 static int read_file(const struct root *root, bool thorough, struct index *index,
                      const char **ret_why, struct err *err)
 {
@@ -295,7 +297,7 @@ void index_free(struct index *index)
     *index = (struct index)INDEX_INIT;
 }
 
-/* true if the file lists every workspace, and each once. */
+/* Returns true if the file lists every workspace exactly once. */
 static bool is_whole(const struct root *root)
 {
     _cleanup_index_ struct index index = INDEX_INIT;
@@ -310,7 +312,7 @@ static bool is_whole(const struct root *root)
     return true;
 }
 
-/* The file's text, made anew where it is no good. ret_others: see struct index_facts. */
+/* Returns the text of the file, rebuilt if it is invalid. ret_others: see struct index_facts. */
 static int read_whole(const struct root *root, size_t staged, char **ret, size_t *ret_len,
                       bool *ret_others, struct err *err)
 {
@@ -344,7 +346,7 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name, 
     *ret = (struct index_facts){.others = false};
     if (read_whole(root, staged, &text, &len, &ret->others, err) == -1)
         return -1;
-    /* users say either where a SESSION is asked for, so both share one space */
+    /* a SESSION can be given as either name, so both share one namespace */
     ret->tmux_name_taken = index_holds(text, len, INDEX_TMUX, tmux_name) ||
                            index_holds(text, len, INDEX_NAME, tmux_name);
     ret->name_taken =
@@ -352,7 +354,7 @@ int index_ask(const struct root *root, const char *tmux_name, const char *name, 
     return 0;
 }
 
-/* Writes the file with the rows of `ids` replaced by `row` (NULL: by nothing). */
+/* Writes the file with the rows of `ids` replaced by `row` (NULL: removed). */
 static int change_rows(const struct root *root, const struct index_ids *ids, const struct str *row,
                        struct err *err)
 {
@@ -369,7 +371,8 @@ static int change_rows(const struct root *root, const struct index_ids *ids, con
     index_end(&to);
     if (file_replace(root->sessions, INDEX_FILE, to.data, to.len, 0600, err) == 0)
         return 0;
-    /* On a full disk the file goes, to be made anew some day: what is removed makes room. */
+    /* On a full disk, removes the file, which is rebuilt later: removing sessions must free
+     * space. */
     bool full = row == NULL && (errno == ENOSPC || errno == EDQUOT);
     return full && unlinkat(root->sessions, INDEX_FILE, 0) == 0 ? 0 : -1;
 }

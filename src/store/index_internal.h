@@ -1,6 +1,6 @@
 /*
- * The text of the index, for index.c: lines are made, cut up and copied here (index_text.c),
- * without a look at any file.
+ * The text of the index, for index.c. index_text.c formats, splits and copies lines and accesses no
+ * files.
  */
 #ifndef MAS_STORE_INDEX_INTERNAL_H
 #define MAS_STORE_INDEX_INTERNAL_H
@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "store/index.h"
 
-/* The members of a row in the order in which they are written. */
+/* The members of a row, in the order in which they are written. */
 enum index_member {
     INDEX_ID,
     INDEX_TMUX,
@@ -19,7 +19,7 @@ enum index_member {
     INDEX_MODE,
     INDEX_NAME,
     INDEX_TEMPLATE,
-    INDEX_PRIVATE, /* from here on missing in an index of an earlier version */
+    INDEX_PRIVATE, /* an index of an earlier version has no members from here on */
     INDEX_STAMP,
     INDEX_N
 };
@@ -29,32 +29,34 @@ struct index_ids {
     const char *const *sorted;
     size_t count;
 };
+/* Compares two pointers to ids, for qsort() and bsearch(). */
 int index_compare_ids(const void *a, const void *b);
-/* `ids` NULL is the empty set. */
+/* Returns true if the set contains `id`. `ids` NULL is the empty set. */
 bool index_has_id(const struct index_ids *ids, const char *id);
 
-/* Making a file: its head, its lines, its tail. */
+/* Write a file: its head, its lines, its tail. */
 void index_begin(struct str *to);
 void index_add_line(struct str *to, const char *line, size_t len);
 void index_end(struct str *to);
-/* The line of a session; `stamp` says which .session it was read from. */
+/* Appends the line of a session. `stamp` identifies the .session that it was read from. */
 void index_put_row(const struct root *root, const struct session *session, const char *stamp,
                    struct str *to);
-/* Copies all lines behind what is in *to, but for those of the `ids`: `row` stands in the place of
- * the first of these, or at the end (NULL: nowhere). false where the file is no good. */
+/* Appends all lines to *to except those of the `ids`. `row` replaces the first of these, or goes to
+ * the end (NULL: nowhere). Returns false if the file is invalid. */
 bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,
                       const struct str *row, struct str *to);
 
-/* Reading one: adds the rows of index->text, which is cut up; false where it is not as it should
- * be. */
+/* Reads a file: adds the rows of index->text, which it modifies. Returns false if the file is
+ * invalid. */
 bool index_cut_up(struct index *index, size_t len);
-/* One line without its newline and comma; it stays where it is. */
+/* Reads one line without its newline and comma. The row points into `line`. */
 bool index_read_row(struct index *index, char *line, size_t len);
-/* A copy that goes with the index. */
+/* Copies a text; the index owns the copy. */
 char *index_keep(struct index *index, const char *text);
-/* How many rows a file has, by its lines. false: it is none. */
+/* Sets *ret to the number of rows of a file, counted by lines. Returns false if it is not an
+ * index. */
 bool index_count_rows(const char *text, size_t len, size_t *ret);
-/* true if a row has this value (NULL: never). */
+/* Returns true if a row has this value (NULL: always false). */
 bool index_holds(const char *text, size_t len, enum index_member member, const char *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* The part of store/index.h that knows how the file is written. */
+/* The part of store/index.h that knows the format of the file. */
 #include "store/index_internal.h"
 
 #include "base/json.h"
@@ -58,7 +58,7 @@ void index_end(struct str *to)
     str_addf(to, "%s%s%s", tail, now, tail_end);
 }
 
-/* Cuts `"key":"value"` off *p where it stands there exactly so. The line has no escapes. */
+/* Cuts `"key":"value"` off *p if it is exactly there. The line contains no escapes. */
 static char *cut_member(char **p, const char *key)
 {
     size_t len = strlen(key);
@@ -96,7 +96,7 @@ char *index_keep(struct index *index, const char *text)
     return index->copies[index->copy_count++] = mem_dup(text);
 }
 
-/* The long way, for a line with escapes in it. */
+/* Parses a line that contains escapes, with the JSON parser. */
 static bool parse_row(struct index *index, const char *line, size_t len, struct row *row)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -114,7 +114,7 @@ static bool parse_row(struct index *index, const char *line, size_t len, struct 
     return set_row(row, values);
 }
 
-/* The short way: cuts up the line. */
+/* Splits a line without escapes in place. */
 static bool cut_row(char *line, struct row *row)
 {
     const char *values[INDEX_N];
@@ -144,9 +144,9 @@ bool index_read_row(struct index *index, char *line, size_t len)
     return true;
 }
 
-/* Steps through the lines between head and tail of a whole index file. Returns the start of the
- * next line and its length without comma and newline; NULL at the end or (with *ret_bad) where the
- * file is not as it should be. */
+/* Steps through the lines between head and tail of a complete index file. Returns the start of the
+ * next line and its length without comma and newline; NULL at the end or, with *ret_bad set, if the
+ * file is invalid. */
 static const char *next_line(const char *at, const char *end, size_t *ret_len, bool *ret_bad)
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -160,7 +160,7 @@ static const char *next_line(const char *at, const char *end, size_t *ret_len, b
     return *ret_bad ? NULL : newline + 1;
 }
 
-/* true if what follows the rows is the tail and nothing else. */
+/* Returns true if the rows are followed by the tail and nothing else. */
 static bool is_tail(const char *at)
 {
     char stamp[TIME_TEXT];
@@ -204,7 +204,7 @@ bool index_has_id(const struct index_ids *ids, const char *id)
            bsearch(&id, ids->sorted, ids->count, sizeof *ids->sorted, index_compare_ids) != NULL;
 }
 
-/* A quote inside a value is escaped, so this text stands only where the member itself does. */
+/* A quote inside a value is escaped, so this text appears only as the member itself. */
 bool index_holds(const char *text, size_t len, enum index_member member, const char *value)
 {
     _cleanup_str_ struct str key = STR_INIT;
@@ -224,7 +224,7 @@ void index_add_line(struct str *to, const char *line, size_t len)
 
 bool index_count_rows(const char *text, size_t len, size_t *ret)
 {
-    enum { AROUND = 4 }; /* lines of head and tail */
+    enum { AROUND = 4 }; /* lines of the head and the tail */
     size_t lines = 0;
 
     if (!str_starts(text, head))
@@ -237,7 +237,7 @@ bool index_count_rows(const char *text, size_t len, size_t *ret)
     return true;
 }
 
-/* The id in a line as index_put_row() writes it; false for any other line. */
+/* Reads the id from a line in the format of index_put_row(); false for any other line. */
 static bool read_line_id(const char *line, size_t len, char ret[ID_TEXT])
 {
     static const char start[] = "{\"sessionId\":\"";

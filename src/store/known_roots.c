@@ -24,7 +24,7 @@ static char *state_dir(void)
     return state != NULL ? mem_printf("%s/mas", state) : NULL;
 }
 
-/* Another user who may write there could accept a root in this user's name. */
+/* Checks the owner: another user who can write there could accept a root in this user's name. */
 static int check_owner(int fd, const char *path, struct err *err)
 {
     struct stat st;
@@ -39,7 +39,7 @@ static int check_owner(int fd, const char *path, struct err *err)
     return 0;
 }
 
-/* Opens the directory of the file, and with `make` makes it. */
+/* Opens the directory of the file; with `make`, creates it. */
 static int open_state(bool make, char **ret_path, struct err *err)
 {
     _cleanup_free_ char *path = state_dir();
@@ -57,7 +57,7 @@ static int open_state(bool make, char **ret_path, struct err *err)
     return TAKE_FD(dir);
 }
 
-/* The path in a line "UID PATH" of this user's, else NULL. */
+/* Returns the path in a line "UID PATH" of this user, otherwise NULL. */
 static const char *parse_line(const char *line)
 {
     char *end;
@@ -70,8 +70,8 @@ static const char *parse_line(const char *line)
                : NULL;
 }
 
-/* The roots in the file, *ret NULL where there is none. Lines that mas would not have written are
- * no roots. */
+/* Reads the roots in the file; *ret is NULL if there is none. Ignores lines that mas would not
+ * write. */
 static int read_known(int dir, char ***ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
@@ -92,7 +92,7 @@ static int read_known(int dir, char ***ret, struct err *err)
 static char **load(void)
 {
     _cleanup_free_ char *path = NULL;
-    struct err ignored = ERR_INIT; /* what cannot be read or believed accepts nothing */
+    struct err ignored = ERR_INIT; /* an unreadable or untrusted file accepts nothing */
     char **known = NULL;
     _cleanup_close_ int dir = open_state(false, &path, &ignored);
 
@@ -109,7 +109,7 @@ static bool has(char **paths, const char *path)
     return false;
 }
 
-/* Without links; NULL where it is not there. */
+/* Returns the path without links; NULL if it does not exist. */
 static char *default_root(void)
 {
     _cleanup_free_ char *path = root_default_path();

@@ -1,8 +1,9 @@
 /*
- * The roots that this user made, or accepted with `mas init`: a small file below
- * ${XDG_STATE_HOME:-~/.local/state}, one line a root, its owner's number and its path, the oldest
- * first. A root that is found from the current directory and is not among them names no program
- * that mas runs: anybody can put a mas.ini into a clone, an archive or an agent's directory.
+ * The roots that this user created, or accepted with `mas init`. They are listed in a small file
+ * below ${XDG_STATE_HOME:-~/.local/state}: one line per root with its owner's number and its path,
+ * oldest first. If mas finds a root from the current directory and the root is not in this list,
+ * mas runs no program that the root's settings name, because anyone can put a mas.ini into a clone,
+ * an archive or an agent's directory.
  */
 #ifndef MAS_STORE_KNOWN_ROOTS_H
 #define MAS_STORE_KNOWN_ROOTS_H
@@ -13,16 +14,16 @@
 
 enum { KNOWN_ROOTS_MAX = 256, KNOWN_ROOTS_FILE_MAX = 1 << 20 }; /* roots; bytes */
 
-/* true if this user made or accepted the root. The default root is always one of his. `path` is
- * absolute and without links. */
+/* Returns true if this user created or accepted the root. The default root always counts as
+ * accepted. `path` is absolute and contains no links. */
 bool known_roots_has(const char *path);
 
-/* Remembers a root as one that this user made or accepted; forgets those that are gone, and the
- * oldest where there are too many. */
+/* Records a root as created or accepted by this user. Removes roots that no longer exist, and the
+ * oldest ones if there are too many. */
 int known_roots_add(const char *path, struct err *err);
 
-/* The known roots that are there, the default one among them, without `except` (NULL: none).
- * Released with strv_free(); NULL where there is none. */
+/* Returns the known roots that exist, including the default one, without `except` (NULL: all). The
+ * caller releases the list with strv_free(); NULL if it is empty. */
 char **known_roots_list(const char *except);
 
 #endif

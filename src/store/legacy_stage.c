@@ -34,8 +34,8 @@ static void staging_name(const struct legacy_parts *parts,
     memcpy(buf + sizeof STAGING_PREFIX - 1, parts->id, ID_TEXT);
 }
 
-/* Makes and locks the directory that the parts are made in; under the metadata lock, so that a
- * sweep never sees one that is not locked yet. */
+/* Creates and locks the directory in which the parts are built, under the metadata lock, so that a
+ * sweep never sees it unlocked. */
 static int open_staging(const struct root *root, struct legacy_parts *parts, struct err *err)
 {
     char name[sizeof STAGING_PREFIX + ID_TEXT];
@@ -58,7 +58,7 @@ static int open_staging(const struct root *root, struct legacy_parts *parts, str
     return workspace_lock(parts->dir, LOCK_TRY, "new", &parts->lock, err);
 }
 
-/* Copies one directory of the template; where it has none, makes an empty one. */
+/* Copies one directory of the template; if the template has none, creates an empty one. */
 static int copy_part(const struct root *root, const struct template *tmpl, const char *part,
                      tree_tick *tick, void *arg, struct legacy_parts *parts, struct err *err)
 {
@@ -122,7 +122,7 @@ int legacy_check_unit(const struct root *root, const struct session *session,
                    session->id, root->path, WORKSPACE_UNIT);
 }
 
-/* Where a part goes: the directory and its name in it. -1 with errno. */
+/* Returns the directory that a part goes into, and its name there. -1 with errno. */
 static int open_place(int root, const char *part, const char **ret_name)
 {
     const char *slash = strchr(part, '/');

@@ -22,7 +22,7 @@ bool root_exists(const char *path)
     return access(file, F_OK) == 0;
 }
 
-/* The nearest directory at or above the current one that holds a mas.ini, or NULL. */
+/* Returns the nearest directory with a mas.ini, from the current one upwards, or NULL. */
 static char *find_above(void)
 {
     char *at = getcwd(NULL, 0);
@@ -71,7 +71,7 @@ int root_find(const char *option, char **ret, enum root_origin *ret_origin, stru
                : err_set(err, MAS_FAILED, "cannot find a root: neither MAS_ROOT nor HOME is set");
 }
 
-/* A directory that another user may write to could hold anything. */
+/* Checks the owner: a directory that another user can write to may contain anything. */
 static int check_owner(int fd, const char *name, const char *path, struct err *err)
 {
     struct stat st;
@@ -159,8 +159,9 @@ int root_try_lock(const struct root *root, int *ret_fd, struct err *err)
     return lock_sessions(root, LOCK_TRY, ret_fd, err);
 }
 
-/* Beside an installed or a just built mas, else where it was configured to be installed. */
-/* Until fd is closed. */
+/* Finds the shipped templates: next to an installed or freshly built mas, otherwise in the
+ * configured directory. */
+/* Locks a directory until fd is closed. */
 static int lock_dir(int fd, const char *path, struct err *err)
 {
     while (flock(fd, LOCK_EX) == -1)
@@ -171,7 +172,7 @@ static int lock_dir(int fd, const char *path, struct err *err)
 
 int root_lock_templates(const struct root *root, int *ret_fd, struct err *err)
 {
-    /* opened anew, so that it is not the lock of root->fd */
+    /* open it again, so that this is not the lock of root->fd */
     _cleanup_close_ int fd = openat(root->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd == -1)
@@ -196,7 +197,7 @@ int root_init(const char *path, bool *ret_made, struct err *err)
         return err_errno(err, "cannot make root '%s'", path);
     if (check_owner(fd, "it", path, err) == -1)
         return -1;
-    if (lock_dir(fd, path, err) == -1) /* of those that make it at the same time one does */
+    if (lock_dir(fd, path, err) == -1) /* of several processes that do this at once, one succeeds */
         return -1;
     if (shipped_give(fd, &made, err) == -1)
         return -1;

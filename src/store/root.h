@@ -1,5 +1,5 @@
 /*
- * The root: the directory that holds mas.ini, templates/ and sessions/.
+ * The root: the directory that contains mas.ini, templates/ and sessions/.
  */
 #ifndef MAS_STORE_ROOT_H
 #define MAS_STORE_ROOT_H
@@ -14,16 +14,17 @@
 #define ROOT_PRESETS "templates/agents.ini"
 #define ROOT_SESSIONS "sessions"
 #define ROOT_LOCK ".sessions.lock"
-#define ROOT_SERVE ".serve." /* what these names begin with are the files of `mas serve` */
+#define ROOT_SERVE ".serve." /* prefix of the files of `mas serve` */
 
-enum { ROOT_LOCK_MS = 30000 }; /* how long a metadata write waits for those before it */
+enum { ROOT_LOCK_MS = 30000 }; /* time limit for the metadata lock */
 
 struct root {
-    char *path; /* absolute, without links or control characters */
+    char *path; /* absolute, without links and control characters */
     int fd;
     int sessions; /* descriptor of sessions/ */
-    bool accepted; /* false: it was found by walking up, and this user knows nothing of it; its
-                      settings name no program, see store/known_roots.h */
+    /* false: mas found the root by walking up and this user never accepted it; settings that name
+     * programs are ignored, see store/known_roots.h */
+    bool accepted;
 };
 
 #define ROOT_INIT                                                                                  \
@@ -31,42 +32,49 @@ struct root {
         .fd = -1, .sessions = -1                                                                   \
     }
 
-/* How a root was found. */
+/* How mas found a root. */
 enum root_origin {
     ROOT_OPTION, /* --root */
     ROOT_ENV, /* $MAS_ROOT */
-    ROOT_ABOVE, /* the nearest directory at or above the current one with a mas.ini */
+    ROOT_ABOVE, /* the nearest directory with a mas.ini, from the current one upwards */
     ROOT_DEFAULT, /* the user's data directory; it may not exist yet */
 };
 
-/* Says where the root is, by the first of these that there is. `option` is --root or NULL; *ret is
- * the caller's. */
+/* Determines the root by the first of these that applies. `option` is the value of --root, or NULL.
+ * The caller frees *ret. Fails with MAS_USAGE if `option` is empty, and with MAS_FAILED if there is
+ * no root because HOME is not set. */
 int root_find(const char *option, char **ret, enum root_origin *ret_origin, struct err *err);
-/* Where the default root is or would be; NULL where there is no home. The caller frees. */
+/* Returns the path of the default root, which may not exist; NULL if there is no home directory.
+ * The caller frees it. */
 char *root_default_path(void);
+/* Returns a description of an origin, for messages. */
 const char *root_origin_name(enum root_origin origin);
 
-/* Opens a root that exists and makes sessions/ where it is missing. It, sessions/ and mas.ini must
- * belong to this user and sessions/ must be no link. Release with root_close(). */
+/* Opens an existing root and creates sessions/ if it is missing. The root and sessions/ must
+ * belong to this user, and sessions/ must not be a symbolic link; config_load() checks mas.ini.
+ * Sets `accepted`; the caller clears it if this user has not accepted the root. The caller releases
+ * *ret with root_close(). */
 int root_open(const char *path, struct root *ret, struct err *err);
 void root_close(struct root *root);
 #define _cleanup_root_ __attribute__((cleanup(root_close)))
 
-/* true if the directory holds a mas.ini */
+/* Returns true if the directory contains a mas.ini. */
 bool root_exists(const char *path);
 
-/* Makes `path` a root: directories, the shipped templates, mas.ini last. What is there stays.
- * *ret_made says whether anything was made. */
+/* Makes `path` a root: creates directories, copies the shipped templates, and writes mas.ini last.
+ * Keeps existing files. *ret_made tells whether anything was created. */
 int root_init(const char *path, bool *ret_made, struct err *err);
 
-/* Takes the lock under which templates are made; it may be held for as long as a copy takes. Close
- * *ret_fd to release it. */
+/* Takes the lock for creating templates, which may be held while a copy runs. Waits without a
+ * limit. The caller closes *ret_fd to release it. */
 int root_lock_templates(const struct root *root, int *ret_fd, struct err *err);
 
-/* Takes the metadata lock: held for a moment, around each change of the index or of the set of
- * workspaces. Close *ret_fd to release it. */
+/* Takes the metadata lock. It is held briefly, for each change of the index or of the set of
+ * workspaces. Fails with MAS_TIMEOUT after ROOT_LOCK_MS. The caller closes *ret_fd to release
+ * it. */
 int root_lock(const struct root *root, int *ret_fd, struct err *err);
-/* The same for who reads and has only a cache to write: it does without rather than wait. */
+/* Like root_lock(), but fails with MAS_CONFLICT instead of waiting: for readers that would only
+ * write a cache. */
 int root_try_lock(const struct root *root, int *ret_fd, struct err *err);
 
 #endif

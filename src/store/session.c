@@ -60,7 +60,7 @@ bool mode_parse(const char *text, enum mode *ret)
     return true;
 }
 
-/* What .session may hold: earlier versions allowed names that session_check_name() refuses. */
+/* Checks a name in .session: earlier versions allowed names that session_check_name() refuses. */
 static bool is_name(const char *name)
 {
     return str_is_word(name, SESSION_NAME_MAX) && isalpha((unsigned char)name[0]);
@@ -143,7 +143,7 @@ void session_format(const struct root *root, const struct session *session, stru
         kv_add(to, session->extra.pairs[i].key, session->extra.pairs[i].value);
 }
 
-/* Takes KEY out of the pairs; `required` and missing is damage. */
+/* Removes KEY from the pairs; if it is `required` and missing, the file is damaged. */
 static int parse_text(struct kv *kv, const char *key, bool required, char **ret, struct err *err)
 {
     char *value = kv_pop(kv, key);
@@ -165,7 +165,7 @@ static int parse_time(struct kv *kv, const char *key, bool required, time_t *ret
     return 0;
 }
 
-/* Nanoseconds of a second; 0 where it is missing. */
+/* Reads the nanoseconds of a second; 0 if the key is missing. */
 static int parse_nsec(struct kv *kv, const char *key, long *ret, struct err *err)
 {
     static const struct unit units[] = {{"", 1}};
@@ -180,7 +180,7 @@ static int parse_nsec(struct kv *kv, const char *key, long *ret, struct err *err
     return 0;
 }
 
-/* yes or no; no where it is missing. */
+/* Reads yes or no; no if the key is missing. */
 static int parse_bool(struct kv *kv, const char *key, bool *ret, struct err *err)
 {
     _cleanup_free_ char *value = NULL;
@@ -217,7 +217,7 @@ static int parse_status(struct kv *kv, struct session *session, struct err *err)
                : 0;
 }
 
-/* Takes the paths out; they are only compared with what they must be. */
+/* Removes the paths; they are only compared with the expected ones. */
 static void parse_paths(const struct root *root, struct kv *kv, struct session *session)
 {
     const struct {
@@ -236,7 +236,7 @@ static void parse_paths(const struct root *root, struct kv *kv, struct session *
     }
 }
 
-/* Splits what is left into the user's own keys and strange ones. */
+/* Splits the remaining keys into the user's own and strange ones. */
 static void parse_others(struct kv *kv, struct session *session)
 {
     enum { NAMED_MAX = 8 };

@@ -1,6 +1,7 @@
 /*
- * One session's metadata: the file .session in its workspace, shell format (see base/kv.h), the
- * truth about the session. What it says of STATUS is intent; client/survey.h says what is so now.
+ * The metadata of one session: the file .session in its workspace, in shell format (see base/kv.h).
+ * This file is authoritative. Its STATUS is the intended status; client/survey.h reports the actual
+ * one.
  */
 #ifndef MAS_STORE_SESSION_H
 #define MAS_STORE_SESSION_H
@@ -19,29 +20,30 @@ enum { SESSION_NAME_MAX = 64, TMUX_NAME_MAX = 255 }; /* bytes */
 
 enum status { STATUS_ACTIVE, STATUS_STOPPED, STATUS_ERROR, STATUS_COUNT };
 
-/* Whether `migrate` works on a session, or was killed while it did, and what it is to leave. */
+/* Whether `migrate` works on a session, or was killed doing so, and the status it will leave. */
 enum migrating { MIGRATING_NO, MIGRATING_STOPPED, MIGRATING_ACTIVE };
 
 struct session {
     char id[ID_TEXT];
     char *tmux_name;
     char *tmux_socket; /* absolute path */
-    char *name; /* "" where it has none */
+    char *name; /* "" if it has none */
     char *template;
-    char *error; /* ERROR, "" where there is none */
+    char *error; /* ERROR; "" if there is none */
     enum mode mode;
     enum status status;
     enum migrating migrating;
     bool private;
-    bool prompted; /* its agents have been handed their first messages */
+    bool prompted; /* the first messages of its agents were handed to them */
     time_t created;
-    long created_nsec; /* of that second; 0 in sessions of earlier versions */
+    long created_nsec; /* fraction of that second; 0 in sessions of earlier versions */
     time_t activity;
     time_t stopped; /* 0: never */
-    bool moved; /* the path keys in the file are those of another place */
-    struct kv extra; /* the user's own keys, which begin with X_ */
-    char *strange; /* names of other keys that are not known: they go when the file is rewritten,
-                      for a shell that reads it would take a PATH from there; NULL */
+    bool moved; /* the path keys of the file name another place */
+    struct kv extra; /* the user's keys, which begin with X_ */
+    /* Names of unknown keys, or NULL. mas drops them when it rewrites the file, because a shell
+     * that sources the file would set, for example, PATH from it. */
+    char *strange;
 };
 
 #define SESSION_INIT                                                                               \
@@ -49,49 +51,55 @@ struct session {
         .id = ""                                                                                   \
     }
 
-/* Reads the .session in the directory `dir` of session `id`. MAS_DAMAGED where it is missing, is no
- * regular file, is not what mas writes, or speaks of another session; MAS_FAILED where it cannot be
- * read just now. */
+/* Reads the .session of session `id` from the directory `dir`. Fails with MAS_DAMAGED if the file
+ * is missing, not a regular file, not in the format that mas writes, or about another session; with
+ * MAS_FAILED if it cannot be read at the moment. The caller releases *ret with session_free(). */
 int session_load(const struct root *root, int dir, const char *id, struct session *ret,
                  struct err *err);
-/* Replaces the file, durably. */
+/* Replaces the file durably. */
 int session_save(const struct root *root, int dir, const struct session *session, struct err *err);
-/* The file's text. */
+/* Appends the text of the file to `to`. */
 void session_format(const struct root *root, const struct session *session, struct str *to);
 void session_free(struct session *session);
 #define _cleanup_session_ __attribute__((cleanup(session_free)))
 
-/* What a person calls a session: its name, which no other of its root has, or its id where it has
- * none or that cannot be read. For what is said, and for commands in it that are to be pasted:
+/* How messages refer to a session: by its name, which is unique in its root, or by its id if it has
+ * no name or its metadata cannot be read. Use it for messages and for commands in them that users
+ * can paste:
  *
- *     err_set(err, MAS_CONFLICT, "cannot stop '%s'", session_label(root, id).text);
- */
+ *     err_set(err, MAS_CONFLICT, "cannot stop '%s'", session_label(root, id).text); */
 struct session_label {
     char text[SESSION_NAME_MAX + 1];
 };
 struct session_label session_label(const struct root *root, const char *id);
 
-/* What every process of the team, and `mas env`, gets of the session: MAS_ROOT, MAS_SESSION_ID,
- * ... Fills *ret, which must be zeroed; release with kv_free(). */
+/* Fills *ret with the variables that describe the session to every process of the team and to `mas
+ * env`: MAS_ROOT, MAS_SESSION_ID and so on. *ret must be zeroed; the caller releases it with
+ * kv_free(). */
 void session_env(const struct root *root, const struct session *session, struct kv *ret);
 
-/* When it was last used: stopped, or before that did something. */
+/* Returns when the session was last used: the later of its last activity and its last stop. */
 time_t session_used(const struct session *session);
 
+/* The names of statuses and modes, and the reverse. The parse functions return false for an unknown
+ * name. */
 const char *status_name(enum status status);
 bool status_parse(const char *text, enum status *ret);
 const char *mode_name(enum mode mode);
 bool mode_parse(const char *text, enum mode *ret);
 
-/* NULL for a good session name, else what a good one is. It is no id, nor what could be the
- * beginning of one, in any case of letters: survey_select() takes four digits for that. */
+/* Returns NULL for a valid session name, otherwise a description of a valid one. A name must not be
+ * an id or the beginning of an id, in upper or lower case, because survey_select() reads four hex
+ * digits as an id. */
 const char *session_check_name(const char *name);
 
-/* Lengths of a session's tmux name: 8 digits of the id, more where another session has those. */
+/* Number of hex digits in the tmux name of a session: 8, or more if another session has the same
+ * ones. */
 enum { NAME_LENGTHS = 5 };
 extern const size_t session_name_digits[NAME_LENGTHS];
 
-/* tmux's name for a session: "mas-" and the first `digits` characters of the id. */
+/* Returns the tmux name of a session: "mas-" and the first `digits` characters of the id. The
+ * caller frees it. */
 char *session_tmux_name(const char *id, size_t digits);
 
 #endif

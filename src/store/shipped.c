@@ -19,14 +19,14 @@
 
 enum {
     RECORD_MAX = 64 << 10,
-    FILE_MAX = 1 << 20, /* what is larger is the user's own */
+    FILE_MAX = 1 << 20, /* a larger file is the user's own */
     DEPTH_MAX = 32,
     HASH_DIGITS = 16,
-    OUTPUT_MAX = 16 << 20, /* of diff */
+    OUTPUT_MAX = 16 << 20, /* bytes of output of diff */
     COMPARE_MS = 30000,
 };
 
-/* All that was ever shipped before there was .shipped; a root may have any of it. */
+/* Everything that was ever shipped before .shipped existed; a root may contain any of it. */
 static const struct {
     const char *name;
     uint64_t hash;
@@ -40,7 +40,8 @@ static const struct {
     {"agents.ini", UINT64_C(0xd241f49508922c03)},
 };
 
-/* ---- what a name in templates/ holds, as one number: FNV-1a over names, kinds and contents */
+/* ---- the contents of an entry of templates/ as one number: FNV-1a over names, types and
+ * contents */
 
 static void add(uint64_t *hash, const char *text, size_t len)
 {
@@ -108,7 +109,7 @@ static int add_entry(int dir, const char *name, const char *path, int depth, uin
     return 0;
 }
 
-/* -1: it cannot be read whole, or holds what is never shipped. */
+/* Returns -1 if the entry cannot be read completely or contains something that is never shipped. */
 static int hash_of(int dir, const char *name, uint64_t *ret)
 {
     *ret = UINT64_C(0xcbf29ce484222325);
@@ -117,7 +118,7 @@ static int hash_of(int dir, const char *name, uint64_t *ret)
 
 /* ---- the record */
 
-/* 0: it says nothing of this name */
+/* Returns 0 if the record does not contain this name. */
 static uint64_t recorded(const struct shipped *shipped, const char *name)
 {
     for (const char *line = shipped->record; line != NULL && *line != '\0';) {
@@ -197,7 +198,7 @@ void shipped_close(struct shipped *shipped)
     shipped->record = NULL;
 }
 
-/* Where a name is, on either side. */
+/* Returns the path of a name on either side. */
 static char *path_in(int dir, const char *name)
 {
     char path[PATH_MAX];
@@ -209,7 +210,7 @@ static char *path_in(int dir, const char *name)
     return mem_printf("%s/%s", path, name);
 }
 
-/* What a template holds was not always written by its user. */
+/* Escapes the output: the user did not necessarily write the contents of a template. */
 static void add_lines(struct str *to, const struct str *from)
 {
     for (const char *line = from->data; line < from->data + from->len;) {
@@ -290,7 +291,7 @@ enum shipped_state shipped_look(const struct shipped *shipped, const char *name)
     if (faccessat(shipped->to, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
         return SHIPPED_MISSING;
     if (hash_of(shipped->from, name, &now) == -1)
-        return SHIPPED_SAME; /* nothing better is there */
+        return SHIPPED_SAME; /* there is nothing better to give */
     uint64_t then = recorded(shipped, name);
     if (hash_of(shipped->to, name, &mine) == -1)
         return then == now ? SHIPPED_CHANGED : SHIPPED_BEHIND;
@@ -304,10 +305,10 @@ enum shipped_state shipped_look(const struct shipped *shipped, const char *name)
     return then == now ? SHIPPED_CHANGED : SHIPPED_BEHIND;
 }
 
-/* ---- giving them */
+/* ---- giving templates to a root */
 
-/* Copies one entry of the shipped templates under a temporary name and renames it into place, where
- * `instead` for what is there. */
+/* Copies one shipped entry under a temporary name and renames it into place; with `instead`,
+ * replaces an existing one. */
 static int copy_template(int from, int to, const char *name, bool instead, struct err *err)
 {
     _cleanup_free_ char *temp = mem_printf(".new-%s", name);

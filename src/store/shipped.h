@@ -1,10 +1,10 @@
 /*
- * The shipped templates in a root, and what became of them: whether those that the user has not
- * changed are of this version of mas. They are compared as a whole, each name in templates/ by
- * itself: a template that was brought up to date in part would be neither his nor ours.
+ * The shipped templates in a root, and whether those that the user has not changed match this
+ * version of mas. Each name in templates/ is compared as a whole: a partly updated template would
+ * be neither the user's nor ours.
  *
- * templates/.shipped says what this root was given last, a line for each name. What was given
- * before there was such a file is known by a table.
+ * templates/.shipped records what this root received last, one line per name. A built-in table
+ * knows what earlier versions shipped before that file existed.
  */
 #ifndef MAS_STORE_SHIPPED_H
 #define MAS_STORE_SHIPPED_H
@@ -20,15 +20,15 @@
 enum shipped_state {
     SHIPPED_MISSING,
     SHIPPED_SAME,
-    SHIPPED_EARLIER, /* as an earlier version has shipped it: to be replaced */
-    SHIPPED_CHANGED, /* the user's own, and made from what is shipped now */
-    SHIPPED_BEHIND, /* the user's own, and what is shipped has changed since */
+    SHIPPED_EARLIER, /* shipped by an earlier version: to be replaced */
+    SHIPPED_CHANGED, /* changed by the user, based on the current version */
+    SHIPPED_BEHIND, /* changed by the user; the shipped one has changed since */
 };
 
 struct shipped {
-    int from; /* the shipped templates */
-    int to; /* those of the root */
-    char *record; /* what .shipped says; NULL: there is none */
+    int from; /* the directory of the shipped templates */
+    int to; /* templates/ of the root */
+    char *record; /* contents of .shipped; NULL: there is none */
 };
 
 #define SHIPPED_INIT                                                                               \
@@ -36,23 +36,26 @@ struct shipped {
         .from = -1, .to = -1                                                                       \
     }
 
-/* Fails where templates/ of the root open at `root` cannot be opened. */
+/* Fails if templates/ of the root open at `root` cannot be opened. The caller releases *ret with
+ * shipped_close(). */
 int shipped_open(int root, struct shipped *ret, struct err *err);
 void shipped_close(struct shipped *shipped);
 #define _cleanup_shipped_ __attribute__((cleanup(shipped_close)))
-/* true if the root is the source tree itself */
+/* Returns true if the root is the source tree itself. */
 bool shipped_is_root(const struct shipped *shipped);
-/* The names that are shipped, sorted; released with strv_free(). */
+/* Lists the names of the shipped templates, sorted. The caller releases *ret with strv_free(). */
 int shipped_names(const struct shipped *shipped, char ***ret, struct err *err);
+/* Compares one template of the root with the shipped one. */
 enum shipped_state shipped_look(const struct shipped *shipped, const char *name);
-/* How the root's differs from what is shipped, as diff(1) prints it, without characters that could
- * steer a terminal; nothing where it does not. */
+/* Appends the difference between the root's template and the shipped one in the format of diff(1),
+ * with terminal control characters escaped; nothing if they are equal. */
 int shipped_compare(const struct shipped *shipped, const char *name, struct str *ret,
                     struct err *err);
-/* Copies into the root what is missing there and what an earlier version has shipped. *ret_made
- * becomes true if anything was made. */
+/* Copies the templates into the root that are missing there or that an earlier version shipped, and
+ * writes the record. Sets *ret_made to true if it created anything. */
 int shipped_give(int root, bool *ret_made, struct err *err);
-/* What is in the root now was made from what is shipped, or its user was told of the difference. */
+/* Records that the root has the current templates, or that the user was told about the
+ * difference. */
 int shipped_write_record(const struct shipped *shipped, struct err *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In a snapshot; and one in the making, in a workspace in the making. */
+/* Names in a snapshot, and of a snapshot that is being built in a new workspace. */
 #define NAME_FILE "name"
 #define SNAPSHOT_NEW ".snapshot.new"
 
@@ -27,8 +27,8 @@ static bool is_name(const char *text)
            (strlen(text) == HASH_DIGITS && strspn(text, "0123456789abcdef") == HASH_DIGITS);
 }
 
-/* The name in a workspace's hold, or NULL with errno: ENOENT where it has none. The caller frees.
- */
+/* Returns the name in a workspace's .snapshot, or NULL with errno: ENOENT if it has none. The
+ * caller frees it. */
 static char *read_hold(int dir)
 {
     struct err ignored = ERR_INIT;
@@ -57,10 +57,10 @@ bool snapshot_is_held_by(const struct root *root, const char *name)
     return dir != -1 && snapshot_is_held(dir);
 }
 
-/* ---- taking one */
+/* ---- taking a snapshot */
 
-/* Makes `stage` hold the snapshot of this name open at `snapshot`: by a link or, where the file
- * system has none, or no more of them, by a file that says the same. */
+/* Makes `stage` refer to the snapshot with this name, open at `snapshot`: by a hard link, or by a
+ * file with the same contents if the file system has no links or no more of them. */
 static int hold(int stage, int snapshot, const char *name, struct err *err)
 {
     _cleanup_free_ char *line = mem_printf("%s\n", name);
@@ -70,7 +70,7 @@ static int hold(int stage, int snapshot, const char *name, struct err *err)
     return file_create(stage, WORKSPACE_SNAPSHOT, line, strlen(line), 0400, err);
 }
 
-/* Under the metadata lock. 1: there is no such snapshot. */
+/* The caller holds the metadata lock. Returns 1 if there is no such snapshot. */
 static int hold_named(const struct root *root, int stage, const char *name, struct err *err)
 {
     _cleanup_free_ char *path = mem_printf("%s/%s", SNAPSHOTS_DIR, name);
@@ -83,8 +83,9 @@ static int hold_named(const struct root *root, int stage, const char *name, stru
 
 enum placed { PLACED, PLACED_BEFORE, PLACE_DAMAGED };
 
-/* Gives the snapshot that was built in the stage its name and its place, and makes the stage hold
- * it; or the one that somebody placed there before, unless that is damaged. */
+/* Moves the snapshot that was built in the stage into place under its name, and makes the stage
+ * refer to it. If a snapshot with this name already exists and is not damaged, refers to that one
+ * instead. */
 static int place(const struct root *root, int stage, int built, const char *name, struct err *err)
 {
     _cleanup_free_ char *line = mem_printf("%s\n", name);
@@ -93,7 +94,7 @@ static int place(const struct root *root, int stage, int built, const char *name
     if (file_create(built, NAME_FILE, line, strlen(line), 0400, err) == -1 ||
         hold(stage, built, name, err) == -1)
         return -1;
-    if (syncfs(built) == -1) /* others may rely on it from now on */
+    if (syncfs(built) == -1) /* from now on others may rely on it */
         return err_errno(err, "cannot make a snapshot of the template durable");
     if (root_lock(root, &lock, err) == -1)
         return -1;
@@ -123,8 +124,8 @@ static bool is_agent(const char *name, void *arg)
     return team_agent(arg, name) != NULL;
 }
 
-/* Builds a snapshot in the stage. *ret_state is that of the template before and after, or one that
- * is unsettled. */
+/* Builds a snapshot in the stage. *ret_state is the state of the template before and after, or
+ * unsettled. */
 static int build(const struct template *tmpl, int unit, int stage, const struct snapshot_way *way,
                  struct tree_state *state, int *ret_built, struct err *err)
 {
@@ -178,7 +179,7 @@ int snapshot_take(const struct root *root, const struct template *tmpl, int stag
     return placed == PLACED ? 0 : -1;
 }
 
-/* ---- making units */
+/* ---- creating units */
 
 static bool has_unit(int dir, const char *agent)
 {
@@ -195,7 +196,7 @@ static bool has_all(int dir, const struct team *team)
     return true;
 }
 
-/* Gives the hold up once nothing is left to be made. */
+/* Removes the reference when no unit is missing. */
 static int finish(const struct root *root, int dir, const struct team *team, struct err *err)
 {
     if (!has_all(dir, team))
@@ -206,7 +207,7 @@ static int finish(const struct root *root, int dir, const struct team *team, str
     return 0;
 }
 
-/* Copies `from` to unit/<agent> by way of `fresh`, which the caller removes where this fails. */
+/* Copies `from` to unit/<agent> through `fresh`, which the caller removes on failure. */
 static int make_as(int dir, int from, const char *agent, const char *fresh,
                    const struct snapshot_way *way, struct err *err)
 {
@@ -246,7 +247,7 @@ static int make_unit(int dir, int from, const char *agent, const struct snapshot
     _cleanup_free_ char *fresh = mem_printf("%s%s", STAGING_PREFIX, agent);
     struct err ignored = ERR_INIT;
 
-    if (tree_remove(dir, fresh, err) == -1) /* of a maker that was killed */
+    if (tree_remove(dir, fresh, err) == -1) /* left by a killed process */
         return -1;
     if (make_as(dir, from, agent, fresh, way, err) == 0)
         return 0;
@@ -254,7 +255,7 @@ static int make_unit(int dir, int from, const char *agent, const struct snapshot
     return -1;
 }
 
-/* The directory of an agent in the snapshot that a workspace holds, or -1 with errno. */
+/* Opens the directory of an agent in the snapshot of a workspace. Returns -1 with errno. */
 static int open_source(const struct root *root, int dir, const char *agent)
 {
     _cleanup_free_ char *name = read_hold(dir);
@@ -281,7 +282,7 @@ int snapshot_make_unit(const struct root *root, int dir, const struct team *team
     return finish(root, dir, team, err);
 }
 
-/* Makes one of them, as its host would. */
+/* Creates one unit, as its host would. */
 static int make_one(const struct root *root, int dir, int run, const char *agent,
                     const struct template *instead, struct err *err)
 {
@@ -300,7 +301,7 @@ static int make_one(const struct root *root, int dir, int run, const char *agent
         rc = from == -1 ? err_errno(err, "cannot make '%s'", path)
                         : make_unit(dir, from, agent, &way, err);
     }
-    (void)unlinkat(run, file, 0); /* as a host does when it goes */
+    (void)unlinkat(run, file, 0); /* as a host does when it exits */
     return rc;
 }
 
@@ -335,7 +336,7 @@ enum snapshot_state snapshot_look(const struct root *root, int dir, const struct
     return SNAPSHOT_GOOD;
 }
 
-/* ---- removing those that nobody needs */
+/* ---- removing unused snapshots */
 
 static bool has_links(int all, const char *name)
 {
@@ -357,8 +358,8 @@ static void remove_name(char **names, const char *name)
     names[kept] = NULL;
 }
 
-/* Takes those out of `names` that a workspace holds, or one in the making. Fails where one cannot
- * be asked. */
+/* Removes those from `names` to which a workspace refers, or a workspace under construction. Fails
+ * if one cannot be checked. */
 static int remove_held(const struct root *root, char **names, struct err *err)
 {
     _cleanup_strv_ char **dirs = NULL;
@@ -380,7 +381,7 @@ static int remove_held(const struct root *root, char **names, struct err *err)
     return 0;
 }
 
-/* The names of those that nobody needs; the caller holds the metadata lock. */
+/* Lists unused snapshots; the caller holds the metadata lock. */
 static int list_idle(const struct root *root, int all, char ***ret)
 {
     _cleanup_strv_ char **names = NULL;
@@ -423,7 +424,7 @@ size_t snapshot_collect(const struct root *root, bool keep,
             strv_push(&trash, fresh);
     }
     if (!keep)
-        (void)unlinkat(root->sessions, SNAPSHOTS_DIR, AT_REMOVEDIR); /* once it is empty */
+        (void)unlinkat(root->sessions, SNAPSHOTS_DIR, AT_REMOVEDIR); /* if it is empty */
     fd_closep(&lock);
     for (char **t = trash; t != NULL && *t != NULL; t++)
         (void)tree_remove(root->sessions, *t, &ignored);

@@ -1,31 +1,33 @@
 /*
- * Snapshots: what the directories of agents are made from, once each agent first starts.
+ * Snapshots: copies of agents' template directories, from which each agent's own directory is
+ * created when the agent first starts.
  *
- * With `[workspace] lazy = yes` a new workspace gets no unit/<agent>, but a hold on a snapshot: a
- * copy of these directories of the template as they were then. One snapshot serves all sessions
- * that are made from the same state of a template, so all but the first cost a look at the template
- * instead of a copy.
+ * With `[workspace] lazy = yes`, a new workspace contains no unit/<agent>. It holds a reference to
+ * a snapshot instead: a copy of these template directories as they were at that time. All sessions
+ * made from the same state of a template share one snapshot, so every session but the first only
+ * compares the template instead of copying it.
  *
  *     sessions/.snapshots/<name>/       700
  *       name                      400   its name, a line
  *       unit/<agent>/                   as in the template
  *     sessions/<id>/.snapshot     400   the same line; a hard link to `name` of its snapshot
- *     sessions/<id>/.new-<agent>/ 700   a unit in the making
+ *     sessions/<id>/.new-<agent>/ 700   a unit being created
  *
- * A name is the 32 hex digits of the template's state (struct tree_state) or, for one that changed
- * while it was copied or just before, an id, which nobody else finds.
+ * The name is the 32 hex digits of the template's state (struct tree_state). If the template
+ * changed during or just before the copy, the name is a new id, and no other session finds the
+ * snapshot.
  *
- * Who owns what: the workspace owns its .snapshot, which says both that units may be missing and
- * from what they are made; it goes with the last unit made, or with the workspace. Nobody owns a
- * snapshot: it is needed as long as a .snapshot names it. How many there are is in the link count
- * of `name`, which the kernel keeps right at any kill; where it says that there are none, in a root
- * that was copied without its links or on a file system that has none, the workspaces are asked,
- * who know. Snapshots appear and go under the metadata lock, whole, by rename: they are built in
- * the workspace that is being made, and deleted as trash, so what a kill leaves is swept like any
- * of these. Nothing in a snapshot is ever changed.
+ * Ownership: the workspace owns its .snapshot, which says that units may be missing and which
+ * snapshot they come from. It is removed with the creation of the last unit, or with the workspace.
+ * Nobody owns a snapshot: it is needed as long as any .snapshot names it. The link count of `name`
+ * counts these references, and the kernel keeps it correct across kills. If the link count shows no
+ * reference, mas also reads the .snapshot files of the workspaces, because a root may have been
+ * copied without its links or be on a file system without hard links. Snapshots appear and
+ * disappear as a whole, by rename under the metadata lock: they are built in the new workspace and
+ * deleted as trash, so a sweep removes what a kill leaves. A snapshot never changes.
  *
- * A unit is made by who has the lock run/<agent>.lock, that is its host, and gets its place by
- * rename; a hold is given up by who sees that every agent has its unit.
+ * The holder of run/<agent>.lock, which is the agent's host, creates a unit and renames it into
+ * place. A process that finds all units of a workspace in place removes its .snapshot.
  */
 #ifndef MAS_STORE_SNAPSHOT_H
 #define MAS_STORE_SNAPSHOT_H
@@ -43,46 +45,48 @@
 #define SNAPSHOTS_DIR ".snapshots" /* in sessions/ */
 #define WORKSPACE_SNAPSHOT ".snapshot"
 
-/* How a template's files get into a workspace. */
+/* How the files of a template get into a workspace. */
 struct snapshot_way {
     bool link; /* [workspace] hardlink = readonly */
     tree_tick *tick;
     void *arg;
 };
 
-/* Gives the workspace in the making, open at `stage`, a hold on a snapshot of the template's
- * agents. What it makes is on disk with the next syncfs(). */
+/* Gives the new workspace open at `stage` a reference to a snapshot of the template's agents and
+ * creates the snapshot if it is missing. The caller's next syncfs() makes it durable. */
 int snapshot_take(const struct root *root, const struct template *tmpl, int stage,
                   const struct snapshot_way *way, struct err *err);
 
-/* true while the workspace has a hold. */
+/* Returns true while the workspace refers to a snapshot. */
 bool snapshot_is_held(int dir);
-/* The same of a directory in sessions/, by name. */
+/* The same for a directory in sessions/, by name. */
 bool snapshot_is_held_by(const struct root *root, const char *name);
 
-/* Makes unit/<agent>, durably; the caller has the lock of that agent. It is there already: done. */
+/* Creates unit/<agent> durably, if it does not exist. The caller holds the lock of that agent. */
 int snapshot_make_unit(const struct root *root, int dir, const struct team *team, const char *agent,
                        const struct snapshot_way *way, struct err *err);
 
-/* Makes all units that are missing, of a session whose lock the caller holds; from the template as
- * it is now where one is given. MAS_CONFLICT where an agent's host is there. */
+/* Creates all missing units of a session whose lock the caller holds. If `instead` is not NULL,
+ * uses that template in its current state. Fails with MAS_CONFLICT if the host of an agent runs. */
 int snapshot_make_all(const struct root *root, int dir, const struct team *team,
                       const struct template *instead, struct err *err);
 
-/* What a killed maker has left of an agent's directory, while nobody makes it. */
+/* snapshot_has_left() returns true if a killed process left a partial directory of an agent and no
+ * process is creating that directory now. snapshot_clear_left() removes it. */
 bool snapshot_has_left(int dir, const char *agent);
 int snapshot_clear_left(int dir, const char *agent, struct err *err);
 
 enum snapshot_state {
-    SNAPSHOT_NONE, /* no hold */
-    SNAPSHOT_GOOD, /* what is missing can be made */
-    SNAPSHOT_IDLE, /* nothing is missing */
-    SNAPSHOT_GONE, /* something that is missing is not in the snapshot */
+    SNAPSHOT_NONE, /* no reference to a snapshot */
+    SNAPSHOT_GOOD, /* the missing units can be created */
+    SNAPSHOT_IDLE, /* no unit is missing */
+    SNAPSHOT_GONE, /* a missing unit is not in the snapshot */
 };
+/* Returns the state of a workspace's snapshot. */
 enum snapshot_state snapshot_look(const struct root *root, int dir, const struct team *team);
 
-/* Deletes snapshots that nobody needs any more, or with `keep` only looks for them. Takes the
- * metadata lock. `each` is called for each of them and may be NULL. Returns how many there were. */
+/* Deletes snapshots that no workspace needs; with `keep`, only finds them. Takes the metadata lock.
+ * Calls `each`, which may be NULL, for each of them. Returns their number. */
 size_t snapshot_collect(const struct root *root, bool keep,
                         void (*each)(const char *name, void *arg), void *arg);
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a workspace is filled with. */
+/* The contents of a new workspace. */
 struct copy_job {
     const struct root *root;
     const struct session *session;
@@ -30,8 +30,8 @@ static bool is_no_agent(const char *name, void *arg)
     return team_agent(arg, name) == NULL;
 }
 
-/* Copies one directory of the template; of unit/, where the agents' own are made later, the rest.
- */
+/* Copies one directory of the template; of a lazy unit/, everything except the agents'
+ * directories. */
 static int copy_part(const struct copy_job *copy_job, int stage, const char *part, bool is_unit,
                      struct err *err)
 {
@@ -87,13 +87,13 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
     session_format(copy_job->root, copy_job->session, &text);
     if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
         return -1;
-    /* one sync for the whole tree: cheaper than one a file */
+    /* one sync for the whole tree is cheaper than one per file */
     if (syncfs(dir) == -1)
         return err_errno(err, "cannot make the workspace durable");
     return 0;
 }
 
-/* true for ".new-<id>" and ".trash-<id>" that no process holds. */
+/* Returns true for ".new-<id>" and ".trash-<id>" that no process holds. */
 static bool is_stale(int at, const char *name)
 {
     const char *id = str_starts(name, STAGING_PREFIX) ? name + strlen(STAGING_PREFIX)
@@ -103,12 +103,12 @@ static bool is_stale(int at, const char *name)
         return false;
     _cleanup_close_ int dir = path_open_dir(at, name);
     if (dir == -1)
-        return errno == ENOTDIR || errno == ELOOP; /* other errors: it may well be somebody's */
+        return errno == ENOTDIR || errno == ELOOP; /* after other errors it may be in use */
     return !workspace_is_locked(dir);
 }
 
-/* Makes and locks the staging directory; under the metadata lock, so that a sweep never sees one
- * that is not locked yet. */
+/* Creates and locks the staging directory, under the metadata lock, so that a sweep never sees it
+ * unlocked. */
 static int open_stage(const struct root *root, const char *name, const char *who,
                       struct stage *stage, struct err *err)
 {
@@ -210,7 +210,7 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
 {
     char name[ENTRY_NAME];
 
-    /* the parts first: without a session they do no harm, and the next one takes them */
+    /* place the parts first: without a session they are harmless, and the next session uses them */
     if (legacy_place(&stage->parts, err) == -1)
         return -1;
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
@@ -223,7 +223,8 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
     return file_sync_dir(root->sessions, err);
 }
 
-/* Removes a workspace by its staging or trash name, and the snapshot that only it held. */
+/* Removes a workspace by its staging or trash name, and its snapshot if no other workspace uses
+ * it. */
 static int remove_dir(const struct root *root, const char *name, struct err *err)
 {
     bool held = snapshot_is_held_by(root, name);
@@ -271,7 +272,7 @@ int workspace_set_aside(const struct root *root, const char *id, struct err *err
         return 0;
     if (errno != EEXIST)
         return err_errno(err, "cannot remove session '%s'", id);
-    /* the rest of an earlier removal of the same id */
+    /* left over from an earlier removal of the same id */
     if (tree_remove(root->sessions, name, err) == -1)
         return -1;
     if (renameat2(root->sessions, id, root->sessions, name, RENAME_NOREPLACE) == -1)
@@ -306,7 +307,7 @@ int workspace_complete(const struct root *root, int dir, struct err *err)
                : 0;
 }
 
-/* The same in one directory. */
+/* Sweeps one directory. */
 static size_t sweep(const struct root *root, int at, bool keep, workspace_stale *each, void *arg)
 {
     _cleanup_strv_ char **names = NULL;
@@ -319,11 +320,11 @@ static size_t sweep(const struct root *root, int at, bool keep, workspace_stale 
     for (size_t i = 0; names[i] != NULL; i++) {
         if (!is_stale(at, names[i]))
             continue;
-        char *name = names[i]; /* those that are stale move to the front */
+        char *name = names[i]; /* stale names move to the front */
         names[i] = names[count];
         names[count++] = name;
     }
-    fd_closep(&lock); /* an id is used once, so nobody takes these names again */
+    fd_closep(&lock); /* ids are unique, so nobody uses these names again */
     for (size_t i = 0; i < count; i++) {
         if (each != NULL)
             each(names[i], arg);

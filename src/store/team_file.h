@@ -1,5 +1,5 @@
 /*
- * The team that a session was made from: config.json in its workspace.
+ * The team of a session: config.json in its workspace, written when the session is created.
  */
 #ifndef MAS_STORE_TEAM_FILE_H
 #define MAS_STORE_TEAM_FILE_H
@@ -11,13 +11,13 @@
 
 enum { CONFIG_FILE_MAX = 4 << 20 }; /* bytes */
 
-/* The team that the session was made from. */
+/* Loads the team from the workspace open at `dir`. The caller releases *ret with team_free(). */
 int team_file_load(int dir, struct team *ret, struct err *err);
-/* The name of the template in config.json, or NULL. The caller frees. */
+/* Returns the name of the template in config.json, or NULL. The caller frees it. */
 char *team_file_template(int dir);
-/* Replaces config.json by what a template says now. */
+/* Replaces config.json with the current contents of a template. */
 int team_file_save(int dir, const struct template *tmpl, struct err *err);
-/* The file's text. Fails where it would be more than a reader takes. */
+/* Appends the text of the file to `to`. Fails if it exceeds CONFIG_FILE_MAX. */
 int team_file_format(const struct template *tmpl, struct str *to, struct err *err);
 
 #endif

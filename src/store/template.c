@@ -39,7 +39,7 @@ char **template_list(const struct root *root, bool all)
     return found;
 }
 
-/* "default, pair, solo" for the error that a name is wrong. */
+/* Lists "default, pair, solo" for the error about a wrong name. */
 static void list_names(const struct root *root, struct str *to)
 {
     _cleanup_strv_ char **all = template_list(root, false);
@@ -95,7 +95,7 @@ int template_resolve(const struct root *root, const char *text, char **ret, stru
     return 0;
 }
 
-/* Another user's file could name any program. */
+/* Checks the owner: another user's file could name any program. */
 static int check_owner(const struct template *tmpl, int fd, const char *what, struct err *err)
 {
     struct stat st;
@@ -153,7 +153,8 @@ int template_open_ini(const struct root *root, const struct template *tmpl, stru
         return -1;
     _cleanup_close_ int ini = path_open_beneath(tmpl->fd, TEMPLATE_INI, O_RDONLY | O_NONBLOCK);
     if (ini == -1) {
-        bool is_none = errno == ENOENT && strchr(tmpl->name, '/') != NULL; /* any directory */
+        /* a directory that is not a template */
+        bool is_none = errno == ENOENT && strchr(tmpl->name, '/') != NULL;
         (void)err_errno(err, "cannot read '%s'", file);
         if (is_none)
             err->code = MAS_NOT_FOUND;

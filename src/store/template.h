@@ -1,6 +1,6 @@
 /*
- * Templates: trees with template.ini, unit/ and workflows/. One is named templates/<name>/ in the
- * root, or is any directory, called by its absolute path.
+ * Templates: directories with template.ini, unit/ and workflows/. A template is templates/<name>/
+ * in the root, or any directory, named by its absolute path.
  */
 #ifndef MAS_STORE_TEMPLATE_H
 #define MAS_STORE_TEMPLATE_H
@@ -19,9 +19,9 @@
 
 struct template
 {
-    char *name; /* a word, or its absolute path */
+    char *name; /* a name, or its absolute path */
     char *path; /* for messages: "templates/<name>" below the root, or its absolute path */
-    int fd; /* its directory */
+    int fd; /* its directory, open */
     struct team team;
 };
 
@@ -30,50 +30,58 @@ struct template
         .fd = -1                                                                                   \
     }
 
-/* The name that what a user typed stands for: a word is itself, text with a slash (and . and ..) is
- * made the absolute path that it is now, or the name where that is a template of the root. */
+/* Converts a user's text to a template name. A plain word stays as it is. Text with a slash, and .
+ * and .., becomes its absolute path, or the plain name if that path is a template of the root. The
+ * caller frees *ret. */
 int template_resolve(const struct root *root, const char *text, char **ret, struct err *err);
 
-/* Opens a template and checks that it makes a team: every agent has its directory. MAS_NOT_FOUND
- * where there is none of that name (the hint lists those there are), MAS_FAILED where it is bad. A
- * directory that is called by its path, and its template.ini, must be this user's or root's, and
- * nobody else's to write to: they name programs. */
+/* Opens a template and checks that it defines a team in which every agent has its directory. Fails
+ * with MAS_NOT_FOUND if there is no such template (the hint lists the existing ones), and with
+ * MAS_FAILED if it is invalid. A template named by its path, and its template.ini, must belong to
+ * this user or root and be writable by no one else, because they name programs. The caller releases
+ * *ret with template_free(). */
 int template_open(const struct root *root, const char *name, struct template *ret, struct err *err);
-/* Only finds its directory; whose that is does not matter. */
+/* Like template_open(), but only finds the directory; its owner does not matter. */
 int template_find(const struct root *root, const char *name, struct template *ret, struct err *err);
-/* The names of the templates there are, sorted; released with strv_free(), may be NULL. With `all`
- * also what stands among them and is none. */
+/* Returns the names of the templates, sorted. With `all`, includes directories in templates/ that
+ * are not templates, except those that begin with a dot. The caller releases the list with
+ * strv_free(); NULL if it is empty. */
 char **template_list(const struct root *root, bool all);
-/* Finds all that would make `mas new` of it fail; what depends on the machine is a warning. `ini`
- * is a template.ini that is to be read instead of its own; NULL: none is. */
+/* Finds every problem that makes `mas new` fail with this template. Problems that depend on the
+ * machine are warnings. `ini` is a file to read instead of the template's own template.ini; NULL:
+ * none. */
 void template_check(const struct root *root, const struct config *config, const char *name,
                     const char *ini, struct diagnostics *diagnostics);
 
-/* Copies it under a new name: all or nothing, and durable. MAS_CONFLICT where that is taken. */
+/* Copies a template to a new name, completely or not at all, and durably. Fails with MAS_CONFLICT
+ * if the name exists. */
 int template_copy(const struct root *root, const char *from, const char *to, tree_tick *tick,
                   void *arg, struct err *err);
 
 /*
- * Editing its template.ini: a copy beside it is edited, and takes its place when it is good. A copy
- * that was not finished stays, and the next edit goes on with it.
+ * An edit of a template.ini. The user edits a copy beside it, and the copy replaces it when it is
+ * valid. An unfinished copy stays, and the next edit continues with it.
  */
 struct template_edit {
     struct template tmpl; /* locked against other edits */
     char *path; /* of the copy */
-    bool resumed; /* it was there already */
-    char *text; /* template.ini as it was at the beginning */
+    bool resumed; /* the copy existed already */
+    char *text; /* contents of template.ini at the beginning */
     size_t len;
     unsigned mode;
 };
 
 #define TEMPLATE_EDIT_FILE ".template-edit.ini"
 
-/* MAS_CONFLICT where another edits it. */
+/* Locks the template and creates the copy if there is none. Fails with MAS_CONFLICT if another
+ * process edits it. The caller releases *ret with template_edit_free(). */
 int template_edit_begin(const struct root *root, const char *name, struct template_edit *ret,
                         struct err *err);
-/* 1 if the copy says something else than template.ini did, 0 if not, -1 if it cannot be read. */
+/* Returns 1 if the copy differs from the template.ini of the beginning, 0 if not, and -1 if it
+ * cannot be read. */
 int template_edit_changed(const struct template_edit *edit, struct err *err);
-/* Puts the copy in place, durably. MAS_CONFLICT where template.ini has changed meanwhile. */
+/* Replaces template.ini with the copy, durably. Fails with MAS_CONFLICT if template.ini has changed
+ * meanwhile. */
 int template_edit_finish(const struct template_edit *edit, struct err *err);
 /* Removes the copy. */
 void template_edit_drop(const struct template_edit *edit);

@@ -1,4 +1,4 @@
-/* The part of store/template.h that copies. */
+/* The part of store/template.h that copies templates. */
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -17,7 +17,7 @@ static int refuse_taken(const char *name, struct err *err)
     return err_set(err, MAS_CONFLICT, "cannot copy to template '%s': it exists", name);
 }
 
-/* Fills the staging directory and gives it its name. */
+/* Fills the staging directory and renames it. */
 static int fill(const struct template *tmpl, int templates, const char *stage, const char *name,
                 tree_tick *tick, void *arg, struct err *err)
 {
@@ -39,7 +39,7 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
     return 0;
 }
 
-/* Removes what killed copies left; whoever has the lock makes the only one. */
+/* Removes what killed copies left. The caller's lock ensures that there is no other copy. */
 static int sweep(int templates, struct err *err)
 {
     _cleanup_strv_ char **names = NULL;

@@ -1,5 +1,5 @@
 /*
- * What is put aside in sessions/ to be deleted.
+ * Renaming entries of sessions/ so that they can be deleted later.
  */
 #ifndef MAS_STORE_TRASH_H
 #define MAS_STORE_TRASH_H
@@ -8,8 +8,9 @@
 #include "store/root.h"
 #include "store/workspace.h"
 
-/* Gives what lies below sessions/ a trash name of its own, in `fresh`, to be deleted by the caller
- * or a sweep: deleting takes long, and the caller holds the metadata lock. */
+/* Renames `path`, which is relative to sessions/, to a new trash name and writes that name to
+ * `fresh`. The caller or a sweep deletes it later, because deleting takes long and the caller holds
+ * the metadata lock. */
 int trash_put_away(const struct root *root, const char *path, char fresh[ENTRY_NAME],
                    struct err *err);
 

@@ -18,28 +18,28 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define MEMORY_FILES WORKSPACE_MEMORY /* and what is named after it: memory.db-wal */
+#define MEMORY_FILES WORKSPACE_MEMORY /* and files named after it: memory.db-wal */
 
 /* One session being measured. */
 struct measure {
     struct tree_meter *meter;
-    struct tree_size last; /* what the meter said before the present part */
-    uint64_t unread; /* directories that the meter was not given */
+    struct tree_size last; /* the meter's total before the current part */
+    uint64_t unread; /* directories that could not be measured */
     struct usage *usage;
 };
 
-/* The sessions of one call, for two threads. */
+/* The sessions of one call, shared by two threads. */
 struct measures {
     const struct root *root;
     const struct usage_options *wishes;
     size_t count;
     struct usage *usages;
     atomic_size_t next;
-    pthread_mutex_t lock; /* for the total */
-    struct tree_meter *total; /* NULL: not asked */
+    pthread_mutex_t lock; /* protects the total */
+    struct tree_meter *total; /* NULL: not requested */
 };
 
-/* Adds to a part what was measured since the last one. */
+/* Adds to a part what was measured since the previous one. */
 static void add_to(struct measure *m, struct tree_size *part)
 {
     struct tree_size now;
@@ -57,7 +57,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a directory in order, released with strv_free(); NULL where it cannot be read. */
+/* Returns the sorted names in a directory, to be released with strv_free(); NULL if it cannot be
+ * read. */
 static char **list(int dir)
 {
     struct err ignored = ERR_INIT;
@@ -69,7 +70,7 @@ static char **list(int dir)
     return names;
 }
 
-/* unit/: a unit for each directory in it. */
+/* Measures unit/: one unit for each directory in it. */
 static void measure_units(struct measure *m, int dir, bool common)
 {
     struct usage *usage = m->usage;
@@ -109,7 +110,7 @@ static void measure_entry(struct measure *m, int dir, const char *name)
     add_to(m, &m->usage->parts[part_of(name)]);
 }
 
-/* The directories of a legacy session: the root's own, which outlive it. */
+/* Measures the directories of a legacy session: they belong to the root and outlive it. */
 static void measure_legacy(struct measure *m, const struct root *root, int dir)
 {
     const struct session session = {.mode = MODE_LEGACY};
@@ -163,7 +164,8 @@ static void *measure_some(void *arg)
     return NULL;
 }
 
-/* Threads with a table of descriptors in common wait for each other at each open and close. */
+/* Stops sharing the table of descriptors first: threads that share it wait for each other at each
+ * open and close. */
 static void *helper_main(void *arg)
 {
     (void)unshare(CLONE_FILES);
@@ -216,7 +218,7 @@ char *usage_over(const struct config *config, const struct usage *usage)
     return mem_printf("takes %s on disk, more than the %s of limits.session", texts[0], texts[1]);
 }
 
-/* How many bytes are free for this user on the file system of sessions/. */
+/* Returns how many bytes are free for this user on the file system of sessions/. */
 static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
 {
     struct statvfs fs;
@@ -285,7 +287,7 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
     return err_hint(err, "see what takes it: mas du; remove old sessions: mas clean");
 }
 
-/* Measures what a session of this mode has made from the template: in legacy mode what the root
+/* Measures what a session of this mode copies from the template: in legacy mode only what the root
  * lacks. */
 static void measure_template(const struct root *root, const struct template *tmpl, enum mode mode,
                              struct tree_size *ret)

@@ -1,11 +1,11 @@
 /*
- * Disk use of sessions: what their files hold, and what they really take; and the limits that
- * [limits] of mas.ini sets to that.
+ * Disk use of sessions: the size of their files, the space that they take on disk, and the limits
+ * that [limits] in mas.ini sets.
  *
- * A session's own figures say what it takes by itself, each file with several names and each piece
- * of the disk that files share counted once; so the sum of several sessions may be more than what
- * they take together, which is the total. What nobody outside of a session shares is its own: that
- * much comes back, at least, when it is removed.
+ * The figures of a session count each file with several names and each shared disk extent once
+ * within that session. The sum over several sessions can therefore exceed the total that they take
+ * together. `own` is the part that a session shares with nothing else: removing the session frees
+ * at least that much.
  */
 #ifndef MAS_STORE_USAGE_H
 #define MAS_STORE_USAGE_H
@@ -22,15 +22,15 @@
 
 enum usage_part { USAGE_WORKFLOWS, USAGE_LOGS, USAGE_MEMORY, USAGE_OTHER, USAGE_PARTS };
 
-/* What a session takes. The parts of it and its units make up all of it; what several of them
- * share is with the first one. */
+/* The disk use of a session. The units and the parts add up to `all`. Space that several of them
+ * share counts for the first one. */
 struct usage {
     struct tree_size all;
     uint64_t own;
     struct usage_unit {
         char *agent;
         struct tree_size size;
-    } * units; /* by name */
+    } * units; /* sorted by name */
     size_t unit_count;
     struct tree_size parts[USAGE_PARTS];
 };
@@ -42,34 +42,33 @@ struct usage {
 
 struct usage_options {
     const char *id; /* or another name in sessions/: SNAPSHOTS_DIR */
-    enum mode mode; /* in legacy mode unit/ and workflows/ of the root are part of it */
+    enum mode mode; /* in legacy mode, unit/ and workflows/ of the root count too */
 };
 
-/* Measures sessions, on up to two threads. `ret` has room for `count`; each is released with
- * usage_free(). *ret_total is what they take together, without parts; NULL: not asked. What cannot
- * be read is in size.skipped. */
+/* Measures sessions on up to two threads. `ret` has space for `count` results; the caller releases
+ * each with usage_free(). *ret_total receives what they take together, without parts; it may be
+ * NULL. Unreadable entries are counted in size.skipped. */
 void usage_measure(const struct root *root, const struct usage_options *wishes, size_t count,
                    struct usage *ret, struct usage *ret_total);
 void usage_free(struct usage *usage);
 #define _cleanup_usage_ __attribute__((cleanup(usage_free)))
 
-/* Words for a session that takes more than [limits] session says; NULL where it does not. The
- * caller frees. */
+/* Returns a text about a session that exceeds [limits] session, or NULL. The caller frees it. */
 char *usage_over(const struct config *config, const struct usage *usage);
 
-/* Calls `each` with what is over a limit, and with words for that: sessions and, as "sessions", the
- * file system that they are on. Measures only where there is a limit. */
+/* Calls `each` with every subject that exceeds a limit and a text about it. The subjects are
+ * sessions and, as "sessions", their file system. Measures only if a limit is set. */
 typedef void usage_finding(const char *subject, const char *what, void *arg);
 void usage_find_over(const struct root *root, const struct config *config,
                      const struct usage_options *wishes, size_t count, usage_finding *each,
                      void *arg);
 
-/* Fails (MAS_FAILED, with how much is there and what is wanted) where writing `bytes` more would
- * leave less on the file system of sessions/ than [limits] free says. */
+/* Fails with MAS_FAILED if writing `bytes` more would leave less on the file system of sessions/
+ * than [limits] free requires. The text gives the available and the required space. */
 int usage_check_room(const struct root *root, const struct config *config, uint64_t bytes,
                      struct err *err);
-/* Fails where a session of this template would be over a limit from the start. Measures the
- * template only where there is a limit. */
+/* Fails if a new session of this template would exceed a limit. Measures the template only if a
+ * limit is set. */
 int usage_check_new(const struct root *root, const struct config *config,
                     const struct template *tmpl, enum mode mode, struct err *err);
 

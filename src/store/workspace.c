@@ -41,7 +41,7 @@ bool workspace_is_ours(const struct root *root, const char *id, const char *clai
 
     if (strcmp(claimed, root->path) == 0)
         return true;
-    /* a root that was moved is no longer where it was, and has its sessions with it */
+    /* a root that was moved no longer exists there, and its sessions moved with it */
     return claimed[0] == '/' && !root_exists(claimed) &&
            fstatat(root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -75,10 +75,11 @@ int workspace_clear_lock(const struct root *root, int dir, struct err *err)
 
     if (root_lock(root, &lock, err) == -1)
         return -1;
-    if (workspace_lock_fault(dir) == NULL) /* somebody else was quicker */
+    if (workspace_lock_fault(dir) == NULL) /* another process removed it first */
         return 0;
     int fd = openat(dir, WORKSPACE_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool is_held = fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1; /* it got its names later */
+    /* a process holds it: it got its other names later */
+    bool is_held = fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1;
     fd_closep(&fd);
     if (is_held)
         return err_set(err, MAS_CONFLICT, "cannot remove '%s': a command has it locked",

@@ -33,8 +33,8 @@ int tmux_program(char **ret, struct err *err)
     return 0;
 }
 
-/* tmux's own directory for sockets, made as tmux makes it. A TMUX_TMPDIR that is not there falls
- * back to /tmp, as it does in tmux itself. */
+/* Returns tmux's own directory for sockets, created as tmux creates it. A TMUX_TMPDIR that does not
+ * exist falls back to /tmp, as in tmux itself. */
 static int socket_dir(char **ret, struct err *err)
 {
     const char *set = getenv("TMUX_TMPDIR");
@@ -86,7 +86,7 @@ bool tmux_own_socket(const char *tmux_name, char **ret)
     return str_is_word(tmux_name, TMUX_NAME_MAX) && named_socket(tmux_name, ret, &ignored) == 0;
 }
 
-/* `why` behind a message that names the path already. */
+/* Sets the error: `why` after a message that names the path. */
 static void refuse_place(const char *socket_path, const char *why, struct err *err)
 {
     _cleanup_free_ char *named = mem_printf("'%s'", socket_path);
@@ -98,7 +98,7 @@ static void refuse_place(const char *socket_path, const char *why, struct err *e
                   itself && !plain ? "it" : "", plain ? rest + 2 : rest);
 }
 
-/* Nobody else can put a socket of his own at this path. */
+/* Checks that no other user can put a socket at this path. */
 static int check_place(const char *socket_path, struct err *err)
 {
     _cleanup_free_ char *own = NULL;
@@ -115,7 +115,7 @@ static int check_place(const char *socket_path, struct err *err)
     } else if (strncmp(socket_path, own, len) == 0 && socket_path[len] == '/' &&
                lstat(own, &st) == 0 && (st.st_uid != geteuid() || (st.st_mode & 07) != 0)) {
         (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': '%s' is not your own alone",
-                      socket_path, own); /* tmux says so, too */
+                      socket_path, own); /* tmux refuses that too */
     } else if (lstat(socket_path, &st) == 0 && st.st_uid != geteuid()) {
         (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': it belongs to user %ld",
                       socket_path, (long)st.st_uid);
@@ -125,8 +125,8 @@ static int check_place(const char *socket_path, struct err *err)
     return err_hint(err, USE_OWN_SOCKET);
 }
 
-/* Connects to a socket, where only a process of this user is to listen. 1, 0 where nobody does, or
- * -1 with errno. */
+/* Connects to a socket and checks that a process of this user listens. Returns 1; 0 if no process
+ * listens; -1 with errno. */
 static int ask_peer(const char *socket_path, pid_t *ret_pid)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -139,7 +139,7 @@ static int ask_peer(const char *socket_path, pid_t *ret_pid)
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd == -1)
         return -1;
-    /* a server that hangs takes no more connections some day; connect() would wait for ever */
+    /* a hanging server eventually accepts no more connections, and connect() would wait forever */
     const struct timeval limit = {.tv_sec = CONNECT_S};
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (struct sockaddr *)&addr, sizeof addr) == -1)
@@ -147,7 +147,8 @@ static int ask_peer(const char *socket_path, pid_t *ret_pid)
     return sock_peer(fd, ret_pid) == 0 ? 1 : -1;
 }
 
-/* Whether a tmux client may be let near it. As tmux_is_alive(). */
+/* Checks whether it is safe to start a tmux client for this socket. Returns the same as
+ * tmux_is_alive(). */
 static int check_server(const char *socket_path, pid_t *ret_pid, struct err *err)
 {
     if (check_place(socket_path, err) == -1)
@@ -169,11 +170,11 @@ int tmux_is_alive(const char *socket_path, pid_t *ret_pid, struct err *err)
 {
     struct stat st;
     if (lstat(socket_path, &st) == -1 && (errno == ENOENT || errno == ENOTDIR))
-        return 0; /* and whose the directory is does not matter yet */
+        return 0; /* the owner of the directory does not matter yet */
     return check_server(socket_path, ret_pid, err);
 }
 
-/* What a server may have of the environment of whoever starts it: nothing secret. */
+/* Returns true for environment entries that a new server may inherit: nothing secret. */
 static bool may_pass(const char *entry)
 {
     static const char *const names[] = {
@@ -199,8 +200,8 @@ static char **server_environment(void)
     return env;
 }
 
-/* `systemd-run`, where a user manager runs that can give the server a scope of its own, so that it
- * does not end with the login that it was started from. NULL elsewhere. */
+/* Returns the path of `systemd-run` if a user manager runs that can give the server its own scope,
+ * so that it outlives the login that started it. Otherwise NULL. */
 static char *find_scope_runner(void)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -215,14 +216,14 @@ static char *find_scope_runner(void)
     return path_find_program("systemd-run", getenv("PATH"), AT_FDCWD);
 }
 
-/* With -S tmux does not make its socket's directory itself. */
+/* Creates the directory of the socket: with -S, tmux does not. */
 static int make_socket_dir(const char *socket_path, struct err *err)
 {
     _cleanup_free_ char *dir = mem_dup(socket_path);
     _cleanup_free_ char *own = NULL;
     struct stat st;
 
-    if (lstat(socket_path, &st) == 0 && !S_ISSOCK(st.st_mode)) /* tmux would put one in its place */
+    if (lstat(socket_path, &st) == 0 && !S_ISSOCK(st.st_mode)) /* tmux would replace it */
         return err_set(err, MAS_TMUX, "cannot use tmux socket '%s': it is %s", socket_path,
                        path_type_name(st.st_mode));
     if (socket_dir(&own, err) == -1)
@@ -235,7 +236,7 @@ static int make_socket_dir(const char *socket_path, struct err *err)
     return 0;
 }
 
-/* The process of the server on a socket; 0: none. */
+/* Returns the process of the server on a socket; 0: none. */
 static pid_t server_of(const char *socket_path)
 {
     pid_t pid;
@@ -267,7 +268,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
             argv[n++] = scope[i];
     }
     argv[n++] = program;
-    argv[n++] = "-u"; /* else UTF-8 and tabs in answers become _ in a C locale */
+    argv[n++] = "-u"; /* otherwise UTF-8 and tabs in answers become _ in a C locale */
     argv[n++] = "-S";
     argv[n++] = call->socket;
     for (size_t i = 0; call->args[i] != NULL; i++)
@@ -332,7 +333,7 @@ void tmux_add_word(struct str *script, const char *text)
 
 int tmux_fail(const struct proc_result *result, const char *what, struct err *err)
 {
-    /* what is wrong with a script comes on the standard output */
+    /* tmux reports errors in a script on standard output */
     const char *text = str_text(result->err.len > 0 ? &result->err : &result->out);
     int len = (int)strcspn(text, "\n");
     if (len == 0)
@@ -344,7 +345,7 @@ bool tmux_said_gone(const struct proc_result *result)
 {
     static const char *const words[] = {
         "no server running", "error connecting", "lost server",
-        "server exited",     "Failed to ", /* systemd-run could make no scope */
+        "server exited",     "Failed to ", /* systemd-run could not create a scope */
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (strstr(str_text(&result->err), words[i]) != NULL)
@@ -354,8 +355,8 @@ bool tmux_said_gone(const struct proc_result *result)
 
 int tmux_list_start(const char *socket_path, struct proc *ret, struct err *err)
 {
-    /* 1 for a dead pane, 0 for a live one, then 1 if it is an agent's; free text comes last, and
-     * tmux allows no colon in a session's name */
+    /* 1 for a dead pane or 0 for a live one, then 1 if it is an agent's. Arbitrary text comes last,
+     * and a session name contains no colon. */
     static const char format[] =
         "#{session_id}:#{session_attached}:"
         "#{W:#{P:#{pane_dead}#{m:* host #{@mas_id} *,#{pane_start_command}}}}:"
@@ -370,7 +371,7 @@ char *tmux_first_line(struct proc_result *result, char **save)
     return result->out.data != NULL ? strtok_r(result->out.data, "\n", save) : NULL;
 }
 
-/* Cuts the text before the next `separator` off *p; NULL where there is none. */
+/* Cuts the text before the next `separator` off *p; NULL if there is none. */
 static char *cut(char **p, char separator)
 {
     char *start = *p;
@@ -388,7 +389,7 @@ bool tmux_is_target(const char *text, char sigil)
            strspn(text + 1, "0123456789") == strlen(text + 1);
 }
 
-/* Takes one line of the list apart; false where it is no session of a mas. */
+/* Parses one line of the list; false if it is not a session of mas. */
 static bool read_session(char *line, struct tmux_session *ret)
 {
     char *target = cut(&line, ':');
@@ -457,7 +458,7 @@ bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX +
     _cleanup_free_ char *mark = mem_printf(" host %s ", id);
     const char *at = NULL;
     for (const char *p = command; (p = strstr(p, mark)) != NULL; p++)
-        at = p; /* the last one: what stands before is a path and may hold anything */
+        at = p; /* the last match: the text before it is a path and may contain anything */
     if (at == NULL || !str_is_word(at + strlen(mark), TEAM_WORD_MAX))
         return false;
     (void)snprintf(ret, TEAM_WORD_MAX + 1, "%s", at + strlen(mark));

@@ -1,11 +1,12 @@
 /*
- * tmux: only files of tmux/ build tmux arguments. Plain fork and exec, one client process a call.
+ * tmux. Only the files of tmux/ build tmux arguments. Each call runs one client process with plain
+ * fork and exec.
  *
- * Commands that change something travel on the client's standard input (`source-file -`), where
- * they run as one sequence that stops at the first error and have no limit of length; text in them
- * is quoted so that tmux expands nothing. A team's tmux session carries its id and root in the user
- * options @mas_id and @mas_root, and a pane is known by the command that it was started with
- * (`mas host <id> <agent>`) and addressed by its %id.
+ * Commands that change something go to the client's standard input (`source-file -`). There they
+ * run as one sequence without a length limit that stops at the first error, and text in them is
+ * quoted so that tmux expands nothing. The tmux session of a team carries its id and root in the
+ * user options @mas_id and @mas_root. mas recognises a pane by the command that it was started with
+ * (`mas host <id> <agent>`) and addresses it by its %id.
  */
 #ifndef MAS_TMUX_TMUX_H
 #define MAS_TMUX_TMUX_H
@@ -22,81 +23,87 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* A client call is ended when for this long tmux neither answered nor did anything, or when it has
- * taken TMUX_CALL_MOST_MS in all: a busy machine is no reason to give up. */
+/* Time limits of a client call: it fails if tmux neither answers nor does anything for
+ * TMUX_CALL_MS, or takes TMUX_CALL_MOST_MS in total. A busy machine alone is no reason to give
+ * up. */
 enum { TMUX_CALL_MS = 10000, TMUX_CALL_MOST_MS = 300000 };
 
-/* The path of tmux. MAS_TMUX where there is none. The caller frees. */
+/* Returns the path of tmux in *ret, which the caller frees. Fails with MAS_TMUX if tmux is
+ * missing. */
 int tmux_program(char **ret, struct err *err);
 
-/* The absolute socket path that the settings mean: the shared server's, or, where the setting is
- * per-session, that of `tmux_name`. The caller frees. */
+/* Returns the absolute socket path that the settings imply: that of the shared server or, if the
+ * setting is per-session, that of the server for `tmux_name`. The caller frees *ret. */
 int tmux_socket(const struct config *config, const char *tmux_name, char **ret, struct err *err);
-/* The shared server's, whatever the setting says. */
+/* Returns the socket path of the shared server, whatever the setting says. The caller frees
+ * *ret. */
 int tmux_shared_socket(const struct config *config, char **ret, struct err *err);
 
-/* That of a server of its own for a session of this tmux name; false where it can have none. */
+/* Returns the socket path of a per-session server for this tmux name. The caller frees *ret.
+ * Returns false if the name cannot have one. */
 bool tmux_own_socket(const char *tmux_name, char **ret);
 
-/* 1 if a server of this user answers on the socket, *ret_pid is its process; 0 if there is none;
- * MAS_TMUX where that cannot be told, where another user's does, or could from one moment to the
- * next: who listens there reads and writes files as the client. */
+/* Checks the server on the socket. Returns 1 and sets *ret_pid if a server of this user answers, 0
+ * if there is none. Fails with MAS_TMUX if that cannot be determined, or if a server of another
+ * user answers or could do so at any moment: a server reads and writes files as the client. */
 int tmux_is_alive(const char *socket, pid_t *ret_pid, struct err *err);
 
-/* MAS_TMUX if the server on the socket has no descriptors, or the system no ptys, for so many more
- * panes; costs no process. */
+/* Fails with MAS_TMUX if the server on the socket lacks descriptors, or the system lacks ptys, for
+ * this many more panes. Starts no process. */
 int tmux_check_room(const char *socket, size_t panes, struct err *err);
-/* MAS_TMUX if a window of this size has no room for its agents in its layout. */
+/* Fails with MAS_TMUX if the agents of a window do not fit into this size in their layout. */
 int tmux_check_size(const struct team *team, int columns, int rows, struct err *err);
 
-/* What a new team needs. Nothing is owned. */
+/* Parameters of a new team. Owns nothing. */
 struct tmux_team {
     const struct root *root;
-    const struct session *session; /* its tmux_name and tmux_socket */
+    const struct session *session; /* provides tmux_name and tmux_socket */
     const struct team *team;
     const char *host; /* path of mas */
-    int dir; /* the workspace */
+    int dir; /* the workspace, open */
     int columns, rows;
-    bool plain; /* give a new server no systemd scope of its own */
+    bool plain; /* start a new server without its own systemd scope */
 };
 
-/* Starts building a team's tmux session and returns while tmux works. */
+/* Starts to build the tmux session of a team and returns while tmux works. */
 int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err);
 
 /* How a build can end. */
 enum tmux_built {
     TMUX_BUILT,
-    TMUX_NAME_TAKEN, /* another tmux session has that name */
-    TMUX_SERVER_GONE, /* it was about to exit, or got no scope: worth a second, plain try */
+    TMUX_NAME_TAKEN, /* another tmux session has the name */
+    TMUX_SERVER_GONE, /* the server was exiting or got no scope: try again, plain */
     TMUX_BUILD_FAILED, /* *err says why */
 };
-/* Waits for the build; unless TMUX_BUILT, nothing of it is left in tmux. */
+/* Waits for the end of the build. Unless it returns TMUX_BUILT, nothing of the build remains in
+ * tmux. */
 enum tmux_built tmux_build_finish(const struct tmux_team *team, struct proc *proc, struct err *err);
 
-/* A tmux session that carries an id. */
+/* A tmux session with an id of mas. */
 struct tmux_session {
     char id[ID_TEXT]; /* @mas_id */
     char target[24]; /* "$3", valid on its server */
     char *name;
     char *root; /* @mas_root */
-    int attached; /* clients */
-    size_t running; /* panes of agents, alive */
-    size_t ended; /* and dead */
-    time_t activity; /* newest of its windows */
+    int attached; /* number of clients */
+    size_t running; /* live panes of agents */
+    size_t ended; /* dead panes of agents */
+    time_t activity; /* the newest among its windows */
 };
 
-/* Starts asking a server for its sessions, and takes the answer; a server that is gone has none.
- * *ret is the caller's, with tmux_sessions_free(). */
+/* Ask a server for its sessions: tmux_list_start() sends the request, tmux_list_finish() reads the
+ * answer. A server that has exited has no sessions. The caller releases *ret with
+ * tmux_sessions_free(). */
 int tmux_list_start(const char *socket, struct proc *ret, struct err *err);
 int tmux_list_finish(struct proc *proc, struct tmux_session **ret, size_t *ret_count,
                      struct err *err);
 void tmux_sessions_free(struct tmux_session *sessions, size_t count);
 
-/* 1 if the server has a session of exactly this name, a word; ret gets its @mas_id, "" where it
- * carries none. 0 if not. */
+/* Returns 1 if the server has a session with exactly this name, a word, and 0 if not. `ret`
+ * receives its @mas_id, or "" if it has none. */
 int tmux_who_has(const char *socket, const char *name, char ret[ID_TEXT], struct err *err);
 
-/* A pane that an agent was started in. */
+/* The pane of an agent. */
 struct tmux_pane {
     char agent[TEAM_WORD_MAX + 1];
     char pane[24]; /* "%12" */
@@ -104,51 +111,53 @@ struct tmux_pane {
     char session[24]; /* "$3" */
     pid_t pid;
     bool dead;
-    int exit_status; /* of a dead pane: code, or 128 + signal; -1: tmux does not know it yet */
+    int exit_status; /* of a dead pane: code, or 128 + signal; -1: not known to tmux yet */
 };
 
-/* The agents' panes of the tmux session `target`, which carries `id`; none where it is not there.
- */
+/* Lists the agents' panes of the tmux session `target`, which carries `id`; none if the session
+ * does not exist. The caller frees *ret. */
 int tmux_panes(const char *socket, const char *target, const char *id, struct tmux_pane **ret,
                size_t *ret_count, struct err *err);
 
-/* Waits, at most timeout_ms, until the server on the socket has ended. */
+/* Waits at most timeout_ms until the server on the socket has exited. */
 void tmux_wait_exit(const char *socket, int timeout_ms);
-/* Where the server on the socket is (or was) a session's own, by the name: waits for its end and
- * removes its socket, which tmux leaves behind. */
+/* If the socket name shows that the server is or was a per-session one, waits for its exit and
+ * removes the socket, which tmux leaves behind. */
 void tmux_drop_own_server(const char *socket, const char *tmux_name);
 
-/* Ends the tmux session `target`, if it still carries this id. */
+/* Ends the tmux session `target` if it still carries this id. Succeeds if the session or its server
+ * does not exist. */
 int tmux_kill(const char *socket, const char *target, const char *id, struct err *err);
 
-/* Writes what the panes of `target` show, with their history, into *to. */
+/* Appends the contents of the panes of `target`, with their history, to *to. */
 int tmux_capture(const char *socket, const char *target, struct str *to, struct err *err);
 
-/* What a pane shows. */
+/* The contents of a pane. */
 enum { TMUX_HISTORY_MAX = 1000000 }; /* lines above the screen */
 struct tmux_screen {
-    char pane[24]; /* "%12"; "": not known */
-    char *text; /* the caller's; NULL where the pane is not there (any more) */
+    char pane[24]; /* "%12"; "": unknown */
+    char *text; /* the caller frees it; NULL if the pane does not exist */
 };
-/* Reads the screens of panes of the session with this id, with `history` lines above them, in one
- * call. Empty lines at their ends are dropped. */
+/* Reads the screens of several panes of the session with this id, with `history` lines above them,
+ * in one call. Drops empty lines at the end of each. */
 int tmux_capture_panes(const char *socket, const char *id, int history, struct tmux_screen *screens,
                        size_t count, struct err *err);
 
-/* Runs the commands of panes anew, in one call. */
+/* Runs the commands of these panes again, in one call. */
 int tmux_respawn(const char *socket, const struct tmux_pane *const *panes, size_t count,
                  struct err *err);
 
-/* Sets @mas_root and the environment's paths of a session after its root has moved. */
+/* Updates @mas_root and the paths in the session's environment after its root has moved. */
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);
 
-/* Whether this process could become a client of the server on the socket: it has a terminal, whose
- * kind is known, outside of other tmux servers. */
+/* Checks whether this process can become a client of the server on the socket. Fails with
+ * MAS_FAILED if it has no terminal of a known type, and with MAS_TMUX if it runs inside another
+ * tmux server. */
 int tmux_check_attach(const char *socket, struct err *err);
 
-/* Becomes a tmux client on the session, at the pane where one is given. Inside tmux on the same
- * server the present client is switched instead. Returns only on failure. */
+/* Becomes a tmux client of the session, at `pane` unless that is NULL. Inside tmux on the same
+ * server it switches the current client instead. Returns only on failure, with MAS_TMUX. */
 int tmux_attach(const char *socket, const char *target, const struct tmux_pane *pane,
                 struct err *err);
 

@@ -1,4 +1,4 @@
-/* The part of tmux/tmux.h that does something to a session that is there. */
+/* The part of tmux/tmux.h that acts on an existing session. */
 #include "base/path.h"
 #include "tmux/tmux.h"
 #include "tmux/tmux_call.h"
@@ -11,7 +11,7 @@
 
 enum { ATTACH_ARGS_MAX = 24, SERVER_EXIT_MS = 1000 };
 
-/* Runs a script on a server; what it prints goes to *out, where that is wanted. */
+/* Runs a script on a server. Its output goes to *out unless that is NULL. */
 static int run_script(const char *socket_path, const struct str *script, const char *what,
                       struct str *out, struct err *err)
 {
@@ -89,7 +89,7 @@ int tmux_kill(const char *socket_path, const char *target, const char *id, struc
     struct err ignored = ERR_INIT;
     pid_t pid;
 
-    /* the server itself compares, so a session that took the number meanwhile is safe */
+    /* the server itself compares, so another session that has the number by now is safe */
     str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
              target, id, target);
     if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
@@ -124,7 +124,7 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
     return rc;
 }
 
-/* The text between a pane's mark and the next, less the empty lines at its end. */
+/* Returns the text between a pane's mark and the next one, without the empty lines at its end. */
 static char *cut_screen(const char *start, const char *end)
 {
     while (end > start && end[-1] == '\n')
@@ -137,7 +137,7 @@ int tmux_capture_panes(const char *socket_path, const char *id, int history,
 {
     _cleanup_str_ struct str script = STR_INIT;
     _cleanup_str_ struct str out = STR_INIT;
-    char nonce[ID_TEXT]; /* no screen can show what nobody could know */
+    char nonce[ID_TEXT]; /* unpredictable, so no screen can contain it */
 
     if (id_make(nonce, err) == -1)
         return -1;
@@ -192,7 +192,8 @@ int tmux_set_root(const char *socket_path, const char *target, const struct root
     return run_script(socket_path, &script, "tell tmux the new root", NULL, err);
 }
 
-/* The socket of the tmux that this process stands in, or NULL. The caller frees. */
+/* Returns the socket of the tmux server in which this process runs, or NULL. The caller frees
+ * it. */
 static char *inside_socket(void)
 {
     const char *tmux = getenv("TMUX");

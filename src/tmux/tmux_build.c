@@ -1,4 +1,4 @@
-/* The part of tmux/tmux.h that builds a team's tmux session. */
+/* The part of tmux/tmux.h that builds the tmux session of a team. */
 #include "base/file.h"
 #include "model/layout.h"
 #include "tmux/tmux.h"
@@ -14,20 +14,20 @@
 #include <sys/resource.h>
 
 enum {
-    SPARE_DESCRIPTORS = 24, /* clients, logs, what else a server has open for a moment */
+    SPARE_DESCRIPTORS = 24, /* clients, logs and other descriptors that a server opens briefly */
     SPARE_PTYS = 8,
 };
 
-/* Hooks of the user that run while a team is built could move the very things that the next
- * command names; they are masked for this session until it stands. The first KEPT stay masked: they
- * are on what mas goes on doing, unmasking among it. */
+/* A user's hooks that run during the build could move the objects that the next command names. So
+ * they are masked for this session until the build is complete. The first KEPT stay masked: they
+ * belong to commands that mas uses later, including the unmasking itself. */
 static const char *const masked_hooks[] = {
     "after-set-hook",     "after-list-panes",    "after-new-window",
     "after-split-window", "after-select-layout", "after-select-window",
     "after-select-pane",  "after-set-option",    "after-rename-window"};
 enum { KEPT = 2 };
 
-/* Descriptors that process `pid` has open, or 0 where that cannot be seen. */
+/* Returns how many descriptors process `pid` has open, or 0 if that is not visible. */
 static size_t count_descriptors(pid_t pid)
 {
     char path[40];
@@ -72,7 +72,7 @@ int tmux_check_room(const char *socket, size_t panes, struct err *err)
     bool alive = answer == 1;
     size_t open_now = alive ? count_descriptors(pid) : 0;
     if (prlimit(alive ? pid : 0, RLIMIT_NOFILE, NULL, &limit) == -1)
-        return 0; /* not ours to see: tmux itself will say */
+        return 0; /* not visible to us: tmux itself will report it */
     rlim_t room = alive ? limit.rlim_cur : limit.rlim_max;
     if (room != RLIM_INFINITY && open_now + panes + SPARE_DESCRIPTORS > room) {
         (void)err_set(err, MAS_TMUX,
@@ -99,7 +99,7 @@ int tmux_check_size(const struct team *team, int columns, int rows, struct err *
     return 0;
 }
 
-/* "mas host <id> <agent>" as the pane's command: more than one word, so no shell is between. */
+/* Appends "mas host <id> <agent>" as the pane's command: several words, so tmux uses no shell. */
 static void add_command(const struct tmux_team *team, size_t agent, struct str *script)
 {
     tmux_add_word(script, team->host);
@@ -111,7 +111,7 @@ static void add_window_options(const struct str *target, struct str *script)
     static const struct {
         const char *name, *value;
     } options[] = {
-        {"remain-on-exit", "on"}, /* an agent that ends stays readable */
+        {"remain-on-exit", "on"}, /* the output of an agent that exited stays readable */
         {"allow-rename", "off"},       {"automatic-rename", "off"},
         {"pane-border-status", "top"}, {"pane-border-format", " #{pane_title} "},
     };
@@ -120,13 +120,13 @@ static void add_window_options(const struct str *target, struct str *script)
                  options[i].value);
 }
 
-/* Has the status line tell the session's name, and leaves room in it for the windows. What the
- * user's configuration has changed stays. */
+/* Makes the status line show the session's name and leave space for the windows. Keeps what the
+ * user's configuration has changed. */
 static void add_status_line(const struct session *session, struct str *script)
 {
     const char *tmux = session->tmux_name;
 
-    /* the default of 10 columns cuts the name off */
+    /* the default of 10 columns truncates the name */
     str_addf(script,
              " ; if-shell -F -t =%s: '#{e|<:#{status-left-length},24}' "
              "'set-option -t =%s: status-left-length 24'",
@@ -136,7 +136,7 @@ static void add_status_line(const struct session *session, struct str *script)
                  " ; if-shell -F -t =%s: '#{==:#{status-left},[##{session_name#}] }' "
                  "'set-option -t =%s: status-left \"[%s] \"'",
                  tmux, tmux, session->name);
-    /* the default has the title of the pane, which stands above it, and the date */
+    /* the default shows the pane's title, which is already above the pane, and the date */
     str_addf(script,
              " ; if-shell -F -t =%s: '#{m:*{=21:pane_title#}*,#{status-right}}' "
              "'set-option -t =%s: status-right \" %%H:%%M\"'",
@@ -160,7 +160,7 @@ static void add_session(const struct tmux_team *team, struct str *script)
     add_command(team, team->team->windows[0].agents[0], script);
     for (size_t i = 0; i < ARRAY_LEN(masked_hooks); i++)
         str_addf(script, " ; set-hook -t =%s: %s ''", session->tmux_name, masked_hooks[i]);
-    /* a hook on the new session may have had its way with the window already */
+    /* a hook on the new session may have renamed the window already */
     str_addf(script, " ; rename-window -t =%s: %s", session->tmux_name,
              team->team->windows[0].name);
     str_addf(script, " ; set-option -t =%s: destroy-unattached off", session->tmux_name);
@@ -214,8 +214,8 @@ static void write_script(const struct tmux_team *team, struct str *script)
     str_addc(script, '\n');
 }
 
-/* Ends what a build that failed has left: a session of that name, if its panes were started for
- * this id (it may have failed before it carried the id itself). */
+/* Ends what a failed build left: a session with that name whose panes were started for this id (the
+ * session may not carry the id yet). */
 static void kill_half(const struct tmux_team *team)
 {
     const char *name = team->session->tmux_name;
@@ -238,7 +238,7 @@ static void kill_half(const struct tmux_team *team)
 
 int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err *err)
 {
-    /* start-server in the same invocation: by itself it would be gone before the next one */
+    /* start-server in the same invocation: a server started alone would exit before the next one */
     const char *args[] = {"start-server", ";", "source-file", "-", NULL};
     _cleanup_str_ struct str script = STR_INIT;
     pid_t pid;
@@ -258,7 +258,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
     return -1;
 }
 
-/* An old tmux fails somewhere in the build; its version is the better explanation. */
+/* An old tmux fails somewhere during the build; its version explains that better. */
 static bool is_too_old(char version[32])
 {
     _cleanup_free_ char *program = NULL;
@@ -294,7 +294,7 @@ static int explain(const struct proc_result *result, struct err *err)
     return tmux_fail(result, "start the team", err);
 }
 
-/* The last command of the script lists the panes; all of ours must be there. */
+/* Checks that all panes of the team exist: the last command of the script lists the panes. */
 static int check_built(const struct tmux_team *team, struct proc_result *result, struct err *err)
 {
     char *save = NULL;
@@ -315,7 +315,7 @@ static int check_built(const struct tmux_team *team, struct proc_result *result,
             tmux_agent_of(line, team->session->id, agent) && team_agent(team->team, agent) != NULL;
     }
     if (found == 0 &&
-        result->err.len > 0) /* "error creating /x (...)", which is no failure to it */
+        result->err.len > 0) /* "error creating /x (...)", which tmux does not treat as a failure */
         return explain(result, err);
     if (found != team->team->agent_count)
         return err_set(err, MAS_TMUX, "cannot start the team: tmux made %zu of %zu panes", found,

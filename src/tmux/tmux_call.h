@@ -1,5 +1,5 @@
 /*
- * Client calls of tmux; for tmux.c, tmux_act.c and tmux_build.c only.
+ * Calls of the tmux client; for tmux.c, tmux_act.c and tmux_build.c only.
  */
 #ifndef MAS_TMUX_TMUX_CALL_H
 #define MAS_TMUX_TMUX_CALL_H
@@ -13,36 +13,39 @@
 
 struct tmux_call {
     const char *socket;
-    const char *const *args; /* NULL-terminated, behind `tmux -u -S <socket>`; at most 12 */
+    const char *const *args; /* NULL-terminated, after `tmux -u -S <socket>`; at most 12 */
     const struct str *script; /* standard input, for `source-file -`; NULL: none */
-    int dir; /* -1: where mas is */
-    bool starts_server; /* give it what a server is to have, and a scope of its own */
-    bool plain; /* but no scope */
+    int dir; /* -1: the current directory */
+    bool starts_server; /* prepare for a new server: its limits and its own scope */
+    bool plain; /* start a server without its own scope */
 };
 
+/* Starts a call; the caller ends it with tmux_finish(). */
 int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err);
-/* Waits for its end, as long as the server does something. */
+/* Waits for the end of a call as long as the server is active, see TMUX_CALL_MS. */
 int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err);
-/* Runs it to its end; a client that fails is not an error here: see ret->status. */
+/* Runs a call to its end. If the client fails, this is not an error here: see ret->status. */
 int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err *err);
 
-/* Appends text as one word of a tmux script, with nothing in it expanded by its parser. */
+/* Appends text as one word of a tmux script. The tmux parser expands nothing in it. */
 void tmux_add_word(struct str *script, const char *text);
 
-/* MAS_TMUX, "cannot <what>: <the first line that tmux printed>". */
+/* Sets the error MAS_TMUX, "cannot <what>: <first line of tmux's output>". Returns -1. */
 int tmux_fail(const struct proc_result *result, const char *what, struct err *err);
 
-/* true if tmux said that no server is there (any more). */
+/* Returns true if tmux reported that there is no server. */
 bool tmux_said_gone(const struct proc_result *result);
 
-/* The first line that tmux printed, cut off; then strtok_r(NULL, "\n", save). NULL: none. */
+/* Cuts off and returns the first line of tmux's output; continue with strtok_r(NULL, "\n", save).
+ * NULL if there is none. */
 char *tmux_first_line(struct proc_result *result, char **save);
 
-/* Ids of sessions ($1), windows (@1) and panes (%1) go back to tmux as targets: true for a good
- * one. */
+/* Returns true if the text is a valid id of a session ($1), window (@1) or pane (%1), which is safe
+ * to pass back to tmux as a target. */
 bool tmux_is_target(const char *text, char sigil);
 
-/* Finds the agent in a pane's start command "... host <id> <agent>"; false where it is no agent. */
+/* Extracts the agent from a pane's start command "... host <id> <agent>". Returns false if the
+ * command is not an agent's. */
 bool tmux_agent_of(const char *command, const char *id, char ret[TEAM_WORD_MAX + 1]);
 
 #endif
