@@ -23,8 +23,9 @@ enum {
     SLOTS_MIN = 64,
 };
 
-#define EXTENT_KEY (UINT64_C(1) << 63) /* set in the device: a position on it instead of an inode  \
-                                        */
+#define EXTENT_KEY                                                                                 \
+    (UINT64_C(1) << 63) /* set in the device: a position on it instead of an inode                 \
+                         */
 #define BLOCK_BYTES 512U /* the unit of st_blocks, whatever the block size */
 
 /* An object that is counted once. */
