@@ -1,5 +1,5 @@
+#include "host/backend.h"
 #include "host/state.h"
-#include "host/talk.h"
 
 #include "base/path.h"
 #include "base/proc.h"
@@ -17,7 +17,6 @@
 
 enum {
     STEADY_MS = 60000, /* a run so long forgives the failures before it */
-    ASKED_LIMIT = 2, /* restarts in a row for a prompt */
     EARLY_LIMIT = 1, /* of one that ended before its first answer: those of a team that begin at
                         once may be in each other's way, as in a database that they share */
     AT_ONCE_MS = 5000, /* an end so soon is told with its last lines */
@@ -25,13 +24,18 @@ enum {
     PANE_ROOM = 1024, /* for what is said of an end */
 };
 
+/* For an agent on pipes this is the time that it has to go by itself, which its preset limits. */
+static int limit_hangup(const struct host *host, int hangup_ms)
+{
+    return host->backend->piped && hangup_ms > host->preset->end_ms ? host->preset->end_ms
+                                                                    : hangup_ms;
+}
+
 struct supervisor_times child_times(const struct host *host)
 {
     int hangup_ms = config_ms(&host->config, SETTING_HANGUP);
 
-    if (host->talk != NULL && hangup_ms > host->preset->end_ms)
-        hangup_ms = host->preset->end_ms;
-    return (struct supervisor_times){.hangup_ms = hangup_ms,
+    return (struct supervisor_times){.hangup_ms = limit_hangup(host, hangup_ms),
                                      .terminate_ms = config_ms(&host->config, SETTING_TERMINATE)};
 }
 
@@ -59,23 +63,12 @@ static void fail_start(struct host *host, const char *why)
     child->exit_code = -1;
     child->signal = 0;
     (void)snprintf(child->note, sizeof child->note, "%s", why);
-    terminal_disconnect(&host->terminal);
-    if (host->talk != NULL)
-        talk_disconnect(host);
-    host_say(host, words);
-    host_fail_queue(host, why);
+    host->backend->disconnect(host);
+    host->backend->say(host, words);
+    host->backend->fail_queue(host, why);
     child->again = false;
     request_started(host, why);
     request_ended(host);
-}
-
-/* The pane's title, until the agent sets its own. */
-static void set_title(struct host *host)
-{
-    if (host->talk != NULL)
-        return; /* once, by the host */
-    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
-    terminal_title(&host->terminal, title);
 }
 
 void child_start(struct host *host, int64_t now)
@@ -105,15 +98,13 @@ void child_start(struct host *host, int64_t now)
     }
     struct supervisor_spec spec = {
         .program = program, .argv = host->argv, .env = host->env, .times = child_times(host)};
-    spec.piped = host->talk != NULL;
+    spec.piped = host->backend->piped;
     spec.is_operator = host->is_operator;
-    if ((spec.piped ? talk_connect(host, spec.pipes, &err)
-                    : terminal_connect(&host->terminal, &slave, &err)) == -1 ||
+    if (host->backend->connect(host, &spec, &slave, &err) == -1 ||
         supervisor_start(&spec, slave, &child->supervisor, &err) == -1) {
         fail_start(host, err.text);
         return;
     }
-    set_title(host);
     watcher_free(&host->watcher);
     watcher_start(&host->watcher, host->preset, now);
     child->phase = CHILD_RUNS;
@@ -136,11 +127,8 @@ void child_end(struct host *host, struct supervisor_times times, pid_t spare, bo
         return;
     child->asked = true;
     child->phase = CHILD_ENDS;
-    if (host->talk != NULL) {
-        talk_hang_up(host);
-        if (times.hangup_ms > host->preset->end_ms)
-            times.hangup_ms = host->preset->end_ms;
-    }
+    host->backend->hang_up(host);
+    times.hangup_ms = limit_hangup(host, times.hangup_ms);
     supervisor_end(&child->supervisor, times, spare);
 }
 
@@ -163,9 +151,8 @@ static int restart_limit(const struct host *host, bool early)
     bool crashed = host->child.rest == AGENT_CRASHED && preset->restart_on_crash;
     int limit = preset->restart_limit;
 
-    if (host_queued(host) >
-        0) /* somebody has written to it, and waits for an answer of an ACP agent */
-        return host->talk != NULL && limit > ASKED_LIMIT ? ASKED_LIMIT : limit;
+    if (host->backend->queued(host) > 0) /* somebody has written to it */
+        return limit > host->backend->asked_limit ? host->backend->asked_limit : limit;
     if (crashed)
         return limit;
     if (!early)
@@ -184,14 +171,14 @@ static void plan_restart(struct host *host, bool early, int64_t now)
     int limit = restart_limit(host, early);
     if (child->asked || host->leaving || limit == -1)
         return;
-    if (host_queued(host) > 0 && child->delivered) {
+    if (host->backend->queued(host) > 0 && child->delivered) {
         child->restart_at = now; /* it took one message and ended; the next one starts it */
         return;
     }
     if (child->failures >= limit) {
-        bool told = host->talk != NULL && host->talk->trouble[0] != '\0';
-        host_fail_queue(host, told ? host->talk->trouble
-                                   : "the agent ends each time before it takes a message");
+        const char *trouble = host->backend->trouble(host);
+        host->backend->fail_queue(
+            host, trouble != NULL ? trouble : "the agent ends each time before it takes a message");
         return;
     }
     int64_t delay = preset->restart_delay_ms;
@@ -218,10 +205,7 @@ static void handle_end(struct host *host, int status, int64_t now)
     note_end(host, now);
     child_describe_end(child, how, sizeof how);
     host_log(host, how);
-    bool early = host->talk != NULL && host->talk->phase == TALK_INITIALIZES;
-    if (host->talk != NULL)
-        talk_ended(host, how);
-    plan_restart(host, early, now);
+    plan_restart(host, host->backend->ended(host, how), now);
 }
 
 /* Prints how it ended and what comes next. */
@@ -237,9 +221,8 @@ static void print_end(struct host *host, int64_t now)
         str_addf(&words, "; it starts again in %lld s, or with Enter",
                  (long long)(child->restart_at - now + 999) / 1000);
     else
-        str_add(&words, host->talk != NULL ? "; the next prompt starts it again"
-                                           : "; Enter starts it again");
-    host_say(host, words.data);
+        str_addf(&words, "; %s", host->backend->next_start);
+    host->backend->say(host, words.data);
 }
 
 /* Nothing of it is left: its last output is taken, and the pane is itself again. */
@@ -249,15 +232,10 @@ static void finish(struct host *host, int64_t now)
 
     child->phase = CHILD_NONE;
     child->pid = 0;
-    delivery_interrupt(host);
-    if (host_queued(host) > 0 && child->restart_at == -1 && !child->asked && !host->leaving)
+    if (host->backend->queued(host) > 0 && child->restart_at == -1 && !child->asked &&
+        !host->leaving)
         child->restart_at = now; /* written to while its tree was being cleared */
-    terminal_disconnect(&host->terminal);
-    if (host->talk != NULL)
-        talk_disconnect(host);
-    else
-        terminal_reset(&host->terminal, host->watcher.origin);
-    set_title(host);
+    host->backend->disconnect(host);
     if (!child->again && !host->leaving)
         print_end(host, now);
     request_ended(host);
@@ -289,10 +267,10 @@ void child_news(struct host *host, int64_t now)
             return;
         case SUPERVISOR_RUNS:
             child->pid = report.pid;
-            if (child->phase == CHILD_RUNS && host->talk != NULL)
-                talk_begin(host);
-            if (child->phase == CHILD_RUNS) /* and is not to end at once */
+            if (child->phase == CHILD_RUNS) { /* and is not to end at once */
+                host->backend->begin(host);
                 request_started(host, NULL);
+            }
             break;
         case SUPERVISOR_FAILED:
             fail_start(host, strerror(report.status));

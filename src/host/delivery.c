@@ -1,3 +1,4 @@
+#include "host/backend.h"
 #include "host/state.h"
 
 #include "base/pty.h"
@@ -232,8 +233,8 @@ void delivery_read(struct host *host)
     if (waiting > 0)
         host_log(host, words);
     if (cut_off > 0)
-        host_say(host,
-                 "a message was being typed when the host before ended; it is not typed again");
+        host->backend->say(
+            host, "a message was being typed when the host before ended; it is not typed again");
 }
 
 void delivery_leave(struct host *host)

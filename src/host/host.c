@@ -5,8 +5,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/backend.h"
 #include "host/state.h"
-#include "host/talk.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 
@@ -24,11 +24,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What the loop waits for, in the order of the poll set; clients follow. */
-enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_SUPERVISOR, POLL_TALK };
-enum { POLL_SERVER = POLL_TALK + TALK_POLL_COUNT };
+/* What the loop waits for, in the order of the poll set; the backend and the server follow. */
+enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_SUPERVISOR, POLL_BACKEND };
 enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
-enum { POLL_COUNT = POLL_SERVER + 1 + SERVER_CLIENTS_MAX };
+enum { POLL_COUNT = POLL_BACKEND + BACKEND_POLL_MAX + 1 + SERVER_CLIENTS_MAX };
 enum { LARGE_BLOCK = 128 * 1024 }; /* memory from this size on goes back once it is freed */
 
 void host_flush_terminal(void)
@@ -63,49 +62,9 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
                   "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
 }
 
-size_t host_queued(const struct host *host)
-{
-    return host->delivery.count + (host->talk != NULL ? host->talk->count : 0);
-}
-
-void host_fail_queue(struct host *host, const char *why)
-{
-    delivery_fail(host, why);
-    if (host->talk != NULL)
-        talk_fail_queue(host, TALK_END_FAILED, why);
-}
-
-void host_say(struct host *host, const char *words)
-{
-    if (host->talk == NULL || host->talk->plain)
-        terminal_print(&host->terminal, words);
-    else
-        talk_say(host, false, "%s", words);
-}
-
 enum agent_state host_state(const struct host *host)
 {
-    if (host->child.phase != CHILD_RUNS)
-        return host->talk != NULL && host->talk->needs_login ? AGENT_WAITING : host->child.rest;
-    return host->talk != NULL ? talk_state(host) : host->watcher.state;
-}
-
-/* What only an ACP agent has. */
-static void fill_talk(const struct host *host, struct agent_status *ret)
-{
-    const struct talk *talk = host->talk;
-
-    ret->acp = true;
-    (void)snprintf(ret->conversation, sizeof ret->conversation, "%s", talk->place.conversation);
-    ret->continuity = (char *)(uintptr_t)talk_continuity(host);
-    ret->title = (char *)(uintptr_t)(talk->title != NULL ? talk->title : "");
-    const char *note = talk_note(host);
-    if (note[0] != '\0')
-        ret->note = (char *)(uintptr_t)note;
-    if (talk->permission_count == 0)
-        return;
-    ret->permission = (char *)(uintptr_t)talk->permissions[0].id;
-    ret->asks = talk->permissions[0].title;
+    return host->child.phase == CHILD_RUNS ? host->backend->state(host) : host->backend->rest(host);
 }
 
 void host_fill_status(const struct host *host, struct agent_status *ret)
@@ -124,14 +83,13 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .exit_code = runs ? -1 : child->exit_code,
         .signal = runs ? 0 : child->signal,
         .restarts = child->restarts,
-        .queued = (int)host_queued(host),
+        .queued = (int)host->backend->queued(host),
         .log_lost = (int64_t)host->log.lost,
         .title = (char *)(uintptr_t)host->watcher.title,
         .note = (char *)(uintptr_t)(runs ? host->watcher.notice : child->note),
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane);
-    if (host->talk != NULL)
-        fill_talk(host, ret);
+    host->backend->fill_status(host, ret);
 }
 
 void host_update(struct host *host)
@@ -139,8 +97,7 @@ void host_update(struct host *host)
     struct agent_status now;
 
     host_fill_status(host, &now);
-    if (host->talk != NULL)
-        talk_tell_state(host, &now);
+    host->backend->tell_status(host, &now);
     if (now.state != host->told.state || host->told.since_ms == 0)
         host->told.since_ms = time_epoch_ms();
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
@@ -210,8 +167,7 @@ static void leave(struct host *host, struct supervisor_times times)
 
     host->leaving = true;
     host->terminal.gone = true; /* a pane that takes nothing any more is not to hold the end up */
-    if (host->talk != NULL)
-        talk_keep_queue(host, "its host has ended");
+    host->backend->keep_queue(host, "its host has ended");
     if (first || times.hangup_ms == 0)
         child_end(host, times, 0, false);
 }
@@ -230,7 +186,7 @@ static void handle_signals(struct host *host)
             leave(host, (struct supervisor_times){.terminate_ms = times.terminate_ms});
     }
     for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) /* else supervisors that have gone */
-        (void)talk_pane_reap(host, pid);
+        host->backend->reap(host, pid);
 }
 
 /* Keys go to the agent; where none runs, they start it. */
@@ -243,12 +199,8 @@ static void read_keys(struct host *host, int64_t now)
     if (len == 0)
         return;
     bool enter = memchr(keys->data + before, '\r', len) != NULL;
-    if (host->child.phase == CHILD_RUNS && host->talk != NULL) {
-        terminal_drop_keys(&host->terminal); /* a pane without mas-chat takes no prompts */
-        return;
-    }
     if (host->child.phase == CHILD_RUNS) {
-        watcher_keys(&host->watcher, keys->data + before, len, now);
+        host->backend->handle_keys(host, keys->data + before, len, now);
         return;
     }
     bool wanted = enter || host->child.rest == AGENT_ASLEEP;
@@ -259,14 +211,9 @@ static void read_keys(struct host *host, int64_t now)
     }
 }
 
-/* Where the server's entries begin: each costs at every turn, and a terminal program has no talk.
- */
-static size_t server_place(const struct host *host)
-{
-    return host->talk != NULL ? POLL_SERVER : POLL_TALK;
-}
-
-static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now)
+/* *ret_server: where the entries of the server begin, behind those of the backend. */
+static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now,
+                        size_t *ret_server)
 {
     const struct terminal *terminal = &host->terminal;
     bool holds = delivery_holds_keys(host, now);
@@ -285,11 +232,10 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
                         .events = (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0))};
     fds[POLL_SUPERVISOR] =
         (struct pollfd){.fd = host->child.gone ? -1 : host->child.supervisor.fd, .events = POLLIN};
-    if (host->talk != NULL && !host->talk->plain)
+    if (!host->backend->reads_keys(host))
         fds[POLL_PANE_IN] = (struct pollfd){.fd = STDIN_FILENO}; /* mas-chat's, but for its end */
-    if (host->talk != NULL)
-        talk_poll(host, &fds[POLL_TALK]);
-    return server_place(host) + server_poll(host, &fds[server_place(host)]);
+    *ret_server = POLL_BACKEND + host->backend->poll(host, &fds[POLL_BACKEND]);
+    return *ret_server + server_poll(host, &fds[*ret_server]);
 }
 
 static int64_t sooner(int64_t a, int64_t b)
@@ -302,19 +248,7 @@ static int64_t settle(struct host *host, int64_t now)
 {
     int64_t next = child_tick(host, now);
 
-    if (host->talk != NULL)
-        next = sooner(next, talk_tick(host, now));
-    if (host->talk == NULL && host->child.phase == CHILD_RUNS && !host->watcher.ready &&
-        !host->watcher.printed && host->child.pid != 0 && proc_is_reading(host->child.pid)) {
-        (void)host_drain(host); /* it may have asked something before it read */
-        if (!host->watcher.printed)
-            watcher_reads(&host->watcher); /* a program may have nothing to say before it reads */
-    }
-    if (host->talk == NULL && host->child.phase == CHILD_RUNS)
-        next = sooner(next, watcher_tick(&host->watcher, now));
-    next = sooner(next, delivery_run(host, now));
-    if (!delivery_holds_keys(host, now))
-        terminal_write_agent(&host->terminal);
+    next = sooner(next, host->backend->tick(host, now));
     host_update(host);
     next = sooner(next, server_tick(host, now));
     server_flush(host);
@@ -334,7 +268,8 @@ static int run_loop(struct host *host, struct err *err)
         }
         if (host->leaving && host->child.phase == CHILD_NONE)
             return 0;
-        size_t count = fill_poll(host, fds, now);
+        size_t server = 0;
+        size_t count = fill_poll(host, fds, now, &server);
         int64_t wait = next == -1 ? -1 : next > now ? next - now : 0;
         int n = poll(fds, count, (int)(wait > INT_MAX ? INT_MAX : wait));
         if (n == -1 && errno != EINTR)
@@ -350,13 +285,12 @@ static int run_loop(struct host *host, struct err *err)
             handle_signals(host);
         if (fds[POLL_SUPERVISOR].revents != 0)
             child_news(host, now);
-        if (host->talk != NULL)
-            talk_serve(host, &fds[POLL_TALK]);
-        if (fds[POLL_PANE_IN].revents != 0 && host->talk != NULL && !host->talk->plain)
+        host->backend->serve(host, &fds[POLL_BACKEND]);
+        if (fds[POLL_PANE_IN].revents != 0 && !host->backend->reads_keys(host))
             host->terminal.gone = true;
         else if (fds[POLL_PANE_IN].revents != 0)
             read_keys(host, now);
-        server_serve(host, &fds[server_place(host)], count - server_place(host));
+        server_serve(host, &fds[server], count - server);
     }
 }
 
@@ -382,65 +316,24 @@ static int open_log(struct host *host, struct err *err)
     return log_open(&host->log, host->logs, name, config_log_limits(&host->config), true, err);
 }
 
-/* An ACP agent: its first message is a prompt, and the pane belongs to mas-chat. */
-static int begin_talk(struct host *host, struct err *err)
-{
-    static const int keys[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
-    struct delivery *delivery = &host->delivery;
-    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
-
-    if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
-        return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' needs a terminal");
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) /* those of the pane are for mas-chat */
-        (void)signal(keys[i], SIG_IGN);
-    terminal_title(&host->terminal, title);
-    talk_open(host);
-    talk_pane_open(host);
-    for (size_t i = 0; i < delivery->count; i++) {
-        const struct message *message = &delivery->queue[i];
-        struct err failed = ERR_INIT;
-        int64_t number = 0;
-        const struct talk_new_prompt prompt = {
-            .text = message->text, .len = message->len, .from = message->from};
-        if (talk_add_prompt(host, &prompt, &number, &failed) == -1)
-            host_log(host, failed.text);
-    }
-    delivery_free(delivery);
-    return 0;
-}
-
-/* Those that waited, and the first message of a new team: it is handed out once, and has to outlive
- * this host as they do. */
-static void load_first_messages(struct host *host)
-{
-    struct err err = ERR_INIT;
-
-    delivery_read(host);
-    if (delivery_keep(host, &err) == -1)
-        host_log(host, err.text);
-}
-
 /* What can be done only once the team stands. */
 static int begin(struct host *host, struct err *err)
 {
     const char *pane = getenv("TMUX_PANE");
 
-    bool acp = host->preset->protocol == PROTOCOL_ACP;
-    if ((!acp && terminal_open(&host->terminal, err) == -1) || catch_signals(host, err) == -1 ||
-        open_log(host, err) == -1)
+    if (catch_signals(host, err) == -1 || open_log(host, err) == -1)
         return -1;
     /* an agent whose supervisor is killed becomes a child of this process */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)snprintf(host->pane, sizeof host->pane, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
-    if (acp && begin_talk(host, err) == -1)
+    if (host->backend->open(host, err) == -1)
         return -1;
-    if (!acp)
-        load_first_messages(host);
-    if (launch_start(&host->config, &host->team, host->agent) == START_NOW || host_queued(host) > 0)
+    if (launch_start(&host->config, &host->team, host->agent) == START_NOW ||
+        host->backend->queued(host) > 0)
         child_start(host, time_monotonic_ms());
     else
-        host_say(host, "the agent starts with its first message or key press");
+        host->backend->say(host, "the agent starts with its first message or key press");
     return 0;
 }
 
@@ -459,13 +352,14 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     host->child.exit_code = -1;
     host->log = (struct log)LOG_INIT;
     int rc = start_prepare(host, id, agent_id, err);
-    if (rc == 0)
+    if (rc == 0) {
+        host->backend = host->preset->protocol == PROTOCOL_ACP ? &backend_acp : &backend_terminal;
         rc = begin(host, err);
+    }
     if (rc == 0)
         rc = run_loop(host, err);
-    if (host->preset != NULL && host->preset->protocol != PROTOCOL_ACP)
-        delivery_leave(host);
-    talk_free(host);
+    if (host->backend != NULL)
+        host->backend->close(host);
     server_close(host);
     terminal_close(&host->terminal);
     log_close(&host->log);

@@ -4,6 +4,7 @@
  * supervisor, which is a subreaper: daemons and tmux servers that were started from inside are
  * below it too.
  */
+#include "host/backend.h"
 #include "host/state.h"
 #include "host/talk.h"
 
@@ -44,7 +45,7 @@ static void look(const struct host *host, struct client *client)
     _cleanup_free_ struct proc_above *line = NULL;
     size_t count = 0;
 
-    if (host->talk != NULL && host->talk->chat != 0 && client->peer.pid == host->talk->chat) {
+    if (host->backend->is_pane(host, client->peer.pid)) {
         client->whose = PEER_PERSON; /* the pane */
         return;
     }

@@ -1,5 +1,5 @@
+#include "host/backend.h"
 #include "host/state.h"
-#include "host/talk.h"
 
 #include "base/proc.h"
 #include "base/str.h"
@@ -33,7 +33,7 @@ static void do_status(struct host *host, struct client *client, const struct fra
     client->kind = CLIENT_LEAVES;
 }
 
-static int check_watch(struct host *host, struct err *err)
+int request_check_watch(struct host *host, struct err *err)
 {
     if (server_lets_watch(host))
         return 0;
@@ -45,7 +45,7 @@ static void do_watch(struct host *host, struct client *client, const struct fram
 {
     struct err err = ERR_INIT;
 
-    if (check_watch(host, &err) == -1) {
+    if (request_check_watch(host, &err) == -1) {
         server_refuse(client, &err);
         return;
     }
@@ -70,93 +70,6 @@ int request_judge(const struct host *host, struct client *client, const struct f
     else if (rc == 0)
         rc = target_check_rule(&host->team, sender, host->agent, err);
     return rc == 0 ? 0 : err_wrap(err, "cannot %s agent '%s'", what, host->agent->id);
-}
-
-/* Whether this agent may be sent this text by whoever asks. */
-static int check_message(const struct host *host, struct client *client, const struct frame *frame,
-                         struct err *err)
-{
-    const char *id = host->agent->id;
-
-    if (request_judge(host, client, frame, "send to", SELF_MAY, err) == -1)
-        return -1;
-    const char *text = frame->body != NULL ? frame->body : "";
-    const char *why = message_check(text, frame->body_len);
-    if (why == NULL)
-        why = delivery_refusal(host, text, frame->body_len);
-    if (why != NULL)
-        return err_set(err, MAS_FAILED, "cannot send to agent '%s': it %s", id, why);
-    if (host->child.stopped || host->leaving) {
-        (void)err_set(err, MAS_CONFLICT, "cannot send to agent '%s': it was stopped", id);
-        return err_hint(err, "start it again with: mas restart SESSION %s", id);
-    }
-    return 0;
-}
-
-static void answer_send(struct host *host, struct client *client, bool delivered, bool wait)
-{
-    _cleanup_str_ struct str head = STR_INIT;
-    struct json_out out = {.to = &head};
-
-    json_open(&out, NULL, '{');
-    json_put_bool(&out, "ok", true);
-    json_put(&out, "agent", host->agent->id);
-    json_put(&out, "outcome", delivered ? "delivered" : "queued");
-    json_close(&out, '}');
-    server_answer(client, &head);
-    client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
-    client->dirty = wait;
-}
-
-static void refuse_send(const struct host *host, struct client *client, const char *from,
-                        size_t len, const struct err *err)
-{
-    const char *sender = from == NULL ? "-" : str_is_word(from, TEAM_WORD_MAX) ? from : "?";
-    _cleanup_free_ char *outcome = mem_printf("refused: %s", err->text);
-
-    host_log_message(host, sender, len, outcome);
-    server_refuse(client, err);
-}
-
-static void do_send(struct host *host, struct client *client, const struct frame *frame)
-{
-    bool enter = json_bool(json_get(frame->head, "enter"), true);
-    bool wait = json_bool(json_get(frame->head, "wait"), false);
-    struct err err = ERR_INIT;
-    int64_t now = time_monotonic_ms();
-
-    int rc = check_message(host, client, frame, &err);
-    const char *from = client->from;
-    if (rc == 0 && wait)
-        rc = check_watch(host, &err);
-    if (rc == 0 && !delivery_add(host, frame->body != NULL ? frame->body : "", frame->body_len,
-                                 enter, from != NULL ? from : "-"))
-        rc = err_set(&err, MAS_CONFLICT, "cannot send to agent '%s': too many messages wait for it",
-                     host->agent->id);
-    if (rc == -1) {
-        const char *named = from != NULL ? from : json_get_text(frame->head, "from");
-        refuse_send(host, client, named, frame->body_len, &err);
-        return;
-    }
-    if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
-        child_start(host, now);
-    size_t before = host->delivery.count;
-    (void)delivery_run(host, now);
-    if (before == 0) { /* it could not be started, and gave up what waits */
-        (void)err_set(&err, MAS_FAILED, "cannot send to agent '%s': %s", host->agent->id,
-                      host->child.note);
-        server_refuse(client, &err);
-        return;
-    }
-    bool typed = host->delivery.count == 0 ||
-                 (host->delivery.count == 1 && host->delivery.phase >= DELIVERY_SETTLE);
-    if (!typed && delivery_keep(host, &err) == -1) {
-        (void)err_wrap(&err, "cannot send to agent '%s'", host->agent->id);
-        refuse_send(host, client, from, frame->body_len, &err);
-        return;
-    }
-    answer_send(host, client, typed, wait);
-    server_tell_message(host, from, frame->body, frame->body_len);
 }
 
 static void do_restart(struct host *host, struct client *client, const struct frame *frame)
@@ -202,8 +115,7 @@ static void do_stop(struct host *host, struct client *client, const struct frame
     times.terminate_ms = ask_ms(frame, "terminate", times.terminate_ms);
     client->kind = CLIENT_STOPS;
     host->child.stopped = true;
-    if (host->talk != NULL)
-        talk_keep_queue(host, "the agent was stopped");
+    host->backend->keep_queue(host, "the agent was stopped");
     host->child.clear = (struct supervisor_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer.pid) ? client->peer.pid : 0, false);
@@ -215,8 +127,10 @@ static const struct {
     const char *name;
     void (*run)(struct host *host, struct client *client, const struct frame *frame);
 } requests[] = {
-    {"status", do_status},   {"watch", do_watch}, {"send", do_send},
-    {"restart", do_restart}, {"stop", do_stop},
+    {"status", do_status},
+    {"watch", do_watch},
+    {"restart", do_restart},
+    {"stop", do_stop},
 };
 
 void request_handle(struct host *host, struct client *client, const struct frame *frame)
@@ -224,13 +138,13 @@ void request_handle(struct host *host, struct client *client, const struct frame
     const char *name = json_get_text(frame->head, "do");
     struct err err = ERR_INIT;
 
-    if (name != NULL && talk_request(host, client, frame))
-        return;
     for (size_t i = 0; name != NULL && i < ARRAY_LEN(requests); i++)
         if (strcmp(name, requests[i].name) == 0) {
             requests[i].run(host, client, frame);
             return;
         }
+    if (name != NULL && host->backend->request(host, client, frame))
+        return;
     (void)err_set(&err, MAS_USAGE, "cannot answer '%s': there is no such request",
                   name != NULL ? name : "");
     server_refuse(client, &err);

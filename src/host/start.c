@@ -78,8 +78,8 @@ static int acquire_place(struct host *host, struct err *err)
     _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_LOCK, id);
 
     /* the host before may be about to go, with its agent */
-    struct supervisor_times times = child_times(host);
-    int wait_ms = times.hangup_ms + times.terminate_ms + LOCK_MARGIN_MS;
+    int wait_ms = config_ms(&host->config, SETTING_HANGUP) +
+                  config_ms(&host->config, SETTING_TERMINATE) + LOCK_MARGIN_MS;
 
     host->run = path_open_dir(host->dir, WORKSPACE_RUN);
     if (host->run == -1)

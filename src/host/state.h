@@ -3,9 +3,10 @@
  * one member and act on it when the loop says that something has happened:
  *
  *     start.c     what the agent is started with, read before the loop
+ *     backend*.c  what differs between a program on a terminal and an ACP agent: backend.h
  *     child.c     the agent's process: its start, its end, and what comes after that
  *     delivery.c  messages that wait to be typed
- *     server.c      the socket: connections and their bytes
+ *     server.c    the socket: connections and their bytes
  *     peer.c      whose process is at a connection's other end
  *     request.c   what they ask, and the answers
  *     talk*.c     the conversation of an ACP agent: talk.h
@@ -118,6 +119,8 @@ enum peer_kind {
     PEER_GONE, /* it has ended, or is in a PID namespace beside this one: nobody can tell */
 };
 
+struct backend;
+
 struct client {
     struct conn conn;
     struct proc_id peer; /* without a start if it had ended when it was taken in */
@@ -166,6 +169,7 @@ struct host {
     struct child child;
     struct watcher watcher;
     struct delivery delivery;
+    const struct backend *backend; /* by the preset's protocol */
     struct talk *talk; /* of an ACP agent; NULL */
     struct host_server server;
     struct log log;
@@ -188,13 +192,7 @@ void start_release(struct host *host);
 bool host_drain(struct host *host);
 /* Keeps a copy of what the agent prints. */
 void host_keep_log(struct host *host, const char *bytes, size_t len);
-/* Words of mas in the pane. */
-void host_say(struct host *host, const char *words);
-/* How many messages or prompts wait. */
-size_t host_queued(const struct host *host);
-/* They are given up. */
-void host_fail_queue(struct host *host, const char *why);
-/* The state as it is now, from child, and watcher or talk. */
+/* The state as it is now. */
 enum agent_state host_state(const struct host *host);
 /* Looks whether the state is another than watchers know, and tells them. */
 void host_update(struct host *host);
@@ -290,6 +288,8 @@ enum request_self { SELF_MAY, SELF_MAY_NOT };
  */
 int request_judge(const struct host *host, struct client *client, const struct frame *frame,
                   const char *what, enum request_self self, struct err *err);
+/* Fails if no more clients may watch this agent. */
+int request_check_watch(struct host *host, struct err *err);
 /* Answers one request. */
 void request_handle(struct host *host, struct client *client, const struct frame *frame);
 void request_put_status(const struct host *host, struct str *head);

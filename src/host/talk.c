@@ -130,11 +130,6 @@ int talk_connect(struct host *host, int ret_fds[3], struct err *err)
     return 0;
 }
 
-static void close_fd(int *fd)
-{
-    fd_closep(fd);
-}
-
 /* What was known of the agent's side is not any more. */
 static void forget(struct talk *talk)
 {
@@ -168,9 +163,9 @@ void talk_disconnect(struct host *host)
 
     talk_drop_permissions(host);
     talk_work_close(host);
-    close_fd(&talk->in);
-    close_fd(&talk->out);
-    close_fd(&talk->err);
+    fd_closep(&talk->in);
+    fd_closep(&talk->out);
+    fd_closep(&talk->err);
     acp_free(talk->acp);
     talk->acp = NULL;
     forget(talk);
@@ -272,7 +267,7 @@ static void write_out(struct host *host)
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1 && errno != EAGAIN) /* its end is the supervisor's to tell */
-            close_fd(&talk->in);
+            fd_closep(&talk->in);
         if (n <= 0)
             return;
         acp_sent(talk->acp, (size_t)n);
@@ -287,7 +282,7 @@ static bool read_out(struct host *host)
     ssize_t n = talk->out != -1 ? read(talk->out, chunk, sizeof chunk) : -1;
 
     if (n == 0)
-        close_fd(&talk->out);
+        fd_closep(&talk->out);
     if (n <= 0)
         return n == -1 && talk->out != -1 && errno == EINTR;
     host->output_ms = time_epoch_ms();
@@ -303,7 +298,7 @@ static bool read_err(struct host *host)
     ssize_t n = talk->err != -1 ? read(talk->err, chunk, sizeof chunk) : -1;
 
     if (n == 0)
-        close_fd(&talk->err);
+        fd_closep(&talk->err);
     if (n <= 0)
         return n == -1 && talk->err != -1 && errno == EINTR;
     host_keep_log(host, chunk, (size_t)n);
@@ -320,7 +315,7 @@ void talk_hang_up(struct host *host)
     talk_end_turn(host, TALK_END_STOPPED, 0,
                   host->child.again ? "the agent was restarted before its turn ended" : NULL);
     write_out(host);
-    close_fd(&talk->in);
+    fd_closep(&talk->in);
 }
 
 void talk_add_last_words(struct host *host, struct str *to)
@@ -400,8 +395,6 @@ void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
 
     for (size_t i = 0; i < TALK_POLL_COUNT; i++)
         fds[i] = (struct pollfd){.fd = -1};
-    if (talk == NULL)
-        return;
     if (talk->acp != NULL && talk->in != -1)
         (void)acp_out(talk->acp, &len);
     if (len > 0)

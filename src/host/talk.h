@@ -430,6 +430,8 @@ int64_t talk_number(const struct host *host, const char *id);
 
 /* ---- talk_request.c */
 /* true if the request is one of a talk, and was answered. */
+/* What a request does, for "cannot <what> agent"; NULL: it is none of an ACP agent. */
+const char *talk_request_what(const char *name);
 bool talk_request(struct host *host, struct client *client, const struct frame *frame);
 
 /* ---- talk_work.c */
@@ -452,8 +454,8 @@ char *talk_tools(const struct host *host);
 /* ---- talk_pane.c */
 void talk_pane_open(struct host *host);
 void talk_pane_close(struct host *host);
-/* A child has ended; true if that was mas-chat. */
-bool talk_pane_reap(struct host *host, pid_t pid);
+/* A child of the host has ended; if it was mas-chat, plans its next start. */
+void talk_pane_reap(struct host *host, pid_t pid);
 int64_t talk_pane_tick(struct host *host, int64_t now);
 /* Where there is no mas-chat: an event as a line. */
 void talk_pane_print(struct host *host, const char *event, const char *text, size_t len);

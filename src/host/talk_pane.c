@@ -75,23 +75,22 @@ void talk_pane_close(struct host *host)
     talk->chat = 0;
 }
 
-bool talk_pane_reap(struct host *host, pid_t pid)
+void talk_pane_reap(struct host *host, pid_t pid)
 {
     struct talk *talk = host->talk;
     int64_t now = time_monotonic_ms();
 
-    if (talk == NULL || talk->chat == 0 || pid != talk->chat)
-        return false;
+    if (talk->chat == 0 || pid != talk->chat)
+        return;
     talk->chat = 0;
     if (now - talk->chat_started >= CHAT_STEADY_MS)
         talk->chat_failures = 0;
     if (++talk->chat_failures > CHAT_FAILURES_MAX) {
         host_log(host, "mas-chat ends again and again; the pane shows plain lines");
         be_plain(host);
-        return true;
+        return;
     }
     talk->chat_at = now + CHAT_AGAIN_MS;
-    return true;
 }
 
 int64_t talk_pane_tick(struct host *host, int64_t now)

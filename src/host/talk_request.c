@@ -374,6 +374,14 @@ static const struct {
     {"conversation", "change the conversation of", do_conversation, false, SELF_MAY_NOT},
 };
 
+const char *talk_request_what(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+        if (strcmp(requests[i].name, name) == 0)
+            return requests[i].what;
+    return NULL;
+}
+
 bool talk_request(struct host *host, struct client *client, const struct frame *frame)
 {
     const char *name = json_get_text(frame->head, "do");
@@ -382,15 +390,11 @@ bool talk_request(struct host *host, struct client *client, const struct frame *
 
     while (i < ARRAY_LEN(requests) && strcmp(requests[i].name, name) != 0)
         i++;
-    if (i == ARRAY_LEN(requests) || (host->talk == NULL && strcmp(name, "send") == 0))
+    if (i == ARRAY_LEN(requests))
         return false;
     int rc = 0;
-    if (host->talk == NULL) {
-        (void)err_set(&err, MAS_CONFLICT, "it is no ACP agent");
-        rc = err_hint(&err, "text is sent to it with: mas send SESSION %s TEXT", host->agent->id);
-    } else if (!requests[i].looks) {
+    if (!requests[i].looks)
         rc = request_judge(host, client, frame, requests[i].what, requests[i].self, &err);
-    }
     if (rc == 0)
         rc = requests[i].run(host, client, frame, &err);
     if (rc == -1) {

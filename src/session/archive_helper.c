@@ -124,7 +124,7 @@ static int parse_failure(const struct frame *frame, struct err *err)
 
 /* Returns 1 if this is the expected frame. */
 static int handle_frame(const struct life *life, struct archive_helper *helper, const char *verb,
-                      const struct frame *frame, struct err *err)
+                        const struct frame *frame, struct err *err)
 {
     const char *is = json_get_text(frame->head, "do");
 

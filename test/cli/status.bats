@@ -112,12 +112,12 @@ host_of() { agent "$1" .hostPid; }
 # Listens in the place of a host, and says nothing. tmux lets no process of a pane stay stopped.
 be_silent() {
     python3 - "$1" <<'END' &
-import os, socket, sys, time
+import os, signal, socket, sys
 s = socket.socket(socket.AF_UNIX)
 os.unlink(sys.argv[1])
 s.bind(sys.argv[1])
 s.listen(9)
-time.sleep(60)
+signal.pause()
 END
     silent=$!
 }
@@ -133,15 +133,20 @@ END
     # shellcheck disable=SC2329
     listens() { [ "$(agent 1 .problem)" = 'no answer' ]; }
     eventually listens
-    local start=${EPOCHREALTIME/./} end
-    mas status "$ID"
-    end=${EPOCHREALTIME/./}
-    kill "$silent"
+    local start end
+    # shellcheck disable=SC2329
+    tells_others() { # a busy machine may let one of them be late, too
+        start=${EPOCHREALTIME/./}
+        mas status "$ID"
+        end=${EPOCHREALTIME/./}
+        [ "$(grep -c ' idle ' <<<"$output")" -eq 11 ]
+    }
+    eventually tells_others
     [ "$status" -eq 0 ]
-    ((end - start > 200000 && end - start < 1000000))
+    ((end - start > 200000)) # and it ends, while that one is silent for good
+    kill "$silent"
     [[ ${lines[1]} =~ ^00\ +meta\ manager\ +no\ host\ +-\ +-\ +-\ +\(mas\ restart\ mas-${ID:0:8}\ 00\)$ ]]
     [[ ${lines[2]} =~ ^10\ +design\ manager\ +no\ answer\ +-\ +-\ +-$ ]]
-    [ "$(grep -c ' idle ' <<<"$output")" -eq 11 ]
 }
 
 @test "what an agent sets as its title cannot move the terminal" {
