@@ -11,7 +11,8 @@ static void add_call(struct tallies *tallies, int run, const char *agent, size_t
 {
     tallies->calls = mem_room(tallies->calls, tallies->count, sizeof *tallies->calls);
     tallies->places = mem_room(tallies->places, tallies->count, sizeof *tallies->places);
-    tallies->calls[tallies->count] = (struct host_call){.run = run, .agent = agent, .conn = CONN_INIT};
+    tallies->calls[tallies->count] =
+        (struct host_call){.run = run, .agent = agent, .conn = CONN_INIT};
     tallies->places[tallies->count++] = place;
 }
 
@@ -31,7 +32,8 @@ void tallies_ask(struct tallies *tallies, int dir, size_t place)
     str_add(&head, "{\"do\":\"status\"}");
     hosts_start(tallies->calls + first, tallies->count - first, &head, NULL, 0);
     for (size_t i = first; i < tallies->count; i++)
-        tallies->calls[i].run = -1; /* closed now; who found no place is left out */
+        /* the caller closes it; calls without a descriptor are dropped */
+        tallies->calls[i].run = -1;
 }
 
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)

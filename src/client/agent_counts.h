@@ -1,6 +1,6 @@
 /*
- * How many agents of sessions are in which state, for listings: asks whoever listens in run/,
- * without a look at the team.
+ * Counts the agents of sessions by state, for listings. It asks every host that has a socket in
+ * run/ and does not read the team.
  */
 #ifndef MAS_CLIENT_AGENT_COUNTS_H
 #define MAS_CLIENT_AGENT_COUNTS_H
@@ -11,26 +11,30 @@
 #include <stddef.h>
 
 struct agent_counts {
-    size_t told; /* how many hosts have said */
+    size_t told; /* hosts that reported a state */
     size_t states[AGENT_STATE_COUNT];
 };
 
-/* What is asked, of any number of sessions. Zero-initialised. */
+/* Requests in progress for any number of sessions. Zero-initialised; tallies_finish() releases
+ * it. */
 struct tallies {
     struct host_call *calls;
-    size_t *places; /* beside each call: the caller's number of its session */
+    size_t *places; /* for each call, the caller's number of its session */
     size_t count;
-    char ***names; /* of the agents of each session */
+    char ***names; /* agents of each session */
     size_t session_count;
     struct agent_counts *totals; /* while tallies_finish() runs */
 };
 
-/* Begins to ask the hosts of the workspace open at `dir`. */
+/* Sends a status request to every host of the workspace open at `dir`, without blocking. `place` is
+ * the caller's number of the session: the index into `totals`. The caller may close `dir`
+ * afterwards. */
 void tallies_ask(struct tallies *tallies, int dir, size_t place);
-/* Waits for the answers and adds them to totals[place] (totals NULL: gives up). Releases all. */
+/* Waits at most timeout_ms (-1: no limit) for the answers and adds them to totals[place]. If
+ * `totals` is NULL, it gives up at once. Releases everything. */
 void tallies_finish(struct tallies *tallies, int timeout_ms, struct agent_counts *totals);
 
-/* Of agents whose processes run, and of those that have ended. */
+/* Return the number of agents whose processes run, and of those that have exited or crashed. */
 size_t agent_counts_live(const struct agent_counts *counts);
 size_t agent_counts_ended(const struct agent_counts *counts);
 

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 
 enum {
-    PLENTY_FDS = 16384, /* descriptors that no limit need be raised for */
-    RETRY_MS = 10, /* for a place in the queue of a host, which no event tells of */
+    PLENTY_FDS = 16384, /* enough descriptors: raise no limit */
+    RETRY_MS = 10, /* a full queue of a host or a lack of descriptors ends without an event */
 };
 
 char **hosts_list(int run, const char *ending)
@@ -63,7 +63,7 @@ int hosts_live(int dir, bool *ret, struct err *err)
     return 0;
 }
 
-/* Makes room for connections, as far as that is allowed; those that find none wait. */
+/* Raises the limit of descriptors as far as allowed; calls without a descriptor wait. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -87,7 +87,8 @@ static void broken(struct host_call *call, const char *why)
     done(call, HOST_BROKEN);
 }
 
-/* Sends what does not block. A host that takes no more may have said why: that is read yet. */
+/* Sends without blocking. If the host refuses more, it may have said why, and its answer is
+ * read. */
 static void push(struct host_call *call)
 {
     ssize_t n =
@@ -144,7 +145,7 @@ void hosts_start(struct host_call *calls, size_t count, const struct str *head, 
     }
 }
 
-/* Takes the frames that are whole. */
+/* Handles the complete frames. */
 static void read_frames(struct host_call *call, hosts_reply *on_reply, void *arg)
 {
     struct frame frame;
@@ -168,7 +169,7 @@ static void pull(struct host_call *call, hosts_reply *on_reply, void *arg)
 
     if (came == CONN_DATA)
         read_frames(call, on_reply, arg);
-    else if (came != CONN_NOTHING && call->err.text[0] != '\0') /* it said why */
+    else if (came != CONN_NOTHING && call->err.text[0] != '\0') /* the host said why */
         done(call, HOST_BROKEN);
     else if (came != CONN_NOTHING)
         broken(call, "hung up");
@@ -221,8 +222,8 @@ void hosts_end(struct host_call *calls, size_t count)
     }
 }
 
-/* Where many are asked, each answer would wake this process, which takes time from the hosts that
- * have not answered yet. So it looks first when the last of them is likely to be done. */
+/* With many calls, each answer would wake this process and take time from the hosts that have not
+ * answered yet. So it first waits for the last host, which probably answers last. */
 static void let_most_answer(const struct host_call *calls, size_t count, int timeout_ms)
 {
     enum { MANY = 32, AT_MOST_MS = 10 };

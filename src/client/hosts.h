@@ -1,12 +1,12 @@
 /*
- * Talking to hosts: one request to any number of them, all at the same time.
+ * Requests to hosts: one request to any number of hosts, all at the same time.
  *
  *     struct host_call calls[] = {{.run = run, .agent = "10"}, {.run = run, .agent = "11"}};
  *     hosts_start(calls, 2, &head, NULL, 0);
  *     ... other work ...
  *     hosts_finish(calls, 2, HOSTS_ANSWER_MS, on_reply, arg);
  *
- * A host that does not answer in time delays nobody.
+ * A host that does not answer in time does not delay the others.
  */
 #ifndef MAS_CLIENT_HOSTS_H
 #define MAS_CLIENT_HOSTS_H
@@ -22,61 +22,69 @@
 
 enum {
     HOSTS_ANSWER_MS = 200,
-    HOSTS_COME_MS = 1000, /* for those of a team that has just been started */
+    HOSTS_COME_MS = 1000, /* for hosts of a team that was just started */
 };
 
 enum host_answer {
     HOST_PENDING,
-    HOST_ANSWERED, /* and on_reply() had enough */
-    HOST_ABSENT, /* nobody listens: no host, or one that was killed */
-    HOST_LATE, /* no (last) answer in time */
-    HOST_ENDED, /* nobody listens, and nobody will: its pane is dead; err says more */
-    HOST_BROKEN, /* it hung up, or said what is no frame; err says more, to be put behind
-                    "cannot ... '<agent>': " */
+    HOST_ANSWERED, /* and on_reply() returned true */
+    HOST_ABSENT, /* nobody listens: there is no host, or it was killed */
+    HOST_LATE, /* no answer, or no last answer, in time */
+    HOST_ENDED, /* nobody listens and nobody will, because the pane is dead; `err` says more */
+    /* the host hung up or sent an invalid frame; `err` gives the reason, to follow "cannot ...
+     * '<agent>': " */
+    HOST_BROKEN,
 };
 
 struct host_call {
-    int run; /* the session's run/, not owned; -1: there is none, the host is absent */
+    int run; /* the session's run/, not owned; -1: none, so the host is absent */
     const char *agent; /* not owned */
-    void *arg; /* the caller's own */
+    void *arg; /* the caller's own data */
     enum host_answer answer;
-    struct err err; /* of HOST_ENDED, HOST_BROKEN */
-    struct conn conn; /* these belong to hosts.c; no descriptor and pending: it waits for a place */
-    const char *out; /* the request, the same for all, which is why it is not in conn */
+    struct err err; /* for HOST_ENDED and HOST_BROKEN */
+    /* the rest belongs to hosts.c; a pending call without a descriptor waits for one */
+    struct conn conn;
+    const char *out; /* the request; it is shared by all calls and therefore not in `conn` */
     size_t out_len, sent;
-    char *owned; /* in one of them: what `out` points into */
+    char *owned; /* set in one of the calls: the memory of `out` */
 };
 
-/* One frame has come: true if the call is done, false if more are to come. */
+/* Called for each frame. Returns true if the call is done, false if more frames follow. hosts.c
+ * releases the frame afterwards. */
 typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void *arg);
 
-/* The agents whose hosts have such a file in run/, alive or not; NULL: none. Released with
+/* Returns the names of the agents that have a file with this ending in run/, whether their hosts
+ * live or not; NULL if run/ is missing or unreadable. The caller frees the list with
  * strv_free(). */
 char **hosts_list(int run, const char *ending);
 
-/* Tells whether a host of the session in this directory lives. Fails where that cannot be told. */
+/* *ret tells whether a host of the session in the workspace `dir` lives: it holds its lock in run/.
+ * A missing run/ means that none does. Fails if run/ cannot be read. */
 int hosts_live(int dir, bool *ret, struct err *err);
 
-/* Connects to the host of an agent, by its socket in run/, without blocking. Returns the
- * descriptor, or -1 with errno (ENOENT, ECONNREFUSED: nobody listens; others: sock_connect()). */
+/* Connects to the host of an agent through its socket in run/, without blocking. Returns the
+ * descriptor, which the caller closes, or -1 with errno: ENOENT or ECONNREFUSED if nobody listens;
+ * for others see sock_connect(). */
 int hosts_connect(int run, const char *agent);
 
-/* Connects and sends the request as far as that does not block. */
+/* Connects each call and sends the request as far as possible without blocking. The caller must end
+ * the calls with hosts_finish() or hosts_end(); until then `run` and `agent` must stay valid. */
 void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,
                  size_t body_len);
-/* Takes the answers until each call is done or timeout_ms have passed (-1: no limit); closes.
- * on_reply NULL: the first frame is enough. */
+/* Receives answers until every call is done or timeout_ms have passed (-1: no limit), then calls
+ * hosts_end(). If on_reply is NULL, the first frame of each host is enough. */
 void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
                   void *arg);
 
-/* For those who do something in between: waits once, at most timeout_ms, and takes what has come.
- * Returns how many calls are pending. */
+/* For callers that do other work in between: waits once, at most timeout_ms (-1: no limit), and
+ * handles what has arrived. Returns the number of pending calls. */
 size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
                   void *arg);
-/* Closes; calls that are pending become HOST_LATE. */
+/* Closes the connections and frees the request. Pending calls become HOST_LATE. */
 void hosts_end(struct host_call *calls, size_t count);
 
-/* {"ok":false,"code":..,"why":..,"hint":..} as an error; 0 where the reply says ok. */
+/* Turns {"ok":false,"code":..,"why":..,"hint":..} into an error and returns -1; returns 0 if the
+ * reply says ok. A code that is no exit code for errors becomes MAS_FAILED. */
 int hosts_reply_error(const struct json *reply, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A roster call: agents of one session or of many, and what their hosts say.
+ * A roster: agents of one or more sessions, and what their hosts report.
  *
  *     _cleanup_roster_ struct roster roster = ROSTER_INIT;
  *     struct roster_team team;
@@ -27,15 +27,15 @@ struct roster_team {
     const struct root *root;
     char id[ID_TEXT];
     int dir; /* the workspace */
-    int run; /* its run/; -1: it has none, so nobody listens */
+    int run; /* its run/; -1: missing, so no host listens */
     struct team team;
-    size_t first, count; /* which agents of the roster are its own */
+    size_t first, count; /* its agents in roster.agents */
 };
 
 struct roster_agent {
     const struct agent *agent;
     size_t team; /* index into roster.teams */
-    bool told; /* its host said what it does, here: */
+    bool told; /* its host reported its status: */
     struct agent_status status;
 };
 
@@ -43,10 +43,11 @@ struct roster {
     struct roster_team *teams;
     size_t team_count;
     struct roster_agent *agents;
-    struct host_call *calls; /* one an agent, in the same order */
+    struct host_call *calls; /* one per agent, in the same order */
     size_t count;
-    size_t asked; /* how many have been asked */
-    const char *from; /* the agent for whom roster_add() reads targets; NULL: a person. Not owned */
+    size_t asked; /* number of agents that were asked */
+    /* the agent for which roster_add() resolves targets; NULL: a person; not owned */
+    const char *from;
 };
 
 #define ROSTER_INIT                                                                                \
@@ -54,53 +55,60 @@ struct roster {
         .teams = NULL                                                                              \
     }
 
-/* Opens a session's workspace and reads its team. Released by roster_add() or with roster_close().
- */
+/* Opens the workspace of session `id` and reads its team. Release *ret with roster_close(), or pass
+ * it to roster_add(). Fails with MAS_DAMAGED if the workspace is missing. `root` must outlive
+ * it. */
 int roster_open(const struct root *root, const char *id, struct roster_team *ret, struct err *err);
 void roster_close(struct roster_team *team);
-/* What a person calls it, see store/session.h. */
+/* Returns the session's name for messages, see store/session.h. */
 struct session_label roster_label(const struct roster_team *team);
 
-/* Adds the agents that `target` means (NULL: all); takes *team over, also on failure. */
+/* Adds the agents that `target` selects (NULL: all). Takes ownership of *team, even on failure. */
 int roster_add(struct roster *roster, struct roster_team *team, const char *target,
                struct err *err);
-/* Adds a team without any of its agents; takes *team over. */
+/* Adds a team without any of its agents. Takes ownership of *team. */
 void roster_add_none(struct roster *roster, struct roster_team *team);
+/* Closes the teams, ends all calls and frees the roster. */
 void roster_free(struct roster *roster);
 #define _cleanup_roster_ __attribute__((cleanup(roster_free)))
 
-/* Sends a request, the text of an object, to those that were added since the last time. */
+/* Sends a request to the agents that were added since the last call. `head` is the text of a JSON
+ * object. */
 void roster_ask(struct roster *roster, const char *head, const char *body, size_t body_len);
-/* The same to those whose host was absent. */
+/* Sends the request to the agents whose host was absent. */
 void roster_ask_again(struct roster *roster, const char *head, const char *body, size_t body_len);
 
-/* Keeps the status in a reply: a hosts_reply() for one of roster->calls, arg is the roster. */
+/* A hosts_reply() for a call in roster->calls, with the roster as `arg`: keeps the status in the
+ * reply, or the error in call->err. */
 bool roster_keep_status(struct host_call *call, const struct frame *reply, void *arg);
-/* Takes a status from each that was asked. */
+/* Waits at most timeout_ms (-1: no limit) for a status from each agent that was asked. */
 void roster_finish(struct roster *roster, int timeout_ms);
 
-/* Why agent `i` has not told what it does: "no host", "no answer", ... */
+/* Returns why agent `i` has not reported a status, for example "no host" or "no answer". The text
+ * belongs to the roster or is constant. */
 const char *roster_problem(const struct roster *roster, size_t i);
 
-/* Why an agent did not do as it was asked: MAS_OK where it was answered without an error in
- * call->err, else "cannot <what> agent '<id>': <why>". */
+/* Returns 0 if agent `i` answered and call->err is unset. Otherwise returns -1 with the error
+ * "cannot <what> agent '<id>': <why>"; its code is MAS_FAILED if the host is absent and MAS_TIMEOUT
+ * if it did not answer. */
 int roster_failure(const struct roster *roster, size_t i, const char *what, struct err *err);
 
-/* true if agent `i` has a host that listens, or if that cannot be told. */
+/* Returns true if the host of agent `i` listens, or if that cannot be determined. */
 bool roster_listens(const struct roster *roster, size_t i);
 
-/* Asks those whose host was absent once more, and waits before that, timeout_ms at most, for hosts
- * of teams that are just coming up. */
+/* Asks the agents whose host was absent again. If hosts of their teams are still starting, it first
+ * waits for them, at most timeout_ms. */
 void roster_ask_coming(struct roster *roster, const char *head, int timeout_ms);
 
 struct roster_request {
-    const char *what; /* the verb of the error */
+    const char *what; /* the verb for the error message */
     const char *head, *body;
     size_t body_len;
 };
-/* Asks all of a roster of one session. Where hosts are absent it fails (MAS_CONFLICT) if the
- * session does not run, else waits for those that are just coming up and asks them again; those
- * that will not come become HOST_ENDED. */
+/* Sends a request to all agents of a roster with one session. If hosts are absent, it fails with
+ * MAS_CONFLICT if the session does not run. Otherwise it waits for starting hosts and asks them
+ * again; calls to hosts that have ended become HOST_ENDED. The caller collects the answers with
+ * hosts_finish(). */
 int roster_ask_live(const struct root *root, struct roster *roster,
                     const struct roster_request *request, struct err *err);
 

@@ -1,4 +1,4 @@
-/* The part of client/roster.h that waits for hosts which are coming up. */
+/* The part of client/roster.h that waits for starting hosts. */
 #include "base/sock.h"
 #include "base/time.h"
 #include "client/roster.h"
@@ -14,7 +14,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-enum { COMING_MS = 5000 }; /* how long a host that was just started may take to listen */
+enum { COMING_MS = 5000 }; /* time limit for a started host to listen */
 
 bool roster_listens(const struct roster *roster, size_t i)
 {
@@ -24,8 +24,8 @@ bool roster_listens(const struct roster *roster, size_t i)
     return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
 }
 
-/* Waits until each absent host of the teams that are waited for (NULL: of all) listens, or
- * timeout_ms have passed. */
+/* Waits until every absent host of the wanted teams (NULL: all) listens, or timeout_ms have
+ * passed. */
 static void await(const struct roster *roster, const bool *wanted, int timeout_ms)
 {
     int64_t end = time_monotonic_ms() + timeout_ms;
@@ -69,7 +69,7 @@ void roster_ask_coming(struct roster *roster, const char *head, int timeout_ms)
     }
     if (any)
         await(roster, coming, timeout_ms);
-    if (absent) /* also where nobody comes any more: one may have come since it was asked */
+    if (absent) /* even without waiting: a host may have come since the request */
         roster_ask_again(roster, head, NULL, 0);
     free(coming);
 }
@@ -82,7 +82,7 @@ static int is_stopped(const struct roster_team *team, const char *what, struct e
     return err_hint(err, "start it with: mas start %s", label.text);
 }
 
-/* The panes of a session that runs; MAS_CONFLICT where it does not. */
+/* Gets the panes of a running session. Fails with MAS_CONFLICT if the session does not run. */
 static int find_panes(const struct root *root, const struct roster_team *team, const char *what,
                       struct tmux_pane **ret, size_t *ret_count, struct err *err)
 {
@@ -108,7 +108,7 @@ static bool is_alive(const struct tmux_pane *panes, size_t count, const char *ag
     return false;
 }
 
-/* How many hosts are absent. */
+/* Returns the number of absent hosts. */
 static size_t count_absent(const struct roster *roster)
 {
     size_t absent = 0;

@@ -1,5 +1,5 @@
 /*
- * All that is known of one session: what a survey says, its agents, its panes, its disk use.
+ * Everything about one session: its survey entry, agents, panes and disk usage.
  */
 #ifndef MAS_CLIENT_SESSION_DETAIL_H
 #define MAS_CLIENT_SESSION_DETAIL_H
@@ -9,8 +9,8 @@
 #include "store/usage.h"
 
 struct session_detail {
-    struct view view; /* a copy, with what the hosts said; its texts belong to the survey */
-    struct roster roster; /* empty where the team cannot be read */
+    struct view view; /* a copy with the hosts' reports added; its texts belong to the survey */
+    struct roster roster; /* empty if the team cannot be read */
     struct tmux_pane *panes;
     size_t pane_count;
     struct usage usage;
@@ -21,22 +21,23 @@ struct session_detail {
         .roster = ROSTER_INIT, .usage = USAGE_INIT                                                 \
     }
 
-/* Reads what is there, into a *ret that is SESSION_DETAIL_INIT; what is not stays empty, the view
- * says why.
- */
+/* Fills *ret, which must be SESSION_DETAIL_INIT. Waits at most HOSTS_ANSWER_MS for the hosts. Parts
+ * that cannot be read stay empty; the view gives the reason. The survey must outlive *ret. */
 void session_detail_look(const struct root *root, const struct view *view,
                          struct session_detail *ret);
 void session_detail_free(struct session_detail *detail);
 #define _cleanup_session_detail_ __attribute__((cleanup(session_detail_free)))
 
-/* The pane of an agent, or NULL. */
+/* Returns the pane of an agent, or NULL. It belongs to `detail`. */
 const struct tmux_pane *session_detail_pane(const struct session_detail *detail, const char *agent);
-/* What tmux sees of an agent whose host says nothing. */
+/* Returns what tmux knows of an agent whose host does not answer: "stopped" (no pane), "exited" or
+ * "running". */
 const char *session_detail_pane_word(const struct tmux_pane *pane);
-/* The code that an agent ended with, 128 + signal; -1 where it did not. */
+/* Returns the exit status of an agent, 128 + signal if a signal ended it; -1 if it has not
+ * ended. */
 int session_detail_exit_status(const struct roster_agent *agent, const struct tmux_pane *pane);
 
-/* Writes it as an object, as `mas show --json` prints it. */
+/* Writes an object as `mas show --json` prints it. */
 void session_detail_put_json(const struct root *root, const struct session_detail *detail,
                              struct json_out *out);
 

@@ -13,13 +13,13 @@
 
 enum { SERVERS_AT_ONCE = 32 };
 
-/* One tmux server and what it said. */
+/* One tmux server and its answer. */
 struct server {
     char *socket;
     struct tmux_session *sessions;
     size_t count;
-    struct err failure; /* why it could not be asked; code MAS_OK: it could */
-    struct proc proc; /* the client that asks, while `asking` */
+    struct err failure; /* why it could not be asked; code MAS_OK: it answered */
+    struct proc proc; /* the tmux client process, while `asking` */
     bool begun;
     bool asking;
 };
@@ -39,7 +39,7 @@ static void keep_ours(const struct root *root, struct server *server)
     server->count = kept;
 }
 
-/* Begins to ask a server, once; one that does not answer its socket has no sessions. */
+/* Starts to ask a server, once. A server that does not answer on its socket has no sessions. */
 static void begin(struct server *server)
 {
     pid_t pid;
@@ -55,13 +55,13 @@ static void collect(const struct root *root, struct server *server)
 {
     if (!server->asking)
         return;
-    server->asking = false; /* root NULL: only taken to its end */
+    server->asking = false; /* root NULL: only waits for the end of the process */
     if (tmux_list_finish(&server->proc, &server->sessions, &server->count, &server->failure) == 0 &&
         root != NULL)
         keep_ours(root, server);
 }
 
-/* Asks all servers, SERVERS_AT_ONCE of them at the same time. */
+/* Asks all servers, SERVERS_AT_ONCE at a time. */
 static void ask_all(const struct root *root, struct server *servers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ static void add_server(struct survey *survey, const char *socket)
     survey->servers[survey->server_count++] = (struct server){.socket = mem_dup(socket)};
 }
 
-/* A session that cannot say where it runs may be on a server of its own. */
+/* A session whose server is unknown may have a server of its own. */
 static void add_own_server(struct survey *survey, const char *tmux_name)
 {
     char *socket = NULL;
@@ -96,7 +96,7 @@ static void set_error(struct view *view, const char *reason)
     view->status = STATUS_ERROR;
 }
 
-/* Reads the metadata behind a view; its status replaces that of the row. */
+/* Reads the metadata of a view's session; its status replaces that of the row. */
 static void check_workspace(const struct root *root, struct survey *survey, struct view *view)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -139,14 +139,14 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     add_server(survey, session.tmux_socket);
 }
 
-/* true while a command works on the session: what its tmux lacks may just be coming. */
+/* Returns true while a command works on the session, whose tmux session may be starting. */
 static bool is_busy(const struct root *root, const char *id)
 {
     _cleanup_close_ int dir = workspace_open(root, id);
     return dir != -1 && workspace_is_locked(dir);
 }
 
-/* Why a server could not be asked, or NULL; with no socket, any server. */
+/* Returns why a server could not be asked, or NULL. If `socket` is NULL, any server counts. */
 static const struct err *failure_of(const struct survey *survey, const char *socket)
 {
     for (size_t i = 0; i < survey->server_count; i++)
@@ -173,7 +173,7 @@ static void compute(const struct root *root, struct survey *survey, struct view 
         view->crashed = view->row.status == STATUS_ACTIVE && !is_busy(root, view->row.id);
 }
 
-/* Oldest first; of those made in the same second the one that comes first in the index. */
+/* Oldest first; of those created in the same second, in the order of the index. */
 static int compare_views(const void *a, const void *b)
 {
     const struct view *x = a;
@@ -182,7 +182,7 @@ static int compare_views(const void *a, const void *b)
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Rows stand in that order nearly always. */
+/* The rows are nearly always in this order already. */
 static void sort_views(struct survey *survey)
 {
     size_t i = 1;
@@ -203,7 +203,7 @@ static struct view *add_view(struct survey *survey, const struct row *row)
     return view;
 }
 
-/* A tmux session of this root that no row speaks of: its row is not written yet, or is lost, or its
+/* Adds a tmux session of this root without a row: the row is not written yet or is lost, or the
  * workspace is gone. */
 static void add_unknown(const struct root *root, struct survey *survey,
                         const struct tmux_session *live, const char *socket)
@@ -226,7 +226,7 @@ static void add_unknown(const struct root *root, struct survey *survey,
     view->live_socket = socket;
 }
 
-/* A tmux session and where it is, in a table that is sorted by id. */
+/* A tmux session and its server, in a table sorted by id. */
 struct found {
     const struct tmux_session *session;
     const char *socket;
@@ -245,7 +245,7 @@ static int compare_id(const void *id, const void *found)
     return strcmp(id, ((const struct found *)found)->session->id);
 }
 
-/* Gives a view its tmux session: the one on the server that its metadata names. */
+/* Assigns a view the tmux session on the server that its metadata names. */
 static void match_view(const struct root *root, struct survey *survey, unsigned depth,
                        struct view *view, struct found *table, size_t live)
 {
@@ -259,7 +259,7 @@ static void match_view(const struct root *root, struct survey *survey, unsigned 
     for (; at < table + live && strcmp(at->session->id, view->row.id) == 0; at++) {
         at->matched = true;
         if (view->socket != NULL && strcmp(view->socket, at->socket) != 0)
-            continue; /* a copy on a server that is not its own */
+            continue; /* a copy on another server */
         view->live = at->session;
         view->live_socket = at->socket;
     }
@@ -290,7 +290,7 @@ static void match_live(const struct root *root, struct survey *survey, unsigned 
     free(table);
 }
 
-/* What the hosts have said by now, or say in time. */
+/* Collects the hosts' answers, at most HOSTS_ANSWER_MS. */
 static void collect_counts(struct survey *survey)
 {
     struct agent_counts *totals = mem_alloc((survey->count + 1) * sizeof *totals);
@@ -312,14 +312,14 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
         return -1;
     add_server(&survey, socket);
     survey.asks_hosts = (depth & SURVEY_HOSTS) != 0;
-    begin(&survey.servers[0]); /* tmux works while the index is read */
+    begin(&survey.servers[0]); /* tmux works while mas reads the index */
     if (index_read(root, (depth & SURVEY_ALL) != 0, &survey.index, err) == -1)
         return -1;
     survey.views = mem_alloc((survey.index.count + 1) * sizeof *survey.views);
     for (size_t i = 0; i < survey.index.count; i++) {
         const struct row *row = &survey.index.rows[i];
         struct view *view = add_view(&survey, row);
-        /* the index does not say whether a legacy one is half migrated */
+        /* the index does not tell whether a legacy session is half migrated */
         bool is_sure = row->status == STATUS_STOPPED && row->mode != MODE_LEGACY;
         if (!row->missing &&
             ((depth & SURVEY_ALL) != 0 || !is_sure || !index_is_current(root, row)))
@@ -336,7 +336,7 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     return 0;
 }
 
-/* Gives a view that was checked late the tmux session on its own server. */
+/* Assigns a view that was checked late the tmux session on its own server. */
 static void find_live(const struct survey *survey, struct view *view)
 {
     for (size_t i = 0; i < survey->server_count && view->socket != NULL; i++) {
@@ -357,7 +357,7 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
             continue;
         if (view->socket == NULL && view->reason == NULL) {
             check_workspace(root, survey, view);
-            ask_all(root, survey->servers, survey->server_count); /* those not asked yet */
+            ask_all(root, survey->servers, survey->server_count); /* the servers not asked yet */
             find_live(survey, view);
             compute(root, survey, view);
         }
@@ -368,7 +368,7 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
 
 void survey_free(struct survey *survey)
 {
-    tallies_finish(&survey->tallies, 0, NULL); /* where it was given up half way */
+    tallies_finish(&survey->tallies, 0, NULL); /* if survey_take() failed half-way */
     for (size_t i = 0; i < survey->count; i++) {
         free(survey->views[i].reason);
         free(survey->views[i].socket);

@@ -1,13 +1,13 @@
-/* The part of client/survey.h that finds the session which a user means. */
+/* The part of client/survey.h that finds the session a user means. */
 #include "client/survey.h"
 #include "store/workspace.h"
 
 #include <string.h>
 
-/* Ways in which a text can mean a row, the most exact first. */
+/* Ways in which a text can match a row, the most exact first. */
 enum match { MATCH_ID, MATCH_NAME, MATCH_PREFIX, MATCH_COUNT };
 
-/* `tmux_name` and `name` are those of the row, or newer ones. */
+/* `tmux_name` and `name` are those of the row, or newer. */
 static bool matches(const struct row *row, const char *tmux_name, const char *name,
                     const char *text, enum match match)
 {
@@ -17,7 +17,7 @@ static bool matches(const struct row *row, const char *tmux_name, const char *na
     switch (match) {
     case MATCH_ID:
         return id_normalise(text, lower) && strcmp(row->id, lower) == 0;
-    case MATCH_NAME: /* in tmux or by mas: where these are two sessions, neither is guessed */
+    case MATCH_NAME: /* in tmux or in mas: if these are two sessions, both match */
         return text[0] != '\0' && (strcmp(tmux_name, text) == 0 || strcmp(name, text) == 0);
     case MATCH_PREFIX:
         return len >= ID_PREFIX_MIN && len < ID_TEXT && strncasecmp(row->id, text, len) == 0;
@@ -26,7 +26,7 @@ static bool matches(const struct row *row, const char *tmux_name, const char *na
     }
 }
 
-/* Looks through the views; returns how many match in the first way that matches any. */
+/* Searches the views. Returns the number of matches of the first kind that has any. */
 static size_t find(const struct survey *survey, const char *text, const struct row **ret,
                    struct str *candidates)
 {
@@ -66,7 +66,7 @@ int survey_select(const struct root *root, const struct config *config, const ch
     const struct row *row = NULL;
     char id[ID_TEXT];
 
-    if (id_normalise(text, id)) { /* the usual case in scripts: no index, no tmux */
+    if (id_normalise(text, id)) { /* the usual case in scripts: needs neither index nor tmux */
         _cleanup_close_ int dir = workspace_open(root, id);
         if (dir != -1) {
             memcpy(ret, id, ID_TEXT);
