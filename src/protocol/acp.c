@@ -116,7 +116,7 @@ static struct acp_open_permission parse_permission(struct acp *acp, size_t i)
     return permission;
 }
 
-/* Index of the one with the ticket, permission_count where there is none. */
+/* Returns the index of the request with this ticket, or permission_count. */
 static size_t find_permission(const struct acp *acp, const char *ticket)
 {
     size_t i = 0;
@@ -163,7 +163,7 @@ void acp_cancel_permissions(struct acp *acp, const char *session, bool tell)
         if (tell && !acp->freed)
             acp->ops->withdrawn(acp->arg, permission.ticket);
         free_permission(&permission);
-        i = 0; /* the call may have changed the table */
+        i = 0; /* the callback may have changed the table */
     }
 }
 
@@ -250,7 +250,7 @@ static void on_update(struct acp *acp, const struct json *params)
     acp_news_free(&news);
 }
 
-/* Also what the caller serves may be taken back: nobody waits for it any more. */
+/* The agent may withdraw permission requests and requests that the caller serves. */
 static void on_cancel_request(struct acp *acp, const struct json *params)
 {
     const char *ticket = rpc_ticket_of(acp->rpc, json_get(params, "requestId"));

@@ -90,7 +90,7 @@ bool acp_agent_refuse(struct acp_agent *agent, const char *ticket, int code, con
 
 /* ---- prompts */
 
-/* Appends text without the carriage returns of its line ends. */
+/* Appends text with \n instead of \r\n. */
 static void add_text(struct str *to, const char *text)
 {
     for (const char *cr; (cr = strstr(text, "\r\n")) != NULL; text = cr + 1)
@@ -113,8 +113,8 @@ static void add_resource(struct str *to, const struct json *resource)
     str_add(to, "\n</context>");
 }
 
-/* The blocks of a prompt as one text: what is embedded stands behind the words. NULL, or why that
- * cannot be. */
+/* Joins the blocks of a prompt into one text, with embedded resources at the end. Returns NULL, or
+ * the reason why that is impossible. */
 static const char *read_blocks(const struct json *blocks, struct str *ret)
 {
     _cleanup_str_ struct str behind = STR_INIT;
@@ -180,7 +180,7 @@ static void do_authenticate(struct acp_agent *agent, const struct rpc_request *r
            "there is nothing to log in to here: log in with the agent's own program");
 }
 
-/* What a method must have. */
+/* The members that a method requires. */
 enum needs {
     NEEDS_SESSION = 1,
     NEEDS_CWD = 2,
@@ -240,7 +240,7 @@ static void hand_on(struct acp_agent *agent, size_t method, const struct rpc_req
         why = "sessionId is missing";
     else if ((needs & NEEDS_CWD) != 0 && (asked.cwd == NULL || asked.cwd[0] != '/'))
         why = "cwd is not an absolute path";
-    else if (asked.cwd != NULL && strlen(asked.cwd) >= PATH_MAX) /* a list repeats it */
+    else if (asked.cwd != NULL && strlen(asked.cwd) >= PATH_MAX) /* session/list returns it */
         why = "cwd is too long";
     else if ((needs & NEEDS_MODE) != 0 && !is_id(asked.mode))
         why = "modeId is missing";

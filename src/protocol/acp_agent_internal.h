@@ -1,8 +1,8 @@
 /*
- * What the files of the agent's side of ACP share; nobody else includes this.
+ * Shared by the files of the agent side of ACP; no other file includes this.
  *
- *     acp_agent.c        what the client asks for
- *     acp_agent_tell.c   what it is told, and asked
+ *     acp_agent.c        the client's requests
+ *     acp_agent_tell.c   updates and permission requests to the client
  */
 #ifndef MAS_PROTOCOL_ACP_AGENT_INTERNAL_H
 #define MAS_PROTOCOL_ACP_AGENT_INTERNAL_H

@@ -5,7 +5,7 @@
 
 /* ---- updates */
 
-/* The parameters of session/update, to be closed by send_update(). */
+/* Begins the parameters of session/update; send_update() ends them. */
 static void open_update(struct json_out *out, const char *session, const char *kind)
 {
     json_open(out, NULL, '{');
@@ -47,7 +47,7 @@ void acp_agent_chunk(struct acp_agent *agent, const char *session, enum acp_upda
     send_update(agent, &out);
 }
 
-/* `word` where the protocol has it, else `fallback`. */
+/* Returns `word` if the protocol has it, otherwise `fallback`. */
 static const char *known_word(const char *const *words, const char *word, const char *fallback)
 {
     for (size_t i = 0; word != NULL && words[i] != NULL; i++)
@@ -136,7 +136,7 @@ void acp_agent_commands(struct acp_agent *agent, const char *session, const stru
     send_update(agent, &out);
 }
 
-/* An update of one member. */
+/* Sends an update with one member. */
 static void send_member(struct acp_agent *agent, const char *session, const char *update,
                         const char *key, const char *text)
 {

@@ -1,4 +1,4 @@
-/* Requests of ours, and what the answers to them say. */
+/* Own requests, and reading their answers. */
 #include "base/str.h"
 #include "protocol/acp_internal.h"
 
@@ -20,9 +20,9 @@ void acp_asked_free(struct acp_asked *asked)
     free(asked->mode);
 }
 
-/* ---- requests of ours */
+/* ---- own requests */
 
-/* Ends the parameters and sends them. session and mode are what the answer is to tell. */
+/* Ends the parameters and sends the request. The answer will report `session` and `mode`. */
 static int64_t ask(struct acp *acp, enum acp_call call, struct json_out *params,
                    const char *session, const char *mode, int timeout_ms)
 {
@@ -75,7 +75,7 @@ int64_t acp_initialize(struct acp *acp, int timeout_ms)
     return ask(acp, ACP_CALL_INITIALIZE, &out, NULL, NULL, timeout_ms);
 }
 
-/* session/new, load and resume are the same but for the id. */
+/* session/new, load and resume differ only in the id. */
 static int64_t enter_session(struct acp *acp, enum acp_call call, const char *session,
                              const char *cwd, const char *mcp, int timeout_ms)
 {
@@ -236,7 +236,7 @@ static void read_new(struct acp_answer *answer)
         answer->session = id;
 }
 
-/* What each call's result holds. *ret_modes is the caller's. */
+/* Reads the result of each kind of request. The caller releases *ret_modes. */
 static void read_result(struct acp *acp, const struct acp_asked *asked, struct acp_answer *answer,
                         struct acp_words *ret_modes)
 {
@@ -260,7 +260,7 @@ static void read_result(struct acp *acp, const struct acp_asked *asked, struct a
         answer->stop_reason = "unknown";
 }
 
-/* The request that has this serial, which is not open any more. */
+/* Removes the open request with this serial and returns it. */
 static struct acp_asked pop_asked(struct acp *acp, int64_t serial)
 {
     struct acp_asked asked = {.serial = 0};
@@ -275,7 +275,8 @@ static struct acp_asked pop_asked(struct acp *acp, int64_t serial)
     return asked;
 }
 
-/* An error's words; some agents say in its data alone what is the matter. The caller frees. */
+/* Returns an error's message, which the caller frees. Some agents give the reason only in
+ * `data`. */
 static char *error_words(const struct rpc_answer *from)
 {
     static const char *const keys[] = {"details", "message", "error", "reason"};
@@ -312,7 +313,7 @@ void acp_on_answer(void *arg, const struct rpc_answer *from)
     }
     if (answer.ok)
         read_result(acp, &asked, &answer, &modes);
-    if (asked.call == ACP_CALL_PROMPT) /* a turn that has ended asks for nothing more */
+    if (asked.call == ACP_CALL_PROMPT) /* its open permissions are void */
         acp_cancel_permissions(acp, asked.session, true);
     if (!acp->freed)
         acp->ops->answer(acp->arg, &answer);

@@ -1,6 +1,6 @@
 /*
- * What the files of the ACP client share: the client itself, and JSON of an agent made into what
- * acp.h tells. Nobody else includes this.
+ * Shared by the files of the ACP client: the client, and the conversion of an agent's JSON into the
+ * structs of acp.h. No other file includes this.
  */
 #ifndef MAS_PROTOCOL_ACP_INTERNAL_H
 #define MAS_PROTOCOL_ACP_INTERNAL_H
@@ -10,19 +10,19 @@
 
 /* ---- the client */
 
-/* A request of ours that waits. */
+/* An own request without an answer. */
 struct acp_asked {
     int64_t serial;
     enum acp_call call;
-    char *session, *mode; /* that it names; NULL none */
-    bool cancelled; /* a prompt */
+    char *session, *mode; /* that the request names; NULL: none */
+    bool cancelled; /* a prompt that was cancelled */
 };
 
-/* A permission request that is open. */
+/* An open permission request. */
 struct acp_open_permission {
     char *ticket;
     char *session;
-    char **options; /* ids */
+    char **options; /* their ids */
 };
 
 struct acp {
@@ -34,22 +34,24 @@ struct acp {
     size_t asked_count;
     struct acp_open_permission *permissions;
     size_t permission_count;
-    int busy; /* calls that may call ops */
-    bool freed; /* meanwhile */
+    int busy; /* nesting of calls that may call ops */
+    bool freed; /* freed during such a call */
 };
 
 void acp_info_free(struct acp_info *info);
 void acp_asked_free(struct acp_asked *asked);
-/* Begins the parameters of a message. */
+/* Begins the parameters of a message in `to`. */
 struct json_out acp_open_params(struct str *to);
 /* For struct rpc_spec; `arg` is the client. */
 void acp_on_answer(void *arg, const struct rpc_answer *from);
-/* Answers those of a session as cancelled; `tell`: ops->withdrawn is called. */
+/* Answers the open permission requests of a session with `cancelled`; with `tell` it also calls
+ * ops->withdrawn. */
 void acp_cancel_permissions(struct acp *acp, const char *session, bool tell);
 
-/* ---- what JSON says */
+/* ---- reading JSON */
 
-/* Makes words of an array: text of the members named, "" where there is none. */
+/* Reads an array of objects into words. The keys name the members; a missing member gives "". The
+ * caller releases the result with acp_words_free(). */
 struct acp_word_keys {
     const char *id, *name, *description, *kind; /* NULL: stays "" */
 };
@@ -60,15 +62,16 @@ struct acp_words {
 struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys);
 void acp_words_free(struct acp_words *words);
 
-/* An update and what it borrows. */
+/* An update and the memory that it points to. */
 struct acp_news {
     struct acp_update update;
     struct acp_words words;
     struct str text;
 };
-/* Reads the `update` of a session/update. Released with acp_news_free(). */
+/* Reads the `update` of a session/update. Release *ret with acp_news_free(); `session` and `json`
+ * must outlive it. */
 void acp_news_read(const char *session, const struct json *json, struct acp_news *ret);
-/* Reads a ToolCallUpdate by itself. */
+/* Reads a single ToolCallUpdate. */
 void acp_news_read_tool(const char *session, const struct json *tool, struct acp_news *ret);
 void acp_news_free(struct acp_news *news);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text of a member, "" where it has none. */
+/* Returns the text of a member, or "". */
 static const char *text_of(const struct json *object, const char *key)
 {
     return key != NULL ? json_get_text_or(object, key, "") : "";
@@ -43,7 +43,7 @@ void acp_words_free(struct acp_words *words)
     *words = (struct acp_words){.count = 0};
 }
 
-/* ---- content as it is to be read */
+/* ---- content for reading */
 
 /* "[image image/png]", "[file:///x]" */
 static void add_mark(struct str *to, const char *what, const char *of)
@@ -114,7 +114,7 @@ static void read_chunk(const struct json *json, struct acp_news *news)
     const struct json *content = json_get(json, "content");
 
     news->update.id = json_get_text(json, "messageId");
-    if (strcmp(text_of(content, "type"), "text") == 0) { /* nearly all: not copied */
+    if (strcmp(text_of(content, "type"), "text") == 0) { /* the usual case: no copy */
         use_plain(news, text_of(content, "text"));
         return;
     }
@@ -184,7 +184,7 @@ static const struct {
     {"usage_update", ACP_USAGE, NULL},
 };
 
-/* What the kind cannot be without. */
+/* Returns true if the members that this kind requires are there. */
 static bool is_whole(const struct acp_update *update)
 {
     return update->kind == ACP_TOOL || update->kind == ACP_MODE ? update->id != NULL : true;

@@ -1,5 +1,5 @@
 /*
- * Events of a host (the table in protocol/host.h), decoded once for all who follow one.
+ * Decodes the events of a host (see the table in protocol/host.h).
  */
 #ifndef MAS_PROTOCOL_HOST_EVENT_H
 #define MAS_PROTOCOL_HOST_EVENT_H
@@ -31,11 +31,11 @@ enum host_event_type {
     HOST_EVENT_CONVERSATION,
     HOST_EVENT_NOTE,
     HOST_EVENT_END,
-    HOST_EVENT_COUNT, /* any other: one of a newer host */
+    HOST_EVENT_COUNT, /* any other: an event of a newer host */
 };
 
-/* What an event says, by the names in the table. A text is NULL, a list NULL, a number as noted if
- * the event does not have it. All of it belongs to the frame. */
+/* The members of an event, named as in the table. If a member is missing, a text or list is NULL
+ * and a number has the value in its comment. All texts and lists belong to the frame. */
 struct host_event {
     enum host_event_type type;
     const struct json *head;
@@ -51,21 +51,22 @@ struct host_event {
     const char *mode, *state;
     const char *stop_reason, *error;
     const struct json *entries, *options, *modes, *commands;
-    int64_t at; /* -1 */
-    int64_t used, size; /* -1, 0 */
-    int code; /* an exit code that is a failure; MAS_FAILED */
-    bool plan; /* a permission to go on with a plan */
+    int64_t at; /* missing: -1 */
+    int64_t used, size; /* missing: -1 and 0 */
+    int code; /* an exit code for an error; missing or invalid: MAS_FAILED */
+    bool plan; /* it asks to approve a plan */
 };
 
-/* Decodes a head and its body. False: it is no event, and ret->type is HOST_EVENT_COUNT; the fields
- * are set all the same, because `listen` answers with permissions in the form of their events. */
+/* Decodes a head and its body. Returns false if it is no event; then ret->type is HOST_EVENT_COUNT.
+ * The members are set in any case, because `listen` answers with permissions in the form of their
+ * events. */
 bool host_event_parse(const struct json *head, const char *body, size_t body_len,
                       struct host_event *ret);
 
-/* What to call a tool call: its title, or its kind, or "a tool". */
+/* Returns the title of a tool call, otherwise its kind, otherwise "a tool". */
 const char *host_event_title(const struct host_event *event);
 
-/* The number in the id of a prompt or message, "SESSION:NUMBER"; 0: it is none. */
+/* Returns the number in the id of a prompt or message, "SESSION:NUMBER"; 0 if `id` is not one. */
 int64_t host_event_number(const char *id);
 
 #endif

@@ -10,7 +10,7 @@ enum { UNSUPPORTED_VERSION = -32022, CACHE_MS = 3600 * 1000 };
 
 #define META "io.modelcontextprotocol/"
 
-/* Revisions that begin with initialize, the newest first. */
+/* Revisions that begin with initialize, newest first. */
 static const char *const handshakes[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 struct mcp {
@@ -21,14 +21,14 @@ struct mcp {
     size_t count;
     struct rpc *rpc;
     bool initialized;
-    char **modern; /* tickets of open calls that named the revision */
+    char **modern; /* tickets of open calls that name the newest revision */
 };
 
 static void handle_request(void *arg, const struct rpc_request *request);
 
 static void handle_answer(void *arg, const struct rpc_answer *answer)
 {
-    (void)arg; /* nothing is ever asked */
+    (void)arg; /* this server sends no requests */
     (void)answer;
 }
 
@@ -90,7 +90,7 @@ static void put_self(const struct mcp *mcp, struct json_out *out, const char *ke
     json_close(out, '}');
 }
 
-/* A result; what the newest revision wants in each is put in where the request was one of it. */
+/* Begins a result, with the members that the newest revision requires if the request names it. */
 static void open_result(const struct mcp *mcp, struct json_out *out, bool modern)
 {
     json_open(out, NULL, '{');
@@ -245,7 +245,7 @@ static bool is_word(const char *const *words, const char *text)
     return false;
 }
 
-/* What is wrong with an argument, the caller's; NULL: nothing. */
+/* Returns what is wrong with an argument, which the caller frees; NULL: nothing. */
 static char *check_value(const struct mcp_param *param, const struct json *value)
 {
     const char *text = json_text(value);
@@ -289,7 +289,7 @@ static char *check_arguments(const struct mcp_tool *tool, const struct json *arg
     return NULL;
 }
 
-/* Forgets that a ticket is of the newest revision; true if it was. */
+/* Removes a ticket from `modern`. Returns true if it was there. */
 static bool handle_modern(struct mcp *mcp, const char *ticket)
 {
     size_t count = strv_len(mcp->modern);
@@ -321,7 +321,7 @@ static void do_call(struct mcp *mcp, const struct rpc_request *request, bool mod
     if (modern)
         strv_push(&mcp->modern, request->ticket);
     _cleanup_free_ char *why = check_arguments(&mcp->tools[i], arguments);
-    if (why != NULL) /* an error that the model sees and can mend */
+    if (why != NULL) /* an error that the model sees and can correct */
         mcp_result(mcp, request->ticket, why, NULL, true);
     else
         mcp->ops->call(mcp->arg, request->ticket, i, arguments);
@@ -363,7 +363,7 @@ static void do_cancelled(struct mcp *mcp, const struct json *params)
 
 static const struct {
     const char *name;
-    bool free; /* may come before anything else */
+    bool free; /* allowed before initialize */
     void (*run)(struct mcp *mcp, const struct rpc_request *request, bool modern);
 } methods[] = {
     {"initialize", true, do_initialize},

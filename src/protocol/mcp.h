@@ -1,14 +1,15 @@
 /*
- * A server of the Model Context Protocol that has tools and nothing else, without a process or a
- * descriptor: what a client writes goes in, what it is to be sent comes out, and calls of tools are
- * told.
+ * A server of the Model Context Protocol (MCP) that offers only tools, without processes or
+ * descriptors. The caller passes in what a client writes and sends the bytes that come out; a
+ * callback reports the calls of tools.
  *
- * Revision 2026-07-28, in which each request names the revision, and those before it, which begin
- * with initialize (2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05), on one connection.
+ * It accepts revision 2026-07-28, in which each request names the revision, and on the same
+ * connection the earlier ones that begin with initialize (2025-11-25, 2025-06-18, 2025-03-26,
+ * 2024-11-05).
  *
- * A tool is a row of a table: its JSON schema is made of that row, and arguments are held to it, so
- * that a call which is told has all that it must have, of the right type, within its limits, and
- * nothing else.
+ * A tool is a row of a table. Its JSON schema is generated from the row, and arguments are checked
+ * against the row. So a reported call has all required arguments, each of the right type and within
+ * its limits, and no others.
  */
 #ifndef MAS_PROTOCOL_MCP_H
 #define MAS_PROTOCOL_MCP_H
@@ -20,8 +21,8 @@
 #include <stdint.h>
 
 enum {
-    MCP_LINE_MAX = 8 << 20, /* bytes of one message */
-    MCP_OUT_MAX = 64 << 20, /* that wait for a client that does not read */
+    MCP_LINE_MAX = 8 << 20, /* bytes of a message */
+    MCP_OUT_MAX = 64 << 20, /* unsent bytes for a client that does not read */
     MCP_PARAMS_MAX = 6,
 };
 
@@ -30,17 +31,17 @@ enum {
 enum mcp_type { MCP_STRING, MCP_INTEGER };
 
 struct mcp_param {
-    const char *name; /* NULL: the row ends */
+    const char *name; /* NULL: end of the row */
     enum mcp_type type;
     const char *description;
     bool required;
-    int64_t min, max; /* of an integer; of a text its bytes */
-    const char *const *words; /* all that a text may be, NULL-terminated; NULL: anything */
+    int64_t min, max; /* of an integer its value; of a string its length in bytes */
+    const char *const *words; /* all possible values of a string, NULL-terminated; NULL: any */
 };
 
 struct mcp_tool {
     const char *name, *title, *description;
-    bool read_only; /* it changes nothing */
+    bool read_only; /* the tool changes nothing */
     struct mcp_param params[MCP_PARAMS_MAX + 1];
 };
 
@@ -50,25 +51,31 @@ struct mcp_self {
 };
 
 struct mcp_ops {
-    /* A call; `arguments` is an object, or NULL where it has none. Answered by mcp_result(). */
+    /* A call of tools[tool]; `arguments` is an object, or NULL if missing. Answer it with
+     * mcp_result(), at any time. What the callback receives is valid only during the call. */
     void (*call)(void *arg, const char *ticket, size_t tool, const struct json *arguments);
-    /* notifications/cancelled: nobody waits for it; no answer is to come, and none is sent */
+    /* notifications/cancelled: the client no longer waits. The call is closed; do not answer it. */
     void (*cancelled)(void *arg, const char *ticket);
 };
 
 struct mcp;
 
-/* All are kept by reference. */
+/* Creates a server, which keeps all pointers; release it with mcp_free(). Callbacks may call
+ * mcp_result(). */
 struct mcp *mcp_new(const struct mcp_ops *ops, void *arg, const struct mcp_self *self,
                     const struct mcp_tool *tools, size_t count);
 void mcp_free(struct mcp *mcp);
 
+/* Returns the bytes to write to the client; they stay valid until the next call. mcp_sent() says
+ * how many were written. mcp_is_stuck() returns true if more than MCP_OUT_MAX bytes waited and some
+ * were lost. mcp_feed() passes in bytes of the client. */
 const char *mcp_out(const struct mcp *mcp, size_t *ret_len);
 void mcp_sent(struct mcp *mcp, size_t len);
 bool mcp_is_stuck(const struct mcp *mcp);
 void mcp_feed(struct mcp *mcp, const char *bytes, size_t len);
 
-/* Ends a call: `text` for the model; `object`, JSON text, the same for programs (NULL none). */
+/* Answers a call: `text` is for the model, `object` the same as JSON text for programs (NULL:
+ * none). */
 void mcp_result(struct mcp *mcp, const char *ticket, const char *text, const char *object,
                 bool is_error);
 

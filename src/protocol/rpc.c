@@ -8,17 +8,17 @@
 #include <string.h>
 
 enum {
-    SHOWN_MAX = 200, /* bytes of garbage that are told */
-    OUT_SLACK = 64 * 1024, /* bytes already sent that are kept in front of the others */
+    SHOWN_MAX = 200, /* bytes of garbage that are reported */
+    OUT_SLACK = 64 * 1024, /* sent bytes that may remain at the front of the buffer */
 };
 
-/* What we asked. */
+/* An own request without an answer. */
 struct pending {
     int64_t serial;
-    int64_t deadline; /* -1 none */
+    int64_t deadline; /* -1: none */
 };
 
-/* What the peer asked. */
+/* An open request of the peer. */
 struct open {
     char ticket[RPC_TICKET_MAX];
     char *id; /* JSON text */
@@ -27,18 +27,18 @@ struct open {
 struct rpc {
     const struct rpc_spec *spec;
     void *arg;
-    struct str in; /* of a line that is not all there */
-    bool skipping; /* the rest of a line that is too long */
+    struct str in; /* an incomplete line */
+    bool skipping; /* skip the rest of a line that is too long */
     struct str out;
-    size_t sent; /* bytes at its begin */
+    size_t sent; /* bytes at the front of `out` */
     bool stuck;
     struct pending *pending;
     size_t pending_count;
     struct open *open;
     size_t open_count;
-    int64_t serial, ticket; /* last ones */
-    int busy; /* calls that may call back */
-    bool freed; /* meanwhile */
+    int64_t serial, ticket; /* the last ones */
+    int busy; /* nesting of calls that may call back */
+    bool freed; /* freed during such a call */
 };
 
 struct rpc *rpc_new(const struct rpc_spec *spec, void *arg)
@@ -96,7 +96,7 @@ void rpc_sent(struct rpc *rpc, size_t len)
     if (rpc->sent < OUT_SLACK && rpc->sent < out->len)
         return;
     if (rpc->sent < out->len - rpc->sent)
-        return; /* moving more than was sent does not pay */
+        return; /* moving more bytes than were sent does not pay */
     memmove(out->data, out->data + rpc->sent, out->len - rpc->sent + 1);
     out->len -= rpc->sent;
     rpc->sent = 0;
@@ -107,7 +107,7 @@ bool rpc_is_stuck(const struct rpc *rpc)
     return rpc->stuck;
 }
 
-/* Begins a message, of which `more` bytes are to come; false where there is no room. */
+/* Begins a message with a payload of `more` bytes. Returns false if there is no room. */
 static bool begin(struct rpc *rpc, size_t more, struct json_out *ret)
 {
     if (rpc->stuck || rpc->out.len - rpc->sent > rpc->spec->out_max ||
@@ -180,9 +180,9 @@ void rpc_tell(struct rpc *rpc, const char *method, const char *params)
     say(rpc, 0, method, params);
 }
 
-/* ---- what was asked, by us and by the peer */
+/* ---- open requests of both sides */
 
-/* Takes it off the list; false where it is not on it. */
+/* Removes a request from the list. Returns false if it is not there. */
 static bool remove_pending(struct rpc *rpc, int64_t serial)
 {
     for (size_t i = 0; i < rpc->pending_count; i++) {
@@ -199,7 +199,7 @@ void rpc_forget(struct rpc *rpc, int64_t serial)
     (void)remove_pending(rpc, serial);
 }
 
-/* The id of an open request, the caller's to free, which is not open any more; NULL: none. */
+/* Removes an open request and returns its id, which the caller frees; NULL: none. */
 static char *pop_open(struct rpc *rpc, const char *ticket)
 {
     for (size_t i = 0; i < rpc->open_count; i++) {
@@ -250,7 +250,8 @@ void rpc_drop(struct rpc *rpc, const char *ticket)
     free(pop_open(rpc, ticket));
 }
 
-/* Text of an id, the caller's; NULL where it is neither number nor text. */
+/* Returns the text of an id, which the caller frees; NULL if it is neither a number nor a
+ * string. */
 static char *id_text(const struct json *id)
 {
     struct str text = STR_INIT;
@@ -307,7 +308,7 @@ static void handle_request(struct rpc *rpc, const struct json *message, const ch
     open = &rpc->open[rpc->open_count++];
     open->id = text;
     (void)snprintf(open->ticket, sizeof open->ticket, "%lld", (long long)++rpc->ticket);
-    memcpy(ticket, open->ticket, sizeof ticket); /* the table moves when the request is answered */
+    memcpy(ticket, open->ticket, sizeof ticket); /* answering the request moves the table */
     request.ticket = ticket;
     rpc->spec->request(rpc->arg, &request);
 }
@@ -332,7 +333,7 @@ static void handle_answer(struct rpc *rpc, const struct json *message, const cha
         garbage(rpc, "an answer to nothing that was asked", line, len);
 }
 
-/* What has an id, so that somebody may wait, and is no message. */
+/* Input with an id, so that the peer may wait, but neither a request nor an answer. */
 static void handle_other(struct rpc *rpc, const struct json *message, const char *line, size_t len)
 {
     _cleanup_free_ char *id = id_text(json_get(message, "id"));
@@ -351,7 +352,7 @@ static void handle_message(struct rpc *rpc, const struct json *message, const ch
         handle_request(rpc, message, json_text(method));
     else if (method == NULL &&
              (json_get(message, "result") != NULL || json_get(message, "error") != NULL ||
-              json_is_number(json_get(message, "id")))) /* some leave an empty result out */
+              json_is_number(json_get(message, "id")))) /* some agents omit an empty result */
         handle_answer(rpc, message, line, len);
     else
         handle_other(rpc, message, line, len);
@@ -365,7 +366,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Code of the escape \uNNNN at text, -1 where there is none. */
+/* Returns the code of the escape \uNNNN at `text`, or -1. */
 static int escape_code(const char *text, size_t len)
 {
     int code = 0;
@@ -380,7 +381,7 @@ static int escape_code(const char *text, size_t len)
     return code;
 }
 
-/* Escapes of what cannot stand in a string of ours become U+FFFD, in place. */
+/* Replaces escapes that no string may contain with U+FFFD, in place. */
 static void replace_bad_surrogates(char *line, size_t len)
 {
     static const char replacement[] = {'\\', 'u', 'f', 'f', 'f', 'd'};
@@ -428,7 +429,7 @@ static void handle_line(struct rpc *rpc, char *line, size_t len)
     }
 }
 
-/* A line is too long: told once. */
+/* The line is too long; reports it once. */
 static void skip_line(struct rpc *rpc)
 {
     _cleanup_str_ struct str line = rpc->in;
@@ -439,7 +440,7 @@ static void skip_line(struct rpc *rpc)
     garbage(rpc, RPC_TOO_LONG, str_text(&line), line.len);
 }
 
-/* Takes what belongs to the line that is being read; the number of bytes. */
+/* Consumes what belongs to the current line and returns the number of bytes. */
 static size_t feed_line(struct rpc *rpc, const char *bytes, size_t len)
 {
     const char *newline = memchr(bytes, '\n', len);
@@ -460,7 +461,7 @@ static size_t feed_line(struct rpc *rpc, const char *bytes, size_t len)
         handle_line(rpc, line.data, line.len);
         str_clear(&line);
         if (line.cap <= OUT_SLACK && rpc->in.data == NULL)
-            rpc->in = line; /* the room is used again */
+            rpc->in = line; /* reuse the memory */
         else
             str_free(&line);
     }
@@ -479,7 +480,7 @@ void rpc_feed(struct rpc *rpc, const char *bytes, size_t len)
     leave(rpc);
 }
 
-/* The first that is past its time and not newer than `last`; 0 none. */
+/* Returns the first overdue request not newer than `last`; 0: none. */
 static int64_t find_late(const struct rpc *rpc, int64_t now_ms, int64_t last)
 {
     int64_t late = 0;
