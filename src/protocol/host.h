@@ -5,12 +5,10 @@
  * optional body of bytes.
  *
  * A connection makes one request, unless it listens. The answer is {"ok":true,"agent":ID,...} or an
- * error, which hosts_reply_error() reads. Every request except `listen` has a sender: the agent
- * from
+ * error, which hosts_reply_error() reads. Every request except `listen` has a sender: the agent from
  * which the client's process descends, otherwise the agent named in "from", otherwise a person. An
  * agent must follow the rules of `send`; its own host refuses it `permit`, `clear`, `mode`, `set`
- * and
- * `conversation`.
+ * and `conversation`.
  *
  * Requests
  *

@@ -1,4 +1,4 @@
-/* What changes something: runs, stop, start, removal, messages. */
+/* Requests that change something: runs, stop, start, removal, messages. */
 #include "client/survey.h"
 #include "model/message.h"
 #include "model/template_name.h"
@@ -19,7 +19,7 @@ enum { STATUS_CREATED = 201 };
 static const char *const run_members[] = {"agents", "sessionMode", "sessionId", "template",
                                           "name",   "preset",      "private",   NULL};
 
-/* What a new session is to be. */
+/* Options of a new session. */
 struct run {
     const char *mode, *id, *template, *name, *preset;
     bool private;
@@ -57,7 +57,7 @@ static bool parse_run(struct request *request, struct run *ret)
         return refuse(request, "sessionMode", "neither isolated nor legacy");
     if (run->id != NULL && !id_normalise(run->id, run->own_id))
         return refuse(request, "sessionId", "no version 4 UUID");
-    /* a path would name a directory of the machine, and programs in it */
+    /* a path would name a directory of the machine and its programs */
     if (run->template != NULL && !str_is_word(run->template, TEMPLATE_NAME_MAX))
         return refuse(request, "template", "no name of a template");
     if (run->preset != NULL && !str_is_word(run->preset, PRESET_NAME_MAX))
@@ -70,7 +70,7 @@ static bool parse_run(struct request *request, struct run *ret)
     return true;
 }
 
-/* {"agents":...} of the body, once it is known to fit the template. */
+/* Gets {"agents":...} from the body and checks that it fits the template. */
 static int parse_agents(const struct request *request, const struct run *run, struct str *to,
                         struct err *err)
 {
@@ -85,7 +85,7 @@ static int parse_agents(const struct request *request, const struct run *run, st
     json_put_node(&out, "agents", agents);
     json_close(&out, '}');
     if (json_is_object(agents) && json_first(agents) == NULL)
-        return 0; /* what else is wrong `mas new` says itself */
+        return 0; /* `mas new` reports any other error */
     if (config_load(root, true, &config, NULL, err) == -1)
         return -1;
     const char *name =
@@ -94,7 +94,7 @@ static int parse_agents(const struct request *request, const struct run *run, st
         template_open(root, name, &tmpl, err) == -1 ||
         prompts_from_json(json, "the body", &config, &tmpl.team, err) == -1) {
         if (err->code != MAS_DAMAGED)
-            err->code = MAS_USAGE; /* what was asked for is wrong, not the machine */
+            err->code = MAS_USAGE; /* the request is wrong, not the machine */
         return -1;
     }
     return 0;
@@ -127,7 +127,7 @@ static int make_session(const struct request *request, struct run *run, struct e
         words[count++] = "--private";
     if (verb_run(request->server, words, &agents, NULL, err) == 0)
         return 0;
-    /* no such preset, or one whose program is not installed: not the server's fault */
+    /* an unknown preset, or one whose program is not installed: not a server error */
     if (err->code == MAS_NOT_FOUND || strstr(err->text, "' needs the program '") != NULL)
         err->code = MAS_USAGE;
     return -1;
@@ -175,7 +175,7 @@ static void run_run(struct job *job)
         answer_err(request, &err, 409);
         return;
     }
-    memcpy(request->id, run.own_id, ID_TEXT); /* it is logged there too */
+    memcpy(request->id, run.own_id, ID_TEXT); /* also for the log */
     answer_json(request, STATUS_CREATED, &body);
 }
 
@@ -264,8 +264,8 @@ enum step api_remove(struct request *request)
 
 static const char *const message_members[] = {"target", "message", "execute", NULL};
 
-/* 410 where the session's tmux is gone, which mas calls a conflict like others, or, when it goes
- * just now, that a host has hung up. */
+/* Answers 410 if the tmux session is gone. mas calls that a conflict like any other, or says that a
+ * host hung up if it goes just now. */
 static void answer_unsent(struct request *request, struct err *err)
 {
     const struct root *root = &request->server->root;
@@ -281,7 +281,7 @@ static void answer_unsent(struct request *request, struct err *err)
         if (live == NULL)
             err->code = MAS_CONFLICT, conflict = 410;
         else if (strstr(err->text, "its host ") != NULL)
-            err->code = MAS_CONFLICT; /* the agent's host is gone, the team is not */
+            err->code = MAS_CONFLICT; /* the agent's host is gone, but not the team */
         tmux_sessions_free(live, live != NULL);
     }
     answer_err(request, err, conflict);
@@ -306,10 +306,10 @@ static void run_message(struct job *job)
     words[count++] = "--";
     words[count++] = target;
     if (message[0] == '\0')
-        words[count++] = ""; /* Enter alone */
+        words[count++] = ""; /* only Enter */
     str_add(&input, message);
     if (execute)
-        str_addc(&input, '\n'); /* which `send` takes off */
+        str_addc(&input, '\n'); /* `mas send` removes it */
     if (verb_run(request->server, words, &input, &said, &err) == -1) {
         answer_unsent(request, &err);
         return;

@@ -35,7 +35,7 @@ const struct route api_routes[] = {
 };
 const size_t api_route_count = ARRAY_LEN(api_routes);
 
-/* true if the path has the form of the route; takes what stands for {id} and {agent}. */
+/* Returns true if the path matches the route; then sets request->id and request->agent. */
 static bool has_form(struct request *request, const char *form)
 {
     const char *agent = NULL;
@@ -67,7 +67,7 @@ static bool has_form(struct request *request, const char *form)
     return true;
 }
 
-/* The methods that the path takes, for a 405; NULL: no route has it. */
+/* Returns the methods for this path, for a 405; NULL: no such path. */
 static const char *allowed_of(struct request *request)
 {
     unsigned methods = 0;
@@ -111,7 +111,7 @@ bool api_begin(struct request *request)
     if (!guard_passes(&request->server->guard, request,
                       request->route != NULL && request->route->open) ||
         !split)
-        return false; /* who may not ask learns nothing of what is where */
+        return false; /* without the token, a client does not learn which addresses exist */
     if (request->route == NULL) {
         request->answer.allow = allowed_of(request);
         if (request->answer.allow != NULL)
@@ -125,7 +125,7 @@ bool api_begin(struct request *request)
     return knows_queries(request);
 }
 
-/* The root is still where commands will look for it. */
+/* Returns true if the root is still at its path, where commands look for it. */
 static bool has_root(const struct root *root)
 {
     struct stat own;

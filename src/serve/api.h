@@ -1,5 +1,5 @@
 /*
- * What is at which address. The table is in api.c; a handler answers at once, or later from a
+ * The addresses of the API. The table is in api.c. A handler answers at once, or later from a
  * worker, or opens the stream of events.
  */
 #ifndef MAS_SERVE_API_H
@@ -12,22 +12,28 @@ struct listing;
 extern const struct route api_routes[];
 extern const size_t api_route_count;
 
-/* Finds the route and checks all that stands in the head. false: there is an answer. */
+/* Finds the route and checks the head of the request. Returns false if it has answered with an
+ * error. */
 bool api_begin(struct request *request);
-/* Once the body is there. */
+/* Handles a request with its body and says how it goes on. Calls the handler of its route. */
 enum step api_handle(struct request *request);
 
-/* The body as a JSON object, read into request->json, whose members are all among `known`, a
- * NULL-terminated list. false: there is an answer. */
+/* Parses the body as a JSON object into request->json, which belongs to the request; an empty body
+ * counts as {}. All members must be in `known`, a NULL-terminated list. Returns false if it has
+ * answered with an error. */
 bool api_read(struct request *request, const char *const *known);
-/* A text member. false: it is there, but no text, or missing and `needed`. *ret may become NULL. */
+/* Gets a text member of the body. *ret is NULL if it is missing; otherwise it belongs to the
+ * request. Returns false, after answering with an error, if it is no text, or missing and
+ * `needed`. */
 bool api_text(struct request *request, const char *key, bool needed, const char **ret);
-/* Another thread does `run`, then the request is answered. */
+/* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many jobs wait. */
 enum step api_later(struct request *request, void (*run)(struct job *job));
+/* Returns the request of a job that api_later() started. */
 struct request *api_request(struct job *job);
 
-/* A request that waited for a survey has it. */
+/* Called when the survey that a request waited for is there. */
 void api_ready(struct request *request);
+/* Answers GET /sessions with this list. */
 void api_sessions_answer(struct request *request, struct listing *listing);
 
 /* Handlers. */

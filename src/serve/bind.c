@@ -19,7 +19,7 @@ static bool has_tls(const struct config *config)
     return config_text(config, SETTING_SERVE_CERT)[0] != '\0';
 }
 
-/* What may be listened at. */
+/* Checks whether mas may listen at an address. */
 static int check_reach(const struct config *config, const struct address *address, struct err *err)
 {
     _cleanup_str_ struct str name = STR_INIT;
@@ -75,7 +75,7 @@ static int bind_address(const struct config *config, struct bindings *bindings, 
     return 0;
 }
 
-/* A socket that a killed server left is replaced; nothing else is. */
+/* Removes the stale socket of a killed server; fails if anything else is there. */
 static int clear_path(const char *path, struct err *err)
 {
     struct stat st;
@@ -121,7 +121,7 @@ static int bind_unix(const struct root *root, const struct config *config,
     return 0;
 }
 
-/* How many sockets systemd hands over (sd_listen_fds(3)). */
+/* Returns how many sockets systemd passes on (sd_listen_fds(3)). */
 static int count_inherited(void)
 {
     const char *pid = getenv("LISTEN_PID");

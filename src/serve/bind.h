@@ -1,5 +1,5 @@
 /*
- * Where the server listens: an address, a Unix socket, or what systemd hands over.
+ * The listening sockets: an address, a Unix socket, or sockets from systemd.
  */
 #ifndef MAS_SERVE_BIND_H
 #define MAS_SERVE_BIND_H
@@ -15,7 +15,7 @@ struct binding {
     int fd;
     bool local; /* a Unix socket */
     char *name; /* "http://127.0.0.1:8765" or "unix:/path" */
-    char *path; /* of a Unix socket that was made here; NULL: none to remove */
+    char *path; /* of a Unix socket created here, to be removed; NULL: none */
 };
 
 struct bindings {
@@ -23,12 +23,15 @@ struct bindings {
     size_t count;
 };
 
-/* Beyond loopback only with TLS, or where the settings allow it. */
+/* Opens the sockets that the settings name, or takes those from systemd, at most BIND_MAX. Listens
+ * beyond loopback only with TLS or if the settings allow it. A stale Unix socket is replaced.
+ * Release *ret with bind_end(). Fails with MAS_CONFLICT if the path of the Unix socket is in
+ * use. */
 int bind_all(const struct root *root, const struct config *config, struct bindings *ret,
              struct err *err);
-/* Closes; removes the socket. */
+/* Closes the sockets and removes the Unix socket. */
 void bind_end(struct bindings *bindings);
-/* true if something else than Unix sockets is among them. */
+/* Returns true if any of them is not a Unix socket. */
 bool bind_is_open(const struct bindings *bindings);
 
 #endif

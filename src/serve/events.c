@@ -15,7 +15,7 @@ enum { LOOK_MS = 1000, HURRY_MS = 60 };
 
 struct event {
     uint64_t id;
-    char *text; /* as it is sent */
+    char *text; /* as sent */
     size_t len;
 };
 
@@ -23,15 +23,15 @@ struct events {
     struct server *server;
     events_wake *wake;
     struct event ring[EVENTS_MAX];
-    uint64_t first, end; /* numbers of the oldest that is kept, and of the next */
+    uint64_t first, end; /* numbers of the oldest event in the ring and of the next one */
     size_t bytes;
     uint64_t last_id;
-    uint64_t floor_id; /* all that happened after the event of this id is in the ring */
+    uint64_t floor_id; /* the ring has all events after this id */
     size_t listeners;
-    int64_t wanted_until_ms; /* monotonic; 0: nobody has listened yet */
+    int64_t wanted_until_ms; /* monotonic; 0: no client has listened yet */
     int64_t looked_ms, beat_ms;
-    bool hurry; /* something has changed: look soon */
-    bool primed; /* what is now is known */
+    bool hurry; /* something has changed: make a survey soon */
+    bool primed; /* the current state is known */
     int fd, inotify;
     struct follow *follow;
 };
@@ -57,7 +57,7 @@ int events_make(struct server *server, events_wake *wake, struct events **ret, s
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
     events->follow = follow_make(&server->root, events->fd, add_followed, events);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (events->inotify != -1) { /* without it events come up to a second late */
+    if (events->inotify != -1) { /* without it, events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
         (void)inotify_add_watch(events->inotify, path,
                                 IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM);
@@ -115,7 +115,7 @@ void events_add(struct events *events, const char *type, const struct str *body)
         return;
     events->last_id = id;
     str_addf(&text, "id: %llu\nevent: %s\ndata: ", (unsigned long long)id, type);
-    str_add(&text, str_text(body)); /* JSON in one line: mas writes no other */
+    str_add(&text, str_text(body)); /* in one line, as mas always writes JSON */
     str_add(&text, "\n\n");
     while (events->end - events->first == EVENTS_MAX ||
            (events->first < events->end && events->bytes + text.len > EVENTS_BYTES))
@@ -127,7 +127,7 @@ void events_add(struct events *events, const char *type, const struct str *body)
     events->wake(events->server, false);
 }
 
-/* Nobody has looked for a while: an id of its own says so to who comes back from before. */
+/* Starts after a pause. A new id tells a returning client that it has missed events. */
 static void begin(struct events *events)
 {
     events->primed = false;
@@ -166,7 +166,7 @@ bool events_is_behind(const struct events *events, const struct event_cursor *cu
     return cursor->next < events->first || events->end - cursor->next > EVENTS_BEHIND;
 }
 
-/* Copies what is left of a text behind *offset. true: all of it. */
+/* Copies the rest of a text after *offset. Returns true if it was copied completely. */
 static bool copy(const char *text, size_t len, size_t *offset, char *buf, size_t max, size_t *at)
 {
     size_t n = len - *offset < max - *at ? len - *offset : max - *at;
@@ -186,7 +186,7 @@ size_t events_read(const struct events *events, struct event_cursor *cursor, cha
     size_t at = 0;
 
     if (!cursor->greeted && !events->primed)
-        return 0; /* what happens once it is greeted is told */
+        return 0; /* clients are greeted when the current state is known */
     if (!cursor->greeted) {
         int len = snprintf(hello, sizeof hello, "retry: 2000\nid: %llu\n%s\n",
                            (unsigned long long)cursor->id,
@@ -202,7 +202,7 @@ size_t events_read(const struct events *events, struct event_cursor *cursor, cha
     return at;
 }
 
-/* ---- what happens to sessions */
+/* ---- changes of sessions */
 
 static void tell(struct events *events, const char *type, const struct view *view)
 {
@@ -237,7 +237,7 @@ static void compare_views(struct events *events, const struct view *was, const s
     if (was == NULL && now->status == STATUS_STOPPED)
         return;
     if (was != NULL && was->status == now->status && was->crashed == now->crashed) {
-        /* the same run? another one has another number in tmux */
+        /* the same run? a new one has another number in tmux */
         if (now->live == NULL || was->live == NULL ||
             (strcmp(was->live->target, now->live->target) == 0))
             return;
@@ -265,7 +265,7 @@ static const struct view **sort_views(const struct view *views, size_t count)
     return sorted;
 }
 
-/* Both stand in the order of their making, so nearly always only a few at the end differ. */
+/* Both lists are in order of creation, so usually only a few at the end differ. */
 static void compare_lists(struct events *events, const struct survey *was, const struct survey *now)
 {
     size_t same = 0;

@@ -1,18 +1,18 @@
 /*
- * What happens, told to those who listen (GET /events, server-sent events).
+ * The events that clients follow with GET /events (server-sent events).
  *
- * Events are kept in a ring of EVENTS_MAX, so that a listener who comes back with Last-Event-ID
- * gets what it missed. An id is a number that grows: milliseconds since 1970, times 1000, and a
- * count. While somebody listens, and for a minute after that, surveys are compared, and each
- * agent's host is watched; inotify on sessions/ says when to look at once. Listeners share the
- * ring: each has only a place in it.
+ * The server keeps the last EVENTS_MAX events in a ring, so that a client that reconnects with
+ * Last-Event-ID receives those that it missed. An id is a growing number: milliseconds since 1970,
+ * times 1000, plus a count. While a client listens, and for EVENTS_LINGER_MS afterwards, the server
+ * compares surveys and watches every agent's host; inotify on sessions/ triggers an early survey.
+ * Clients share the ring; each has only a cursor.
  *
  *     session.created session.started session.stopped session.crashed session.error   the session
  *     session.removed     sessionId
- *     agent.state         sessionId, agent, state, and what `mas status --json` has
- *     message             sessionId, agent, role (user: it is asked, agent: it has answered), text
+ *     agent.state         sessionId, agent, state, and the members of `mas status --json`
+ *     message             sessionId, agent, role (user: a prompt, agent: its answer), text
  *     permission          sessionId, agent, permission, title, options: it waits for an answer
- *     reset               what happened before is not known any more: read the list anew
+ *     reset               earlier events are lost: read the list again
  */
 #ifndef MAS_SERVE_EVENTS_H
 #define MAS_SERVE_EVENTS_H
@@ -26,8 +26,8 @@
 
 enum {
     EVENTS_MAX = 10000,
-    EVENTS_BYTES = 4 << 20, /* of all that is kept */
-    EVENTS_BEHIND = 5000, /* a listener that has not read so many is dropped */
+    EVENTS_BYTES = 4 << 20, /* of all events in the ring */
+    EVENTS_BEHIND = 5000, /* a client this many events behind is disconnected */
     EVENTS_BEAT_MS = 15000,
     EVENTS_LINGER_MS = 60000,
 };
@@ -37,34 +37,37 @@ struct listing;
 struct events;
 
 struct event_cursor {
-    uint64_t next; /* number of the event that comes next */
-    size_t offset; /* bytes of it that are read */
+    uint64_t next; /* number of the next event */
+    size_t offset; /* bytes of it that were read */
     bool greeted, missed;
-    uint64_t id; /* that its greeting has: all before it is known to who listens */
+    uint64_t id; /* in its greeting: the client knows everything up to this event */
 };
 
-/* Streams have something to read; with `beat` they are to say something in any case. */
+/* Called when streams have something to read; with `beat` each must send something in any case. */
 typedef void events_wake(struct server *server, bool beat);
 
+/* Creates the events; release *ret with events_free(). `server` must outlive it. */
 int events_make(struct server *server, events_wake *wake, struct events **ret, struct err *err);
 void events_free(struct events *events);
 
-/* Readable when events_turn() has something to do. */
+/* Returns a descriptor that is readable when events_turn() has work. It belongs to the events. */
 int events_fd(const struct events *events);
 void events_turn(struct events *events);
-/* Often, at least once a second. */
+/* Call this at least once a second. It starts surveys and heartbeats. */
 void events_tick(struct events *events);
 
-/* Tells one; `body` is its JSON object. */
+/* Adds an event; `body` is a JSON object in one line. Does nothing while no client wants events. */
 void events_add(struct events *events, const char *type, const struct str *body);
-/* The list's `changed`: arg is the events. */
+/* The `changed` callback of the list; `arg` is the events. */
 void events_compare(void *arg, const struct listing *was, const struct listing *now);
 
-/* A listener comes and goes. last: the Last-Event-ID it sent, or NULL. */
+/* Adds and removes a client. `last` is its Last-Event-ID, or NULL. *ret is its cursor. */
 void events_enter(struct events *events, const char *last, struct event_cursor *ret);
 void events_leave(struct events *events);
-/* Bytes for it; 0: nothing new. */
+/* Copies at most `max` bytes for a client into `buf`, moves its cursor and returns their number; 0:
+ * nothing new. */
 size_t events_read(const struct events *events, struct event_cursor *cursor, char *buf, size_t max);
+/* Returns true if the client must be disconnected because it reads too slowly. */
 bool events_is_behind(const struct events *events, const struct event_cursor *cursor);
 
 #endif

@@ -15,11 +15,12 @@ struct watched {
     char id[ID_TEXT];
     char agent[TEAM_WORD_MAX + 1];
     struct conn conn;
-    bool listens; /* to what an ACP agent is asked and says; else its state is watched, and what is
-                   * sent to a terminal agent */
-    struct str said; /* by the agent in this turn, as far as FOLLOW_TEXT_MAX */
-    bool is_new; /* what it tells first is news too */
-    enum agent_state state; /* that was told last */
+    /* true: a connection for the prompts and answers of an ACP agent. false: one for the state of
+     * an agent and messages to a terminal agent. */
+    bool listens;
+    struct str said; /* the agent's text in this turn, at most FOLLOW_TEXT_MAX + 1 bytes */
+    bool is_new; /* its first state is an event too */
+    enum agent_state state; /* the last reported one */
     bool known;
 };
 
@@ -50,7 +51,7 @@ static void drop(struct watched *watched)
     if (watched->next != NULL)
         watched->next->at = watched->at;
     watched->follow->count--;
-    /* a child that is just being started may have a copy, for which epoll would go on telling */
+    /* a child that is being started may have a copy, for which epoll would keep reporting */
     (void)epoll_ctl(watched->follow->epoll, EPOLL_CTL_DEL, watched->conn.fd, NULL);
     conn_close(&watched->conn);
     str_free(&watched->said);
@@ -84,7 +85,7 @@ static const struct watched *find(const struct follow *follow, const char *id, c
     return at;
 }
 
-/* What a new host has told since it came up is news too: `early`. */
+/* With `early`, a new host also sends its events since it started. */
 static bool ask(struct conn *conn, bool listens, bool early)
 {
     _cleanup_str_ struct str head = STR_INIT;
@@ -101,7 +102,7 @@ static bool ask(struct conn *conn, bool listens, bool early)
     return conn_write(conn) && conn_unsent(conn) == 0;
 }
 
-/* One that cannot be connected to now is found again by the next survey. */
+/* Connects to a host. If that fails now, the next survey tries again. */
 static void add(struct follow *follow, int run, const char *id, const char *agent, bool listens,
                 bool quiet)
 {
@@ -147,7 +148,7 @@ void follow_update(struct follow *follow, const struct survey *survey, bool quie
     }
 }
 
-/* Also what the agent is asked and says, where it can be told. */
+/* Also follows the prompts and answers of an ACP agent. */
 static void listen_too(struct watched *watched)
 {
     const struct root *root = watched->follow->root;
@@ -187,7 +188,7 @@ static void handle_status(struct watched *watched, const struct frame *frame)
     agent_status_free(&status);
 }
 
-/* The member "text" of a message, cut where it is long. */
+/* Writes the member "text" of a message, truncated to FOLLOW_TEXT_MAX. */
 static void put_said(struct json_out *out, const char *text)
 {
     json_put_fit(out, "text", text, FOLLOW_TEXT_MAX);
@@ -224,8 +225,7 @@ static void tell_permission(struct watched *watched, const struct host_event *ev
     json_put_node(out, "options", event->options);
 }
 
-/* What of a conversation becomes an event of the API; of a terminal agent there is the first alone.
- */
+/* The host events that become events of the API. A terminal agent has only the first. */
 static const struct {
     const char *type;
     void (*tell)(struct watched *watched, const struct host_event *event, struct json_out *out);
@@ -244,7 +244,8 @@ static void handle_event(struct watched *watched, const struct frame *frame)
     if (!host_event_parse(frame->head, frame->body, frame->body_len, &event))
         return;
     if (event.type == HOST_EVENT_TEXT && event.body != NULL) {
-        size_t room = FOLLOW_TEXT_MAX + 1 - watched->said.len; /* one more: it is seen to be cut */
+        /* one more byte shows that it was truncated */
+        size_t room = FOLLOW_TEXT_MAX + 1 - watched->said.len;
         str_addn(&watched->said, event.body, event.body_len < room ? event.body_len : room);
     }
     if (events[event.type].tell == NULL)

@@ -1,5 +1,6 @@
 /*
- * Watches the hosts of all agents that run, one connection each, while somebody listens to events.
+ * Watches the hosts of all running agents while a client listens to events: one connection per
+ * agent, and a second one for the prompts and answers of an ACP agent.
  */
 #ifndef MAS_SERVE_FOLLOW_H
 #define MAS_SERVE_FOLLOW_H
@@ -10,23 +11,24 @@
 #include <stdbool.h>
 
 enum {
-    FOLLOW_MAX = 4096, /* hosts */
-    FOLLOW_TEXT_MAX = 64 * 1024, /* bytes of what was said that an event holds */
+    FOLLOW_MAX = 4096, /* connections */
+    FOLLOW_TEXT_MAX = 64 * 1024, /* bytes of a prompt or answer in an event */
 };
 
 struct follow;
 
-/* What has happened: the type of an event, and its JSON object. */
+/* Receives the type of an event and its JSON object. */
 typedef void follow_tell(void *arg, const char *type, const struct str *body);
 
-/* `epoll` gets their sockets. */
+/* Creates the watcher, which adds its sockets to `epoll`; release it with follow_free(). `root` and
+ * `epoll` must outlive it. */
 struct follow *follow_make(const struct root *root, int epoll, follow_tell *tell, void *arg);
 void follow_free(struct follow *follow);
-/* Finds hosts that are new. `quiet`: the state they are in is no news. */
+/* Connects to new hosts. With `quiet`, their current state is not reported as an event. */
 void follow_update(struct follow *follow, const struct survey *survey, bool quiet);
-/* What epoll said is ready. */
+/* Handles a socket that epoll reported as ready; `ready` is its data pointer. */
 void follow_turn(struct follow *follow, void *ready);
-/* Nobody listens any more. */
+/* Closes all connections, because no client listens any more. */
 void follow_end(struct follow *follow);
 
 #endif

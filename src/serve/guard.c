@@ -16,7 +16,7 @@
 
 enum { TOKEN_BYTES = 32, TOKEN_MIN = 16, TOKEN_MAX = 1024, HOST_MAX = 255 };
 
-/* A file that is not there yet gets 32 random bytes, and its name once it is whole. */
+/* Creates the token file from 32 random bytes. It gets its name when it is complete. */
 static int make_token(int root, const char *path, struct err *err)
 {
     unsigned char bytes[TOKEN_BYTES];
@@ -30,7 +30,7 @@ static int make_token(int root, const char *path, struct err *err)
     str_addc(&text, '\n');
     if (file_create(root, fresh, text.data, text.len, 0600, err) == -1)
         return -1;
-    int rc = linkat(root, fresh, root, path, 0); /* another server may be as far */
+    int rc = linkat(root, fresh, root, path, 0); /* another server may have created it meanwhile */
     if (rc == -1 && errno == EEXIST)
         rc = 0;
     if (rc == -1)
@@ -39,7 +39,7 @@ static int make_token(int root, const char *path, struct err *err)
     return rc;
 }
 
-/* A token that others may read is none. */
+/* Reads the token. Fails if others can read its file. */
 static int read_token(int root, const char *path, char **ret, struct err *err)
 {
     struct stat st;
@@ -102,7 +102,7 @@ void guard_free(struct guard *guard)
     *guard = (struct guard){.hosts = NULL};
 }
 
-/* The time that this takes tells nothing but the length of what was sent. */
+/* Compares in a time that reveals only the length of `sent`. */
 static bool same_token(const char *token, const char *sent)
 {
     size_t len = strlen(token);
@@ -114,7 +114,7 @@ static bool same_token(const char *token, const char *sent)
     return differs == 0;
 }
 
-/* The host in "host:port"; false for what is too long to be one. */
+/* Gets the host of "host:port". Returns false if it is too long or malformed. */
 static bool add_host(const char *text, char ret[HOST_MAX + 1])
 {
     const char *end = text[0] == '[' ? strchr(text, ']') : strchr(text, ':');
@@ -164,7 +164,7 @@ static bool is_good_host(const struct guard *guard, const char *text)
     return add_host(text, host) && (is_listed(guard, host) || is_number(host));
 }
 
-/* The page of a number is as foreign as that of any name, so only listed hosts. */
+/* Numeric addresses of other machines are as foreign as any name: only listed hosts. */
 static bool is_good_origin(const struct guard *guard, const char *origin)
 {
     char host[HOST_MAX + 1];

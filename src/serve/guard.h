@@ -1,9 +1,10 @@
 /*
- * Who may ask: the Host and Origin of a request, and its token.
+ * Authorization: the Host, Origin and token of a request.
  *
- * A page of the web can make a browser send requests to this machine, also under a name of its own
- * that it lets point here (DNS rebinding). So the Host must be localhost, a number or a name that
- * the settings list, and an Origin, which browsers send, localhost or a name of the settings.
+ * A web page can make a browser send requests to this machine, even under its own host name that it
+ * resolves to this machine (DNS rebinding). So the Host must be localhost, a numeric address or a
+ * name in the settings. The Origin, which browsers send, must be localhost, 127.0.0.1, [::1] or a
+ * name in the settings.
  */
 #ifndef MAS_SERVE_GUARD_H
 #define MAS_SERVE_GUARD_H
@@ -12,16 +13,18 @@
 #include "store/config.h"
 
 struct guard {
-    char **hosts; /* that are good, besides those of loopback; NULL: none */
-    char *token; /* "": requests need none */
+    char **hosts; /* accepted besides the loopback names; NULL: none */
+    char *token; /* "": requests need no token */
 };
 
-/* Reads the token from its file, and makes that where it is missing. */
+/* Prepares the checks. With needs_token it reads the token from its file, which is created if it is
+ * missing. Release *ret with guard_free(). */
 int guard_make(const struct root *root, const struct config *config, bool needs_token,
                struct guard *ret, struct err *err);
 void guard_free(struct guard *guard);
 
-/* true if the request is let through, else it has an answer; `open`: without a token too. */
+/* Returns true if the request is allowed; otherwise answers it with 401 or 403. With `open` it
+ * needs no token. Sets request->known. */
 bool guard_passes(const struct guard *guard, struct request *request, bool open);
 
 #endif

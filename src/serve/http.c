@@ -14,7 +14,7 @@ static void leave_place(struct http *http, struct link *link)
     link->ended = true;
 }
 
-/* The next turn closes it. */
+/* Ends a connection; the next turn closes it. */
 static void end_link(struct http *http, struct link *link)
 {
     (void)shutdown(link->fd, SHUT_RDWR);
@@ -29,7 +29,7 @@ void http_know(struct http *http, struct link *link)
     http->connections[link->peer = PEER_KNOWN]++;
 }
 
-/* Ends the stranger that has been without a request for longest; false where there is none. */
+/* Ends the stranger that has been idle longest. Returns false if there is none. */
 static bool end_stranger(struct http *http)
 {
     struct link *oldest = NULL;
@@ -92,7 +92,7 @@ void http_sweep(struct http *http)
 
 /* ---- the daemons */
 
-/* What libmicrohttpd may hold: also those that are being closed. */
+/* Limit for libmicrohttpd, including connections that are being closed. */
 enum { CONNECTIONS_MAX = 2 * (SERVER_CONNECTIONS + SERVER_LOCAL) };
 
 static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
@@ -181,7 +181,7 @@ void http_add(struct http *http, int fd, const struct sockaddr *from, socklen_t 
         (void)close(fd);
         return;
     }
-    (void)MHD_add_connection(daemon, fd, from, len); /* closes it where it fails */
+    (void)MHD_add_connection(daemon, fd, from, len); /* closes it on failure */
 }
 
 size_t http_connections(const struct http *http)

@@ -1,9 +1,9 @@
 /*
- * Connections: the only files that know libmicrohttpd are http.c and http_request.c.
+ * Connections. Only http.c and http_request.c use libmicrohttpd.
  *
- * libmicrohttpd runs without threads of its own on the event loop: http_fds() are watched, and
- * http_turn() is called when one is ready or http_timeout_ms() have passed. A request that waits
- * has its connection suspended, and http_answered() resumes it.
+ * libmicrohttpd runs on the event loop, without its own threads. The loop watches http_fds() and
+ * calls http_turn() when one is ready or after http_timeout_ms(). While a request waits, its
+ * connection is suspended; http_answered() resumes it.
  */
 #ifndef MAS_SERVE_HTTP_H
 #define MAS_SERVE_HTTP_H
@@ -15,47 +15,51 @@
 #include <sys/socket.h>
 
 enum {
-    HTTP_HEAD_MAX = 32 * 1024, /* bytes of a request's head, and of what a connection holds */
-    HTTP_IDLE_S = 30, /* a connection on which nothing moves ends */
-    HTTP_REQUEST_MS = 60 * 1000, /* as does one whose request is not whole by then */
-    HTTP_STRANGER_MS = 10 * 1000, /* and one that has not shown the token by then */
+    HTTP_HEAD_MAX = 32 * 1024, /* bytes of a request's head, and of a connection's memory */
+    HTTP_IDLE_S = 30, /* seconds until an idle connection is closed */
+    HTTP_REQUEST_MS = 60 * 1000, /* time limit for a complete request */
+    HTTP_STRANGER_MS = 10 * 1000, /* the same for a client that has not shown the token */
     HTTP_DAEMONS = 2 /* with TLS, and without */
 };
 
 struct http;
 
-/* What makes the answers. */
+/* The functions that answer requests. */
 struct http_handler {
-    /* Once the head is there; false: there is an answer. */
+    /* Called after the head has arrived; false: it has answered. */
     bool (*begin)(struct request *request);
-    /* Once the body is there too. */
+    /* Called after the body has arrived. */
     enum step (*handle)(struct request *request);
 };
 
-/* `cert` and `key` are PEM; NULL: no TLS but for connections of the Unix socket. */
+/* Starts libmicrohttpd. `cert` and `key` are PEM texts; NULL: no TLS. Unix
+ * sockets never use TLS. Release *ret with http_free(). */
 int http_make(struct server *server, struct http_handler handler, const char *cert, const char *key,
               struct http **ret, struct err *err);
-/* Nothing may wait any more but streams. */
+/* Ends all connections. No request except streams may be waiting. */
 void http_free(struct http *http);
 
-/* Takes a connection over. */
+/* Takes ownership of the connection `fd`; closes it if there is no room. */
 void http_add(struct http *http, int fd, const struct sockaddr *from, socklen_t len);
-/* Connections that have a place. */
+/* Returns the number of open connections. */
 size_t http_connections(const struct http *http);
-/* Requests that are not answered yet, streams not counted; and those. */
+/* Return the number of requests without an answer, excluding streams, and the number of streams. */
 size_t http_busy(const struct http *http);
 size_t http_streams(const struct http *http);
 
-/* Descriptors to watch; -1 where there is none. */
+/* Returns the descriptors to watch in `fds`; -1: none. */
 void http_fds(const struct http *http, int fds[HTTP_DAEMONS]);
+/* Returns after how many milliseconds to call http_turn() at the latest; at most 1000. */
 int http_timeout_ms(struct http *http);
+/* Lets libmicrohttpd work without blocking. */
 void http_turn(struct http *http);
-/* Once a second: ends connections that take too long. */
+/* Call this once a second: it closes connections that take too long. */
 void http_sweep(struct http *http);
 
-/* request->answer is there. */
+/* Sends request->answer. */
 void http_answered(struct request *request);
-/* There are new events; `beat`: say something to those for whom there are none. */
+/* Wakes the streams because there are new events. With `beat`, a stream without new events sends a
+ * comment. */
 void http_wake_streams(struct http *http, bool beat);
 
 #endif

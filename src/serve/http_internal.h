@@ -1,5 +1,5 @@
 /*
- * Parts of connections and requests; for src/serve/http*.c only, which alone know libmicrohttpd.
+ * Shared by the files src/serve/http*.c, the only ones that use libmicrohttpd.
  */
 #ifndef MAS_SERVE_HTTP_INTERNAL_H
 #define MAS_SERVE_HTTP_INTERNAL_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who has a connection. A stranger can be anybody who reaches the port, so strangers have few
- * places and little time, and the one that has been idle for longest goes for the next. */
+/* The kind of client. A stranger is anybody who can reach the port. So strangers have few places
+ * and little time, and a new one displaces the one that has been idle longest. */
 enum peer { PEER_STRANGER, PEER_KNOWN /* has shown the token */, PEER_LOCAL, PEER_N };
 
 /* One connection. */
@@ -21,23 +21,23 @@ struct link {
     struct link *next, **at;
     int fd;
     enum peer peer;
-    bool ended; /* it is being closed, and has no place any more */
-    bool working; /* its request is whole, and not answered */
-    int64_t since_ms; /* when it was last without a request */
+    bool ended; /* it is being closed and has no place any more */
+    bool working; /* its request is complete and not yet answered */
+    int64_t since_ms; /* time of the last answer, or of the connection */
 };
 
 enum phase { PHASE_HEAD, PHASE_BODY, PHASE_WORKING, PHASE_SENT, PHASE_STREAM };
 
-/* One request on it. */
+/* One request on a connection. */
 struct exchange {
-    struct request request; /* first: http_answered() goes back from it */
+    struct request request; /* first member: http_answered() casts back from it */
     struct http *http;
     struct MHD_Connection *connection;
     struct link *link;
     enum phase phase;
     bool suspended;
     bool too_large;
-    struct exchange *next, **at; /* in the list of streams */
+    struct exchange *next, **at; /* the list of streams */
     struct event_cursor cursor;
     bool beat;
 };
@@ -45,24 +45,25 @@ struct exchange {
 struct http {
     struct server *server;
     struct http_handler handler;
-    struct MHD_Daemon *daemons[HTTP_DAEMONS]; /* for the network, for the Unix socket */
+    /* without Unix sockets, and with TLS a second one for them */
+    struct MHD_Daemon *daemons[HTTP_DAEMONS];
     struct link *links; /* newest first */
     size_t connections[PEER_N];
     size_t busy, stream_count;
     struct exchange *streams;
 };
 
-/* A stranger has shown the token. */
+/* The client has shown the token. */
 void http_know(struct http *http, struct link *link);
 
-/* ---- http_request.c: what libmicrohttpd calls, with the struct http, about a request */
+/* ---- http_request.c: callbacks of libmicrohttpd about a request; cls is the struct http */
 void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection);
 enum MHD_Result http_on_request(void *cls, struct MHD_Connection *connection, const char *url,
                                 const char *verb, const char *version, const char *data,
                                 size_t *len, void **context);
 void http_on_completed(void *cls, struct MHD_Connection *connection, void **context,
                        enum MHD_RequestTerminationCode code);
-/* Goes on with a connection that waits, if it does. */
+/* Resumes the connection if it is suspended. */
 void http_resume(struct exchange *exchange);
 
 #endif

@@ -65,7 +65,7 @@ void http_wake_streams(struct http *http, bool beat)
     for (struct exchange *at = http->streams; at != NULL; at = at->next) {
         at->beat = at->beat || beat;
         if (events_is_behind(at->request.server->events, &at->cursor))
-            (void)shutdown(at->link->fd, SHUT_RDWR); /* it does not read */
+            (void)shutdown(at->link->fd, SHUT_RDWR); /* the client does not read */
         http_resume(at);
     }
 }
@@ -135,7 +135,8 @@ static enum MHD_Result send_answer(struct exchange *exchange)
     add_headers(exchange, response);
     exchange->phase = PHASE_SENT;
     exchange->link->working = false;
-    exchange->link->since_ms = time_monotonic_ms(); /* however long it took, it is yet to be sent */
+    /* sending it gets its own time */
+    exchange->link->since_ms = time_monotonic_ms();
     enum MHD_Result result =
         MHD_queue_response(exchange->connection, (unsigned)answer->status, response);
     MHD_destroy_response(response);
@@ -177,7 +178,7 @@ static void refuse_large(struct exchange *exchange)
         answer_error(&exchange->request, 413, "the body is larger than %zu bytes", most);
 }
 
-/* Headers that decide something: a proxy may believe another one than is believed here. */
+/* Headers that decide something. If one comes twice, a proxy may use the other value. */
 static const char *const single[] = {"Host", "Origin", "Authorization", "Content-Length",
                                      "Transfer-Encoding"};
 
@@ -193,7 +194,7 @@ static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* false, with an answer, for a head that can be read in two ways. */
+/* Returns false, after answering with an error, if the head is ambiguous. */
 static bool is_plain(struct exchange *exchange)
 {
     unsigned counts[ARRAY_LEN(single)] = {0};
@@ -246,7 +247,7 @@ static enum MHD_Result handle_piece(struct exchange *exchange, const char *bytes
 
     if (exchange->request.body.len + len > most)
         exchange->too_large = true;
-    if (exchange->too_large) { /* it is read on, for as long as one may hope for its end */
+    if (exchange->too_large) { /* keep reading, because its end may come */
         exchange->request.body.len += len;
         return exchange->request.body.len > 4 * (most + HTTP_HEAD_MAX) ? MHD_NO : MHD_YES;
     }
@@ -267,7 +268,7 @@ static enum MHD_Result handle_whole(struct exchange *exchange)
         step = exchange->http->handler.handle(request);
     if (step == STEP_STREAM)
         return open_stream(exchange);
-    /* not by the answer's status: a worker may have set that by now, and its job is not over */
+    /* do not test the status: a worker may have set it already while its job is not over */
     if (step == STEP_ANSWERED)
         return send_answer(exchange);
     exchange->suspended = true;
@@ -317,7 +318,7 @@ void *http_on_uri(void *cls, const char *uri, struct MHD_Connection *connection)
     return exchange;
 }
 
-/* "<time> POST /sessions/... 200 1234 bytes 5.1 ms", in the server's log and the session's. */
+/* Writes "<time> POST /sessions/... 200 1234 bytes 5.1 ms" into the logs of server and session. */
 static void log_request(struct exchange *exchange, int64_t took_us)
 {
     struct request *request = &exchange->request;

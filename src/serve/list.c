@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A survey that a worker takes. */
+/* A job that makes a survey. */
 struct taking {
     struct job job;
     struct list *list;
@@ -18,11 +18,11 @@ struct taking {
     struct err err;
 };
 
-/* A look at tmux servers: whether the same sessions run. */
+/* A job that asks the tmux servers whether the same sessions run. */
 struct peek {
     struct job job;
     struct list *list;
-    struct listing *listing; /* it is about; only compared with list->now */
+    struct listing *listing; /* the list in question; only compared with list->now */
     int64_t began_ms;
     struct peeked {
         char *socket;
@@ -33,7 +33,7 @@ struct peek {
     size_t count;
 };
 
-/* What hosts of live sessions say. */
+/* A job that asks the hosts of running sessions. */
 struct count {
     struct job job;
     struct list *list;
@@ -57,13 +57,14 @@ static void listing_free(struct listing *listing)
     free(listing);
 }
 
-/* true for a session that runs, ran, or is to run: its metadata says what the index may not. */
+/* Returns true for a session that runs, ran or should run: its metadata may be newer than the
+ * index. */
 static bool is_watched(const struct view *view)
 {
     return view->live != NULL || view->row.status == STATUS_ACTIVE;
 }
 
-/* On its way: it is to run and does not yet, or the other way round. */
+/* Returns true for a session that should run and does not yet, or the reverse. */
 static bool is_moving(const struct view *view)
 {
     return view->status != STATUS_ERROR &&
@@ -96,7 +97,7 @@ static void run_taking(struct job *job)
     taking->listing = listing;
 }
 
-/* Sessions stand in one order in both, so one walk finds what they share. */
+/* Copies the counts of sessions in both surveys, which have the same order. */
 static void carry_over_counts(const struct survey *from, struct survey *to)
 {
     size_t j = 0;
@@ -126,7 +127,7 @@ static bool is_enough(const struct listing *listing, const struct request *reque
            listing->hosts_ms >= request->hosts_ms;
 }
 
-/* Sees to it that what the request waits for is under way. */
+/* Starts what the request waits for. */
 static void hurry(struct list *list, const struct request *request)
 {
     const struct listing *listing = list->now;
@@ -159,7 +160,7 @@ static void finish_waiting(struct list *list)
 
 /* ---- a survey */
 
-/* true if hosts of a session have not been asked yet. */
+/* Returns true if hosts of a session have not been asked yet. */
 static bool is_untold(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->count; i++)
@@ -209,7 +210,7 @@ static void survey_again(struct list *list)
     free(taking);
 }
 
-/* ---- a look at tmux */
+/* ---- queries to tmux */
 
 static void run_peek(struct job *job)
 {
@@ -241,10 +242,10 @@ static struct view *find_live(struct survey *survey, const struct listing *listi
     return NULL;
 }
 
-/* Takes over what tmux says of a session that still runs. false: it is another one now. */
+/* Copies what tmux says of a session that still runs. Returns false if it is another one now. */
 static bool update_live(struct listing *listing, struct view *view, const struct tmux_session *now)
 {
-    /* The survey's own; it is const for those who only read it. */
+    /* the survey's own memory; const only for readers */
     struct tmux_session *live = (struct tmux_session *)(uintptr_t)view->live;
     struct card *card = &listing->cards[view - listing->survey.views];
 
@@ -263,7 +264,7 @@ static bool update_live(struct listing *listing, struct view *view, const struct
     return true;
 }
 
-/* true if the same sessions run as before. */
+/* Returns true if the same sessions still run. */
 static bool update_from_peek(const struct list *list, struct peek *peek)
 {
     struct listing *listing = peek->listing;
@@ -310,7 +311,7 @@ static void done_peek(struct job *job)
     else if (peek->listing == list->now)
         survey_again(list);
     peek_free(peek);
-    if (list->taking == NULL || list->err.code != MAS_OK) /* else that will do it */
+    if (list->taking == NULL || list->err.code != MAS_OK) /* otherwise that survey will do it */
         finish_waiting(list);
 }
 
@@ -349,7 +350,7 @@ static void peek_again(struct list *list)
         peek_free(peek);
 }
 
-/* ---- what hosts say */
+/* ---- queries to hosts */
 
 static void run_count(struct job *job)
 {
@@ -431,7 +432,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* true while the files are those that it was made from. */
+/* Returns true while the files are those that the list was made from. */
 static bool is_current(const struct list *list, const struct listing *listing)
 {
     char name[ID_TEXT + sizeof "/" WORKSPACE_SESSION];
@@ -475,7 +476,7 @@ struct listing *list_get(struct list *list, struct request *request, bool fresh)
     request->tmux_ms = now - LIST_TMUX_MS;
     request->hosts_ms = now - LIST_HOSTS_OLD_MS;
     if (good && now - listing->tmux_ms >= LIST_FRESH_MS)
-        peek_again(list); /* so that nobody has to wait for it */
+        peek_again(list); /* so that no request has to wait for it */
     if (good && now - listing->began_ms >= LIST_OLD_MS)
         survey_again(list);
     if (good && now - listing->hosts_ms >= LIST_HOSTS_MS)

@@ -1,14 +1,14 @@
 /*
- * The list of sessions, from a survey that is kept as long as it is true.
+ * The list of sessions: a survey that requests share while it is valid.
  *
- * A survey of ten thousand sessions takes milliseconds, so a worker takes it and requests share it.
- * It is good for a request while the index and the metadata of every session that runs are the
- * files that it was made from, tmux has said at most LIST_TMUX_MS ago that the same sessions run,
- * and no session is on its way (wanted to run and not there, or the other way round). Else the
- * request waits for what is missing: another survey, a look at tmux alone, or the hosts, which are
- * asked once in LIST_HOSTS_MS. A survey alone looks at the metadata of the sessions that are
- * stopped, so one that is LIST_OLD_MS old is followed by another. All of this belongs to the event
- * loop but what workers have in hand.
+ * A survey of ten thousand sessions takes milliseconds, so a worker makes it and requests share it.
+ * It is valid for a request if three conditions hold. The index and the metadata of every running
+ * session are still the files that it was made from. tmux has confirmed at most LIST_TMUX_MS ago
+ * that the same sessions run. No session is changing (intended to run but not running, or the
+ * reverse). Otherwise the request waits for what is missing: a new survey, a query to tmux alone,
+ * or the hosts, which are asked once per LIST_HOSTS_MS. Only a survey checks the metadata of
+ * stopped sessions, so a survey LIST_OLD_MS old is replaced. Everything here belongs to the event
+ * loop, except the jobs of workers.
  */
 #ifndef MAS_SERVE_LIST_H
 #define MAS_SERVE_LIST_H
@@ -29,7 +29,7 @@ enum {
     LIST_OLD_MS = 5000
 };
 
-/* A view as JSON, made when it is first asked for. */
+/* A view as JSON, created when it is first needed. */
 struct card {
     char *json;
     size_t len;
@@ -38,12 +38,13 @@ struct card {
 
 struct listing {
     struct survey survey;
-    struct card *cards; /* one a view */
-    struct stat index; /* the file, before it was read */
-    unsigned char *kinds; /* status and mode of each view, see list_kind(): close together */
-    size_t *watched; /* views whose metadata is looked at each time */
+    struct card *cards; /* one per view */
+    struct stat index; /* stat of the index before it was read */
+    /* list_kind() of each view, in one array for fast filtering */
+    unsigned char *kinds;
+    size_t *watched; /* indexes of the views whose metadata is always checked */
     size_t watched_count;
-    /* Monotonic: when it was begun, tmux asked last, the hosts asked last. */
+    /* Monotonic time of the start, of the last query to tmux, and of the last one to hosts. */
     int64_t began_ms, tmux_ms, hosts_ms;
     bool settled;
 };
@@ -52,33 +53,37 @@ struct list {
     const struct root *root;
     const struct config *config;
     struct pool *pool;
-    struct listing *now; /* NULL: none yet */
-    /* What workers have in hand; NULL: nothing. */
+    struct listing *now; /* NULL: not there yet */
+    /* Jobs of workers; NULL: none. */
     struct taking *taking;
     struct peek *peek;
     struct count *count;
     struct request *waiting; /* newest first */
-    struct err err; /* why the last one failed; MAS_OK: it did not */
+    struct err err; /* why the last survey failed; MAS_OK: it did not */
     void (*changed)(void *arg, const struct listing *was, const struct listing *now);
-    void (*ready)(struct request *request); /* a request that waited has what it needs */
+    void (*ready)(struct request *request); /* a waiting request has what it needs */
     void *arg;
 };
 
-/* A view's status and mode in one number. */
+/* Returns a view's status and mode as one number. */
 static inline unsigned char list_kind(enum status status, enum mode mode)
 {
     return (unsigned char)((unsigned)mode * STATUS_COUNT + (unsigned)status);
 }
 
+/* Creates the list with its own workers; release *ret with list_free(). `root` and `config` must
+ * outlive it. The caller then sets changed, ready and arg. */
 int list_make(const struct root *root, const struct config *config, struct list *ret,
               struct err *err);
 void list_free(struct list *list);
 
-/* The survey, where it is good; else NULL, and the request waits. `fresh`: only one that is begun
- * now is good. */
+/* Returns the list if it is valid for this request; it stays valid until the event loop continues.
+ * Otherwise returns NULL and the request waits for list->ready. With `fresh`, only a survey that
+ * starts now is valid. */
 struct listing *list_get(struct list *list, struct request *request, bool fresh);
-/* Looks whether anything has changed, or takes another survey: `changed` will tell. */
+/* Starts a check for changes, or with `survey` a new survey; list->changed reports the result. */
 void list_look(struct list *list, bool survey);
+/* Returns the JSON of view `i`. It belongs to the listing. */
 const struct card *list_card(const struct list *list, struct listing *listing, size_t i);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * mas-serve: the HTTP API of a root. `mas serve` checks its words and becomes this program:
+ * mas-serve: the HTTP API of a root. `mas serve` checks its options and executes this program:
  *
  *     mas-serve MAS ROOT SETTING=VALUE...
  */
@@ -28,8 +28,8 @@
 enum {
     PEM_MAX = 1 << 20, /* bytes of a certificate chain */
     ACCEPT_AT_ONCE = 64,
-    ACCEPT_PAUSE_MS = 100, /* where there are no descriptors */
-    LAST_MS = 5000, /* what is only half sent gets so long at the end */
+    ACCEPT_PAUSE_MS = 100, /* pause if no descriptors are free */
+    LAST_MS = 5000, /* time limit for unsent answers at the end */
     EVENTS_READY = 16
 };
 
@@ -42,8 +42,8 @@ struct loop {
     struct bindings bindings;
     int epoll, signals;
     int64_t swept_ms, paused_ms, ended_ms;
-    bool paused; /* no connection is taken */
-    bool at_once; /* asked twice to end */
+    bool paused; /* accepts no connections */
+    bool at_once; /* it was told twice to end */
 };
 
 static int parse_settings(struct config *config, char **words, struct err *err)
@@ -154,7 +154,7 @@ static void close_server(struct server *server)
 
 /* ---- the loop */
 
-/* What epoll says is ready: one of the bindings by its number, or one of these. */
+/* The source of an epoll event: the index of a binding, or one of these. */
 enum source { SOURCE_SIGNAL = BIND_MAX, SOURCE_POOL, SOURCE_LIST, SOURCE_EVENTS, SOURCE_HTTP };
 
 static int watch(const struct loop *loop, int fd, unsigned source, struct err *err)
@@ -239,7 +239,7 @@ static void handle_signal(struct loop *loop)
             continue;
         loop->server->ending = true;
         watch_bindings(loop, false);
-        bind_end(&loop->bindings); /* who comes now is told at once that nobody is there */
+        bind_end(&loop->bindings); /* from now on, connections are refused at once */
         http_wake_streams(loop->server->http, true);
     }
 }

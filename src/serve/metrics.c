@@ -10,7 +10,7 @@
 
 enum { ROUTES_MAX = 32, BUCKETS = 8 };
 
-/* Upper ends of the buckets of times, in microseconds. */
+/* Upper limits of the buckets, in microseconds. */
 static const int64_t ends[BUCKETS] = {1000, 5000, 10000, 50000, 100000, 1000000, 5000000, 30000000};
 static const char *const end_names[BUCKETS] = {"0.001", "0.005", "0.01", "0.05",
                                                "0.1",   "1",     "5",    "30"};
@@ -23,7 +23,7 @@ struct counter {
 };
 
 struct metrics {
-    struct counter counters[ROUTES_MAX + 1]; /* the last one: of no route */
+    struct counter counters[ROUTES_MAX + 1]; /* the last one: requests without a route */
 };
 
 struct metrics *metrics_make(void)

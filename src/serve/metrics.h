@@ -1,5 +1,5 @@
 /*
- * Numbers for Prometheus: GET /metrics.
+ * Metrics for Prometheus: GET /metrics.
  */
 #ifndef MAS_SERVE_METRICS_H
 #define MAS_SERVE_METRICS_H
@@ -8,9 +8,10 @@
 
 struct metrics;
 
+/* Creates the counters; release them with metrics_free(). */
 struct metrics *metrics_make(void);
 void metrics_free(struct metrics *metrics);
-/* A request has its answer; took_us -1: it is a stream, which has no time. */
+/* Counts an answered request. took_us is its time in microseconds; -1: a stream, which has none. */
 void metrics_count(struct metrics *metrics, const struct request *request, int64_t took_us);
 
 #endif

@@ -15,7 +15,7 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Decodes a word of a query in place; false for what is no good text. */
+/* Decodes a part of a query in place. Returns false if it is no valid text. */
 static bool decode(char *text)
 {
     char *to = text;
@@ -75,7 +75,7 @@ bool request_split(struct request *request)
     }
     if (query != NULL)
         *query++ = '\0';
-    /* A path holds nothing that would have to be decoded: what does is the path of nothing. */
+    /* No path needs decoding: one with escapes matches no route. */
     bool good = path[0] == '/' && !str_has_control(path) && strchr(path, '%') == NULL;
     for (char *rest = path + 1; good && rest != NULL && !(rest == path + 1 && *rest == '\0');) {
         char *part = strsep(&rest, "/");
@@ -107,7 +107,7 @@ void request_free(struct request *request)
     json_free(request->json);
 }
 
-/* What each status is called in an error. */
+/* The code of each status in an error. */
 static const struct {
     int status;
     const char *code;
@@ -161,12 +161,13 @@ void answer_error(struct request *request, int status, const char *fmt, ...)
     answer_text(request, status, text, "");
 }
 
-/* What a hint of the command line says here: the address that does what its command does. One with
- * a command or an option that has none is left out: who asks over HTTP has no command line. */
+/* Replaces the command in a hint with the address that does the same. A hint with another command
+ * or an option is dropped, because an HTTP client has no command line. */
 static void put_hint(const struct request *request, const char *hint, struct str *to)
 {
     static const struct {
-        const char *command, *before, *after; /* around the session's id; NULL: without one */
+        /* before and after the session's id; after NULL: no id */
+        const char *command, *before, *after;
     } known[] = {
         {"mas start ", "POST /sessions/", "/start"},
         {"mas stop ", "POST /sessions/", "/stop"},
@@ -214,7 +215,7 @@ uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len)
     return hash;
 }
 
-/* true if a list of tags, or "*", has this one. */
+/* Returns true if a list of tags contains this one, or is "*". */
 static bool list_has(const char *list, const char *tag)
 {
     const char *at = strstr(list, tag);

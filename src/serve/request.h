@@ -1,6 +1,6 @@
 /*
- * One request and its answer, without a word of how they travel: http_request.c fills a struct
- * request from a connection, api.c makes the answer.
+ * A request and its answer, independent of the transport: http_request.c fills a struct request
+ * from a connection, api.c creates the answer.
  */
 #ifndef MAS_SERVE_REQUEST_H
 #define MAS_SERVE_REQUEST_H
@@ -23,38 +23,38 @@ struct request;
 
 enum step {
     STEP_ANSWERED,
-    STEP_LATER, /* http_answered() will be called */
-    STEP_STREAM, /* of events, from request->last_event on */
+    STEP_LATER, /* http_answered() will be called later */
+    STEP_STREAM, /* a stream of events after request->last_event */
 };
 
 struct route {
     enum method method;
-    const char *path; /* {id} is a session, {agent} an agent */
-    size_t body_max; /* bytes; 0: it takes none */
-    bool open; /* needs no token */
+    const char *path; /* {id} stands for a session, {agent} for an agent */
+    size_t body_max; /* bytes; 0: no body */
+    bool open; /* it needs no token */
     enum step (*handle)(struct request *request);
-    const char *const *queries; /* that it knows, NULL-terminated; NULL: none */
+    const char *const *queries; /* the accepted ones, NULL-terminated; NULL: none */
 };
 
 struct answer {
-    int status; /* 0: there is none yet */
+    int status; /* 0: no answer yet */
     const char *type; /* NULL: JSON */
-    const char *allow; /* of a 405 */
-    char etag[20]; /* with its quotes; "": none */
+    const char *allow; /* for a 405 */
+    char etag[20]; /* with quotes; "": none */
     struct str body;
 };
 
 struct request {
     struct server *server;
     enum method method;
-    const char *verb; /* the method as it was sent */
-    char *uri; /* as it was sent; cut up by request_split() */
-    bool local; /* it came over the Unix socket */
-    bool known; /* it did, or it shows the token */
-    /* Headers, NULL where there are none; they belong to the connection. */
+    const char *verb; /* the method as sent */
+    char *uri; /* as sent; request_split() cuts it up */
+    bool local; /* it came through a Unix socket */
+    bool known; /* local, or with the right token */
+    /* Headers, NULL if missing; they belong to the connection. */
     const char *host, *origin, *authorization, *if_none_match, *last_event;
 
-    char *parts[REQUEST_PARTS]; /* of the path, between its slashes */
+    char *parts[REQUEST_PARTS]; /* of the path, between slashes */
     size_t part_count;
     struct query {
         const char *key, *value;
@@ -62,35 +62,41 @@ struct request {
     size_t query_count;
 
     const struct route *route; /* NULL: none */
-    char id[ID_TEXT]; /* of the session that the path names; "" */
-    const char *agent; /* that the path names, or NULL */
+    char id[ID_TEXT]; /* of the session in the path, or "" */
+    const char *agent; /* the agent in the path, or NULL */
     struct str body;
     int64_t start_us; /* monotonic */
 
-    struct job job; /* while a worker has it */
-    struct json *json; /* the body, read */
-    int64_t survey_ms, tmux_ms, hosts_ms; /* what answers it was asked for then, or later */
-    struct request *next; /* in the list of those who wait for a survey */
+    struct job job; /* while a worker executes it */
+    struct json *json; /* the parsed body */
+    int64_t survey_ms, tmux_ms, hosts_ms; /* the oldest data that may answer it, monotonic */
+    struct request *next; /* in the list of requests that wait for a survey */
 
     struct answer answer;
 };
 
-/* Takes the uri apart. false, with an answer, where it is none of ours. */
+/* Splits the URI into parts and queries. Returns false, after answering with an error, if it is
+ * invalid. */
 bool request_split(struct request *request);
-/* The value of a query, or NULL. */
+/* Returns the value of a query, or NULL. It belongs to the request. */
 const char *request_query(const struct request *request, const char *key);
+/* Frees everything in the request, but not the request. */
 void request_free(struct request *request);
 
-/* Answers. The code of an error, a word, follows from its status. */
-void answer_json(struct request *request, int status, struct str *body); /* takes *body */
+/* Set the answer. The code of an error, a word, follows from its status. */
+/* takes ownership of *body */
+void answer_json(struct request *request, int status, struct str *body);
 void answer_error(struct request *request, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* From what went wrong; `conflict` is the status that MAS_CONFLICT means here. */
+/* Answers with an error; its code determines the status. `conflict` is the status for
+ * MAS_CONFLICT. */
 void answer_err(struct request *request, const struct err *err, int conflict);
-/* The error object alone. */
+/* Appends only the error object. */
 void answer_put_error(int status, const char *message, const char *hint, struct str *to);
-/* Gives the answer, a 200, the tag of these 64 bits; it becomes a 304 where the client has it. */
+/* Adds an ETag with these 64 bits to the answer, a 200. It becomes a 304 if the client has this
+ * tag. */
 void answer_tag(struct request *request, uint64_t hash);
 #define HASH_START UINT64_C(0xcbf29ce484222325)
+/* Returns `hash` extended by these bytes (FNV-1a). Start with HASH_START. */
 uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t len);
 
 #endif

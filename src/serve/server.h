@@ -1,12 +1,11 @@
 /*
- * What mas-serve is made of. One thread, the event loop of main.c, owns all of it: connections
- * (http.c), requests on them (http_request.c), the list of sessions (list.c), events (events.c),
- * numbers (metrics.c). What waits for others is done by workers (work.h), whose jobs see only
- * `root`, `config`, `mas` and `env`.
+ * The parts of mas-serve. One thread, the event loop in main.c, owns everything: connections
+ * (http.c), their requests (http_request.c), the list of sessions (list.c), events (events.c),
+ * metrics (metrics.c). Workers (work.h) do what has to wait for others; their jobs use only `root`,
+ * `config`, `mas` and `env`.
  *
- * It keeps nothing of its own on disk but its log, its lock and its token: what it tells is read
- * from the sessions, and what changes them is done by `mas`, run as a child. So it may be killed at
- * any time.
+ * The server stores only its log, lock and token on disk. It reads everything else from the
+ * sessions, and runs `mas` as a child to change them. So it can be killed at any time.
  */
 #ifndef MAS_SERVE_SERVER_H
 #define MAS_SERVE_SERVER_H
@@ -20,9 +19,9 @@
 
 enum {
     SERVER_WORKERS = 16,
-    SERVER_CONNECTIONS = 1024, /* over the network */
-    SERVER_STRANGERS = 256, /* of these, that have not shown the token */
-    SERVER_LOCAL = 256, /* over the Unix socket */
+    SERVER_CONNECTIONS = 1024, /* from the network */
+    SERVER_STRANGERS = 256, /* those of them without the token */
+    SERVER_LOCAL = 256, /* through the Unix socket */
     SERVER_LISTENERS = 512
 };
 
@@ -34,7 +33,7 @@ struct server {
     struct root root;
     struct config config;
     const char *mas; /* path of the program */
-    char **env; /* what mas is run with */
+    char **env; /* environment for mas */
     struct guard guard;
     struct list list;
     struct pool *pool;
@@ -42,8 +41,8 @@ struct server {
     struct metrics *metrics;
     struct http *http;
     struct log log;
-    int lock; /* that no second one has */
-    bool ending; /* it has been asked to end: only what runs is finished */
+    int lock; /* held so that only one server runs */
+    bool ending; /* it was told to end and finishes the current requests */
 };
 
 #endif

@@ -9,9 +9,9 @@
 
 enum { LIMIT_MAX = 10000, OFFSET_MAX = 1000000000 };
 
-/* What a request wants of the list. */
+/* The queries of GET /sessions. */
 struct options {
-    unsigned statuses, modes; /* sets */
+    unsigned statuses, modes; /* bit sets */
     size_t limit, offset;
 };
 
@@ -33,7 +33,7 @@ static bool parse_number(struct request *request, const char *key, size_t most, 
     return true;
 }
 
-/* A list of words with commas between them, as a set of their places. */
+/* Parses a comma-separated list of words into a bit set of their positions. */
 static bool parse_set(struct request *request, const char *key, const char *(*name)(size_t),
                       unsigned *ret)
 {
@@ -123,7 +123,7 @@ enum step api_sessions(struct request *request)
 
     if (!parse_options(request, &options))
         return STEP_ANSWERED;
-    /* who asks for what is broken wants it looked for */
+    /* a client that asks for broken sessions wants a new search */
     bool fresh = options.statuses != ~0U && (options.statuses >> STATUS_ERROR & 1U) != 0;
     struct listing *listing = list_get(&request->server->list, request, fresh);
     if (listing == NULL)

@@ -16,7 +16,7 @@ enum { STATUS_ACCEPTED = 202, TAKE_MS = 30000, WORDS = 24 };
 
 static const char *const prompt_members[] = {"prompt", "conversation", "tags", NULL};
 
-/* What the host said to an "ask". */
+/* The host's reply to `ask`. */
 struct reply {
     struct str text;
     struct err err;
@@ -55,7 +55,7 @@ static void put_request(const struct request *request, struct str *to)
     json_close(&out, '}');
 }
 
-/* Why nobody has taken the prompt. */
+/* Answers when no host accepted the prompt. */
 static void answer_silence(struct request *request, const struct roster *roster)
 {
     enum host_answer answer = roster->calls[0].answer;
@@ -132,9 +132,10 @@ enum step api_prompt(struct request *request)
     return request->answer.status != 0 ? STEP_ANSWERED : api_later(request, run_prompt);
 }
 
-/* ---- history, context: as `mas history --json` and `mas context --json` print them */
+/* ---- history and context, as `mas history --json` and `mas context --json` print them */
 
-/* `input` is for what a user of the machine is not to read on a command line; NULL: none. */
+/* Passes private text as `input` instead of on the command line, where other users can read it;
+ * NULL: none. */
 static void answer_verb(struct request *request, const char *const *words, const char *input)
 {
     struct str said = STR_INIT;

@@ -1,5 +1,5 @@
 /*
- * What workers find out; they see nothing of the server but what never changes.
+ * Queries for workers. They use only those members of the server that never change.
  */
 #ifndef MAS_SERVE_TELL_H
 #define MAS_SERVE_TELL_H
@@ -9,7 +9,8 @@
 
 struct server;
 
-/* Writes one session whole, as `mas show --json` prints it. MAS_NOT_FOUND where there is none. */
+/* Writes the whole session as `mas show --json` prints it. Fails with MAS_NOT_FOUND if it does not
+ * exist. */
 int tell_session(const struct server *server, const char *id, struct str *to, struct err *err);
 
 #endif

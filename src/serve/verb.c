@@ -29,7 +29,7 @@ char **verb_env(void)
     return env;
 }
 
-/* What it said on stderr: "mas: <text>" and a line with what to do. Warnings stand before. */
+/* Parses stderr: warnings, then "mas: <text>" and an optional hint. */
 static void parse_error(const char *said, int code, struct err *err)
 {
     const char *line = strstr(said, "mas: ");

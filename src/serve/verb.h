@@ -1,7 +1,6 @@
 /*
- * Running verbs of mas: what changes something is done by `mas` itself, in a process of its own, so
- * that it means the same here and on a command line, and is whole whatever becomes of this server.
- * For workers.
+ * Runs verbs of mas, for workers. Every change is made by `mas` in its own process. So it means the
+ * same as on a command line, and completes even if this server ends.
  */
 #ifndef MAS_SERVE_VERB_H
 #define MAS_SERVE_VERB_H
@@ -11,12 +10,14 @@
 
 struct server;
 
-/* Runs `mas --root ROOT WORD...`; input NULL: none. *ret_out, what it printed, may be NULL. On
- * failure err has its exit code and its words. */
+/* Runs `mas --root ROOT WORD...`, at most 30 minutes. `input` NULL: none. If `ret_out` is not NULL,
+ * *ret_out receives its output, at most 8 MiB; the caller frees it. On failure the error has its
+ * exit code and message. */
 int verb_run(const struct server *server, const char *const *words, const struct str *input,
              struct str *ret_out, struct err *err);
 
-/* The environment for verbs, from this process's: without what says that it runs in a team. */
+/* Returns the environment for verbs: that of this process without the variables of a team and of
+ * systemd. The caller frees it with strv_free(). */
 char **verb_env(void);
 
 #endif

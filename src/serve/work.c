@@ -14,10 +14,10 @@ struct queue {
 };
 
 struct pool {
-    pthread_mutex_t mutex; /* for all but `count`, `most`, `busy` and `fd` */
+    pthread_mutex_t mutex; /* protects everything but `count`, `most`, `busy` and `fd` */
     pthread_cond_t more;
     struct queue waiting, finished;
-    size_t idle; /* threads that wait for a job */
+    size_t idle; /* threads waiting for a job */
     bool ending;
     pthread_t *threads;
     size_t count, most;
