@@ -27,7 +27,7 @@ const struct part *part_find(const char *name, size_t len)
 
 bool link_leads_out(const char *target, size_t level)
 {
-    bool down = false; /* a name was met */
+    bool down = false; /* a name was found */
 
     if (target[0] == '/')
         return true;

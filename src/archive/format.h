@@ -1,5 +1,5 @@
 /*
- * What an archive is made of; see mas-archive(5). All entries are below one directory, the id of
+ * The contents of an archive; see mas-archive(5). All entries are below one directory, the id of
  * the session: first the manifest, then the parts, last the checksums of all regular files.
  */
 #ifndef MAS_ARCHIVE_FORMAT_H
@@ -17,30 +17,30 @@
 
 enum {
     FORMAT_MANIFEST_MAX = 64 * 1024, /* bytes */
-    FORMAT_NAME_MAX = 255, /* bytes of one name, as file systems have it */
-    FORMAT_LINK_MAX = 4095, /* bytes of a symbolic link */
+    FORMAT_NAME_MAX = 255, /* bytes of a name, the limit of file systems */
+    FORMAT_LINK_MAX = 4095, /* bytes of a symbolic link's target */
 };
 
-/* Names that an archive holds at its top. */
+/* A name at the top of an archive. */
 struct part {
     const char *name;
     bool dir;
     bool required;
-    bool deep; /* of a directory: it holds anything; else regular files alone */
+    bool deep; /* a directory with any contents; otherwise only regular files */
     bool agents; /* in legacy mode it is in the root */
-    mode_t mode; /* what it is brought back with; 0: what it had */
-    uint64_t max; /* bytes of a file */
+    mode_t mode; /* mode after restoring; 0: as archived */
+    uint64_t max; /* limit of a file in bytes */
 };
 
 enum { PARTS_COUNT = 7 };
 extern const struct part parts[PARTS_COUNT];
 
-/* NULL where there is none of that name. */
+/* Returns the part with this name, or NULL. */
 const struct part *part_find(const char *name, size_t len);
 
-/* true for the target of a link that stands `level` directories below the session's own: it is
- * absolute, goes up further than that, or goes up anywhere but at its beginning, where a link in
- * front of it could make that lead anywhere. */
+/* Returns true if the target of a link `level` directories below the session's directory leads out
+ * of it: if it is absolute, if it goes up further than that, or if it goes up anywhere but at its
+ * beginning, because a preceding link could then lead anywhere. */
 bool link_leads_out(const char *target, size_t level);
 
 #endif

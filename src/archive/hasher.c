@@ -7,7 +7,7 @@
 
 enum {
     JOBS_MAX = 256,
-    INLINE_MAX = 64 * 1024, /* less is hashed sooner than another thread is woken up */
+    INLINE_MAX = 64 * 1024, /* hashing less is faster than waking the thread */
     ZEROS = 1 << 20,
 };
 
@@ -24,18 +24,18 @@ struct hasher {
     pthread_t thread;
     bool started;
 
-    pthread_mutex_t lock; /* for all below */
+    pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t more;
     pthread_cond_t less;
-    struct job jobs[JOBS_MAX]; /* a ring */
-    size_t first, count; /* those in work included */
+    struct job jobs[JOBS_MAX]; /* a ring buffer */
+    size_t first, count; /* including the current one */
     uint64_t pushed, done;
     bool closing;
     struct str list;
 };
 
-/* As sha256sum(1) writes it: a name with a newline or a backslash is escaped, and the line marked.
- */
+/* Writes a line like sha256sum(1): if a name has a newline or a backslash, it is escaped and the
+ * line is marked. */
 static void add_line(struct str *list, const unsigned char *sum, size_t len, const char *name)
 {
     static const char digits[] = "0123456789abcdef";
@@ -141,7 +141,7 @@ void hasher_freep(struct hasher **hasher)
 static uint64_t push(struct hasher *h, struct job job)
 {
     (void)pthread_mutex_lock(&h->lock);
-    if (h->count == 0 && job.len <= INLINE_MAX) { /* the thread is at rest */
+    if (h->count == 0 && job.len <= INLINE_MAX) { /* the thread is idle */
         run(h, &job);
         uint64_t done = h->done;
         (void)pthread_mutex_unlock(&h->lock);

@@ -14,12 +14,12 @@
 
 enum { EXTENTS_MAX = 1 << 20 };
 
-/* Files met that have other names, by device and inode: an open hash. */
+/* Files with other names, by device and inode: an open hash table. */
 struct met {
     struct met_file {
         dev_t dev;
         ino_t ino;
-        uint32_t item; /* 1 + its number; 0: free */
+        uint32_t item; /* 1 + its index; 0: unused */
     } * slots;
     size_t room, count;
 };
@@ -70,7 +70,7 @@ static struct met_file *met_slot(const struct met *met, dev_t dev, ino_t ino)
     return &met->slots[at];
 }
 
-/* The item (1 + its number) that was the first with this inode; 0: it is `item`. */
+/* Returns 1 + the first item with this inode, or 0 if that is `item`. */
 static uint32_t met_add(struct met *met, dev_t dev, ino_t ino, uint32_t item)
 {
     if (met->count * 2 >= met->room) {
@@ -99,7 +99,7 @@ int extents_find(int fd, uint64_t size, struct extent **ret, size_t *ret_count)
     while ((uint64_t)at < size) {
         off_t data = lseek(fd, at, SEEK_DATA);
         if (data == -1 && errno == ENXIO)
-            break; /* a hole up to the end */
+            break; /* a hole until the end */
         off_t hole = data == -1 ? -1 : lseek(fd, data, SEEK_HOLE);
         if (hole == -1 || count == EXTENTS_MAX) {
             errno = hole == -1 ? errno : EFBIG;
@@ -134,7 +134,7 @@ static void warn(struct walk *w, const char *what)
         talk_warn(w->source->talk, "'%s' %s", str_text(&w->path), what);
 }
 
-/* How much of a file is content. */
+/* Adds the size of a file's content. */
 static int count_content(struct walk *w, int dir, const char *name, struct item *item)
 {
     struct extent *extents = NULL;
@@ -172,7 +172,7 @@ static int look_at_link(struct walk *w, int dir, const char *name, size_t level)
 
 static int walk_dir(struct walk *w, int fd, size_t level);
 
-/* 1: it is left out. */
+/* Checks an entry. Returns 1 if it is omitted. */
 static int judge(struct walk *w, const char *name, const struct stat *st, size_t level)
 {
     if (strlen(name) > FORMAT_NAME_MAX)
@@ -191,7 +191,8 @@ static int judge(struct walk *w, const char *name, const struct stat *st, size_t
         warn(w, "is no log, and left out");
         return 1;
     }
-    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && !w->part->deep) { /* not mas's own alone */
+    if (S_ISREG(st->st_mode) && st->st_nlink > 1 &&
+        !w->part->deep) { /* another name may be outside the workspace */
         if (level == 0)
             return err_set(w->err, MAS_DAMAGED, "'%s': it has several names (hard links)", name);
         if (w->source->strict)
@@ -206,7 +207,7 @@ static int judge(struct walk *w, const char *name, const struct stat *st, size_t
     return 0;
 }
 
-/* One entry of the directory open at `dir`; w->path names it. */
+/* Adds an entry of the directory open at `dir`; w->path is its path. */
 static int walk_entry(struct walk *w, int dir, const char *name, size_t level)
 {
     struct listing *listing = w->listing;
@@ -217,7 +218,7 @@ static int walk_entry(struct walk *w, int dir, const char *name, size_t level)
     int rc = judge(w, name, &st, level);
     if (rc != 0)
         return rc == 1 ? 0 : -1;
-    if (listing->count % 1024 == 0) /* in steps: there may be millions */
+    if (listing->count % 1024 == 0) /* grow in steps, because there may be millions */
         listing->items = mem_grow(listing->items, listing->count + listing->count / 2 + 1024,
                                   sizeof *listing->items);
     struct item item = {.name = listing->names.len,
@@ -285,7 +286,7 @@ static int walk_part(struct walk *w, const struct part *part)
     return walk_entry(w, dir, part->name, 0);
 }
 
-/* What stands in the workspace and is no part of a session. */
+/* Handles files in the workspace that are no part of a session. */
 static int look_for_others(struct walk *w)
 {
     static const char *const known[] = {WORKSPACE_LOCK,           WORKSPACE_RUN,

@@ -1,6 +1,6 @@
 /*
- * What of a workspace goes into its archive: looked up once before, so that the manifest can say
- * how much it is, and once after, to see that nothing has changed meanwhile.
+ * The list of what an archive of a workspace contains. mas-archive makes it before archiving, for
+ * the manifest, and again afterwards, to check that nothing has changed.
  */
 #ifndef MAS_ARCHIVE_LISTING_H
 #define MAS_ARCHIVE_LISTING_H
@@ -14,11 +14,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* An entry; those of a directory follow it, sorted by name. */
+/* An entry. The entries of a directory follow it, sorted by name. */
 struct item {
-    size_t name; /* where it begins in the listing's names */
-    uint32_t twin; /* 1 + the item that is a name of the same file and comes first; 0: none */
-    uint16_t level; /* 0 for a part */
+    size_t name; /* offset in the listing's names */
+    uint32_t twin; /* 1 + the first item that is a hard link to the same file; 0: none */
+    uint16_t level; /* directories above it; 0: a part */
     bool sparse;
     mode_t mode;
     dev_t dev;
@@ -30,37 +30,43 @@ struct item {
 struct listing {
     struct item *items;
     size_t count;
-    struct str names; /* a NUL after each */
-    uint64_t bytes; /* of content, without holes; twins once */
+    struct str names; /* each ends with a NUL */
+    uint64_t bytes; /* of content, without holes; hard links count once */
     uint64_t apparent;
-    uint64_t links; /* that lead out */
+    uint64_t links; /* those that lead out */
 };
 
 struct listing_source {
     int dir; /* the workspace */
-    int parts; /* where unit/ and workflows/ are */
-    bool strict; /* nothing may be left out that somebody could miss */
-    struct talk *talk; /* for warnings; NULL: none are given */
+    int parts; /* the directory of unit/ and workflows/ */
+    bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
+    struct talk *talk; /* receives warnings; NULL: none */
 };
 
+/* Makes the list; release *ret with listing_free(). Fails with MAS_DAMAGED if a required part is
+ * missing or of the wrong type, and with MAS_FAILED for files that cannot be archived, such as
+ * devices. */
 int listing_make(const struct listing_source *source, struct listing *ret, struct err *err);
 void listing_free(struct listing *listing);
 #define _cleanup_listing_ __attribute__((cleanup(listing_free)))
 
+/* Returns the name of item `i`, without its directory. It belongs to the listing. */
 const char *listing_name(const struct listing *listing, size_t i);
-/* "unit/a/file"; the caller frees. */
+/* Returns a path such as "unit/a/file", which the caller frees. */
 char *listing_path(const struct listing *listing, size_t i);
-/* Fails where the second listing of the same workspace says otherwise. */
+/* Fails if the second listing of the workspace differs from the first. */
 int listing_compare(const struct listing *before, const struct listing *after, struct err *err);
 
-/* Opens the part that an item of level 0 is. */
+/* Opens the part for an item of level 0, with these flags and without following links. Returns the
+ * descriptor, which the caller closes, or -1 with errno. */
 int listing_open_part(const struct listing_source *source, const char *name, int flags);
 
-/* A piece of a file that is no hole. */
+/* A range of a file that is not a hole. */
 struct extent {
     uint64_t at, len;
 };
-/* Those of a file of `size` bytes; the caller frees. -1 with errno. */
+/* Finds the ranges of a file of `size` bytes and seeks back to its start. The caller frees *ret.
+ * Returns -1 with errno on error; EFBIG if there are too many. */
 int extents_find(int fd, uint64_t size, struct extent **ret, size_t *ret_count);
 
 #endif

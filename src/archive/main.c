@@ -1,6 +1,6 @@
 /*
- * mas-archive: writes and reads archives of sessions for mas, which does not carry the libraries
- * for that. See archive/talk.h for how the two talk; it is of no use to anybody else.
+ * mas-archive: reads and writes archives of sessions for mas, so that mas itself does not need the
+ * libraries. archive/talk.h describes how they communicate. It has no other use.
  */
 #include "archive/pack.h"
 #include "archive/talk.h"
@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-/* Ends with mas, also with one that has ended already. */
+/* Makes this process end with mas. Fails if mas has already ended. */
 static int follow_mas(void)
 {
     struct pollfd fd = {.fd = TALK_SOCKET, .events = POLLRDHUP};
@@ -30,7 +30,7 @@ static int follow_mas(void)
                : 0;
 }
 
-/* A deep tree has a descriptor open for each level. */
+/* A deep tree needs an open descriptor per level. */
 static void raise_limit(void)
 {
     struct rlimit limit;
@@ -67,7 +67,7 @@ static int run_pack(struct talk *talk, const struct json *order, struct err *err
     return talk_send(talk, &head, err);
 }
 
-/* Tells mas the manifest, and waits for its word. */
+/* Sends the manifest to mas and waits for `go`. */
 static int on_manifest(const struct manifest *manifest, void *arg, struct err *err)
 {
     struct talk *talk = arg;

@@ -16,7 +16,7 @@
 
 enum { BUFFERS = 4, BUFFER_SIZE = 256 * 1024, TAR_BLOCK = 512 };
 
-/* What is read of files; a buffer is used again once it was hashed. */
+/* File contents. A buffer is reused when its contents are hashed. */
 struct buffers {
     char *bytes[BUFFERS];
     uint64_t tickets[BUFFERS];
@@ -32,15 +32,15 @@ struct packer {
     struct archive *tar;
     struct archive_entry *entry;
     struct buffers buffers;
-    int dirs[TREE_DEPTH_MAX + 2]; /* by level; the one that is open lowest is dirs[open - 1] */
+    int dirs[TREE_DEPTH_MAX + 2]; /* by level; the lowest open one is dirs[open - 1] */
     size_t open;
-    size_t lens[TREE_DEPTH_MAX + 2]; /* of the path, by level */
-    struct str path; /* of the item in hand, with the top directory */
-    uint64_t files, bytes; /* that are done */
-    struct err err; /* of the compression, which libarchive calls */
+    size_t lens[TREE_DEPTH_MAX + 2]; /* lengths of the path, by level */
+    struct str path; /* of the current item, with the top directory */
+    uint64_t files, bytes; /* done so far */
+    struct err err; /* an error of the compression, which libarchive calls */
 };
 
-/* The path as messages have it. */
+/* Returns the path for messages. */
 static const char *inner(const struct packer *p)
 {
     return str_text(&p->path) + ID_TEXT;
@@ -59,7 +59,7 @@ static int changed(const struct packer *p, struct err *err)
 
 static int fail_errno(const struct packer *p, struct err *err)
 {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* it was there, and no link */
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* it existed and was no link */
         return changed(p, err);
     return err_errno(err, "'%s'", inner(p));
 }
@@ -81,8 +81,8 @@ static la_ssize_t on_write(struct archive *tar, void *arg, const void *bytes, si
     return zstd_writer_write(p->zstd, bytes, len, &p->err) == -1 ? -1 : (la_ssize_t)len;
 }
 
-/* Nothing but what is asked for is put into a header: no owner, no other times. A name that is not
- * ASCII is written as the bytes that it is, which libarchive calls a warning. */
+/* Writes a header with only what is given: no owner, no other times. A name that is not ASCII is
+ * written as raw bytes, about which libarchive warns. */
 static int put_header(struct packer *p, mode_t mode, const struct timespec *mtime, struct err *err)
 {
     archive_entry_set_pathname(p->entry, str_text(&p->path));
@@ -104,7 +104,7 @@ static int put_data(struct packer *p, const void *bytes, size_t len, struct err 
     return 0;
 }
 
-/* A file that is made of text in memory. */
+/* Writes a file with this text. */
 static int put_text(struct packer *p, const char *name, const struct str *text, struct err *err)
 {
     struct timespec now;
@@ -121,7 +121,7 @@ static int put_text(struct packer *p, const char *name, const struct str *text, 
                : 0;
 }
 
-/* Content of a file, up to `end`; what is read is hashed beside. */
+/* Writes the content of a file up to `end` and has it hashed. */
 static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
 {
     while (len > 0) {
@@ -147,7 +147,7 @@ static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
     return 0;
 }
 
-/* libarchive wants the zeros of a hole too, and leaves them out. */
+/* libarchive needs the zeros of a hole too, and omits them. */
 static int put_hole(struct packer *p, uint64_t len, struct err *err)
 {
     static const char zeros[1 << 16];
@@ -285,7 +285,7 @@ static int put_all(struct packer *p, struct err *err)
         return -1;
     (void)hasher_feed(p->hasher, text.data, text.len);
     hasher_end_file(p->hasher, FORMAT_MANIFEST);
-    (void)hasher_list(p->hasher); /* the text is read by now */
+    (void)hasher_list(p->hasher); /* wait until the text is hashed */
     for (size_t i = 0; i < p->listing->count; i++) {
         if (put_item(p, i, err) == -1)
             return -1;
@@ -316,12 +316,12 @@ static int set_up(struct packer *p, struct err *err)
 static void clear(struct packer *p)
 {
     close_dirs(p, 0);
-    hasher_freep(&p->hasher); /* before what it reads goes */
+    hasher_freep(&p->hasher); /* before freeing what it reads */
     for (size_t i = 0; i < BUFFERS; i++)
         free(p->buffers.bytes[i]);
     archive_entry_free(p->entry);
     if (p->tar != NULL) {
-        (void)archive_write_fail(p->tar); /* writes no more */
+        (void)archive_write_fail(p->tar); /* write nothing more */
         (void)archive_write_free(p->tar);
     }
     zstd_writer_freep(&p->zstd);
@@ -349,7 +349,7 @@ int pack_run(struct pack *pack, struct err *err)
     clear(&p);
     if (rc == -1)
         return -1;
-    source.talk = NULL; /* what is to be said was said */
+    source.talk = NULL; /* the warnings were already sent */
     return listing_make(&source, &after, err) == -1 || listing_compare(&before, &after, err) == -1
                ? -1
                : 0;

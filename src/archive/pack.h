@@ -1,5 +1,5 @@
 /*
- * Writing an archive: a workspace that nobody changes, into one file.
+ * Writing an archive: packs a workspace, which must not change meanwhile, into a file.
  */
 #ifndef MAS_ARCHIVE_PACK_H
 #define MAS_ARCHIVE_PACK_H
@@ -11,16 +11,17 @@
 #include <stdint.h>
 
 struct pack {
-    int dir, parts; /* the workspace, and where unit/ and workflows/ are */
-    int file; /* where the archive goes */
+    int dir, parts; /* the workspace; the directory of unit/ and workflows/ */
+    int file; /* the new archive */
     int level; /* of compression */
-    bool strict; /* leave nothing out but sockets and FIFOs */
+    bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
     struct talk *talk;
-    struct manifest *manifest; /* entries, bytes and links are filled in */
-    uint64_t written; /* filled in: bytes of the archive */
+    struct manifest *manifest; /* input and output: sets entries, bytes and links */
+    uint64_t written; /* output: bytes of the archive */
 };
 
-/* Names what it fails of: "'unit/a/file': Permission denied". */
+/* Writes the archive. Errors name the file: "'unit/a/file': Permission denied". Fails if the
+ * workspace changed meanwhile. All descriptors stay open. */
 int pack_run(struct pack *pack, struct err *err);
 
 #endif

@@ -68,7 +68,7 @@ void talk_progress(struct talk *talk, uint64_t files, uint64_t bytes)
     (void)talk_send(talk, &head, &ignored);
 }
 
-/* Text of any bytes, safe to print and short enough for a frame. */
+/* Writes arbitrary text, with control characters made visible. */
 static void put_text(struct json_out *out, const char *key, const char *text)
 {
     _cleanup_str_ struct str safe = STR_INIT;

@@ -1,8 +1,8 @@
 /*
- * How mas-archive talks to the mas that started it: frames (base/frame.h) on a socket.
+ * The messages between mas-archive and the mas that started it: frames (base/frame.h) on a socket.
  *
  *     mas          {"do":"pack","level":3,"strict":false,"manifest":{...}}
- *     mas-archive  {"do":"progress","files":12,"size":34}   now and then
+ *     mas-archive  {"do":"progress","files":12,"size":34}   at most one per 100 ms
  *                  {"do":"warning","text":"..."}            any number
  *                  {"do":"packed","entries":..,"size":..,"written":..,"linksOut":..}
  *               or {"do":"failed","code":1,"text":"...","hint":"..."}
@@ -12,8 +12,8 @@
  *     mas          {"do":"go"}
  *     mas-archive  progress, warnings, then {"do":"unpacked"} or {"do":"failed",...}
  *
- * mas-archive gets its descriptors under the numbers below. It ends with mas, whatever happens to
- * that; what mas does about a mas-archive that was killed is to undo.
+ * mas-archive receives its descriptors under the numbers below. It is killed if mas ends for any
+ * reason. If mas-archive is killed, mas undoes its work.
  */
 #ifndef MAS_ARCHIVE_TALK_H
 #define MAS_ARCHIVE_TALK_H
@@ -26,21 +26,25 @@
 enum {
     TALK_SOCKET = 3,
     TALK_FILE = 4, /* the archive */
-    TALK_DIR = 5, /* the workspace, or where one is made */
-    TALK_PARTS = 6, /* where unit/ and workflows/ are */
-    /* 7, where it is there, is a lock that is held until mas-archive has ended, too */
+    TALK_DIR = 5, /* the workspace, or the directory for a new one */
+    TALK_PARTS = 6, /* the directory of unit/ and workflows/ */
+    /* descriptor 7, if it is open, is a lock that stays held until mas-archive has ended */
 };
 
 struct talk {
-    int fd; /* -1: nobody listens */
+    int fd; /* -1: do not send */
     struct frames in;
-    int64_t told; /* when progress was told last; monotonic ms */
+    int64_t told; /* when progress was last sent; monotonic ms */
 };
 
-/* Waits for the next frame; one that does something else than `verb` (NULL: any) is an error. */
+/* Waits for the next frame, without a time limit. The caller releases *ret with frame_free(). Fails
+ * if its "do" is not `verb` (NULL: any). */
 int talk_receive(struct talk *talk, const char *verb, struct frame *ret, struct err *err);
+/* Sends a frame; `head` is the text of a JSON object. Blocks until it is sent. */
 int talk_send(struct talk *talk, const struct str *head, struct err *err);
 
+/* Send the progress (not more often than every 100 ms), a warning, or the error that ended the
+ * work. A failure to send is ignored. */
 void talk_progress(struct talk *talk, uint64_t files, uint64_t bytes);
 void talk_warn(struct talk *talk, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void talk_fail(struct talk *talk, const struct err *why);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PADDING_MAX = 1 << 20 }; /* zeros that may stand behind the end of a tar */
+enum { PADDING_MAX = 1 << 20 }; /* bytes of zeros allowed after the end of a tar */
 
 int unpack_refuse(const char *name, struct err *err, const char *why)
 {
@@ -28,7 +28,8 @@ const char *unpack_below_top(const struct unpacker *u, const char *path)
     return strncmp(path, u->manifest.id, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
-/* The next piece for libarchive, which wants the one before no more; the hasher may. */
+/* Gives libarchive the next piece. libarchive is done with the previous one, but the hasher may not
+ * be. */
 static la_ssize_t on_read(struct archive *tar, void *arg, const void **ret)
 {
     struct unpacker *u = arg;
@@ -55,7 +56,7 @@ static la_ssize_t on_read(struct archive *tar, void *arg, const void **ret)
 void unpack_feed(struct unpacker *u, const char *bytes, size_t len)
 {
     u->ticket = hasher_feed(u->hasher, bytes, len);
-    if (bytes < u->piece || bytes >= u->piece + u->piece_len) /* in a buffer of libarchive */
+    if (bytes < u->piece || bytes >= u->piece + u->piece_len) /* it is in a buffer of libarchive */
         hasher_wait(u->hasher, u->ticket);
 }
 
@@ -73,13 +74,13 @@ static int read_text(struct unpacker *u, const char *name, struct archive_entry 
     while ((rc = archive_read_data_block(u->tar, &bytes, &len, &at)) == ARCHIVE_OK) {
         if ((size_t)at != to->len || to->len + len > max)
             return unpack_refuse(name, err, "it is no plain file");
-        if (len > 0) /* the last block may be no place at all */
+        if (len > 0) /* the last block may have no address */
             str_addn(to, bytes, len);
     }
     return rc == ARCHIVE_EOF ? 0 : unpack_tar_failed(u, err);
 }
 
-/* 1: there is one; 0: the end. */
+/* Returns 1 if there is another entry, 0 at the end. */
 static int next_entry(struct unpacker *u, struct archive_entry **ret, struct err *err)
 {
     int rc = archive_read_next_header(u->tar, ret);
@@ -93,7 +94,7 @@ static int next_entry(struct unpacker *u, struct archive_entry **ret, struct err
     return 1;
 }
 
-/* The top directory and the manifest, which say whose the rest is. */
+/* Reads the top directory and the manifest, which name the session. */
 static int read_manifest(struct unpacker *u, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -121,13 +122,13 @@ static int read_manifest(struct unpacker *u, struct err *err)
                        "its manifest: it is that of another session than the entries");
     u->ticket = hasher_feed(u->hasher, str_text(&text), text.len);
     hasher_end_file(u->hasher, FORMAT_MANIFEST);
-    (void)hasher_list(u->hasher); /* the text is read by now */
+    (void)hasher_list(u->hasher); /* wait until the text is hashed */
     return u->unpack->on_manifest != NULL
                ? u->unpack->on_manifest(&u->manifest, u->unpack->arg, err)
                : 0;
 }
 
-/* The list of checksums must be the one that was computed from what was read. */
+/* Compares the list of checksums with the computed one. */
 static int check_sums(struct unpacker *u, struct archive_entry *entry, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -137,7 +138,7 @@ static int check_sums(struct unpacker *u, struct archive_entry *entry, struct er
         return -1;
     if (text.len == list->len && memcmp(str_text(&text), list->data, text.len) == 0)
         return 0;
-    size_t at = 0; /* the line that differs */
+    size_t at = 0; /* the first line that differs */
     for (size_t i = 0; i < text.len && text.data[i] == list->data[i]; i++)
         if (list->data[i] == '\n')
             at = i + 1;
@@ -153,7 +154,7 @@ static bool is_zero(const char *bytes, size_t len)
     return len == 0 || (bytes[0] == '\0' && memcmp(bytes, bytes + 1, len - 1) == 0);
 }
 
-/* Behind the end of the tar there is nothing but a few zeros, and then the input ends. */
+/* After the end of the tar, only a few zeros may follow, then the end of the input. */
 static int check_end(struct unpacker *u, struct err *err)
 {
     la_int64_t used = archive_filter_bytes(u->tar, 0);
@@ -234,7 +235,7 @@ int unpack_run(const struct unpack *unpack, struct err *err)
         rc = read_all(&u, err);
     while (u.open > 0)
         (void)close(u.dirs[--u.open].fd);
-    hasher_freep(&u.hasher); /* before what it reads goes */
+    hasher_freep(&u.hasher); /* before freeing what it reads */
     if (u.tar != NULL)
         (void)archive_read_free(u.tar);
     zstd_reader_freep(&u.in);

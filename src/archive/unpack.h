@@ -1,9 +1,9 @@
 /*
- * Bringing an archive back: any bytes, into an empty directory of our own.
+ * Restoring an archive: unpacks arbitrary bytes into an empty directory that mas has created.
  *
- * The order of entries is that in which they are written, so each stands in a directory that was
- * made just before and is still open: no path is ever resolved, and no link followed. What does
- * not fit mas-archive(5) ends it; what was made stays, and is the caller's to remove.
+ * Entries must be in the order in which mas-archive writes them. So the directory of each entry was
+ * created just before and is still open: no path is resolved and no link followed. Anything that
+ * does not conform to mas-archive(5) is an error; the caller then removes what was created.
  */
 #ifndef MAS_ARCHIVE_UNPACK_H
 #define MAS_ARCHIVE_UNPACK_H
@@ -15,14 +15,16 @@
 
 struct unpack {
     int file; /* the archive */
-    int dir; /* the directory */
-    bool links; /* take symbolic links that lead out, too */
+    int dir; /* the empty directory */
+    bool links; /* accept symbolic links that lead out */
     struct talk *talk;
-    /* Asked once the manifest is read, before anything is made. */
+    /* Called after the manifest is read, before anything is created. -1 ends the work. */
     int (*on_manifest)(const struct manifest *manifest, void *arg, struct err *err);
     void *arg;
 };
 
+/* Unpacks the archive. Fails with MAS_DAMAGED if the archive is at fault. The error describes it as
+ * "it" or "its entry '...'"; the caller adds which archive. The descriptors stay open. */
 int unpack_run(const struct unpack *unpack, struct err *err);
 
 #endif

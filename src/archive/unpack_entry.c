@@ -13,7 +13,7 @@ static int fail_errno(const char *name, struct err *err)
     return err_errno(err, "cannot make '%s'", name);
 }
 
-/* Something could not be made. Where its name is the reason the archive is wrong. */
+/* Reports that a file cannot be created. If the name is the reason, the archive is damaged. */
 static int cannot_make(const char *name, struct err *err)
 {
     if (errno == EEXIST)
@@ -22,7 +22,7 @@ static int cannot_make(const char *name, struct err *err)
                                  : fail_errno(name, err);
 }
 
-/* Fails unless all names of a path are good ones. `rel` is without a slash at its end. */
+/* Fails unless all names in a path are valid. `rel` has no slash at its end. */
 static int check_path(const char *rel, size_t *ret_level, struct err *err)
 {
     size_t level = 0;
@@ -59,7 +59,8 @@ static int dir_finish(struct unpacker *u, struct err *err)
     return rc;
 }
 
-/* Finishes the directories that this entry is not in; then the lowest is its own, or it is lost. */
+/* Finishes the directories that do not contain this entry. The lowest open one must then be its
+ * own. */
 static int enter(struct unpacker *u, const char *rel, size_t level, int *ret, struct err *err)
 {
     const char *slash = strrchr(rel, '/');
@@ -95,7 +96,7 @@ static int make_dir(struct unpacker *u, int at, const char *rel, mode_t mode,
     if (mkdirat(at, name, S_IRWXU) == -1)
         return cannot_make(rel, err);
     int fd = path_open_dir(at, name);
-    if (fd == -1 && errno == EACCES && /* an umask that takes the owner's bits */
+    if (fd == -1 && errno == EACCES && /* a umask that removes the owner's bits */
         fchmodat(at, name, S_IRWXU, 0) == 0)
         fd = path_open_dir(at, name);
     if (fd == -1)
@@ -122,13 +123,13 @@ static int write_all_at(int fd, const char *bytes, size_t len, uint64_t at)
     return 0;
 }
 
-/* The content of a file; where nothing stands there are holes. */
+/* Writes the content of a file; ranges without content become holes. */
 static int fill(struct unpacker *u, int fd, const char *rel, uint64_t size, struct err *err)
 {
     const void *bytes;
     size_t len;
     la_int64_t offset;
-    uint64_t at = 0; /* so far */
+    uint64_t at = 0; /* written so far */
     int rc;
 
     while ((rc = archive_read_data_block(u->tar, &bytes, &len, &offset)) == ARCHIVE_OK) {
@@ -196,7 +197,8 @@ static int make_symlink(struct unpacker *u, int at, const char *rel, size_t leve
                                                                            : 0;
 }
 
-/* Opens the directory of something that was made before, name by name: no link is followed. */
+/* Opens the directory of an entry that was created earlier, name by name, without following
+ * links. */
 static int open_parent(const struct unpacker *u, const char *rel)
 {
     int at = openat(u->unpack->dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -231,7 +233,7 @@ static int make_hardlink(struct unpacker *u, int at, const char *rel, struct arc
     return linkat(from, base_name(target), at, base_name(rel), 0) == -1 ? cannot_make(rel, err) : 0;
 }
 
-/* What kind of thing may stand where. */
+/* Checks whether this type of file is allowed at this place. */
 static int check_kind(const char *rel, size_t level, const struct part *part, mode_t kind,
                       bool hardlink, struct err *err)
 {
@@ -270,7 +272,7 @@ int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entr
     if (level == 0 && part->mode != 0)
         mode = part->mode;
     else if (!part->deep)
-        mode = 0600; /* a log */
+        mode = 0600; /* a log file */
     if (enter(u, rel, level, &at, err) == -1)
         return -1;
     talk_progress(u->unpack->talk, u->entries, u->bytes);

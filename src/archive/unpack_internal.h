@@ -1,5 +1,5 @@
 /*
- * Parts of unpacking; for src/archive/unpack*.c only.
+ * Shared by src/archive/unpack*.c only.
  */
 #ifndef MAS_ARCHIVE_UNPACK_INTERNAL_H
 #define MAS_ARCHIVE_UNPACK_INTERNAL_H
@@ -12,12 +12,12 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-/* A directory that was made and is being filled. */
+/* A directory that was created and is being filled. */
 struct made {
     int fd;
     mode_t mode;
     struct timespec mtime;
-    size_t len; /* of its path */
+    size_t len; /* length of its path */
 };
 
 struct unpacker {
@@ -26,35 +26,36 @@ struct unpacker {
     struct zstd_reader *in;
     struct hasher *hasher;
     struct archive *tar;
-    struct made dirs[TREE_DEPTH_MAX + 2]; /* from the part down to where the next entry goes */
+    /* from the part down to the directory of the next entry */
+    struct made dirs[TREE_DEPTH_MAX + 2];
     size_t open;
-    struct str path; /* of the lowest of them */
+    struct str path; /* path of the lowest of them */
     uint64_t entries, bytes, apparent, links; /* so far */
     bool seen[PARTS_COUNT];
-    struct err err; /* of the decompression, which libarchive calls */
+    struct err err; /* an error of the decompression, which libarchive calls */
 
-    const char *piece; /* what libarchive reads */
+    const char *piece; /* the piece that libarchive reads */
     size_t piece_len;
-    uint64_t taken; /* bytes, with that piece */
-    uint64_t tickets[ZSTD_READER_HELD]; /* of the pieces that are held, oldest first */
+    uint64_t taken; /* bytes given to libarchive, including this piece */
+    uint64_t tickets[ZSTD_READER_HELD]; /* of the pieces in use, oldest first */
     size_t held;
-    uint64_t ticket; /* of what was hashed last */
+    uint64_t ticket; /* of the last hashed bytes */
 };
 
 /* ---- unpack.c: reading */
-/* An entry that is wrong: `name` is below the top directory. */
+/* Refuses an entry with MAS_DAMAGED; `name` is its path below the top directory. Returns -1. */
 int unpack_refuse(const char *name, struct err *err, const char *why);
-/* libarchive has failed, or the decompression that it calls. */
+/* Reports an error of libarchive or of the decompression that it calls. Returns -1. */
 int unpack_tar_failed(const struct unpacker *u, struct err *err);
-/* What stands behind the top directory's name; NULL: it is not in there. */
+/* Returns the path below the top directory; NULL if it is not in there. */
 const char *unpack_below_top(const struct unpacker *u, const char *path);
-/* Hashes content that archive_read_data_block() gave. */
+/* Hashes content from archive_read_data_block(). */
 void unpack_feed(struct unpacker *u, const char *bytes, size_t len);
 
-/* ---- unpack_entry.c: making */
-/* Makes one entry. `rel` is its path below the top directory. */
+/* ---- unpack_entry.c: creating files */
+/* Creates an entry. `rel` is its path below the top directory. */
 int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entry, struct err *err);
-/* Finishes the directories that are still open. */
+/* Finishes the directories that are still open: sets their modes and times. */
 int unpack_leave(struct unpacker *u, struct err *err);
 
 #endif

@@ -23,13 +23,13 @@ struct zstd_reader {
     bool started;
     char *pieces[PIECES];
 
-    pthread_mutex_t lock; /* for all below */
+    pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t change;
     size_t lens[PIECES];
-    size_t first; /* the oldest that is not given back */
-    size_t count; /* filled */
-    size_t held; /* of these, in the caller's hands */
-    bool ended; /* no more comes: the end, or an error */
+    size_t first; /* the oldest one not released */
+    size_t count; /* filled pieces */
+    size_t held; /* those of them that the caller holds */
+    bool ended; /* no more pieces follow, because of the end or an error */
     bool closing;
     struct err err; /* code MAS_OK: the end */
 };
@@ -42,7 +42,7 @@ static ssize_t read_some(struct zstd_reader *reader, struct err *err)
     return n == -1 ? err_errno(err, "cannot read it") : n;
 }
 
-/* Room for one more piece; false where nobody wants it any more. */
+/* Waits for a free piece. Returns false if the reader is being closed. */
 static bool await_room(struct zstd_reader *reader, size_t *ret)
 {
     (void)pthread_mutex_lock(&reader->lock);
@@ -63,7 +63,7 @@ static void hand_over(struct zstd_reader *reader, size_t piece, size_t len)
     (void)pthread_mutex_unlock(&reader->lock);
 }
 
-/* Fails unless the input begins as a frame of zstd does; the first bytes stay in reader->in. */
+/* Fails unless the input begins like a zstd frame. Keeps its first bytes in reader->in. */
 static int read_magic(struct zstd_reader *reader, ZSTD_inBuffer *in, struct err *err)
 {
     static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
@@ -87,7 +87,7 @@ static int read_magic(struct zstd_reader *reader, ZSTD_inBuffer *in, struct err 
     return 0;
 }
 
-/* Decompresses the frame, and sees that nothing stands behind it. */
+/* Decompresses the frame and checks that nothing follows it. */
 static int decompress(struct zstd_reader *reader, struct err *err)
 {
     ZSTD_inBuffer in;

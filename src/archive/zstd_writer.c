@@ -8,9 +8,8 @@
 
 enum {
     THREADS = 2,
-    JOB_SIZE =
-        2
-        << 20, /* what a thread compresses at once, up to the level where that hardly costs size: */
+    /* what a thread compresses at once, up to JOB_LEVEL; this hardly affects the size there */
+    JOB_SIZE = 2 << 20,
     JOB_LEVEL = 9,
     OUT_SIZE = 1 << 20,
 };
@@ -36,7 +35,7 @@ int zstd_writer_new(int fd, int level, struct zstd_writer **ret, struct err *err
             0 ||
         ZSTD_isError(ZSTD_CCtx_setParameter(writer->context, ZSTD_c_checksumFlag, 1)) != 0)
         return err_set(err, MAS_FAILED, "cannot compress: libzstd does not take level %d", level);
-    /* a libzstd without threads compresses in this one */
+    /* without thread support in libzstd, this thread compresses */
     (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_nbWorkers, THREADS);
     if (level <= JOB_LEVEL)
         (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_jobSize, JOB_SIZE);
