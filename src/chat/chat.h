@@ -1,11 +1,11 @@
 /*
  * The pane of an ACP agent. For src/chat/ only; main.c owns it and runs the loop.
  *
- *     events.c    what the host tells
- *     typed.c     what the person types: prompts, commands, choices
- *     complete.c  what TAB makes of the beginning of a command
- *     past.c      what was said before, from memory.db
- *     footer.c    what stands below the conversation
+ *     events.c    events of the host
+ *     typed.c     the user's input: prompts, commands, choices
+ *     complete.c  completion of commands with TAB
+ *     past.c      earlier messages, from memory.db
+ *     footer.c    the lines below the conversation
  */
 #ifndef MAS_CHAT_CHAT_H
 #define MAS_CHAT_CHAT_H
@@ -37,7 +37,7 @@ struct permission {
     size_t count;
 };
 
-/* What an answer is to. */
+/* The request that an answer belongs to. */
 enum asked {
     ASKED_LISTEN,
     ASKED_PROMPT,
@@ -52,48 +52,51 @@ struct chat {
     struct host_link link;
     struct view view;
     struct line *line;
-    int dir, run; /* the workspace, its run/ */
+    int dir, run; /* the workspace and its run/ */
     char *session; /* its id */
     const char *agent;
-    bool greeted; /* what was said before is shown */
-    /* what is so now, as the host told */
+    bool greeted; /* earlier messages are shown */
+    /* the current state, as the host reported it */
     enum agent_state state;
-    char *note; /* what it waits for */
-    int64_t since_ms; /* epoch */
+    char *note; /* what the agent waits for */
+    int64_t since_ms; /* since when it is in this state; epoch */
     char *conversation, *mode;
-    struct json *modes, *commands; /* as they were told; NULL: not yet */
-    int used; /* percent of its context; -1: not known */
-    struct tool tools[TOOLS_MAX]; /* that run */
+    struct json *modes, *commands; /* as reported; NULL: not yet */
+    int used; /* percent of its context; -1: unknown */
+    struct tool tools[TOOLS_MAX]; /* running ones */
     size_t tool_count;
-    struct json *plan; /* NULL: none in this turn */
+    struct json *plan; /* NULL: no plan in this turn */
     struct permission permissions[PERMISSIONS_MAX];
     size_t permission_count;
-    char **sent; /* prompts that the host has not answered, in order; NULL: none */
-    char **queued; /* prompts that wait for their turn, as far as this pane knows; NULL: none */
+    char **sent; /* prompts without an answer of the host, in order; NULL: none */
+    char **queued; /* queued prompts that this pane knows of; NULL: none */
     int64_t known; /* the newest message that past.c has shown */
-    int64_t unbegun[UNBEGUN_MAX]; /* prompts before it that waited then, and were not shown */
+    int64_t unbegun[UNBEGUN_MAX]; /* earlier prompts that were queued then and not shown */
     size_t unbegun_count;
-    int64_t partial; /* one of these that is not finished, and how much of it is shown */
+    int64_t partial; /* an unfinished message among those shown, and how much of it is shown */
     size_t partial_len;
-    int64_t speaking; /* the message whose pieces come now */
-    bool asked_to_leave; /* Ctrl-C at an empty line, once */
-    char *listed; /* the line whose commands TAB has listed; NULL: none */
+    int64_t speaking; /* the message whose pieces are arriving */
+    bool asked_to_leave; /* Ctrl-C was pressed once on an empty line */
+    char *listed; /* the line for which TAB listed commands; NULL: none */
 };
 
 /* ---- events.c */
+/* Handles an answer or an event of the host. */
 void chat_answer(struct chat *chat, enum asked what, const struct json *head);
 void chat_event(struct chat *chat, const struct frame *event);
-/* Forgets what was so: the connection is gone. */
+/* Discards the state of the connection, which is gone. */
 void chat_forget(struct chat *chat);
 void chat_free(struct chat *chat);
 
 /* ---- typed.c */
-/* Asks the host; says so where there is no connection. */
+/* Sends a request to the host; `body` NULL: none. Without a connection it shows an error and
+ * returns false. */
 bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const char *body);
+/* Handle a line from the user, Ctrl-C, and Ctrl-D, which tells how to leave. */
 void chat_submit(struct chat *chat, const char *text);
 void chat_cancel(struct chat *chat);
 void chat_leave(struct chat *chat);
-/* The pane's own commands, the last one without a name. */
+/* The pane's own commands; the last one has no name. */
 struct command {
     const char *name, *operand, *summary;
     void (*run)(struct chat *chat, const char *rest);
@@ -101,25 +104,26 @@ struct command {
 extern const struct command chat_commands[];
 
 /* ---- complete.c */
-/* TAB: completes a command, or lists those that it may become. */
+/* TAB: completes a command, or lists the possible ones. */
 void complete(struct chat *chat);
-/* Puts that list into the foot, in at most so many rows; false: there is none, because the line is
- * another one by now. */
+/* Puts that list into the footer, in at most `rows` rows. Returns false if there is none, because
+ * the line has changed since. */
 bool complete_list(struct chat *chat, const struct str *line, size_t cursor, size_t rows);
 
 /* ---- past.c */
 enum { PAST_PAGE = 30, PAST_MOST = 1000 };
-/* Shows the newest messages of the conversation; what is known of them is for the events that
- * follow. */
+/* Shows the newest `count` messages of the conversation and remembers them, so that later events do
+ * not repeat them. */
 void past_show(struct chat *chat, int count);
-/* Shows them once more: nothing follows from that. */
+/* Shows them again, without remembering them. */
 void past_show_again(struct chat *chat, int count);
 
 /* ---- footer.c */
+/* Rebuilds the footer in chat->view; view_draw() shows it. */
 void footer_update(struct chat *chat);
-/* "[x] what" */
+/* Appends a plan entry: "[x] text". */
 void footer_plan_entry(const struct json *entry, struct str *to);
-/* true while it changes with the time alone. */
+/* Returns true while the footer shows a running time. */
 bool footer_ticks(const struct chat *chat);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a command's name is cut off by, and what it may not hold. */
+/* Characters that end a command's name and cannot be part of it. */
 #define BLANKS " \t\n"
 
 struct candidate {
@@ -18,8 +18,7 @@ struct candidates {
     size_t count;
 };
 
-/* true where the line has the beginning of a command up to the cursor: *ret is what stands behind
- * its '/'. */
+/* Returns true if the cursor is at the end of a command's name; *ret is the text after '/'. */
 static bool find_word(const struct str *line, size_t cursor, const char **ret, size_t *ret_len)
 {
     const char *text = str_text(line);
@@ -31,8 +30,8 @@ static bool find_word(const struct str *line, size_t cursor, const char **ret, s
     return true;
 }
 
-/* A name from an agent may be anything: only what a person could type, and a terminal shows as it
- * is, is offered. */
+/* An agent may send any name. Offer only names that a user can type and a terminal shows
+ * unchanged. */
 static bool is_typed(const char *name)
 {
     _cleanup_str_ struct str visible = STR_INIT;
@@ -51,7 +50,8 @@ static void offer(struct candidates *to, struct candidate one)
     to->list[to->count++] = one;
 }
 
-/* The commands that begin with a word; the pane's own come first, as when they are run. */
+/* Finds the commands that begin with a word. The pane's own come first, as when they are
+ * executed. */
 static struct candidates find(const struct chat *chat, const char *word, size_t len)
 {
     struct candidates found = {.list = NULL};
@@ -68,7 +68,7 @@ static struct candidates find(const struct chat *chat, const char *word, size_t 
     return found;
 }
 
-/* How many bytes all of them begin with, no character cut in two. */
+/* Returns the length of the common beginning in bytes, up to a whole character. */
 static size_t common(const struct candidates *found)
 {
     const char *first = found->list[0].name;

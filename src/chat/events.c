@@ -55,7 +55,7 @@ static void add_choice(struct permission *permission, const char *id, const char
             (struct choice){.id = mem_dup(id), .name = mem_dup(name)};
 }
 
-/* Remembers one; false where it is known or there are too many. */
+/* Adds a permission. Returns false if it is already known or there are too many. */
 static bool keep_permission(struct chat *chat, const struct host_event *event)
 {
     const char *id = word(event->permission, "");
@@ -109,7 +109,7 @@ static void tool_free(struct tool *tool)
     str_free(&tool->body);
 }
 
-/* The tool stands above the foot from now on. */
+/* Moves a tool from the footer into the conversation. */
 static void settle_tool(struct chat *chat, size_t i, enum style style)
 {
     struct tool *tool = &chat->tools[i];
@@ -131,7 +131,7 @@ static size_t find_tool(struct chat *chat, const char *id)
         i++;
     if (i < chat->tool_count)
         return i;
-    if (i == TOOLS_MAX) { /* more than a person can look at: the oldest makes room */
+    if (i == TOOLS_MAX) { /* more than a user can follow: the oldest makes room */
         settle_tool(chat, 0, STYLE_TOOL);
         i--;
     }
@@ -178,9 +178,9 @@ static void settle_plan(struct chat *chat)
     chat->plan = NULL;
 }
 
-/* ---- what is said */
+/* ---- messages */
 
-/* Skips what past.c has shown of a message already. */
+/* Skips what past.c has already shown of a message. */
 static bool is_new(struct chat *chat, const struct host_event *event, const char **ret,
                    size_t *ret_len)
 {
@@ -211,7 +211,7 @@ static void on_words(struct chat *chat, const struct host_event *event)
 
     if (!is_new(chat, event, &text, &len))
         return;
-    if (message != chat->speaking) { /* another message is a paragraph of its own */
+    if (message != chat->speaking) { /* a new message starts a new paragraph */
         view_gap(&chat->view);
         chat->speaking = message;
     }
@@ -223,7 +223,7 @@ static void on_note(struct chat *chat, const struct host_event *event)
     view_add(&chat->view, STYLE_NOTE, event->body != NULL ? event->body : "", event->body_len);
 }
 
-/* Takes the element at `i` out of a list. */
+/* Removes element `i` from a list. */
 static void drop_text(char **list, size_t i)
 {
     free(list[i]);
@@ -240,7 +240,7 @@ static void unqueue(struct chat *chat, const char *text)
         }
 }
 
-/* true where past.c has not shown that prompt. */
+/* Returns true if past.c has not shown this prompt. */
 static bool is_unshown(const struct chat *chat, int64_t prompt)
 {
     bool unbegun = false;
@@ -282,7 +282,7 @@ static void on_end(struct chat *chat, const struct host_event *event)
     view_gap(&chat->view);
 }
 
-/* ---- what is so */
+/* ---- state */
 
 static void on_state(struct chat *chat, const struct host_event *event)
 {
@@ -319,7 +319,7 @@ static void on_query(struct chat *chat, const struct host_event *event)
     const char *reason = word(event->reason, "clear");
 
     chat->used = -1;
-    if (strcmp(reason, "conversation") == 0) /* of which it was told just now */
+    if (strcmp(reason, "conversation") == 0) /* already announced by the event `conversation` */
         return;
     view_gap(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "---- context cleared%s%s ----",
@@ -415,7 +415,7 @@ static void refused(struct chat *chat, enum asked what, const struct err *err)
         return;
     unqueue(chat, chat->sent[0]);
     line_get(chat->line, &text, &cursor);
-    if (text.len == 0) /* it was work to type it */
+    if (text.len == 0) /* do not make the user type it again */
         line_set(chat->line, chat->sent[0]);
 }
 

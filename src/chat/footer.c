@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BELOW = 4 }; /* rows below choices, and above: the state, what is typed, what was said */
+enum { BELOW = 4 }; /* rows besides the choices: state, input, conversation */
 
-/* SGR behind reverse video, by state. */
+/* SGR after reverse video, by state. */
 static const char *const colours[AGENT_STATE_COUNT] = {
     [AGENT_ASLEEP] = "\033[2m",   [AGENT_STARTING] = "\033[34m",
     [AGENT_WORKING] = "\033[32m", [AGENT_IDLE] = "",
@@ -43,7 +43,7 @@ static void add_plan(struct chat *chat, size_t most)
             active++;
         count++;
     }
-    /* the one that is at work, and its neighbours */
+    /* the current entry and its neighbours */
     size_t from = count > most && active > 0 ? active - 1 : 0;
     if (count > most && from + most > count)
         from = count - most;
@@ -56,11 +56,12 @@ static void add_plan(struct chat *chat, size_t most)
     }
 }
 
-/* At most so many rows of a choice; `view` NULL only counts them. */
+/* Writes a choice in at most `most` rows and returns their number; if `view` is NULL, it only
+ * counts. */
 static size_t put_choice(struct view *view, int columns, size_t number, const char *name,
                          size_t most)
 {
-    enum { MARGIN = 3, ROW_MIN = 10 }; /* of the rows of choices */
+    enum { MARGIN = 3, ROW_MIN = 10 }; /* columns around the text of choices */
     _cleanup_free_ char *digits = mem_printf("%zu ", number);
     int room = columns - MARGIN - (int)strlen(digits);
     size_t len = strlen(name);
@@ -68,7 +69,7 @@ static size_t put_choice(struct view *view, int columns, size_t number, const ch
 
     for (size_t at = 0, next; rows == 0 || (rows < most && at < len); at += next) {
         size_t n = wrap_row(name + at, len - at, room > ROW_MIN ? room : ROW_MIN, &next);
-        if (++rows == most) /* it is cut where the row ends */
+        if (++rows == most) /* truncate it at the end of this row */
             n = len - at;
         if (view == NULL)
             continue;
@@ -88,7 +89,7 @@ static size_t count_rows(const struct view *view, const struct permission *permi
     return rows;
 }
 
-/* Choices that differ only behind the end of a row are whole where there is room. */
+/* Shows choices in full if there is room, because they may differ only beyond the first row. */
 static void add_choices(struct view *view, const struct permission *permission)
 {
     enum { ROWS_MOST = 8 };
@@ -108,7 +109,7 @@ static void add_part(struct str *to, const char *text)
     str_add_visible(to, text, strcspn(text, "\n"));
 }
 
-/* How one answers; with the last number where not all stand there. */
+/* Tells how to answer, with the last number if not all choices are visible. */
 static void add_answer(struct chat *chat, struct str *state)
 {
     size_t count = chat->permissions[0].count;
@@ -122,7 +123,7 @@ static void add_answer(struct chat *chat, struct str *state)
                  BELOW + count > (size_t)chat->view.rows ? numbers : "a digit and Enter answers");
 }
 
-/* What is to be answered comes first: it must not be cut off. */
+/* Choices come first, because they must not be cut off. */
 static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
 {
     struct view *view = &chat->view;
@@ -189,7 +190,7 @@ void footer_update(struct chat *chat)
     add_live(chat, &text, cursor);
     set_state(chat);
     str_clear(&view->input);
-    /* a tab stands as one blank */
+    /* a tab is shown as one space */
     for (size_t i = 0; i < text.len; i++)
         str_addc(&view->input, text.data[i] == '\t' ? ' ' : text.data[i]);
     view->cursor = cursor;

@@ -28,18 +28,18 @@ struct line {
     FILE *in, *null;
     struct termios was;
     bool raw;
-    struct str keys; /* typed, and not taken */
-    size_t at; /* how many of them are taken */
-    size_t end; /* where the key ends that the editor reads now */
-    bool settle; /* half a key is a whole one */
+    struct str keys; /* input bytes */
+    size_t at; /* consumed bytes */
+    size_t end; /* end of the key sequence that libedit reads now */
+    bool settle; /* accept an incomplete key sequence */
     bool pasting;
     struct str paste;
-    enum line_event event; /* of the key that was taken last */
-    bool browses; /* a line of the history is shown, in place of: */
+    enum line_event event; /* of the last key */
+    bool browses; /* the line shows an entry of the history instead of: */
     char *draft;
 };
 
-/* ---- what libedit calls */
+/* ---- called by libedit */
 
 static struct line *line_of(EditLine *edit)
 {
@@ -48,7 +48,7 @@ static struct line *line_of(EditLine *edit)
     return data;
 }
 
-/* The next character of the key that is at work; 0: it has no more. */
+/* Returns the next character of the current key sequence; 0: no more. */
 static int read_char(EditLine *edit, wchar_t *ret)
 {
     struct line *line = line_of(edit);
@@ -57,8 +57,7 @@ static int read_char(EditLine *edit, wchar_t *ret)
     if (line->at >= line->end)
         return 0;
     size_t n = mbrtowc(ret, line->keys.data + line->at, line->end - line->at, &state);
-    if (n == 0 ||
-        n > line->end - line->at) { /* no character: dropped with all that is in the key */
+    if (n == 0 || n > line->end - line->at) { /* invalid: skip the rest of the sequence */
         line->at = line->end;
         return 0;
     }
@@ -209,7 +208,7 @@ static const struct {
     {"^W", "ed-delete-prev-word"},
     {"^?", "em-delete-prev-char"},
     {"^H", "em-delete-prev-char"},
-    /* what would read further keys by itself, or change the terminal */
+    /* functions that read more keys themselves or change the terminal */
     {"^V", "ed-unassigned"},
     {"^Q", "ed-unassigned"},
     {"^S", "ed-unassigned"},
@@ -225,7 +224,7 @@ static const struct {
 static void bind_keys(EditLine *edit)
 {
     (void)el_set(edit, EL_EDITOR, "emacs");
-    __lsan_disable(); /* libedit keeps names and help of functions for ever */
+    __lsan_disable(); /* libedit keeps names and help of functions forever */
     for (size_t i = 0; i < ARRAY_LEN(functions); i++)
         (void)el_set(edit, EL_ADDFN, functions[i].name, functions[i].name, functions[i].run);
     __lsan_enable();
@@ -233,7 +232,7 @@ static void bind_keys(EditLine *edit)
         (void)el_set(edit, EL_BIND, bindings[i].key, bindings[i].function, NULL);
 }
 
-/* The terminal, once libedit has set it as it likes. */
+/* Sets the terminal to raw mode after libedit has changed it. */
 static void make_raw(struct line *line)
 {
     struct termios raw = line->was;
@@ -261,7 +260,7 @@ struct line *line_new(struct err *err)
     line->in = fdopen(dup(STDIN_FILENO), "r");
     line->null = fopen("/dev/null", "we");
     line->history = history_init();
-    /* it wants descriptors of a terminal, but draws into its file, which is nowhere */
+    /* libedit needs the descriptors of a terminal, but draws to its file, /dev/null */
     if (line->in != NULL && line->null != NULL)
         line->edit = el_init_fd("mas-chat", line->in, line->null, line->null, STDIN_FILENO,
                                 STDOUT_FILENO, STDERR_FILENO);
@@ -303,7 +302,7 @@ void line_free(struct line *line)
 
 /* ---- keys */
 
-/* The bytes of the key at the beginning of a text; 0: it is not whole. */
+/* Returns the length of the key sequence at the start of a text; 0: it is incomplete. */
 static size_t key_length(const char *text, size_t len)
 {
     unsigned char c = (unsigned char)text[0];
@@ -325,7 +324,7 @@ static size_t key_length(const char *text, size_t len)
 
 void line_feed(struct line *line, const char *bytes, size_t len)
 {
-    if (line->at > 0) { /* what is taken goes */
+    if (line->at > 0) { /* drop consumed bytes */
         memmove(line->keys.data, line->keys.data + line->at, line->keys.len - line->at);
         line->keys.len -= line->at;
         line->at = 0;
@@ -361,7 +360,7 @@ void line_insert(struct line *line, const char *text, size_t len)
         (void)el_insertstr(line->edit, str_text(&clean));
 }
 
-/* Takes what was pasted as far as it has come; true: all of it. */
+/* Handles what has arrived of a paste. Returns true at its end. */
 static bool handle_paste(struct line *line)
 {
     const char *from = line->keys.data + line->at;
@@ -381,14 +380,14 @@ static bool handle_paste(struct line *line)
     return true;
 }
 
-/* Lets libedit do what a key means. */
+/* Lets libedit handle a key sequence. */
 static void handle_key(struct line *line, size_t len)
 {
     int count = 0;
 
     line->end = line->at + len;
     (void)el_gets(line->edit, &count);
-    line->at = line->end; /* of a key that means nothing to it the rest goes too */
+    line->at = line->end; /* skip the rest of an unknown sequence */
 }
 
 enum line_event line_next(struct line *line, char **ret_text)

@@ -1,6 +1,6 @@
 /*
- * What a person types: line editing and history, by libedit. It draws nothing: what stands in the
- * line is for the view. Newlines may be in it (pasted, or Ctrl-J).
+ * The user's input line: editing and history, with libedit. It draws nothing; the view shows the
+ * line. The line may contain newlines (pasted, or typed with Ctrl-J).
  */
 #ifndef MAS_CHAT_LINE_H
 #define MAS_CHAT_LINE_H
@@ -14,34 +14,36 @@
 struct line;
 
 enum line_event {
-    LINE_NOTHING, /* all that came is in the line, or not whole yet */
-    LINE_SUBMIT, /* Enter: *ret_text, which is the caller's */
-    LINE_CANCEL, /* Ctrl-C at an empty line; else that empties it */
-    LINE_LEAVE, /* Ctrl-D at an empty line */
+    LINE_NOTHING, /* all input is in the line or incomplete */
+    LINE_SUBMIT, /* Enter: *ret_text is the line, which the caller frees */
+    LINE_CANCEL, /* Ctrl-C on an empty line; otherwise Ctrl-C clears the line */
+    LINE_LEAVE, /* Ctrl-D on an empty line */
     LINE_REDRAW, /* Ctrl-L */
     LINE_COMPLETE, /* TAB */
 };
 
-enum { LINE_PAUSE_MS = 40 }; /* after Escape, for the rest of a key */
+enum { LINE_PAUSE_MS = 40 }; /* after Escape, for the rest of a key sequence */
 
-/* The terminal is on descriptor 0; it is raw until line_free(). */
+/* Puts the terminal on descriptor 0 into raw mode until line_free(). Returns NULL on error. */
 struct line *line_new(struct err *err);
 void line_free(struct line *line);
 
-/* What was typed goes in, and events come out until there are none. */
+/* line_feed() takes input. Then call line_next() until it returns LINE_NOTHING. */
 void line_feed(struct line *line, const char *bytes, size_t len);
 enum line_event line_next(struct line *line, char **ret_text);
-/* true while half a key is there; line_settle() takes it for a whole one after LINE_PAUSE_MS. */
+/* line_is_half() returns true while a key sequence is incomplete. After LINE_PAUSE_MS,
+ * line_settle() makes the next line_next() accept it as it is. */
 bool line_is_half(const struct line *line);
 void line_settle(struct line *line);
 
-/* What is in the line, and the byte that the cursor is at. */
+/* Appends the contents of the line to `to`. *ret_cursor is the byte at the cursor. */
 void line_get(struct line *line, struct str *to, size_t *ret_cursor);
-/* Puts a text into it in place of what is there. */
+/* Replaces the contents of the line. */
 void line_set(struct line *line, const char *text);
-/* Inserts a text where the cursor is, without what could not be sent. */
+/* Inserts a text at the cursor, without characters that cannot be sent; nothing if the line would
+ * become too long. */
 void line_insert(struct line *line, const char *text, size_t len);
-/* A prompt of before, which Up brings back. */
+/* Adds a prompt to the history, which Up recalls. */
 void line_remember(struct line *line, const char *text);
 
 #endif

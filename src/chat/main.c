@@ -1,6 +1,6 @@
 /*
- * mas-chat SESSION_DIR AGENT: the pane of an ACP agent. Its host starts it on the pane's terminal,
- * and it is a client of that host like others; it keeps nothing.
+ * mas-chat SESSION_DIR AGENT: the pane of an ACP agent. The agent's host starts it on the pane's
+ * terminal. It is a client of that host like any other and stores nothing.
  */
 #include "chat/chat.h"
 
@@ -28,12 +28,12 @@ enum {
     CHUNK = 16 * 1024,
 };
 
-/* The loop's own. */
+/* State of the loop. */
 struct loop {
     struct chat chat;
-    pid_t host; /* this process' parent: once that is another, there is no host */
+    pid_t host; /* the parent process; if it changes, the host has ended */
     int signals;
-    int64_t retry_at; /* when to connect again */
+    int64_t retry_at; /* when to connect again; monotonic ms */
     int retry_ms;
     bool ends;
 };
@@ -70,7 +70,7 @@ static void connect_again(struct loop *loop)
     (void)chat_ask(chat, ASKED_LISTEN, &head, NULL);
 }
 
-/* Takes frames; false: the connection is of no more use. */
+/* Handles frames. Returns false if the connection is unusable. */
 static bool read_frames(struct loop *loop)
 {
     struct chat *chat = &loop->chat;
@@ -197,7 +197,7 @@ static void run(struct loop *loop)
     }
 }
 
-/* Signals come as something to read. */
+/* Makes signals readable from a descriptor. */
 static int catch_signals(void)
 {
     sigset_t set;
@@ -251,8 +251,9 @@ int main(int argc, char **argv)
         return err.code;
     }
     view_open(&chat->view, STDOUT_FILENO);
-    (void)write(STDOUT_FILENO, "\033[?2004h", strlen("\033[?2004h")); /* pastes are marked */
-    view_repaint(&chat->view); /* what another left there */
+    /* have the terminal mark pastes */
+    (void)write(STDOUT_FILENO, "\033[?2004h", strlen("\033[?2004h"));
+    view_repaint(&chat->view); /* another program may have left output there */
     run(&loop);
     chat_forget(chat);
     view_close(&chat->view);

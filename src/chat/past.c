@@ -6,21 +6,21 @@
 #include <string.h>
 
 enum {
-    OLD_DETAILS = 4, /* lines of what a tool said */
-    OLD_BYTES = 16 * 1024, /* of one message */
+    OLD_DETAILS = 4, /* lines of a tool's content */
+    OLD_BYTES = 16 * 1024, /* of a message */
 };
 
-/* What is being shown; arg of the reading. */
+/* The state of showing messages; `arg` of on_item(). */
 struct showing {
     struct chat *chat;
-    int64_t query; /* of the message before; 0: none */
+    int64_t query; /* of the previous message; 0: none */
     int64_t newest;
-    bool again; /* it was shown before, and nothing is to be known of it */
+    bool again; /* repeat only, do not remember */
 };
 
 static const struct {
     enum style style;
-    bool apart; /* an empty line in front */
+    bool apart; /* with an empty line before it */
 } looks[ROLE_COUNT] = {
     [ROLE_USER] = {STYLE_USER, true},       [ROLE_AGENT] = {STYLE_TEXT, true},
     [ROLE_THOUGHT] = {STYLE_THOUGHT, true}, [ROLE_TOOL] = {STYLE_DONE, false},
@@ -38,7 +38,7 @@ static void show_tool(struct view *view, const struct store_item *item)
         view_details(view, newline + 1, item->len - first - 1, OLD_DETAILS);
 }
 
-/* How much of a long message is shown, cut at a character. */
+/* Returns how many bytes of a long message to show, up to a whole character. */
 static size_t shown_of(const struct store_item *item)
 {
     return item->state == MESSAGE_OPEN ? item->len : str_cut(item->text, item->len, OLD_BYTES);
@@ -72,7 +72,7 @@ static void show(struct showing *showing, const struct store_item *item)
         view_addf(view, STYLE_NOTE, "(interrupted)");
 }
 
-/* A prompt that waits for its turn: it is shown when that begins. */
+/* Remembers a queued prompt, which is shown when its turn begins. */
 static void note_waiting(struct chat *chat, const struct store_item *item)
 {
     if (chat->unbegun_count == UNBEGUN_MAX)
@@ -90,7 +90,7 @@ static bool on_item(const struct store_item *item, void *arg)
     if (open && item->role == ROLE_USER && !showing->again)
         note_waiting(chat, item);
     if (open && (item->role == ROLE_USER || item->role == ROLE_TOOL))
-        return true; /* a tool that runs is told of when there is news of it */
+        return true; /* events will report a running tool */
     if (item->role == ROLE_USER && item->sender == NULL && !showing->again)
         line_remember(chat->line, item->text);
     show(showing, item);

@@ -18,7 +18,7 @@ bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const 
     return false;
 }
 
-/* A request of at most one member besides. */
+/* Sends a request with at most one more member. */
 static bool ask(struct chat *chat, enum asked what, const char *request, const char *key,
                 const char *value, const char *body)
 {
@@ -120,7 +120,7 @@ const struct command chat_commands[] = {
     {.name = NULL},
 };
 
-/* A command of the agent's own goes to it as a prompt. */
+/* Returns true for a command of the agent, which it receives as a prompt. */
 static bool is_agents(const struct chat *chat, const char *name, size_t len)
 {
     for (const struct json *one = json_first(chat->commands); one != NULL; one = json_next(one)) {
@@ -131,7 +131,7 @@ static bool is_agents(const struct chat *chat, const char *name, size_t len)
     return false;
 }
 
-/* true if it was a command. */
+/* Returns true if the text was a command. */
 static bool run_command(struct chat *chat, const char *text)
 {
     size_t len = strcspn(text + 1, " \t\n");
@@ -150,7 +150,7 @@ static bool run_command(struct chat *chat, const char *text)
     return true;
 }
 
-/* ---- what was typed */
+/* ---- input */
 
 /* A digit answers the permission that is shown. */
 static bool answer(struct chat *chat, const char *text)
@@ -178,7 +178,7 @@ static bool answer(struct chat *chat, const char *text)
     return true;
 }
 
-/* On a connection of its own; nobody waits for the answer. */
+/* Uses a separate connection and does not wait for the answer. */
 static void start_agent(const struct chat *chat)
 {
     struct host_call call = {.run = chat->run, .agent = chat->agent};

@@ -15,7 +15,7 @@
 enum {
     KEPT_LINES = 1000,
     KEPT_BYTES = 256 * 1024,
-    LINE_MAX_BYTES = 64 * 1024, /* one that is longer is cut into several */
+    LINE_MAX_BYTES = 64 * 1024, /* longer lines are split */
     TAB_COLUMNS = 4,
 };
 
@@ -53,7 +53,7 @@ static void drop_old(struct view *view)
         view->bytes -= strlen(view->lines[drop].text);
         free(view->lines[drop++].text);
     }
-    /* seldom, so that adding a line costs the same however many there are */
+    /* rarely, so that adding a line has a constant cost */
     if (drop == 0)
         return;
     view->count -= drop;
@@ -69,7 +69,7 @@ static void keep(struct view *view, enum style style, const char *text, size_t l
         drop_old(view);
 }
 
-/* Ends the line that is open: it stands above the foot from now on. */
+/* Ends the open line and moves it above the footer. */
 static void end_line(struct view *view)
 {
     (void)view_put_rows(view, &view->fresh, view->open_style, str_text(&view->open), view->open.len,
@@ -80,7 +80,7 @@ static void end_line(struct view *view)
     view->changed = true;
 }
 
-/* Appends text without newlines to the line that is open. */
+/* Appends text without newlines to the open line. */
 static void extend(struct view *view, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -215,7 +215,7 @@ void view_details(struct view *view, const char *text, size_t len, size_t most)
         view_addf(view, STYLE_DETAIL, "(%zu more lines)", left - 1);
 }
 
-/* ---- the foot */
+/* ---- the footer */
 
 void view_live_clear(struct view *view)
 {
@@ -260,7 +260,7 @@ static void to_footer(struct view *view)
     str_add(&view->out, "\033[?25l\033[?7l");
     if (view->cursor_row > 0)
         str_addf(&view->out, "\033[%dA", view->cursor_row);
-    /* tmux puts a screen that is cleared from its first cell on into the history */
+    /* tmux moves a screen that is cleared from its first cell into the history */
     str_add(&view->out, "\r\033[K\033[C\033[J\r");
 }
 
@@ -279,7 +279,7 @@ void view_draw(struct view *view)
     flush(view);
 }
 
-/* The rows are emptied one by one: to clear the screen as a whole would put it into the history. */
+/* Clears the rows one by one, because clearing the whole screen would move it into the history. */
 void view_repaint(struct view *view)
 {
     _cleanup_str_ struct str body = STR_INIT;
@@ -306,7 +306,7 @@ void view_repaint(struct view *view)
     if (view->is_open)
         view->printed = view_put_rows(view, &body, view->open_style, str_text(&view->open),
                                       view->open.len, 0, false);
-    /* what does not fit is in the terminal's history already */
+    /* the terminal's history already has the rest */
     const char *start = str_text(&body);
     size_t lines = 0;
     for (size_t i = body.len; i > 1; i--)

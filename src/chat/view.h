@@ -1,14 +1,14 @@
 /*
- * The terminal of a pane: a conversation that scrolls off the top, as terminals do, and below it a
- * foot that is drawn anew: lines that still change, the state, and what is being typed.
+ * The terminal of a pane: a conversation that scrolls off the top as usual, and below it a footer
+ * that is redrawn: lines that still change, the state, and the input line.
  *
- *     view_add(&view, STYLE_NOTE, "...");        whole lines
- *     view_piece(&view, STYLE_TEXT, piece, len); a text that comes in pieces
- *     view.foot...                               what stands below
- *     view_draw(&view);                          once for all that has changed
+ *     view_add(&view, STYLE_NOTE, "...", len);   complete lines
+ *     view_piece(&view, STYLE_TEXT, piece, len); a text that arrives in pieces
+ *     view.state, view.input...                  the footer
+ *     view_draw(&view);                          once after all changes
  *
- * Text may hold anything: what could move the terminal is made visible. Rows are cut at words. The
- * newest lines are kept, so that a terminal of another size is filled anew.
+ * Text may contain anything: control characters are made visible. Lines wrap at words. The view
+ * keeps the newest lines to redraw them if the size of the terminal changes.
  */
 #ifndef MAS_CHAT_VIEW_H
 #define MAS_CHAT_VIEW_H
@@ -20,20 +20,20 @@
 #include <stddef.h>
 
 enum style {
-    STYLE_TEXT, /* the agent's */
+    STYLE_TEXT, /* of the agent */
     STYLE_USER, /* a prompt */
-    STYLE_USER_MORE, /* its further lines */
+    STYLE_USER_MORE, /* its other lines */
     STYLE_THOUGHT,
     STYLE_NOTE, /* of mas */
     STYLE_ERROR,
-    STYLE_TOOL, /* one that runs */
+    STYLE_TOOL, /* a running one */
     STYLE_DONE,
     STYLE_FAILED,
-    STYLE_DETAIL, /* what a tool says */
+    STYLE_DETAIL, /* output of a tool */
     STYLE_ADDED, /* lines of a diff */
     STYLE_REMOVED,
-    STYLE_PLACE, /* where in the file */
-    STYLE_ASKS, /* a permission is asked */
+    STYLE_PLACE, /* position in the file */
+    STYLE_ASKS, /* a permission request */
     STYLE_CHOICE,
     STYLE_PLAN,
     STYLE_COUNT
@@ -43,63 +43,63 @@ enum { VIEW_LIVE_MAX = 64 };
 
 struct view_line {
     enum style style;
-    char *text; /* harmless, one line */
+    char *text; /* one line without control characters */
 };
 
 struct view {
     int fd;
     int rows, columns;
     bool colour, unicode;
-    struct str out; /* what is to be written next */
-    struct str fresh; /* rows that are to go above the foot */
-    /* lines that are whole, oldest first */
+    struct str out; /* to be written next */
+    struct str fresh; /* rows to be added above the footer */
+    /* complete lines, oldest first */
     struct view_line *lines;
     size_t count, bytes;
-    /* the one that is not */
+    /* the incomplete one */
     struct str open;
     enum style open_style;
     bool is_open;
-    size_t printed; /* bytes of it that stand above the foot */
+    size_t printed; /* bytes of it above the footer */
     struct term_escape harmless;
-    /* the foot as it is to be */
+    /* the new footer */
     struct view_line live[VIEW_LIVE_MAX];
     size_t live_count;
     struct str state;
-    const char *state_colour; /* SGR, "" none */
-    struct str input; /* harmless but for newlines */
+    const char *state_colour; /* SGR; "": none */
+    struct str input; /* without control characters except newlines */
     size_t cursor; /* byte in it */
     bool changed;
-    /* and as it stands there */
+    /* the footer on the screen */
     int footer_rows, cursor_row;
 };
 
-/* Takes the terminal at `fd`; the other members are zero before. */
+/* Starts to use the terminal at `fd`. All other members must be zero. */
 void view_open(struct view *view, int fd);
-/* Leaves the cursor below everything. */
+/* Moves the cursor below everything and frees the view's memory. */
 void view_close(struct view *view);
 
-/* Lines, each of them whole. */
+/* Add complete lines. */
 void view_add(struct view *view, enum style style, const char *text, size_t len);
 void view_addf(struct view *view, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* A prompt, of one line or many. */
+/* Adds a prompt of one or more lines. */
 void view_prompt(struct view *view, const char *text, size_t len);
-/* A piece of a text; another style or view_end() ends it. */
+/* Adds a piece of a text. Another style or view_end() ends the text. */
 void view_piece(struct view *view, enum style style, const char *text, size_t len);
 void view_end(struct view *view);
-/* An empty line, where there is none yet. */
+/* Adds an empty line, unless the newest line is empty. */
 void view_gap(struct view *view);
-/* true if the newest line is this. */
+/* Returns true if this is the newest line. */
 bool view_says(const struct view *view, const char *text);
-/* Lines of a diff or of output, each in its style, at most `most` of them. */
+/* Adds lines of a diff or of output, each in its style, at most `most`. */
 void view_details(struct view *view, const char *text, size_t len, size_t most);
 
-/* Lines that still change: cleared and added anew. */
+/* Clear and add lines of the footer that still change, at most VIEW_LIVE_MAX. */
 void view_live_clear(struct view *view);
 void view_live(struct view *view, enum style style, const char *text);
 
-/* Writes what has changed. */
+/* Writes all changes to the terminal. */
 void view_draw(struct view *view);
-/* The terminal has another size, or is to be drawn anew. */
+/* Reads the size of the terminal and redraws everything. */
 void view_repaint(struct view *view);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A row of the foot is cut where the terminal ends. */
+/* Rows of the footer are truncated at the width of the terminal. */
 static void put_footer_row(struct view *view, enum style style, const char *text)
 {
     size_t n = wrap_cut(text, strlen(text), view_room(view, style) - 1);
@@ -13,7 +13,7 @@ static void put_footer_row(struct view *view, enum style style, const char *text
     view->footer_rows++;
 }
 
-/* The rows of what is typed: `from` each, at most as many as `most`, those around the cursor. */
+/* The rows of the input around the cursor; `from` is the start of each. */
 struct input {
     size_t from[64], len[64];
     size_t rows, cursor_row;
@@ -35,7 +35,7 @@ static void split_input(const struct view *view, struct input *ret)
         size_t n = wrap_cut(text + at, line, columns > 1 ? columns : 1);
         if (n == 0 && line > 0)
             n = line;
-        if (ret->rows == ARRAY_LEN(ret->from)) { /* the newest rows count */
+        if (ret->rows == ARRAY_LEN(ret->from)) { /* drop the oldest row */
             memmove(ret->from, ret->from + 1, sizeof ret->from - sizeof *ret->from);
             memmove(ret->len, ret->len + 1, sizeof ret->len - sizeof *ret->len);
             ret->rows--;

@@ -1,5 +1,5 @@
 /*
- * Parts of a view; for src/chat/view*.c only.
+ * Shared by src/chat/view*.c only.
  */
 #ifndef MAS_CHAT_VIEW_INTERNAL_H
 #define MAS_CHAT_VIEW_INTERNAL_H
@@ -7,18 +7,18 @@
 #include "chat/view.h"
 
 /* ---- view_rows.c */
-/* How many columns a row of this style has for its text. */
+/* Returns how many columns a row of this style has for text. */
 int view_room(const struct view *view, enum style style);
-/* Appends one row in its colour, without its end; `first` of its line. */
+/* Appends one row in its colour, without a line end. `first`: the first row of its line. */
 void view_put_row(const struct view *view, struct str *to, enum style style, bool first,
                   const char *text, size_t len);
-/* Appends the rows of a line from byte `from` on, the last one only with `whole`. Returns where the
- * row that is left begins. */
+/* Appends the rows of a line, starting at byte `from`; the last row only with `whole`. Returns
+ * where the remaining row begins. */
 size_t view_put_rows(const struct view *view, struct str *to, enum style style, const char *text,
                      size_t len, size_t from, bool whole);
 
 /* ---- view_footer.c */
-/* Appends the foot to view->out; its first row is the one that the cursor is in. */
+/* Appends the footer to view->out. The cursor must be in its first row. */
 void view_put_footer(struct view *view);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What stands in front of the first row of a line, and of the others; and its colour. */
+/* Prefixes of the first row of a line (also in ASCII) and of the others, and the colour. */
 static const struct {
     const char *first, *ascii, *rest, *colour;
 } looks[STYLE_COUNT] = {
