@@ -1,10 +1,10 @@
-# What the tests of ACP agents share; loaded behind ../helper and ../host/lib.
+# Shared by the tests of ACP agents; loaded after ../helper and ../host/lib.
 # shellcheck shell=bash disable=SC2034 # the variables are for the tests
 #
 #   $ID     the session   $DIR  its workspace   $PANE  the pane of its agent `solo`
-#   $STORE  where the scripted agent keeps its sessions   $TRACE  what it was sent and what it said
+#   $STORE  the session store of the scripted agent   $TRACE  the messages to and from it
 
-# acp_preset NAME OPTION...: a preset that runs the scripted agent (agent.py) with these options.
+# acp_preset NAME OPTION...: adds a preset that runs the scripted agent (agent.py) with these options.
 acp_preset() {
     local name=$1
     shift
@@ -13,14 +13,14 @@ acp_preset() {
         'protocol = acp'
 }
 
-# acp_agent OPTION...: a session whose one agent is that.
+# acp_agent OPTION...: creates a session with one scripted agent.
 acp_agent() {
     acp_preset scripted "$@"
     new_session -t solo --agent scripted
     find_agent
 }
 
-# acp_team TEMPLATE OPTION...: a team of them.
+# acp_team TEMPLATE OPTION...: creates a session with a team of scripted agents.
 acp_team() {
     local template=$1
     shift
@@ -29,17 +29,17 @@ acp_team() {
     DIR=$ROOT/sessions/$ID
 }
 
-# The trace of the agent holds this text.
+# was_sent TEXT: succeeds if the agent's trace contains the text.
 was_sent() { grep -qF -- "$1" "$TRACE"; }
 
-# A permission of agent ${1-solo} is open.
+# asks [AGENT]: succeeds if the agent (solo) has an open permission.
 asks() { is "${1-solo}" '.permission != null' true; }
 
-# The same with an agent whose options can be changed:
+# The same with an agent whose options can change:
 #
-#   run_acp OPTIONS KEY=VALUE...   a session whose one agent has these options, by a preset with these
-#                                  keys
-#   options OPTIONS                others, from its next start on
+#   run_acp OPTIONS KEY=VALUE...   creates a session with one agent with these options; the keys are
+#                                  for its preset
+#   options OPTIONS                sets the options for the agent's next start
 
 options() { printf '%s\n' "$*" >"$T/options"; }
 
@@ -64,26 +64,26 @@ run_acp() {
 
 ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
-# tell TEXT...: asks the agent; $output is the answer, $status the exit code.
+# tell TEXT...: asks the agent; sets $output to the answer and $status to the exit code.
 tell() { run --separate-stderr timeout 300 "$MAS" ask "$ID" solo "$@"; }
 
-# knows WORDS: the code words that the last answer had seen, sorted.
+# knows WORDS: succeeds if the agent's last answer lists these code words (in sorted order) as seen.
 knows() {
     local seen
     seen=$(sed -n 's/.*seen=\[\([^]]*\)\].*/\1/p' <<<"$output" | tail -n 1)
     [ "$(tr ' ' '\n' <<<"$seen" | sort | xargs)" = "$*" ] || { echo "seen: $seen; all: $output $stderr" >&2; return 1; }
 }
 
-# came_back OUTCOME: how the agent came to know.
+# came_back OUTCOME: succeeds if this is how the agent regained its conversation.
 came_back() { [ "$(of solo .continuity)" = "$1" ]; }
 
-# The same of an agent of a team.
+# came AGENT OUTCOME: the same for an agent of a team.
 came() { [ "$(of "$1" .continuity)" = "$2" ]; }
 
-# What mas has noted in the history of the agent.
+# Prints the notes of mas in the agent's history.
 notes() { "$MAS" history "$ID" solo --role note --json | jq -r '.messages[].text'; }
 
-# change_memory SQL: by another program than mas.
+# change_memory SQL: changes memory.db without mas.
 change_memory() {
     python3 -ES -c 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()' \
         "$DIR/memory.db" "$1"
@@ -91,16 +91,16 @@ change_memory() {
 
 again() { "$MAS" stop -q "$ID" >/dev/null && "$MAS" start -q "$ID" >/dev/null && hosts_there; }
 
-# prompts WORDS: how many prompts that the agent was sent hold them.
+# prompts WORDS: prints how many prompts to the agent contain the words.
 prompts() { grep '^<' "$T/trace" | grep -F session/prompt | grep -cF -- "$1" || true; }
 
-# How many prompts that the agent was sent begin with what was said before.
+# Prints how many prompts to the agent begin with the earlier conversation.
 injections() { prompts '"<earlier_conversation>'; }
 
-# sent METHOD: how often it was called.
+# sent METHOD: prints how often mas called the method.
 sent() { grep '^<' "$T/trace" | grep -cF "\"$1\"" || true; }
 
-# stored ROLE: messages in memory.db, by another reader than mas.
+# stored ROLE: prints the number of messages with this role in memory.db, read without mas.
 stored() { # 0 user, 1 agent, 2 thought, 3 tool, 4 plan, 5 permission, ...
     python3 -ES - "$DIR/memory.db" "$1" <<'P'
 import sqlite3, sys

@@ -1,15 +1,15 @@
-# Faults put into the host of an agent whose directory is made when it first starts. Sourced as
-# lib.bash is, whose boxes it uses.
+# Injects faults into the host of an agent whose directory is created at its first start. Sourced like
+# lib.bash, whose boxes it uses.
 #
-#   enumerate_host_kills     kills the host before each call of the making, and checks
-#   enumerate_host_errors    makes the calls of the making fail, one by one, and checks
+#   enumerate_host_kills     kills the host before each call that creates the directory, and checks
+#   enumerate_host_errors    makes each of these calls fail, one by one, and checks
 # shellcheck shell=bash
 
 # shellcheck source=test/fault/lib.bash
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 FAULT_LIB=${BASH_SOURCE[0]}
 
-# A lazy session that does not run, and what it and its snapshot were before any host.
+# Creates a stopped lazy session, and saves it and its snapshot before any host runs.
 make_late() {
     local unit=$ROOT/templates/three/unit/a
 
@@ -27,7 +27,7 @@ make_late() {
 
 look_at_unit() { (cd "$1" && find . -mindepth 1 -printf '%P %m %s %l %T@\n' | sort); }
 
-# Brings workspace and snapshot back.
+# Restores workspace and snapshot.
 reset_late() {
     rm -rf "$DIR" "$SESSIONS/.snapshots"
     cp -a "$T/workspace" "$DIR"
@@ -35,8 +35,8 @@ reset_late() {
     ln -f "$SESSIONS"/.snapshots/*/name "$DIR/.snapshot"
 }
 
-# run_host [STRACE OPTION...]: runs the host on a terminal of its own until its agent has ended or
-# could not be started, or until it is killed. What it printed is in $T/screen.
+# run_host [STRACE OPTION...]: runs the host on its own terminal until its agent has ended or could not
+# be started, or until the host is killed. Its output is in $T/screen.
 run_host() {
     local under=()
 
@@ -45,7 +45,7 @@ run_host() {
         "$MAS" host "$TARGET" a >"$T/screen" 2>&1 || bad "$(<"$T/screen")"
 }
 
-# Sets POINTS to lines "<name> <N> <call>": those with which the host makes the directory.
+# Sets POINTS to lines "<name> <N> <call>": the calls by which the host creates the directory.
 find_host_points() {
     reset_late
     run_host -y -s 64
@@ -58,8 +58,8 @@ find_host_points() {
     ((${#POINTS[@]} > 50)) || bad "only ${#POINTS[@]} system calls were seen"
 }
 
-# What must hold then: the directory is not there, or whole; the next host makes it, and doctor
-# finds nothing that is left.
+# Checks after a fault: the directory is missing or complete, the next host creates it, and doctor finds
+# no leftovers.
 check_late() {
     local text
 
@@ -74,7 +74,7 @@ check_late() {
         bad "left: $(ls -A "$SESSIONS" "$DIR")"
 }
 
-# A call that only looks leaves on disk what is there before the next one that changes something.
+# A call that only reads leaves the same state on disk as there is before the next call that writes.
 changes_something() {
     [[ ${TEST_FAULT-} == full || $1 == *O_CREAT* ||
         $1 =~ ^(p?write|copy_file|f?sync|rename|mkdir|link|unlink|fchmod|utime|ftruncate|fchdir) ]]

@@ -1,27 +1,26 @@
-# Faults put into single system calls of mas, and the promises that must hold after each.
+# Injects faults into single system calls of mas, and checks the guarantees after each.
 # shellcheck shell=bash
 #
-# A "point" is one system call of a clean run: its name and that it is the Nth of this name. strace
-# counts each name by itself, so a list of these pairs is every call of the run, each once.
+# A "point" is one system call of a clean run: its name and N, if it is the Nth call of this name. strace
+# counts each name separately, so a list of these pairs contains every call of the run once.
 #
-#   in_box FUNCTION ARGUMENT...         runs a function of this file in a bash, process and mount
-#                                       namespace of its own, in a fresh root with a tmux server
+#   in_box FUNCTION ARGUMENT...         runs a function of this file in a box: a separate bash with new
+#                                       process and mount namespaces and a new root with a tmux server
 #   side_by_side FUNCTION ARGUMENT...   the same in several boxes, each with a share of the points
 #   enumerate_kills VERB                kills mas before each call of VERB, and checks
-#   enumerate_errors VERB               makes the calls of VERB fail, one by one, and checks
+#   enumerate_errors VERB               makes each call of VERB fail, one by one, and checks
 #
-# A VERB is one of mas, or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a session
-# that runs, `clean-archive` is `clean --archive`, `new-lazy` is `new` with [workspace] lazy = yes,
-# and `-own` behind it gives the session a tmux server of its own. `migrate` is of a stopped legacy
-# session, `migrate-running` of one that runs, `migrate-unit` of a unit/ without a session. Of
-# `archive-helper` and `restore-helper` it is the program mas-archive, with all its threads, that
-# the faults are put into. With FAULT_ACROSS sessions/ is on a file system of its own. To put another
-# under test, say in prepare() what it starts from, in arguments() how it is called, in check_done()
-# what it does, and in follow() what must work after it was killed.
+# A VERB is a verb of mas or a variant of it: `rm-f` is `rm -f`, `rm-running` is `rm` of a running
+# session, `clean-archive` is `clean --archive`, `new-lazy` is `new` with [workspace] lazy = yes, and the
+# suffix `-own` gives the session its own tmux server. `migrate` migrates a stopped legacy session,
+# `migrate-running` a running one, `migrate-unit` a unit/ without a session. For `archive-helper` and
+# `restore-helper` the faults go into the program mas-archive, with all its threads. With FAULT_ACROSS,
+# sessions/ is on a separate file system. To test another verb, add its initial state to prepare(), its
+# command line to arguments(), its effect to check_done(), and to follow() what must work after a kill.
 #
-# In the box there are two sessions beside, one that runs and one that is stopped, and for all verbs
-# but `new` the one that the verb is about ($TARGET). What is found wrong goes to the file $BAD, a
-# line each, so that one run shows all of it.
+# The box contains two other sessions, one running and one stopped, and for all verbs except `new` the
+# session that the verb works on ($TARGET). Each failure is a line in the file $BAD, so that one run shows
+# all of them.
 
 FAULT_LIB=${BASH_SOURCE[0]}
 FAULT_DIR=${FAULT_LIB%/*}
@@ -30,18 +29,18 @@ FAULT_DIR=${FAULT_LIB%/*}
 
 # ---- the box
 
-# in_box FUNCTION ARGUMENT...: prints what is wrong; fails if anything is. Processes are counted by
-# what /proc shows, so a namespace of its own makes runs alike, and ends everything with itself.
+# in_box FUNCTION ARGUMENT...: prints all failures; fails if there are any. /proc shows which processes
+# exist, so a separate namespace makes runs reproducible. Its end also ends all processes in it.
 in_box() {
     local enter=(unshare --fork --pid --mount --mount-proc --kill-child)
 
     ((EUID == 0)) || enter+=(--user --map-root-user)
     "${enter[@]}" true 2>/dev/null || enter=()
-    # shellcheck disable=SC2016 # for the other bash
+    # shellcheck disable=SC2016 # expanded by the other bash
     MAS=$MAS "${enter[@]}" bash -c '. "$0"; box "$@"' "$FAULT_LIB" "$@" 3>&- </dev/null
 }
 
-# each FUNCTION VERB...: one after the other; the verbs behind `full` only in the full run.
+# each FUNCTION VERB...: runs the verbs one after the other; those after `full` only in the full run.
 each() {
     local function=$1 verb rc=0
 
@@ -55,7 +54,7 @@ each() {
     return "$rc"
 }
 
-# side_by_side FUNCTION ARGUMENT...: FUNCTION gets "SHARD OF" behind its arguments.
+# side_by_side FUNCTION ARGUMENT...: FUNCTION receives "SHARD OF" after its arguments.
 side_by_side() {
     local of shard pids=() pid rc=0
 
@@ -83,9 +82,9 @@ box() {
     return 1
 }
 
-# What the library works with: T, ROOT, SOCK as in helper.bash; SIZE is the number of agents.
+# Sets the variables of the library: T, ROOT, SOCK as in helper.bash; SIZE is the number of agents.
 make_box() {
-    # short: a socket's path ends at 107 bytes
+    # short, because a socket's path has at most 107 bytes
     T=${TMPDIR:-/tmp}
     ((${#T} < 40)) || T=/tmp
     make_place "$(mktemp -d "$T/mas-fault-XXXXXX")"
@@ -94,12 +93,12 @@ make_box() {
     TEMPLATE=three SIZE=1 TARGET=c0ffee00-0000-4000-8000-000000000000
     if [[ ${TEST_FAULT-} == full ]]; then TEMPLATE=default SIZE=13; fi
     export SHELL=/bin/sh
-    # the leak checker cannot work under strace
+    # the leak checker does not work under strace
     export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
     : >"$BAD"
     WRONG=0
     exec {NEVER}<> <(:) # nothing ever comes from it
-    # no longer than needed: each directory is a system call for each program looked for
+    # short, because a search for a program costs a system call per directory
     PATH=$(dirname "$(command -v tmux)"):/usr/bin:/bin
     make_root
     make_helper
@@ -111,17 +110,18 @@ make_box() {
     WHOLE=${KEPT[$RESTS]} BESIDE=$BESIDE_NOW
 }
 
-# Nobody waits for the hang-up, which the agents of the template ignore: SIGTERM has to end them.
+# The agents of the template ignore the hang-up and only SIGTERM ends them, so mas does not wait after
+# the hang-up.
 make_root() {
     "$MAS" init -q
     printf '\n[stop]\nhangup = 0s\n' >>"$ROOT/mas.ini"
     cp -R "$FAULT_DIR/three" "$ROOT/templates/three"
-    # what is read of these to compare them with the shipped ones is alike for all
+    # mas compares all of them with the shipped ones in the same way, so one is enough
     [[ ${TEST_FAULT-} == full ]] || rm -r "$ROOT/templates"/{default,pair}
 }
 
-# A mas whose mas-archive runs under strace, with the options in $T/helper-options. With -D it stays
-# the child of mas, and ends with it.
+# Creates a mas whose mas-archive runs under strace, with the options in $T/helper-options. With -D,
+# mas-archive stays the child of mas and ends with it.
 make_helper() {
     mkdir "$T/bin"
     cp "$MAS" "$T/bin/mas"
@@ -135,7 +135,7 @@ END
 
 can_mount() { mount -t tmpfs -o size=1m none "$T" 2>/dev/null && umount "$T"; }
 
-# The root moves to a disk of 1 MB, on which fill_disk leaves so many KB.
+# Moves the root to a disk of 1 MB. fill_disk N fills it up except for N KB.
 make_small_root() {
     mkdir "$T/small"
     mount -t tmpfs -o size=1m none "$T/small" || return
@@ -158,47 +158,47 @@ leave_box() {
     for socket in "$SOCK" "$T"/tmux-*/*; do
         [[ ! -S $socket ]] || tmux -S "$socket" kill-server 2>/dev/null
     done
-    # without a namespace nothing else ends the agents
+    # needed without a namespace
     while read -r process; do
         kill -KILL "$process" 2>/dev/null
     done < <(grep -lsazxF "HOME=$HOME" /proc/[0-9]*/environ | cut -d/ -f3)
-    umount -l "$T/small" 2>/dev/null # a server may still be in it
+    umount -l "$T/small" 2>/dev/null # a server may still use it
     rm -rf --one-file-system "$T"
 }
 
-# bad TEXT...: something is wrong at $POINT.
+# bad TEXT...: records a failure at $POINT.
 bad() { printf '%s: %s\n' "${POINT-}" "$*" >>"$BAD"; }
 
 # ---- looking
 #
-# The box is looked at by one program, test/tools/look.c, which prints facts, one a line: a fault
-# costs a few processes and not dozens. What has to be so is judged here, without any more of them.
+# One program, test/tools/look.c, examines the box and prints facts, one per line, so that a fault costs
+# only a few processes. This file judges the facts without further processes.
 
-# look WHAT...: $LOOK is what it prints.
+# look WHAT...: sets $LOOK to the facts.
 look() { LOOK=$("$LOOKER" "$@" 2>"$T/busy") || bad "$(<"$T/busy")"; }
 
-# Waits until what a killed mas had started has come to its end or to rest: no mas runs but hosts,
-# each in its pane and with a supervisor and an agent, or with an agent that has ended; no tmux but
-# servers, none of which has just forked.
+# Waits until everything that a killed mas started has ended or settled: no mas runs except hosts, each in
+# its pane with a supervisor and an agent, or with an agent that has ended; no tmux except servers, none
+# of which has just forked.
 wait_quiet() { "$LOOKER" quiet 2>"$T/busy" || bad "$(<"$T/busy")"; }
 
-# All that mas could have changed, once it is quiet: names, modes and contents below sessions/, tmux
-# sessions and their processes. Lock files are left out, whose text is only told, what agents print,
-# and in the index the time, the order, and the times of the files that rows were made of.
+# Sets $STATE to everything that mas can change, after wait_quiet: names, modes and contents below
+# sessions/, tmux sessions and their processes. It omits lock files, whose text is only informative, output
+# of agents, and in the index the time, the order, and the times of the files that rows were made from.
 look_at_all() {
     look quiet state
     STATE=$LOOK
 }
 
-# Looks once at all that the promises are about, and sets
-#   FOUND[id]      there is such a directory          TREE[id]    what is in it, for the reader
-#   KEPT[id]       what has to be in it, always alike STATUS[id]  what its .session says
-#   ROW[id]        the status that the index says     HELD[name]  its snapshot
-#   LIVE[id]       how many panes it has              DEAD[id]    how many of these are dead
-#   PROCESSES[id]  it has some                        AGENTS[id]  how many of its agents run
-#   SNAPSHOTS      paths below .snapshots/            STRANGE     names that nobody knows
-#   BESIDE_NOW     the two sessions beside, to the time of each file, with the processes of the
-#                  one that runs
+# Collects all facts for the guarantees and sets
+#   FOUND[id]      its directory exists               TREE[id]    its contents, for messages
+#   KEPT[id]       its constant contents              STATUS[id]  the status in its .session
+#   ROW[id]        its status in the index            HELD[name]  a session uses this snapshot
+#   LIVE[id]       number of its panes                DEAD[id]    number of its dead panes
+#   PROCESSES[id]  it has processes                   AGENTS[id]  number of its running agents
+#   SNAPSHOTS      paths below .snapshots/            STRANGE     unknown names
+#   BESIDE_NOW     the two other sessions, including the time of each file and the panes of the
+#                  running one
 look_at_facts() {
     local kind path rest
 
@@ -243,7 +243,7 @@ take_entry() {
             [[ $type != f || $name == .session.lock ]] || BESIDE_NOW+="$path $2"$'\n'
             ;;
     esac
-    # entries that come and go in a whole workspace, and sizes that say nothing, are left out
+    # omit entries that come and go in a complete workspace, and sizes without meaning
     case $name in
         .session.lock | logs/session.log* | logs/agent-*.log* | run/*) return ;;
         .snapshot) [[ $mode != 400 ]] || return ;;
@@ -272,13 +272,13 @@ take_text() {
     esac
 }
 
-# has_processes SESSION
+# has_processes SESSION: succeeds if the session has processes.
 has_processes() {
     look processes
     [[ $'\n'$LOOK == *$'\nprocess '"$1"* ]]
 }
 
-# count_panes SESSION: how many it has that live; sets $panes.
+# count_panes SESSION: sets $panes to the number of its live panes.
 count_panes() {
     local id state
 
@@ -289,7 +289,7 @@ count_panes() {
     done <<<"$LOOK"
 }
 
-# What was found wrong at one point must not be found again at all that follow.
+# Repairs the box after a failure, so that later points do not report it again.
 start_anew() {
     [[ -s $BAD ]] && (($(wc -l <"$BAD") > WRONG)) || return 0
     WRONG=$(wc -l <"$BAD")
@@ -301,9 +301,9 @@ start_anew() {
     BESIDE=$BESIDE_NOW
 }
 
-# ---- the promises
+# ---- the guarantees
 
-# Leaves what look_at_facts() sets.
+# Checks all guarantees; afterwards the variables of look_at_facts() are set.
 check_promises() {
     local text rest id name
 
@@ -328,7 +328,7 @@ check_promises() {
     [[ $BESIDE_NOW == "$BESIDE" ]] || bad 'the sessions beside it were touched'
 }
 
-# The index has a row for each workspace, no other, and what is in it is so.
+# The index has a row for each workspace and no others, and each row is correct.
 check_index() {
     local id
 
@@ -342,8 +342,8 @@ check_index() {
     done
 }
 
-# agents_run SESSION: all that it has do, by what their hosts say, who may be busy yet; $count is
-# how many.
+# agents_run SESSION: succeeds if all its agents run according to their hosts, which may still be busy;
+# sets $count to their number.
 agents_run() {
     local end=$((SECONDS + 5)) lines
     while ((SECONDS < end)); do
@@ -355,14 +355,14 @@ agents_run() {
     ((count == SIZE))
 }
 
-# Each workspace is complete, each tmux session and each process belongs to one, once.
+# Each workspace is complete, and each tmux session and process belongs to exactly one.
 check_sessions() {
     local id count whole
 
     for id in "${!FOUND[@]}"; do
         [[ $POINT != migrate* || $id == "$RUNS" || $id == "$RESTS" ]] || continue
         whole=$WHOLE
-        # made of it are only the directories of agents that have started
+        # only agents that have started have a directory
         if [[ -e $SESSIONS/$id/.snapshot ]]; then whole=$(grep -v '^unit/' <<<"${WHOLE%$'\n'}")$'\n'; fi
         [[ ${KEPT[$id]-} == "$whole" || $id == "$TARGET" && $POINT == fill* ]] ||
             bad "the workspace $id is not complete: ${TREE[$id]-}"
@@ -372,7 +372,7 @@ check_sessions() {
     for id in "${!LIVE[@]}"; do
         [[ -v FOUND[$id] ]] || bad "tmux has $id, which has no workspace"
         ((LIVE[$id] == SIZE)) || bad "tmux has ${LIVE[$id]} instead of $SIZE panes of $id"
-        # a stop that did not get to its end may have ended some
+        # an incomplete stop may have ended some agents
         [[ $id == "$TARGET" && $POINT =~ ^(stop|rm-f|migrate) || ${AGENTS[$id]-0} == "$SIZE" ]] ||
             agents_run "$id" || bad "of $id $count instead of $SIZE agents run"
     done
@@ -381,7 +381,7 @@ check_sessions() {
     done
 }
 
-# What is below .snapshots/ is what some session holds, and whole.
+# Each snapshot below .snapshots/ is used by a session and complete.
 check_snapshots() {
     local path name
 
@@ -399,7 +399,7 @@ check_snapshots() {
 
 # ---- the verbs
 
-# The words behind `mas` for a verb.
+# Prints the arguments of `mas` for a verb.
 arguments() {
     case $1 in
         template-copy) echo template copy "$TEMPLATE" copied ;;
@@ -418,18 +418,18 @@ arguments() {
     esac
 }
 
-# A copied template is whole.
+# Checks that a copied template is complete.
 check_copied() {
     diff -r "$ROOT/templates/$TEMPLATE" "$ROOT/templates/copied" >/dev/null || bad 'half a template'
 }
 
-# expect WORD...: a mas that must succeed.
+# expect WORD...: runs mas, which must succeed.
 expect() {
     local text
     text=$("$MAS" "$@" 2>&1) || bad "mas $* exits with $?: $text"
 }
 
-# Brings the box to the state that a verb starts from, whatever it is in.
+# Brings the box from any state to the initial state of a verb.
 prepare() {
     local id path
 
@@ -463,7 +463,7 @@ prepare() {
     wait_quiet
 }
 
-# A stopped session and no archive, or its archive and no session.
+# Prepares a stopped session without an archive, or its archive without the session.
 prepare_archive() {
     rm -rf "$ROOT/archive"
     mkdir -m 700 "$ROOT/archive"
@@ -475,10 +475,10 @@ prepare_archive() {
     [[ $1 == archive* ]] || expect rm -f "$TARGET"
 }
 
-# What of this workspace goes into an archive and comes back as it was; sets $LOOK.
+# Sets $LOOK to the part of the workspace that an archive restores unchanged.
 look_at_packed() { look tree "$SESSIONS/$TARGET"/{unit,workflows,config.json}; }
 
-# Whatever has the name of an archive is whole.
+# Checks that every file with the name of an archive is complete.
 check_archives() {
     local file
 
@@ -491,7 +491,7 @@ check_archives() {
     done
 }
 
-# check_archive NAMES: there are that many archives, and nothing else, and the session is as it was.
+# check_archive COUNT: there are COUNT archives and no other files, and the session is unchanged.
 check_archive() {
     local file
 
@@ -506,7 +506,7 @@ check_packed() {
     [[ $LOOK == "$PACKED" ]] || bad 'its files changed'
 }
 
-# After a kill and doctor --fix: there is an archive or there is none, and another can be made.
+# After a kill and doctor --fix there is one archive or none, and mas can create another.
 follow_archive() {
     local count
     count=$(find "$ROOT/archive" -name '*.tar.zst' | wc -l)
@@ -516,7 +516,7 @@ follow_archive() {
     check_archive $((count + 1))
 }
 
-# A legacy session with files that no template has.
+# Prepares a legacy session with files that are in no template.
 prepare_migrate() {
     local path id
 
@@ -538,13 +538,13 @@ prepare_migrate() {
     wait_quiet
 }
 
-# What unit/ and workflows/ in this directory hold.
+# Prints the contents of unit/ and workflows/ in this directory.
 look_at_parts() {
     find unit workflows -mindepth 1 -printf '%P %m %l\n' 2>&1 | sort
     find unit workflows -type f -print0 2>/dev/null | sort -z | xargs -0 -r sha256sum
 }
 
-# Every file that was to be migrated is there, in one place or the other, and whole.
+# Checks that every file to be migrated is complete in the old place or the new one.
 check_kept() {
     local sum file place found
     while read -r sum file; do
@@ -558,7 +558,7 @@ check_kept() {
     done <<<"$MIGRATED"
 }
 
-# It is an isolated session, whole, alone, and runs if it ran.
+# Checks that there is one isolated session, complete, and running if it ran before.
 check_migrated() {
     local path id='' count
     for path in "$SESSIONS"/*-*-4*; do
@@ -580,8 +580,7 @@ check_migrated() {
     fi
 }
 
-# What must work with a session that a killed verb has left: it can be brought up, or taken down,
-# or removed, by asking once more.
+# Checks what must work with a session after a killed verb: repeating the verb starts, stops or removes it.
 follow() {
     local id count
 
@@ -595,7 +594,7 @@ follow() {
     elif [[ $1 == template-copy ]]; then
         [[ -e $ROOT/templates/copied ]] || expect template copy "$TEMPLATE" copied
         check_copied
-        # what a killed one left goes with the next
+        # the next copy removes the leftovers of a killed one
         expect template copy "$TEMPLATE" again
         [[ -z $(find "$ROOT/templates" -name '.new-*') ]] || bad 'a staged template is left'
         rm -rf "$ROOT/templates/again"
@@ -651,8 +650,8 @@ follow() {
 
 # ---- system calls
 
-# under_strace OPTION... -- VERB: runs mas; its standard error is in $T/err. Only its own process
-# is traced, not what it starts, or only its mas-archive. (The braces: the shell itself says "Killed".)
+# under_strace OPTION... -- VERB: runs mas under strace, with its stderr in $T/err. Traces only mas itself,
+# not its children, or only its mas-archive. (The braces catch the shell's own message "Killed".)
 under_strace() {
     local options=()
     while [[ $1 != -- ]]; do
@@ -669,12 +668,12 @@ under_strace() {
     { strace "${options[@]}" "$MAS" $(arguments "$2") >"$T/out" 2>"$T/err"; } 2>/dev/null
 }
 
-# find_points VERB: one clean run; sets POINTS to lines "<name> <N> <call as strace shows it>".
+# find_points VERB: runs the verb once; sets POINTS to lines "<name> <N> <call as strace prints it>".
 find_points() {
     under_strace -o "$T/trace" -s 64 -y -- "$1" || [[ $1 == rm-running* ]] ||
         bad "$1 exits with $? under strace: $(<"$T/err")"
     wait_quiet
-    # strace counts for each thread, whose number is in front
+    # strace counts per thread and prints the thread's number first
     awk '{ pid = $1 ~ /^[0-9]+$/ ? $1 : ""; sub(/^[0-9]+ +/, "") }
         /^[a-z_0-9]+\(/ { name = substr($0, 1, index($0, "(") - 1); i = ++n[pid, name]
             if (!seen[name, i]++) print name, i, $0 }' "$T/trace" >"$T/points"
@@ -682,9 +681,9 @@ find_points() {
     ((${#POINTS[@]} > 50)) || bad "only ${#POINTS[@]} system calls were seen"
 }
 
-# A kill shows what stands at that moment: on disk, in tmux, in other processes. Before a call that
-# changes none of it that is the same as before the next one that does, so these stand for all. The
-# full run believes nothing and takes each call. Fewer do where a whole team is moved.
+# A kill shows the state at that moment: on disk, in tmux, in other processes. Before a call that changes
+# nothing, this state is the same as before the next call that does, so only the latter are tested. The
+# full run tests every call. The verbs that work on a whole team or session test fewer.
 CHANGING='write\(([03-9]|[12][0-9])|pwrite|send|bind|rename|mkdir|unlink|link|symlink'
 CHANGING+='|f?chmod|f?chown|f?truncate|utimens|copy_file_range|ioctl .*FICLONE|clone|v?fork|execve'
 CHANGING+='|pidfd_send|kill|tgkill|openat2? .*(O_CREAT|O_TRUNC)|exit_group'
@@ -694,16 +693,16 @@ worth_killing() {
     elif [[ $1 == migrate-running ]]; then
         grep -E '^(rename|unlink|mkdir|clone|pidfd_send)'
     elif [[ $1 == clean-archive ]]; then
-        grep -E '^(rename|unlink|fsync|pwrite)' # all else is done for `archive` and `clean`
+        grep -E '^(rename|unlink|fsync|pwrite)' # `archive` and `clean` test the rest
     else
         grep -E "^($CHANGING)"
     fi
 }
 
-# enumerate_kills VERB [SHARD OF]: kill -9 before each call. With SHARD and OF only each OFth
-# point is taken, so that several boxes do the work side by side.
+# enumerate_kills VERB [SHARD OF]: kill -9 before each call. With SHARD and OF it takes only every OFth
+# point, so that several boxes can share the work.
 enumerate_kills() {
-    [[ -z ${TEST_SAN-} ]] || return 0 # a sanitizer sees nothing of a kill
+    [[ -z ${TEST_SAN-} ]] || return 0 # a sanitizer does not notice a kill
     local verb=$1 shard=${2-0} of=${3-1} point name n number=0 killed=0 missed=0
     local -A last=()
 
@@ -723,8 +722,8 @@ enumerate_kills() {
             fi
         fi
     done
-    # How often it reads what tmux says, and how many processes it sees, depends on the moment: go
-    # on until there is no such call.
+    # The number of reads from tmux and of processes found depends on timing: continue until there is no
+    # such call.
     for name in read poll openat newfstatat geteuid close; do
         n=$((${last[$name]-0} + 1))
         [[ $shard == 0 ]] || continue
@@ -737,11 +736,11 @@ enumerate_kills() {
     echo "$verb: $killed kills, $missed calls not reached"
 }
 
-# kill_at VERB NAME N TEXT: one kill and all checks; fails where there was no such call.
+# kill_at VERB NAME N TEXT: one kill and all checks; fails if there was no such call.
 kill_at() {
     local rc=0 hit=137
 
-    # mas says that it was killed, and has tidied up by itself
+    # mas reports the kill and has cleaned up itself
     [[ $1 != *-helper ]] || hit=1
     POINT="$1 killed at: $4"
     under_strace -o /dev/null -e trace="$2" -e inject="$2:signal=SIGKILL:when=$3" -- "$1" || rc=$?
@@ -754,10 +753,10 @@ kill_at() {
     ((rc == hit))
 }
 
-# errors_of "NAME N CALL": the errors that this call is made to fail with.
+# errors_of "NAME N CALL": prints the errors to inject into this call.
 errors_of() {
     case $1 in
-        write*' write(2<'*) ;; # then it cannot be told
+        write*' write(2<'*) ;; # mas cannot report it then
         write\ * | pwrite64\ * | copy_file_range\ *) echo ENOSPC EIO ;;
         fsync\ * | syncfs\ *) echo EIO ENOSPC ;;
         rename*) echo EIO EACCES ENOSPC ;;
@@ -775,7 +774,7 @@ errors_of() {
     esac
 }
 
-# What is so for every verb; a file's own table is $EXCEPTIONS.
+# The exceptions for every verb; a test file has its own table in $EXCEPTIONS.
 EXCEPTIONS_OF_ALL='
 The holder in a lock file is only told, never trusted; its mode is only put right.
 may  all    any      ^(ftruncate|pwrite64|fchmod)\([0-9]+<[^>]*\.lock>
@@ -801,12 +800,12 @@ The index is a cache: where it cannot be read it is made anew from the workspace
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 '
 
-# exceptions_for VERB ERROR CALL LOCKED: prints what the tables promise instead of "fails and
-# changes nothing". LOCKED is empty where the session's lock is not held, or that is not known. Lines
-# of the tables are "<promise> <verb,...> <error,...> <regexp of the call>":
-#   may    mas can do without this call: it may succeed, and then all is done
+# exceptions_for VERB ERROR CALL LOCKED: prints what the tables guarantee instead of "fails and changes
+# nothing". LOCKED is empty if the session's lock is not held, or if that is unknown. The tables have lines
+# "<promise> <verb,...> <error,...> <regexp of the call>":
+#   may    mas does not need this call: it may succeed, and must then have done everything
 #   free   the same, but only while it does not hold the session's lock
-#   said   it fails and says so, but the work is done, or what is left of it mends itself
+#   said   it fails with an error, but the work is done, or mas repairs the rest by itself
 exceptions_for() {
     local promise verbs errors pattern
     while read -r promise verbs errors pattern; do
@@ -818,8 +817,8 @@ exceptions_for() {
     done <<<"$EXCEPTIONS_OF_ALL${EXCEPTIONS-}"
 }
 
-# alike_to CALL: sets $like, which calls that differ in numbers alone have in common. How long a
-# poll took, and what a process did meanwhile, are such numbers.
+# alike_to CALL: sets $like to a text that calls share if they differ only in numbers, such as the duration
+# of a poll or the state of a process.
 alike_to() {
     like=${1//[0-9a-f]/}
     case $1 in
@@ -828,19 +827,18 @@ alike_to() {
     esac
 }
 
-# What every command does before it is one of its own: it opens the root and reads its settings.
+# The calls that begin every command: it opens the root and reads the settings.
 BEGINNING='^(openat|read)\(.*(, "[^"]*/root", O_RDONLY|/root>, "sessions", O_RDONLY|/?mas\.ini[">])'
 
-# worth_failing VERB CALL COUNT: the full run takes each call. In the quick run calls that are alike
-# are handled alike, so the first stands for all; and how a command begins is tried for one that
-# makes something and for those that only look.
+# worth_failing VERB CALL COUNT: the full run tests every call. The quick run tests the first of several
+# similar calls, and the beginning of a command only for `new`, `doctor` and `list`.
 worth_failing() {
     [[ ${TEST_FAULT-} != full ]] || return 0
     [[ ! $2 =~ $BEGINNING || $1 =~ ^(new|doctor|list)$ ]] && (($3 == 1))
 }
 
-# enumerate_errors VERB [SHARD OF]: makes each call of the run fail that has errors_of(), once with
-# each error; in the quick run only with the first.
+# enumerate_errors VERB [SHARD OF]: makes each call for which errors_of() prints errors fail once with each
+# of them; in the quick run only with the first.
 enumerate_errors() {
     local verb=$1 shard=${2-0} of=${3-1} point error number=0 failed=0 missed=0 seen='' call like locked=''
     local -A alike=()
@@ -856,7 +854,7 @@ enumerate_errors() {
         if [[ $point == *"\"$T"* && $point != execve* ]]; then seen=1; fi
         if [[ $verb == *-helper && ${point//"<$PWD>"/} == *"<$T/"* ]]; then seen=1; fi
         [[ -n $seen ]] || continue
-        # all else is done for `new`
+        # `new` tests the rest
         [[ $verb != new-lazy || ${TEST_FAULT-} == full || $point == *snapshot* ]] || continue
         read -r _ _ call <<<"$point"
         case $call in
@@ -872,7 +870,7 @@ enumerate_errors() {
                 fail_at "$verb" "$error" "$locked" "$point"
                 failed=$((failed + 1))
             fi
-            # how a call fails matters less than that it does
+            # which error it is matters less
             [[ ${TEST_FAULT-} == full ]] || break
         done
     done
@@ -886,13 +884,13 @@ fail_at() {
     local verb=$1 error=$2 locked=$3 name n call meant how rc=0 promise after
     read -r name n meant <<<"$4"
     how=error=$error:when=$n
-    # by then the child that this is about has done its work
+    # gives the child in question time to finish its work
     if [[ $name == pidfd_open || $name == poll ]]; then how+=:delay_enter=60000; fi
 
     under_strace -o "$T/trace" -y -s 64 -e trace="$name" -e inject="$name:$how" -- "$verb" || rc=$?
     injected_call
     POINT="$verb with $error at: $name $n $call"
-    # how often it reads what tmux says depends on the moment
+    # the number of reads from tmux depends on timing
     how=${call%%,*} meant=${meant%%,*}
     [[ ${how//[0-9a-f]/} == "${meant//[0-9a-f]/}" ]] || locked=
     promise=$(exceptions_for "$verb" "$error" "$call" "$locked")
@@ -920,7 +918,7 @@ fail_at() {
     BEFORE=$STATE
 }
 
-# The call of $T/trace that was made to fail; sets $call.
+# Sets $call to the call in $T/trace that strace made fail.
 injected_call() {
     local line
 
@@ -933,11 +931,11 @@ injected_call() {
     done <"$T/trace"
 }
 
-# check_list TEXT: the list of a run with an error shows what it cannot see as an error with a
-# reason, and the rest as it is.
+# check_list TEXT: the list of a run with a fault shows sessions that it cannot read as errors with a
+# reason, and the others correctly.
 check_list() {
     local id status text
-    text=$(sed -E 's/"agentStates":\{[^}]*\},?//g' <<<"$1") # a brace then ends a session
+    text=$(sed -E 's/"agentStates":\{[^}]*\},?//g' <<<"$1") # so that a brace ends a session
     while read -r id status; do
         grep -qE "\"$id\"[^}]*\"status\":\"($status|error\"[^}]*\"reason\":\".)" <<<"$text" ||
             bad "exit 0, but it shows $id, which is $status, as: $1"
@@ -946,7 +944,7 @@ check_list() {
         bad "exit 0, but it shows: $1"
 }
 
-# What a verb was to do is done.
+# Checks that the verb has done its work.
 check_done() {
     local panes id=$TARGET count
 
@@ -989,7 +987,7 @@ check_done() {
     esac
 }
 
-# check_exit CODE PROMISE: an error is told in one line; nothing crashes.
+# check_exit CODE PROMISE: an error has a message of one line, and nothing crashes.
 check_exit() {
     local text
 

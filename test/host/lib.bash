@@ -1,13 +1,13 @@
-# What the tests of hosts share; loaded behind ../helper.
+# Shared by the tests of hosts; loaded after ../helper.
 # shellcheck shell=bash
 #
 #   $ID    the session   $PANE  the pane of its agent `solo`   $DIR  its workspace
-#   $MARK  a number that no other process knows: `sleep $MARK` is counted by count_marked
+#   $MARK  a number that no other process uses: count_marked counts `sleep $MARK`
 
 MARK=$((1000000 + RANDOM * 32768 + RANDOM))
 export MARK
 
-# What a test that failed may have left
+# Kills processes that a failed test may have left behind.
 teardown_more() {
     local pid
     for pid in $(pgrep -f "$MARK") $(grep -lsz "^MAS_ROOT=$ROOT$" /proc/[0-9]*/environ | cut -d/ -f3); do
@@ -16,17 +16,17 @@ teardown_more() {
     if declare -F teardown_last >/dev/null; then teardown_last; fi
 }
 
-# script NAME: a shell script of that name in $T, from stdin.
+# script NAME: writes the shell script $T/NAME from stdin.
 script() { cat >"$T/$1"; }
 
-# preset NAME COMMAND KEY=VALUE...: adds one to mas.ini.
+# preset NAME COMMAND KEY=VALUE...: adds a preset to mas.ini.
 preset() {
     printf '[preset %s]\ncommand = %s\n' "$1" "$2"
     shift 2
     if (($# > 0)); then printf '%s\n' "$@"; fi
 } >>"$ROOT/mas.ini"
 
-# within SECONDS COMMAND: eventually(), for what takes longer.
+# within SECONDS COMMAND: eventually() with a longer time limit.
 within() {
     local end=$((SECONDS + $1))
     shift
@@ -35,15 +35,15 @@ within() {
     done
 }
 
-# run_agent COMMAND KEY=VALUE...: a session whose one agent runs the command, by a preset with these
-# keys.
+# run_agent COMMAND KEY=VALUE...: creates a session with one agent that runs the command; the keys are
+# for its preset.
 run_agent() {
     preset made "$@"
     new_session -t solo --agent made
     find_agent
 }
 
-# run_team TEMPLATE COMMAND KEY=VALUE...: the same for a whole team.
+# run_team TEMPLATE COMMAND KEY=VALUE...: the same with a whole team.
 run_team() {
     local template=$1
     shift
@@ -58,19 +58,20 @@ find_agent() {
 }
 
 # shellcheck disable=SC2120 # the agents may be left out
-# hosts_there AGENT...: waits until each (solo) can be spoken to.
+# hosts_there AGENT...: waits until the hosts of these agents (solo) listen.
 hosts_there() {
     local agent
     for agent in "${@:-solo}"; do eventually test -S "$DIR/run/$agent.sock" || return; done
 }
 
-# The agents of the default template
+# The agents of the default template.
 DEFAULT_TEAM=(00 {1,2,3}{0..3})
 
-# ask AGENT REQUEST [FILE]: what the host answers.
+# ask AGENT REQUEST [FILE]: prints the host's answer.
 ask() { python3 -ES "$PROJECT/test/host/ask.py" "$DIR/run" "$@"; }
 
-# ask_badly AGENT KIND: a hostile client, in the background; waits for its first words, in $WORDS.
+# ask_badly AGENT KIND: starts a hostile client in the background and waits for its first output, in
+# $WORDS.
 ask_badly() {
     local out
     out=$(mktemp "$T/out.XXXX")
@@ -80,50 +81,50 @@ ask_badly() {
     WORDS=$(<"$out")
 }
 
-# of AGENT FILTER: a member of its status.
+# of AGENT FILTER: prints a member of the agent's status.
 of() { ask "$1" '{"do":"status"}' | jq -r "$2"; }
 
-# is AGENT FILTER VALUE
+# is AGENT FILTER VALUE: succeeds if this member of the agent's status has this value.
 is() { [ "$(of "$1" "$2")" = "$3" ]; }
 
 state_is() { is "$1" .state "$2"; }
 
-# say_to AGENT TEXT [MEMBERS]: sends it, as a person or with members such as ,"from":"lead"
+# say_to AGENT TEXT [MEMBERS]: sends the text, as a person or with members such as ,"from":"lead".
 say_to() {
     printf '%s' "$2" >"$T/text"
     ask "$1" "{\"do\":\"send\"${3-}}" "$T/text"
 }
 
-# took AGENT TEXT [MEMBERS]: it is taken
+# took AGENT TEXT [MEMBERS]: the same; succeeds if the host accepts the text.
 took() { say_to "$@" | jq -e .ok >/dev/null; }
 
 count_marked() { pgrep -fx "sleep $MARK" | wc -l; }
 marked_are() { [ "$(count_marked)" -eq "$1" ]; }
 
-# Everything on agent's screen
+# screen [PANE]: prints the screen of the pane. shows and shows_line search it for a text and a line.
 screen() { tm capture-pane -pt "${1-$PANE}"; }
 shows() { screen "${2-$PANE}" | grep -qF -- "$1"; }
 shows_line() { screen "${2-$PANE}" | grep -qxF -- "$1"; }
 
-# Types literal text and Enter into the pane, as a person does.
+# Types literal text and Enter into the pane, like a user.
 type_line() { tm send-keys -t "$PANE" -l "$1" \; send-keys -t "$PANE" Enter; }
 press() { tm send-keys -t "$PANE" "$@"; }
 
 agent_log() { cat "$DIR/logs/agent-${1-solo}.log"; }
 
-# session_log WORDS: a line of the session's log holds them.
+# session_log WORDS: succeeds if a line of the session's log contains the words.
 session_log() { grep -qF -- "$1" "$DIR/logs/session.log"; }
 
-# Process $1 has ended, whether anybody has looked at that or not.
+# Succeeds if process $1 has ended, even if its parent has not collected it.
 is_gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; }
 
-# Private memory of process $1 in KiB
+# Prints the private memory of process $1 in KiB.
 private_memory() { awk '/^Private/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
 
-# The part of it that it has written to, and that is given back only by the process
+# The same, only pages that it has written to and that only the process can free.
 written_memory() { awk '/^Private_Dirty/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
 
-# CPU time of processes in ticks
+# Prints the CPU time of processes in ticks.
 cpu_time() {
     local pid n=0
     for pid; do n=$((n + $(awk '{ print $14 + $15 }' "/proc/$pid/stat"))); done
