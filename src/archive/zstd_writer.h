@@ -14,6 +14,7 @@ struct zstd_writer;
 /* Starts to write to `fd`, which stays open and belongs to the caller. The frame ends with zstd's
  * own checksum. Free *ret with zstd_writer_freep() even after a failure. */
 int zstd_writer_new(int fd, int level, struct zstd_writer **ret, struct err *err);
+/* Compresses bytes, and writes to the file when a buffer is full. */
 int zstd_writer_write(struct zstd_writer *writer, const void *bytes, size_t len, struct err *err);
 /* Ends the frame and writes the remaining bytes. */
 int zstd_writer_end(struct zstd_writer *writer, struct err *err);

@@ -86,6 +86,7 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head);
 void chat_event(struct chat *chat, const struct frame *event);
 /* Discards the state of the connection, which is gone. */
 void chat_forget(struct chat *chat);
+/* Calls chat_forget() and frees the rest of the state. */
 void chat_free(struct chat *chat);
 
 /* ---- typed.c */

@@ -22,7 +22,8 @@ struct session_detail {
     }
 
 /* Fills *ret, which must be SESSION_DETAIL_INIT. Waits at most HOSTS_ANSWER_MS for the hosts. Parts
- * that cannot be read stay empty; the view gives the reason. The survey must outlive *ret. */
+ * that cannot be read stay empty; the view gives the reason. The survey must outlive *ret. Release
+ * *ret with session_detail_free(). */
 void session_detail_look(const struct root *root, const struct view *view,
                          struct session_detail *ret);
 void session_detail_free(struct session_detail *detail);

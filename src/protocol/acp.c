@@ -148,7 +148,8 @@ bool acp_permit(struct acp *acp, const char *ticket, const char *option)
     return true;
 }
 
-/* Answers all that are open of the session as cancelled, and tells if wanted. */
+/* Answers the open permission requests of a session with `cancelled`; with `tell` it calls
+ * ops->withdrawn. */
 void acp_cancel_permissions(struct acp *acp, const char *session, bool tell)
 {
     for (size_t i = 0; i < acp->permission_count;) {

@@ -171,18 +171,25 @@ const struct acp_info *acp_info(const struct acp *acp);
 /* Requests. Each returns its serial. timeout_ms -1: no limit. `mcp` is the JSON array mcpServers as
  * text; NULL: []. `cwd` is absolute. */
 int64_t acp_initialize(struct acp *acp, int timeout_ms);
+/* Creates a session in `cwd`; answer->session is its id. */
 int64_t acp_session_new(struct acp *acp, const char *cwd, const char *mcp, int timeout_ms);
+/* Opens an old session; the agent repeats its messages as updates. */
 int64_t acp_session_load(struct acp *acp, const char *session, const char *cwd, const char *mcp,
                          int timeout_ms);
+/* Opens an old session without repeating its messages. */
 int64_t acp_session_resume(struct acp *acp, const char *session, const char *cwd, const char *mcp,
                            int timeout_ms);
+/* Closes a session in the agent's process. */
 int64_t acp_session_close(struct acp *acp, const char *session, int timeout_ms);
+/* Lists the agent's sessions. `cursor` is from the previous page; NULL: the first page. */
 int64_t acp_session_list(struct acp *acp, const char *cursor, int timeout_ms);
 /* `blocks` are text blocks in order, NULL-terminated. */
 int64_t acp_prompt(struct acp *acp, const char *session, const char *const *blocks, int timeout_ms);
+/* Sets the mode, by its id, or a config option. */
 int64_t acp_set_mode(struct acp *acp, const char *session, const char *mode, int timeout_ms);
 int64_t acp_set_option(struct acp *acp, const char *session, const char *option, const char *value,
                        int timeout_ms);
+/* Logs in with a method from acp_info()->auth. */
 int64_t acp_authenticate(struct acp *acp, const char *method, int timeout_ms);
 /* Sends a notification. All permission requests of the session are answered with `cancelled`: the
  * open ones, and those that arrive before its prompt is answered. ops->withdrawn is not called for

@@ -66,12 +66,13 @@ struct mcp *mcp_new(const struct mcp_ops *ops, void *arg, const struct mcp_self 
                     const struct mcp_tool *tools, size_t count);
 void mcp_free(struct mcp *mcp);
 
-/* Returns the bytes to write to the client; they stay valid until the next call. mcp_sent() says
- * how many were written. mcp_is_stuck() returns true if more than MCP_OUT_MAX bytes waited and some
- * were lost. mcp_feed() passes in bytes of the client. */
+/* Returns the bytes to write to the client; they stay valid until the next call. */
 const char *mcp_out(const struct mcp *mcp, size_t *ret_len);
+/* Drops the first `len` of these bytes, which were written. */
 void mcp_sent(struct mcp *mcp, size_t len);
+/* Returns true if more than MCP_OUT_MAX bytes waited and some were lost. */
 bool mcp_is_stuck(const struct mcp *mcp);
+/* Passes in bytes of the client and calls the callbacks. */
 void mcp_feed(struct mcp *mcp, const char *bytes, size_t len);
 
 /* Answers a call: `text` is for the model, `object` the same as JSON text for programs (NULL:

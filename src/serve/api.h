@@ -31,7 +31,7 @@ enum step api_later(struct request *request, void (*run)(struct job *job));
 /* Returns the request of a job that api_later() started. */
 struct request *api_request(struct job *job);
 
-/* Called when the survey that a request waited for is there. */
+/* Handlers, for the rows of the table. */
 void api_ready(struct request *request);
 /* Answers GET /sessions with this list. */
 void api_sessions_answer(struct request *request, struct listing *listing);
