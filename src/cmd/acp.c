@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const struct opt opts[] = {
-    {0, "from", "AGENT", "who prompts; in a team's pane that is known", OFFER_AGENT},
+    {0, "from", "AGENT", "the agent that sends the prompts; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
 };
 
@@ -83,13 +83,12 @@ const struct cmd cmd_acp = {
     .name = "acp",
     .group = GROUP_PROGRAMS,
     .operands = " [SESSION] [AGENT]",
-    .summary = "let an editor talk with an ACP agent, on stdin and stdout",
+    .summary = "act as an ACP agent on stdin and stdout, for editors",
     .examples = "mas acp shop lead",
-    .details = "For programs that speak the Agent Client Protocol, such as Zed, Neovim or Emacs: "
-               "they start it.\n"
-               "Without AGENT it is the meta manager, or the only agent. The conversation is the "
-               "one that the pane\n"
-               "and `mas ask` have.",
+    .details = "Editors that speak the Agent Client Protocol, such as Zed, Neovim or Emacs, "
+               "start this command. Without AGENT, it uses the meta manager, or the only "
+               "agent. The editor, the pane and 'mas ask' share the same conversation. The "
+               "command ends when its input ends.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -6,16 +6,15 @@
 /* approve, deny: one answers a permission request so, the other so. */
 
 static const struct opt approve_opts[] = {
-    {0, "permission", "ID", "which request, if not the oldest that is open", OFFER_NONE},
-    {0, "mode", "MODE", "with clear: the permission mode that the plan is carried out in",
-     OFFER_NONE},
-    {0, "from", "AGENT", "who answers; in a team's pane that is known", OFFER_AGENT},
+    {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
+    {0, "mode", "MODE", "with clear: the permission mode for carrying out the plan", OFFER_NONE},
+    {0, "from", "AGENT", "the agent that answers; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
 };
 
 static const struct opt opts[] = {
-    {0, "permission", "ID", "which request, if not the oldest that is open", OFFER_NONE},
-    {0, "from", "AGENT", "who answers; in a team's pane that is known", OFFER_AGENT},
+    {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
+    {0, "from", "AGENT", "the agent that answers; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
 };
 
@@ -80,14 +79,13 @@ const struct cmd cmd_approve = {
     .name = "approve",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT [OPTION]",
-    .summary = "answer an agent's permission request: yes",
+    .summary = "grant a permission request of an ACP agent",
     .examples = "mas approve shop lead\n"
                 "mas approve shop lead always",
-    .details = "The oldest request that is open. OPTION is once (the default), always, clear (for "
-               "a plan: clear the\n"
-               "context and carry it out), or one of those that 'mas status' and the agent's pane "
-               "show. Exit 3: no\n"
-               "request is open.",
+    .details = "Grant the oldest open request. OPTION is once (the default), always, clear "
+               "(for a plan: clear the context and carry out the plan), or an option that "
+               "the agent offers, as shown in its pane and by 'mas status'. If no request is "
+               "open, the exit status is 3.",
     .opts = approve_opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
@@ -101,12 +99,11 @@ const struct cmd cmd_deny = {
     .name = "deny",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT [OPTION]",
-    .summary = "answer an agent's permission request: no",
+    .summary = "deny a permission request of an ACP agent",
     .examples = "mas deny shop lead\n"
                 "mas deny shop lead always",
-    .details = "The oldest request that is open. OPTION is once (the default), always, or one that "
-               "the agent offers.\n"
-               "Exit 3: no request is open.",
+    .details = "Deny the oldest open request. OPTION is once (the default), always, or an "
+               "option that the agent offers. If no request is open, the exit status is 3.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

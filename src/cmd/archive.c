@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 static const struct opt opts[] = {
-    {'o', "output", "FILE", "where to; - is standard output", OFFER_FILE},
+    {'o', "output", "FILE", "write to FILE, for a single SESSION; - is standard output",
+     OFFER_FILE},
     {0, "rm", NULL, "remove the session once its archive is on disk", OFFER_NONE},
     {.name = NULL},
 };
@@ -91,7 +92,8 @@ const struct cmd cmd_archive = {
     .summary = "write stopped sessions into archives, one file each",
     .examples = "mas archive shop\n"
                 "mas archive --rm --output shop.tar.zst shop",
-    .details = "Without -o the file goes below [archive] dir of mas.ini. Prints its path.",
+    .details = "Without -o, mas writes each archive below [archive] dir of mas.ini. Print "
+               "the paths.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -21,14 +21,15 @@ enum {
 };
 
 static const struct opt opts[] = {
-    {0, "file", "FILE", "ask what is in this file", OFFER_FILE},
-    {0, "new", NULL, "in a new conversation, which becomes the current one", OFFER_NONE},
-    {0, "conversation", "ID", "in this conversation, which becomes the current one", OFFER_NONE},
-    {0, "tag", "KEY:VALUE", "put this tag on the prompt and its answer; may be given often",
+    {0, "file", "FILE", "use the content of FILE as the prompt", OFFER_FILE},
+    {0, "new", NULL, "ask in a new conversation, which becomes the current one", OFFER_NONE},
+    {0, "conversation", "ID", "ask in this conversation, which becomes the current one",
      OFFER_NONE},
-    {0, "timeout", "TIME", "cancel the turn after so long, such as 30s or 5m", OFFER_NONE},
-    {0, "no-wait", NULL, "come back when the prompt is taken", OFFER_NONE},
-    {0, "from", "AGENT", "who asks; in a team's pane that is known", OFFER_AGENT},
+    {0, "tag", "KEY:VALUE", "add this tag to the prompt and its answer; may be repeated",
+     OFFER_NONE},
+    {0, "timeout", "TIME", "cancel the turn after this time, such as 30s or 5m", OFFER_NONE},
+    {0, "no-wait", NULL, "return when the agent's host has accepted the prompt", OFFER_NONE},
+    {0, "from", "AGENT", "the agent that asks; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
 };
 
@@ -457,20 +458,18 @@ const struct cmd cmd_ask = {
     .name = "ask",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT TEXT...",
-    .summary = "prompt an ACP agent and print its answer as it comes",
+    .summary = "prompt an ACP agent and print its answer as it arrives",
     .examples = "mas ask shop lead 'what is left to do?'\n"
                 "mas ask shop lead --file question.md --timeout 5m\n"
                 "git diff | mas ask shop lead -",
-    .details =
-        "The words of TEXT are joined by spaces; - is standard input. AGENT may be left out where "
-        "the session has one\n"
-        "agent and the first word of TEXT is no name of it. Exit 0: the turn "
-        "ended well; 1: it failed;\n"
-        "4: the context was cleared or the session stopped before; 7: not in time; 8 and 9: "
-        "a limit of tokens or\n"
-        "requests was reached; 10: it was refused; 11: it was cancelled. Ctrl-C cancels the "
-        "turn. An agent that does\n"
-        "not run is started. --json prints what happens, an event a line.",
+    .details = "mas joins the words of TEXT with single spaces; - is standard input. AGENT "
+               "may be omitted if the session has only one agent and the first word of TEXT "
+               "does not name it. If the agent does not run, mas starts it. Ctrl-C cancels "
+               "the turn. With --json, each event is an object on a line of its own.\n\n"
+               "Exit status: 0 the turn ended normally; 1 an error; 4 the context was "
+               "cleared or the session stopped before the turn ended; 7 the time is up; 8 "
+               "the token limit or 9 the request limit was reached; 10 the agent refused; 11 "
+               "somebody else cancelled the turn.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

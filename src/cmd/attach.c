@@ -98,12 +98,12 @@ const struct cmd cmd_attach = {
     .name = "attach",
     .group = GROUP_BEGIN,
     .operands = " [SESSION [AGENT]]",
-    .summary = "attach to a session, at an agent's pane",
+    .summary = "attach this terminal to a session, at an agent's pane",
     .examples = "mas attach\n"
                 "mas attach shop\n"
                 "mas attach shop lead",
-    .details = "Without SESSION: the newest that runs. Inside tmux, on the same server, the client "
-               "switches.",
+    .details = "Without SESSION, mas attaches to the newest session that runs. Inside tmux "
+               "on the same server, the client switches to the session instead.",
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,

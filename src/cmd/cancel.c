@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 static const struct opt opts[] = {
-    {0, "from", "AGENT", "who asks for it; in a team's pane that is known", OFFER_AGENT},
+    {0, "from", "AGENT", "the agent that cancels; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
 };
 
@@ -38,11 +38,10 @@ const struct cmd cmd_cancel = {
     .name = "cancel",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT",
-    .summary = "end the turn that an ACP agent is at",
+    .summary = "cancel the current turn of an ACP agent",
     .examples = "mas cancel shop lead",
-    .details = "What it has said by then is kept, and prompts that are queued follow. Where no "
-               "turn is in flight,\n"
-               "nothing happens.",
+    .details = "mas keeps what the agent has said so far; queued prompts follow. If no turn "
+               "is in progress, nothing happens.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

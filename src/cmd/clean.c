@@ -11,11 +11,12 @@
 #include <stdlib.h>
 
 static const struct opt opts[] = {
-    {0, "older-than", "AGE", "those last used so long ago: 90m, 12h, 7d", OFFER_NONE},
-    {0, "keep", "N", "all but the N newest", OFFER_NONE},
-    {0, "status", "S,..", "only these: stopped, error, crashed", OFFER_STATUS},
-    {0, "archive", NULL, "archive each before it is removed", OFFER_NONE},
-    {0, "dry-run", NULL, "say what would be done, and do nothing", OFFER_NONE},
+    {0, "older-than", "AGE", "only sessions last used at least AGE ago: 90m, 12h, 7d", OFFER_NONE},
+    {0, "keep", "N", "keep the N newest candidates", OFFER_NONE},
+    {0, "status", "S,..", "only sessions with these statuses: stopped, error, crashed",
+     OFFER_STATUS},
+    {0, "archive", NULL, "archive each session before removing it", OFFER_NONE},
+    {0, "dry-run", NULL, "print what would be done, and change nothing", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -169,16 +170,15 @@ const struct cmd cmd_clean = {
     .name = "clean",
     .group = GROUP_SESSIONS,
     .operands = "",
-    .summary = "remove sessions that have had their time; made for cron",
+    .summary = "remove expired sessions; suitable for cron",
     .examples = "mas clean --older-than 7d --dry-run\n"
                 "mas clean --quiet --older-than 30d --keep 5 --archive",
-    .details = "Takes sessions that do not run, have one of the statuses (stopped and error, "
-               "unless told otherwise),\n"
-               "were last used at least AGE ago, and are not among the N newest of these. What is "
-               "not given here is\n"
-               "taken from [retention] in mas.ini; one of --older-than, --keep and --status has to "
-               "be given. Sessions\n"
-               "that are locked, by another command or by hosts that live, are left.",
+    .details = "The candidates are the sessions that do not run and have one of the statuses "
+               "(default: stopped,error). mas removes those that were last used at least AGE "
+               "ago and are not among the N newest candidates. [retention] in mas.ini "
+               "supplies every value that no option sets. An age, a number or a status must "
+               "be set, by an option or in mas.ini. mas leaves sessions that are locked by "
+               "another command or whose hosts still run.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
     .run = run_clean,

@@ -8,7 +8,7 @@
 static const struct opt opts[] = {
     {0, "then", "TEXT", "the first prompt of the fresh query; - is standard input", OFFER_NONE},
     {0, "mode", "MODE", "the permission mode of the fresh query", OFFER_NONE},
-    {0, "from", "AGENT", "who asks for it; in a team's pane that is known", OFFER_AGENT},
+    {0, "from", "AGENT", "the agent that clears; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
 };
 
@@ -63,12 +63,12 @@ const struct cmd cmd_clear = {
     .name = "clear",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] AGENT",
-    .summary = "empty the context of an ACP agent; the conversation goes on",
+    .summary = "empty the context of an ACP agent; keep its conversation",
     .examples = "mas clear shop lead\n"
                 "mas clear shop lead --then 'read TODO.md and go on'",
-    .details = "The turn in flight is cancelled, prompts that are queued fail as cleared, and the "
-               "model sees nothing\n"
-               "from before. Exit 0: that is on disk. What was said stays in the history.",
+    .details = "Cancel the current turn. Queued prompts fail as cleared, and the model sees "
+               "nothing from before. The exit status is 0 once the clear is on disk. The "
+               "history keeps what was said.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -384,14 +384,14 @@ static int run_complete(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {0, "describe", NULL, "with a word on each, behind a tab", OFFER_NONE},
+    {0, "describe", NULL, "add a tab and a description to each", OFFER_NONE},
     {.name = NULL},
 };
 
 const struct cmd cmd_complete = {
     .name = "complete",
     .operands = " WORD...",
-    .summary = "print what could stand in place of the last word",
+    .summary = "print the completions of the last word",
     .opts = opts,
     .operands_min = 1,
     .operands_max = -1,

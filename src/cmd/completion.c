@@ -71,7 +71,7 @@ const struct cmd cmd_completion = {
     .summary = "print the completion script for bash, zsh or fish",
     .examples = "source <(mas completion bash)\n"
                 "mas completion fish > ~/.config/fish/completions/mas.fish",
-    .details = "For the running shell, for example: source <(mas completion bash)",
+    .details = "To load it into the running bash: source <(mas completion bash)",
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_SHELL,

@@ -87,7 +87,7 @@ const struct cmd cmd_config = {
     .name = "config",
     .group = GROUP_SETUP,
     .operands = "",
-    .summary = "print each setting and where it came from",
+    .summary = "print the root and each setting with its origin",
     .examples = "mas config\n"
                 "mas config --json",
     .operands_max = 0,

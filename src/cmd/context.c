@@ -124,8 +124,10 @@ static int run_context(struct call *call, struct err *err)
 
 static const struct opt opts[] = {
     {0, "for", "TEXT",
-     "what the history is to be relevant for (the newest prompt); - is standard input", OFFER_NONE},
-    {0, "team", NULL, "the conversations of all agents of the session", OFFER_NONE},
+     "find history that is relevant to TEXT; - is standard input (default: the "
+     "newest prompt)",
+     OFFER_NONE},
+    {0, "team", NULL, "include the conversations of all agents of the session", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -133,16 +135,14 @@ const struct cmd cmd_context = {
     .name = "context",
     .group = GROUP_MEMORY,
     .operands = " [SESSION] AGENT",
-    .summary = "print a conversation's newest words and what bears on them elsewhere",
+    .summary = "print an agent's newest messages and the relevant history",
     .examples = "mas context shop lead\n"
                 "mas context shop lead --for 'the login page'",
-    .details =
-        "The newest prompts and answers since the last clear, and, apart from them, the most "
-        "relevant ones\n"
-        "of all sessions; how many is said by [memory] of mas.ini. With --json: "
-        "current_conversation,\n"
-        "relevant_history and chat_history, which is both without doubles, in the order of "
-        "time.",
+    .details = "Print the newest prompts and answers since the last clear and, in a separate "
+               "list, the most relevant ones of all sessions. [memory] of mas.ini sets how "
+               "many of each. With --json, the lists are current_conversation, "
+               "relevant_history and chat_history, which is both without duplicates, oldest "
+               "first.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 static const struct opt opts[] = {
-    {0, "fix", NULL, "mend what can be mended without losing anything", OFFER_NONE},
+    {0, "fix", NULL, "repair what can be repaired without losing anything", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -109,12 +109,12 @@ const struct cmd cmd_doctor = {
     .name = "doctor",
     .group = GROUP_SETUP,
     .operands = "",
-    .summary = "check everything on disk and in tmux, and mend it",
+    .summary = "check everything on disk and in tmux, and repair it",
     .examples = "mas doctor\n"
                 "mas doctor --fix",
-    .details = "Prints a line for each thing that is wrong and exits 1 where something stays so. "
-               "With --fix\n"
-               "what is left over goes, what is damaged is made anew and kept beside it.",
+    .details = "Print a line for each finding. The exit status is 1 if a finding is open or "
+               "has to be repaired by hand. With --fix, mas removes leftovers and replaces "
+               "damaged files; a damaged file stays beside the new one.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
     .run = run_doctor,

@@ -292,14 +292,15 @@ const struct cmd cmd_du = {
     .name = "du",
     .group = GROUP_SESSIONS,
     .operands = " [SESSION...]",
-    .summary = "show what sessions take on disk",
+    .summary = "show the disk use of sessions",
     .examples = "mas du\n"
                 "mas du shop",
-    .details =
-        "Largest first. APPARENT is what the files hold, REAL what they take; files with several\n"
-        "names and pieces of the disk that files share count once. OWN is what nothing else\n"
-        "shares, and comes back when the session is removed. Without SESSION: in a team's pane\n"
-        "that team, else all. One SESSION is shown by its parts.",
+    .details = "The largest session comes first. APPARENT is the number of bytes that the "
+               "files hold, REAL the number of bytes that they use on disk; a file with "
+               "several names and an extent that files share count once. OWN is the part of "
+               "REAL that nothing else shares; removing the session frees at least this "
+               "much. Without SESSION, show the team in whose pane the command runs; "
+               "elsewhere show all sessions. For a single SESSION, show its parts.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,

@@ -54,7 +54,8 @@ const struct cmd cmd_env = {
     .summary = "print a session's variables for eval",
     .examples = "eval \"$(mas env shop)\"\n"
                 "mas env --json shop",
-    .details = "KEY='value' lines that a POSIX shell can eval, whatever is in them.",
+    .details = "Print KEY='value' lines that a POSIX shell can eval, whatever the values "
+               "contain.",
     .operands_max = 0,
     .offer = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION,

@@ -71,7 +71,7 @@ static void print_actions(const struct cmd *cmd)
     for (size_t i = 0; cmd->actions[i] != NULL; i++)
         print_entry(cmd->actions[i]->name + strlen(cmd->name) + 1, cmd->actions[i]->summary,
                     NAME_COLUMN);
-    printf("\nMore on each: 'mas help %s ACTION'.\n", cmd->name);
+    printf("\nSee 'mas help %s ACTION' for details.\n", cmd->name);
 }
 
 static void print_examples(const char *examples)
@@ -110,9 +110,12 @@ static void print_command(const struct cmd *cmd)
 static void print_overview(void)
 {
     static const char *const heads[GROUP_COUNT] = {
-        [GROUP_BEGIN] = "to begin with",         [GROUP_SESSIONS] = "sessions",
-        [GROUP_AGENTS] = "agents at work",       [GROUP_MEMORY] = "what was said",
-        [GROUP_PROGRAMS] = "for other programs", [GROUP_SETUP] = "setting up",
+        [GROUP_BEGIN] = "to begin with",
+        [GROUP_SESSIONS] = "sessions",
+        [GROUP_AGENTS] = "agents",
+        [GROUP_MEMORY] = "conversations",
+        [GROUP_PROGRAMS] = "for other programs",
+        [GROUP_SETUP] = "setup",
     };
 
     printf("mas runs teams of AI agents, each in a workspace and a tmux session of its own.\n\n"
@@ -125,7 +128,7 @@ static void print_overview(void)
             printf("\n%s:\n", heads[cmd->group]);
         print_entry(cmd->name, cmd->summary, NAME_COLUMN);
     }
-    printf("\nMore on each, with examples: 'mas help COMMAND', and mas(1).\n");
+    printf("\nSee 'mas help COMMAND' for details and examples, and mas(1).\n");
 }
 
 void cmd_print_help(const struct cmd *cmd)

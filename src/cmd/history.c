@@ -277,17 +277,21 @@ static int run_history(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'n', "limit", "N", "so many messages, the newest (50); all", OFFER_NONE},
-    {0, "offset", "N", "leave out so many of the newest", OFFER_NONE},
-    {0, "role", "LIST", "only of these: user, agent, thought, tool, plan, ...", OFFER_NONE},
-    {0, "since", "AGE", "only what is not older: 10m, 2h, 2025-12-18T08:00:00Z", OFFER_NONE},
-    {0, "until", "AGE", "only what is older", OFFER_NONE},
-    {0, "tag", "KEY:VALUE", "only what has this tag", OFFER_NONE},
+    {'n', "limit", "N", "print at most N messages, the newest (50), or all", OFFER_NONE},
+    {0, "offset", "N", "skip the newest N messages", OFFER_NONE},
+    {0, "role", "LIST", "only these roles: user, agent, thought, tool, plan, ...", OFFER_NONE},
+    {0, "since", "AGE", "only messages not older than this: 10m, 2h, 2025-12-18T08:00:00Z",
+     OFFER_NONE},
+    {0, "until", "AGE", "only messages older than this", OFFER_NONE},
+    {0, "tag", "KEY:VALUE", "only messages with this tag", OFFER_NONE},
     {0, "conversation", "ID", "only this conversation", OFFER_NONE},
     {0, "query", "N", "only this query", OFFER_NONE},
-    {0, "queries", NULL, "list the queries: when, why they ended, how they were continued",
+    {0, "queries", NULL,
+     "list the queries: beginning, end, reason of the end, and how the agent got "
+     "each",
      OFFER_NONE},
-    {0, "export", "FORM", "all of it as md (Markdown) or jsonl (a JSON object a line)", OFFER_NONE},
+    {0, "export", "FORM", "export all of it as md (Markdown) or jsonl (one JSON object per line)",
+     OFFER_NONE},
     {.name = NULL},
 };
 
@@ -295,12 +299,12 @@ const struct cmd cmd_history = {
     .name = "history",
     .group = GROUP_MEMORY,
     .operands = " [SESSION] AGENT",
-    .summary = "print what was said with an agent",
+    .summary = "print the history of an ACP agent",
     .examples = "mas history shop lead\n"
                 "mas history shop lead --since 1d --role user\n"
                 "mas history shop lead --export md",
-    .details =
-        "Of stopped sessions too. The newest messages are printed, the oldest of them first.",
+    .details = "The session may be stopped. mas prints the newest messages, the oldest of "
+               "them first.",
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,

@@ -16,7 +16,7 @@ static int run_host(struct call *call, struct err *err)
 const struct cmd cmd_host = {
     .name = "host",
     .operands = " ID AGENT",
-    .summary = "be the process in an agent's pane",
+    .summary = "run as the process in an agent's pane",
     .operands_min = 2,
     .operands_max = 2,
     .flags = CMD_HIDDEN,

@@ -79,14 +79,14 @@ const struct cmd cmd_init = {
     .name = "init",
     .group = GROUP_SETUP,
     .operands = " [DIR]",
-    .summary = "make a root with the shipped templates, or accept one",
+    .summary = "create a root with the shipped templates, or accept one",
     .examples = "mas init\n"
                 "mas init ~/teams",
-    .details =
-        "A root holds mas.ini, templates/ and sessions/. Without DIR: --root, $MAS_ROOT, the root\n"
-        "that the current directory is in, or the user's data directory. What is there stays,\n"
-        "but for shipped templates that you have not changed: they are brought up to date. A root\n"
-        "that somebody else made is accepted by this: mas may run what its files name.",
+    .details = "A root holds mas.ini, templates/ and sessions/. Without DIR, mas uses "
+               "--root, $MAS_ROOT, the root that the current directory is in, or the user's "
+               "data directory. Existing files stay as they are; only shipped templates that "
+               "you have not changed are updated. The command also accepts a root that "
+               "somebody else created: from then on mas runs what its files name.",
     .operands_max = 1,
     .offer = OFFER_DIR,
     .flags = CMD_QUIET,

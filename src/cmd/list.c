@@ -9,9 +9,9 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {0, "active", NULL, "only those that run", OFFER_NONE},
-    {0, "stopped", NULL, "only those that are stopped", OFFER_NONE},
-    {0, "error", NULL, "only those with something wrong", OFFER_NONE},
+    {0, "active", NULL, "only sessions that run", OFFER_NONE},
+    {0, "stopped", NULL, "only sessions that are stopped", OFFER_NONE},
+    {0, "error", NULL, "only sessions with an error", OFFER_NONE},
     {0, "all", NULL, "check every workspace instead of trusting the index", OFFER_NONE},
     {.name = NULL},
 };
@@ -196,13 +196,11 @@ const struct cmd cmd_list = {
     .examples = "mas list\n"
                 "mas list --active\n"
                 "mas list --json",
-    .details =
-        "Asks each tmux server once. Sessions that are stopped in the index are believed while "
-        "their\n"
-        "metadata is the same file; --all and --error check every workspace. AGENTS counts those "
-        "that run, of those that were started, and "
-        "tells how many\n"
-        "wait for an answer, have crashed, or sleep until they are needed.",
+    .details = "mas asks each tmux server once. It trusts the index about a stopped session "
+               "as long as its metadata file is the one that the index was made from; with "
+               "--all or --error, it checks every workspace. AGENTS says how many of the "
+               "started agents run, and how many wait for an answer, have crashed or are "
+               "asleep.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
     .run = run_list,

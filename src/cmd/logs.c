@@ -398,10 +398,11 @@ static int run_logs(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'f', "follow", NULL, "print what comes, until it is interrupted", OFFER_NONE},
-    {'n', "lines", "N", "only the last N lines of each log; all (with -f: 10)", OFFER_NONE},
-    {0, "since", "AGE", "only what is not older: 10m, 2h, 2025-12-18T08:00:00Z", OFFER_NONE},
-    {0, "raw", NULL, "the bytes that one agent printed, as they are", OFFER_NONE},
+    {'f', "follow", NULL, "print further lines as they arrive, until interrupted", OFFER_NONE},
+    {'n', "lines", "N", "only the last N lines of each log, or all (with -f: 10)", OFFER_NONE},
+    {0, "since", "AGE", "only output not older than this: 10m, 2h, 2025-12-18T08:00:00Z",
+     OFFER_NONE},
+    {0, "raw", NULL, "print the bytes of a single agent without any change", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -409,12 +410,13 @@ const struct cmd cmd_logs = {
     .name = "logs",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] [TARGET...]",
-    .summary = "print what agents printed, or what was done to a session",
+    .summary = "print the output of agents, or the log of a session",
     .examples = "mas logs shop\n"
                 "mas logs shop lead --follow\n"
                 "mas logs shop workers --lines 20",
-    .details = "A TARGET is an agent id, a comma list, a unit, managers, workers, or all. Without "
-               "one: the session's own log.",
+    .details = "TARGET is an agent's id, a comma-separated list, a unit, managers, workers "
+               "or all. Without TARGET, print the log of the session: the commands that "
+               "acted on it and the messages that were sent.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -448,9 +448,9 @@ const struct cmd cmd_mcp = {
     .operands = " [SESSION]",
     .summary = "give a model the tools of a team, on stdin and stdout",
     .examples = "mas mcp shop",
-    .details = "A server of the Model Context Protocol with the tools send_message, list_agents,\n"
-               "read_messages, search_history and wait_for. ACP agents of a team get it by "
-               "themselves.",
+    .details = "A server of the Model Context Protocol with the tools send_message, "
+               "list_agents, read_messages, search_history and wait_for. The ACP agents of a "
+               "team get this server automatically. The command ends when its input ends.",
     .operands_max = 1,
     .offer = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_SESSION,

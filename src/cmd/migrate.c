@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {'n', "name", "NAME", "a name to call it by from then on", OFFER_NONE},
+    {'n', "name", "NAME", "name the session", OFFER_NONE},
     {0, "dry-run", NULL, "only print what would be done", OFFER_NONE},
     {.name = NULL},
 };
@@ -108,11 +108,11 @@ const struct cmd cmd_migrate = {
     .summary = "turn the legacy session into an isolated one",
     .examples = "mas migrate --dry-run\n"
                 "mas migrate --name shop",
-    .details = "Stops it if it runs, moves the root's unit/ and workflows/ into its workspace, and "
-               "starts it\n"
-               "again. A unit/ without a session becomes a new one, which is stopped. Interrupted, "
-               "it can be\n"
-               "run again. Where there is nothing to migrate it says so.",
+    .details = "mas stops the session if it runs, moves the root's unit/ and workflows/ into "
+               "its workspace, and starts it again if it ran. If the root has a unit/ but no "
+               "legacy session, mas makes a new session from it, which is stopped. After an "
+               "interruption, run the same command again. If there is nothing to migrate, "
+               "the command says so.",
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,

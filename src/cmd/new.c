@@ -6,16 +6,16 @@
 #include <stdlib.h>
 
 static const struct opt opts[] = {
-    {'n', "name", "NAME", "a name to call it by", OFFER_NONE},
-    {'t', "template", "TEMPLATE", "the team to make", OFFER_TEMPLATE},
-    {0, "agent", "PRESET", "how all agents of the team run", OFFER_PRESET},
+    {'n', "name", "NAME", "name the session", OFFER_NONE},
+    {'t', "template", "TEMPLATE", "the template of the team", OFFER_TEMPLATE},
+    {0, "agent", "PRESET", "run all agents of the team with this preset", OFFER_PRESET},
     {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},
-    {'p', "prompt", "AGENT=TEXT", "an agent's first message; may be repeated", OFFER_NONE},
-    {0, "id", "UUID", "the session's id, instead of a random one", OFFER_NONE},
-    {0, "mode", "MODE", "isolated, in a workspace of its own, or legacy", OFFER_MODE},
-    {0, "private", NULL, "share no memory with other sessions", OFFER_NONE},
-    {0, "no-start", NULL, "only make the workspace", OFFER_NONE},
-    {'a', "attach", NULL, "attach to it", OFFER_NONE},
+    {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated", OFFER_NONE},
+    {0, "id", "UUID", "use this session id instead of a random one", OFFER_NONE},
+    {0, "mode", "MODE", "isolated (the default), or legacy: the one shared session", OFFER_MODE},
+    {0, "private", NULL, "make the session private: share no memory", OFFER_NONE},
+    {0, "no-start", NULL, "only create the workspace", OFFER_NONE},
+    {'a', "attach", NULL, "attach to the session", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -84,9 +84,9 @@ const struct cmd cmd_new = {
     .examples = "mas new\n"
                 "mas new --name shop --template pair --agent claude\n"
                 "mas new --name page --template solo --attach",
-    .details = "Copies the template into a workspace of its own and starts one agent a pane. "
-               "Prints where\n"
-               "it is and how to attach; with -q only the session's id.",
+    .details = "mas copies the template into a new workspace and starts each agent in a "
+               "pane. It prints where the session is and how to attach; with -q, only the "
+               "session's id.",
     .opts = opts,
     .stray = "a name goes behind '--name'",
     .flags = CMD_ROOT | CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {0, "history", "LINES", "and so many lines that have scrolled off", OFFER_NONE},
+    {0, "history", "LINES", "also print up to this many lines that have scrolled off", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -145,10 +145,11 @@ const struct cmd cmd_peek = {
     .name = "peek",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] TARGET...",
-    .summary = "print what the screens of agents show now",
+    .summary = "print the current screens of agents as text",
     .examples = "mas peek shop lead\n"
                 "mas peek shop all --history 100",
-    .details = "One call of tmux for any number of agents. In a team's pane SESSION is left out.",
+    .details = "mas calls tmux once for any number of agents. Inside a team's pane, omit "
+               "SESSION.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -102,14 +102,13 @@ const struct cmd cmd_presets = {
     .group = GROUP_SETUP,
     .alias = "preset",
     .operands = "",
-    .summary = "list the presets: what agents can run as",
+    .summary = "list the presets: named ways to run an agent",
     .examples = "mas presets\n"
                 "mas new --agent claude",
-    .details =
-        "Those of templates/agents.ini and of mas.ini; mas.ini(5) tells their keys. "
-        "PROTOCOL is acp where mas keeps the conversation with the agent, tty "
-        "where it is any program on a terminal. INSTALLED says whether its program is found; "
-        "--json tells how to install it.",
+    .details = "List the presets of templates/agents.ini and of mas.ini; mas.ini(5) "
+               "describes their keys. PROTOCOL is acp if mas keeps the conversation with the "
+               "agent, and tty if the agent is any program on a terminal. INSTALLED says "
+               "whether mas finds the program in PATH; --json says how to install it.",
     .flags = CMD_ROOT | CMD_PRESETS | CMD_JSON | CMD_QUIET,
     .run = run_presets,
 };

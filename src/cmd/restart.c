@@ -48,12 +48,12 @@ const struct cmd cmd_restart = {
     .name = "restart",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] TARGET...",
-    .summary = "start agents anew in their panes",
+    .summary = "end agents and start them again in their panes",
     .examples = "mas restart shop lead\n"
                 "mas restart shop workers",
-    .details = "Ends each agent with all that it has started, and starts its command again; "
-               "messages that\n"
-               "wait for it stay. A host that was killed is brought back too.",
+    .details = "End each agent with every process that it started, and start its command "
+               "again. Messages that wait for the agent stay. If a host was killed, mas "
+               "starts the host again too.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 static const struct opt opts[] = {
-    {0, "new-id", NULL, "as a new session, with an id of its own", OFFER_NONE},
-    {'n', "name", "NAME", "a name to call it by, instead of the one it had", OFFER_NONE},
-    {0, "links", NULL, "take symbolic links that lead out of the session, too", OFFER_NONE},
+    {0, "new-id", NULL, "restore as a new session with a random id", OFFER_NONE},
+    {'n', "name", "NAME", "name the session, instead of the name it had", OFFER_NONE},
+    {0, "links", NULL, "accept symbolic links that lead out of the session, too", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -58,10 +58,11 @@ const struct cmd cmd_restore = {
     .name = "restore",
     .group = GROUP_SESSIONS,
     .operands = " FILE",
-    .summary = "bring a session back from its archive",
+    .summary = "restore a session from its archive",
     .examples = "mas restore shop.tar.zst\n"
                 "mas restore --new-id --name shop2 shop.tar.zst",
-    .details = "FILE is what 'mas archive' wrote, - is standard input. The session is stopped.",
+    .details = "FILE is an archive that 'mas archive' wrote; - is standard input. The "
+               "restored session is stopped.",
     .opts = opts,
     .operands_min = 1,
     .operands_max = 1,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 static const struct opt opts[] = {
-    {'f', "force", NULL, "stop it first; remove it also when it is damaged", OFFER_NONE},
+    {'f', "force", NULL, "stop a running session first; also remove a damaged one", OFFER_NONE},
     {.name = NULL},
 };
 

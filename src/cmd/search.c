@@ -286,13 +286,14 @@ static int run_search(struct call *call, struct err *err)
 }
 
 static const struct opt opts[] = {
-    {'n', "limit", "N", "at most so many messages (10)", OFFER_NONE},
-    {'s', "session", "SESSION", "only of this session", OFFER_SESSION},
-    {0, "agent", "AGENT", "only with this agent", OFFER_NONE},
+    {'n', "limit", "N", "print at most N messages (10)", OFFER_NONE},
+    {'s', "session", "SESSION", "only this session", OFFER_SESSION},
+    {0, "agent", "AGENT", "only conversations with this agent", OFFER_NONE},
     {0, "role", "ROLE", "only prompts (user), answers (agent), or tool calls (tool)", OFFER_NONE},
-    {0, "since", "AGE", "only what is not older: 10m, 2h, 2025-12-18T08:00:00Z", OFFER_NONE},
-    {0, "until", "AGE", "only what is older", OFFER_NONE},
-    {0, "tag", "KEY:VALUE", "only what has this tag", OFFER_NONE},
+    {0, "since", "AGE", "only messages not older than this: 10m, 2h, 2025-12-18T08:00:00Z",
+     OFFER_NONE},
+    {0, "until", "AGE", "only messages older than this", OFFER_NONE},
+    {0, "tag", "KEY:VALUE", "only messages with this tag", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -300,17 +301,18 @@ const struct cmd cmd_search = {
     .name = "search",
     .group = GROUP_MEMORY,
     .operands = " TEXT...",
-    .summary = "find what was said, in all sessions",
+    .summary = "search the conversations of all sessions",
     .examples = "mas search checkout\n"
                 "mas search '\"payment failed\"' --since 7d\n"
                 "mas search 'deploy*' --agent lead --limit 3",
-    .details =
-        "Prompts, answers and the titles of tool calls, best first. One word is enough, more rank "
-        "higher; '\"several words\"' stand together, 'begin*' is the beginning of a word. What was "
-        "cleared is found too. What was said beside a hit and bears on it stands under it. Where "
-        "TEXT is - standard input is looked for. Private sessions are searched only where "
-        "--session names one. An agent finds what its own session said, unless [memory] of mas.ini "
-        "says share = yes.",
+    .details = "Search prompts, answers and the titles of tool calls, best match first. One "
+               "of the words is enough for a match; messages with more of them rank higher. "
+               "'\"several words\"' match as a phrase; 'begin*' matches all words that begin "
+               "so. The search also finds messages from before a clear. A relevant message "
+               "said close to a match is printed under it. If TEXT is -, mas reads it from "
+               "standard input. A private session is searched only if --session names it. An "
+               "agent finds messages of its own session, and those of other sessions only "
+               "with share = yes in [memory] of mas.ini.",
     .opts = opts,
     .operands_min = 1,
     .operands_max = -1,

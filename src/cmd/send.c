@@ -12,11 +12,11 @@
 enum { TAKE_MS = 10000 }; /* how long a host may take to take a message */
 
 static const struct opt opts[] = {
-    {0, "file", "FILE", "send what is in this file", OFFER_FILE},
-    {0, "no-enter", NULL, "type the text, but do not press Enter", OFFER_NONE},
-    {0, "from", "AGENT", "who sends it; in a team's pane that is known", OFFER_AGENT},
-    {0, "wait", NULL, "come back when the agents have worked it off", OFFER_NONE},
-    {0, "timeout", "TIME", "wait no longer than that", OFFER_NONE},
+    {0, "file", "FILE", "send the content of FILE", OFFER_FILE},
+    {0, "no-enter", NULL, "type the text without Enter", OFFER_NONE},
+    {0, "from", "AGENT", "the agent that sends the text; known in a team's pane", OFFER_AGENT},
+    {0, "wait", NULL, "return when the agents have processed the text", OFFER_NONE},
+    {0, "timeout", "TIME", "wait no longer than this, such as 500ms, 30s or 5m", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -185,12 +185,11 @@ const struct cmd cmd_send = {
     .examples = "mas send shop lead 'look at the tests first'\n"
                 "mas send shop workers --file task.md\n"
                 "mas send shop all --wait 'say where you are'",
-    .details = "TARGET is an agent, several with commas between, a unit, managers, workers or all. "
-               "The words of\n"
-               "TEXT are joined by spaces; - is standard input, '' is Enter alone. In a team's "
-               "pane SESSION is left\n"
-               "out. An agent that does not run is started. Exit 0: every agent's host has taken "
-               "it.",
+    .details = "TARGET is an agent's id, a comma-separated list, a unit, managers, workers "
+               "or all. mas joins the words of TEXT with single spaces; - is standard input, "
+               "'' is Enter alone. Inside a team's pane, omit SESSION. An agent that does "
+               "not run is started. The exit status is 0 if the hosts of all agents have "
+               "accepted the text.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

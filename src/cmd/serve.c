@@ -8,12 +8,13 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {0, "listen", "ADDRESS:PORT", "listen there; port 0 is a free one", OFFER_NONE},
+    {0, "listen", "ADDRESS:PORT", "listen at this address; port 0 selects a free port", OFFER_NONE},
     {0, "unix", "PATH", "listen at a Unix socket, which needs no token", OFFER_FILE},
-    {0, "token-file", "FILE", "what clients have to know; made where it is missing", OFFER_FILE},
-    {0, "tls-cert", "FILE", "speak TLS with this certificate", OFFER_FILE},
-    {0, "tls-key", "FILE", "and its key", OFFER_FILE},
-    {0, "allow-remote", NULL, "listen beyond this machine without TLS", OFFER_NONE},
+    {0, "token-file", "FILE", "the file with the token for clients; created if missing",
+     OFFER_FILE},
+    {0, "tls-cert", "FILE", "use TLS with this certificate", OFFER_FILE},
+    {0, "tls-key", "FILE", "the key of the certificate", OFFER_FILE},
+    {0, "allow-remote", NULL, "listen without TLS at an address that others can reach", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -83,13 +84,12 @@ const struct cmd cmd_serve = {
     .name = "serve",
     .group = GROUP_PROGRAMS,
     .operands = "",
-    .summary = "serve sessions over HTTP",
+    .summary = "answer HTTP requests about the sessions of the root",
     .examples = "mas serve\n"
                 "mas serve --listen 127.0.0.1:8080\n"
                 "mas serve --unix ~/mas.sock",
-    .details = "Listens on this machine alone, unless told otherwise, and prints where. Settings "
-               "are in mas.ini,\n"
-               "[serve]; see mas-serve(8).",
+    .details = "By default only this machine can connect. The command prints the address at "
+               "which it listens. Options override [serve] in mas.ini; see mas-serve(8).",
     .opts = opts,
     .flags = CMD_ROOT | CMD_RUNS | CMD_MAKES_ROOT,
     .run = run_serve,

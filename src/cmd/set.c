@@ -32,9 +32,8 @@ const struct cmd cmd_set = {
     .summary = "change whether a session is private",
     .examples = "mas set shop private=yes\n"
                 "mas set -q shop private=no",
-    .details =
-        "What was said in a private session is found only where it is named, and its agents\n"
-        "are not shown what was said elsewhere.",
+    .details = "A search finds messages of a private session only if it names the session, "
+               "and the agents of a private session do not see what was said elsewhere.",
     .operands_min = 2,
     .operands_max = 2,
     .offer = OFFER_SESSION,

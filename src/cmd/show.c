@@ -174,10 +174,11 @@ const struct cmd cmd_show = {
     .group = GROUP_SESSIONS,
     .alias = "info",
     .operands = " [SESSION]",
-    .summary = "show one session whole: paths, agents, disk use",
+    .summary = "show a session in full: paths, agents, disk use",
     .examples = "mas show shop\n"
                 "mas show @last --json",
-    .details = "In a team's pane the session may be left out: it is that team's own.",
+    .details = "Inside a team's pane, SESSION may be omitted; the default is the team's own "
+               "session.",
     .operands_max = 0,
     .offer = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION,

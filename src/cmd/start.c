@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 static const struct opt opts[] = {
-    {0, "crashed", NULL, "every session that was active before a crash or reboot", OFFER_NONE},
+    {0, "crashed", NULL, "start every session that was active before a crash or reboot",
+     OFFER_NONE},
     {.name = NULL},
 };
 
@@ -71,14 +72,12 @@ const struct cmd cmd_start = {
     .name = "start",
     .group = GROUP_SESSIONS,
     .operands = " SESSION...",
-    .summary = "bring stopped sessions back",
+    .summary = "start stopped sessions again",
     .examples = "mas start shop\n"
                 "mas start --crashed",
-    .details = "The agents get the environment of this command. --crashed brings back all sessions "
-               "that were\n"
-               "running when their tmux server or the machine went down. In a session that runs "
-               "the agents\n"
-               "whose hosts were killed are brought back.",
+    .details = "The agents get the environment of this command. --crashed starts every "
+               "session that was active when its tmux server or the machine went down. In a "
+               "running session, mas brings back the agents whose hosts were killed.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

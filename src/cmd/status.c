@@ -21,7 +21,7 @@ enum {
 };
 
 static const struct opt opts[] = {
-    {0, "watch", NULL, "go on, and show each change", OFFER_NONE},
+    {0, "watch", NULL, "continue, and show each change", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -414,16 +414,15 @@ const struct cmd cmd_status = {
     .name = "status",
     .group = GROUP_AGENTS,
     .operands = " [SESSION...]",
-    .summary = "show what each agent is doing now",
+    .summary = "show what each agent is doing",
     .examples = "mas status\n"
                 "mas status shop --watch",
-    .details =
-        "Asks the agents' hosts, all at the same time; one that does not answer in 200 ms "
-        "delays nobody.\n"
-        "Without SESSION: in a team's pane that team, else every session that runs. --watch "
-        "ends when all\n"
-        "hosts are gone; on a pipe it prints a line a change. On a terminal agents that wait "
-        "come first, and what does not fit is counted in the last line.",
+    .details = "mas asks all hosts at the same time; a host that does not answer within 200 ms is "
+               "shown as 'no answer'. Without SESSION, show the team in whose pane the command "
+               "runs; elsewhere show every session that is meant to run. --watch continues until "
+               "all hosts are gone: on a terminal, agents that wait for an answer come first, and "
+               "the last line counts the agents that do not fit; elsewhere, mas prints a line for "
+               "each change.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const struct opt opts[] = {
-    {0, "all", NULL, "every session that runs", OFFER_NONE},
+    {0, "all", NULL, "stop every session that runs", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -74,9 +74,9 @@ const struct cmd cmd_stop = {
     .summary = "end the agents of sessions, then their tmux session",
     .examples = "mas stop shop\n"
                 "mas stop --all",
-    .details = "Hangs up, then sends SIGTERM, then SIGKILL to what is left of the team's processes "
-               "(the times\n"
-               "are in mas.ini, [stop]). The workspace stays; 'mas start' brings the team back.",
+    .details = "mas hangs up on the team's processes, then sends SIGTERM and at last SIGKILL "
+               "to those that are left; [stop] in mas.ini sets the times. The workspace "
+               "stays; 'mas start' brings the team back.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

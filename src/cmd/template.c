@@ -337,9 +337,10 @@ static const struct cmd cmd_list_action = {
     .summary = "list the templates of the root",
     .examples = "mas template list\n"
                 "mas template list --json",
-    .details = "FROM says whether a template came with mas, was changed since, or is your own;\n"
-               "outdated is one whose shipped one is newer: 'mas template diff' shows how, 'mas\n"
-               "init' brings up to date what you have not changed.",
+    .details = "FROM is shipped if the template came with mas, changed if it was changed "
+               "since, and own if it is yours. outdated means that the shipped version is "
+               "now a different one: 'mas template diff' shows how, and 'mas init' updates "
+               "templates that you have not changed.",
     .flags = CMD_ROOT | CMD_JSON | CMD_QUIET,
     .run = run_list,
 };
@@ -360,10 +361,11 @@ static const struct cmd cmd_show_action = {
 static const struct cmd cmd_check_action = {
     .name = "template check",
     .operands = " [TEMPLATE...]",
-    .summary = "find what would fail at 'mas new', with file and line",
+    .summary = "find what would make 'mas new' fail, with file and line",
     .examples = "mas template check\n"
                 "mas template check pair ./my-team",
-    .details = "Without TEMPLATE: all of the root. What depends on this machine is a warning.",
+    .details = "Without TEMPLATE, check all templates of the root. A problem that depends on "
+               "the machine is a warning.",
     .operands_max = -1,
     .offer = OFFER_TEMPLATE,
     .then = OFFER_TEMPLATE,
@@ -375,7 +377,7 @@ static const struct cmd cmd_check_action = {
 static const struct cmd cmd_copy_action = {
     .name = "template copy",
     .operands = " TEMPLATE NAME",
-    .summary = "copy a template under a new name",
+    .summary = "copy a template into the root under a new name",
     .examples = "mas template copy pair duo",
     .operands_min = 2,
     .operands_max = 2,
@@ -399,7 +401,8 @@ const struct cmd cmd_template = {
     .summary = "list, show, check, copy, compare and edit templates",
     .examples = "mas template list\n"
                 "mas template copy pair duo",
-    .details = "A TEMPLATE is a name in the root, or a directory: a word with a slash, or '.'.",
+    .details = "TEMPLATE is the name of a template in the root, or the path of a directory "
+               "if it contains a slash or is '.' or '..'.",
     .operands_min = 1,
     .operands_max = -1,
     .actions = actions,

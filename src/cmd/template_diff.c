@@ -48,11 +48,11 @@ static int run_diff(struct call *call, struct err *err)
 const struct cmd cmd_template_diff = {
     .name = "template diff",
     .operands = " [NAME]",
-    .summary = "how templates differ from those that are shipped",
+    .summary = "show how templates differ from the shipped ones",
     .examples = "mas template diff\n"
                 "mas template diff agents.ini",
-    .details = "NAME is a shipped template, or agents.ini; without it: all that differ. '-' is as\n"
-               "shipped, '+' is the root's.",
+    .details = "NAME is a shipped template or agents.ini; without NAME, compare all. Lines "
+               "with '-' are shipped, lines with '+' are the root's.",
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,
     .flags = CMD_ROOT,

@@ -144,10 +144,10 @@ static int run_edit(struct call *call, struct err *err)
 const struct cmd cmd_template_edit = {
     .name = "template edit",
     .operands = " TEMPLATE",
-    .summary = "edit its template.ini, and take the new one if it is good",
+    .summary = "edit a copy of template.ini, and use it if it has no errors",
     .examples = "mas template edit duo",
-    .details = "With $VISUAL, $EDITOR or vi. What has errors is kept beside it, and the next edit "
-               "goes on\nwith that.",
+    .details = "The editor is $VISUAL, $EDITOR or vi. A copy that has errors stays as "
+               ".template-edit.ini, and the next edit continues with it.",
     .operands_min = 1,
     .operands_max = 1,
     .offer = OFFER_TEMPLATE,

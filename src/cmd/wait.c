@@ -8,8 +8,8 @@
 
 static const struct opt opts[] = {
     {0, "for", "STATE", "idle (the default), exit or waiting", OFFER_UNTIL},
-    {0, "any", NULL, "until one of the agents is, not all", OFFER_NONE},
-    {0, "timeout", "TIME", "give up after so long, such as 500ms, 30s or 5m", OFFER_NONE},
+    {0, "any", NULL, "wait until one of the agents is in that state", OFFER_NONE},
+    {0, "timeout", "TIME", "give up after this time, such as 500ms, 30s or 5m", OFFER_NONE},
     {.name = NULL},
 };
 
@@ -230,16 +230,14 @@ const struct cmd cmd_wait = {
     .name = "wait",
     .group = GROUP_AGENTS,
     .operands = " [SESSION] [TARGET]",
-    .summary = "wait until agents are idle, have exited, or wait for an answer",
+    .summary = "wait until agents are idle, have ended, or need an answer",
     .examples = "mas wait shop\n"
                 "mas wait shop --any --for waiting --timeout 10m",
-    .details =
-        "Without TARGET: all agents of the session; all of them at the same time, or with --any "
-        "one of them. Exit 7: "
-        "not in time.\n"
-        "Exit 1: it cannot come, because an agent has ended. An agent that sleeps until its "
-        "first message\n"
-        "is idle, and has exited.",
+    .details = "Wait until all given agents are in the state at the same time. Without "
+               "TARGET, wait for all agents of the session. An agent that is asleep counts "
+               "as idle and as exited; with messages waiting, it counts as neither. The exit "
+               "status is 7 if the time is up, and 1 if the state cannot be reached because "
+               "an agent, or with --any every agent, has ended.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

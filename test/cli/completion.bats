@@ -294,15 +294,15 @@ lines_of() { sort -u <<<"$1" | xargs; }
         # shellcheck disable=SC2016
         fish --no-config -c 'mas completion fish | source; complete -C $argv[1]' "$1"
     }
-    grep -qxF -- $'doctor\tcheck everything on disk and in tmux, and mend it' <<<"$(fish_describes 'mas ')"
-    grep -qxF -- $'--watch\tgo on, and show each change' <<<"$(fish_describes 'mas status --')"
+    grep -qxF -- $'doctor\tcheck everything on disk and in tmux, and repair it' <<<"$(fish_describes 'mas ')"
+    grep -qxF -- $'--watch\tcontinue, and show each change' <<<"$(fish_describes 'mas status --')"
     grep -qxF -- $'shell\tlogin shell' <<<"$(fish_describes 'mas new --agent ')"
     [ -z "$("$MAS" complete -- doc | tr -d 'a-z\n')" ]
     start_shell zsh -f -i
     type_text 'mas d'
     tm send-keys -t =shell: C-d
     eventually screen_has 'doctor  -- check everything on disk and in tmux'
-    eventually screen_has "deny  -- answer an agent's permission request: no"
+    eventually screen_has "deny  -- deny a permission request of an ACP agent"
     # a description moves no terminal
     printf '[preset rude]\ndescription = a\033[2Jb\ncommand = true\n' >>"$ROOT/templates/agents.ini"
     run ! grep -q $'\033' <<<"$("$MAS" complete --describe -- new --agent '')"
