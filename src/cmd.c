@@ -53,15 +53,15 @@ const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8])
     return buf;
 }
 
-/* getopt's view of a command's options. */
+/* A command's options in the form that getopt_long() takes. */
 struct parser {
     struct opt common[8];
     struct option longs[OPTS_MAX + 8];
     char shorts[2 * (OPTS_MAX + 8) + 2];
-    size_t own; /* how many of longs are the command's own */
+    size_t own; /* the first `own` of longs are the command's own */
 };
 
-enum { OPT_BASE = 256 }; /* getopt_long() returns this plus the place in longs */
+enum { OPT_BASE = 256 }; /* getopt_long() returns this plus the index in longs */
 
 static void add_opt(struct parser *parser, const struct opt *opt, size_t place)
 {
@@ -93,7 +93,8 @@ static const struct opt *opt_at(const struct cmd *cmd, const struct parser *pars
     return place < parser->own ? &cmd->opts[place] : &parser->common[place - parser->own];
 }
 
-/* The place of what getopt_long() returned, which is a place or a letter. */
+/* Converts a result of getopt_long() to an index in longs. The result is OPT_BASE plus the index,
+ * or a letter. */
 static size_t find_place(const struct cmd *cmd, const struct parser *parser, int c)
 {
     if (c >= OPT_BASE)
@@ -110,7 +111,7 @@ static int usage(const struct cmd *cmd, struct err *err)
                     cmd->operands, cmd->name);
 }
 
-/* Why getopt_long() took no long option from this word, which begins with "--". */
+/* Sets an error that says why getopt_long() rejected this word, which begins with "--". */
 static void explain_option(const struct cmd *cmd, const struct parser *parser, const char *word,
                            struct err *err)
 {
@@ -157,7 +158,7 @@ static int bad_option(const struct cmd *cmd, const struct parser *parser, int c,
     return usage(cmd, err);
 }
 
-/* One of the options that all commands share. */
+/* Handles one of the shared options. */
 static void parse_common(struct call *call, const struct opt *opt, bool *ret_help)
 {
     if (strcmp(opt->name, "session") == 0)
@@ -197,7 +198,8 @@ static int parse(struct call *call, int argc, char **argv, bool *ret_help, struc
     return 0;
 }
 
-/* Takes the session out of the operands, unless -s named it; in a team it is the team's own. */
+/* For CMD_SESSION: removes the session from the operands, unless -s named it. Without an operand,
+ * uses the session of the team's pane. */
 static void parse_session(struct call *call)
 {
     if ((call->cmd->flags & CMD_SESSION) == 0 || call->session != NULL)
@@ -250,8 +252,8 @@ static int no_action(const struct cmd *cmd, const char *typed, struct err *err)
                     cmd->name);
 }
 
-/* Takes the first word that is no option out of the words and finds the action that it names. *ret
- * stays where there is no such word. */
+/* Removes the first word that is not an option from argv and sets *ret to the action that it names.
+ * If there is no such word, *ret stays unchanged. */
 static int parse_action(const struct cmd **ret, int *argc, char **argv, struct err *err)
 {
     int at = 1;

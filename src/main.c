@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Descriptors 0 to 2 must be open: the first file that mas opens would take their place. What
- * stands in for a closed one takes no writes, so that output which goes nowhere is told at the end.
+/* Opens descriptors 0 to 2 if they are closed; otherwise the first file that mas opens would get
+ * such a number. The substitute is read-only, so writing to a closed standard output is an error.
  */
 static void open_standard_files(void)
 {
@@ -23,7 +23,7 @@ static void open_standard_files(void)
         (void)close(fd);
 }
 
-/* Takes the global options in front of the verb. Returns how many words they are. */
+/* Parses the global options before the verb. Returns the index of the first other word. */
 static int parse_globals(int argc, char **argv, const char **root, const char **verb,
                          struct err *err)
 {
@@ -64,7 +64,8 @@ static int run(int argc, char **argv, struct err *err)
         return meant != NULL ? err_hint(err, "did you mean: mas %s  (all: mas help)", meant)
                              : err_hint(err, "see: mas help");
     }
-    if (i >= argc || argv[i] != verb) /* no verb among the words: an empty command line for it */
+    if (i >= argc ||
+        argv[i] != verb) /* the verb was not typed: run it with an empty command line */
         return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);
     return cmd_run(cmd, argc - i, argv + i, root, err);
 }
@@ -75,13 +76,13 @@ int main(int argc, char **argv)
     int code = MAS_OK;
 
     open_standard_files();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error, and told as one */
+    (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
     if (run(argc, argv, &err) == -1) {
         code = err.code;
         (void)fflush(stdout);
         err_print(&err);
     }
-    /* a full disk behind stdout must not look like success */
+    /* an error such as a full disk must not look like success */
     if ((fflush(stdout) == EOF || ferror(stdout)) && code == MAS_OK) {
         (void)err_errno(&err, "cannot write to standard output");
         err_print(&err);

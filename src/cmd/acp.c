@@ -13,7 +13,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* The one agent that is meant: the only one, or the meta manager where none was named. */
+/* Returns the only agent, or the meta manager if no agent was named. NULL: neither. */
 static const struct agent *choose(const struct roster *roster)
 {
     const struct team *team = &roster->teams[0].team;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_MS = 20000 }; /* a host may wait for its disk */
+enum { ANSWER_MS = 20000 }; /* long, because a host may wait for its disk */
 
 int agent_request_parse(struct call *call, const char *what, enum targets_form form,
                         struct agent_request *request, struct err *err)
@@ -34,7 +34,7 @@ void agent_request_open(const struct agent_request *request, const char *verb, s
         json_put(out, "from", request->from);
 }
 
-/* Keeps the answer: the reply itself goes with its call. */
+/* Copies the answer, because the reply is released with its call. */
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct json **answer = arg;

@@ -1,6 +1,6 @@
 /*
- * Commands on one ACP agent: [SESSION] AGENT, who asks, one request and its answer
- * (protocol/host.h).
+ * For commands on one ACP agent: parse [SESSION] AGENT and the sender, send one request to the host
+ * and wait for its answer (protocol/host.h).
  */
 #ifndef MAS_CMD_AGENT_REQUEST_H
 #define MAS_CMD_AGENT_REQUEST_H
@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 struct agent_request {
-    struct roster roster; /* of one agent */
-    const char *what; /* the verb of errors */
-    const char *from; /* NULL: a person asks */
+    struct roster roster; /* contains one agent */
+    const char *what; /* verb in error messages */
+    const char *from; /* agent that sends the request; NULL: a person */
 };
 
 #define AGENT_REQUEST_INIT                                                                         \
@@ -23,24 +23,25 @@ struct agent_request {
         .what = NULL                                                                               \
     }
 
-/* Parses SESSION and AGENT (TARGETS_AGENT or TARGETS_AGENT_TEXT) and --from, and removes them from
- * the operands. */
+/* Parses SESSION, AGENT (`form` is TARGETS_AGENT or TARGETS_AGENT_TEXT) and --from. Removes SESSION
+ * and AGENT from the operands. */
 int agent_request_parse(struct call *call, const char *what, enum targets_form form,
                         struct agent_request *request, struct err *err);
 void agent_request_free(struct agent_request *request);
 #define _cleanup_agent_request_ __attribute__((cleanup(agent_request_free)))
 
-/* Begins the head of the request; the caller adds to it and closes it. */
+/* Writes the beginning of the request's head, an open object. The caller adds members and closes
+ * it. */
 void agent_request_open(const struct agent_request *request, const char *verb,
                         struct json_out *out);
-/* Sends the request and waits for the answer, which is the caller's to free. Fails if the answer is
- * an error. */
+/* Sends the request and waits up to 20 s for the answer. Fails if the answer is an error. The
+ * caller releases *ret with json_free(). */
 int agent_request_ask(struct call *call, struct agent_request *request, const struct str *head,
                       const char *body, size_t body_len, struct json **ret, struct err *err);
-/* Prints the answer as JSON. */
+/* Prints the answer as a JSON object: "sessionId" and the members of the answer except "ok". */
 void agent_request_print(const struct agent_request *request, const struct json *answer);
 
-/* *ret is the operand that is left, or NULL. Fails if there are more. */
+/* Sets *ret to the remaining operand, or to NULL if there is none. Fails if there are several. */
 int agent_request_operand(struct call *call, const char **ret, struct err *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NOTE_SHOWN = 100 }; /* bytes of what an agent says */
+enum { NOTE_SHOWN = 100 }; /* bytes of a note or title */
 
 const char *agent_word(const struct roster *roster, size_t i)
 {
@@ -48,7 +48,8 @@ static void separate(struct str *to, size_t start)
         str_add(to, ", ");
 }
 
-/* One line of what an agent says, lines joined; of last lines the end counts. */
+/* Appends a note or title as one line, with " | " between its lines. Shows at most NOTE_SHOWN
+ * bytes: the end of last words, else the beginning. */
 static void add_words(struct str *to, const char *text, bool last)
 {
     size_t len = strlen(text);
@@ -133,9 +134,9 @@ void agent_put_json(const struct roster *roster, size_t i, struct json_out *out)
     }
 }
 
-/* ---- what waits while nobody is there to tell of it */
+/* ---- messages that wait while the agent has no host */
 
-/* What cannot be read is told by `mas history` and `mas doctor`. */
+/* Ignores errors; `mas history` and `mas doctor` report them. */
 static size_t read_waiting(int dir, const char *id, struct store_waiting **ret)
 {
     _cleanup_store_ struct store *store = NULL;

@@ -1,5 +1,5 @@
 /*
- * How commands show what an agent does.
+ * Show the state of an agent, as text and as JSON. `i` is the number of the agent in the roster.
  */
 #ifndef MAS_CMD_AGENTS_H
 #define MAS_CMD_AGENTS_H
@@ -12,23 +12,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The state of agent `i`, or why it has not told one: "no host", "no answer". */
+/* Returns the name of the agent's state, or why its host did not report one: "no host",
+ * "no answer". */
 const char *agent_word(const struct roster *roster, size_t i);
-/* An escape sequence, or NULL. */
+/* Returns the escape sequence for the colour of that state, or NULL for none. */
 const char *agent_colour(const struct roster *roster, size_t i);
-/* How long it has been so: "5m"; "-" where that is not known. */
+/* Writes the age of the state, such as "5m", or "-" if it is unknown. */
 void agent_age(const struct roster *roster, size_t i, int64_t now_ms, char buf[24]);
-/* What else is worth a word: how it ended, when it starts again, what waits for it, what it says.
- */
+/* Appends further notes: how the agent ended, when it starts again, how many messages wait, how
+ * much output was not logged, and which permission it asks for or what it reports. */
 void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struct str *to);
-/* Reads from disk what waits for agents that have no host, for the two below. */
+/* Reads from disk how many messages wait for agents without a host. agent_add_note() and
+ * agent_put_json() show the number. */
 void agents_read_waiting(struct roster *roster);
-/* Appends "<before>10 (2 queued), 11 (1 queued)" for all agents of a session that does not run, or
- * nothing. */
+/* Appends "<before>10 (2 queued), 11 (1 queued)" for the agents of a stopped session; nothing if no
+ * message waits or the store cannot be read. */
 void agents_add_waiting(const struct root *root, const char *id, const char *before,
                         struct str *to);
-/* The members of agent `i` in an open object: "id", "role", "rank", "group", and its status or
- * "state":null and "problem". */
+/* Adds the members of the agent to an open object: "id", "role", "rank", "group", and its status.
+ * If the host did not report a status, adds "state":null, "problem" and "queued" instead. */
 void agent_put_json(const struct roster *roster, size_t i, struct json_out *out);
 
 #endif

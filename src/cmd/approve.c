@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* approve, deny: one answers a permission request so, the other so. */
+/* approve and deny: answer a permission request. */
 
 static const struct opt approve_opts[] = {
     {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
@@ -18,7 +18,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* The words that the commands themselves know, for what an agent calls as it likes. */
+/* The words once and always, and no word, for options that each agent names differently. */
 static const struct {
     const char *verb, *word, *option;
 } known[] = {

@@ -53,7 +53,7 @@ static int archive_one(struct call *call, const struct life *life, const char *i
     struct life shown = *life;
     const char *file = call_opt(call, "output");
 
-    const struct session_label label = session_label(&call->root, id); /* while it is there */
+    const struct session_label label = session_label(&call->root, id); /* before --rm removes it */
 
     progress_begin(&shown, "archiving", call->quiet);
     int rc = archive_session(&shown, id, file, call_opt(call, "rm") != NULL, &report, err);

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum {
-    TAKE_MS = 20000, /* how long a host may take to take a prompt */
-    TICK_MS = 100, /* how often a signal is looked for that came between two waits */
-    CANCEL_MS = 3000, /* how long the end of a cancelled turn is waited for */
+    TAKE_MS = 20000, /* time for a host to accept a prompt */
+    TICK_MS = 100, /* interval of checks for a signal that arrived between two waits */
+    CANCEL_MS = 3000, /* time to wait for the end of a cancelled turn */
     TAGS_MAX = 32,
 };
 
@@ -33,7 +33,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* A prompt, its answer as far as it has come, and where that is printed; arg of the replies. */
+/* A prompt, the state of its answer, and how to print it; the argument of on_reply(). */
 struct asking {
     struct agent_request request;
     char *text;
@@ -41,17 +41,17 @@ struct asking {
     char **tags; /* may be NULL */
     int timeout_ms; /* -1: none */
     bool wait, json;
-    bool shown; /* the answer goes to a terminal */
-    bool told; /* and what happens meanwhile to another, or the same */
-    struct json *taken; /* the host's first answer; NULL: none yet */
-    char *prompt; /* its id */
+    bool shown; /* the answer is printed on a terminal */
+    bool told; /* standard error is a terminal and gets the progress */
+    struct json *taken; /* the answer that accepts the prompt; NULL: none yet */
+    char *prompt; /* id of the prompt */
     struct term_escape harmless;
-    char *message; /* whose text was printed last; NULL: none */
-    char last; /* byte that was printed; 0: none */
-    char *stop_reason; /* NULL: its turn has not ended */
+    char *message; /* message whose text was printed last; NULL: none */
+    char last; /* last byte of the answer printed; 0: none */
+    char *stop_reason; /* NULL: the turn has not ended */
     char *error; /* of the turn; NULL: none */
-    int code; /* of that */
-    char *note; /* words of mas that are not said yet; NULL: none */
+    int code; /* exit code of that error */
+    char *note; /* message of mas, not printed yet; NULL: none */
 };
 
 static void asking_free(struct asking *asking)
@@ -68,7 +68,7 @@ static void asking_free(struct asking *asking)
 }
 #define _cleanup_asking_ __attribute__((cleanup(asking_free)))
 
-/* How turns end, besides well. */
+/* The ways a turn can end other than normally. */
 static const struct {
     const char *reason;
     int code;
@@ -84,7 +84,7 @@ static const struct {
     {TALK_END_FAILED, MAS_FAILED, "the turn has failed"},
 };
 
-/* ---- what is asked */
+/* ---- the prompt */
 
 static int read_text(struct call *call, struct asking *asking, struct err *err)
 {
@@ -158,7 +158,7 @@ static void put_request(const struct call *call, const struct asking *asking, st
     json_close(&out, '}');
 }
 
-/* ---- what comes back */
+/* ---- the events */
 
 static void put(struct asking *asking, const char *text, size_t len)
 {
@@ -168,7 +168,7 @@ static void put(struct asking *asking, const char *text, size_t len)
     asking->last = text[len - 1];
 }
 
-/* Ends the line of the answer that is being printed. */
+/* Ends the current line of the answer. */
 static void end_line(struct asking *asking)
 {
     if (asking->last != 0 && asking->last != '\n')
@@ -181,7 +181,7 @@ static void on_text(struct asking *asking, const struct host_event *event)
     _cleanup_str_ struct str text = STR_INIT;
 
     if (message != NULL && (asking->message == NULL || strcmp(message, asking->message) != 0)) {
-        if (asking->message != NULL) { /* a paragraph of its own */
+        if (asking->message != NULL) { /* an empty line separates messages */
             end_line(asking);
             put(asking, "\n", 1);
         }
@@ -197,7 +197,7 @@ static void on_text(struct asking *asking, const struct host_event *event)
     put(asking, str_text(&text), text.len);
 }
 
-/* A line beside the answer. */
+/* Prints a line on standard error, on a new line if the terminal shows the answer. */
 static void say(struct asking *asking, const char *what, const char *words)
 {
     _cleanup_str_ struct str line = STR_INIT;
@@ -223,7 +223,7 @@ static void on_tool(struct asking *asking, const struct host_event *event)
         say(asking, "[failed] ", host_event_title(event));
 }
 
-/* Somebody has to answer it, so it is said in any case. */
+/* Always prints the request, because somebody has to answer it. */
 static void on_permission(struct asking *asking, const struct host_event *event)
 {
     const struct roster *roster = &asking->request.roster;
@@ -235,7 +235,7 @@ static void on_permission(struct asking *asking, const struct host_event *event)
     say(asking, "", hint);
 }
 
-/* Words of mas are said in any case; those that are the turn's error are said with it. */
+/* Prints the pending message of mas, unless it equals the turn's error, which is printed later. */
 static void say_note(struct asking *asking)
 {
     if (asking->note != NULL && (asking->error == NULL || strcmp(asking->note, asking->error) != 0))
@@ -266,7 +266,7 @@ static void on_end(struct asking *asking, const struct host_event *event)
     end_line(asking);
 }
 
-/* The turn that is waited for: a plan that was approved goes on in another one. */
+/* Sets the prompt to wait for: an approved plan continues in a turn with another prompt. */
 static void on_prompt(struct asking *asking, const struct host_event *event)
 {
     const char *prompt = event->prompt;
@@ -294,7 +294,7 @@ static void print_event(const struct frame *event)
 
 static void on_event(struct asking *asking, const struct frame *frame)
 {
-    /* with --json those that end the command, else also those that are shown */
+    /* with --json only handlers that end the command run, otherwise also those that print */
     static const struct {
         void (*run)(struct asking *asking, const struct host_event *event);
         bool with_json;
@@ -341,7 +341,7 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
 
 /* ---- waiting */
 
-/* Takes the prompt back, whether its turn has begun or not. */
+/* Cancels the prompt, whether or not its turn has begun. */
 static void cancel(const struct asking *asking)
 {
     const struct roster *roster = &asking->request.roster;
@@ -356,8 +356,8 @@ static void cancel(const struct asking *asking)
     hosts_finish(&one, 1, CANCEL_MS, NULL, NULL);
 }
 
-/* Takes what comes until the turn has ended. On a signal and after the time the turn is cancelled,
- * and its end is waited for a moment. false: the time was over. */
+/* Handles events until the turn has ended. On a signal or a timeout, cancels the turn and waits up
+ * to CANCEL_MS for its end. Returns false on a timeout. */
 static bool await_end(struct asking *asking, const struct life *life)
 {
     struct roster *roster = &asking->request.roster;
@@ -386,7 +386,7 @@ static bool await_end(struct asking *asking, const struct life *life)
     return !late;
 }
 
-/* ---- what came of it */
+/* ---- the result */
 
 static int judge_end(const struct asking *asking, struct err *err)
 {

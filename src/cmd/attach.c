@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The newest session that runs, else one of which nobody knows because tmux could not be asked, or
- * NULL. */
+/* Returns the newest session that runs; else the newest one whose state is unknown because tmux
+ * could not be asked; else NULL. */
 static const struct view *newest_active(const struct survey *survey)
 {
     const struct view *unknown = NULL;
@@ -39,7 +39,7 @@ static int attach(const struct view *view, const char *agent, struct err *err)
     return rc;
 }
 
-/* Where nothing runs: the newest that can be started, or how to begin. */
+/* If nothing runs, hints at the newest session that can be started, or at how to begin. */
 static int hint_stopped(const struct call *call, const struct survey *survey, struct err *err)
 {
     for (size_t i = survey->count; i-- > 0;) {

@@ -1,4 +1,4 @@
-/* The part of cmd.h that finds the root and the session of a call. */
+/* The functions of cmd.h that find the root and the session of a call. */
 #include "base/str.h"
 #include "client/survey.h"
 #include "cmd.h"
@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* Tells all that is wrong in the files, up to DIAGNOSTICS_SHOWN; the last of it is the error. */
+/* Loads the settings. On failure prints up to DIAGNOSTICS_SHOWN errors in the files; the last one
+ * shown is left in *err. */
 static int load_config(struct call *call, const struct root *root, struct err *err)
 {
     _cleanup_diagnostics_ struct diagnostics wrong = DIAGNOSTICS_INIT;

@@ -20,17 +20,17 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* What came of it so far. */
+/* The results so far. */
 struct clean_totals {
     const struct call *call;
     bool dry;
     bool archive;
     size_t removed, locked, failed;
     uint64_t freed;
-    struct str text; /* of the sessions' JSON */
+    struct str text; /* JSON of the removed sessions */
     struct json_out out;
-    struct err first; /* failure; code MAS_OK: none */
-    char **gone; /* ids */
+    struct err first; /* first failure; code MAS_OK: none */
+    char **gone; /* ids of removed sessions */
 };
 
 static void put_result(struct json_out *out, const struct retention_result *result)
@@ -80,7 +80,7 @@ static void tell(const struct retention_result *result, void *arg)
     if (result->fate == RETENTION_LOCKED || result->err.code == MAS_OK)
         return;
     if (all->first.code == MAS_OK)
-        all->first = result->err; /* left to main */
+        all->first = result->err; /* main() prints it */
     else
         err_print(&result->err);
 }
@@ -111,7 +111,7 @@ static void print_totals(struct clean_totals *all)
     (void)putchar('\n');
 }
 
-/* Each option takes the place of its setting. */
+/* Replaces each setting for which an option was given. */
 static int parse_options(struct call *call, struct err *err)
 {
     static const struct {

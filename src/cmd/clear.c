@@ -12,7 +12,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* The text of --then; NULL where there is none. */
+/* Reads the text of --then; *ret is NULL without that option. */
 static int read_then(const struct call *call, char **ret, size_t *ret_len, struct err *err)
 {
     const char *then = call_opt(call, "then");

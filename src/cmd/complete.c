@@ -10,22 +10,22 @@
 #include <string.h>
 
 /*
- * What the completion scripts ask: candidates for the last of the words, one a line. Only plain
- * words are offered, so that no shell finds anything in them to run. Where there are none, the
- * scripts complete file names.
+ * `mas complete`, which the completion scripts run: prints the candidates for the last word, one
+ * per line. It prints only words of letters, digits, "_" and "-", so that a shell finds nothing to
+ * run in them. If there are no candidates, the scripts complete file names.
  */
 
-/* A command line as far as it has been typed. */
+/* The command line typed so far. */
 struct typed {
     const struct call *call;
     const struct cmd *cmd; /* its verb or action */
-    const char *session; /* what -s names, or NULL */
-    char **operands; /* those in front of the last word */
+    const char *session; /* value of -s, or NULL */
+    char **operands; /* those before the last word */
     size_t operand_count;
-    const struct opt *opt; /* the last word is its value; NULL: it is none */
-    char *before; /* what of the last word stands in front of each candidate */
-    const char *prefix; /* what a candidate begins with: the rest of it */
-    bool describe; /* a word on a candidate follows it, behind a tab */
+    const struct opt *opt; /* option whose value the last word is; NULL: none */
+    char *before; /* part of the last word to print before each candidate */
+    const char *prefix; /* the rest of the last word; candidates begin with it */
+    bool describe; /* print a tab and a description after each candidate */
 };
 
 static void offer_with(const struct typed *typed, const char *word, const char *about)
@@ -105,7 +105,7 @@ static void offer_presets(const struct typed *typed)
         offer_with(typed, config->presets[i].name, config->presets[i].description);
 }
 
-/* Opens the team that is meant by a word, or by the pane that this shell is in. */
+/* Opens the team that `word` names or, if it is NULL, the team of this pane. */
 static bool open_team(const struct typed *typed, const char *word, struct roster_team *ret)
 {
     struct err ignored = ERR_INIT;
@@ -139,7 +139,7 @@ static void offer_agents(const struct typed *typed, bool targets)
     const char *session = typed->session;
     struct roster_team team;
 
-    /* in a team's pane the first operand need not be the session */
+    /* inside a team's pane, the first operand may be a TARGET */
     if (session == NULL && typed->operand_count > 0 && getenv("MAS_SESSION_ID") == NULL)
         session = typed->operands[0];
     if (!open_team(typed, session, &team))
@@ -148,7 +148,7 @@ static void offer_agents(const struct typed *typed, bool targets)
     roster_close(&team);
 }
 
-/* Lets a candidate stand behind the last comma of a list. */
+/* In a list, completes the part after the last comma. */
 static void begin_list(struct typed *typed)
 {
     const char *comma = strrchr(typed->prefix, ',');
@@ -193,8 +193,8 @@ static void offer_kind(struct typed *typed, enum offer kind)
         offer_agents(typed, kind == OFFER_TARGET);
 }
 
-/* true if the operands do without a SESSION: -s names it, or the first is a TARGET of the team
- * whose pane this is. */
+/* Returns true if the operands contain no SESSION: -s names it, or the first operand is a TARGET of
+ * the pane's team. */
 static bool has_no_session(const struct typed *typed)
 {
     struct err ignored = ERR_INIT;
@@ -227,7 +227,7 @@ static void offer_operand(struct typed *typed)
     offer_kind(typed, kinds[place < ARRAY_LEN(kinds) ? place : ARRAY_LEN(kinds) - 1]);
 }
 
-/* The option of a command that a word is, or NULL; *ret_value is what stands behind its =. */
+/* Returns the option that `word` is, or NULL. *ret_value is the text after its "=", or NULL. */
 static const struct opt *find_opt(const struct cmd *cmd, const char *word, const char **ret_value)
 {
     static struct opt common[8];
@@ -244,11 +244,11 @@ static const struct opt *find_opt(const struct cmd *cmd, const char *word, const
     return NULL;
 }
 
-/* Sorts the words behind the verb into options and operands. bash gives the = of an option as a
- * word of its own. */
+/* Sorts the words after the verb into options and operands. bash passes the "=" of an option as a
+ * separate word. */
 static void read_words(struct typed *typed, char **words, size_t last)
 {
-    bool ended = false; /* by -- */
+    bool ended = false; /* "--" has ended the options */
 
     for (size_t i = 0; i < last; i++) {
         const char *value;
@@ -280,8 +280,8 @@ static void read_words(struct typed *typed, char **words, size_t last)
     typed->prefix = value;
 }
 
-/* Steps over an option, and over its value where it is --root; *ret stays where that is not there,
- * or yet to be typed. */
+/* Returns how many words to skip: one, or --root with its value. Sets *ret to that value; it stays
+ * unchanged if the word is not --root or the value is not typed yet. */
 static size_t parse_root(char **words, size_t last, size_t at, const char **ret)
 {
     static const char name[] = "--root";
@@ -297,7 +297,7 @@ static size_t parse_root(char **words, size_t last, size_t at, const char **ret)
     return value + 1 - at;
 }
 
-/* What the shell would make of a word that names a directory. */
+/* Expands quotes and "~/" in a directory name as the shell would. */
 static char *read_dir(const char *word)
 {
     _cleanup_strv_ char **words = NULL;
@@ -311,8 +311,8 @@ static char *read_dir(const char *word)
     return mem_printf("%s%s", home != NULL ? home : "", words[0]);
 }
 
-/* Opens the root that the command line names, else the one that this shell has. Without one there
- * are still the words that never change. */
+/* Opens the root that the command line names, else the root of this shell. Without a root, mas
+ * still completes the fixed words. */
 static void open_root(struct call *call, char **words, size_t last)
 {
     struct err ignored = ERR_INIT;
@@ -395,6 +395,6 @@ const struct cmd cmd_complete = {
     .opts = opts,
     .operands_min = 1,
     .operands_max = -1,
-    .flags = CMD_NO_ROOT_OK | CMD_PRESETS | CMD_HIDDEN, /* it opens the root of the line */
+    .flags = CMD_NO_ROOT_OK | CMD_PRESETS | CMD_HIDDEN, /* run_complete() opens the root */
     .run = run_complete,
 };

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The scripts only hand the words to `mas complete` and take what it prints; where it has nothing
- * to offer, the shell completes file names. The word under the cursor is the last one.
+ * The scripts pass the words, of which the last is the one under the cursor, to `mas complete` and
+ * offer what it prints. If it prints nothing, the shell completes file names.
  */
 
 static const char bash_script[] =

@@ -3,7 +3,7 @@
 #include "cmd/print.h"
 #include "cmd/table.h"
 
-/* Called for each setting, and each variable that [env] sets. */
+/* Called for each setting, and for each variable that [env] sets. */
 typedef void each_fn(const char *key, const char *value, const char *origin, void *arg);
 
 static void each_setting(const struct config *config, each_fn *each, void *arg)

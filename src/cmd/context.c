@@ -55,7 +55,7 @@ static void print_json(const struct context *context)
     print_line(&text);
 }
 
-/* Each line of what was said stands in, so that none of it looks like a head. */
+/* Indents each line of a message, so that none looks like a heading. */
 static void print_item(const struct context_item *item)
 {
     _cleanup_str_ struct str out = STR_INIT;

@@ -14,8 +14,8 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* What was said in a session. Damaged, it makes room for a new one; its text is still in it, for
- * who can read it. */
+/* Checks memory.db of a session. With `fix`, renames a damaged one to make room for a new one; the
+ * renamed file keeps its contents. */
 static int look_at_memory(int dir, const char *id, bool fix, char **ret_what, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;

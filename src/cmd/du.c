@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The sessions that are measured. */
+/* The measured sessions. */
 struct measured {
     struct survey *survey; /* not owned */
     struct item {
@@ -21,7 +21,7 @@ struct measured {
         struct usage usage;
     } * items; /* largest first */
     size_t count;
-    bool every; /* none was named: with the snapshots that sessions have in common */
+    bool every; /* all sessions, so include the snapshots that they share */
     struct usage snapshots;
     struct usage total;
 };
@@ -59,7 +59,7 @@ static int add_named(const struct call *call, const char *id, void *arg, struct 
     return 0;
 }
 
-/* Those that are named, or the one that this process is in, or all. */
+/* Measures the named sessions, or the session of this pane, or all. */
 static int add_sessions(const struct call *call, struct measured *all, struct err *err)
 {
     if (!each_session_means_all(call))
@@ -111,7 +111,7 @@ static void measure(const struct call *call, struct measured *all)
     warn_skipped("", SNAPSHOTS_DIR, all->snapshots.all.skipped);
 }
 
-/* ---- for people */
+/* ---- text */
 
 static void add_size(struct table *table, const struct tree_size *size)
 {
@@ -138,7 +138,7 @@ static void add_heads(struct table *table, const char *const *heads)
         table_add(table, heads[i], colour_dim());
 }
 
-/* A row that is no session's. */
+/* Adds a row that is not for a session. */
 static void add_sum(struct table *table, const char *what, const struct usage *usage)
 {
     table_add(table, what, NULL);
@@ -172,10 +172,10 @@ static void print_table(const struct measured *all)
     table_free(&table);
 }
 
-/* The names of the parts that are no units, for people and in JSON. */
+/* The names of the parts other than units, in text and in JSON. */
 static const char *const part_names[USAGE_PARTS] = {"workflows", "logs", "memory", "other"};
 
-/* One session by its parts. */
+/* Prints the parts of one session. */
 static void print_parts(const struct usage *usage)
 {
     static const char *const heads[] = {"PART", "FILES", "APPARENT", "REAL"};
@@ -200,7 +200,7 @@ static void print_parts(const struct usage *usage)
     printf("\nown: %s, which no other file shares\n", own);
 }
 
-/* ---- for programs */
+/* ---- JSON */
 
 static void put_size(struct json_out *out, const struct tree_size *size)
 {

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One of the sessions to work on, or why an operand names none. */
+/* A session to work on, or why an operand names none. */
 struct target {
     char id[ID_TEXT];
-    struct err why; /* code MAS_OK: the id is good */
+    struct err why; /* code MAS_OK: the id is valid */
 };
 
-/* The ids of all sessions that `want` picks. */
+/* Lists the ids of all sessions that `want` selects. */
 static int pick(struct call *call, each_session_want *want, struct target **ret, size_t *ret_count,
                 struct err *err)
 {
@@ -33,8 +33,8 @@ static int pick(struct call *call, each_session_want *want, struct target **ret,
     return 0;
 }
 
-/* The ids of those that -s and the operands name: all found before anything is done, since what is
- * done could change what @last or a prefix means. */
+/* Finds the ids of the sessions that -s and the operands name. Finds all of them before acting on
+ * any, because an action can change what @last or a prefix means. Returns their number. */
 static size_t find_named(struct call *call, struct target **ret)
 {
     size_t count = 0;
@@ -60,7 +60,7 @@ void each_session_fail(const struct err *why, int *rc, struct err *err)
     *rc = -1;
 }
 
-/* What -s or the environment names; NULL: nothing. */
+/* Returns the value of -s or, without operands, of $MAS_SESSION_ID; NULL if there is none. */
 static const char *first_session(const struct call *call)
 {
     const char *own = getenv("MAS_SESSION_ID");

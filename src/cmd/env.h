@@ -1,5 +1,5 @@
 /*
- * What `mas env` and the shell library read of a session.
+ * Load a session for `mas env` and the shell library.
  */
 #ifndef MAS_CMD_ENV_H
 #define MAS_CMD_ENV_H
@@ -7,7 +7,8 @@
 #include "cmd.h"
 #include "store/session.h"
 
-/* Reads the metadata of the session that `which` means. Release *ret with session_free(). */
+/* Loads the metadata of the session that `which` names. The caller releases *ret with
+ * session_free(). */
 int env_load(struct call *call, const char *which, struct session *ret, struct err *err);
 
 #endif

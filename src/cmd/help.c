@@ -8,12 +8,12 @@
 
 enum {
     WIDTH = 80,
-    NAME_COLUMN = 14, /* where the word on a command begins */
+    NAME_COLUMN = 14, /* where the summary of a command begins */
     OPT_COLUMN = 29,
 };
 
-/* Prints a text behind what stands in the line already, up to `column`; further lines begin there.
- * A newline in it is a blank, two are an empty line. */
+/* Prints a text after a line that is filled up to `column`; further lines begin at `column`. A
+ * newline in the text counts as a blank, two newlines as an empty line. */
 static void print_filled(const char *text, int column)
 {
     while (*text != '\0') {
@@ -42,7 +42,7 @@ static void print_filled(const char *text, int column)
     }
 }
 
-/* "  left      text", the text in a column of its own */
+/* Prints "  left      text"; the text begins at `column`. */
 static void print_entry(const char *left, const char *text, int column)
 {
     int used = printf("  %s", left);
@@ -83,7 +83,7 @@ static void print_examples(const char *examples)
     }
 }
 
-/* Usage, what it is and its details, for one command. */
+/* Prints the help of one command. */
 static void print_command(const struct cmd *cmd)
 {
     struct opt common[8];

@@ -12,12 +12,12 @@
 #include <string.h>
 
 enum {
-    PAGE = 50, /* messages, where nothing else is asked for */
+    PAGE = 50, /* default number of messages */
     NUMBER_MAX = 1000000000,
     WIDTH = 80,
     WIDTH_MIN = 40,
     WIDTH_MAX = 100,
-    CONVERSATION_MIN = 4, /* digits of an id */
+    CONVERSATION_MIN = 4, /* characters of an id */
 };
 
 static const char *const forms[] = {
@@ -31,7 +31,7 @@ static int bad_value(const struct call *call, const char *option, const char *wh
                    call_opt(call, option), option, what);
 }
 
-/* *ret stays as it is where the option was not given. */
+/* *ret stays unchanged if the option was not given. */
 static int read_number(const struct call *call, const char *option, int64_t *ret, struct err *err)
 {
     static const struct unit plain[] = {{"", 1}};
@@ -92,7 +92,8 @@ static int read_form(const struct call *call, enum history_form *ret, struct err
     return text == NULL ? 0 : bad_value(call, "export", "md or jsonl", err);
 }
 
-/* An export is whole where nothing else is said, all else a page of the newest. */
+/* Reads the options that select messages. Default: an export is complete, other forms show the
+ * newest PAGE messages. */
 static int read_filter(const struct call *call, enum history_form form, struct store_filter *ret,
                        struct err *err)
 {
@@ -117,7 +118,7 @@ static int read_filter(const struct call *call, enum history_form form, struct s
     return 0;
 }
 
-/* ---- a conversation by the beginning of its id */
+/* ---- find a conversation by the beginning of its id */
 
 struct search {
     const char *prefix;
@@ -169,7 +170,7 @@ static int line_width(void)
                                  : columns;
 }
 
-/* {"sessionId":..,"agent":..,"total":N,"<list>":[ */
+/* Writes {"sessionId":..,"agent":..,"total":N,"<list>":[ */
 static void open_json(const char *id, const char *agent, int64_t total, const char *list)
 {
     _cleanup_str_ struct str text = STR_INIT;
@@ -222,7 +223,7 @@ static int print_queries(struct store *store, const char *agent, struct history 
     return 0;
 }
 
-/* store: NULL where nothing was ever said. */
+/* `store` is NULL if the session has no messages yet. */
 static int print_all(const struct call *call, struct store *store, struct store_filter filter,
                      struct history *history, struct err *err)
 {
@@ -239,7 +240,7 @@ static int print_all(const struct call *call, struct store *store, struct store_
     return print_messages(store, &filter, history, err);
 }
 
-/* What the store says of memory.db, for somebody who asked about a session. */
+/* Adds the session to an error of the store about memory.db. */
 static int failed(const struct roster_team *team, struct err *err)
 {
     if (err->code == MAS_USAGE || err->code == MAS_NOT_FOUND || err->code == MAS_CONFLICT)

@@ -1,5 +1,5 @@
 /*
- * A conversation as `mas history` prints it: for people, as JSON, as a document.
+ * Print a conversation for `mas history`: as text, as JSON or as a Markdown document.
  */
 #ifndef MAS_CMD_HISTORY_H
 #define MAS_CMD_HISTORY_H
@@ -15,19 +15,20 @@ enum history_form { HISTORY_TEXT, HISTORY_JSON, HISTORY_JSONL, HISTORY_MARKDOWN 
 struct history {
     enum history_form form;
     const char *session_id;
-    int width; /* of a line for people */
-    int64_t query; /* of the message before; 0: none yet */
+    int width; /* columns of a line of text */
+    int64_t query; /* query of the previous message; 0: no message yet */
     int64_t count; /* printed so far */
 };
 
-/* A store_each of one: `arg` is the struct history. */
+/* Prints one message. It is a store_each callback; `arg` is the struct history. */
 bool history_print(const struct store_item *item, void *arg);
 
-/* Which message it is, when it was said and by whom: the line above one that was found. */
+/* Appends the line above a found message: "SESSION:NUMBER  AGENT ROLE  TIME". */
 void history_add_head(struct str *to, const char *session, int64_t number, const char *agent,
                       enum store_role role, int64_t time_ms);
 
-/* A query, for people or as JSON: a store_each_query. */
+/* Prints one query, as text or as JSON. It is a store_each_query callback; `arg` is the struct
+ * history. */
 bool history_print_query(const struct store_query *query, void *arg);
 
 #endif

@@ -9,18 +9,18 @@
 
 enum { INDENT = 4, DATA_MAX = 32 << 20 };
 
-/* ---- for people */
+/* ---- text */
 
-/* What the lines of a text are printed with. */
+/* How to print the lines of a text. */
 struct block {
-    const char *before; /* each line */
-    size_t width; /* characters; 0: lines stay whole */
+    const char *before; /* printed before each line that is not empty */
+    size_t width; /* characters; 0: lines are not broken */
     const char *colour; /* NULL: none */
     bool first_only;
-    size_t lines; /* so far */
+    size_t lines; /* printed so far */
 };
 
-/* Bytes of the first characters, at most so many; tabs count to the next stop. */
+/* Returns the number of bytes that fit in `width` columns; a tab extends to the next stop. */
 static size_t fit(const char *line, size_t len, size_t width)
 {
     size_t column = 0;
@@ -46,7 +46,7 @@ static void print_piece(const struct block *block, const char *line, size_t len)
            (int)len, line, end);
 }
 
-/* Cuts a long line at its blanks, where it has some. */
+/* Prints a line and breaks it at blanks if possible. */
 static void on_line(const char *line, size_t len, void *arg)
 {
     struct block *block = arg;
@@ -76,7 +76,7 @@ static void on_line(const char *line, size_t len, void *arg)
     print_piece(block, line, len);
 }
 
-/* Text of any origin: what could move a terminal is gone from it. */
+/* Prints text of any origin without control characters that could affect a terminal. */
 static void print_block(struct block *block, const char *text, size_t len)
 {
     struct term_text plain = {.columns = 0};
@@ -86,7 +86,7 @@ static void print_block(struct block *block, const char *text, size_t len)
     term_text_free(&plain);
 }
 
-/* The title of a tool call; the caller frees; NULL: it has none. */
+/* Returns the title of a tool call, or NULL if it has none. The caller frees it. */
 static char *title_of(const struct store_item *item)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -98,8 +98,8 @@ static char *title_of(const struct store_item *item)
     return mem_dup(json_get_text(json, "title"));
 }
 
-/* What came of a permission, on a line of its own: "-> Allow once, by 10". Nothing while it is
- * open. */
+/* Prints the answer to a permission request on a line of its own: "-> Allow once, by 10". Prints
+ * nothing while the request is open. */
 static void print_decision(const struct store_item *item, const char *before, size_t width)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -132,7 +132,7 @@ static bool is_one_line(enum store_role role)
     return role == ROLE_TOOL || role == ROLE_PERMISSION || role == ROLE_MODE;
 }
 
-/* Who speaks: "user", "user (from 00)", "10", "tool". */
+/* Appends the author: "user", "user (from 00)", "10", "tool". */
 static void add_who(const struct store_item *item, struct str *to)
 {
     if (item->role == ROLE_AGENT)
@@ -146,7 +146,7 @@ static void add_who(const struct store_item *item, struct str *to)
     }
 }
 
-/* How it ended, where that is worth a word: " (interrupted)", " (cancelled)". */
+/* Appends how the message ended if not normally: " (interrupted)", " (cancelled)". */
 static void add_end(const struct store_item *item, struct str *to)
 {
     const char *stop = item->stop_reason;
@@ -156,7 +156,7 @@ static void add_end(const struct store_item *item, struct str *to)
         str_add_visible(to, stop, strlen(stop));
         str_add(to, ")");
     } else if (item->role == ROLE_USER && item->state == MESSAGE_OPEN) {
-        str_add(to, " (queued)"); /* no turn has begun for it */
+        str_add(to, " (queued)"); /* its turn has not begun */
     } else if (item->state != MESSAGE_DONE) {
         str_addf(to, " (%s)", store_state_name(item->state));
     }
@@ -217,7 +217,7 @@ static void print_text(const struct store_item *item, struct history *history)
     print_decision(item, indent, (size_t)history->width - INDENT);
 }
 
-/* ---- as JSON */
+/* ---- JSON */
 
 static void put_time(struct json_out *out, const char *key, int64_t ms)
 {
@@ -227,7 +227,8 @@ static void put_time(struct json_out *out, const char *key, int64_t ms)
     json_put(out, key, ms != 0 ? text : NULL);
 }
 
-/* Text that is to be JSON, and was kept in a file that anybody may have written. */
+/* Writes stored text that should be JSON. It comes from a file that anybody may have written, so it
+ * is parsed first; invalid text becomes null. */
 static void put_parsed(struct json_out *out, const char *key, const char *text)
 {
     _cleanup_json_ struct json *json = NULL;
@@ -250,7 +251,7 @@ static void put_id(struct json_out *out, const char *key, const char *session, i
 static void put_message(const struct store_item *item, const struct history *history,
                         struct json_out *out)
 {
-    /* SQLite's text may hold NULs, ours ends at the first. */
+    /* text from SQLite may contain NULs; this text ends at the first */
     _cleanup_free_ char *text = mem_dupn(item->text, item->len);
 
     json_open(out, NULL, '{');
@@ -284,9 +285,9 @@ static void print_json(const struct store_item *item, const struct history *hist
         (void)putchar('\n');
 }
 
-/* ---- as a document */
+/* ---- Markdown */
 
-/* What was said stands in quotations, so that no heading in it is one of ours. */
+/* Quotes the messages, so that a heading in one is not a heading of the document. */
 static void print_markdown(const struct store_item *item, const struct history *history)
 {
     _cleanup_str_ struct str who = STR_INIT;

@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-/* What of the shipped templates is about to be brought up to date in a root, and what is not,
- * because it is the user's own. */
+/* Lists the shipped templates that root_init() will create or update in a root, and those that it
+ * leaves because the user changed them. */
 static int tell_of_templates(const char *root, struct str *text, struct err *err)
 {
     _cleanup_close_ int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -17,7 +17,7 @@ static int tell_of_templates(const char *root, struct str *text, struct err *err
     struct err ignored = ERR_INIT;
 
     if (fd == -1 || shipped_open(fd, &shipped, &ignored) == -1 || shipped_is_root(&shipped))
-        return 0; /* it is made, or that fails with words */
+        return 0; /* root_init() creates it, or reports the error */
     if (shipped_names(&shipped, &names, err) == -1)
         return -1;
     for (char **name = names; *name != NULL; name++) {
@@ -35,12 +35,12 @@ static int tell_of_templates(const char *root, struct str *text, struct err *err
     return 0;
 }
 
-/* Makes a root where the user says, or where mas would look for one. */
+/* Creates or accepts the given root, or the one that mas would use. */
 static int run_init(struct call *call, struct err *err)
 {
     _cleanup_free_ char *found = NULL;
     _cleanup_str_ struct str safe = STR_INIT;
-    _cleanup_str_ struct str news = STR_INIT; /* of the templates of a root that was there */
+    _cleanup_str_ struct str news = STR_INIT; /* about the templates of an existing root */
     enum root_origin origin;
     bool made = false;
 
@@ -60,7 +60,7 @@ static int run_init(struct call *call, struct err *err)
     bool is_known = known_roots_has(path);
     if (!is_known && known_roots_add(path, err) == -1) {
         if (was_root)
-            return -1; /* to be accepted is all that it was called for */
+            return -1; /* the root exists, so accepting it was the only purpose */
         err_warn("%s", err->text);
     }
     if (call->quiet)

@@ -23,7 +23,7 @@ static int run_uuid(struct call *call, struct err *err)
     return 0;
 }
 
-/* The id of the session that has this directory. */
+/* Finds the session whose workspace is this directory. *ret_id points into *ret_path. */
 static int find_by_dir(const struct call *call, const char *dir, const char **ret_id,
                        char **ret_path, struct err *err)
 {
@@ -49,7 +49,7 @@ static int find_by_dir(const struct call *call, const char *dir, const char **re
     return 0;
 }
 
-/* What load_session() sets: the variables of `mas env`, and what .session says. */
+/* Prints the variables that load_session sets: those of `mas env`, and four from .session. */
 static int run_load(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -93,7 +93,7 @@ static int run_mark(struct call *call, struct err *err)
                                                                : life_mark(&life, id, why, err);
 }
 
-/* For those with the old habit, who know one session and no id. */
+/* Prints the id of the legacy session, for scripts that expect one session and know no id. */
 static int run_legacy(struct call *call, struct err *err)
 {
     char id[ID_TEXT];

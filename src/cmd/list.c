@@ -25,7 +25,7 @@ static bool is_wanted(const struct call *call, const struct view *view)
     return !any || call_opt(call, names[view->status]) != NULL;
 }
 
-/* ---- the table: a function puts what stands in a column, and nothing where a "-" is to stand */
+/* ---- the table: each column has a function that appends its text; the table shows "-" for none */
 
 static void put_session(const struct view *view, time_t now, struct str *to)
 {
@@ -51,7 +51,7 @@ static void put_mode(const struct view *view, time_t now, struct str *to)
     str_add(to, mode_name(view->row.mode));
 }
 
-/* Nothing is known of a session without a workspace. */
+/* Returns false if the time is unknown, as for a session without a workspace. */
 static bool created_at(const struct view *view, time_t *ret)
 {
     return time_parse(view->row.created, ret) && *ret != 0;
@@ -77,7 +77,7 @@ static void put_active(const struct view *view, time_t now, struct str *to)
     }
 }
 
-/* "13/13", and what somebody may have to see to. */
+/* Appends "13/13" and the numbers of agents that wait, have crashed or are asleep. */
 static void put_agents(const struct view *view, time_t now, struct str *to)
 {
     static const enum agent_state worth[] = {AGENT_WAITING, AGENT_CRASHED, AGENT_ASLEEP};
@@ -105,7 +105,7 @@ static void put_status(const struct view *view, time_t now, struct str *to)
 static const struct column {
     const char *head;
     void (*put)(const struct view *view, time_t now, struct str *to);
-    bool coloured; /* as the session is doing */
+    bool coloured; /* in the colour of the session's status */
 } columns[] = {
     {"SESSION", put_session, false},   {"NAME", put_name, false},
     {"TEMPLATE", put_template, false}, {"MODE", put_mode, false},
@@ -113,7 +113,7 @@ static const struct column {
     {"AGENTS", put_agents, false},     {"STATUS", put_status, true},
 };
 
-/* What a narrow terminal does without, in this order. */
+/* The columns to omit on a narrow terminal, in this order. */
 static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", NULL};
 
 static void add_row(struct table *table, const struct view *view, time_t now)

@@ -19,29 +19,29 @@
 
 enum {
     BLOCK = 64 * 1024,
-    WINDOW_GROWS = 4, /* so many times as much is looked at where the last lines need more */
+    WINDOW_GROWS = 4, /* factor by which the search for the last lines extends its window */
     FOLLOW_LINES = 10,
     LINES_MAX = 1000000000,
 };
 
-/* What was asked for. */
+/* The options of the command. */
 struct options {
     bool follow, raw, json, several;
     bool all;
-    size_t lines; /* the last so many, unless all */
+    size_t lines; /* the number of last lines, unless `all` */
     int64_t since_ms; /* 0: from the beginning */
 };
 
-/* One log that is shown. */
+/* A log to print. */
 struct source {
     const struct options *options;
-    const char *agent; /* NULL: the session's own log */
-    int width; /* of the widest agent */
+    const char *agent; /* NULL: the log of the session */
+    int width; /* of the longest agent id */
     struct log_reader reader;
     struct term_text plain;
     off_t at;
-    size_t skip; /* lines that are not shown */
-    bool is_past; /* the session's log: behind the time that was asked for */
+    size_t skip; /* number of lines to skip */
+    bool is_past; /* in the session's log: a line not older than --since was found */
     bool failed;
 };
 
@@ -59,7 +59,7 @@ static void sources_free(struct sources *sources)
     free(sources->list);
 }
 
-/* The time that a line of the session's log begins with. */
+/* Parses the time at the beginning of a line of the session's log. */
 static bool line_time(const char *line, char buf[TIME_TEXT], time_t *ret)
 {
     (void)snprintf(buf, TIME_TEXT, "%s", line);
@@ -95,7 +95,7 @@ static void on_line(const char *line, size_t len, void *arg)
         source->skip--;
         return;
     }
-    /* an agent's log is cut by its times, this one has them in its lines */
+    /* --since: the reader skips in an agent's log; lines of the session's log have times */
     if (source->agent == NULL && !source->is_past) {
         if (!line_time(line, stamp, &when) || (int64_t)when * 1000 < source->options->since_ms)
             return;
@@ -124,7 +124,7 @@ static void show_raw(struct source *source, const char *bytes, size_t len)
     (void)fwrite(bytes, 1, len, stdout);
 }
 
-/* Prints what is there behind source->at. */
+/* Prints the log from source->at to its end. */
 static int show(struct source *source, struct err *err)
 {
     char block[BLOCK];
@@ -160,7 +160,7 @@ static size_t count_newlines(const char *bytes, size_t len)
     return count;
 }
 
-/* How many lines there are from an offset on, with the one that has no end yet. */
+/* Counts the lines from an offset on, including an unfinished last one. */
 static int count_lines(struct source *source, off_t at, size_t *ret, struct err *err)
 {
     struct term_text plain = {.columns = 0};
@@ -184,7 +184,7 @@ static int count_lines(struct source *source, off_t at, size_t *ret, struct err 
     return n == 0 ? 0 : -1;
 }
 
-/* Moves source->at towards the end, so that little more than the last lines is read. */
+/* Moves source->at close to the last lines and sets source->skip. */
 static int seek_last(struct source *source, struct err *err)
 {
     size_t lines = source->options->lines;
@@ -200,7 +200,7 @@ static int seek_last(struct source *source, struct err *err)
         size_t count = 0;
         if (count_lines(source, at, &count, err) == -1)
             return -1;
-        if (at > start && count <= lines) /* the first one may be but the end of a line */
+        if (at > start && count <= lines) /* the first line may be incomplete */
             continue;
         source->at = at;
         source->skip = count > lines ? count - lines : 0;
@@ -223,7 +223,7 @@ static int open_source(struct source *source, int dir, struct err *err)
     return options->all ? 0 : seek_last(source, err);
 }
 
-/* All that is there now. */
+/* Prints the current contents of all logs. */
 static int show_all(struct sources *sources, int dir, struct err *err)
 {
     for (size_t i = 0; i < sources->count; i++) {
@@ -236,7 +236,7 @@ static int show_all(struct sources *sources, int dir, struct err *err)
     return 0;
 }
 
-/* Prints what has come. A log that cannot be read any more is told once and left alone. */
+/* Prints new lines. Reports once that a log cannot be read, and then skips it. */
 static void show_new(struct sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++) {
@@ -250,15 +250,15 @@ static void show_new(struct sources *sources)
     }
 }
 
-/* What changes in logs/, and whether the session is still there: a directory that is held open says
- * nothing of its own removal. */
+/* The inotify watches on logs/ and on the workspace. The workspace is watched because removing a
+ * session moves it first, and an open directory gives no notice of its removal. */
 struct watches {
     int fd;
-    int session; /* inotify's number of the workspace */
+    int session; /* watch descriptor of the workspace */
     int dir; /* logs/, not owned */
 };
 
-/* Reads events; false where the session is being removed. */
+/* Reads events. Returns false if the session is being removed. */
 static bool read_events(const struct watches *watches)
 {
     _Alignas(struct inotify_event) char events[4096];
@@ -274,7 +274,7 @@ static bool read_events(const struct watches *watches)
     return fstat(watches->dir, &st) == 0 && st.st_nlink > 0;
 }
 
-/* Until the session is removed, or nobody reads what is printed. */
+/* Prints new lines until the session is removed or standard output is closed. */
 static void follow(struct sources *sources, const struct watches *watches)
 {
     struct pollfd fds[] = {{.fd = watches->fd, .events = POLLIN}, {.fd = STDOUT_FILENO}};
@@ -282,7 +282,7 @@ static void follow(struct sources *sources, const struct watches *watches)
     for (;;) {
         show_new(sources);
         if (fflush(stdout) == EOF)
-            return; /* main() says so */
+            return; /* main() reports the error */
         if (poll(fds, ARRAY_LEN(fds), -1) == -1 && errno != EINTR)
             return;
         if (fds[1].revents != 0 || (fds[0].revents != 0 && !read_events(watches)))
@@ -298,7 +298,7 @@ static int watch_dir(const struct watches *watches, int dir, unsigned events)
     return inotify_add_watch(watches->fd, path, events | IN_ONLYDIR);
 }
 
-/* watches->fd is the caller's to close. */
+/* Starts to watch the logs. The caller closes watches->fd, also after a failure. */
 static int watch_logs(const struct roster_team *team, struct watches *watches, struct err *err)
 {
     watches->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -341,7 +341,7 @@ static int read_options(const struct call *call, struct options *ret, struct err
     return 0;
 }
 
-/* The session's own log, or those of the agents. */
+/* Prepares the sources: the logs of the agents or, without agents, the log of the session. */
 static void make_sources(const struct roster *roster, const struct options *options,
                          struct sources *ret)
 {
@@ -367,7 +367,7 @@ static int show_logs(const struct roster *roster, const struct options *options,
     struct sources sources = {.count = 0};
     struct watches watches = {.fd = -1, .dir = dir};
 
-    /* before anything is read, so that nothing is missed */
+    /* start to watch before reading, so that nothing is missed */
     int rc = options->follow ? watch_logs(&roster->teams[0], &watches, err) : 0;
     make_sources(roster, options, &sources);
     if (rc == 0)

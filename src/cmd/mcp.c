@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 /*
- * Each tool is a command of mas, run as a child: so its rules, its words and its limits are those
- * of the command line, and a call that is cancelled is a child that is killed.
+ * `mas mcp`. Each tool runs a command of mas as a child process. So the rules, messages and limits
+ * are those of the command line, and cancelling a call means killing the child.
  */
 
 enum {
-    CALLS_MAX = 32, /* at once */
-    OUTPUT_MAX = 16 << 20, /* bytes of a command's answer */
-    QUICK_MS = 60 * 1000, /* for a command that does not wait */
+    CALLS_MAX = 32, /* at the same time */
+    OUTPUT_MAX = 16 << 20, /* bytes of a command's output */
+    QUICK_MS = 60 * 1000, /* time limit of a command that does not wait */
     WAIT_MAX = 3600, /* seconds */
     WAIT_DEFAULT = 60,
     ARGS_MAX = 16,
     CHUNK = 64 * 1024,
-    WRITE_MAX = 4096, /* what a pipe that poll() says has room takes without waiting */
+    WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when poll() reports room */
     TEXT_MAX = 1 << 20, /* bytes of a message */
 };
 
@@ -93,7 +93,7 @@ struct server {
     bool ends;
 };
 
-/* ---- what is run */
+/* ---- commands */
 
 struct words {
     const char *argv[ARGS_MAX + 1];
@@ -114,8 +114,8 @@ static const char *number_of(struct words *words, int slot, const struct json *a
     return words->numbers[slot];
 }
 
-/* The command line of a tool. What an agent gives stands behind "--" or an option's name, and what
- * it says is on standard input: every user of the machine can read a command line. */
+/* Builds the command line of a tool. Arguments from the agent follow "--" or the name of an option.
+ * Texts go to standard input, because every user of the machine can read a command line. */
 static void put_words(const struct server *server, size_t tool, const struct json *arguments,
                       struct words *words)
 {
@@ -186,9 +186,9 @@ static void on_call(void *arg, const char *ticket, size_t tool, const struct jso
     server->count++;
 }
 
-/* ---- what came of it */
+/* ---- results */
 
-/* true if the caller may write to an agent of this team. */
+/* Returns true if the caller may write to an agent of this team. */
 static bool may_write(const struct roster_team *team, const char *me, const char *agent)
 {
     const struct agent *to = agent != NULL ? team_agent(&team->team, agent) : NULL;
@@ -245,7 +245,7 @@ static void put_messages(const struct json *answer, struct json_out *out)
     json_put_int(out, "total", json_int(json_get(answer, "total"), 0));
 }
 
-/* What is left of a command's answer for a model. */
+/* Writes the parts of a command's output that a model needs. */
 static int put_answer(const struct server *server, size_t tool, const struct proc_result *result,
                       struct str *to, struct err *err)
 {
@@ -268,7 +268,7 @@ static int put_answer(const struct server *server, size_t tool, const struct pro
     return 0;
 }
 
-/* Its error, without the name of the program. */
+/* Returns the command's error message without the name of the program. The caller frees it. */
 static char *words_of_error(const struct proc_result *result)
 {
     const char *text = str_text(&result->err);
@@ -345,7 +345,7 @@ static void write_client(struct server *server)
         server->ends = true;
 }
 
-/* A command prints when it is done: what it has printed, or its end, says so. */
+/* Handles finished commands. A command prints at its end, so output or an exit shows the end. */
 static void handle_results(struct server *server, const struct pollfd *fds)
 {
     for (size_t i = server->count; i-- > 0;) {
@@ -356,7 +356,7 @@ static void handle_results(struct server *server, const struct pollfd *fds)
     }
 }
 
-/* `last`: the client has hung up; what it asked for is still answered. */
+/* Waits for events and handles them. `last`: the client has hung up; only running calls remain. */
 static void wait_and_serve(struct server *server, bool last)
 {
     enum { IN, OUT, CALLS };
@@ -383,7 +383,7 @@ static void wait_and_serve(struct server *server, bool last)
         read_client(server);
 }
 
-/* Answers what was asked before the end of input, but for what waits. */
+/* After the end of input: answers the running calls except wait_for, which are cancelled. */
 static void finish(struct server *server)
 {
     size_t len = 0;

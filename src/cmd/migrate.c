@@ -14,11 +14,11 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* How a step is told, before and after: %s is what it is done to. */
+/* How to describe a step: its object follows `would` or `did`. */
 static const struct {
-    const char *word; /* in JSON */
+    const char *word; /* "do" in JSON */
     const char *would, *did;
-    const char *between; /* and what comes before its other end */
+    const char *between; /* precedes the target of the step */
 } words[] = {
     [MIGRATE_MAKE] = {"make", "would make a session for", "made a session for", ", template "},
     [MIGRATE_ADD] = {"add", "would make", "made", " from template "},
@@ -82,7 +82,7 @@ static int run_migrate(struct call *call, struct err *err)
         return -1;
     if (text != NULL)
         options.id = id;
-    /* the command may be given in a pane of the very session that it ends */
+    /* the command may run in a pane of the session that it stops */
     (void)signal(SIGHUP, SIG_IGN);
     progress_begin(&life, "moving", call->quiet);
     int rc = call->has_root ? migrate_run(&life, &options, &migration, err) : 0;

@@ -32,7 +32,7 @@ static int attach(const struct call *call, const struct session *session, struct
     return rc;
 }
 
-/* Whether a session that is made now could be attached to. */
+/* Fails if this terminal could not attach to a new session. */
 static int check_attach(const struct call *call, struct err *err)
 {
     _cleanup_free_ char *socket = NULL;

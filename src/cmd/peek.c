@@ -13,7 +13,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* Whose hosts have not said which pane they are in: tmux knows that too. */
+/* Asks tmux for the panes, because a host did not report its pane. */
 static int ask_tmux(const char *socket, struct roster *roster, struct tmux_screen *screens,
                     const struct call *call, struct err *err)
 {
@@ -39,7 +39,7 @@ static int ask_tmux(const char *socket, struct roster *roster, struct tmux_scree
     return rc;
 }
 
-/* Finds the panes and reads what they show. */
+/* Finds the panes and captures their contents. */
 static int look(struct call *call, struct roster *roster, int history, struct tmux_screen *screens,
                 struct err *err)
 {

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A preset's program, as its command names it: for an empty command it is the user's shell. */
+/* Returns the program that the preset's command names, or the user's shell for an empty command.
+ * The caller frees it. */
 static char *program_of(const struct preset *preset)
 {
     _cleanup_strv_ char **words = NULL;
@@ -21,8 +22,8 @@ static char *program_of(const struct preset *preset)
     return mem_dup(shell != NULL && shell[0] != '\0' ? shell : "/bin/sh");
 }
 
-/* Whether a program is there. A path that begins in the agent's own directory is known only there.
- */
+/* Returns true if the program is found. A path relative to the agent's directory counts as found,
+ * because that directory is not known here. */
 static bool is_installed(const struct preset *preset, const char *program)
 {
     const char *search = kv_get(&preset->env, "PATH");

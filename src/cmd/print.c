@@ -15,7 +15,7 @@
 
 enum { PROGRESS_AFTER_MS = 400 };
 
-/* Asked for each cell, so the answer is kept. */
+/* Keeps the result, because it is needed for each cell. */
 static bool has_colour(void)
 {
     static int known = -1;
@@ -124,8 +124,8 @@ void forget_sessions(const struct root *root, const char *const *ids, size_t cou
 static volatile sig_atomic_t caught;
 
 static struct progress {
-    const char *word; /* what is done: "copying" */
-    int64_t start; /* 0: nothing is shown */
+    const char *word; /* the activity: "copying" */
+    int64_t start; /* 0: show no progress */
     bool shown;
     struct sigaction was[NSIG];
 } progress;
@@ -162,7 +162,7 @@ void progress_begin(struct life *life, const char *word, bool quiet)
     for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++) {
         int sig = stop_signals[i];
         (void)sigaction(sig, NULL, &progress.was[sig]);
-        if (progress.was[sig].sa_handler != SIG_IGN) /* nohup stays nohup */
+        if (progress.was[sig].sa_handler != SIG_IGN) /* keep ignoring it, as under nohup */
             (void)sigaction(sig, &act, NULL);
     }
 }

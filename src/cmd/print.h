@@ -1,5 +1,5 @@
 /*
- * What several commands print alike: colours, progress, what was made. Tables: cmd/table.h.
+ * Output that several commands share: colours, progress, a new session. For tables see cmd/table.h.
  */
 #ifndef MAS_CMD_PRINT_H
 #define MAS_CMD_PRINT_H
@@ -11,26 +11,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Escape sequences, or NULL where stdout is no terminal or NO_COLOR is set. */
+/* Return an escape sequence, or NULL for none. They always return NULL if standard output is not a
+ * terminal, NO_COLOR is not empty, or TERM is unset or "dumb". */
 enum colour { COLOUR_NONE, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW, COLOUR_BLUE, COLOUR_DIM };
 const char *colour(enum colour which);
 const char *colour_of(enum status status, bool crashed);
 const char *colour_dim(void);
 
-/* Says so where the agents that were started are likely to take more memory than there was. */
+/* Warns if the started agents are likely to need more memory than was free. */
 void warn_memory(const struct life_memory *memory);
 
 struct call;
 struct survey;
-/* Prints one session of a survey whole, as `mas show` does; JSON where the call wants it. */
+/* Prints one session of a survey in full, as `mas show` does; as JSON if the call has --json. */
 int print_view(const struct call *call, struct survey *survey, const char *id, struct err *err);
 
-/* Says where a session is that was just made, and what to do with it: its id alone with -q. */
+/* Prints a new session: its names, its workspace, and the command that attaches to it or, if
+ * `started` is false, starts it. With -q, prints only the id; with --json, as print_view(). */
 int print_made(const struct call *call, const struct session *session, bool started,
                struct err *err);
 
-/* Takes sessions that were removed out of the search. Where that fails it says so; the next search
- * does it then. */
+/* Removes deleted sessions from the search index. On failure it prints a warning, and the next
+ * search removes them. */
 void forget_sessions(const struct root *root, const char *const *ids, size_t count);
 
 /* Writes KEY='value' lines that a POSIX shell can eval. */
@@ -40,12 +42,13 @@ void print_variables(const struct kv *kv);
 void print_line(const struct str *s);
 
 /*
- * Long work that may be stopped: shows progress on a terminal after a moment, with a word for what
- * is done ("copying"), and turns SIGINT, SIGTERM and SIGHUP into a clean end. Between begin and
- * end, life->tick says whether to go on.
+ * Progress of long work that signals can stop. If standard error is a terminal, shows progress
+ * after 400 ms, beginning with `word` ("copying"), unless `quiet`. Catches SIGINT, SIGTERM and
+ * SIGHUP, except those that are ignored. Between begin and end, life->tick returns true once the
+ * work should stop because of a signal.
  */
 void progress_begin(struct life *life, const char *word, bool quiet);
-/* Restores the signals; where one came, the process takes it now. */
+/* Clears the progress line and restores the signal handlers. If a signal arrived, raises it now. */
 void progress_end(void);
 
 #endif

@@ -13,7 +13,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* What waited is the original's to ask: in the copy it has ended. */
+/* Ends the waiting prompts and messages in the copy, because they belong to the original. */
 static int own_conversations(int dir, const char *id, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -24,7 +24,7 @@ static int own_conversations(int dir, const char *id, struct err *err)
         return 0;
     if (store_open(dir, id, NULL, true, &store, &why) == -1) {
         if (why.code == MAS_DAMAGED)
-            return 0; /* it is set aside at the first start, with what waits in it */
+            return 0; /* the first start sets it aside, with its waiting prompts */
         *err = why;
         return -1;
     }

@@ -13,7 +13,8 @@ static const struct opt opts[] = {
 static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
-    const struct session_label label = session_label(&call->root, id); /* while it is there */
+    const struct session_label label =
+        session_label(&call->root, id); /* before the session is removed */
 
     if (life_remove(life, id, call_opt(call, "force") != NULL, &end, err) == -1)
         return -1;

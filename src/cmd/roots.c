@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How many other roots are looked at, and named: a hint is one line. */
+/* The numbers of other roots to check and to name; few, because a hint is one line. */
 enum { LOOKED_MAX = 32, NAMED_MAX = 3 };
 
-/* true if the user says so; it is remembered. */
+/* Asks on a terminal whether to accept the root. Records a yes and returns true for it. */
 static bool ask(const struct call *call)
 {
     _cleanup_str_ struct str path = STR_INIT;
@@ -66,7 +66,7 @@ void roots_warn_disbelieved(const struct call *call)
              call->config.disbelieved, word.data);
 }
 
-/* Whether a root has the session that `text` means (NULL: any); only its index is looked at. */
+/* Returns true if the index of a root has the session that `text` names (NULL: any session). */
 static bool holds(const char *path, const char *text)
 {
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -78,21 +78,21 @@ static bool holds(const char *path, const char *text)
     return text == NULL ? index.count > 0 : survey_has(&index, text);
 }
 
-/* The known roots that hold the session; released with strv_free(). */
+/* Lists up to NAMED_MAX known roots that have the session, or NULL. Release with strv_free(). */
 static char **find_others(const struct call *call, const char *text)
 {
     _cleanup_strv_ char **known = known_roots_list(call->searched);
     char **found = NULL;
     size_t count = strv_len(known);
 
-    /* the newest first */
+    /* newest first */
     for (size_t i = count; i > 0 && count - i < LOOKED_MAX && strv_len(found) < NAMED_MAX; i--)
         if (holds(known[i - 1], text))
             strv_push(&found, known[i - 1]);
     return found;
 }
 
-/* What to type for a command in another root. */
+/* Appends the command line that runs a command in another root. */
 static void add_command(struct str *to, const char *root, const char *verb, const char *text)
 {
     str_add(to, "mas --root ");

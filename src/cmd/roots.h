@@ -1,27 +1,29 @@
 /*
- * Which root a command works in: whether the user has accepted it, and where else sessions are.
+ * Check that the user has accepted the root, and find other roots that have sessions.
  */
 #ifndef MAS_CMD_ROOTS_H
 #define MAS_CMD_ROOTS_H
 
 #include "cmd.h"
 
-/* After the root was opened: decides whether its settings may name programs. Refuses a command that
- * would run them (CMD_RUNS) in a root that was found from the current directory and that this user
- * neither made nor accepted; on a terminal it asks once. */
+/* Call after the root was opened. If the root was found from the current directory and the user
+ * neither created nor accepted it, sets root.accepted to false, so that its settings cannot name
+ * programs, and a command with CMD_RUNS fails. On a terminal, such a command first asks the user
+ * whether to accept the root, and records a yes. */
 int roots_check(struct call *call, struct err *err);
 
-/* Warns where a setting of such a root names a program that this command would have run. */
+/* Warns if a setting of a root that is not accepted names a program that this command would have
+ * run. */
 void roots_warn_disbelieved(const struct call *call);
 
-/* Says on stderr that there is no session (`what` is "no sessions" or the like) in the root that
- * was searched, and which known roots have some, else how to begin. */
+/* Prints on standard error that the root has no session (`what` is "no sessions" or similar), and
+ * the commands that list up to 3 known roots with sessions, or how to begin. */
 void roots_say_none(const struct call *call, const char *what);
 
-/* The same as the hint of an error; returns -1. */
+/* Adds the same information to an error as its hint. Returns -1. */
 int roots_hint_none(const struct call *call, struct err *err);
 
-/* Where the session `text` was not found: the hint names a known root that has it. Returns -1. */
+/* For a session `text` that was not found: adds a hint if a known root has it. Returns -1. */
 int roots_hint_session(const struct call *call, const char *text, struct err *err);
 
 #endif

@@ -14,28 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOUND = 10 }; /* messages, where no number is given */
+enum { FOUND = 10 }; /* default number of messages */
 
-/* A hit as it is to be printed: one without a word that was asked for stands under the one that it
- * was said beside, where that was found too. */
+/* A hit to print. A hit that contains none of the words is printed under the nearest match of its
+ * conversation, if there is one. */
 struct entry {
     char *text; /* two lines */
-    char *place; /* its session and conversation */
+    char *place; /* session id and conversation id */
     int64_t number;
     bool matched;
-    size_t under; /* the place of that one in `entries`; its own where there is none */
+    size_t under; /* index of that match in `entries`; its own index if there is none */
 };
 
 struct finding {
     const struct call *call;
-    struct str text; /* of the JSON */
+    struct str text; /* the JSON output */
     struct json_out out;
     int count;
     struct entry *entries;
     size_t entry_count;
 };
 
-/* A snippet with what was found in it made to stand out where colours are shown. */
+/* Appends a snippet; highlights the found words if colours are on. */
 static void add_snippet(struct str *to, const char *text)
 {
     const char *bold = colour(COLOUR_GREEN);
@@ -70,7 +70,7 @@ static void keep_hit(struct finding *finding, const struct search_hit *hit)
     finding->entry_count++;
 }
 
-/* Finds the nearest hit of the same conversation that an entry can stand under. */
+/* Sets entry->under to the nearest match of the same conversation. */
 static void place_under(struct finding *finding, struct entry *entry)
 {
     int64_t best = INT64_MAX;
@@ -184,7 +184,7 @@ static int read_role(const struct call *call, unsigned *ret, struct err *err)
     return 0;
 }
 
-/* What the options say; --session is left to find_session(). */
+/* Reads the options except --session, which find_session() reads. */
 static int read_options(const struct call *call, struct search_options *ret, struct err *err)
 {
     static const struct unit plain[] = {{"", 1}};
@@ -207,8 +207,8 @@ static int read_options(const struct call *call, struct search_options *ret, str
                : 0;
 }
 
-/* The session that is searched alone, where it is one; `ret_alone`: it is private, and has an index
- * of its own. */
+/* Finds the only session to search; `id` is "" for all sessions. *ret_alone: that session is
+ * private and has its own index. */
 static int find_session(const struct call *call, char id[ID_TEXT], struct search_options *options,
                         bool *ret_alone, struct err *err)
 {
@@ -219,7 +219,8 @@ static int find_session(const struct call *call, char id[ID_TEXT], struct search
     id[0] = '\0';
     if (text != NULL && call_select(call, text, id, err) == -1)
         return -1;
-    if (asker.session != NULL && id[0] == '\0') { /* an agent: its own, unless it may see all */
+    if (asker.session != NULL &&
+        id[0] == '\0') { /* an agent searches its own session, unless it may see all */
         if (!id_normalise(asker.session, id))
             return err_set(err, MAS_FAILED, "cannot search: agent '%s' names no session of its own",
                            getenv("MAS_AGENT_ID"));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAKE_MS = 10000 }; /* how long a host may take to take a message */
+enum { TAKE_MS = 10000 }; /* time for a host to accept a message */
 
 static const struct opt opts[] = {
     {0, "file", "FILE", "send the content of FILE", OFFER_FILE},
@@ -20,7 +20,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* What is sent, and what came of it; arg of the replies. */
+/* The text to send and the results; the argument of on_reply(). */
 struct sending {
     struct roster roster;
     char *text;
@@ -28,7 +28,7 @@ struct sending {
     bool enter, wait;
     int timeout_ms; /* of the wait; -1: none */
     const char *from; /* NULL: a person */
-    char **outcomes; /* one an agent; NULL: none yet */
+    char **outcomes; /* one per agent; NULL: no answer yet */
 };
 
 static void sending_free(struct sending *sending)
@@ -41,7 +41,7 @@ static void sending_free(struct sending *sending)
 }
 #define _cleanup_sending_ __attribute__((cleanup(sending_free)))
 
-/* What is to be sent: the words, a file, or standard input. */
+/* Reads the text to send from the words, a file or standard input. */
 static int read_text(struct call *call, struct sending *sending, struct err *err)
 {
     const char *file = call_opt(call, "file");
@@ -70,7 +70,7 @@ static int read_text(struct call *call, struct sending *sending, struct err *err
     return 0;
 }
 
-/* true once an agent has nothing more to do. */
+/* Returns true if the agent has processed everything. */
 static bool is_at_rest(const struct agent_status *status)
 {
     return status->queued == 0 && status->restart_ms == 0 && status->state != AGENT_STARTING &&
@@ -83,7 +83,7 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     size_t i = (size_t)(call - sending->roster.calls);
     const char *outcome = json_get_text(reply->head, "outcome");
 
-    if (sending->outcomes[i] != NULL) { /* a status, behind the outcome */
+    if (sending->outcomes[i] != NULL) { /* a status follows the outcome */
         (void)roster_keep_status(call, reply, &sending->roster);
         return call->err.code != MAS_OK || is_at_rest(&sending->roster.agents[i].status);
     }
@@ -93,7 +93,7 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     return !sending->wait;
 }
 
-/* Why an agent has not taken the message or, with --wait, not worked it off. */
+/* Sets the error if an agent has not accepted the message or, with --wait, not processed it. */
 static int find_failure(const struct sending *sending, size_t i, struct err *err)
 {
     const struct roster_agent *agent = &sending->roster.agents[i];
@@ -127,7 +127,7 @@ static void put_outcome(const struct sending *sending, size_t i, const struct er
     json_close(out, '}');
 }
 
-/* Tells what came of it: a line for each failure, the first one left to main. */
+/* Reports the results as each_session_fail() does; with --json, prints all of them. */
 static int report(const struct call *call, const struct sending *sending, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;

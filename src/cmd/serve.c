@@ -18,7 +18,8 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* Options that stand for settings; a path is made absolute, for the settings start at the root. */
+/* Options that override settings. Paths are made absolute, because settings are relative to the
+ * root. */
 static const struct given_setting {
     const char *option;
     enum setting setting;

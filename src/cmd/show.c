@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "idle", "exited 3", "running (no host)" */
+/* Appends the state: "idle", "exited 3", "running (no host)". */
 static void describe(const struct session_detail *detail, size_t i, const struct tmux_pane *pane,
                      struct str *to)
 {
@@ -26,7 +26,7 @@ static void describe(const struct session_detail *detail, size_t i, const struct
         str_addf(to, " (%s)", roster_problem(&detail->roster, i));
 }
 
-/* true if one of them speaks ACP. */
+/* Returns true if an agent speaks ACP. */
 static bool any_talks(const struct session_detail *detail)
 {
     bool any = false;
@@ -35,7 +35,7 @@ static bool any_talks(const struct session_detail *detail)
     return any;
 }
 
-/* "26dc2fb2 resumed": which it is, and how the agent came to know it. */
+/* Adds the conversation and how the agent knows it: "26dc2fb2 resumed". */
 static void add_conversation(struct table *table, const struct roster_agent *agent)
 {
     const struct agent_status *status = &agent->status;

@@ -12,7 +12,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* Brings back agents whose hosts were killed: the team runs, but not they. */
+/* Starts killed hosts of a running team; appends the ids of their agents to `names`. */
 static int bring_back(const struct call *call, const char *id, struct str *names, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
@@ -26,7 +26,7 @@ static int bring_back(const struct call *call, const char *id, struct str *names
     roster_ask_coming(&roster, "{\"do\":\"status\"}", HOSTS_COME_MS);
     roster_finish(&roster, HOSTS_ANSWER_MS);
     if (workspace_env_waits(roster.teams[0].dir))
-        return 0; /* they are just coming */
+        return 0; /* the hosts are starting */
     for (size_t i = 0; i < roster.count; i++)
         if (roster.calls[i].answer == HOST_ABSENT)
             str_addf(names, "%s%s", names->len > 0 ? "," : "", roster.agents[i].agent->id);
@@ -39,7 +39,7 @@ static int start_one(struct call *call, const struct life *life, const char *id,
     _cleanup_str_ struct str names = STR_INIT;
     bool was = false;
 
-    if (!call->quiet) /* the hosts take it at once */
+    if (!call->quiet) /* before the start, because the hosts deliver the messages at once */
         agents_add_waiting(&call->root, id, "; delivered now: ", &waiting);
     if (life_start(life, id, &was, err) == -1 || (was && bring_back(call, id, &names, err) == -1))
         return -1;
@@ -64,7 +64,7 @@ static int run_start(struct call *call, struct err *err)
     bool crashed = call_opt(call, "crashed") != NULL;
 
     if (!crashed && call->operand_count == 0 && call->session == NULL)
-        call->session = getenv("MAS_SESSION_ID"); /* in a team: its own */
+        call->session = getenv("MAS_SESSION_ID"); /* in a team's pane, the team's session */
     return each_session_run(call, start_one, crashed ? is_crashed : NULL, err);
 }
 

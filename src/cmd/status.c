@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    TICK_MS = 1000, /* how often ages are drawn anew */
+    TICK_MS = 1000, /* interval at which the table is redrawn for the ages */
     TOGETHER_MS = 20,
 };
 
@@ -25,14 +25,14 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* The sessions that are looked at, and what is known of each besides its agents. */
+/* The sessions to show, and the state of the display. */
 struct look {
     struct roster roster;
-    struct session *sessions; /* one a team of the roster */
-    struct usage *usages; /* likewise; NULL where there is no limit to it */
+    struct session *sessions; /* one per team of the roster */
+    struct usage *usages; /* one per team; NULL if there is no limit */
     uint64_t limit;
     bool watch, json;
-    bool *gone; /* one an agent: its end was shown */
+    bool *gone; /* one per agent: the end of its host was shown */
     bool changed;
 };
 
@@ -55,7 +55,7 @@ static const char *question(const struct look *look)
     return look->watch ? "{\"do\":\"watch\"}" : "{\"do\":\"status\"}";
 }
 
-/* Begins to ask the agents of a session. */
+/* Adds a session and sends the requests to its hosts. */
 static int add_session(const struct call *call, const char *id, void *arg, struct err *err)
 {
     struct look *look = arg;
@@ -75,7 +75,7 @@ static int add_session(const struct call *call, const char *id, void *arg, struc
     return 0;
 }
 
-/* All that are meant to run. One that is damaged is told and left out. */
+/* Adds all sessions that are meant to run. Warns about damaged ones and leaves them out. */
 static int add_running(const struct call *call, struct look *look, struct err *err)
 {
     _cleanup_index_ struct index index = INDEX_INIT;
@@ -93,14 +93,14 @@ static int add_running(const struct call *call, struct look *look, struct err *e
     return 0;
 }
 
-/* Those that are named, or the one that this process is in, or all. */
+/* Adds the named sessions, or the session of this pane, or all. */
 static int add_sessions(const struct call *call, struct look *look, struct err *err)
 {
     return each_session_means_all(call) ? add_running(call, look, err)
                                         : each_session_look(call, add_session, look, err);
 }
 
-/* What the sessions take on disk, where mas.ini sets a limit to that. */
+/* Measures the disk use of the sessions if mas.ini sets a limit. */
 static void measure(const struct call *call, struct look *look)
 {
     size_t count = look->roster.team_count;
@@ -121,7 +121,8 @@ static const char *label(const struct session *session)
     return session->name[0] != '\0' ? session->name : session->tmux_name;
 }
 
-/* The word for an agent's state: without a host it may just be that its session is stopped. */
+/* Returns the word for an agent's state; "stopped" if it has no host because its session is
+ * stopped. */
 static const char *state_word(const struct look *look, size_t i)
 {
     const struct session *session = &look->sessions[look->roster.agents[i].team];
@@ -129,7 +130,8 @@ static const char *state_word(const struct look *look, size_t i)
     return stopped ? "stopped" : agent_word(&look->roster, i);
 }
 
-/* How an agent without a host is brought back: with its team, where nobody of that has one. */
+/* Appends the command that brings back an agent without a host; `mas start` if the whole team has
+ * none. */
 static void add_way_back(const struct look *look, size_t i, struct str *to)
 {
     const struct roster_agent *one = &look->roster.agents[i];
@@ -173,7 +175,7 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
     table_add(table, str_text(&note), NULL);
 }
 
-/* Agents that wait for a person come first, then those that need one. */
+/* Sort key: agents that wait for an answer first, then crashed ones, then the others. */
 static int urgency(const struct look *look, size_t i)
 {
     const struct roster_agent *one = &look->roster.agents[i];
@@ -182,7 +184,7 @@ static int urgency(const struct look *look, size_t i)
     return one->told && one->status.state == AGENT_CRASHED ? 1 : 2;
 }
 
-/* The agents in the order in which --watch shows them. */
+/* Returns the numbers of the agents in the order of --watch. The caller frees the list. */
 static size_t *sort_by_urgency(const struct look *look)
 {
     size_t *order = mem_alloc((look->roster.count + 1) * sizeof *order);
@@ -195,7 +197,7 @@ static size_t *sort_by_urgency(const struct look *look)
     return order;
 }
 
-/* "+9 more: 7 idle, 2 working" */
+/* Prints a summary of the agents that do not fit: "+9 more: 7 idle, 2 working". */
 static void print_rest(const struct look *look, const size_t *order, size_t from)
 {
     _cleanup_str_ struct str line = STR_INIT;
@@ -223,7 +225,7 @@ static void print_rest(const struct look *look, const size_t *order, size_t from
     print_line(&line);
 }
 
-/* A table of the agents, in as many rows as there are. */
+/* Prints the table of the agents in at most `rows` rows. `order` may be NULL. */
 static void print_table(const struct look *look, const size_t *order, size_t rows)
 {
     static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE",
@@ -235,7 +237,7 @@ static void print_table(const struct look *look, const size_t *order, size_t row
     int64_t now = time_epoch_ms();
     size_t count = look->roster.count;
 
-    if (count + 1 > rows) /* the heads and what is said of the rest take a row each */
+    if (count + 1 > rows) /* the headings and the summary of the rest take one row each */
         count = rows > 3 ? rows - 2 : 1;
     for (size_t i = from; i < ARRAY_LEN(heads); i++)
         table_add(&table, heads[i], colour_dim());
@@ -248,7 +250,7 @@ static void print_table(const struct look *look, const size_t *order, size_t row
     table_free(&table);
 }
 
-/* A line for each session that takes more than it may. */
+/* Prints a line for each session over its limit. */
 static void print_over(const struct call *call, const struct look *look)
 {
     for (size_t i = 0; look->usages != NULL && i < look->roster.team_count; i++) {
@@ -294,7 +296,7 @@ static void print_json(const struct look *look)
     print_line(&text);
 }
 
-/* One agent on one line, as it is now. */
+/* Prints the current state of one agent on one line. */
 static void print_change(const struct look *look, size_t i)
 {
     const struct roster_agent *one = &look->roster.agents[i];
@@ -322,7 +324,7 @@ static void print_change(const struct look *look, size_t i)
     (void)fflush(stdout);
 }
 
-/* The table from the top of the screen, whose last row is the cursor's. */
+/* Draws the table from the top of the screen; leaves the last row for the cursor. */
 static void draw(const struct look *look)
 {
     size_t rows = screen_size().rows;
@@ -343,7 +345,7 @@ static bool on_change(struct host_call *call, const struct frame *reply, void *a
     return false;
 }
 
-/* Forgets what a host told that is gone; on a pipe that is a line. */
+/* Drops the status of agents whose hosts are gone. With `lines`, prints a line for each. */
 static void note_gone(struct look *look, bool lines)
 {
     for (size_t i = 0; i < look->roster.count; i++) {
@@ -371,7 +373,7 @@ static void watch(struct look *look)
         look->changed = false;
         note_gone(look, lines);
         pending = hosts_step(roster->calls, roster->count, lines ? -1 : TICK_MS, on_change, look);
-        if (!lines && look->changed) /* what comes at once is one picture */
+        if (!lines && look->changed) /* combine simultaneous changes in one redraw */
             pending = hosts_step(roster->calls, roster->count, TOGETHER_MS, on_change, look);
         if (!lines && (look->changed || now - drawn >= TICK_MS)) {
             draw(look);
@@ -396,7 +398,7 @@ static int run_status(struct call *call, struct err *err)
         watch(&look);
         return rc;
     }
-    measure(call, &look); /* the hosts answer meanwhile */
+    measure(call, &look); /* while the hosts answer */
     roster_finish(&look.roster, HOSTS_ANSWER_MS);
     agents_read_waiting(&look.roster);
     if (call->json)

@@ -13,7 +13,7 @@ static const struct opt opts[] = {
     {.name = NULL},
 };
 
-/* What could not be done although the agents have ended. */
+/* Warns about steps that failed after the agents had ended. */
 static void warn_rest(const char *label, const struct life_end *end)
 {
     if (end->untold.code != MAS_OK)
@@ -56,13 +56,13 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
 
 static bool is_running(const struct view *view)
 {
-    /* where tmux cannot be asked, what is to run: its stop says why */
+    /* if tmux cannot be asked, a session that should run; stopping it reports the reason */
     return view->live != NULL || (view->unknown && view->row.status != STATUS_STOPPED);
 }
 
 static int run_stop(struct call *call, struct err *err)
 {
-    /* the command may be given in a pane of the very session that it ends */
+    /* the command may run in a pane of the session that it stops */
     (void)signal(SIGHUP, SIG_IGN);
     return each_session_run(call, stop_one, call_opt(call, "all") != NULL ? is_running : NULL, err);
 }

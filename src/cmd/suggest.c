@@ -6,7 +6,7 @@
 
 #include <strings.h>
 
-/* What other programs call it. */
+/* Words that other programs use for these commands. */
 static const struct {
     const char *typed;
     const char *meant;

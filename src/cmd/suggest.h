@@ -4,7 +4,8 @@
 #ifndef MAS_CMD_SUGGEST_H
 #define MAS_CMD_SUGGEST_H
 
-/* The command that a mistyped one is most like, as typed after `mas`; NULL if none is close. */
+/* Returns the command to type after `mas` that `typed` most likely means, such as "rm" for
+ * "delete", or NULL if none is close. */
 const char *suggest_command(const char *typed);
 
 #endif

@@ -13,9 +13,8 @@
 
 enum {
     GAP = 2, /* blanks between columns */
-    CELL_MIN = 6, /* no cell is cut to less */
-    LAST_WANTED =
-        40, /* columns go until the last one has so much room, where it has a use for it */
+    CELL_MIN = 6, /* minimum width of a cut column */
+    LAST_WANTED = 40, /* columns are omitted until the last one has this width, if it needs it */
 };
 
 static const char cut_mark[] = "...";
@@ -40,16 +39,16 @@ void table_add(struct table *table, const char *cell, const char *colour)
     table->cells[table->count++] = str_steal(&safe);
 }
 
-/* A table as it is printed. */
+/* The layout of a table on the terminal. */
 struct layout {
     const struct table *table;
-    size_t *widths; /* one a column; 0: it is left out */
+    size_t *widths; /* one per column */
     bool *gone;
-    size_t last; /* the last column that is shown */
+    size_t last; /* last column shown */
 };
 
-/* How wide a character is, is asked of the locale, which costs: only if there is something to ask.
- */
+/* Returns the columns that a cell takes. Sets the locale, which is slow, only for text that is not
+ * ASCII. */
 static size_t cell_width(const char *cell)
 {
     static bool known;
@@ -60,7 +59,7 @@ static size_t cell_width(const char *cell)
     for (size_t i = 0; i < len; i++)
         known = known || (unsigned char)cell[i] >= 0x80;
     if (known)
-        (void)setlocale(LC_CTYPE, "C.UTF-8"); /* cells are UTF-8, whatever the user's locale */
+        (void)setlocale(LC_CTYPE, "C.UTF-8"); /* cells are UTF-8 in any locale */
     return known ? (size_t)wrap_columns(cell, len) : len;
 }
 
@@ -75,7 +74,7 @@ static void measure(struct layout *layout)
     }
 }
 
-/* What a row takes, if the last column takes no more than `last`. */
+/* Returns the width of a row if the last column is at most `last` wide. */
 static size_t row_width(const struct layout *layout, size_t last)
 {
     size_t width = 0;
@@ -96,7 +95,7 @@ static void leave_out(struct layout *layout, const char *head)
         layout->last--;
 }
 
-/* Takes one from the widest column. false: none can give any. */
+/* Narrows the widest column by one. Returns false if no column can be narrower. */
 static bool narrow(struct layout *layout)
 {
     size_t widest = layout->table->columns;
@@ -162,7 +161,7 @@ void table_print(const struct table *table)
             add_cell(&layout, i, &out);
         if ((i + 1) % table->columns != 0)
             continue;
-        while (out.len > 0 && out.data[out.len - 1] == ' ') /* in front of an empty last cell */
+        while (out.len > 0 && out.data[out.len - 1] == ' ') /* before an empty last cell */
             out.data[--out.len] = '\0';
         str_addc(&out, '\n');
     }

@@ -1,10 +1,10 @@
 /*
- * Tables: each column is as wide as its widest cell. On a terminal a table that names columns to
- * spare is made to fit: these go first, then cells are cut, with "..." where something is missing.
- * On a pipe it is always whole.
+ * Tables. Each column is as wide as its widest cell. On a terminal, a table with `spare` columns is
+ * fitted to its width: the spare columns are omitted first, then cells are cut and end in "...".
+ * Elsewhere the table is printed in full.
  *
  *     struct table table = {.columns = 3, .spare = spare};
- *     table_add(&table, "NAME", colour_dim());   cell by cell, row by row, the heads first
+ *     table_add(&table, "NAME", colour_dim());   cell by cell, row by row, headings first
  *     table_print(&table);
  *     table_free(&table);
  */
@@ -16,19 +16,22 @@
 
 struct table {
     size_t columns;
-    const char *const *spare; /* heads of columns, the first to go first, ends with NULL; NULL:
-                                 the table is never made to fit */
-    bool whole_last; /* cells of the last column are not cut; they wrap */
-    char **cells; /* row by row, safe for a terminal */
-    const char **colours; /* beside each cell; NULL: none */
+    const char *const *spare; /* headings of columns that may be omitted, in that order; ends
+                                 with NULL. NULL: the table is never fitted */
+    bool whole_last; /* the last column is not cut; the terminal wraps it */
+    char **cells; /* row by row; control characters are escaped */
+    const char **colours; /* one for each cell; NULL: none */
     size_t count;
 };
 
+/* Appends a cell; copies its text. `colour` is an escape sequence, or NULL. */
 void table_add(struct table *table, const char *cell, const char *colour);
+/* Prints the table on standard output. */
 void table_print(const struct table *table);
+/* Releases the cells and empties the table. */
 void table_free(struct table *table);
 
-/* Columns and rows of the terminal behind stdout; 0 if there is none or it does not tell. */
+/* Size of the terminal on standard output; 0 and 0 if there is none or its size is unknown. */
 struct screen {
     size_t columns, rows;
 };

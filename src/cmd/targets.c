@@ -13,7 +13,7 @@ static void shift(struct call *call)
     call->operand_count--;
 }
 
-/* Opens the team of the pane that this process is in; false where it is in none. */
+/* Opens the team of this process's pane. Returns false if it is in none. */
 static bool open_own(const struct call *call, struct roster_team *ret)
 {
     const char *id = getenv("MAS_SESSION_ID");
@@ -24,7 +24,7 @@ static bool open_own(const struct call *call, struct roster_team *ret)
            roster_open(&call->root, normal, ret, &ignored) == 0;
 }
 
-/* true if all agents that a text names are in the team. */
+/* Returns true if `text` names agents of the team; else sets the error. */
 static bool is_target(const struct team *team, const char *text, struct err *err)
 {
     _cleanup_free_ size_t *agents = NULL;
@@ -43,8 +43,9 @@ static bool may_leave_out(enum targets_form form)
     return form == TARGETS_OPTIONAL || form == TARGETS_NONE;
 }
 
-/* Outside of a team's pane the first operand is the SESSION. Where it is too short to be one, or no
- * TARGET is behind it, it was meant to be an agent. */
+/* Outside of a team's pane: opens the SESSION in the first operand. If it is not found, and is too
+ * short for an id or no TARGET follows, the user probably meant an agent, so the hint explains the
+ * order. */
 static int open_first(struct call *call, enum targets_form form, const char *text,
                       struct roster_team *ret, struct err *err)
 {
@@ -58,7 +59,7 @@ static int open_first(struct call *call, enum targets_form form, const char *tex
     return -1;
 }
 
-/* true if the agent is left out, and there is but one that can be meant. */
+/* Returns true if the agent is omitted and the team has only one. */
 static bool is_alone(const struct call *call, enum targets_form form, const struct team *team)
 {
     struct err ignored = ERR_INIT;
@@ -70,7 +71,7 @@ static bool is_alone(const struct call *call, enum targets_form form, const stru
            (form == TARGETS_AGENT_TEXT && !is_target(team, call->operands[0], &ignored));
 }
 
-/* The session where -s does not name it; takes its operand, if there is one. */
+/* Opens the session if -s does not name it; removes its operand, if there is one. */
 static int open_session(struct call *call, enum targets_form form, struct roster_team *ret,
                         struct err *err)
 {
@@ -90,16 +91,17 @@ static int open_session(struct call *call, enum targets_form form, struct roster
     }
     roster_close(&own);
     if (text == NULL)
-        return 0; /* the TARGET is missing, and *ret not used */
+        return 0; /* the TARGET is missing; targets_parse() reports it */
     shift(call);
     if (open_named(call, text, ret, err) == 0)
         return 0;
     if (err->code == MAS_NOT_FOUND)
-        *err = no_agent; /* that is what a user in a team is likely to have meant */
+        *err = no_agent; /* inside a team's pane, the user probably meant an agent */
     return -1;
 }
 
-/* The TARGET of the operands: one, or all with commas between. The caller frees; NULL: none. */
+/* Removes the TARGET from the operands and returns it; several are joined with commas. NULL: there
+ * is none. The caller frees it. */
 static char *pop_target(struct call *call, enum targets_form form)
 {
     struct str text = STR_INIT;
@@ -128,7 +130,7 @@ static bool takes_option(const struct cmd *cmd, const char *name)
     return false;
 }
 
-/* The agent of this session that this process belongs to, by its environment; NULL: none. */
+/* Returns the agent of this session in whose pane this process runs, or NULL. */
 static const char *own_agent(const char *id)
 {
     const char *agent = getenv("MAS_AGENT_ID");
@@ -157,7 +159,7 @@ int targets_parse(struct call *call, enum targets_form form, struct roster *rost
         roster_add_none(roster, &team);
         return 0;
     }
-    if (takes_option(call->cmd, "from")) /* a command by which one writes to others */
+    if (takes_option(call->cmd, "from")) /* a command by which agents write to others */
         roster->from = own_agent(team.id) != NULL ? own_agent(team.id) : call_opt(call, "from");
     return roster_add(roster, &team, target, err);
 }

@@ -1,8 +1,8 @@
 /*
- * Commands on agents of one session: [SESSION] TARGET.
+ * For commands on agents of one session: [SESSION] TARGET.
  *
- * -s names the session. In a team (MAS_SESSION_ID) the first operand is a TARGET where it means
- * agents of that team, else a SESSION; elsewhere it is the SESSION.
+ * -s names the session. Inside a team's pane (MAS_SESSION_ID), the first operand is a TARGET if it
+ * names agents of that team, and a SESSION otherwise. Elsewhere, the first operand is the SESSION.
  */
 #ifndef MAS_CMD_TARGETS_H
 #define MAS_CMD_TARGETS_H
@@ -14,32 +14,34 @@
 #include <stddef.h>
 
 enum targets_form {
-    TARGETS_ONE, /* TARGET, then operands of the command's own */
-    TARGETS_MANY, /* TARGET...: all operands that are left */
-    TARGETS_OPTIONAL, /* [TARGET]: all agents where it is left out */
-    TARGETS_NONE, /* [TARGET...]: none where it is left out */
-    /* These three may be left out where the team has one agent. */
+    TARGETS_ONE, /* TARGET, then the command's other operands */
+    TARGETS_MANY, /* TARGET...: all remaining operands */
+    TARGETS_OPTIONAL, /* [TARGET]: all agents if omitted */
+    TARGETS_NONE, /* [TARGET...]: no agent if omitted */
+    /* These three may be omitted if the team has only one agent. */
     TARGETS_AGENT, /* AGENT */
-    TARGETS_AGENT_TEXT, /* AGENT and words, of which the first may be no agent's */
+    TARGETS_AGENT_TEXT, /* AGENT and words; omitted if the first word names no agent */
     TARGETS_AGENTS, /* TARGET... */
 };
 
-enum { TARGETS_COME_MS = 10000 }; /* a host that was just started listens by then */
+enum { TARGETS_COME_MS = 10000 }; /* time for a new host to begin to listen */
 
-/* Takes SESSION and TARGET out of the operands and puts the agents they mean into *roster. */
+/* Removes SESSION and TARGET from the operands and adds the agents that they name to *roster. If
+ * the command has --from, sets roster->from to the sender. */
 int targets_parse(struct call *call, enum targets_form form, struct roster *roster,
                   struct err *err);
 
-/* Who asks: --from, or the agent in whose pane this is; it speaks for itself, and only in its own
- * session. *ret NULL: a person. */
+/* Sets *ret to the sender: the agent in whose pane the command runs, else --from, else NULL for a
+ * person. Fails if an agent writes to another session or uses --from for another agent. `what` is
+ * the verb in error messages. */
 int targets_sender(const struct call *call, const struct roster *roster, const char *what,
                    const char **ret, struct err *err);
 
-/* What --timeout says; without it *ret_ms stays. */
+/* Sets *ret_ms to the value of --timeout. Without that option it stays unchanged. */
 int targets_timeout(const struct call *call, int *ret_ms, struct err *err);
 
-/* Starts hosts for those agents of one session that roster_finish() found without one, though its
- * tmux session runs; each starts its agent itself. *ret_count: how many. */
+/* Starts hosts for the agents of one running session that roster_finish() found without a host.
+ * Each host starts its agent. *ret_count is the number of these agents. */
 int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
                        struct err *err);
 

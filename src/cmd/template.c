@@ -21,11 +21,11 @@ struct entry {
     const char *name;
     char *path;
     enum shipped_state state;
-    char *problem; /* NULL: it is good */
+    char *problem; /* NULL: the template is valid */
     struct template tmpl;
 };
 
-/* Where what is in templates/ is from, and whether what is shipped now is another. */
+/* The origin of a template, and whether the shipped version is now a different one. */
 static const struct {
     const char *origin, *words;
     bool outdated;
@@ -137,7 +137,7 @@ static int run_list(struct call *call, struct err *err)
     return 0;
 }
 
-/* What a session gets of it. */
+/* Measures the files that a session gets from a template. */
 static struct tree_size measure(const struct template *tmpl)
 {
     _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
@@ -291,7 +291,7 @@ void template_print_diagnostics(const struct diagnostics *diagnostics, bool json
         printf("%zu more\n", more);
 }
 
-/* All of the operands, or all that there are. Which of them are bad is told by the remarks. */
+/* Checks the given templates, or all of the root. The diagnostics say which have errors. */
 static int run_check(struct call *call, struct err *err)
 {
     _cleanup_diagnostics_ struct diagnostics diagnostics = DIAGNOSTICS_INIT;

@@ -1,5 +1,5 @@
 /*
- * What the actions of `mas template` share.
+ * Declarations that the actions of `mas template` share.
  */
 #ifndef MAS_CMD_TEMPLATE_H
 #define MAS_CMD_TEMPLATE_H
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* "file:line: text" for each, a line each; JSON where that is wanted. */
+/* Prints the diagnostics, one "file:line: text" per line, or as JSON. */
 void template_print_diagnostics(const struct diagnostics *diagnostics, bool json);
 
 extern const struct cmd cmd_template_diff;

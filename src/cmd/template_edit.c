@@ -15,7 +15,7 @@ static bool is_terminal(void)
     return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
 }
 
-/* The words of the user's editor, found in PATH. */
+/* Finds the user's editor: its words, and its program in PATH. */
 static int find_editor(char ***ret_words, char **ret_program, struct err *err)
 {
     static const char *const names[] = {"VISUAL", "EDITOR"};
@@ -48,7 +48,8 @@ static int find_editor(char ***ret_words, char **ret_program, struct err *err)
     return 0;
 }
 
-/* Lets the user decide what becomes of a copy with errors: 'e', 'k' or 'd'. */
+/* Asks the user what to do with a copy that has errors: 'e' edit, 'k' keep or 'd' drop. Without a
+ * terminal, 'k'. */
 static char ask(void)
 {
     char line[16];
@@ -69,7 +70,8 @@ static int kept(const struct template_edit *edit, struct err *err)
                     edit->tmpl.name);
 }
 
-/* 1: the copy is to take its place; 0: nothing is to be done; -1: it stays as it is. */
+/* Runs the editor once. Returns 1 if the copy should replace template.ini, 0 if the user changed
+ * nothing, and -1 with *err set if template.ini stays as it is. */
 static int edit_once(struct call *call, const struct template_edit *edit, char **words,
                      const char *program, char *ret_answer, struct err *err)
 {

@@ -15,13 +15,13 @@ static const struct opt opts[] = {
 
 enum goal { GOAL_IDLE, GOAL_EXIT, GOAL_WAITING, GOAL_COUNT };
 
-/* Words for the option and for errors. */
+/* The values of --for, and the words in error messages. */
 static const char *const goals[GOAL_COUNT] = {"idle", "exit", "waiting"};
 static const char *const wishes[GOAL_COUNT] = {"to be idle", "to exit", "to wait for an answer"};
 
 enum verdict { NOT_YET, REACHED, NEVER };
 
-/* true where the agent has ended and nobody starts it again. */
+/* Returns true if the agent has ended and will not be started again. */
 static bool has_ended(const struct agent_status *status)
 {
     return (status->state == AGENT_EXITED || status->state == AGENT_CRASHED) &&
@@ -35,7 +35,7 @@ static enum verdict judge(const struct roster *roster, size_t i, enum goal goal)
     bool asleep = agent->told && agent->status.state == AGENT_ASLEEP && agent->status.queued == 0;
 
     if (answer == HOST_BROKEN && !agent->told && roster_listens(roster, i))
-        return NEVER; /* it is there, and cannot be asked; else it was killed meanwhile */
+        return NEVER; /* the host exists but cannot be asked; otherwise it was killed */
     if (answer == HOST_ABSENT || answer == HOST_ENDED || answer == HOST_BROKEN)
         return goal == GOAL_EXIT ? REACHED : NEVER;
     if (!agent->told)
@@ -51,8 +51,8 @@ static enum verdict judge(const struct roster *roster, size_t i, enum goal goal)
                : NOT_YET;
 }
 
-/* Of the first that has come to it: NEVER once none of them can. *ret_which is the last of these.
- */
+/* For --any: REACHED if one agent has reached the goal, NEVER if none can. *ret_which is the last
+ * agent that cannot. */
 static enum verdict judge_any(const struct roster *roster, enum goal goal, size_t *ret_which)
 {
     enum verdict any = NEVER;
@@ -66,7 +66,7 @@ static enum verdict judge_any(const struct roster *roster, enum goal goal, size_
     return any;
 }
 
-/* Of all agents together: NEVER as soon as one of them never can. *ret_which is that one. */
+/* REACHED if all agents have reached the goal, NEVER if one cannot. *ret_which is that agent. */
 static enum verdict judge_all(const struct roster *roster, enum goal goal, size_t *ret_which)
 {
     enum verdict all = REACHED;
@@ -119,14 +119,14 @@ static int timed_out(const struct roster *roster, enum goal goal, const char *ti
                    timeout, names.len > 0 ? str_text(&names) : "their processes still run");
 }
 
-/* Keeps what is told for as long as the host tells. */
+/* Keeps each status that the host reports; never ends the call. */
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     (void)roster_keep_status(call, reply, arg);
     return false;
 }
 
-/* Without --for *ret stays. */
+/* Without --for, *ret stays unchanged. */
 static int parse_goal(struct call *call, enum goal *ret, struct err *err)
 {
     const char *text = call_opt(call, "for");
@@ -145,29 +145,29 @@ static int parse_goal(struct call *call, enum goal *ret, struct err *err)
     return 0;
 }
 
-/* Sends "watch" to all, and once more to those that are just coming up. */
+/* Sends "watch" to all hosts, and again to hosts that are starting. */
 static int ask(struct call *call, struct roster *roster, enum goal goal, struct err *err)
 {
     const struct roster_request request = {.what = "wait for", .head = "{\"do\":\"watch\"}"};
 
     int rc = roster_ask_live(&call->root, roster, &request, err);
     if (rc == -1 && goal == GOAL_EXIT && err->code == MAS_CONFLICT) {
-        *err = (struct err)ERR_INIT; /* a session that does not run has no agents that do */
+        *err = (struct err)ERR_INIT; /* the agents of a stopped session have ended */
         return 0;
     }
     return rc;
 }
 
-/* What is left of `end` (-1: no end), in ms. */
+/* Returns the ms left until `end`; -1 if end is -1, which means no limit. */
 static int left_of(int64_t end)
 {
     int64_t left = end - time_monotonic_ms();
     return end < 0 ? -1 : left > 0 ? (int)left : 0;
 }
 
-/* A host that was killed is gone before its agent: the process last told, which may have thrown its
- * environment away, and all that have the agent's must be gone, too. *ret is false where they are
- * not in time. */
+/* A killed host is gone before its agent. Therefore waits until the process that the host last
+ * reported, which may have dropped its environment, and all processes with the agent's environment
+ * are gone. *ret is false if they are not gone in time. */
 static int see_gone(struct call *call, const struct roster *roster, int64_t end, bool *ret,
                     struct err *err)
 {
@@ -178,7 +178,7 @@ static int see_gone(struct call *call, const struct roster *roster, int64_t end,
         const struct roster_agent *agent = &roster->agents[i];
         struct proc_id id;
         if (roster->calls[i].answer == HOST_PENDING)
-            continue; /* its host has seen its end */
+            continue; /* its host has seen it end */
         if (agent->told && proc_identify(agent->status.pid, &id))
             *ret = proc_wait_gone(&id, 1, left_of(end)) == 0;
         if (*ret && life_await_gone(&life, roster->teams[agent->team].id, agent->agent->id,

@@ -1,5 +1,5 @@
 /*
- * Text that is given to a command: words, standard input, a file.
+ * Read the text given to a command: words, standard input or a file.
  */
 #ifndef MAS_CMD_WORDS_H
 #define MAS_CMD_WORDS_H
@@ -8,18 +8,18 @@
 
 #include <stddef.h>
 
-/* The operands that are left, with single spaces between them; the caller frees. */
+/* Returns the remaining operands, joined with single spaces. The caller frees the result. */
 char *words_join(const struct call *call);
 
-/* What is in a file, or where it is "-" in standard input; MESSAGE_MAX bytes at most. The caller
- * frees. */
+/* Reads a file, or standard input if `path` is "-"; at most MESSAGE_MAX bytes. The caller frees
+ * *ret. */
 int words_read(const char *path, char **ret, size_t *ret_len, struct err *err);
 
-/* The text that an operand or an option gives: `value`, or where it is "-" standard input without
- * its last newline. So a text need not stand on a command line, where every user can read it. The
- * caller frees. */
+/* Copies `value`, the text of an operand or an option. If it is "-", reads standard input instead
+ * and drops a newline at its end; so a text can stay off the command line, which every user can
+ * read. The caller frees *ret. */
 int words_text(const char *value, char **ret, size_t *ret_len, struct err *err);
-/* The same for what is looked for, which holds no NUL. */
+/* Like words_text(), for a search text: fails if it contains a NUL. */
 int words_query(const char *value, char **ret, struct err *err);
 
 #endif
