@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 /* Opens descriptors 0 to 2 if they are closed; otherwise the first file that mas opens would get
- * such a number. The substitute is read-only, so writing to a closed standard output is an error.
- */
+ * such a number. The substitute is read-only, so output to a closed descriptor is an error. */
 static void open_standard_files(void)
 {
     int fd;
@@ -23,7 +22,8 @@ static void open_standard_files(void)
         (void)close(fd);
 }
 
-/* Parses the global options before the verb. Returns the index of the first other word. */
+/* Parses the global options before the verb. Returns the index of the first other word, or -1
+ * with *err set. */
 static int parse_globals(int argc, char **argv, const char **root, const char **verb,
                          struct err *err)
 {
@@ -64,8 +64,7 @@ static int run(int argc, char **argv, struct err *err)
         return meant != NULL ? err_hint(err, "did you mean: mas %s  (all: mas help)", meant)
                              : err_hint(err, "see: mas help");
     }
-    if (i >= argc ||
-        argv[i] != verb) /* the verb was not typed: run it with an empty command line */
+    if (i >= argc || argv[i] != verb) /* no verb was typed */
         return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);
     return cmd_run(cmd, argc - i, argv + i, root, err);
 }

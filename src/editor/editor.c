@@ -16,9 +16,9 @@
 
 enum {
     CHUNK = 64 * 1024,
-    WRITE_MAX = 4096, /* what a pipe that poll() says has room takes without waiting */
-    JUDGE_MS = 1000, /* tmux is asked no more often than that */
-    FLUSH_MS = 1000, /* for what waits to be written when the client has hung up */
+    WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when poll() reports room */
+    JUDGE_MS = 1000, /* minimum interval between queries of tmux */
+    FLUSH_MS = 1000, /* time to write the remaining output after the client has hung up */
 };
 
 static const struct acp_agent_self self = {.name = "mas", .title = "mas", .version = MAS_VERSION};
@@ -58,7 +58,7 @@ static void drop_link(struct editor *editor, int64_t now)
     editor_lost(editor);
 }
 
-/* Why nobody listens. MAS_OK: a host may be coming up. */
+/* Finds out why no host listens. Leaves MAS_OK if a host may be starting. */
 static void judge_absence(struct editor *editor, struct err *ret)
 {
     const struct editor_spec *spec = editor->spec;
@@ -103,7 +103,7 @@ static void connect_to_host(struct editor *editor, int64_t now)
     }
 }
 
-/* Sessions that are open are told what they have missed. */
+/* Sends to each open session the messages that it has missed. */
 static void catch_up(struct editor *editor)
 {
     struct err ignored = ERR_INIT;
@@ -121,7 +121,7 @@ static void handle_answer(struct editor *editor, struct host_link_asked asked,
         editor_answered(editor, asked, frame);
         return;
     }
-    if (hosts_reply_error(frame->head, &why) == -1) { /* to `listen` */
+    if (hosts_reply_error(frame->head, &why) == -1) { /* the answer to `listen` */
         host_link_drop(&editor->link);
         editor->retry_at = time_monotonic_ms() + EDITOR_IDLE_RETRY_MS;
         editor_fail_waiting(editor, &why);
@@ -193,7 +193,7 @@ static void write_client(struct editor *editor)
         editor->ends = true;
 }
 
-/* What it asked for before it hung up may be read still. */
+/* Writes the remaining output, which the client may still read after it has closed its end. */
 static void flush_client(struct editor *editor)
 {
     int64_t end = time_monotonic_ms() + FLUSH_MS;

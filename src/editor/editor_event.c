@@ -12,7 +12,7 @@ enum { TOOL_ID = 32, NOTE_MAX = 2048 };
 
 /* ---- tools, notes, commands */
 
-/* How the client knows a tool call: agents use their own ids again in other queries. */
+/* Makes the id of a tool call for the client. The agents' own ids repeat in other queries. */
 static void tool_id(int64_t number, char buf[TOOL_ID])
 {
     (void)snprintf(buf, TOOL_ID, "tool-%" PRId64, number);
@@ -51,7 +51,6 @@ void editor_note(struct editor *editor, const struct editor_session *session, in
     acp_agent_tool(editor->acp, session->id, &tool);
 }
 
-/* Those of mas, then those of the agent that have other names. */
 void editor_tell_commands(struct editor *editor, const char *session)
 {
     struct acp_word *words = NULL;
@@ -122,7 +121,7 @@ static void add_permission(struct editor *editor, const struct host_event *event
         .body = event->body != NULL ? mem_dupn(event->body, event->body_len) : NULL};
 }
 
-/* The tool call that the client knows by the agent's id of it; NULL: it has not heard of it. */
+/* Returns the tool call with this id of the agent, or NULL if the client does not know it. */
 static struct editor_tool *find_tool(struct editor *editor, const char *id)
 {
     for (size_t i = 0; id != NULL && i < EDITOR_OPEN_MAX; i++)
@@ -182,7 +181,7 @@ static void ask_permission(struct editor *editor, const struct editor_session *s
         .text = permission->body,
         .len = permission->body != NULL ? strlen(permission->body) : 0,
     };
-    if (is_new) { /* some clients ask only about what they have heard of */
+    if (is_new) { /* some clients ask only about tool calls that they know */
         acp_agent_tool(editor->acp, session->id, &tool);
         permission->announced = known->number;
     }
@@ -204,7 +203,7 @@ void editor_ask_permissions(struct editor *editor)
             ask_permission(editor, session, &editor->permissions[i]);
 }
 
-/* true if the option clears the context and carries the plan out. */
+/* Returns true if the option clears the context and carries out the plan. */
 static bool is_clear(const struct editor_permission *permission, const char *option)
 {
     if (option == NULL || !json_bool(json_get(permission->head, "plan"), false))
@@ -219,7 +218,7 @@ static bool is_clear(const struct editor_permission *permission, const char *opt
     return false;
 }
 
-/* A tool call that the client knows by its permission alone; more may come of it. */
+/* Ends a tool call that the client knows only from its permission request; updates may follow. */
 static void end_announced(struct editor *editor, const struct editor_permission *permission,
                           const char *option)
 {
@@ -274,7 +273,7 @@ static void on_prompt(struct editor *editor, const struct host_event *event)
     if (prompt == NULL)
         return;
     editor_prompt_begins(editor, prompt);
-    forget_tools(editor); /* agents use their ids again */
+    forget_tools(editor); /* agents use the same ids again */
     if (session == NULL || editor_known_prompt(session, host_event_number(prompt)))
         return;
     if (from != NULL) {

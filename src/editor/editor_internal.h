@@ -1,12 +1,12 @@
 /*
- * What the files of this module share; nobody else includes this.
+ * Declarations that the files of this module share. No other module includes this header.
  *
- *     editor.c          the loop; the client's bytes, the host's connection, time
- *     editor_request.c     what the client asks
- *     editor_pending.c   that on its way to the host and back
- *     editor_turn.c     the turns of its prompts
- *     editor_session.c  sessions: their list, what was said in them, what of it the client has seen
- *     editor_event.c    what the host tells, as updates and permissions
+ *     editor.c          the loop: input and output of the client, connection to the host, timers
+ *     editor_request.c  requests of the client
+ *     editor_pending.c  requests on their way to the host and back
+ *     editor_turn.c     turns of the client's prompts
+ *     editor_session.c  sessions: their list, their messages, and which the client has seen
+ *     editor_event.c    events of the host, as updates and permission requests
  */
 #ifndef MAS_EDITOR_EDITOR_INTERNAL_H
 #define MAS_EDITOR_EDITOR_INTERNAL_H
@@ -25,21 +25,21 @@
 #include <stdint.h>
 
 enum {
-    EDITOR_SESSIONS_MAX = 256, /* open at once */
+    EDITOR_SESSIONS_MAX = 256, /* open at the same time */
     EDITOR_PENDING_MAX = 256,
-    EDITOR_OPEN_MAX = 64, /* messages that may still grow, prompts that were shown, tools */
-    EDITOR_ID = 37, /* bytes of a conversation's id with the NUL */
-    EDITOR_HOST_MS = 5000, /* how long a host that is absent is waited for */
+    EDITOR_OPEN_MAX = 64, /* messages that may grow, shown prompts, and tools to remember, each */
+    EDITOR_ID = 37, /* bytes of a conversation id with its NUL */
+    EDITOR_HOST_MS = 5000, /* how long a request waits for an absent host */
     EDITOR_RETRY_MS = 100,
-    EDITOR_IDLE_RETRY_MS = 1000, /* where nobody waits for it */
-    EDITOR_SETTLE_MS = 10000, /* for an agent that starts to tell its modes */
-    EDITOR_FOLLOW_MS = 10000, /* for the prompt that carries out a plan */
-    EDITOR_HEAD_MAX = FRAME_HEAD_MAX - 64, /* of a request to the host, without its "bytes" */
-    EDITOR_TEXT_MAX = 16 << 20, /* bytes of prompts that the host has not taken */
-    EDITOR_OUT_FULL = 8 << 20, /* bytes that wait for the client: the host is not read meanwhile */
+    EDITOR_IDLE_RETRY_MS = 1000, /* if no request waits for the host */
+    EDITOR_SETTLE_MS = 10000, /* how long a session waits for the modes of a starting agent */
+    EDITOR_FOLLOW_MS = 10000, /* how long a turn waits for the prompt that carries out its plan */
+    EDITOR_HEAD_MAX = FRAME_HEAD_MAX - 64, /* bytes of a request's head, without its "bytes" */
+    EDITOR_TEXT_MAX = 16 << 20, /* bytes of prompts that the host has not accepted */
+    EDITOR_OUT_FULL = 8 << 20, /* with this many unsent bytes, neither client nor host is read */
 };
 
-/* A message that the client has seen a part of, and that may grow. */
+/* A message that may grow, and how many bytes of it the client has seen. */
 struct editor_grows {
     int64_t number;
     size_t len;
@@ -47,47 +47,48 @@ struct editor_grows {
 
 struct editor_session {
     char id[EDITOR_ID];
-    int64_t seen; /* newest message, but for prompts; what is older and does not grow is known */
-    int64_t query; /* of what was read last; 0: nothing, -1: not to be compared */
+    int64_t seen; /* newest seen message except prompts; older ones are known unless they grow */
+    int64_t query; /* query of the message read last; 0: none yet, -1: do not compare */
     struct editor_grows grows[EDITOR_OPEN_MAX];
     size_t grows_next, grows_count;
-    int64_t prompts[EDITOR_OPEN_MAX]; /* that the client has seen */
+    int64_t prompts[EDITOR_OPEN_MAX]; /* prompts that the client has seen */
     size_t prompts_next;
 };
 
 enum pending_kind {
     PENDING_NEW,
-    PENDING_LOAD, /* session/load: with what was said */
+    PENDING_LOAD, /* session/load: with the messages */
     PENDING_RESUME,
     PENDING_PROMPT,
     PENDING_CLEAR,
     PENDING_MODE,
     PENDING_OPTION,
-    PENDING_CANCEL, /* `prompt`, or whatever turn is on */
-    PENDING_PERMIT, /* `prompt` is the permission, `value` the option */
+    PENDING_CANCEL, /* of `prompt`, or of the current turn if NULL */
+    PENDING_PERMIT, /* `prompt` is the id of the permission, `value` the option */
 };
 
+/* What a pending request waits for. */
 enum pending_step {
-    STEP_WAITS, /* for the host */
-    STEP_SWITCHES, /* its conversation is being made the current one */
-    STEP_ASKED,
-    STEP_RUNS, /* a prompt was taken: for its end */
-    STEP_FOLLOWS, /* the plan of its turn is carried out with a cleared context: for that prompt */
-    STEP_SETTLES, /* a session: for the agent's modes */
+    STEP_WAITS, /* for the host to listen */
+    STEP_SWITCHES, /* for the host to make its conversation current */
+    STEP_ASKED, /* for the answer of the host */
+    STEP_RUNS, /* the prompt was accepted: for the end of its turn */
+    STEP_FOLLOWS, /* an approved plan clears the context: for the prompt that carries it out */
+    STEP_SETTLES, /* a session: for the modes of the agent */
 };
 
 struct pending_request {
     int64_t number;
     enum pending_kind kind;
     enum pending_step step;
-    char *ticket; /* NULL: no answer is waited for */
+    char *ticket; /* of the answer to the client; NULL: it gets none */
     char session[EDITOR_ID];
     char *text, *mode, *option, *value; /* NULL: none */
-    char *prompt; /* its id, once it is taken */
-    bool typed; /* a command among the words of a prompt: the answer is words, too */
+    char *prompt; /* its id, once it was accepted */
+    bool typed; /* a command typed as a prompt: the answer is text, too */
     bool cancelled;
-    bool follows; /* see STEP_FOLLOWS, once its turn has ended */
-    int64_t until; /* of WAITS, FOLLOWS, SETTLES */
+    bool follows; /* go to STEP_FOLLOWS when its turn ends */
+    int64_t until; /* end of WAITS, FOLLOWS or SETTLES */
 };
 
 struct editor_permission {
@@ -95,12 +96,12 @@ struct editor_permission {
     struct json *head; /* the event */
     char *body;
     int64_t serial; /* of the client's request; 0: not asked */
-    bool answered; /* by the client, and passed on */
-    int64_t announced; /* its tool call, where that is known by the request alone; 0 */
+    bool answered; /* the client has answered, and the answer was passed on */
+    int64_t announced; /* tool call that the client knows only from this request; 0: none */
 };
 
 struct editor_tool {
-    char *id; /* the agent's */
+    char *id; /* the agent's id of the tool call */
     int64_t number;
 };
 
@@ -108,34 +109,35 @@ struct editor {
     const struct editor_spec *spec;
     struct acp_agent *acp;
     struct host_link link;
-    bool listens; /* the host has begun to tell */
+    bool listens; /* the host has answered `listen` and sends events */
     bool ends;
     int64_t retry_at, judged_at;
     struct pending_request **pending;
     size_t pending_count;
     int64_t last_pending;
-    int64_t notes; /* that are no messages */
+    int64_t notes; /* number of notes that are not stored messages */
     struct editor_session **sessions;
     size_t session_count;
-    /* what the host has told */
-    char conversation[EDITOR_ID]; /* the current one; "" not known */
+    /* reported by the host */
+    char conversation[EDITOR_ID]; /* the current one; "": unknown */
     char *state, *mode;
-    struct json *modes, *options, *commands; /* arrays; NULL not known */
+    struct json *modes, *options, *commands; /* arrays; NULL: unknown */
     struct editor_permission *permissions;
     size_t permission_count;
-    char *running; /* prompt of the turn that is on; NULL none */
+    char *running; /* prompt of the current turn; NULL: none */
     struct editor_tool tools[EDITOR_OPEN_MAX];
     size_t tool_next;
 };
 
 /* ---- editor.c */
+/* Frees *to and sets it to a copy of `text`, which may be NULL. */
 void editor_replace(char **to, const char *text);
-/* "<session id>:<number>" */
+/* Returns the id of a message, "<session id>:<number>". The caller frees it. */
 char *editor_id(const struct editor *editor, int64_t number);
 
 /* ---- editor_request.c */
 extern const struct acp_agent_ops editor_ops;
-/* Commands of mas, among the words of a prompt; `hint` is what may stand behind one. */
+/* A command of mas that may be typed as a prompt; `hint` describes its arguments. */
 struct editor_command {
     const char *name, *hint, *description;
     enum pending_kind kind;
@@ -144,70 +146,81 @@ extern const struct editor_command editor_commands[];
 extern const size_t editor_command_count;
 
 /* ---- editor_pending.c */
+/* Creates a pending request. The editor owns it. */
 struct pending_request *editor_pending_new(struct editor *editor, enum pending_kind kind,
                                            const char *session);
+/* Removes a request and releases it. */
 void editor_pending_end(struct editor *editor, struct pending_request *pending);
-/* The first whose number is above this one; NULL: none. For loops in which some may end. */
+/* Returns the first request with a greater number, or NULL. For loops in which requests may end. */
 struct pending_request *editor_pending_after(const struct editor *editor, int64_t number);
-/* It goes to the host, now or as soon as that listens. */
+/* Sends a request to the host, now or as soon as the host listens. */
 void editor_begin(struct editor *editor, struct pending_request *pending);
-/* Answers: an error, the end of a turn, words and the end of a turn. */
+/* Answer the client: with an error, the end of a turn, or a text and the end of a turn. */
 void editor_refuse(struct editor *editor, const char *ticket, const struct err *why);
 void editor_end_turn(struct editor *editor, const char *ticket, const char *reason);
 void editor_say(struct editor *editor, const struct pending_request *pending, const char *words);
-/* Those that wait go on, now that the host listens. */
+/* Continues the requests that wait, when the host listens. */
 void editor_go_on(struct editor *editor);
+/* Handles an answer of the host. */
 void editor_answered(struct editor *editor, struct host_link_asked asked,
                      const struct frame *answer);
-/* Those that wait for a host that is not there, or that was lost. */
+/* Fails the requests that wait for an absent host; session/load and session/resume succeed. */
 void editor_fail_waiting(struct editor *editor, const struct err *why);
+/* After the connection to the host was lost: fails the requests that were sent to it. */
 void editor_lost(struct editor *editor);
-/* Sessions that wait for modes. */
+/* Opens sessions that no longer need to wait for the modes. */
 void editor_settle(struct editor *editor, int64_t now);
-/* What is over by time; returns when to call again, -1 never. */
+/* Ends requests whose time is over. Returns when to call it again; -1: not needed. */
 int64_t editor_pending_tick(struct editor *editor, int64_t now);
 void editor_pending_free(struct pending_request *pending);
-/* Somebody waits for the host. */
+/* Returns true if a request waits for the host. */
 bool editor_waits(const struct editor *editor);
 
 /* ---- editor_turn.c */
-/* A turn has begun, or ended. */
+/* Handle the beginning and the end of a turn. */
 void editor_prompt_begins(struct editor *editor, const char *prompt);
 void editor_prompt_ends(struct editor *editor, const struct host_event *event);
-/* Of this prompt a plan was approved with a cleared context. */
+/* Notes that a plan of the current turn was approved and will be carried out with a cleared
+ * context. */
 void editor_prompt_follows(struct editor *editor);
 
 /* ---- editor_session.c */
+/* Returns the open session with this id, or NULL. */
 struct editor_session *editor_session(const struct editor *editor, const char *id);
-/* Opens one; NULL where there are too many. */
+/* Opens a session. Returns NULL if EDITOR_SESSIONS_MAX are open. */
 struct editor_session *editor_session_add(struct editor *editor, const char *id);
 void editor_session_remove(struct editor *editor, const char *id);
-/* That of the current conversation; NULL: it is not open. */
+/* Returns the session of the current conversation, or NULL if it is not open. */
 struct editor_session *editor_current(const struct editor *editor);
-/* 0 where the agent has a conversation of this id. */
+/* Returns 0 if the agent has a conversation with this id, else -1. */
 int editor_find(const struct editor *editor, const char *id, struct err *err);
-/* Tells what the client has not seen of it. */
+/* Sends the messages of a session that the client has not seen; at most the newest 2000. */
 int editor_show_past(struct editor *editor, struct editor_session *session, struct err *err);
 /* Writes the answer to session/list. */
 int editor_list(const struct editor *editor, const char *cwd, const char *cursor,
                 struct json_out *out, struct err *err);
-/* How many bytes of a piece are known; the piece is, then. */
+/* Returns how many bytes of a piece of text the client knows already; marks the piece as known. */
 size_t editor_known(struct editor_session *session, int64_t number, size_t at, size_t len);
-/* Likewise a tool's: true if the client has heard of it. */
+/* Returns true if the client knows the message of a tool, plan or note; marks it as known. */
 bool editor_known_tool(struct editor_session *session, int64_t number);
-/* true if that prompt was shown; it is, then. */
+/* Returns true if the client has seen the prompt; marks it as seen. */
 bool editor_known_prompt(struct editor_session *session, int64_t number);
 
 /* ---- editor_event.c */
+/* Handles the answer to `listen`: the current state. */
 void editor_handle_listen(struct editor *editor, const struct json *head);
+/* Handles an event of the host. */
 void editor_event(struct editor *editor, const struct frame *frame);
-/* Words of mas, as a line of their own. */
+/* Sends a message of mas, as a tool call. `number` is its message; 0: it is not stored. */
 void editor_note(struct editor *editor, const struct editor_session *session, int64_t number,
                  const char *words);
+/* Sends the list of commands: those of mas and those of the agent. */
 void editor_tell_commands(struct editor *editor, const char *session);
-/* Asks the client what is open in the current conversation. */
+/* Sends the open permission requests of the current conversation to the client. */
 void editor_ask_permissions(struct editor *editor);
+/* Withdraws and releases all permission requests. */
 void editor_drop_permissions(struct editor *editor);
+/* Sends a tool call, or an update if `known`. */
 void editor_tool(struct editor *editor, const struct editor_session *session, int64_t number,
                  bool known, const struct json *data, const char *text, size_t len);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pending */
+/* ---- the list of requests */
 
 struct pending_request *editor_pending_new(struct editor *editor, enum pending_kind kind,
                                            const char *session)
@@ -103,14 +103,13 @@ void editor_end_turn(struct editor *editor, const char *ticket, const char *reas
     (void)acp_agent_answer(editor->acp, ticket, result.data);
 }
 
-/* The answer to a command that was typed. */
 void editor_say(struct editor *editor, const struct pending_request *pending, const char *words)
 {
     acp_agent_chunk(editor->acp, pending->session, ACP_TEXT, NULL, words, strlen(words));
     editor_end_turn(editor, pending->ticket, "end_turn");
 }
 
-/* Ends an pending that failed. */
+/* Answers a request with an error and ends it. */
 static void fail(struct editor *editor, struct pending_request *pending, const struct err *why)
 {
     if (pending->typed) {
@@ -123,7 +122,7 @@ static void fail(struct editor *editor, struct pending_request *pending, const s
     editor_pending_end(editor, pending);
 }
 
-/* ---- requests of the host */
+/* ---- requests to the host */
 
 static void open_request(const struct editor *editor, struct json_out *out, const char *name)
 {
@@ -139,7 +138,7 @@ static void send_request(struct editor *editor, struct pending_request *pending,
     struct err why = ERR_INIT;
 
     json_close(out, '}');
-    if (out->to->len > EDITOR_HEAD_MAX) { /* the host would hang up on it */
+    if (out->to->len > EDITOR_HEAD_MAX) { /* the host would close the connection */
         (void)err_set(&why, MAS_USAGE, "a word of it is too long");
         fail(editor, pending, &why);
         return;
@@ -156,7 +155,7 @@ static void put_conversation(const struct pending_request *pending, struct json_
     json_put(out, "conversation", pending->session);
 }
 
-/* The request itself. */
+/* Sends the request. */
 static void ask(struct editor *editor, struct pending_request *pending)
 {
     _cleanup_str_ struct str head = STR_INIT;
@@ -211,7 +210,7 @@ static bool is_of_conversation(const struct pending_request *pending)
            pending->kind == PENDING_OPTION;
 }
 
-/* The host listens: on to the next step. */
+/* Starts a request when the host listens. */
 static void go(struct editor *editor, struct pending_request *pending)
 {
     _cleanup_str_ struct str head = STR_INIT;
@@ -264,7 +263,7 @@ static void open_session(struct editor *editor, struct pending_request *pending)
     struct json_out out = {.to = &result};
     struct err why = ERR_INIT;
 
-    if (session != NULL && pending->kind == PENDING_LOAD) { /* all of it once more */
+    if (session != NULL && pending->kind == PENDING_LOAD) { /* send all messages again */
         editor_session_remove(editor, pending->session);
         session = NULL;
     }
@@ -314,14 +313,14 @@ static void handle_prompt(struct editor *editor, struct pending_request *pending
     struct editor_session *session = editor_session(editor, pending->session);
 
     editor_replace(&pending->prompt, json_get_text(head, "prompt"));
-    if (pending->prompt == NULL) { /* a clear without words */
+    if (pending->prompt == NULL) { /* a clear without a prompt */
         if (pending->typed)
             editor_say(editor, pending, "The context is cleared.");
         editor_pending_end(editor, pending);
         return;
     }
     pending->step = STEP_RUNS;
-    editor_replace(&pending->text, NULL); /* the host has it */
+    editor_replace(&pending->text, NULL); /* the host has the text */
     if (session != NULL)
         (void)editor_known_prompt(session, host_event_number(pending->prompt));
     if (!pending->cancelled)
@@ -331,7 +330,7 @@ static void handle_prompt(struct editor *editor, struct pending_request *pending
     editor_begin(editor, cancel);
 }
 
-/* An option's answer has the options as they will be. */
+/* Answers session/set_config_option with all options, including the new value. */
 static void answer_option(struct editor *editor, const struct pending_request *pending)
 {
     _cleanup_str_ struct str list = STR_INIT;
@@ -402,7 +401,7 @@ void editor_answered(struct editor *editor, struct host_link_asked asked,
         return;
     if (hosts_reply_error(answer->head, &why) == -1) {
         if (pending->kind == PENDING_PERMIT || pending->kind == PENDING_CANCEL)
-            editor_pending_end(editor, pending); /* somebody was faster */
+            editor_pending_end(editor, pending); /* somebody else was faster */
         else
             fail(editor, pending, &why);
         return;
@@ -434,7 +433,7 @@ void editor_answered(struct editor *editor, struct host_link_asked asked,
     }
 }
 
-/* ---- the host is not there */
+/* ---- the host is absent */
 
 void editor_fail_waiting(struct editor *editor, const struct err *why)
 {
@@ -445,7 +444,7 @@ void editor_fail_waiting(struct editor *editor, const struct err *why)
         if (pending->step != STEP_WAITS)
             continue;
         if (pending->kind == PENDING_LOAD || pending->kind == PENDING_RESUME)
-            open_session(editor, pending); /* what was said is there without it */
+            open_session(editor, pending); /* the messages can be read without the host */
         else
             fail(editor, pending, why);
     }

@@ -19,7 +19,7 @@ static char *first_word(const char *text, const char **ret_rest)
     return len > 0 ? mem_dupn(text, len) : NULL;
 }
 
-/* The modes, or the options, as lines. */
+/* Appends the list of the modes or of the options. */
 static void list_choices(const struct editor *editor, enum pending_kind kind, struct str *to)
 {
     if (kind == PENDING_MODE)
@@ -45,7 +45,8 @@ static void list_choices(const struct editor *editor, enum pending_kind kind, st
                                          : "The agent has told no options.\n");
 }
 
-/* Makes the pending one of what was typed behind the command. false: it was answered. */
+/* Parses the arguments of a typed command. Without arguments, answers with the choices, ends the
+ * request and returns false. */
 static bool parse_words(struct editor *editor, struct pending_request *pending, const char *rest)
 {
     _cleanup_str_ struct str list = STR_INIT;
@@ -71,7 +72,7 @@ static bool parse_words(struct editor *editor, struct pending_request *pending, 
     return false;
 }
 
-/* Bytes of prompts that the host has not taken. */
+/* Returns the bytes of prompts that the host has not accepted. */
 static size_t waiting_text(const struct editor *editor)
 {
     size_t bytes = 0;
@@ -154,13 +155,14 @@ static void cancel_one(struct editor *editor, struct pending_request *pending)
 {
     pending->cancelled = true;
     if (pending->step != STEP_RUNS)
-        return; /* once it is taken */
+        return; /* handle_prompt() cancels it when the host has accepted it */
     struct pending_request *cancel = editor_pending_new(editor, PENDING_CANCEL, pending->session);
     editor_replace(&cancel->prompt, pending->prompt);
     editor_begin(editor, cancel);
 }
 
-/* Takes back the prompts of a session, those that have not reached the host at once. */
+/* Cancels the prompts of a session and returns their number. Those not sent to the host end at
+ * once. */
 static size_t cancel_all(struct editor *editor, const char *session)
 {
     struct pending_request *pending = NULL;
@@ -189,7 +191,7 @@ static void on_cancel(void *arg, const char *session)
     if (editor_session(editor, session) == NULL || cancel_all(editor, session) > 0 ||
         strcmp(session, editor->conversation) != 0 || editor->running == NULL)
         return;
-    /* a turn of somebody else, which the client sees */
+    /* cancel somebody else's turn, which the client sees */
     editor_begin(editor, editor_pending_new(editor, PENDING_CANCEL, session));
 }
 
@@ -249,7 +251,7 @@ static void on_permitted(void *arg, int64_t serial, const char *option)
         if (permission->serial != serial)
             continue;
         if (option == NULL)
-            return; /* it stays open for others */
+            return; /* the request stays open for others */
         permission->answered = true;
         struct pending_request *pending =
             editor_pending_new(editor, PENDING_PERMIT, editor->conversation);

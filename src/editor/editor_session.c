@@ -8,14 +8,14 @@
 #include <string.h>
 
 enum {
-    PAST_MAX = 2000, /* messages that are told of a conversation, the newest */
-    PAST_TEXT_MAX = 1 << 20, /* bytes of one */
+    PAST_MAX = 2000, /* messages sent of a conversation, the newest */
+    PAST_TEXT_MAX = 1 << 20, /* bytes of a message */
     LISTED_MAX = 1000, /* conversations */
     LIST_PAGE = 50,
     TITLE_MAX = 100, /* bytes */
 };
 
-/* ---- which are open */
+/* ---- open sessions */
 
 struct editor_session *editor_session(const struct editor *editor, const char *id)
 {
@@ -53,7 +53,7 @@ struct editor_session *editor_current(const struct editor *editor)
     return editor->conversation[0] != '\0' ? editor_session(editor, editor->conversation) : NULL;
 }
 
-/* ---- what the client has seen */
+/* ---- messages that the client has seen */
 
 static struct editor_grows *find_growing(struct editor_session *session, int64_t number)
 {
@@ -63,7 +63,7 @@ static struct editor_grows *find_growing(struct editor_session *session, int64_t
     return NULL;
 }
 
-/* Takes in a message that is new; the oldest makes room. */
+/* Adds a new message that may grow; replaces the oldest one if the list is full. */
 static struct editor_grows *add_growing(struct editor_session *session, int64_t number)
 {
     struct editor_grows *grows = &session->grows[session->grows_next];
@@ -79,7 +79,7 @@ static struct editor_grows *add_growing(struct editor_session *session, int64_t 
 size_t editor_known(struct editor_session *session, int64_t number, size_t at, size_t len)
 {
     if (number == 0)
-        return 0; /* it could not be stored */
+        return 0; /* the message could not be stored */
     struct editor_grows *grows = find_growing(session, number);
     if (grows == NULL && number <= session->seen)
         return len;
@@ -109,7 +109,7 @@ bool editor_known_prompt(struct editor_session *session, int64_t number)
     return false;
 }
 
-/* ---- what was said */
+/* ---- messages of a session */
 
 static int open_store(const struct editor *editor, struct store **ret, struct err *err)
 {
@@ -147,7 +147,7 @@ static void show_data(const struct showing *showing, const struct store_item *it
         acp_agent_plan(showing->editor->acp, showing->session->id, data);
         return;
     }
-    const char *text = memchr(item->text, '\n', item->len); /* behind the title */
+    const char *text = memchr(item->text, '\n', item->len); /* after the title */
     size_t len = text != NULL ? item->len - (size_t)(text + 1 - item->text) : 0;
     editor_tool(showing->editor, showing->session, item->number, known, data,
                 text != NULL ? text + 1 : NULL, len < PAST_TEXT_MAX ? len : PAST_TEXT_MAX);
@@ -196,7 +196,8 @@ static bool show_item(const struct store_item *item, void *arg)
     return waiting < ACP_AGENT_OUT_MAX / 2;
 }
 
-/* What may have news: all behind what was seen, and what could still grow. */
+/* Returns the number after which to read: messages not seen yet follow it, and those that may grow.
+ */
 static int64_t first_unseen(const struct editor_session *session)
 {
     int64_t first = session->seen;
@@ -228,11 +229,11 @@ int editor_show_past(struct editor *editor, struct editor_session *session, stru
     return rc;
 }
 
-/* ---- which there are */
+/* ---- the list of sessions */
 
 struct listed {
     char id[EDITOR_ID];
-    int64_t time_ms; /* when the newest was said */
+    int64_t time_ms; /* of the newest message */
     int64_t messages;
     char *title;
 };
@@ -240,7 +241,7 @@ struct listed {
 struct listing {
     struct listed *list;
     size_t count;
-    const char *wanted; /* only this one; NULL: all */
+    const char *wanted; /* list only this conversation; NULL: all */
 };
 
 static bool read_query(const struct store_query *query, void *arg)
@@ -253,7 +254,7 @@ static bool read_query(const struct store_query *query, void *arg)
     while (i < listing->count && strcmp(listing->list[i].id, query->conversation) != 0)
         i++;
     if (i == listing->count) {
-        if (listing->count == LISTED_MAX) { /* the oldest makes room */
+        if (listing->count == LISTED_MAX) { /* drop the oldest */
             memmove(listing->list, listing->list + 1, --listing->count * sizeof *listing->list);
             i--;
         }
@@ -345,7 +346,7 @@ static int collect(const struct editor *editor, struct listing *listing, struct 
         return err->code == MAS_NOT_FOUND ? 0 : -1;
     if (store_queries(store, editor->spec->agent, read_query, listing, err) == -1)
         return -1;
-    for (size_t i = 0; i < listing->count; i++) { /* in most nothing was said */
+    for (size_t i = 0; i < listing->count; i++) { /* drop conversations without messages */
         if (listing->list[i].messages == 0)
             continue;
         if (look(store, editor->spec->agent, &listing->list[i], err) == -1)

@@ -1,4 +1,4 @@
-/* Turns, as the host tells of them, and the prompts of the client that they are of. */
+/* Turns that the host reports, and the prompts of the client that they belong to. */
 #include "base/time.h"
 #include "editor/editor_internal.h"
 #include "protocol/host.h"
@@ -27,7 +27,7 @@ void editor_prompt_follows(struct editor *editor)
     }
 }
 
-/* How the end of a turn is told. */
+/* Reports the end of a turn to the client. */
 static void tell_end(struct editor *editor, const struct pending_request *pending,
                      const struct host_event *event)
 {
