@@ -86,7 +86,7 @@ const struct cmd cmd_acp = {
     .summary = "act as an ACP agent on stdin and stdout, for editors",
     .examples = "mas acp shop lead",
     .details = "Editors that speak the Agent Client Protocol, such as Zed, Neovim or Emacs, "
-               "start this command. Without AGENT, it uses the meta manager, or the only "
+               "start this command. Without AGENT, mas uses the meta manager, or the only "
                "agent. The editor, the pane and 'mas ask' share the same conversation. The "
                "command ends when its input ends.",
     .opts = opts,

@@ -92,8 +92,8 @@ const struct cmd cmd_archive = {
     .summary = "write stopped sessions into archives, one file each",
     .examples = "mas archive shop\n"
                 "mas archive --rm --output shop.tar.zst shop",
-    .details = "Without -o, mas writes each archive below [archive] dir of mas.ini. Print "
-               "the paths.",
+    .details = "Without -o, mas writes each archive below [archive] dir of mas.ini. It "
+               "prints the paths.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

@@ -196,8 +196,7 @@ static bool show_item(const struct store_item *item, void *arg)
     return waiting < ACP_AGENT_OUT_MAX / 2;
 }
 
-/* Returns the number after which to read: messages not seen yet follow it, and those that may grow.
- */
+/* Returns the number after which all messages follow that are unseen or may grow. */
 static int64_t first_unseen(const struct editor_session *session)
 {
     int64_t first = session->seen;
