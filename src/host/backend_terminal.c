@@ -194,7 +194,8 @@ static int check_message(const struct host *host, struct client *client, const s
         return err_set(err, MAS_FAILED, "cannot send to agent '%s': it %s", id, why);
     if (host->child.stopped || host->leaving) {
         (void)err_set(err, MAS_CONFLICT, "cannot send to agent '%s': it was stopped", id);
-        return err_hint(err, "start it again with: mas restart SESSION %s", id);
+        return err_hint(err, "start it again with: mas restart %s %s",
+                        session_label(&host->root, host->session.id).text, id);
     }
     return 0;
 }
@@ -279,7 +280,8 @@ static bool request(struct host *host, struct client *client, const struct frame
         return false;
     (void)err_set(&err, MAS_CONFLICT, "cannot %s agent '%s': it is no ACP agent", what,
                   host->agent->id);
-    (void)err_hint(&err, "text is sent to it with: mas send SESSION %s TEXT", host->agent->id);
+    (void)err_hint(&err, "text is sent to it with: mas send %s %s TEXT",
+                   session_label(&host->root, host->session.id).text, host->agent->id);
     server_refuse(client, &err);
     return true;
 }

@@ -66,7 +66,8 @@ static int check_prompt(const struct host *host, const struct frame *frame, stru
         return err_set(err, MAS_FAILED, "the prompt %s", why);
     if (host->child.stopped || host->leaving) {
         (void)err_set(err, MAS_CONFLICT, "it was stopped");
-        return err_hint(err, "start it again with: mas restart SESSION %s", host->agent->id);
+        return err_hint(err, "start it again with: mas restart %s %s",
+                        session_label(&host->root, host->session.id).text, host->agent->id);
     }
     return 0;
 }
