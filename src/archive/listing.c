@@ -130,8 +130,8 @@ static int fail_errno(struct walk *w)
 
 static void warn(struct walk *w, const char *what)
 {
-    if (w->source->talk != NULL)
-        talk_warn(w->source->talk, "'%s' %s", str_text(&w->path), what);
+    if (w->source->parent != NULL)
+        parent_warn(w->source->parent, "'%s' %s", str_text(&w->path), what);
 }
 
 /* Adds the size of a file's content. */

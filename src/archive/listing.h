@@ -5,7 +5,7 @@
 #ifndef MAS_ARCHIVE_LISTING_H
 #define MAS_ARCHIVE_LISTING_H
 
-#include "archive/talk.h"
+#include "archive/parent.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -40,7 +40,7 @@ struct listing_source {
     int dir; /* the workspace */
     int parts; /* the directory of unit/ and workflows/ */
     bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
-    struct talk *talk; /* receives warnings; NULL: none */
+    struct parent *parent; /* receives warnings; NULL: none */
 };
 
 /* Makes the list; release *ret with listing_free(). Fails with MAS_DAMAGED if a required part is

@@ -1,9 +1,9 @@
 /*
  * mas-archive: reads and writes archives of sessions for mas, so that mas itself does not need the
- * libraries. archive/talk.h describes how they communicate. It has no other use.
+ * libraries. archive/parent.h describes how they communicate. It has no other use.
  */
 #include "archive/pack.h"
-#include "archive/talk.h"
+#include "archive/parent.h"
 #include "archive/unpack.h"
 
 #include <poll.h>
@@ -17,13 +17,13 @@
 /* Makes this process end with mas. Fails if mas has already ended. */
 static int follow_mas(void)
 {
-    struct pollfd fd = {.fd = TALK_SOCKET, .events = POLLRDHUP};
+    struct pollfd fd = {.fd = PARENT_SOCKET, .events = POLLRDHUP};
     int type = 0;
     socklen_t len = sizeof type;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return getsockopt(TALK_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1 ||
+    return getsockopt(PARENT_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1 ||
                    poll(&fd, 1, 0) == -1 ||
                    (fd.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0
                ? -1
@@ -41,17 +41,17 @@ static void raise_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int run_pack(struct talk *talk, const struct json *order, struct err *err)
+static int run_pack(struct parent *parent, const struct json *order, struct err *err)
 {
     _cleanup_manifest_ struct manifest manifest = {.id = ""};
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
-    struct pack pack = {.dir = TALK_DIR,
-                        .parts = TALK_PARTS,
-                        .file = TALK_FILE,
+    struct pack pack = {.dir = PARENT_DIR,
+                        .parts = PARENT_PARTS,
+                        .file = PARENT_FILE,
                         .level = (int)json_int(json_get(order, "level"), 3),
                         .strict = json_bool(json_get(order, "strict"), false),
-                        .talk = talk,
+                        .parent = parent,
                         .manifest = &manifest};
 
     if (manifest_read(json_get(order, "manifest"), &manifest, err) == -1 ||
@@ -64,44 +64,44 @@ static int run_pack(struct talk *talk, const struct json *order, struct err *err
     json_put_int(&out, "written", (int64_t)pack.written);
     json_put_int(&out, "linksOut", (int64_t)manifest.links);
     json_close(&out, '}');
-    return talk_send(talk, &head, err);
+    return parent_send(parent, &head, err);
 }
 
 /* Sends the manifest to mas and waits for `go`. */
 static int on_manifest(const struct manifest *manifest, void *arg, struct err *err)
 {
-    struct talk *talk = arg;
+    struct parent *parent = arg;
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     struct frame answer;
 
     manifest_format(manifest, &text);
     str_addf(&head, "{\"do\":\"manifest\",\"manifest\":%s}", str_text(&text));
-    if (talk_send(talk, &head, err) == -1 || talk_receive(talk, "go", &answer, err) == -1)
+    if (parent_send(parent, &head, err) == -1 || parent_receive(parent, "go", &answer, err) == -1)
         return -1;
     frame_free(&answer);
     return 0;
 }
 
-static int run_unpack(struct talk *talk, const struct json *order, struct err *err)
+static int run_unpack(struct parent *parent, const struct json *order, struct err *err)
 {
     _cleanup_str_ struct str head = STR_INIT;
-    struct unpack unpack = {.file = TALK_FILE,
-                            .dir = TALK_DIR,
+    struct unpack unpack = {.file = PARENT_FILE,
+                            .dir = PARENT_DIR,
                             .links = json_bool(json_get(order, "links"), false),
-                            .talk = talk,
+                            .parent = parent,
                             .on_manifest = on_manifest,
-                            .arg = talk};
+                            .arg = parent};
 
     if (unpack_run(&unpack, err) == -1)
         return -1;
     str_add(&head, "{\"do\":\"unpacked\"}");
-    return talk_send(talk, &head, err);
+    return parent_send(parent, &head, err);
 }
 
 int main(void)
 {
-    struct talk talk = {.fd = TALK_SOCKET};
+    struct parent parent = {.fd = PARENT_SOCKET};
     struct frame order = {.head = NULL};
     struct err err = ERR_INIT;
 
@@ -112,16 +112,16 @@ int main(void)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     raise_limit();
-    int rc = talk_receive(&talk, NULL, &order, &err);
+    int rc = parent_receive(&parent, NULL, &order, &err);
     if (rc == 0) {
         const char *verb = json_get_text(order.head, "do");
-        rc = strcmp(verb, "pack") == 0     ? run_pack(&talk, order.head, &err)
-             : strcmp(verb, "unpack") == 0 ? run_unpack(&talk, order.head, &err)
+        rc = strcmp(verb, "pack") == 0     ? run_pack(&parent, order.head, &err)
+             : strcmp(verb, "unpack") == 0 ? run_unpack(&parent, order.head, &err)
                                            : err_set(&err, MAS_FAILED, "no such order");
     }
     if (rc == -1)
-        talk_fail(&talk, &err);
+        parent_fail(&parent, &err);
     frame_free(&order);
-    frames_free(&talk.in);
+    frames_free(&parent.in);
     return rc == 0 ? MAS_OK : MAS_FAILED;
 }

@@ -142,7 +142,7 @@ static int put_content(struct packer *p, int fd, uint64_t len, struct err *err)
             return -1;
         len -= (uint64_t)n;
         p->bytes += (uint64_t)n;
-        talk_progress(p->pack->talk, p->files, p->bytes);
+        parent_progress(p->pack->parent, p->files, p->bytes);
     }
     return 0;
 }
@@ -158,7 +158,7 @@ static int put_hole(struct packer *p, uint64_t len, struct err *err)
         if (put_data(p, zeros, step, err) == -1)
             return -1;
         len -= step;
-        talk_progress(p->pack->talk, p->files, p->bytes);
+        parent_progress(p->pack->parent, p->files, p->bytes);
     }
     return 0;
 }
@@ -290,7 +290,7 @@ static int put_all(struct packer *p, struct err *err)
         if (put_item(p, i, err) == -1)
             return -1;
         p->files = i + 1;
-        talk_progress(p->pack->talk, p->files, p->bytes);
+        parent_progress(p->pack->parent, p->files, p->bytes);
     }
     if (put_text(p, FORMAT_SUMS, hasher_list(p->hasher), err) == -1)
         return -1;
@@ -333,7 +333,7 @@ int pack_run(struct pack *pack, struct err *err)
     _cleanup_listing_ struct listing before = {.items = NULL};
     _cleanup_listing_ struct listing after = {.items = NULL};
     struct listing_source source = {
-        .dir = pack->dir, .parts = pack->parts, .strict = pack->strict, .talk = pack->talk};
+        .dir = pack->dir, .parts = pack->parts, .strict = pack->strict, .parent = pack->parent};
     struct packer p = {.pack = pack, .source = &source, .listing = &before, .err = ERR_INIT};
 
     if (listing_make(&source, &before, err) == -1)
@@ -349,7 +349,7 @@ int pack_run(struct pack *pack, struct err *err)
     clear(&p);
     if (rc == -1)
         return -1;
-    source.talk = NULL; /* the warnings were already sent */
+    source.parent = NULL; /* the warnings were already sent */
     return listing_make(&source, &after, err) == -1 || listing_compare(&before, &after, err) == -1
                ? -1
                : 0;

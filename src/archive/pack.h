@@ -5,7 +5,7 @@
 #define MAS_ARCHIVE_PACK_H
 
 #include "archive/format.h"
-#include "archive/talk.h"
+#include "archive/parent.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ struct pack {
     int file; /* the new archive */
     int level; /* of compression */
     bool strict; /* fail instead of omitting a file, except sockets and FIFOs */
-    struct talk *talk;
+    struct parent *parent;
     struct manifest *manifest; /* input and output: sets entries, bytes and links */
     uint64_t written; /* output: bytes of the archive */
 };

@@ -9,7 +9,7 @@
 #define MAS_ARCHIVE_UNPACK_H
 
 #include "archive/format.h"
-#include "archive/talk.h"
+#include "archive/parent.h"
 
 #include <stdbool.h>
 
@@ -17,7 +17,7 @@ struct unpack {
     int file; /* the archive */
     int dir; /* the empty directory */
     bool links; /* accept symbolic links that lead out */
-    struct talk *talk;
+    struct parent *parent;
     /* Called after the manifest is read, before anything is created. -1 ends the work. */
     int (*on_manifest)(const struct manifest *manifest, void *arg, struct err *err);
     void *arg;

@@ -145,7 +145,7 @@ static int fill(struct unpacker *u, int fd, const char *rel, uint64_t size, stru
         if (write_all_at(fd, bytes, len, (uint64_t)offset) == -1)
             return fail_errno(rel, err);
         at = (uint64_t)offset + len;
-        talk_progress(u->unpack->talk, u->entries, u->bytes);
+        parent_progress(u->unpack->parent, u->entries, u->bytes);
     }
     if (rc != ARCHIVE_EOF)
         return unpack_tar_failed(u, err);
@@ -275,7 +275,7 @@ int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entr
         mode = 0600; /* a log file */
     if (enter(u, rel, level, &at, err) == -1)
         return -1;
-    talk_progress(u->unpack->talk, u->entries, u->bytes);
+    parent_progress(u->unpack->parent, u->entries, u->bytes);
     if (hardlink)
         return make_hardlink(u, at, rel, entry, err);
     if (kind == S_IFDIR)

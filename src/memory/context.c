@@ -310,7 +310,7 @@ static bool note_hit(const struct search_hit *hit, void *arg)
 }
 
 /* Opens the index that these options allow and searches it. */
-static int search(const struct root *root, const char *alone, const char *vectors, bool hurry,
+static int search(const struct root *root, const char *alone, const char *vectors, bool quick,
                   const struct search_options *options, struct context_list *ret, char **ret_note,
                   struct err *err)
 {
@@ -320,9 +320,9 @@ static int search(const struct root *root, const char *alone, const char *vector
     if (search_open(root, alone, &search, err) == -1 ||
         search_use_vectors(search, vectors, err) == -1)
         return -1;
-    if (hurry)
+    if (quick)
         search_set_deadline(search, RECALL_WAIT_MS);
-    if (search_catch_up(search, hurry ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)
+    if (search_catch_up(search, quick ? RECALL_WAIT_MS : SEARCH_WAIT_MS, err) == -1)
         return -1;
     int rc = search_find(search, options, note_hit, ret, &why);
     *ret_note = mem_dup(search_note(search));

@@ -11,7 +11,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 1000, HURRY_MS = 60 };
+enum { LOOK_MS = 1000, SOON_MS = 60 };
 
 struct event {
     uint64_t id;
@@ -30,7 +30,7 @@ struct events {
     size_t listeners;
     int64_t wanted_until_ms; /* monotonic; 0: no client has listened yet */
     int64_t looked_ms, beat_ms;
-    bool hurry; /* something has changed: make a survey soon */
+    bool soon; /* something has changed: make a survey soon */
     bool primed; /* the current state is known */
     int fd, inotify;
     struct follow *follow;
@@ -144,7 +144,7 @@ void events_enter(struct events *events, const char *last, struct event_cursor *
         begin(events);
     *ret = (struct event_cursor){.next = events->end, .id = events->last_id};
     events->listeners++;
-    events->hurry = true;
+    events->soon = true;
     if (last == NULL)
         return;
     ret->missed = *end != '\0' || id < events->floor_id || id > events->last_id;
@@ -303,7 +303,7 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
         return;
     events->primed = true;
     events->looked_ms = time_monotonic_ms();
-    events->hurry = !now->settled;
+    events->soon = !now->settled;
     if (primed && was != NULL)
         compare_lists(events, &was->survey, &now->survey);
     follow_update(events->follow, &now->survey, !primed);
@@ -324,7 +324,7 @@ void events_turn(struct events *events)
         }
         while (read(events->inotify, buf, sizeof buf) > 0)
             ;
-        events->hurry = true;
+        events->soon = true;
     }
 }
 
@@ -337,10 +337,10 @@ void events_tick(struct events *events)
         events->primed = false;
         return;
     }
-    if (now - events->looked_ms >= (events->hurry ? HURRY_MS : LOOK_MS)) {
+    if (now - events->looked_ms >= (events->soon ? SOON_MS : LOOK_MS)) {
         const struct listing *listing = events->server->list.now;
         events->looked_ms = now;
-        list_look(&events->server->list, events->hurry || !events->primed);
+        list_look(&events->server->list, events->soon || !events->primed);
         if (listing != NULL && events->primed)
             follow_update(events->follow, &listing->survey, false);
     }

@@ -128,7 +128,7 @@ static bool is_enough(const struct listing *listing, const struct request *reque
 }
 
 /* Starts what the request waits for. */
-static void hurry(struct list *list, const struct request *request)
+static void start_needed(struct list *list, const struct request *request)
 {
     const struct listing *listing = list->now;
 
@@ -152,7 +152,7 @@ static void finish_waiting(struct list *list)
         } else {
             request->next = list->waiting;
             list->waiting = request;
-            hurry(list, request);
+            start_needed(list, request);
         }
         request = next;
     }
@@ -486,7 +486,7 @@ struct listing *list_get(struct list *list, struct request *request, bool fresh)
     request->next = list->waiting;
     list->waiting = request;
     list->err = (struct err)ERR_INIT;
-    hurry(list, request);
+    start_needed(list, request);
     if (list->err.code != MAS_OK)
         finish_waiting(list);
     return NULL;

@@ -3,7 +3,7 @@
  * format.
  *
  * The helper program mas-archive reads and writes archives, so that mas does not link libarchive.
- * mas passes it descriptors and talks to it through a socket (archive/talk.h).
+ * mas passes it descriptors and talks to it through a socket (archive/parent.h).
  */
 #ifndef MAS_SESSION_ARCHIVE_H
 #define MAS_SESSION_ARCHIVE_H

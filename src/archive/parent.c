@@ -1,4 +1,4 @@
-#include "archive/talk.h"
+#include "archive/parent.h"
 
 #include "base/time.h"
 
@@ -9,20 +9,20 @@
 
 enum { PROGRESS_MS = 100, CHUNK = 4096 };
 
-int talk_receive(struct talk *talk, const char *verb, struct frame *ret, struct err *err)
+int parent_receive(struct parent *parent, const char *verb, struct frame *ret, struct err *err)
 {
     char buf[CHUNK];
     int rc;
 
-    while ((rc = frames_next(&talk->in, ret, err)) == 0) {
-        ssize_t n = recv(talk->fd, buf, sizeof buf, 0);
+    while ((rc = frames_next(&parent->in, ret, err)) == 0) {
+        ssize_t n = recv(parent->fd, buf, sizeof buf, 0);
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
             return err_errno(err, "cannot hear mas");
         if (n == 0)
             return err_set(err, MAS_FAILED, "mas has gone");
-        frames_feed(&talk->in, buf, (size_t)n);
+        frames_feed(&parent->in, buf, (size_t)n);
     }
     if (rc == -1)
         return -1;
@@ -33,14 +33,14 @@ int talk_receive(struct talk *talk, const char *verb, struct frame *ret, struct 
     return err_set(err, MAS_FAILED, "mas says what mas-archive does not understand");
 }
 
-int talk_send(struct talk *talk, const struct str *head, struct err *err)
+int parent_send(struct parent *parent, const struct str *head, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     size_t done = 0;
 
     frame_add(&text, head, NULL, 0);
-    while (talk->fd != -1 && done < text.len) {
-        ssize_t n = send(talk->fd, text.data + done, text.len - done, MSG_NOSIGNAL);
+    while (parent->fd != -1 && done < text.len) {
+        ssize_t n = send(parent->fd, text.data + done, text.len - done, MSG_NOSIGNAL);
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
@@ -50,22 +50,22 @@ int talk_send(struct talk *talk, const struct str *head, struct err *err)
     return 0;
 }
 
-void talk_progress(struct talk *talk, uint64_t files, uint64_t bytes)
+void parent_progress(struct parent *parent, uint64_t files, uint64_t bytes)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
     struct err ignored = ERR_INIT;
     int64_t now = time_monotonic_ms();
 
-    if (now - talk->told < PROGRESS_MS)
+    if (now - parent->told < PROGRESS_MS)
         return;
-    talk->told = now;
+    parent->told = now;
     json_open(&out, NULL, '{');
     json_put(&out, "do", "progress");
     json_put_int(&out, "files", (int64_t)files);
     json_put_int(&out, "size", (int64_t)bytes);
     json_close(&out, '}');
-    (void)talk_send(talk, &head, &ignored);
+    (void)parent_send(parent, &head, &ignored);
 }
 
 /* Writes arbitrary text, with control characters made visible. */
@@ -76,7 +76,7 @@ static void put_text(struct json_out *out, const char *key, const char *text)
     json_put(out, key, str_text(&safe));
 }
 
-void talk_warn(struct talk *talk, const char *fmt, ...)
+void parent_warn(struct parent *parent, const char *fmt, ...)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
@@ -91,10 +91,10 @@ void talk_warn(struct talk *talk, const char *fmt, ...)
     json_put(&out, "do", "warning");
     put_text(&out, "text", text);
     json_close(&out, '}');
-    (void)talk_send(talk, &head, &ignored);
+    (void)parent_send(parent, &head, &ignored);
 }
 
-void talk_fail(struct talk *talk, const struct err *why)
+void parent_fail(struct parent *parent, const struct err *why)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
@@ -106,5 +106,5 @@ void talk_fail(struct talk *talk, const struct err *why)
     put_text(&out, "text", why->text);
     put_text(&out, "hint", why->hint);
     json_close(&out, '}');
-    (void)talk_send(talk, &head, &ignored);
+    (void)parent_send(parent, &head, &ignored);
 }

@@ -15,8 +15,8 @@
  * mas-archive receives its descriptors under the numbers below. It is killed if mas ends for any
  * reason. If mas-archive is killed, mas undoes its work.
  */
-#ifndef MAS_ARCHIVE_TALK_H
-#define MAS_ARCHIVE_TALK_H
+#ifndef MAS_ARCHIVE_PARENT_H
+#define MAS_ARCHIVE_PARENT_H
 
 #include "base/err.h"
 #include "base/frame.h"
@@ -24,14 +24,14 @@
 #include <stdint.h>
 
 enum {
-    TALK_SOCKET = 3,
-    TALK_FILE = 4, /* the archive */
-    TALK_DIR = 5, /* the workspace, or the directory for a new one */
-    TALK_PARTS = 6, /* the directory of unit/ and workflows/ */
+    PARENT_SOCKET = 3,
+    PARENT_FILE = 4, /* the archive */
+    PARENT_DIR = 5, /* the workspace, or the directory for a new one */
+    PARENT_PARTS = 6, /* the directory of unit/ and workflows/ */
     /* descriptor 7, if it is open, is a lock that stays held until mas-archive has ended */
 };
 
-struct talk {
+struct parent {
     int fd; /* -1: do not send */
     struct frames in;
     int64_t told; /* when progress was last sent; monotonic ms */
@@ -39,14 +39,14 @@ struct talk {
 
 /* Waits for the next frame, without a time limit. The caller releases *ret with frame_free(). Fails
  * if its "do" is not `verb` (NULL: any). */
-int talk_receive(struct talk *talk, const char *verb, struct frame *ret, struct err *err);
+int parent_receive(struct parent *parent, const char *verb, struct frame *ret, struct err *err);
 /* Sends a frame; `head` is the text of a JSON object. Blocks until it is sent. */
-int talk_send(struct talk *talk, const struct str *head, struct err *err);
+int parent_send(struct parent *parent, const struct str *head, struct err *err);
 
 /* Send the progress (not more often than every 100 ms), a warning, or the error that ended the
  * work. A failure to send is ignored. */
-void talk_progress(struct talk *talk, uint64_t files, uint64_t bytes);
-void talk_warn(struct talk *talk, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void talk_fail(struct talk *talk, const struct err *why);
+void parent_progress(struct parent *parent, uint64_t files, uint64_t bytes);
+void parent_warn(struct parent *parent, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void parent_fail(struct parent *parent, const struct err *why);
 
 #endif
