@@ -4,51 +4,11 @@
 #ifndef MAS_TEST_STORE_H
 #define MAS_TEST_STORE_H
 
-#include "unit.h"
+#include "place.h"
 
-#include "base/path.h"
-#include "base/tree.h"
 #include "memory/store.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #define SESSION "550e8400-e29b-41d4-a716-446655440000"
-
-struct place {
-    char path[32];
-    int dir;
-};
-
-UNIT_MAYBE static void place_free(struct place *place)
-{
-    _cleanup_close_ int tmp = path_open_dir(AT_FDCWD, "/tmp");
-    struct err err = ERR_INIT;
-
-    fd_closep(&place->dir);
-    CHECK_INT(tree_remove(tmp, place->path + strlen("/tmp/"), &err), 0);
-}
-#define _cleanup_place_ __attribute__((cleanup(place_free)))
-
-UNIT_MAYBE static struct place place_make(void)
-{
-    struct place place = {.path = "/tmp/mas-test-store-XXXXXX"};
-
-    CHECK(mkdtemp(place.path) != NULL);
-    place.dir = path_open_dir(AT_FDCWD, place.path);
-    return place;
-}
-
-/* Prints the error of a call that was to succeed. */
-UNIT_MAYBE static bool went_well(int rc, const struct err *err)
-{
-    if (rc == -1)
-        unit_print_str("error", err->text);
-    return rc == 0;
-}
-#define WELL(call) CHECK(went_well((call), &err))
-#define MUST(call) REQUIRE(went_well((call), &err))
 
 UNIT_MAYBE static struct store *opened(const struct place *place, const char *agent)
 {

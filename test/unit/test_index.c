@@ -1,0 +1,140 @@
+#include "root.h"
+
+#include "store/index.h"
+
+/* Lists a session that has no workspace. */
+static const char lists_another[] =
+    "{\"version\":\"1.0\",\n\"sessions\":[\n"
+    "{\"sessionId\":\"550e8400-e29b-41d4-a716-446655440001\",\"tmuxSession\":\"t\","
+    "\"status\":\"stopped\",\"createdAt\":\"2025-12-18T08:00:00Z\","
+    "\"lastActivity\":\"2025-12-18T08:00:00Z\",\"workingDir\":\"/w\","
+    "\"mode\":\"isolated\",\"name\":\"\",\"template\":\"tp\"}\n"
+    "],\n\"lastUpdated\":\"2025-12-18T08:00:00Z\"}\n";
+
+/* By the second, then by its fraction; names of other things do not count. */
+static void a_rebuilt_one_is_in_order(void)
+{
+    static const struct {
+        const char *id;
+        time_t later;
+        long nsec;
+    } made[] = {{ID(5), 0, 0}, {ID(4), 0, 7}, {ID(1), 9, 1}, {ID(2), 1, 999}, {ID(3), 1, 1000}};
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_index_ struct index index = INDEX_INIT;
+    _cleanup_str_ struct str order = STR_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(root_make(&place, &root) && root_put_session(&root, ".new-" ID(7), "x"));
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        _cleanup_session_ struct session session = root_session(made[i].id, "t", "");
+        session.created += made[i].later;
+        session.created_nsec = made[i].nsec;
+        REQUIRE(root_save(&root, &session));
+    }
+    REQUIRE(root_put_session(&root, ID(6), "damaged") && place_put(root.sessions, INDEX_FILE, "x"));
+    MUST(index_read(&root, true, &index, &err));
+    CHECK_STR(index.broken, "it is damaged");
+    for (size_t i = 0; i < index.count; i++)
+        str_addc(&order, index.rows[i].id[ID_TEXT - 2]);
+    CHECK_STR(str_text(&order), "542316");
+    CHECK_INT(index.rows[5].status, STATUS_ERROR);
+    index_free(&index);
+    MUST(index_read(&root, true, &index, &err)); /* it is on disk */
+    CHECK_STR(index.broken, NULL);
+    CHECK_INT(index.count, 6);
+    CHECK_STR(index.rows[0].id, ID(5));
+}
+
+static bool is_current(const struct root *root)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct err err = ERR_INIT;
+
+    return WELL(index_read(root, true, &index, &err)) && CHECK_INT(index.count, 1) &&
+           index_is_current(root, &index.rows[0]);
+}
+
+static void a_row_is_current_until_its_file_changes(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_session_ struct session session = root_session(ID(1), "t", "");
+    const struct timespec times[2] = {{.tv_sec = 5}, {.tv_sec = 1000, .tv_nsec = 1}};
+    struct err err = ERR_INIT;
+
+    REQUIRE(root_make(&place, &root) && root_save(&root, &session) &&
+            WELL(index_update(&root, ID(1), &session, &err)));
+    CHECK(is_current(&root));
+    REQUIRE(utimensat(root.sessions, ID(1) "/.session", times, 0) == 0);
+    CHECK(!is_current(&root));
+    MUST(index_update(&root, ID(1), &session, &err));
+    CHECK(is_current(&root));
+    REQUIRE(root_put_session(&root, ID(1), "other bytes"));
+    REQUIRE(utimensat(root.sessions, ID(1) "/.session", times, 0) == 0);
+    CHECK(!is_current(&root)); /* of another size at the same time */
+    REQUIRE(unlinkat(root.sessions, ID(1) "/.session", 0) == 0);
+    CHECK(!is_current(&root));
+    MUST(index_update(&root, ID(1), &session, &err)); /* with no stamp: never */
+    CHECK(!is_current(&root));
+}
+
+static void compares_rows_and_workspaces(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_session_ struct session session = root_session(ID(2), "t", "");
+    _cleanup_index_ struct index index = INDEX_INIT;
+    struct err err = ERR_INIT;
+
+    REQUIRE(root_make(&place, &root) && root_save(&root, &session));
+    REQUIRE(place_put(root.sessions, INDEX_FILE, lists_another));
+    MUST(index_read(&root, true, &index, &err));
+    REQUIRE(CHECK_INT(index.count, 2));
+    CHECK(index.rows[0].missing && !index.rows[0].unlisted);
+    CHECK(!index.rows[1].missing && index.rows[1].unlisted);
+    CHECK(!index_add_unlisted(&root, &index, ID(3)));
+    CHECK(!index_add_unlisted(&root, &index, "../" ID(2)));
+    CHECK_INT(index.count, 2);
+}
+
+static void knows_which_names_are_taken(void)
+{
+    static const struct {
+        const char *name;
+        bool taken;
+    } cases[] = {{"alpha", true}, {"mas-7", true}, {"alph", false},
+                 {"lpha", false}, {"", false},     {"stopped", false},
+                 {"beta", false}, {"a\"b", false}, {"alpha\",\"template\":\"tp", false}};
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_root_ struct root root = ROOT_INIT;
+    _cleanup_session_ struct session session = root_session(ID(1), "mas-7", "alpha");
+    struct index_facts facts;
+    struct err err = ERR_INIT;
+
+    REQUIRE(root_make(&place, &root) && root_save(&root, &session) &&
+            WELL(index_update(&root, ID(1), &session, &err)));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        MUST(index_ask(&root, cases[i].name, cases[i].name, 0, &facts, &err));
+        CHECK_INT(facts.name_taken, cases[i].taken);
+        CHECK_INT(facts.tmux_name_taken, cases[i].taken);
+        CHECK(!facts.others);
+    }
+    MUST(index_ask(&root, NULL, NULL, 0, &facts, &err));
+    CHECK(!facts.name_taken && !facts.tmux_name_taken);
+    REQUIRE(place_put(root.sessions, INDEX_FILE, "damaged")); /* it is made anew first */
+    MUST(index_ask(&root, NULL, "alpha", 0, &facts, &err));
+    CHECK(facts.name_taken && !facts.tmux_name_taken);
+}
+
+static const struct unit_test tests[] = {
+    TEST(a_rebuilt_one_is_in_order),
+    TEST(a_row_is_current_until_its_file_changes),
+    TEST(compares_rows_and_workspaces),
+    TEST(knows_which_names_are_taken),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
