@@ -161,11 +161,12 @@ static const char *next_line(const char *at, const char *end, size_t *ret_len, b
 }
 
 /* Returns true if the rows are followed by the tail and nothing else. */
-static bool is_tail(const char *at)
+static bool is_tail(const char *at, const char *end)
 {
+    const size_t len = strlen(tail) + TIME_TEXT - 1 + strlen(tail_end);
     char stamp[TIME_TEXT];
     time_t t;
-    if (!str_starts(at, tail) || strlen(at) != strlen(tail) + TIME_TEXT - 1 + strlen(tail_end))
+    if (!str_starts(at, tail) || (size_t)(end - at) != len)
         return false;
     memcpy(stamp, at + strlen(tail), TIME_TEXT - 1);
     stamp[TIME_TEXT - 1] = '\0';
@@ -185,7 +186,7 @@ bool index_cut_up(struct index *index, size_t len)
     for (;;) {
         const char *next = next_line(at, end, &line_len, &bad);
         if (next == NULL)
-            return !bad && is_tail(at);
+            return !bad && is_tail(at, end);
         at[line_len] = '\0';
         if (!index_read_row(index, at, line_len))
             return false;
@@ -276,5 +277,5 @@ bool index_copy_lines(const char *text, size_t len, const struct index_ids *ids,
     }
     if (!put)
         index_add_line(to, row->data, row->len);
-    return !bad && is_tail(at);
+    return !bad && is_tail(at, end);
 }

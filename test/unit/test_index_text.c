@@ -94,6 +94,7 @@ static void refuses_damaged_texts(void)
         HEAD ROW(ID(1), "a") TAIL,
     };
     static const char with_nul[] = HEAD ROW(ID(1), "a\0b") "\n" TAIL;
+    static const char after_nul[] = HEAD TAIL "\0\0";
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
     _cleanup_str_ struct str got = STR_INIT;
@@ -102,6 +103,7 @@ static void refuses_damaged_texts(void)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         CHECK_STR(read_bytes(&root, bad[i], strlen(bad[i]), &got), "it is damaged");
     CHECK_STR(read_bytes(&root, with_nul, sizeof with_nul - 1, &got), "it is damaged");
+    CHECK_STR(read_bytes(&root, after_nul, sizeof after_nul - 1, &got), "it is damaged");
 }
 
 /* A row with one member that is wrong. */
