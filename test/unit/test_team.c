@@ -1,0 +1,118 @@
+#include "team.h"
+
+#include "model/message.h"
+
+#define AGENT(more) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"g\"" more "}"
+#define TEAM_OF(agents, windows, more) "{\"team\":[" agents "],\"windows\":[" windows "]" more "}"
+#define WINDOW_1 "{\"name\":\"w\",\"agents\":[\"1\"]}"
+
+static void reads_json(void)
+{
+#define ONE(agent) "'' preset ''\n1 worker g 'r'" agent "\n[w] tiled: 1\nmeta:;manager:;worker:"
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {TEAM_OF(AGENT(""), WINDOW_1, ""),
+         ONE(" preset '' model '' command '' system '' prompt '' ") ";"},
+        {TEAM_OF(AGENT(",\"prompt\":\"a\\nb\",\"start\":\"demand\",\"x\":1"), WINDOW_1,
+                 ",\"rules\":{\"worker\":[\"all\",\"unit\"]},\"y\":[]"),
+         ONE(" preset '' model '' command '' system '' prompt 'a\nb' demand") "unit, all;"},
+        {"{}", "error: it has no agents"},
+        {"[]", "error: it has no agents"},
+        {TEAM_OF(AGENT(""), "", ""), "error: agent 1 stands in no window"},
+        {TEAM_OF(AGENT("") "," AGENT(""), WINDOW_1, ""),
+         "error: an agent's id is missing, bad or there twice"},
+        {TEAM_OF("{\"id\":1}", "", ""), "error: an agent's id is missing, bad or there twice"},
+        {TEAM_OF("{\"id\":\"../x\"}", "", ""),
+         "error: an agent's id is missing, bad or there twice"},
+        {TEAM_OF("{\"id\":\"1\"}", "", ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(AGENT(",\"model\":1"), WINDOW_1, ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(AGENT(",\"start\":\"soon\""), WINDOW_1, ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(AGENT(",\"prompt\":\"\\u001b\""), WINDOW_1, ""),
+         "error: agent 1 has a bad member"},
+        {TEAM_OF("{\"id\":\"1\",\"role\":\"a\\nb\",\"rank\":\"meta\",\"group\":\"g\"}", "", ""),
+         "error: agent 1 has a bad member"},
+        {TEAM_OF(AGENT(""), "{\"name\":\"a b\"}", ""), "error: a window's name is missing or bad"},
+        {TEAM_OF(AGENT(""), "{\"name\":\"w\",\"layout\":\"round\"}", ""),
+         "error: window w has a bad layout"},
+        {TEAM_OF(AGENT(""), "{\"name\":\"w\",\"agents\":[\"2\"]}", ""),
+         "error: window w: agent 2 is not among the agents"},
+        {TEAM_OF(AGENT(""), "{\"name\":\"w\",\"agents\":[1]}", ""),
+         "error: window w: agent ? is no text"},
+        {TEAM_OF(AGENT(""), WINDOW_1 "," WINDOW_1, ""),
+         "error: window w: agent 1 stands in two windows"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"rules\":{\"worker\":[\"boss\"]}"),
+         "error: it has a bad rule"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"rules\":{\"worker\":[1]}"), "error: it has a bad rule"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"description\":1"), "error: it has a bad member"},
+    };
+    _cleanup_str_ struct str got = STR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_STR(read_json(cases[i].text, &got), cases[i].want);
+}
+
+static void texts_have_limits(void)
+{
+    static const struct {
+        const char *key;
+        size_t most;
+    } cases[] = {{"role", TEAM_ROLE_MAX},       {"group", TEAM_WORD_MAX},
+                 {"preset", TEAM_WORD_MAX},     {"model", TEAM_MODEL_MAX},
+                 {"command", TEAM_COMMAND_MAX}, {"system", TEAM_SYSTEM_MAX},
+                 {"prompt", MESSAGE_MAX}};
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        for (size_t more = 0; more < 2; more++) {
+            _cleanup_free_ char *value = mem_alloc(cases[i].most + more + 1);
+            _cleanup_str_ struct str got = STR_INIT;
+            memset(value, 'x', cases[i].most + more);
+            _cleanup_free_ char *text = mem_printf(
+                TEAM_OF("{\"id\":\"1\",\"rank\":\"worker\"%s%s,\"%s\":\"%s\"}", WINDOW_1, ""),
+                strcmp(cases[i].key, "role") == 0 ? "" : ",\"role\":\"r\"",
+                strcmp(cases[i].key, "group") == 0 ? "" : ",\"group\":\"g\"", cases[i].key, value);
+            const char *want = more == 0 ? "'' preset ''\n" : "error: agent 1 has a bad member";
+            if (!CHECK(str_starts(read_json(text, &got), want)))
+                unit_print_str("key", cases[i].key);
+        }
+}
+
+static void rules_reach_agents(void)
+{
+    char top[] = "top", a[] = "a", b[] = "b";
+    const struct agent meta = {.group = top, .rank = RANK_META};
+    const struct agent lead = {.group = a, .rank = RANK_MANAGER};
+    const struct agent other = {.group = b, .rank = RANK_MANAGER};
+    const struct agent worker = {.group = a, .rank = RANK_WORKER};
+    const struct agent far = {.group = b, .rank = RANK_WORKER};
+    const struct {
+        const struct agent *from, *to;
+        const char *want;
+    } cases[] = {
+        {&worker, &lead, "manager, unit, managers, all"},
+        {&worker, &other, "managers, all"},
+        {&worker, &far, "all"},
+        {&worker, &meta, "meta, all"},
+        {&lead, &worker, "unit, workers, all"},
+        {&lead, &far, "all"},
+        {&meta, &lead, "managers, all"},
+        {&meta, &meta, "unit, meta, all"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_str_ struct str got = STR_INIT;
+        team_add_reach(&got, team_reach(cases[i].from, cases[i].to));
+        CHECK_STR(str_text(&got), cases[i].want);
+    }
+}
+
+static const struct unit_test tests[] = {
+    TEST(reads_json),
+    TEST(texts_have_limits),
+    TEST(rules_reach_agents),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
