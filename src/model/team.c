@@ -318,6 +318,14 @@ static int parse_text(const struct json *object, const char *key, size_t max, ch
     return 0;
 }
 
+/* Like parse_text(), for a name as in template.ini: it may be empty. */
+static int parse_word(const struct json *object, const char *key, char **to)
+{
+    if (parse_text(object, key, TEAM_WORD_MAX, to) == -1)
+        return -1;
+    return *to == NULL || (*to)[0] == '\0' || str_is_word(*to, TEAM_WORD_MAX) ? 0 : -1;
+}
+
 static int agent_from_json(const struct json *node, struct team *team, struct err *err)
 {
     const char *id = json_get_text(node, "id");
@@ -332,8 +340,9 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     if (rank == NULL || team_rank_parse(rank, &agent->rank) == -1 ||
         parse_text(node, "role", TEAM_ROLE_MAX, &agent->role) == -1 ||
         (agent->role != NULL && team_check_role(agent->role) != NULL) ||
-        parse_text(node, "group", TEAM_WORD_MAX, &agent->group) == -1 ||
-        parse_text(node, "preset", TEAM_WORD_MAX, &agent->preset) == -1 ||
+        parse_word(node, "group", &agent->group) == -1 ||
+        (agent->group != NULL && agent->group[0] == '\0') ||
+        parse_word(node, "preset", &agent->preset) == -1 ||
         parse_text(node, "model", TEAM_MODEL_MAX, &agent->model) == -1 ||
         parse_text(node, "command", TEAM_COMMAND_MAX, &agent->command) == -1 ||
         parse_text(node, "system", TEAM_SYSTEM_MAX, &agent->system) == -1 ||
@@ -372,7 +381,7 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
     _cleanup_team_ struct team team = TEAM_INIT;
 
     if (parse_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
-        parse_text(object, "preset", TEAM_WORD_MAX, &team.preset) == -1)
+        parse_word(object, "preset", &team.preset) == -1)
         return err_set(err, MAS_DAMAGED, "it has a bad member");
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)

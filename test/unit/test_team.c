@@ -3,6 +3,7 @@
 #include "model/message.h"
 
 #define AGENT(more) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"worker\",\"group\":\"g\"" more "}"
+#define GROUP(name) "{\"id\":\"1\",\"role\":\"r\",\"rank\":\"meta\",\"group\":\"" name "\"}"
 #define TEAM_OF(agents, windows, more) "{\"team\":[" agents "],\"windows\":[" windows "]" more "}"
 #define WINDOW_1 "{\"name\":\"w\",\"agents\":[\"1\"]}"
 
@@ -32,6 +33,11 @@ static void reads_json(void)
          "error: agent 1 has a bad member"},
         {TEAM_OF("{\"id\":\"1\",\"role\":\"a\\nb\",\"rank\":\"meta\",\"group\":\"g\"}", "", ""),
          "error: agent 1 has a bad member"},
+        {TEAM_OF(GROUP("a,b"), "", ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(GROUP("a\\nb"), "", ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(GROUP(""), "", ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(AGENT(",\"preset\":\"a b\""), "", ""), "error: agent 1 has a bad member"},
+        {TEAM_OF(AGENT(""), WINDOW_1, ",\"preset\":\"a b\""), "error: it has a bad member"},
         {TEAM_OF(AGENT(""), "{\"name\":\"a b\"}", ""), "error: a window's name is missing or bad"},
         {TEAM_OF(AGENT(""), "{\"name\":\"w\",\"layout\":\"round\"}", ""),
          "error: window w has a bad layout"},
