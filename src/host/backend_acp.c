@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { ASKED_LIMIT = 2 }; /* restarts in a row for a prompt, whose sender waits */
@@ -17,7 +18,6 @@ _Static_assert((int)TALK_POLL_COUNT <= (int)BACKEND_POLL_MAX, "room in the poll 
 static int open_talk(struct host *host, struct err *err)
 {
     static const int keys[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
-    struct delivery *delivery = &host->delivery;
     _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
 
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
@@ -27,16 +27,14 @@ static int open_talk(struct host *host, struct err *err)
     terminal_title(&host->terminal, title);
     talk_open(host);
     talk_pane_open(host);
-    for (size_t i = 0; i < delivery->count; i++) {
-        const struct message *message = &delivery->queue[i];
-        struct err failed = ERR_INIT;
-        int64_t number = 0;
-        const struct talk_new_prompt prompt = {
-            .text = message->text, .len = message->len, .from = message->from};
-        if (talk_add_prompt(host, &prompt, &number, &failed) == -1)
-            host_log(host, failed.text);
-    }
-    delivery_free(delivery);
+    if (!host->prompts)
+        return 0;
+    struct err failed = ERR_INIT;
+    int64_t number = 0;
+    const struct talk_new_prompt prompt = {
+        .text = host->agent->prompt, .len = strlen(host->agent->prompt), .from = "-"};
+    if (talk_add_prompt(host, &prompt, &number, &failed) == -1)
+        host_log(host, failed.text);
     return 0;
 }
 

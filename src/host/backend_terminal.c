@@ -18,6 +18,8 @@ static void load_first_messages(struct host *host)
 {
     struct err err = ERR_INIT;
 
+    if (host->prompts)
+        (void)delivery_add(host, host->agent->prompt, strlen(host->agent->prompt), true, "-");
     delivery_read(host);
     if (delivery_keep(host, &err) == -1)
         host_log(host, err.text);

@@ -352,10 +352,8 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     host->child.exit_code = -1;
     host->log = (struct log)LOG_INIT;
     int rc = start_prepare(host, id, agent_id, err);
-    if (rc == 0) {
-        host->backend = host->preset->protocol == PROTOCOL_ACP ? &backend_acp : &backend_terminal;
+    if (rc == 0)
         rc = begin(host, err);
-    }
     if (rc == 0)
         rc = run_loop(host, err);
     if (host->backend != NULL)

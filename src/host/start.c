@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "client/hosts.h"
+#include "host/backend.h"
 #include "host/state.h"
 #include "model/env_name.h"
 #include "session/env.h"
@@ -171,8 +172,8 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
     for (size_t i = 0; i < host->preset->env.count; i++)
         env_put(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
     put_on_path(&host->env); /* behind the preset's variables, which may set PATH */
-    if (prompts && host->agent->prompt[0] != '\0')
-        (void)delivery_add(host, host->agent->prompt, strlen(host->agent->prompt), true, "-");
+    host->prompts = prompts && host->agent->prompt[0] != '\0';
+    host->backend = host->preset->protocol == PROTOCOL_ACP ? &backend_acp : &backend_terminal;
     return 0;
 }
 

@@ -159,6 +159,7 @@ struct host {
     const struct preset *preset; /* of the config */
     int dir, run, logs, lock;
     char **env, **argv;
+    bool prompts; /* the agent is to be given the first message of its team */
     bool is_operator; /* the agent is a person's terminal */
     bool unit_waits; /* the agent's directory is made when it first starts */
     char pane[24];
