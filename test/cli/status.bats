@@ -133,17 +133,17 @@ END
     # shellcheck disable=SC2329
     listens() { [ "$(agent 1 .problem)" = 'no answer' ]; }
     eventually listens
-    local start end
+    local began ended
     # shellcheck disable=SC2329
     tells_others() { # a busy machine may let one of them be late, too
-        start=${EPOCHREALTIME/./}
+        began=${EPOCHREALTIME/./}
         mas status "$ID"
-        end=${EPOCHREALTIME/./}
+        ended=${EPOCHREALTIME/./}
         [ "$(grep -c ' idle ' <<<"$output")" -eq 11 ]
     }
     eventually tells_others
     [ "$status" -eq 0 ]
-    ((end - start > 200000)) # and it ends, while that one is silent for good
+    ((ended - began > 200000)) # and it ends, while that one is silent for good
     kill "$silent"
     [[ ${lines[1]} =~ ^00\ +meta\ manager\ +no\ host\ +-\ +-\ +-\ +\(mas\ restart\ mas-${ID:0:8}\ 00\)$ ]]
     [[ ${lines[2]} =~ ^10\ +design\ manager\ +no\ answer\ +-\ +-\ +-$ ]]
