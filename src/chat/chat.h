@@ -83,7 +83,7 @@ struct chat {
 /* ---- events.c */
 /* Handles an answer or an event of the host. */
 void chat_answer(struct chat *chat, enum asked what, const struct json *head);
-void chat_event(struct chat *chat, const struct frame *event);
+void chat_event(struct chat *chat, const struct frame *frame);
 /* Discards the state of the connection, which is gone. */
 void chat_forget(struct chat *chat);
 /* Calls chat_forget() and frees the rest of the state. */

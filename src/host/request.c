@@ -65,7 +65,7 @@ int request_judge(const struct host *host, struct client *client, const struct f
     int rc = peer_sender(host, client, frame, &sender, err);
     if (rc == 0 && sender != NULL)
         client->from = sender->id;
-    if (rc == 0 && sender == host->agent && self == SELF_MAY_NOT)
+    if (rc == 0 && sender != NULL && sender == host->agent && self == SELF_MAY_NOT)
         rc = err_set(err, MAS_FAILED, "an agent does not decide that for itself");
     else if (rc == 0)
         rc = target_check_rule(&host->team, sender, host->agent, err);

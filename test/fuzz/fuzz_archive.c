@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     char place[] = "/dev/shm/mas-fuzz-XXXXXX";
     struct err err = ERR_INIT;
-    struct talk talk = {.fd = -1};
+    struct parent parent = {.fd = -1};
     _cleanup_strv_ char **names = NULL;
     _cleanup_close_ int file = make_input(data, size);
 
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     must(at != -1 && mkdirat(at, BOX, S_IRWXU) == 0);
     _cleanup_close_ int dir = path_open_dir(at, BOX);
     const struct unpack unpack = {
-        .file = file, .dir = dir, .talk = &talk, .on_manifest = on_manifest};
+        .file = file, .dir = dir, .parent = &parent, .on_manifest = on_manifest};
     must(dir != -1);
     if (unpack_run(&unpack, &err) == -1)
         must((err.code == MAS_DAMAGED || err.code == MAS_FAILED) && err.text[0] != '\0');
