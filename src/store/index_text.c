@@ -120,7 +120,8 @@ static bool cut_row(char *line, struct row *row)
     const char *values[INDEX_N];
     char *p = line;
 
-    values[INDEX_PRIVATE] = values[INDEX_STAMP] = "";
+    for (size_t i = INDEX_PRIVATE; i < INDEX_N; i++)
+        values[i] = "";
     for (size_t i = 0; i < INDEX_N && (i < INDEX_PRIVATE || *p == ','); i++) {
         if (*p != (i == 0 ? '{' : ','))
             return false;

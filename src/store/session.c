@@ -128,6 +128,7 @@ void session_format(const struct root *root, const struct session *session, stru
     if (session->migrating != MIGRATING_NO)
         kv_add(to, "MIGRATING", migrating_names[session->migrating]);
     kv_add(to, "TEMPLATE", session->template);
+    /* only PROMPTED may stand between PRIVATE and SESSION_DIR: see know_prompted() */
     kv_add(to, "PRIVATE", session->private ? "yes" : "no");
     if (session->prompted)
         kv_add(to, "PROMPTED", "yes");
