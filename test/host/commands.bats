@@ -243,7 +243,7 @@ S
     local host
     host=$(of solo .hostPid)
     kill -KILL "$host"
-    eventually eval "! kill -0 $host 2>/dev/null"
+    eventually is_gone "$host" # tmux may collect it late
     mas wait "$ID" --for exit --timeout 20s
     [ "$status" -eq 0 ]
     marked_are 0
