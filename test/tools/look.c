@@ -523,8 +523,7 @@ static bool works(const struct process *list, size_t count, const struct process
     }
     if (strcmp(name, "mas") == 0)
         return process->terminal == 0 ||
-               (child_of(list, count, process, "mas-superv") == NULL &&
-                !is_host_at_rest(process));
+               (child_of(list, count, process, "mas-superv") == NULL && !is_host_at_rest(process));
     if (str_starts(name, "mas-superv"))
         return child_of(list, count, process, "") == NULL ||
                child_of(list, count, process, "mas") != NULL;
