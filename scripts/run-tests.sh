@@ -34,16 +34,23 @@ count_tap() {
     ' "$1"
 }
 
-# sweep DIR: kills the processes that a job left behind and prints their names. It finds them by the
-# job's unique HOME.
+# found_of DIR: prints the directories in /proc of a job's processes. It finds them by the job's
+# unique HOME.
+found_of() {
+    local process
+
+    for process in /proc/[0-9]*; do
+        if grep -qsxzF "HOME=$1/home" "$process/environ"; then echo "$process"; fi
+    done
+}
+
+# sweep DIR: kills the processes that a job left behind and prints their names.
 sweep() {
     local process name names=''
 
-    for process in /proc/[0-9]*; do
-        if grep -qsxzF "HOME=$1/home" "$process/environ"; then
-            read -r name 2>/dev/null <"$process/comm" || continue
-            kill -KILL "${process#/proc/}" 2>/dev/null && names+="${names:+, }$name"
-        fi
+    for process in $(found_of "$1"); do
+        read -r name 2>/dev/null <"$process/comm" || continue
+        kill -KILL "${process#/proc/}" 2>/dev/null && names+="${names:+, }$name"
     done
     echo "$names"
 }
@@ -78,8 +85,7 @@ used_by() {
 processes_of() {
     local process stat wchan
 
-    for process in /proc/[0-9]*; do
-        grep -qsxzF "HOME=$1/home" "$process/environ" || continue
+    for process in $(found_of "$1"); do
         stat=$(sed 's/.*) //; s/ .*//' "$process/stat" 2>/dev/null) || continue
         wchan=$(cat "$process/wchan" 2>/dev/null)
         echo "  $stat ${wchan:--} $(tr '\0\n' '  ' <"$process/cmdline" 2>/dev/null | cut -c 1-200)"

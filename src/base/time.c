@@ -111,6 +111,11 @@ int64_t time_epoch_ms(void)
     return clock_ms(CLOCK_REALTIME);
 }
 
+int64_t time_sooner(int64_t a, int64_t b)
+{
+    return a == -1 || (b != -1 && b < a) ? b : a;
+}
+
 bool time_parse_past(const char *text, int64_t *ret_ms)
 {
     time_t when = 0;

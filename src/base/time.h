@@ -27,6 +27,8 @@ bool time_parse_age(const char *text, time_t *ret);
 int64_t time_monotonic_ms(void);
 /* Returns milliseconds since 1970. */
 int64_t time_epoch_ms(void);
+/* Returns the earlier of two such times; -1 means never. */
+int64_t time_sooner(int64_t a, int64_t b);
 
 /* Parses a time in the past into milliseconds since 1970: an age as time_parse_age() reads it
  * ("10m" means ten minutes ago), or a time as time_parse() reads it. Returns false for any other

@@ -210,11 +210,6 @@ static void flush_client(struct editor *editor)
 
 /* ---- the loop */
 
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a == -1 ? b : b == -1 ? a : a < b ? a : b;
-}
-
 static int tick(struct editor *editor)
 {
     int64_t now = time_monotonic_ms();
@@ -223,7 +218,7 @@ static int tick(struct editor *editor)
     editor_settle(editor, now);
     int64_t next = editor_pending_tick(editor, now);
     if (editor->link.conn.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
-        next = sooner(next, editor->retry_at);
+        next = time_sooner(next, editor->retry_at);
     now = time_monotonic_ms();
     return next == -1 ? -1 : next <= now ? 0 : (int)(next - now);
 }

@@ -481,8 +481,8 @@ int64_t editor_pending_tick(struct editor *editor, int64_t now)
         bool waits = pending->step == STEP_WAITS || pending->step == STEP_FOLLOWS ||
                      pending->step == STEP_SETTLES;
         if (!waits || now < pending->until) {
-            if (waits && (next == -1 || pending->until < next))
-                next = pending->until;
+            if (waits)
+                next = time_sooner(next, pending->until);
             continue;
         }
         if (pending->step == STEP_FOLLOWS) {

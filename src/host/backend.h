@@ -44,8 +44,9 @@ struct backend {
     void (*disconnect)(struct host *host);
     /* Why it fails each time, if that is known; else NULL. */
     const char *(*trouble)(const struct host *host);
-    /* Does `pid` belong to the pane and not to the agent? Takes note of its end. */
+    /* Returns true if `pid` is the pane's own program and not the agent's. */
     bool (*is_pane)(const struct host *host, pid_t pid);
+    /* A child of the host has ended; it may be that program. */
     void (*reap)(struct host *host, pid_t pid);
 
     /* ---- messages or prompts that wait */
@@ -55,9 +56,7 @@ struct backend {
     void (*keep_queue)(struct host *host, const char *why);
 
     /* ---- what it does now */
-    /* While its process runs, and while none does. */
     enum agent_state (*state)(const struct host *host);
-    enum agent_state (*rest)(const struct host *host);
     void (*fill_status)(const struct host *host, struct agent_status *ret);
     void (*tell_status)(struct host *host, const struct agent_status *now);
     /* Shows words of mas in the pane. */

@@ -18,13 +18,12 @@ _Static_assert((int)TALK_POLL_COUNT <= (int)BACKEND_POLL_MAX, "room in the poll 
 static int open_talk(struct host *host, struct err *err)
 {
     static const int keys[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
-    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
 
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
         return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' needs a terminal");
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) /* those of the pane are for mas-chat */
         (void)signal(keys[i], SIG_IGN);
-    terminal_title(&host->terminal, title);
+    host_set_title(host);
     talk_open(host);
     talk_pane_open(host);
     if (!host->prompts)
@@ -73,8 +72,10 @@ static void fail_queue(struct host *host, const char *why)
     talk_fail_queue(host, TALK_END_FAILED, why);
 }
 
-static enum agent_state rest(const struct host *host)
+static enum agent_state state(const struct host *host)
 {
+    if (host->child.phase == CHILD_RUNS)
+        return talk_state(host);
     return host->talk->needs_login ? AGENT_WAITING : host->child.rest;
 }
 
@@ -139,8 +140,7 @@ const struct backend backend_acp = {
     .queued = queued,
     .fail_queue = fail_queue,
     .keep_queue = talk_keep_queue,
-    .state = talk_state,
-    .rest = rest,
+    .state = state,
     .fill_status = fill_status,
     .tell_status = talk_tell_state,
     .say = say,

@@ -33,20 +33,13 @@ static int open_pane(struct host *host, struct err *err)
     return 0;
 }
 
-/* The pane's title, until the agent sets its own. */
-static void set_title(struct host *host)
-{
-    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
-    terminal_title(&host->terminal, title);
-}
-
 static int connect_agent(struct host *host, struct supervisor_spec *spec, int *ret_slave,
                          struct err *err)
 {
     (void)spec;
     if (terminal_connect(&host->terminal, ret_slave, err) == -1)
         return -1;
-    set_title(host);
+    host_set_title(host); /* until the agent sets its own */
     return 0;
 }
 
@@ -74,7 +67,7 @@ static void disconnect(struct host *host)
         return;
     terminal_disconnect(&host->terminal);
     terminal_reset(&host->terminal, host->watcher.origin);
-    set_title(host);
+    host_set_title(host); /* until the agent sets its own */
 }
 
 static const char *trouble(const struct host *host)
@@ -109,12 +102,7 @@ static void keep_queue(struct host *host, const char *why)
 
 static enum agent_state state(const struct host *host)
 {
-    return host->watcher.state;
-}
-
-static enum agent_state rest(const struct host *host)
-{
-    return host->child.rest;
+    return host->child.phase == CHILD_RUNS ? host->watcher.state : host->child.rest;
 }
 
 static void fill_status(const struct host *host, struct agent_status *ret)
@@ -175,7 +163,7 @@ static int64_t tick(struct host *host, int64_t now)
     int64_t due = delivery_run(host, now);
     if (!delivery_holds_keys(host, now))
         terminal_write_agent(&host->terminal);
-    return next == -1 || (due != -1 && due < next) ? due : next;
+    return time_sooner(next, due);
 }
 
 /* ---- `send` */
@@ -306,7 +294,6 @@ const struct backend backend_terminal = {
     .fail_queue = delivery_fail,
     .keep_queue = keep_queue,
     .state = state,
-    .rest = rest,
     .fill_status = fill_status,
     .tell_status = tell_status,
     .say = say,

@@ -54,7 +54,7 @@ bool delivery_add(struct host *host, const char *text, size_t len, bool enter, c
     struct message *message = &delivery->queue[delivery->count++];
     *message = (struct message){.text = mem_dupn(text, len), .len = len, .enter = enter};
     (void)snprintf(message->from, sizeof message->from, "%s", from);
-    message->answers = strcmp(from, "-") == 0 && host_state(host) == AGENT_WAITING;
+    message->answers = strcmp(from, "-") == 0 && host->backend->state(host) == AGENT_WAITING;
     delivery->bytes += len;
     return true;
 }

@@ -62,9 +62,10 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
                   "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
 }
 
-enum agent_state host_state(const struct host *host)
+void host_set_title(struct host *host)
 {
-    return host->child.phase == CHILD_RUNS ? host->backend->state(host) : host->backend->rest(host);
+    _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
+    terminal_title(&host->terminal, title);
 }
 
 void host_fill_status(const struct host *host, struct agent_status *ret)
@@ -74,7 +75,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
     int64_t until = child->restart_at - time_monotonic_ms();
 
     *ret = (struct agent_status){
-        .state = host_state(host),
+        .state = host->backend->state(host),
         .since_ms = host->told.since_ms,
         .output_ms = host->output_ms,
         .restart_ms = child->restart_at != -1 ? time_epoch_ms() + until : 0,
@@ -238,19 +239,14 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
     return *ret_server + server_poll(host, &fds[*ret_server]);
 }
 
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a == -1 || (b != -1 && b < a) ? b : a;
-}
-
 /* Draws the conclusions of what has happened and of time. Returns when to do so again. */
 static int64_t settle(struct host *host, int64_t now)
 {
     int64_t next = child_tick(host, now);
 
-    next = sooner(next, host->backend->tick(host, now));
+    next = time_sooner(next, host->backend->tick(host, now));
     host_update(host);
-    next = sooner(next, server_tick(host, now));
+    next = time_sooner(next, server_tick(host, now));
     server_flush(host);
     return next;
 }

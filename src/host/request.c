@@ -4,10 +4,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "model/message.h"
 #include "model/target.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -193,8 +193,8 @@ void start_release(struct host *host);
 bool host_drain(struct host *host);
 /* Keeps a copy of what the agent prints. */
 void host_keep_log(struct host *host, const char *bytes, size_t len);
-/* The state as it is now. */
-enum agent_state host_state(const struct host *host);
+/* Sets the pane's title to the agent's id and role. */
+void host_set_title(struct host *host);
 /* Looks whether the state is another than watchers know, and tells them. */
 void host_update(struct host *host);
 void host_fill_status(const struct host *host, struct agent_status *ret);

@@ -431,11 +431,6 @@ void talk_drain(struct host *host)
         ;
 }
 
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a == -1 || (b != -1 && b < a) ? b : a;
-}
-
 /* An agent that goes on with what it was told to leave is ended, and comes back. */
 static void end_stubborn(struct host *host)
 {
@@ -449,25 +444,25 @@ int64_t talk_tick(struct host *host, int64_t now)
 {
     struct talk *talk = host->talk;
     struct talk_turn *turn = &talk->turn;
-    int64_t next = sooner(talk_pane_tick(host, now), talk_tick_listeners(host, now));
+    int64_t next = time_sooner(talk_pane_tick(host, now), talk_tick_listeners(host, now));
 
     if (talk->acp == NULL)
         return next;
-    next = sooner(next, acp_tick(talk->acp, now));
+    next = time_sooner(next, acp_tick(talk->acp, now));
     if (talk->phase == TALK_SETTLES) {
         if (now - talk->quiet_since >= TALK_SETTLE_MS || now >= talk->phase_until)
             talk_settled(host);
         else
-            next = sooner(next, talk->quiet_since + TALK_SETTLE_MS);
+            next = time_sooner(next, talk->quiet_since + TALK_SETTLE_MS);
     }
     if ((turn->on && turn->cancel_until != -1 && now >= turn->cancel_until) ||
         (talk->phase == TALK_ENDS_TURN && now >= talk->phase_until)) {
         if (host->child.phase == CHILD_RUNS)
             end_stubborn(host);
     } else if (turn->on && turn->cancel_until != -1) {
-        next = sooner(next, turn->cancel_until);
+        next = time_sooner(next, turn->cancel_until);
     } else if (talk->phase == TALK_ENDS_TURN) {
-        next = sooner(next, talk->phase_until);
+        next = time_sooner(next, talk->phase_until);
     }
     if (host->child.phase == CHILD_RUNS)
         talk_run(host);

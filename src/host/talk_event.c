@@ -83,8 +83,8 @@ int64_t talk_tick_listeners(struct host *host, int64_t now)
             client->full_since = 0;
         else if (now >= until)
             server_hang_up(client); /* the server drops it */
-        else if (next == -1 || until < next)
-            next = until;
+        else
+            next = time_sooner(next, until);
     }
     return next;
 }

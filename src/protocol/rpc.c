@@ -509,12 +509,8 @@ int64_t rpc_tick(struct rpc *rpc, int64_t now_ms)
         (void)remove_pending(rpc, late);
         rpc->spec->answer(rpc->arg, &answer);
     }
-    for (size_t i = 0; i < rpc->pending_count; i++) {
-        int64_t deadline = rpc->pending[i].deadline;
-
-        if (deadline != -1 && (next == -1 || deadline < next))
-            next = deadline;
-    }
+    for (size_t i = 0; i < rpc->pending_count; i++)
+        next = time_sooner(next, rpc->pending[i].deadline);
     leave(rpc);
     return next;
 }
