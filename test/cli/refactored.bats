@@ -5,7 +5,7 @@ load ../helper
 setup_more() {
     OLD=$PROJECT/scripts/mas_refactored.sh
     # shellcheck disable=SC2016 # for the agent
-    printf '[preset supervisor]\ncommand = sh -c "while read -r l; do echo \\$l >>%s; done"\n' "$T/heard" >>"$ROOT/mas.ini"
+    printf '[preset keeper]\ncommand = sh -c "while read -r l; do echo \\$l >>%s; done"\n' "$T/heard" >>"$ROOT/mas.ini"
     export MAS MAS_TEMPLATE=solo
     SOME=c0ffee00-0000-4000-8000-000000000000
 }
@@ -54,7 +54,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
 }
 
 @test "send delivers to the team, word for word" {
-    old start --agent supervisor
+    old start --agent keeper
     [ "$status" -eq 0 ]
     # shellcheck disable=SC2016
     old send solo 'it'\''s  "$(id)"' '; #(x)'
@@ -106,7 +106,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
         [ "$status" -eq 3 ]
         [[ $stderr == "mas: cannot find session '$SOME'"* ]]
     done
-    old start --agent supervisor
+    old start --agent keeper
     [ "$status" -eq 0 ]
     [ "$(field "$SOME" '.mode + " " + .status')" = 'isolated active' ]
     old start

@@ -2,10 +2,10 @@
 # Messages reach the agents that are meant, as they are, or it is said why not.
 load ../helper
 
-# Preset `supervisor` appends each line that it reads to $T/heard.<agent>.
+# Preset `keeper` appends each line that it reads to $T/heard.<agent>.
 setup_more() {
     cat >>"$ROOT/mas.ini" <<END
-[preset supervisor]
+[preset keeper]
 command = sh -c 'while IFS= read -r line; do printf "%s\n" "\$line" >>"$T/heard.\$MAS_AGENT_ID"; done'
 END
 }
@@ -17,7 +17,7 @@ heard() { [ "$(cat "$T/heard.$1" 2>/dev/null)" = "$2" ]; }
 log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep "$1"; }
 
 @test "send types words and Enter to an agent" {
-    new_session -t pair --agent supervisor
+    new_session -t pair --agent keeper
     mas send "$ID" lead hello   there
     [ "$status" -eq 0 ]
     [ -z "$output$stderr" ]
@@ -27,7 +27,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "a target is an id, a list, a unit, managers, workers or all" {
-    new_session --agent supervisor
+    new_session --agent keeper
     for target in 11 12,13 design managers workers all; do
         mas send "$ID" "$target" "$target"
         [ "$status" -eq 0 ]
@@ -43,14 +43,14 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 @test "no byte of a text is a key name, a shell word or a format" {
     # shellcheck disable=SC2016
     text='C-c Enter $(id) `id` #{pane_id} #(id) ; | & "q" '\''q'\'' \n %1 ~ é 漢 -'
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     mas send "$ID" solo "$text"
     [ "$status" -eq 0 ]
     eventually heard solo "$text"
 }
 
 @test "- is standard input, --file a file, and one newline at the end is Enter's" {
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     printf 'one\ntwo\n' | "$MAS" send "$ID" solo -
     printf 'three\n' >"$T/text"
     "$MAS" send "$ID" solo --file "$T/text"
@@ -60,14 +60,14 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "--no-enter leaves the line open" {
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     "$MAS" send "$ID" solo --no-enter 'one '
     "$MAS" send "$ID" solo two
     eventually heard solo 'one two'
 }
 
 @test "an empty text is refused, Enter alone is not" {
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     mas send "$ID" solo - </dev/null
     [ "$status" -eq 2 ]
     [[ $stderr == "mas: cannot send an empty text"* ]]
@@ -80,7 +80,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "text that could be keys is refused by name and nothing arrives" {
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     mas send "$ID" solo $'\033[A'
     [ "$status" -eq 1 ]
     [[ $stderr == "mas: cannot send to agent 'solo': it "* ]]
@@ -93,7 +93,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "a text that is too large is refused" {
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     head -c 4194305 /dev/zero | tr '\0' 'a' >"$T/large"
     mas send "$ID" solo --file "$T/large"
     [ "$status" -eq 1 ]
@@ -101,7 +101,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "in a team SESSION is left out, and the sender is known" {
-    new_session --agent supervisor
+    new_session --agent keeper
     MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 10 'done'
     [ "$status" -eq 0 ]
     eventually heard 10 'done'
@@ -110,7 +110,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     eventually heard 12 hello
     # a session is meant where no agent is
     other=$ID
-    new_session -t pair -n two --agent supervisor
+    new_session -t pair -n two --agent keeper
     MAS_SESSION_ID=$other mas send two lead hello
     [ "$status" -eq 0 ]
     eventually heard lead hello
@@ -120,7 +120,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "who may not write is refused, with the rule named" {
-    new_session --agent supervisor
+    new_session --agent keeper
     MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send 20 hello
     [ "$status" -eq 1 ]
     [[ $stderr == "mas: cannot send to agent '20': the rule for a worker, 'manager, unit', does not let agent '11' write to it"* ]]
@@ -135,7 +135,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "an agent speaks for itself alone" {
-    new_session --agent supervisor
+    new_session --agent keeper
     MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 10 00 hello
     [ "$status" -eq 1 ]
     [[ $stderr == "mas: cannot send from agent '10': the rule is that an agent speaks for itself, and this is agent '11'"* ]]
@@ -147,9 +147,9 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "an agent writes to no other session" {
-    new_session -t pair --agent supervisor
+    new_session -t pair --agent keeper
     own=$ID
-    new_session -t pair --agent supervisor
+    new_session -t pair --agent keeper
     MAS_SESSION_ID=$own MAS_AGENT_ID=lead mas send "$ID" lead hello
     [ "$status" -eq 1 ]
     [[ $stderr == "mas: cannot send to session '$ID': the rule is that an agent writes to its own team only"* ]]
@@ -157,7 +157,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
 }
 
 @test "each agent that does not take it is told, the others get it" {
-    new_session -t pair --agent supervisor
+    new_session -t pair --agent keeper
     "$MAS" wait "$ID" --for idle
     kill -KILL "$(field "$ID" '.agents[0].hostPid')"
     # shellcheck disable=SC2329
@@ -205,14 +205,14 @@ start it with: mas start $ID" ]
 }
 
 @test "send reaches a team that was made just now" {
-    new_session --agent supervisor
+    new_session --agent keeper
     mas send "$ID" all first
     [ "$status" -eq 0 ]
     eventually heard 33 first
 }
 
 @test "what is wrong with the words is exit 2" {
-    new_session -t solo --agent supervisor
+    new_session -t solo --agent keeper
     for words in "" "$ID" "$ID solo" "$ID solo --file x y" "$ID solo --timeout 1s x" \
         "$ID solo --wait --timeout soon x"; do
         # shellcheck disable=SC2086

@@ -103,25 +103,26 @@ has_lines() { [ "$(wc -l <"$T/$1")" = "$2" ]; }
     readers
     eventually agent_is lead idle
     ask_badly reviewer impostor
-    mas send --wait --timeout 2s "$ID" all hello # which ends, though that one never answers
+    elapsed mas send --wait --timeout 2s "$ID" all hello
     [ "$status" -ne 0 ]
     [[ $stderr == *"'reviewer'"* ]] || { echo "$stderr" >&2; false; }
+    ((MS < 15000))
     eventually got lead hello
 }
 
 @test "status and list show a host that hangs as such, and are not delayed by it" {
     run_team default "sleep $MARK" 'idle = 100ms' 'ready_timeout = 100ms'
     "$MAS" wait "$ID" --for idle
-    ask_badly 22 impostor # never answers: that these commands end is the proof
-    mas status "$ID"
-    [ "$status" -eq 0 ]
+    ask_badly 22 impostor
+    # a busy machine may take longer once; a command that waits for that host always does
+    # shellcheck disable=SC2329
+    is_quick() { elapsed mas "$@" && [ "$status" -eq 0 ] && ((MS < 3000)); }
+    eventually is_quick status "$ID"
     [[ $output == *22* ]]
     "$MAS" status "$ID" | grep -E '^ *22' | grep -qvE 'idle|working'
     eventually agent_is 21 idle
-    mas list
-    [ "$status" -eq 0 ]
-    mas show "$ID"
-    [ "$status" -eq 0 ]
+    eventually is_quick list
+    eventually is_quick show "$ID"
 }
 
 @test "stop ends a team one of whose hosts hangs" {
@@ -197,12 +198,13 @@ S
     agent_is lead idle
     "$MAS" send "$ID" lead go
     elapsed "$MAS" wait "$ID" lead --for exit --timeout 20s
-    ((MS > 300))
+    ((MS > 300 && MS < 5000))
     agent_is lead exited
     mas wait "$ID" lead --for idle --timeout 20s
     [ "$status" -eq 1 ]
-    mas wait "$ID" reviewer --for exit --timeout 300ms
+    elapsed mas wait "$ID" reviewer --for exit --timeout 300ms
     [ "$status" -eq 7 ]
+    ((MS < 3000))
 }
 
 @test "wait --for exit does not take a host that it cannot understand for an exit" {
