@@ -1,0 +1,54 @@
+/*
+ * Waits for descriptors. A program has one loop, and only loop.c calls poll(2). Each turn says anew
+ * what it waits for, so no descriptor has to be removed when it is closed:
+ *
+ *     loop_begin(&loop);
+ *     loop_want(&loop, signals, POLLIN);
+ *     loop_want(&loop, conn->fd, conn_unsent(conn) > 0 ? POLLIN | POLLOUT : POLLIN);
+ *     if (loop_wait(&loop, until) == -1)
+ *         return err_errno(err, "cannot wait");
+ *     if (loop_got(&loop, signals) != 0)
+ *         handle_signals();
+ *     if (loop_got(&loop, conn->fd) != 0)
+ *         read_conn(conn);
+ *
+ * A turn that closes a descriptor and opens another one may see the events of the old under the
+ * number of the new, so descriptors that are read here are non-blocking.
+ */
+#ifndef MAS_BASE_LOOP_H
+#define MAS_BASE_LOOP_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct loop {
+    struct pollfd *fds; /* of this turn */
+    size_t count, room;
+    size_t next; /* where loop_got() looks first */
+};
+
+#define LOOP_INIT                                                                                  \
+    {                                                                                              \
+        .fds = NULL                                                                                \
+    }
+
+/* Begins a turn: forgets the descriptors and events of the one before. */
+void loop_begin(struct loop *loop);
+/* Waits for these events of poll(2) on the descriptor, and for its end. Ignores fd -1. Name a
+ * descriptor once a turn. */
+void loop_want(struct loop *loop, int fd, short events);
+/* Waits until something has happened or until the time `until` (time_monotonic_ms()); -1: without
+ * limit. Returns the number of descriptors with events: 0 after the time or a signal, -1 with errno
+ * after an error. */
+int loop_wait(struct loop *loop, int64_t until);
+/* Returns the events that the descriptor has in this turn; 0 if none, and for fd -1. */
+short loop_got(struct loop *loop, int fd);
+void loop_free(struct loop *loop);
+
+/* Waits for one descriptor alone, at most timeout_ms (-1: without limit), and goes on after
+ * signals. Returns its events; 0 after the time; -1 with errno after an error. With fd -1, only
+ * waits. */
+int loop_wait_for(int fd, short events, int timeout_ms);
+
+#endif
