@@ -7,10 +7,10 @@
 #define MAS_HOST_BACKEND_H
 
 #include "base/err.h"
+#include "base/loop.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,16 +66,14 @@ struct backend {
     bool (*reads_keys)(const struct host *host); /* of the pane; if not, only its end counts */
     /* Keys that were typed while the agent runs. */
     void (*handle_keys)(struct host *host, const char *keys, size_t len, int64_t now);
-    /* Fills `fds` and returns how many; then what poll(2) found for these. */
-    size_t (*poll)(const struct host *host, struct pollfd *fds);
-    void (*serve)(struct host *host, const struct pollfd *fds);
+    /* Names what it waits for in this turn of the loop; then handles what has come. */
+    void (*want)(const struct host *host, struct loop *loop);
+    void (*serve)(struct host *host, struct loop *loop);
     /* What time alone brings; returns when to call again, -1: never. */
     int64_t (*tick)(struct host *host, int64_t now);
     /* Answers a request that only this kind knows; false: it does not know it. */
     bool (*request)(struct host *host, struct client *client, const struct frame *frame);
 };
-
-enum { BACKEND_POLL_MAX = 256 }; /* entries of one backend in the poll set */
 
 extern const struct backend backend_terminal, backend_acp;
 

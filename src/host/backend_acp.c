@@ -12,8 +12,6 @@
 
 enum { ASKED_LIMIT = 2 }; /* restarts in a row for a prompt, whose sender waits */
 
-_Static_assert((int)TALK_POLL_COUNT <= (int)BACKEND_POLL_MAX, "room in the poll set");
-
 /* The first message is a prompt, and the pane belongs to mas-chat. */
 static int open_talk(struct host *host, struct err *err)
 {
@@ -117,12 +115,6 @@ static void handle_keys(struct host *host, const char *keys, size_t len, int64_t
     terminal_drop_keys(&host->terminal);
 }
 
-static size_t fill_poll(const struct host *host, struct pollfd *fds)
-{
-    talk_poll(host, fds);
-    return TALK_POLL_COUNT;
-}
-
 const struct backend backend_acp = {
     .piped = true,
     .asked_limit = ASKED_LIMIT,
@@ -146,7 +138,7 @@ const struct backend backend_acp = {
     .say = say,
     .reads_keys = reads_keys,
     .handle_keys = handle_keys,
-    .poll = fill_poll,
+    .want = talk_want,
     .serve = talk_serve,
     .tick = talk_tick,
     .request = talk_request,

@@ -133,17 +133,16 @@ static void handle_keys(struct host *host, const char *keys, size_t len, int64_t
     watcher_keys(&host->watcher, keys, len, now);
 }
 
-static size_t fill_poll(const struct host *host, struct pollfd *fds)
+static void want(const struct host *host, struct loop *loop)
 {
-    (void)host; /* the pane and the terminal stand in the loop's own entries */
-    (void)fds;
-    return 0;
+    (void)host; /* host.c waits for the pane and the terminal */
+    (void)loop;
 }
 
-static void serve(struct host *host, const struct pollfd *fds)
+static void serve(struct host *host, struct loop *loop)
 {
     (void)host;
-    (void)fds;
+    (void)loop;
 }
 
 static int64_t tick(struct host *host, int64_t now)
@@ -299,7 +298,7 @@ const struct backend backend_terminal = {
     .say = say,
     .reads_keys = reads_keys,
     .handle_keys = handle_keys,
-    .poll = fill_poll,
+    .want = want,
     .serve = serve,
     .tick = tick,
     .request = request,

@@ -1,6 +1,7 @@
 #include "host/host.h"
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -10,10 +11,7 @@
 #include "session/launch.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,17 +22,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What the loop waits for, in the order of the poll set; the backend and the server follow. */
-enum { POLL_SIGNALS, POLL_PANE_IN, POLL_PANE_OUT, POLL_AGENT, POLL_SUPERVISOR, POLL_BACKEND };
 enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
-enum { POLL_COUNT = POLL_BACKEND + BACKEND_POLL_MAX + 1 + SERVER_CLIENTS_MAX };
 enum { LARGE_BLOCK = 128 * 1024 }; /* memory from this size on goes back once it is freed */
 
 void host_flush_terminal(void)
 {
     enum { ANSWER_MS = 1000 };
     static const char request[] = "\033[5n";
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
     struct termios was;
     char answer[16];
 
@@ -45,7 +39,7 @@ void host_flush_terminal(void)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     if (tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0 &&
         file_write_all(STDOUT_FILENO, request, strlen(request)) == 0 &&
-        poll(&in, 1, ANSWER_MS) == 1)
+        loop_wait_for(STDIN_FILENO, POLLIN, ANSWER_MS) > 0)
         (void)!read(STDIN_FILENO, answer, sizeof answer);
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &was);
 }
@@ -212,9 +206,8 @@ static void read_keys(struct host *host, int64_t now)
     }
 }
 
-/* *ret_server: where the entries of the server begin, behind those of the backend. */
-static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now,
-                        size_t *ret_server)
+/* The bytes between the pane and the terminal of the agent. */
+static void want_relay(const struct host *host, struct loop *loop, int64_t now)
 {
     const struct terminal *terminal = &host->terminal;
     bool holds = delivery_holds_keys(host, now);
@@ -224,19 +217,45 @@ static size_t fill_poll(const struct host *host, struct pollfd *fds, int64_t now
     bool from_agent =
         !terminal->hung && terminal->to_pane.end - terminal->to_pane.start < TERMINAL_BATCH;
 
-    fds[POLL_SIGNALS] = (struct pollfd){.fd = host->signals, .events = POLLIN};
-    fds[POLL_PANE_IN] = (struct pollfd){.fd = wants_keys ? STDIN_FILENO : -1, .events = POLLIN};
-    fds[POLL_PANE_OUT] = (struct pollfd){
-        .fd = terminal_is_empty(&terminal->to_pane) ? -1 : STDOUT_FILENO, .events = POLLOUT};
-    fds[POLL_AGENT] =
-        (struct pollfd){.fd = from_agent || to_agent ? terminal->master : -1,
-                        .events = (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0))};
-    fds[POLL_SUPERVISOR] =
-        (struct pollfd){.fd = host->child.gone ? -1 : host->child.supervisor.fd, .events = POLLIN};
     if (!host->backend->reads_keys(host))
-        fds[POLL_PANE_IN] = (struct pollfd){.fd = STDIN_FILENO}; /* mas-chat's, but for its end */
-    *ret_server = POLL_BACKEND + host->backend->poll(host, &fds[POLL_BACKEND]);
-    return *ret_server + server_poll(host, &fds[*ret_server]);
+        loop_want(loop, STDIN_FILENO, 0); /* mas-chat's, but for its end */
+    else if (wants_keys)
+        loop_want(loop, STDIN_FILENO, POLLIN);
+    if (!terminal_is_empty(&terminal->to_pane))
+        loop_want(loop, STDOUT_FILENO, POLLOUT);
+    if (from_agent || to_agent)
+        loop_want(loop, terminal->master,
+                  (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0)));
+}
+
+static void want(const struct host *host, struct loop *loop, int64_t now)
+{
+    loop_begin(loop);
+    loop_want(loop, host->signals, POLLIN);
+    want_relay(host, loop, now);
+    if (!host->child.gone)
+        loop_want(loop, host->child.supervisor.fd, POLLIN);
+    host->backend->want(host, loop);
+    server_want(host, loop);
+}
+
+static void serve(struct host *host, struct loop *loop, int64_t now)
+{
+    if (loop_got(loop, host->terminal.master) != 0)
+        (void)host_drain(host);
+    if (loop_got(loop, STDOUT_FILENO) != 0)
+        terminal_write_pane(&host->terminal);
+    if (loop_got(loop, host->signals) != 0)
+        handle_signals(host);
+    if (loop_got(loop, host->child.supervisor.fd) != 0)
+        child_news(host, now);
+    host->backend->serve(host, loop);
+    bool keys = loop_got(loop, STDIN_FILENO) != 0;
+    if (keys && !host->backend->reads_keys(host))
+        host->terminal.gone = true;
+    else if (keys)
+        read_keys(host, now);
+    server_serve(host, loop);
 }
 
 /* Draws the conclusions of what has happened and of time. Returns when to do so again. */
@@ -253,9 +272,10 @@ static int64_t settle(struct host *host, int64_t now)
 
 static int run_loop(struct host *host, struct err *err)
 {
-    struct pollfd fds[POLL_COUNT];
+    struct loop loop = LOOP_INIT;
+    int n = 0;
 
-    for (;;) {
+    while (n != -1) {
         int64_t now = time_monotonic_ms();
         int64_t next = settle(host, now);
         if (host->terminal.gone && !host->leaving) {
@@ -263,31 +283,16 @@ static int run_loop(struct host *host, struct err *err)
             continue;
         }
         if (host->leaving && host->child.phase == CHILD_NONE)
-            return 0;
-        size_t server = 0;
-        size_t count = fill_poll(host, fds, now, &server);
-        int64_t wait = next == -1 ? -1 : next > now ? next - now : 0;
-        int n = poll(fds, count, (int)(wait > INT_MAX ? INT_MAX : wait));
-        if (n == -1 && errno != EINTR)
-            return err_errno(err, "cannot wait for agent '%s'", host->agent->id);
-        if (n <= 0)
-            continue;
-        now = time_monotonic_ms();
-        if (fds[POLL_AGENT].revents != 0)
-            (void)host_drain(host);
-        if (fds[POLL_PANE_OUT].revents != 0)
-            terminal_write_pane(&host->terminal);
-        if (fds[POLL_SIGNALS].revents != 0)
-            handle_signals(host);
-        if (fds[POLL_SUPERVISOR].revents != 0)
-            child_news(host, now);
-        host->backend->serve(host, &fds[POLL_BACKEND]);
-        if (fds[POLL_PANE_IN].revents != 0 && !host->backend->reads_keys(host))
-            host->terminal.gone = true;
-        else if (fds[POLL_PANE_IN].revents != 0)
-            read_keys(host, now);
-        server_serve(host, &fds[server], count - server);
+            break;
+        want(host, &loop, now);
+        n = loop_wait(&loop, next);
+        if (n > 0)
+            serve(host, &loop, time_monotonic_ms());
     }
+    if (n == -1)
+        (void)err_errno(err, "cannot wait for agent '%s'", host->agent->id);
+    loop_free(&loop);
+    return n == -1 ? -1 : 0;
 }
 
 /* All signals that mean something come through a descriptor from here on. */

@@ -90,20 +90,18 @@ void server_close(struct host *host)
     fd_closep(&host->server.listener);
 }
 
-size_t server_poll(const struct host *host, struct pollfd *fds)
+void server_want(const struct host *host, struct loop *loop)
 {
     const struct host_server *server = &host->server;
-    size_t n = 0;
 
-    fds[n++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
+    loop_want(loop, server->listener, POLLIN);
     for (size_t i = 0; i < server->count; i++) {
         const struct client *client = &server->clients[i];
         short events = conn_unsent(&client->conn) > 0 ? POLLOUT : 0;
         if (!client->done)
             events |= POLLIN;
-        fds[n++] = (struct pollfd){.fd = client->conn.fd, .events = events};
+        loop_want(loop, client->conn.fd, events);
     }
-    return n;
 }
 
 void server_answer(struct client *client, const struct str *head)
@@ -281,13 +279,13 @@ static void accept_one(struct host *host)
         drop(server, server->count - 1);
 }
 
-void server_serve(struct host *host, const struct pollfd *fds, size_t count)
+void server_serve(struct host *host, struct loop *loop)
 {
     struct host_server *server = &host->server;
 
-    for (size_t i = count; i-- > 1;) { /* from the end: dropping moves the last one */
-        struct client *client = &server->clients[i - 1];
-        short events = fds[i].revents;
+    for (size_t i = server->count; i-- > 0;) { /* from the end: dropping moves the last one */
+        struct client *client = &server->clients[i];
+        short events = loop_got(loop, client->conn.fd);
         bool stays = true;
         if ((events & POLLIN) != 0)
             stays = read_in(host, client);
@@ -296,9 +294,9 @@ void server_serve(struct host *host, const struct pollfd *fds, size_t count)
         else if ((events & POLLOUT) != 0)
             stays = write_out(client);
         if (!stays)
-            drop(server, i - 1);
+            drop(server, i);
     }
-    if (fds[0].revents != 0)
+    if (loop_got(loop, server->listener) != 0)
         accept_one(host);
 }
 

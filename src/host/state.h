@@ -20,6 +20,7 @@
 #include "base/conn.h"
 #include "base/frame.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/proc.h"
 #include "host/supervisor.h"
 #include "host/terminal.h"
@@ -31,7 +32,6 @@
 #include "store/root.h"
 #include "store/session.h"
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -246,10 +246,10 @@ void delivery_free(struct delivery *delivery);
 /* ---- server.c */
 int server_open(struct host *host, struct err *err);
 void server_close(struct host *host);
-/* Fills the poll set behind fds; returns how many there are now. */
-size_t server_poll(const struct host *host, struct pollfd *fds);
-/* Does what poll found for those entries. */
-void server_serve(struct host *host, const struct pollfd *fds, size_t count);
+/* Waits for new connections and for what the clients say and read. */
+void server_want(const struct host *host, struct loop *loop);
+/* Handles what has come of that. */
+void server_serve(struct host *host, struct loop *loop);
 /* Appends a frame to what a client is to get. */
 void server_answer(struct client *client, const struct str *head);
 /* true if one more may watch; one that watches and does not read makes room. */

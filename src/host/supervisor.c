@@ -1,5 +1,6 @@
 #include "host/supervisor.h"
 
+#include "base/loop.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -7,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,15 +184,16 @@ static void handle_signal(struct keep *keep)
 
 __attribute__((noreturn)) static void keep_on(struct keep *keep)
 {
+    struct loop loop = LOOP_INIT;
+
     while (reap(keep)) {
-        struct pollfd fds[] = {{.fd = keep->signals, .events = POLLIN},
-                               {.fd = keep->host, .events = POLLIN}};
-        int64_t left = keep->deadline - time_monotonic_ms();
-        int wait_ms = keep->step == STEP_NONE ? -1 : left > 0 ? (int)left : 0;
-        int n = poll(fds, ARRAY_LEN(fds), wait_ms);
-        if (n > 0 && fds[0].revents != 0)
+        loop_begin(&loop);
+        loop_want(&loop, keep->signals, POLLIN);
+        loop_want(&loop, keep->host, POLLIN);
+        int n = loop_wait(&loop, keep->step == STEP_NONE ? -1 : keep->deadline);
+        if (loop_got(&loop, keep->signals) != 0)
             handle_signal(keep);
-        if (n > 0 && fds[1].revents != 0)
+        if (loop_got(&loop, keep->host) != 0)
             handle_order(keep);
         if (n == -1 || keep->step == STEP_NONE || time_monotonic_ms() < keep->deadline)
             continue;
@@ -299,6 +300,6 @@ void supervisor_sweep(void)
 
     while (reap(&keep) && round++ < KILL_ROUNDS) {
         (void)signal_tree(&keep, SIGKILL, false);
-        (void)poll(NULL, 0, KILL_STEP_MS / 10);
+        (void)loop_wait_for(-1, 0, KILL_STEP_MS / 10);
     }
 }

@@ -388,35 +388,30 @@ void talk_trouble(struct host *host, bool needs_login, const char *why)
 
 /* ---- the loop's calls */
 
-void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT])
+void talk_want(const struct host *host, struct loop *loop)
 {
     const struct talk *talk = host->talk;
     size_t len = 0;
 
-    for (size_t i = 0; i < TALK_POLL_COUNT; i++)
-        fds[i] = (struct pollfd){.fd = -1};
     if (talk->acp != NULL && talk->in != -1)
         (void)acp_out(talk->acp, &len);
     if (len > 0)
-        fds[TALK_POLL_OUT] = (struct pollfd){.fd = talk->in, .events = POLLOUT};
-    fds[TALK_POLL_IN] =
-        (struct pollfd){.fd = talk_has_full_listener(host) ? -1 : talk->out, .events = POLLIN};
-    fds[TALK_POLL_ERR] = (struct pollfd){.fd = talk->err, .events = POLLIN};
-    (void)talk_work_poll(host, &fds[TALK_POLL_WORK]);
+        loop_want(loop, talk->in, POLLOUT);
+    if (!talk_has_full_listener(host))
+        loop_want(loop, talk->out, POLLIN);
+    loop_want(loop, talk->err, POLLIN);
+    talk_work_want(host, loop);
 }
 
-void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT])
+void talk_serve(struct host *host, struct loop *loop)
 {
-    bool works = false;
+    const struct talk *talk = host->talk;
 
-    for (size_t i = TALK_POLL_WORK; i < TALK_POLL_COUNT; i++)
-        works = works || fds[i].revents != 0;
-    if (works)
-        talk_work_read(host);
-    if (fds[TALK_POLL_ERR].revents != 0)
+    talk_work_serve(host, loop);
+    if (loop_got(loop, talk->err) != 0)
         for (int i = 0; i < READ_ROUNDS && read_err(host); i++)
             ;
-    if (fds[TALK_POLL_IN].revents != 0)
+    if (loop_got(loop, talk->out) != 0)
         for (int i = 0; i < READ_ROUNDS && !talk_has_full_listener(host) && read_out(host); i++)
             ;
 }

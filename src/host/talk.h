@@ -26,6 +26,7 @@
 #define MAS_HOST_TALK_H
 
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "host/talk_files.h"
 #include "host/talk_terminals.h"
@@ -35,7 +36,6 @@
 #include "protocol/acp.h"
 #include "protocol/host.h"
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -224,10 +224,9 @@ void talk_hang_up(struct host *host);
 /* It has ended: the turn is over, with why. */
 void talk_ended(struct host *host, const char *why);
 void talk_disconnect(struct host *host);
-enum { TALK_POLL_OUT, TALK_POLL_IN, TALK_POLL_ERR, TALK_POLL_WORK };
-enum { TALK_POLL_COUNT = TALK_POLL_WORK + TALK_TERMINALS_POLL_MAX };
-void talk_poll(const struct host *host, struct pollfd fds[TALK_POLL_COUNT]);
-void talk_serve(struct host *host, const struct pollfd fds[TALK_POLL_COUNT]);
+/* Waits for what the agent and its programs print, and for the agent to read. */
+void talk_want(const struct host *host, struct loop *loop);
+void talk_serve(struct host *host, struct loop *loop);
 /* Reads all that is there. */
 void talk_drain(struct host *host);
 /* What time alone brings; returns when to call again. */
@@ -440,8 +439,8 @@ void talk_work_close(struct host *host);
 /* A session of the agent has been left: its programs end. */
 void talk_work_leave(struct host *host, const char *session);
 void talk_work_request(struct host *host, const struct acp_request *request);
-size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
-void talk_work_read(struct host *host);
+void talk_work_want(const struct host *host, struct loop *loop);
+void talk_work_serve(struct host *host, struct loop *loop);
 /* Content of a tool call with the output of programs in it; the caller frees. */
 #define TALK_TERMINAL_MARK "[terminal "
 char *talk_work_text(const struct host *host, const char *text);

@@ -348,8 +348,8 @@ static void drop_gone(struct talk_terminals *terminals)
     terminals->count = kept;
 }
 
-bool talk_terminals_serve(struct talk_terminals *terminals, struct acp *acp,
-                          const struct acp_request *request)
+bool talk_terminals_request(struct talk_terminals *terminals, struct acp *acp,
+                            const struct acp_request *request)
 {
     static const struct {
         const char *method;
@@ -397,20 +397,12 @@ void talk_terminals_end(struct talk_terminals *terminals, const char *session)
 
 /* ---- the loop */
 
-size_t talk_terminals_poll(const struct talk_terminals *terminals,
-                           struct pollfd fds[TALK_TERMINALS_POLL_MAX])
+void talk_terminals_want(const struct talk_terminals *terminals, struct loop *loop)
 {
-    size_t count = 0;
-
     for (size_t i = 0; i < terminals->count; i++) {
-        const struct terminal_child *child = terminals->children[i];
-
-        if (child->supervisor.fd != -1)
-            fds[count++] = (struct pollfd){.fd = child->supervisor.fd, .events = POLLIN};
-        if (child->out != -1)
-            fds[count++] = (struct pollfd){.fd = child->out, .events = POLLIN};
+        loop_want(loop, terminals->children[i]->supervisor.fd, POLLIN);
+        loop_want(loop, terminals->children[i]->out, POLLIN);
     }
-    return count;
 }
 
 /* It has come to its end, or its supervisor has without a word. */
@@ -460,15 +452,21 @@ static bool handle_report(struct talk_terminals *terminals, struct terminal_chil
     return true;
 }
 
-void talk_terminals_read(struct talk_terminals *terminals, struct acp *acp)
+bool talk_terminals_serve(struct talk_terminals *terminals, struct loop *loop, struct acp *acp)
 {
+    bool any = false;
+
     for (size_t i = 0; i < terminals->count; i++) {
         struct terminal_child *child = terminals->children[i];
+        bool reports = loop_got(loop, child->supervisor.fd) != 0;
+        bool prints = loop_got(loop, child->out) != 0;
 
-        for (int round = 0; round < ROUNDS && read_output(child); round++)
+        any = any || reports || prints;
+        for (int round = 0; prints && round < ROUNDS && read_output(child); round++)
             ;
-        while (child->supervisor.fd != -1 && handle_report(terminals, child, acp))
+        while (reports && child->supervisor.fd != -1 && handle_report(terminals, child, acp))
             ;
     }
     drop_gone(terminals);
+    return any;
 }

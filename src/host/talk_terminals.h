@@ -8,24 +8,21 @@
  * where the agent says none, 4 MiB at most), cut at a character.
  *
  * A command without arguments that names no program is a line for `sh -c`: some agents ask so.
- * Nothing waits here: the loop polls and serves.
+ * Nothing waits here: the loop does.
  */
 #ifndef MAS_HOST_TALK_TERMINALS_H
 #define MAS_HOST_TALK_TERMINALS_H
 
+#include "base/loop.h"
 #include "host/supervisor.h"
 #include "host/talk_files.h"
 #include "protocol/acp.h"
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    TALK_TERMINALS_MAX = 64, /* that are not released, or have not ended yet */
-    TALK_TERMINALS_POLL_MAX = 2 * TALK_TERMINALS_MAX,
-};
+enum { TALK_TERMINALS_MAX = 64 }; /* that are not released, or have not ended yet */
 
 struct talk_terminals;
 
@@ -36,17 +33,17 @@ struct talk_terminals *talk_terminals_new(const struct talk_place *place, char *
 void talk_terminals_free(struct talk_terminals *terminals);
 
 /* Answers or refuses a request, at once or later; false if it is another one's. */
-bool talk_terminals_serve(struct talk_terminals *terminals, struct acp *acp,
-                          const struct acp_request *request);
+bool talk_terminals_request(struct talk_terminals *terminals, struct acp *acp,
+                            const struct acp_request *request);
 /* Kills and forgets those of a session of the agent; NULL: all. Requests that wait stay unanswered
  * (the agent or its session is gone). */
 void talk_terminals_end(struct talk_terminals *terminals, const char *session);
 
-/* Fills in what to poll; returns how many there are. */
-size_t talk_terminals_poll(const struct talk_terminals *terminals,
-                           struct pollfd fds[TALK_TERMINALS_POLL_MAX]);
-/* Takes what has come, for all of them; `acp` NULL: the agent is gone. */
-void talk_terminals_read(struct talk_terminals *terminals, struct acp *acp);
+/* Waits for the output and the ends of the programs. */
+void talk_terminals_want(const struct talk_terminals *terminals, struct loop *loop);
+/* Handles what has come of that, and returns false if nothing has. `acp` NULL: the agent is gone.
+ */
+bool talk_terminals_serve(struct talk_terminals *terminals, struct loop *loop, struct acp *acp);
 
 /* Its output by now, for those who show it; NULL: there is none of that id. It holds no NUL. Of the
  * newest that were released the last TALK_TERMINALS_TAIL bytes are kept for that. */

@@ -62,24 +62,24 @@ void talk_work_request(struct host *host, const struct acp_request *request)
     if (talk->session == NULL || strcmp(talk->session, request->session) != 0)
         acp_refuse(talk->acp, request->ticket, ACP_NO_SUCH, "there is no such session");
     else if (!talk_files_serve(&talk->work.place, talk->acp, request) &&
-             !talk_terminals_serve(talk->work.terminals, talk->acp, request))
+             !talk_terminals_request(talk->work.terminals, talk->acp, request))
         acp_refuse(talk->acp, request->ticket, RPC_NO_METHOD, "method not found");
 }
 
-size_t talk_work_poll(const struct host *host, struct pollfd fds[TALK_TERMINALS_POLL_MAX])
+void talk_work_want(const struct host *host, struct loop *loop)
 {
     const struct talk_work *work = &host->talk->work;
 
-    return work->terminals != NULL ? talk_terminals_poll(work->terminals, fds) : 0;
+    if (work->terminals != NULL)
+        talk_terminals_want(work->terminals, loop);
 }
 
-void talk_work_read(struct host *host)
+void talk_work_serve(struct host *host, struct loop *loop)
 {
     struct talk_work *work = &host->talk->work;
 
-    if (work->terminals == NULL)
+    if (work->terminals == NULL || !talk_terminals_serve(work->terminals, loop, host->talk->acp))
         return;
-    talk_terminals_read(work->terminals, host->talk->acp);
     if (work->shown == talk_terminals_ended(work->terminals))
         return;
     work->shown = talk_terminals_ended(work->terminals);

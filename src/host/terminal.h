@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,6 +1,7 @@
 /* What agents ask of files and programs, from the line that they write to the one that they get. */
 #include "unit.h"
 
+#include "base/loop.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "host/talk_files.h"
@@ -24,6 +25,7 @@ struct place {
     struct talk_terminals *terminals;
     struct str line; /* newest answer */
     struct json *answer;
+    struct loop loop;
 };
 
 static void on_request(void *arg, const struct acp_request *request)
@@ -31,7 +33,7 @@ static void on_request(void *arg, const struct acp_request *request)
     struct place *p = arg;
 
     if (!talk_files_serve(&p->place, p->acp, request))
-        CHECK(talk_terminals_serve(p->terminals, p->acp, request));
+        CHECK(talk_terminals_request(p->terminals, p->acp, request));
 }
 
 static const struct acp_ops ops = {.request = on_request};
@@ -62,6 +64,7 @@ static void end(struct place *p)
     char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, command, NULL};
     pid_t pid;
 
+    loop_free(&p->loop);
     talk_terminals_free(p->terminals);
     acp_free(p->acp);
     json_free(p->answer);
@@ -98,6 +101,15 @@ static char *get_file(struct place *p, const char *name)
     return mem_dup(text);
 }
 
+/* Handles what the programs do next, within wait_ms. */
+static void serve_programs(struct place *p, int wait_ms)
+{
+    loop_begin(&p->loop);
+    talk_terminals_want(p->terminals, &p->loop);
+    CHECK(loop_wait(&p->loop, time_monotonic_ms() + wait_ms) != -1);
+    (void)talk_terminals_serve(p->terminals, &p->loop, p->acp);
+}
+
 /* Waits up to ten seconds for the next line that is to be sent. */
 static bool hear(struct place *p)
 {
@@ -107,15 +119,10 @@ static bool hear(struct place *p)
     const char *out;
 
     for (;;) {
-        struct pollfd fds[TALK_TERMINALS_POLL_MAX];
-        size_t count;
-
         out = acp_out(p->acp, &len);
         if (len > 0 || time_monotonic_ms() > until)
             break;
-        count = talk_terminals_poll(p->terminals, fds);
-        (void)poll(fds, count, 100);
-        talk_terminals_read(p->terminals, p->acp);
+        serve_programs(p, 100);
     }
     str_clear(&p->line);
     len = len > 0 ? (size_t)((const char *)memchr(out, '\n', len) - out) + 1 : 0;
@@ -388,10 +395,9 @@ static bool is_gone(struct place *p, const char *name)
     for (int i = 0; i < 100 && pid > 0; i++) {
         if (kill((pid_t)pid, 0) == -1)
             return true;
-        talk_terminals_read(p->terminals, p->acp);
+        serve_programs(p, 50);
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
-        (void)poll(NULL, 0, 50);
     }
     return false;
 }
