@@ -45,9 +45,10 @@ static void format(char *to, size_t max, const char *fmt, va_list args)
 }
 
 /* All setters format into their own buffer first, because an argument may be the old text. */
-static void set_text(struct err *err, int code, const char *text)
+static void set_text(struct err *err, int code, int number, const char *text)
 {
     err->code = code;
+    err->number = number;
     err->hint[0] = '\0';
     memcpy(err->text, text, strlen(text) + 1);
 }
@@ -57,7 +58,7 @@ int err_vset(struct err *err, int code, const char *fmt, va_list args)
     char text[ERR_TEXT_MAX];
 
     format(text, sizeof(text), fmt, args);
-    set_text(err, code, text);
+    set_text(err, code, 0, text);
     return -1;
 }
 
@@ -73,24 +74,23 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 
 int err_errno(struct err *err, const char *fmt, ...)
 {
-    int saved = errno;
+    int number = errno;
     char words[128];
     char text[ERR_TEXT_MAX];
     /* mas opens nothing through links, and the C library's text for this error is confusing */
-    const char *known = saved == ELOOP ? "it is a symbolic link" : strerrordesc_np(saved);
+    const char *known = number == ELOOP ? "it is a symbolic link" : strerrordesc_np(number);
     va_list args;
 
     if (known != NULL)
         (void)snprintf(words, sizeof(words), ": %s", known);
     else
-        (void)snprintf(words, sizeof(words), ": error %d", saved);
+        (void)snprintf(words, sizeof(words), ": error %d", number);
     /* Cut a long subject rather than the reason after it. */
     va_start(args, fmt);
     format(text, sizeof(text) - strlen(words), fmt, args);
     va_end(args);
     memcpy(text + strlen(text), words, strlen(words) + 1);
-    set_text(err, MAS_FAILED, text);
-    errno = saved;
+    set_text(err, MAS_FAILED, number, text);
     return -1;
 }
 

@@ -9,6 +9,13 @@
  *     if (session_load(store, id, &session, &err) == -1)
  *         return err_wrap(&err, "cannot show '%s'", id);
  *
+ * A caller that has to tell failures apart asks `err.code` or, for the cause, `err.number`:
+ *
+ *     if (file_read(dir, name, max, &text, &len, &err) == -1 && err.number == ENOENT)
+ *
+ * A function that fills a struct err says nothing through errno. Functions that take none follow
+ * the system's convention: they return -1 with errno.
+ *
  * The text is `cannot <what> '<subject>': <why>`, in lower case, without a full stop. The hint
  * tells the user what to do and is printed on its own line. Subjects can be hostile, so neither
  * string is safe to print directly: err_print() makes control characters visible.
@@ -42,6 +49,7 @@ enum {
 
 struct err {
     int code;
+    int number; /* the cause as a value of errno; 0: it has none */
     char text[ERR_TEXT_MAX];
     char hint[ERR_HINT_MAX];
 };
@@ -53,15 +61,14 @@ struct err {
 
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Sets code and text and clears the hint. Returns -1, so that `return err_set(...)` works. */
+/* Sets code and text; clears number and hint. Returns -1, so that `return err_set(...)` works. */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 int err_vset(struct err *err, int code, const char *fmt, va_list args) PRINTF_LIKE(3, 0);
 
-/* Like err_set() with code MAS_FAILED; appends ": " and the text for errno. Leaves errno
- * unchanged. */
+/* Like err_set() with code MAS_FAILED and errno as the number, whose text it appends after ": ". */
 int err_errno(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Prepends "<fmt>: " to the text; keeps code and hint. Returns -1. */
+/* Prepends "<fmt>: " to the text; keeps code, number and hint. Returns -1. */
 int err_wrap(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Sets the hint. Returns -1. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +15,31 @@
 #include <time.h>
 #include <unistd.h>
 
+#define TOO_LARGE "cannot read '%s': it is larger than %zu bytes"
+
+/* Sets an error with a number that says what is wrong with a file. Returns -1. */
+PRINTF_LIKE(3, 4)
+static int fault(struct err *err, int number, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)err_vset(err, MAS_FAILED, fmt, args);
+    va_end(args);
+    err->number = number;
+    return -1;
+}
+
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err)
 {
     struct stat st;
     _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd == -1 || fstat(fd, &st) == -1)
         return err_errno(err, "cannot read '%s'", name);
-    if (!S_ISREG(st.st_mode)) {
-        errno = EINVAL;
-        return err_set(err, MAS_FAILED, "cannot read '%s': it is not a regular file", name);
-    }
-    if (st.st_size < 0 || (size_t)st.st_size > max) {
-        errno = EFBIG;
-        return err_set(err, MAS_FAILED, "cannot read '%s': it is larger than %zu bytes", name, max);
-    }
+    if (!S_ISREG(st.st_mode))
+        return fault(err, EINVAL, "cannot read '%s': it is not a regular file", name);
+    if (st.st_size < 0 || (size_t)st.st_size > max)
+        return fault(err, EFBIG, TOO_LARGE, name, max);
     size_t room = (size_t)st.st_size;
     _cleanup_free_ char *text = mem_alloc(room + 1);
     size_t len = 0;
@@ -66,22 +78,23 @@ int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *r
         text.len += (size_t)n;
         text.data[text.len] = '\0';
         if (text.len > max)
-            return err_set(err, MAS_FAILED, "cannot read '%s': it is larger than %zu bytes", name,
-                           max);
+            return fault(err, EFBIG, TOO_LARGE, name, max);
     }
     *ret_len = text.len;
     *ret = str_steal(&text);
     return 0;
 }
 
-bool file_is_no_own(int error)
+bool file_is_no_own(const struct err *err)
 {
-    return error == ELOOP || error == EMLINK || error == EINVAL || error == EISDIR;
+    return err->number == ELOOP || err->number == EMLINK || err->number == EINVAL ||
+           err->number == EISDIR;
 }
 
-bool file_is_wrong(int error)
+bool file_is_wrong(const struct err *err)
 {
-    return error == ENOENT || error == ELOOP || error == EINVAL || error == EFBIG;
+    return err->number == ENOENT || err->number == ELOOP || err->number == EINVAL ||
+           err->number == EFBIG;
 }
 
 size_t file_write_most(int fd, const void *bytes, size_t len)
@@ -110,14 +123,10 @@ int file_open_own(int dir, const char *name, int flags, struct err *err)
 
     if (fd == -1 || fstat(fd, &st) == -1)
         return err_errno(err, "cannot open '%s'", name);
-    if (!S_ISREG(st.st_mode)) {
-        errno = EINVAL;
-        return err_set(err, MAS_FAILED, "cannot open '%s': it is %s", name,
-                       path_type_name(st.st_mode));
-    }
+    if (!S_ISREG(st.st_mode))
+        return fault(err, EINVAL, "cannot open '%s': it is %s", name, path_type_name(st.st_mode));
     if (st.st_nlink > 1) {
-        errno = EMLINK;
-        (void)err_set(err, MAS_FAILED, "cannot open '%s': it has several names (hard links)", name);
+        (void)fault(err, EMLINK, "cannot open '%s': it has several names (hard links)", name);
         return err_hint(err, "mas writes to its own files alone; remove the other names");
     }
     return TAKE_FD(fd);
@@ -233,13 +242,13 @@ bool file_is_named(int dir, const char *name, int fd, struct stat *ret)
 static int lock_once(int dir, const char *name, int wait_ms, int *ret_fd, struct err *err)
 {
     _cleanup_close_ int fd = file_open_own(dir, name, O_RDWR, err);
-    if (fd == -1 && errno == ENOENT) {
+    if (fd == -1 && err->number == ENOENT) {
         fd = file_open_own(dir, name, O_RDWR | O_CREAT, err);
         if (fd != -1)
             (void)fchmod(fd, 0600); /* whatever the umask */
     }
     if (fd == -1) {
-        if (file_is_no_own(errno))
+        if (file_is_no_own(err))
             err->code = MAS_DAMAGED;
         return -1;
     }

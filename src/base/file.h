@@ -15,18 +15,19 @@
 #include <sys/types.h>
 
 /* Reads the regular file `name` in `dir`, at most `max` bytes, and does not follow a symbolic link.
- * *ret is NUL-terminated; the caller frees it. Returns -1 on error and keeps errno (ENOENT if the
- * file is missing). */
+ * *ret is NUL-terminated; the caller frees it. On failure err->number is ENOENT if the file is
+ * missing, EINVAL if it is not a regular file, EFBIG if it is too large, or another cause. */
 int file_read(int dir, const char *name, size_t max, char **ret, size_t *ret_len, struct err *err);
 
 /* Reads the descriptor `fd` (a pipe, or a file opened by path) to its end, at most `max` bytes.
- * `name` is for messages. *ret is NUL-terminated; the caller frees it. */
+ * `name` is for messages. *ret is NUL-terminated; the caller frees it. err->number is EFBIG if
+ * there is more. */
 int file_read_stream(int fd, const char *name, size_t max, char **ret, size_t *ret_len,
                      struct err *err);
 
-/* Returns true if this errno of file_read() means that the file itself is wrong: missing, a
+/* Returns true if this error of file_read() means that the file itself is wrong: missing, a
  * symbolic link, not a regular file, or too large. Any other error may be temporary. */
-bool file_is_wrong(int error);
+bool file_is_wrong(const struct err *err);
 
 /* Returns true if the file or directory open at `fd` is the one named `name` in `dir`; false if it
  * is not or if that cannot be determined. Unless `ret` is NULL, *ret receives the fstat() data. */
@@ -43,16 +44,16 @@ size_t file_write_most(int fd, const void *bytes, size_t len);
  * Opens a file that mas owns and writes in place: a lock or a log. It must be a regular file
  * without other names, because anyone who can write to the directory could have linked it to
  * another file. O_NOFOLLOW, O_NONBLOCK and O_CLOEXEC are added to `flags`, and the mode of a new
- * file is 0600. Returns the descriptor, which the caller closes, or -1 with errno: ELOOP for a
- * symbolic link, EMLINK for a hard link, EINVAL for anything but a regular file.
+ * file is 0600. Returns the descriptor, which the caller closes, or -1; err->number is then ELOOP
+ * for a symbolic link, EMLINK for a hard link, EINVAL for anything but a regular file.
  */
 int file_open_own(int dir, const char *name, int flags, struct err *err);
-/* Returns true if this errno of file_open_own() means that the existing file cannot be one of
+/* Returns true if this error of file_open_own() means that the existing file cannot be one of
  * mas. */
-bool file_is_no_own(int error);
+bool file_is_no_own(const struct err *err);
 
-/* Creates a new file with exactly this mode, whatever the umask. Fails with EEXIST if the name
- * exists. Does not sync. */
+/* Creates a new file with exactly this mode, whatever the umask. On failure err->number is EEXIST
+ * if the name exists. Does not sync. */
 int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t mode,
                 struct err *err);
 

@@ -30,8 +30,7 @@ int path_make_dir(int dir, const char *name, mode_t mode);
  * error is an error of the whole call, because a name that was not read would look missing. The
  * caller releases *ret with strv_free(). */
 int path_list(int dir, char ***ret, struct err *err);
-/* Like path_list(), for a directory given by its name in `dir`; a symbolic link is not followed.
- * Keeps errno on failure. */
+/* Like path_list(), for a directory given by its name in `dir`; a symbolic link is not followed. */
 int path_list_in(int dir, const char *name, char ***ret, struct err *err);
 
 /* Creates the missing directories of a path with mode 0755 less the umask, as mkdir -p does. */

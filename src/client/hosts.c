@@ -49,8 +49,8 @@ int hosts_live(int dir, bool *ret, struct err *err)
     struct err why = ERR_INIT;
     bool live = false;
 
-    if (path_list_in(dir, WORKSPACE_RUN, &names, &why) == -1 && !file_is_wrong(errno) &&
-        errno != ENOTDIR) {
+    if (path_list_in(dir, WORKSPACE_RUN, &names, &why) == -1 && !file_is_wrong(&why) &&
+        why.number != ENOTDIR) {
         *err = why;
         return -1;
     }

@@ -105,10 +105,9 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     _cleanup_close_ int dir = workspace_open(root, view->row.id);
 
     if (dir == -1) {
-        if (errno != ENOENT)
-            (void)err_errno(&err, "its workspace cannot be opened");
-        view->unreadable = errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
-        set_error(view, errno == ENOENT ? "its workspace is missing" : err.text);
+        (void)err_errno(&err, "its workspace cannot be opened");
+        view->unreadable = err.number != ENOENT && err.number != ENOTDIR && err.number != ELOOP;
+        set_error(view, err.number == ENOENT ? "its workspace is missing" : err.text);
         return;
     }
     if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0) {

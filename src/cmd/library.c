@@ -30,9 +30,8 @@ static int find_by_dir(const struct call *call, const char *dir, const char **re
     _cleanup_free_ char *path = path_canonical(dir);
 
     if (path == NULL) {
-        bool is_missing = errno == ENOENT || errno == ENOTDIR;
         (void)err_errno(err, "cannot find the session of '%s'", dir);
-        if (is_missing)
+        if (err->number == ENOENT || err->number == ENOTDIR)
             err->code = MAS_NOT_FOUND;
         return -1;
     }

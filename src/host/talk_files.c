@@ -77,7 +77,7 @@ static int read_whole(const struct talk_root *root, const char *rel, char **ret,
         return -1;
     }
     if (file_read_stream(fd, rel, TALK_FILE_MAX, ret, ret_len, &err) == -1) {
-        *refusal = errno == EFBIG ? too_large : refusal_of(errno);
+        *refusal = err.number == EFBIG ? too_large : refusal_of(err.number);
         return -1;
     }
     return 0;
@@ -203,12 +203,12 @@ static int put_whole(int at, const char *temp, int dir, const char *name, const 
     struct err err = ERR_INIT;
 
     (void)unlinkat(at, temp, 0); /* a host that was killed while it wrote */
-    if (file_create(at, temp, text, strlen(text), mode, &err) == 0 &&
-        renameat(at, temp, dir, name) == 0)
+    bool made = file_create(at, temp, text, strlen(text), mode, &err) == 0;
+    if (made && renameat(at, temp, dir, name) == 0)
         return 0;
-    int saved = errno;
+    int number = made ? errno : err.number;
     (void)unlinkat(at, temp, 0);
-    errno = saved;
+    errno = number;
     return -1;
 }
 

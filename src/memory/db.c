@@ -83,9 +83,9 @@ static int look_at(struct db *db, struct err *err)
     static const char *const parts[] = {"-wal", "-shm", "-journal"};
 
     if (fstatat(db->dir, db->name, &db->is, AT_SYMLINK_NOFOLLOW) == -1) {
-        int code = errno == ENOENT ? MAS_NOT_FOUND : MAS_FAILED;
         (void)err_errno(err, "cannot open '%s'", db->name);
-        err->code = code;
+        if (err->number == ENOENT)
+            err->code = MAS_NOT_FOUND;
         return -1;
     }
     if (!S_ISREG(db->is.st_mode))

@@ -346,7 +346,7 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
 
     if (dir == -1) {
         (void)err_errno(&why, "its workspace cannot be opened");
-        if (errno != ENOENT)
+        if (why.number != ENOENT)
             doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
         return;
     }

@@ -71,9 +71,8 @@ static bool hold(const struct run *run, struct going *going, int *ret_dir)
 
     *ret_dir = dir;
     if (dir == -1) {
-        bool gone = errno == ENOENT;
         (void)err_errno(err, "cannot open session '%s'", id);
-        return fail(going, gone ? RETENTION_CHANGED : RETENTION_FAILED);
+        return fail(going, err->number == ENOENT ? RETENTION_CHANGED : RETENTION_FAILED);
     }
     if (run->dry && workspace_is_locked(dir))
         return fail(going, RETENTION_LOCKED);

@@ -252,7 +252,7 @@ static int read_file(const struct root *root, bool thorough, struct index *index
 
     *ret_why = NULL;
     if (file_read(root->sessions, INDEX_FILE, INDEX_FILE_MAX, &index->text, &len, &why) == -1) {
-        if (errno != ENOENT)
+        if (why.number != ENOENT)
             *ret_why = "it cannot be read";
         return 1;
     }
@@ -373,7 +373,7 @@ static int change_rows(const struct root *root, const struct index_ids *ids, con
         return 0;
     /* On a full disk, removes the file, which is rebuilt later: removing sessions must free
      * space. */
-    bool full = row == NULL && (errno == ENOSPC || errno == EDQUOT);
+    bool full = row == NULL && (err->number == ENOSPC || err->number == EDQUOT);
     return full && unlinkat(root->sessions, INDEX_FILE, 0) == 0 ? 0 : -1;
 }
 

@@ -79,7 +79,7 @@ static int read_known(int dir, char ***ret, struct err *err)
     char *save = NULL;
 
     if (file_read(dir, KNOWN_FILE, KNOWN_ROOTS_FILE_MAX, &text, &len, err) == -1)
-        return errno == ENOENT ? 0 : -1;
+        return err->number == ENOENT ? 0 : -1;
     for (char *line = strtok_r(text, "\n", &save); line != NULL;
          line = strtok_r(NULL, "\n", &save)) {
         const char *path = parse_line(line);

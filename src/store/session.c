@@ -6,7 +6,6 @@
 #include "store/workspace.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -298,7 +297,7 @@ int session_load(const struct root *root, int dir, const char *id, struct sessio
 
     memcpy(session.id, id, ID_TEXT);
     if (file_read(dir, WORKSPACE_SESSION, KV_FILE_MAX, &text, &len, err) == -1) {
-        if (file_is_wrong(errno))
+        if (file_is_wrong(err))
             err->code = MAS_DAMAGED;
         return -1;
     }

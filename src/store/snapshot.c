@@ -31,12 +31,14 @@ static bool is_name(const char *text)
  * caller frees it. */
 static char *read_hold(int dir)
 {
-    struct err ignored = ERR_INIT;
+    struct err why = ERR_INIT;
     size_t len = 0;
     char *text = NULL;
 
-    if (file_read(dir, WORKSPACE_SNAPSHOT, NAME_MAX_LEN + 1, &text, &len, &ignored) == -1)
+    if (file_read(dir, WORKSPACE_SNAPSHOT, NAME_MAX_LEN + 1, &text, &len, &why) == -1) {
+        errno = why.number;
         return NULL;
+    }
     if (len > 0 && text[len - 1] == '\n')
         text[len - 1] = '\0';
     if (strlen(text) + 1 == len && is_name(text))

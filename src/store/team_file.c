@@ -4,15 +4,13 @@
 #include "base/json.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-
 static int read_config(int dir, struct json **ret, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     size_t len = 0;
 
     if (file_read(dir, WORKSPACE_CONFIG, CONFIG_FILE_MAX, &text, &len, err) == -1) {
-        if (file_is_wrong(errno))
+        if (file_is_wrong(err))
             err->code = MAS_DAMAGED;
         return -1;
     }

@@ -154,9 +154,8 @@ int template_open_ini(const struct root *root, const struct template *tmpl, stru
     _cleanup_close_ int ini = path_open_beneath(tmpl->fd, TEMPLATE_INI, O_RDONLY | O_NONBLOCK);
     if (ini == -1) {
         /* a directory that is not a template */
-        bool is_none = errno == ENOENT && strchr(tmpl->name, '/') != NULL;
         (void)err_errno(err, "cannot read '%s'", file);
-        if (is_none)
+        if (err->number == ENOENT && strchr(tmpl->name, '/') != NULL)
             err->code = MAS_NOT_FOUND;
         return -1;
     }

@@ -25,7 +25,7 @@ static int make_copy(struct template_edit *edit, struct err *err)
     edit->mode = st.st_mode & 0777;
     if (file_create(dir, TEMPLATE_EDIT_FILE, edit->text, edit->len, edit->mode | S_IWUSR, err) == 0)
         return 0;
-    edit->resumed = errno == EEXIST;
+    edit->resumed = err->number == EEXIST;
     return edit->resumed ? 0 : -1;
 }
 

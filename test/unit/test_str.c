@@ -94,7 +94,7 @@ static void err_errno_names_the_reason(void)
     CHECK_INT(err_errno(&err, "cannot open '%s'", "x"), -1);
     CHECK_INT(err.code, MAS_FAILED);
     CHECK_STR(err.text, "cannot open 'x': No such file or directory");
-    CHECK_INT(errno, ENOENT);
+    CHECK_INT(err.number, ENOENT);
     for (int i = 0; i < 5000; i++)
         str_addc(&s, 'a');
     (void)err_errno(&err, "%s", str_text(&s));
@@ -103,6 +103,20 @@ static void err_errno_names_the_reason(void)
     errno = 99999;
     (void)err_errno(&err, "x");
     CHECK_STR(err.text, "x: error 99999");
+}
+
+static void an_error_carries_the_number_of_its_cause(void)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_INT(err.number, 0);
+    errno = EACCES;
+    (void)err_errno(&err, "cannot open '%s'", "x");
+    (void)err_wrap(&err, "cannot start");
+    (void)err_hint(&err, "look at it");
+    CHECK_INT(err.number, EACCES);
+    (void)err_set(&err, MAS_FAILED, "another one");
+    CHECK_INT(err.number, 0);
 }
 
 static void print_all(void)
@@ -482,6 +496,7 @@ static const struct unit_test tests[] = {
     TEST(err_cuts_the_middle),
     TEST(err_cuts_between_characters),
     TEST(err_errno_names_the_reason),
+    TEST(an_error_carries_the_number_of_its_cause),
     TEST(err_print_is_visible),
     TEST(str_grows),
     TEST(str_addf_takes_long_text),

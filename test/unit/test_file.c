@@ -1,0 +1,131 @@
+#include "unit.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory of its own for each test. */
+struct place {
+    char path[64];
+    int dir;
+};
+
+static void place_free(struct place *place)
+{
+    struct err err = ERR_INIT;
+
+    fd_closep(&place->dir);
+    _cleanup_close_ int tmp = path_open_dir(AT_FDCWD, "/tmp");
+    CHECK_INT(tree_remove(tmp, place->path + strlen("/tmp/"), &err), 0);
+}
+#define _cleanup_place_ __attribute__((cleanup(place_free)))
+
+static struct place place_make(void)
+{
+    struct place place = {.path = "/tmp/mas-test-file-XXXXXX"};
+
+    CHECK(mkdtemp(place.path) != NULL);
+    place.dir = path_open_dir(AT_FDCWD, place.path);
+    return place;
+}
+
+/* Reads a file that cannot be read and returns the number of the error. */
+static int read_number(const struct place *place, const char *name, bool *ret_is_wrong)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    errno = EIO; /* says nothing */
+    CHECK_INT(file_read(place->dir, name, 4, &text, &len, &err), -1);
+    *ret_is_wrong = file_is_wrong(&err);
+    return err.number;
+}
+
+static void a_file_that_cannot_be_read_says_why(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+    bool is_wrong = false;
+
+    REQUIRE(file_create(place.dir, "large", "12345", 5, 0600, &err) == 0);
+    REQUIRE(mkdirat(place.dir, "dir", 0700) == 0);
+    REQUIRE(symlinkat("large", place.dir, "link") == 0);
+    CHECK_INT(read_number(&place, "missing", &is_wrong), ENOENT);
+    CHECK(is_wrong);
+    CHECK_INT(read_number(&place, "large", &is_wrong), EFBIG);
+    CHECK(is_wrong);
+    CHECK_INT(read_number(&place, "dir", &is_wrong), EINVAL);
+    CHECK(is_wrong);
+    CHECK_INT(read_number(&place, "link", &is_wrong), ELOOP);
+    CHECK(is_wrong);
+    fd_closep(&place.dir);
+    CHECK_INT(read_number(&place, "large", &is_wrong), EBADF);
+    CHECK(!is_wrong);
+}
+
+static void a_stream_that_is_too_long_says_so(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+
+    REQUIRE(file_create(place.dir, "large", "12345", 5, 0600, &err) == 0);
+    _cleanup_close_ int fd = openat(place.dir, "large", O_RDONLY | O_CLOEXEC);
+    CHECK_INT(file_read_stream(fd, "large", 4, &text, &len, &err), -1);
+    CHECK_INT(err.number, EFBIG);
+}
+
+static void a_file_is_created_once(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+
+    CHECK_INT(file_create(place.dir, "x", "1", 1, 0600, &err), 0);
+    CHECK_INT(file_create(place.dir, "x", "2", 1, 0600, &err), -1);
+    CHECK_INT(err.number, EEXIST);
+}
+
+static void a_file_of_others_is_not_opened_as_ours(void)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } cases[] = {{"link", ELOOP}, {"second", EMLINK}, {"pipe", EINVAL}};
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+
+    REQUIRE(file_create(place.dir, "first", "1", 1, 0600, &err) == 0);
+    REQUIRE(linkat(place.dir, "first", place.dir, "second", 0) == 0);
+    REQUIRE(symlinkat("first", place.dir, "link") == 0);
+    REQUIRE(mkfifoat(place.dir, "pipe", 0600) == 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_INT(file_open_own(place.dir, cases[i].name, O_RDWR, &err), -1);
+        CHECK_INT(err.number, cases[i].number);
+        CHECK(file_is_no_own(&err));
+    }
+    CHECK_INT(file_open_own(place.dir, "missing", O_RDWR, &err), -1);
+    CHECK_INT(err.number, ENOENT);
+    CHECK(!file_is_no_own(&err));
+}
+
+static const struct unit_test tests[] = {
+    TEST(a_file_that_cannot_be_read_says_why),
+    TEST(a_stream_that_is_too_long_says_so),
+    TEST(a_file_is_created_once),
+    TEST(a_file_of_others_is_not_opened_as_ours),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}
