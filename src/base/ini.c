@@ -1,5 +1,6 @@
 #include "base/ini.h"
 
+#include "base/file.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -7,47 +8,46 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
- * The text is first checked and split into lines, sections, keys and values, so that each error can
- * be reported precisely. Then inih gets lines that it cannot misread: `[section]`, and `key =`
- * without the value, which inih might cut or strip a comment from. The caller gets the keys that
- * inih finds, and each is compared with the key found by the check. inih's run-time options are
- * process-wide variables that some builds lack, so mas sets none.
+ * inih parses each line that holds a key: it tells it from a comment, splits and trims it. This
+ * file does what inih leaves undone or does in silence; test/unit/test_inih.c has a test for each
+ * case. inih cuts the name of a section at 49 bytes, ignores what stands behind `]`, and reports no
+ * section without keys, so headers are read here. It takes `:` for `=`, a NUL for the end of the
+ * text, and no notice of control characters, missing sections and duplicate keys.
+ *
+ * inih's limits are variables of the process, in the builds of Debian and its like. They are set
+ * before main(), so no thread sees them change.
  */
+__attribute__((constructor)) static void set_limits(void)
+{
+    ini_max_line = INI_LINE_MAX + 3; /* with "\r\n" and a NUL */
+    ini_use_stack = true; /* the heap's buffer begins smaller */
+    ini_allow_bom = false;
+    ini_allow_inline_comments = false;
+}
 
-/* A section header or a key; the strings point into struct ini.text. */
+/* A section header or a key. */
 struct entry {
-    const char *section;
-    const char *key; /* NULL: a section header */
-    const char *value;
+    char *section; /* a header owns it; its keys point to it */
+    char *key; /* NULL: a section header */
+    char *value;
     int line;
 };
 
 struct ini {
     const char *file;
-    struct str text; /* a NUL is written after each name and value */
     struct entry *entries; /* in file order */
     size_t count;
-    size_t room;
-
-    /* while inih reads */
-    size_t next; /* the first entry that inih has not received */
-    bool at_header; /* the previous entry is a header that is not reported yet */
-    bool failed;
-    ini_each *each;
-    void *arg;
-
-    ini_wrong *wrong; /* NULL: stop at the first error */
+    int line; /* the number of the line being read */
     bool lost; /* the header of the current section is unreadable */
-    bool refused; /* by `each`: skip the keys of this section */
-    struct err *err;
+    ini_each *each;
+    ini_wrong *wrong;
+    void *arg;
 };
 
 int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...)
 {
-    _cleanup_str_ struct str why = STR_INIT;
     char *text;
     va_list args;
 
@@ -55,10 +55,10 @@ int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...)
     if (vasprintf(&text, fmt, args) == -1)
         text = mem_dup("out of memory");
     va_end(args);
-    str_addf(&why, "%s:%d: [%s]", line->file, line->line, line->section);
     if (line->key != NULL)
-        str_addf(&why, " %s", line->key);
-    (void)err_set(err, MAS_DAMAGED, "%s: %s", str_text(&why), text);
+        (void)err_set(err, MAS_DAMAGED, "[%s] %s: %s", line->section, line->key, text);
+    else
+        (void)err_set(err, MAS_DAMAGED, "[%s]: %s", line->section, text);
     free(text);
     return -1;
 }
@@ -70,22 +70,152 @@ int ini_fail_unknown(const struct ini_line *line, const char *why, const char *n
                            : ini_fail(line, err, "%s; did you mean '%s'?", why, nearest);
 }
 
-/* Reports an error in a line whose section and key are not known yet. */
-static int fail_at(const struct ini *ini, int line, const char *why)
+/* Reports an error in the current line. */
+PRINTF_LIKE(2, 3) static void report(const struct ini *ini, const char *fmt, ...)
 {
-    return err_set(ini->err, MAS_DAMAGED, "%s:%d: %s", ini->file, line, why);
+    struct err err = ERR_INIT;
+    va_list args;
+
+    va_start(args, fmt);
+    (void)err_vset(&err, MAS_DAMAGED, fmt, args);
+    va_end(args);
+    ini->wrong(ini->line, err.text, ini->arg);
 }
 
-/* Reports an error if reading continues after errors; otherwise returns -1. */
-static int tell(struct ini *ini, int line)
+/* Returns true if text[i] begins a control character other than tab, including C1. */
+static bool is_control(const char *text, size_t len, size_t i)
 {
-    _cleanup_free_ char *where = mem_printf("%s:%d: ", ini->file, line);
-    const char *text = ini->err->text;
+    unsigned char c = (unsigned char)text[i];
 
-    if (ini->wrong == NULL)
-        return -1;
-    ini->wrong(line, str_starts(text, where) ? text + strlen(where) : text, ini->arg);
-    return 0;
+    if (c == 0xC2 && i + 1 < len)
+        return (unsigned char)text[i + 1] >= 0x80 && (unsigned char)text[i + 1] <= 0x9F;
+    return (c < 0x20 && c != '\t') || c == 0x7F;
+}
+
+/* Checks that apply to every line, including comments. Reports the first error and returns false.
+ */
+static bool check_bytes(const struct ini *ini, const char *text, size_t len)
+{
+    const char *why = NULL;
+
+    if (ini->line == 1 && len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
+        why = "the file begins with a byte order mark";
+    for (size_t i = 0; i < len && why == NULL; i++) {
+        if (text[i] == '\0')
+            why = "NUL byte";
+        else if (text[i] == '\r' && i + 1 == len)
+            why = "carriage return; a line ends in a newline alone";
+        else if (is_control(text, len, i))
+            why = "control character";
+    }
+    if (why != NULL)
+        report(ini, "%s", why);
+    else if (len > INI_LINE_MAX)
+        report(ini, "the line is longer than %d bytes", INI_LINE_MAX);
+    return why == NULL && len <= INI_LINE_MAX;
+}
+
+/* Returns true if other readers of INI files would find a comment in this name. */
+static bool holds_comment(const char *name)
+{
+    return strstr(name, " ;") != NULL || strstr(name, "\t;") != NULL;
+}
+
+static void add_entry(struct ini *ini, char *section, char *key, char *value)
+{
+    ini->entries = mem_room(ini->entries, ini->count, sizeof(*ini->entries));
+    ini->entries[ini->count++] =
+        (struct entry){.section = section, .key = key, .value = value, .line = ini->line};
+}
+
+static void add_section(struct ini *ini, const char *line)
+{
+    const char *start = line + 1 + strspn(line + 1, " \t");
+    const char *bracket = strchr(start, ']');
+    _cleanup_free_ char *name = NULL;
+    size_t len;
+
+    ini->lost = true;
+    if (bracket == NULL) {
+        report(ini, "']' is missing");
+        return;
+    }
+    len = (size_t)(bracket - start);
+    while (len > 0 && strchr(" \t", start[len - 1]) != NULL)
+        len--;
+    name = mem_dupn(start, len);
+    if (bracket[1 + strspn(bracket + 1, " \t")] != '\0') {
+        report(ini, "something stands behind ']'");
+    } else if (len == 0) {
+        report(ini, "the section has no name");
+    } else if (len > INI_SECTION_MAX) {
+        report(ini, "the section's name is longer than %d bytes", INI_SECTION_MAX);
+    } else if (holds_comment(name)) {
+        report(ini, "' ;' in the name of a section");
+    } else {
+        add_entry(ini, TAKE_PTR(name), NULL, NULL);
+        ini->lost = false;
+    }
+}
+
+/* Called by inih with the key of a line. */
+static int add_key(void *arg, const char *section, const char *key, const char *value)
+{
+    struct ini *ini = arg;
+
+    (void)section; /* inih gets one line at a time */
+    if (key[0] == '\0')
+        report(ini, "nothing stands before '='");
+    else if (strlen(key) > INI_KEY_MAX)
+        report(ini, "the key is longer than %d bytes", INI_KEY_MAX);
+    else if (holds_comment(key))
+        report(ini, "':' or ' ;' in a key; '=' stands between key and value");
+    else if (ini->count == 0)
+        report(ini, "key '%s' stands before any [section]", key);
+    else
+        add_entry(ini, ini->entries[ini->count - 1].section, mem_dup(key), mem_dup(value));
+    return 1;
+}
+
+static void add_line(struct ini *ini, const char *text, size_t len)
+{
+    _cleanup_free_ char *line = NULL;
+    const char *start;
+    bool is_comment;
+
+    if (!check_bytes(ini, text, len)) {
+        ini->lost = ini->lost || (len > 0 && text[0] == '['); /* the section is unknown */
+        return;
+    }
+    line = mem_dupn(text, len);
+    start = line + strspn(line, " \t");
+    is_comment = strchr(";#", *start) != NULL; /* or blank: *start is the NUL */
+    if (start > line && !is_comment)
+        report(ini, "the line begins with a blank; values do not go on here");
+    else if (*start == '[')
+        add_section(ini, line);
+    else if (ini->lost)
+        return;
+    else if (!is_comment && line[strcspn(line, "=:")] == ':')
+        report(ini, "%s",
+               strchr(line, '=') != NULL ? "':' or ' ;' in a key; '=' stands between key and value"
+                                         : "'=' is missing");
+    else if (ini_parse_string(line, add_key, ini) != 0)
+        report(ini, "'=' is missing");
+}
+
+static void add_lines(struct ini *ini, const char *text, size_t left)
+{
+    while (left > 0) {
+        const char *newline = memchr(text, '\n', left);
+        size_t len = newline != NULL ? (size_t)(newline - text) : left;
+
+        ini->line++;
+        add_line(ini, text, len);
+        len += newline != NULL;
+        text += len;
+        left -= len;
+    }
 }
 
 static struct ini_line to_line(const struct ini *ini, const struct entry *entry)
@@ -99,183 +229,6 @@ static struct ini_line to_line(const struct ini *ini, const struct entry *entry)
     };
 }
 
-/* Checking the text. */
-
-static int read_text(struct ini *ini, int fd)
-{
-    char chunk[16384];
-
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof(chunk));
-
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n == -1)
-            return err_errno(ini->err, "cannot read '%s'", ini->file);
-        if (n == 0)
-            return 0;
-        str_addn(&ini->text, chunk, (size_t)n);
-        if (ini->text.len > INI_FILE_MAX)
-            return err_set(ini->err, MAS_DAMAGED, "%s: the file is larger than %d bytes", ini->file,
-                           INI_FILE_MAX);
-    }
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Returns true if text[i] begins a control character other than tab, including C1. */
-static bool is_control(const char *text, size_t len, size_t i)
-{
-    unsigned char c = (unsigned char)text[i];
-
-    if (c == 0xC2 && i + 1 < len)
-        return (unsigned char)text[i + 1] >= 0x80 && (unsigned char)text[i + 1] <= 0x9F;
-    return (c < 0x20 && c != '\t') || c == 0x7F;
-}
-
-/* Checks that apply to every line, including comments. */
-static int check_bytes(const struct ini *ini, const char *text, size_t len, int line)
-{
-    if (line == 1 && len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
-        return fail_at(ini, line, "the file begins with a byte order mark");
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '\0')
-            return fail_at(ini, line, "NUL byte");
-        if (text[i] == '\r' && i + 1 == len)
-            return fail_at(ini, line, "carriage return; a line ends in a newline alone");
-        if (is_control(text, len, i))
-            return fail_at(ini, line, "control character");
-    }
-    if (len > INI_LINE_MAX)
-        return err_set(ini->err, MAS_DAMAGED, "%s:%d: the line is longer than %d bytes", ini->file,
-                       line, INI_LINE_MAX);
-    return 0;
-}
-
-/* Cuts the text [start, end) after its last non-blank character and returns its first non-blank
- * one. text[end] must be writable. */
-static char *trim(char *text, size_t start, size_t end)
-{
-    while (start < end && is_blank(text[start]))
-        start++;
-    while (end > start && is_blank(text[end - 1]))
-        end--;
-    text[end] = '\0';
-    return text + start;
-}
-
-static void add_entry(struct ini *ini, const struct entry *entry)
-{
-    if (ini->count == ini->room) {
-        ini->room = ini->room > 0 ? ini->room * 2 : 64;
-        ini->entries = mem_grow(ini->entries, ini->room, sizeof(*ini->entries));
-    }
-    ini->entries[ini->count++] = *entry;
-}
-
-/* Returns true if inih would find a comment in this name. */
-static bool holds_comment(const char *name)
-{
-    for (const char *p = name; *p != '\0'; p++) {
-        if (*p == ';' && p > name && is_blank(p[-1]))
-            return true;
-    }
-    return false;
-}
-
-static int add_section(struct ini *ini, char *text, size_t len, int line)
-{
-    const char *bracket = memchr(text, ']', len);
-    struct entry entry = {.line = line};
-    size_t end;
-
-    if (bracket == NULL)
-        return fail_at(ini, line, "']' is missing");
-    end = (size_t)(bracket - text);
-    for (size_t i = end + 1; i < len; i++) {
-        if (!is_blank(text[i]))
-            return fail_at(ini, line, "something stands behind ']'");
-    }
-    entry.section = trim(text, 1, end);
-    if (entry.section[0] == '\0')
-        return fail_at(ini, line, "the section has no name");
-    if (strlen(entry.section) > INI_SECTION_MAX)
-        return err_set(ini->err, MAS_DAMAGED, "%s:%d: the section's name is longer than %d bytes",
-                       ini->file, line, INI_SECTION_MAX);
-    if (holds_comment(entry.section))
-        return fail_at(ini, line, "' ;' in the name of a section");
-    add_entry(ini, &entry);
-    ini->lost = false;
-    return 0;
-}
-
-static int add_key(struct ini *ini, char *text, size_t len, int line)
-{
-    const char *equals = memchr(text, '=', len);
-    struct entry entry = {.line = line};
-    size_t end;
-
-    if (equals == NULL)
-        return fail_at(ini, line, "'=' is missing");
-    end = (size_t)(equals - text);
-    entry.value = trim(text, end + 1, len);
-    entry.key = trim(text, 0, end);
-    if (entry.key[0] == '\0')
-        return fail_at(ini, line, "nothing stands before '='");
-    if (strlen(entry.key) > INI_KEY_MAX)
-        return err_set(ini->err, MAS_DAMAGED, "%s:%d: the key is longer than %d bytes", ini->file,
-                       line, INI_KEY_MAX);
-    if (strchr(entry.key, ':') != NULL || holds_comment(entry.key))
-        return fail_at(ini, line, "':' or ' ;' in a key; '=' stands between key and value");
-    if (ini->count == 0)
-        return err_set(ini->err, MAS_DAMAGED, "%s:%d: key '%s' stands before any [section]",
-                       ini->file, line, entry.key);
-    entry.section = ini->entries[ini->count - 1].section;
-    add_entry(ini, &entry);
-    return 0;
-}
-
-static int add_line(struct ini *ini, char *text, size_t len, int line)
-{
-    size_t start = 0;
-
-    if (check_bytes(ini, text, len, line) == -1) {
-        ini->lost = ini->lost || (len > 0 && text[0] == '['); /* the section is unknown */
-        return -1;
-    }
-    while (start < len && is_blank(text[start]))
-        start++;
-    if (start == len || text[start] == ';' || text[start] == '#')
-        return 0;
-    if (start > 0)
-        return fail_at(ini, line, "the line begins with a blank; values do not go on here");
-    if (text[0] != '[')
-        return ini->lost ? 0 : add_key(ini, text, len, line);
-    ini->lost = true;
-    return add_section(ini, text, len, line);
-}
-
-static int add_lines(struct ini *ini)
-{
-    char *text = ini->text.data;
-    size_t left = ini->text.len;
-
-    for (int line = 1; left > 0; line++) {
-        const char *newline = memchr(text, '\n', left);
-        size_t len = newline != NULL ? (size_t)(newline - text) : left;
-
-        if (add_line(ini, text, len, line) == -1 && tell(ini, line) == -1)
-            return -1;
-        len += newline != NULL;
-        text += len;
-        left -= len;
-    }
-    return 0;
-}
-
 static int entry_cmp(const void *a, const void *b)
 {
     const struct entry *x = *(const struct entry *const *)a;
@@ -287,13 +240,10 @@ static int entry_cmp(const void *a, const void *b)
     return order != 0 ? order : x->line - y->line;
 }
 
-/* Finds duplicate keys. A section may appear in several places and still is one section. */
-static int check_twice(struct ini *ini)
+/* Reports duplicate keys. A section may appear in several places and still is one section. */
+static void check_twice(const struct ini *ini)
 {
     _cleanup_free_ const struct entry **sorted = mem_grow(NULL, ini->count, sizeof(void *));
-    const struct entry *twice = NULL;
-    const struct entry *first = NULL;
-    struct ini_line line;
     size_t keys = 0;
 
     for (size_t i = 0; i < ini->count; i++) {
@@ -307,115 +257,57 @@ static int check_twice(struct ini *ini)
 
         if (strcmp(a->key, b->key) != 0 || strcmp(a->section, b->section) != 0)
             continue;
-        if (ini->wrong != NULL) {
-            line = to_line(ini, b);
-            (void)ini_fail(&line, ini->err, "the key stands in line %d already", a->line);
-            (void)tell(ini, b->line);
-        } else if (twice == NULL || b->line < twice->line) {
-            first = a;
-            twice = b;
-        }
+        struct ini_line line = to_line(ini, b);
+        struct err err = ERR_INIT;
+        (void)ini_fail(&line, &err, "the key stands in line %d already", a->line);
+        ini->wrong(b->line, err.text, ini->arg);
     }
-    if (twice == NULL)
-        return 0;
-    line = to_line(ini, twice);
-    return ini_fail(&line, ini->err, "the key stands in line %d already", first->line);
 }
 
-/* Reading with inih. */
-
-/* Gives inih its next line. inih reports keys only, so each header is followed by a dummy line, a
- * key without a name, for which the header is reported. */
-static char *give_line(char *to, int max, void *arg)
+/* Gives the caller each header and key. */
+static void tell_entries(const struct ini *ini)
 {
-    struct ini *ini = arg;
-    const struct entry *entry;
-    int n;
+    bool refused = false;
 
-    if (ini->at_header) {
-        ini->at_header = false;
-        n = snprintf(to, (size_t)max, "=\n");
-    } else if (ini->failed || ini->next == ini->count) {
-        return NULL;
-    } else {
-        entry = &ini->entries[ini->next++];
-        ini->at_header = entry->key == NULL;
-        n = entry->key == NULL ? snprintf(to, (size_t)max, "[%s]\n", entry->section)
-                               : snprintf(to, (size_t)max, "%s =\n", entry->key);
+    for (size_t i = 0; i < ini->count; i++) {
+        const struct entry *entry = &ini->entries[i];
+        struct ini_line line = to_line(ini, entry);
+        struct err err = ERR_INIT;
+
+        if (refused && entry->key != NULL)
+            continue;
+        refused = ini->each(&line, ini->arg, &err) == -1;
+        if (refused)
+            ini->wrong(entry->line, err.text, ini->arg);
+        refused = refused && entry->key == NULL;
     }
-    if (n >= 0 && n < max)
-        return to;
-    ini->failed = true;
-    (void)fail_at(ini, ini->entries[ini->next - 1].line, "the line is too long");
-    return NULL;
 }
 
-/* Called by inih for each key. Returns 1 on success. */
-static int parse_key(void *arg, const char *section, const char *key, const char *value)
+static void free_entries(struct ini *ini)
 {
-    struct ini *ini = arg;
-    const struct entry *entry = &ini->entries[ini->next - 1];
-    const char *expected = entry->key != NULL ? entry->key : "";
-    struct ini_line line = to_line(ini, entry);
-    int rc;
-
-    (void)section; /* may be cut at 49 bytes */
-    (void)value; /* not passed to inih */
-    if (entry->key == NULL)
-        ini->refused = false;
-    if (key == NULL || strcmp(key, expected) != 0) {
-        rc = ini_fail(&line, ini->err, "the line cannot be read");
-    } else if (ini->refused) {
-        rc = 0;
-    } else {
-        rc = ini->each(&line, ini->arg, ini->err);
-        ini->refused = rc == -1 && entry->key == NULL;
-        rc = rc == -1 ? tell(ini, entry->line) : 0;
+    for (size_t i = 0; i < ini->count; i++) {
+        if (ini->entries[i].key == NULL)
+            free(ini->entries[i].section);
+        free(ini->entries[i].key);
+        free(ini->entries[i].value);
     }
-    ini->failed = rc != 0;
-    return rc == 0;
-}
-
-static int read_entries(struct ini *ini)
-{
-    int rc = ini_parse_stream(give_line, ini, parse_key, ini);
-
-    if (ini->failed)
-        return -1;
-    if (rc != 0 || ini->next != ini->count)
-        return err_set(ini->err, MAS_DAMAGED, "%s: the file cannot be read", ini->file);
-    return 0;
-}
-
-static int read_file(struct ini *ini, int fd)
-{
-    int rc = read_text(ini, fd);
-
-    if (rc == 0)
-        rc = add_lines(ini);
-    if (rc == 0)
-        rc = check_twice(ini);
-    if (rc == 0)
-        rc = read_entries(ini);
     free(ini->entries);
-    str_free(&ini->text);
-    return rc;
 }
 
-int ini_read(int fd, const char *file, ini_each *each, void *arg, struct err *err)
+int ini_read(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg, struct err *err)
 {
-    struct ini ini = {.file = file, .each = each, .arg = arg, .err = err};
-    return read_file(&ini, fd);
-}
+    struct ini ini = {.file = file, .each = each, .wrong = wrong, .arg = arg};
+    _cleanup_free_ char *text = NULL;
+    size_t len;
 
-int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
-                struct err *err)
-{
-    struct err told = ERR_INIT;
-    struct ini ini = {.file = file, .each = each, .arg = arg, .wrong = wrong, .err = &told};
-
-    if (read_file(&ini, fd) == 0)
-        return 0;
-    *err = told;
-    return -1;
+    if (file_read_stream(fd, file, INI_FILE_MAX, &text, &len, err) == -1)
+        return err->number != EFBIG
+                   ? -1
+                   : err_set(err, MAS_DAMAGED, "%s: the file is larger than %d bytes", file,
+                             INI_FILE_MAX);
+    add_lines(&ini, text, len);
+    check_twice(&ini);
+    tell_entries(&ini);
+    free_entries(&ini);
+    return 0;
 }

@@ -1,12 +1,10 @@
 /*
  * INI files: mas.ini, agents.ini, template.ini. Only ini.c uses inih.
  *
- * inih 55 silently cuts values at 199 bytes and section names at 49, joins indented lines and
- * strips `;` comments inside values. ini_read() refuses input that inih would cut and returns every
- * value as written. A comment is a line whose first non-blank character is `;` or `#`. A value is
- * the trimmed text after the first `=`. These are errors that name file and line (MAS_DAMAGED): a
- * byte order mark, a NUL, a control character other than tab, a line over INI_LINE_MAX, a file over
- * INI_FILE_MAX, a key outside a section, and a key that appears twice in a section.
+ * A comment is a line whose first non-blank character is `;` or `#`. A value is the trimmed text
+ * after the first `=`, as written, with any `;` in it. These are errors: a byte order mark, a NUL,
+ * a control character other than tab, a line over INI_LINE_MAX, a file over INI_FILE_MAX, a line
+ * that begins with a blank, a key outside a section, and a key that appears twice in a section.
  */
 #ifndef MAS_BASE_INI_H
 #define MAS_BASE_INI_H
@@ -29,22 +27,21 @@ struct ini_line {
     const char *value; /* "" if nothing follows the = */
 };
 
-/* Called for each section header (key NULL) and each key, in file order. To stop, return -1 with
- * *err set. */
+/* Called for each section header (key NULL) and each key, in file order. Returns -1 with *err set
+ * if it refuses the header or key. */
 typedef int ini_each(const struct ini_line *line, void *arg, struct err *err);
 
-/* Reads the file open at `fd` from its current offset. `file` is its name for messages. Returns -1
- * at the first error. */
-int ini_read(int fd, const char *file, ini_each *each, void *arg, struct err *err);
-
-/* Like ini_read(), but continues after an error. Calls `wrong` for each error with its line (0:
- * none) and a text without file and line. Skips the keys below a header that is invalid or that
- * `each` refused. Returns -1 if the file cannot be read at all. */
+/* Called for each error with its line and a text without file and line. */
 typedef void ini_wrong(int line, const char *text, void *arg);
-int ini_read_on(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
-                struct err *err);
 
-/* Sets the error MAS_DAMAGED, "<file>:<line>: [<section>] <key>: <why>". Returns -1. */
+/* Reads the file open at `fd` from its current offset; `file` is its name for messages. Continues
+ * after an error: `wrong` gets first those of lines, then those of keys that appear twice, then
+ * those of `each`. Skips the keys below a header that is invalid or that `each` refused. Returns -1
+ * if the file cannot be read at all. */
+int ini_read(int fd, const char *file, ini_each *each, ini_wrong *wrong, void *arg,
+             struct err *err);
+
+/* Sets the error MAS_DAMAGED, "[<section>] <key>: <why>". Returns -1. */
 int ini_fail(const struct ini_line *line, struct err *err, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Like ini_fail(), for an unknown section or key. `nearest` is the name that was probably meant (a

@@ -231,7 +231,7 @@ static void check_rules(struct reader *reader)
 
 static int read_all(struct reader *reader, int fd, struct err *err)
 {
-    if (ini_read_on(fd, reader->file, read_section, add_wrong, reader, err) == -1)
+    if (ini_read(fd, reader->file, read_section, add_wrong, reader, err) == -1)
         return -1;
     for (size_t i = 0; i < reader->place_count; i++) {
         const struct place *place = &reader->places[i];

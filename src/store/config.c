@@ -170,7 +170,7 @@ static int read_settings(int dir, const char *name, const char *path, struct rea
         (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
         return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
     }
-    if (ini_read_on(fd, path, read_entry, add_wrong, reader, err) == -1) {
+    if (ini_read(fd, path, read_entry, add_wrong, reader, err) == -1) {
         err->code = MAS_FAILED;
         return -1;
     }

@@ -16,11 +16,6 @@ struct text {
     struct str section;
 };
 
-static bool ends(const char *text, const char *end)
-{
-    return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
-}
-
 static void must_be_trimmed(const char *text)
 {
     size_t len = strlen(text);
@@ -83,6 +78,12 @@ static int check_line(const struct ini_line *line, void *arg, struct err *err)
     return 0;
 }
 
+static void check_error(int line, const char *text, void *arg)
+{
+    (void)arg;
+    must(line >= 1 && text[0] != '\0');
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
     _cleanup_close_ int fd = memfd_create("ini", MFD_CLOEXEC);
@@ -91,10 +92,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     struct err err = ERR_INIT;
 
     must(fd != -1 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
-    if (ini_read(fd, "f.ini", check_line, &text, &err) == -1) {
+    if (ini_read(fd, "f.ini", check_line, check_error, &text, &err) == -1)
         must(err.code == MAS_DAMAGED && strncmp(err.text, "f.ini:", 6) == 0);
-        must(!ends(err.text, " cannot be read")); /* what the check takes, inih takes */
-    }
     str_free(&text.section);
     return 0;
 }

@@ -27,37 +27,62 @@ static int open_bytes(const char *bytes, size_t len)
     return fd;
 }
 
-/* Puts down a line as <line>[<section>]<key>=<value>; / */
+/* What ini_read() gave. */
+struct notes {
+    struct str lines; /* <line>[<section>]<key>=<value>; for each header and key */
+    struct str errors; /* <line>: <text>; for each error */
+};
+
 static int note(const struct ini_line *line, void *arg, struct err *err)
 {
-    struct str *s = arg;
+    struct notes *notes = arg;
 
     CHECK_STR(line->file, "f.ini");
-    if (line->key != NULL && strcmp(line->key, "stop") == 0)
-        return ini_fail(line, err, "stopped at '%s'", line->value);
-    str_addf(s, "%d[%s]", line->line, line->section);
+    if (line->key != NULL && strcmp(line->key, "refuse") == 0)
+        return ini_fail(line, err, "refused '%s'", line->value);
+    if (line->key == NULL && strcmp(line->section, "refuse") == 0)
+        return ini_fail_unknown(line, "unknown section", "[reuse]", err);
+    str_addf(&notes->lines, "%d[%s]", line->line, line->section);
     if (line->key != NULL)
-        str_addf(s, "%s=%s", line->key, line->value);
+        str_addf(&notes->lines, "%s=%s", line->key, line->value);
     else
         CHECK(line->value == NULL);
-    str_add(s, ";");
+    str_add(&notes->lines, ";");
     return 0;
 }
 
-/* What note() put down, or "error: <text>". */
+static void note_wrong(int line, const char *text, void *arg)
+{
+    struct notes *notes = arg;
+
+    if (line > 0)
+        str_addf(&notes->errors, "%d: ", line);
+    str_addf(&notes->errors, "%s;", text);
+}
+
+/* Returns the lines without an error, else "error: " and the errors, or one for the whole file. */
 static const char *read_bytes(struct str *s, const char *bytes, size_t len)
 {
     _cleanup_close_ int fd = open_bytes(bytes, len);
+    struct notes notes = {.lines = STR_INIT};
     struct err err = ERR_INIT;
 
     str_clear(s);
-    if (ini_read(fd, "f.ini", note, s, &err) == -1) {
+    if (ini_read(fd, "f.ini", note, note_wrong, &notes, &err) == -1) {
         CHECK_INT(err.code, MAS_DAMAGED);
-        str_clear(s);
+        CHECK_STR(str_text(&notes.lines), "");
+        CHECK_STR(str_text(&notes.errors), "");
         str_addf(s, "error: %s", err.text);
     } else {
         CHECK_STR(err.text, "");
+        str_addf(s, "%s", str_text(&notes.lines));
+        if (notes.errors.len > 0) {
+            str_clear(s);
+            str_addf(s, "error: f.ini:%.*s", (int)notes.errors.len - 1, notes.errors.data);
+        }
     }
+    str_free(&notes.lines);
+    str_free(&notes.errors);
     return str_text(s);
 }
 
@@ -191,7 +216,8 @@ static void refuses_bad_lines(void)
         {"[a]\nk=1\n\nk = 2\n", "error: f.ini:4: [a] k: the key stands in line 2 already"},
         {"[a]\nk=1\n[b]\nk=1\n[a]\nk=1\n",
          "error: f.ini:6: [a] k: the key stands in line 2 already"},
-        {"[a]\nz=1\nb=1\nb=2\nz=2\n", "error: f.ini:4: [a] b: the key stands in line 3 already"},
+        {"[a]\nz=1\nb=1\nb=2\nz=2\n", "error: f.ini:4: [a] b: the key stands in line 3 already;"
+                                      "5: [a] z: the key stands in line 2 already"},
     };
     _cleanup_str_ struct str s = STR_INIT;
 
@@ -203,56 +229,58 @@ static void refuses_bad_lines(void)
     CHECK_STR(read_ini(&s, "[a]\nk=1\nK=2\n"), "1[a];2[a]k=1;3[a]K=2;");
 }
 
-static void nothing_is_told_of_a_bad_file(void)
+/* Checks the lines and the errors that a file gives. */
+static void check_both(const char *text, const char *lines, const char *errors)
 {
-    _cleanup_close_ int fd = open_bytes("[a]\nk=1\nbad\n", 12);
-    _cleanup_str_ struct str s = STR_INIT;
+    _cleanup_close_ int fd = open_bytes(text, strlen(text));
+    struct notes notes = {.lines = STR_INIT};
     struct err err = ERR_INIT;
 
-    CHECK_INT(ini_read(fd, "f.ini", note, &s, &err), -1);
-    CHECK_STR(str_text(&s), "");
+    CHECK_INT(ini_read(fd, "f.ini", note, note_wrong, &notes, &err), 0);
+    CHECK_STR(str_text(&notes.lines), lines);
+    CHECK_STR(str_text(&notes.errors), errors);
+    str_free(&notes.lines);
+    str_free(&notes.errors);
 }
 
-static void callback_stops(void)
+static void goes_on_after_bad_lines(void)
 {
-    _cleanup_close_ int fd = open_bytes("[a]\nk=1\nstop=x y\nl=2\n", 21);
-    _cleanup_str_ struct str s = STR_INIT;
-    struct err err = ERR_INIT;
-
-    CHECK_INT(ini_read(fd, "f.ini", note, &s, &err), -1);
-    CHECK_STR(err.text, "f.ini:3: [a] stop: stopped at 'x y'");
-    CHECK_INT(err.code, MAS_DAMAGED);
-    CHECK_STR(str_text(&s), "1[a];2[a]k=1;");
+    check_both("[a]\nk=1\nbad\nl=2\n\rm=3\n", "1[a];2[a]k=1;4[a]l=2;",
+               "3: '=' is missing;5: control character;");
+    check_both("[a]\nk=1\nk=2\nbad\n", "1[a];2[a]k=1;3[a]k=2;",
+               "4: '=' is missing;3: [a] k: the key stands in line 2 already;");
 }
 
-static int refuse(const struct ini_line *line, void *arg, struct err *err)
+static void skips_the_keys_of_a_bad_header(void)
 {
-    int *calls = arg;
-
-    ++*calls;
-    return ini_fail(line, err, "unknown section");
+    check_both("[a]\n[b\nk=1\nbad\n k=1\n[c]\nl=2\n", "1[a];6[c];7[c]l=2;",
+               "2: ']' is missing;"
+               "5: the line begins with a blank; values do not go on here;");
+    check_both("[a\x01]\nk=1\n", "", "1: control character;");
 }
 
-static void callback_stops_at_a_header(void)
+static void goes_on_after_a_refused_key(void)
 {
-    _cleanup_close_ int fd = open_bytes("[a]\nk=1\n", 8);
-    struct err err = ERR_INIT;
-    int calls = 0;
+    check_both("[a]\nk=1\nrefuse=x y\nl=2\n", "1[a];2[a]k=1;4[a]l=2;",
+               "3: [a] refuse: refused 'x y';");
+}
 
-    CHECK_INT(ini_read(fd, "f.ini", refuse, &calls, &err), -1);
-    CHECK_STR(err.text, "f.ini:1: [a]: unknown section");
-    CHECK_INT(calls, 1);
+static void skips_the_keys_of_a_refused_header(void)
+{
+    check_both("[refuse]\nk=1\nrefuse=2\n[a]\nl=2\n", "4[a];5[a]l=2;",
+               "1: [refuse]: unknown section; did you mean '[reuse]'?;");
 }
 
 static void reads_from_the_offset(void)
 {
     _cleanup_close_ int fd = open_bytes("junk\n[a]\n", 9);
-    _cleanup_str_ struct str s = STR_INIT;
+    struct notes notes = {.lines = STR_INIT};
     struct err err = ERR_INIT;
 
     CHECK_INT(lseek(fd, 5, SEEK_SET), 5);
-    CHECK_INT(ini_read(fd, "f.ini", note, &s, &err), 0);
-    CHECK_STR(str_text(&s), "1[a];");
+    CHECK_INT(ini_read(fd, "f.ini", note, note_wrong, &notes, &err), 0);
+    CHECK_STR(str_text(&notes.lines), "1[a];");
+    str_free(&notes.lines);
 }
 
 static void read_errors_are_told(void)
@@ -260,7 +288,7 @@ static void read_errors_are_told(void)
     _cleanup_close_ int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct err err = ERR_INIT;
 
-    CHECK_INT(ini_read(fd, "f.ini", note, NULL, &err), -1);
+    CHECK_INT(ini_read(fd, "f.ini", note, note_wrong, NULL, &err), -1);
     CHECK_INT(err.code, MAS_FAILED);
     CHECK_STR(err.text, "cannot read 'f.ini': Is a directory");
 }
@@ -282,9 +310,10 @@ static const struct unit_test tests[] = {
     TEST(long_ones_are_whole),
     TEST(refuses_what_is_too_long),
     TEST(refuses_bad_lines),
-    TEST(nothing_is_told_of_a_bad_file),
-    TEST(callback_stops),
-    TEST(callback_stops_at_a_header),
+    TEST(goes_on_after_bad_lines),
+    TEST(skips_the_keys_of_a_bad_header),
+    TEST(goes_on_after_a_refused_key),
+    TEST(skips_the_keys_of_a_refused_header),
     TEST(reads_from_the_offset),
     TEST(read_errors_are_told),
     TEST(many_keys_take_little_time),
