@@ -202,10 +202,11 @@ static void handle_end(struct host *host, int status, int64_t now)
     bool crashed = !child->asked && (child->signal != 0 ||
                                      (child->exit_code != 0 && host->preset->restart_on_crash));
     child->rest = crashed ? AGENT_CRASHED : AGENT_EXITED;
-    note_end(host, now);
     child_describe_end(child, how, sizeof how);
     host_log(host, how);
-    plan_restart(host, host->backend->ended(host, how), now);
+    bool early = host->backend->ended(host, how);
+    note_end(host, now); /* the backend has read the agent's last output by now */
+    plan_restart(host, early, now);
 }
 
 /* Prints how it ended and what comes next. */

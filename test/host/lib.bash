@@ -105,6 +105,8 @@ marked_are() { [ "$(count_marked)" -eq "$1" ]; }
 screen() { tm capture-pane -pt "${1-$PANE}"; }
 shows() { screen "${2-$PANE}" | grep -qF -- "$1"; }
 shows_line() { screen "${2-$PANE}" | grep -qxF -- "$1"; }
+# lacks_line TEXT: succeeds once the screen no longer has this line, for `eventually`.
+lacks_line() { ! shows_line "$1"; }
 
 # Types literal text and Enter into the pane, like a user.
 type_line() { tm send-keys -t "$PANE" -l "$1" \; send-keys -t "$PANE" Enter; }
