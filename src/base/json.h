@@ -4,6 +4,7 @@
  * cJSON alone accepts trailing garbage, leading zeros, raw control characters and bad UTF-8, takes
  * the first of two equal keys, ignores case in keys and cuts strings at \u0000. json_parse()
  * refuses all of these, and also text over `max_size` bytes and nesting over JSON_DEPTH_MAX.
+ * test/unit/test_cjson.c shows each by a call of cJSON.
  *
  * A struct json is a node of a parsed document. The caller releases the root with json_free(); the
  * root owns all other nodes. Lookups return NULL if a value is missing or has another type, and

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* cJSON reads at most this many bytes of a number. */
+/* Some versions of cJSON read at most this many bytes of a number. */
 enum { NUMBER_MAX = 63 };
 
 static const uint64_t integer_max = UINT64_C(1) << 53;
