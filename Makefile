@@ -244,6 +244,7 @@ uninstall:
 $(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
+$(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
 
 # $PWD is the shell's: the path of a clone may hold quotes.
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'

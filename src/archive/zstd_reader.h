@@ -1,6 +1,7 @@
 /*
  * Decompresses one zstd frame in a thread that works several pieces ahead of its reader. The input
- * must be exactly one frame (RFC 8878): no other format, nothing after it.
+ * must be exactly one frame (RFC 8878): no other format, nothing after it. libarchive's zstd filter
+ * takes more frames, and skips some; see test/unit/test_libarchive.c.
  */
 #ifndef MAS_ARCHIVE_ZSTD_READER_H
 #define MAS_ARCHIVE_ZSTD_READER_H

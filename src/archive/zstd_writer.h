@@ -1,5 +1,6 @@
 /*
- * Compresses into one zstd frame (RFC 8878) with several threads.
+ * Compresses into one zstd frame (RFC 8878) with several threads. libarchive's zstd filter writes
+ * no checksum at the end of the frame; see test/unit/test_libarchive.c.
  */
 #ifndef MAS_ARCHIVE_ZSTD_WRITER_H
 #define MAS_ARCHIVE_ZSTD_WRITER_H
