@@ -27,7 +27,7 @@ struct part {
     bool dir;
     bool required;
     bool deep; /* a directory with any contents; otherwise only regular files */
-    bool agents; /* in legacy mode it is in the root */
+    bool agents; /* it lies where the agents work: store/placement.h */
     mode_t mode; /* mode after restoring; 0: as archived */
     uint64_t max; /* limit of a file in bytes */
 };

@@ -1,5 +1,6 @@
 #include "client/session_detail.h"
 
+#include "store/placement.h"
 #include "store/workspace.h"
 
 #include <stdlib.h>
@@ -91,9 +92,9 @@ void session_detail_put_json(const struct root *root, const struct session_detai
     const struct view *view = &detail->view;
     struct session session = {.mode = view->row.mode};
     memcpy(session.id, view->row.id, ID_TEXT);
-    _cleanup_free_ char *unit = workspace_part_path(root, session.id, session.mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *unit = placement_path(root, session.id, session.mode, WORKSPACE_UNIT);
     _cleanup_free_ char *workflows =
-        workspace_part_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
+        placement_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
 
     json_open(out, NULL, '{');
     view_put_json(root, view, out);

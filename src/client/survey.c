@@ -2,6 +2,7 @@
 
 #include "base/path.h"
 #include "base/time.h"
+#include "store/placement.h"
 #include "store/workspace.h"
 
 #include <errno.h>
@@ -318,8 +319,8 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
     for (size_t i = 0; i < survey.index.count; i++) {
         const struct row *row = &survey.index.rows[i];
         struct view *view = add_view(&survey, row);
-        /* the index does not tell whether a legacy session is half migrated */
-        bool is_sure = row->status == STATUS_STOPPED && row->mode != MODE_LEGACY;
+        /* the index does not tell whether the move of shared directories was interrupted */
+        bool is_sure = row->status == STATUS_STOPPED && !placement_is_shared(row->mode);
         if (!row->missing &&
             ((depth & SURVEY_ALL) != 0 || !is_sure || !index_is_current(root, row)))
             check_workspace(root, &survey, view);

@@ -63,8 +63,8 @@ struct survey {
 
 /* A bit set. */
 enum survey_depth {
-    /* Checks the workspaces of rows that are active, live or legacy, or whose .session is not the
-     * file that the row was made from. Trusts the other rows. */
+    /* Checks the workspaces of rows that are active, live or in shared directories, or whose
+     * .session is not the file that the row was made from. Trusts the other rows. */
     SURVEY_LIVE = 0,
     SURVEY_ALL = 1, /* checks every workspace */
     SURVEY_HOSTS = 2, /* also asks the hosts, while tmux works */

@@ -97,7 +97,7 @@ static void measure(const struct call *call, struct measured *all)
         wishes[i] =
             (struct usage_options){all->items[i].view->row.id, all->items[i].view->row.mode};
     all->every = all->every && fstatat(call->root.sessions, SNAPSHOTS_DIR, &st, 0) == 0;
-    wishes[all->count] = (struct usage_options){SNAPSHOTS_DIR, MODE_ISOLATED};
+    wishes[all->count] = (struct usage_options){.id = SNAPSHOTS_DIR};
     usage_measure(&call->root, wishes, all->count + all->every, usages, &all->total);
     for (size_t i = 0; i < all->count; i++)
         all->items[i].usage = usages[i];

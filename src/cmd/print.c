@@ -5,6 +5,7 @@
 #include "client/survey.h"
 #include "cmd.h"
 #include "memory/search.h"
+#include "store/placement.h"
 #include "store/workspace.h"
 
 #include <signal.h>
@@ -100,9 +101,9 @@ int print_made(const struct call *call, const struct session *session, bool star
     str_addf(&line, "%s  %s\nworkspace: ", session->tmux_name, session->id);
     str_add_visible(&line, call->root.path, strlen(call->root.path));
     str_addf(&line, "/%s/%s\n", ROOT_SESSIONS, session->id);
-    if (session->mode == MODE_LEGACY) {
+    if (placement_is_shared(session->mode)) {
         _cleanup_free_ char *unit =
-            workspace_part_path(&call->root, session->id, session->mode, WORKSPACE_UNIT);
+            placement_path(&call->root, session->id, session->mode, WORKSPACE_UNIT);
         str_add(&line, "agents: ");
         str_add_visible(&line, unit, strlen(unit));
         str_addc(&line, '\n');

@@ -8,6 +8,7 @@
 #include "model/env_name.h"
 #include "session/env.h"
 #include "session/launch.h"
+#include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -111,8 +112,8 @@ static int receive_environment(struct host *host, bool *ret_prompts, struct err 
 static int enter(struct host *host, const char *part, struct err *err)
 {
     _cleanup_free_ char *path =
-        workspace_part_path(&host->root, host->session.id, host->session.mode, part);
-    _cleanup_close_ int dir = workspace_open_part(&host->root, host->dir, host->session.mode, part);
+        placement_path(&host->root, host->session.id, host->session.mode, part);
+    _cleanup_close_ int dir = placement_open(&host->root, host->dir, host->session.mode, part);
 
     if (dir == -1 || fchdir(dir) == -1)
         return err_errno(err, "cannot enter '%s'", path);

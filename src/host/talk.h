@@ -128,7 +128,7 @@ struct talk_permission {
 
 /* Where the agent's requests are served, while it runs. */
 struct talk_work {
-    struct talk_root roots[3]; /* the workspace, and of a legacy session what is beside it */
+    struct talk_root roots[3]; /* the workspace, and where else the agents work */
     char *paths[3];
     struct talk_place place;
     struct talk_terminals *terminals; /* NULL: it does not run */

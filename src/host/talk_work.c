@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "protocol/rpc.h"
+#include "store/placement.h"
 #include "store/workspace.h"
 
 #include <fcntl.h>
@@ -29,10 +30,9 @@ void talk_work_open(struct host *host)
         (struct talk_place){.roots = work->roots, .run = host->run, .agent = host->agent->id};
     add_root(work, workspace_path(&host->root, host->session.id, NULL),
              fcntl(host->dir, F_DUPFD_CLOEXEC, 3), true);
-    for (size_t i = 0; i < ARRAY_LEN(parts) && host->session.mode == MODE_LEGACY; i++)
-        add_root(work,
-                 workspace_part_path(&host->root, host->session.id, host->session.mode, parts[i]),
-                 workspace_open_part(&host->root, host->dir, host->session.mode, parts[i]), false);
+    for (size_t i = 0; i < ARRAY_LEN(parts) && placement_is_shared(host->session.mode); i++)
+        add_root(work, placement_path(&host->root, host->session.id, host->session.mode, parts[i]),
+                 placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
     work->terminals = talk_terminals_new(&work->place, host->env, child_times(host));
 }
 

@@ -7,6 +7,7 @@
 #include "serve/tell.h"
 #include "serve/verb.h"
 #include "session/prompts.h"
+#include "store/placement.h"
 #include "store/template.h"
 #include "store/workspace.h"
 
@@ -145,9 +146,9 @@ static int tell_run(const struct request *request, const char *id, struct str *t
     if (session_load(root, dir, id, &session, err) == -1)
         return -1;
     _cleanup_free_ char *path = workspace_path(root, id, NULL);
-    _cleanup_free_ char *unit = workspace_part_path(root, session.id, session.mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *unit = placement_path(root, session.id, session.mode, WORKSPACE_UNIT);
     _cleanup_free_ char *workflows =
-        workspace_part_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
+        placement_path(root, session.id, session.mode, WORKSPACE_WORKFLOWS);
     json_open(&out, NULL, '{');
     json_put(&out, "sessionId", id);
     json_put(&out, "tmuxSession", session.tmux_name);

@@ -17,6 +17,7 @@
 #include "serve/request.h"
 #include "serve/work.h"
 #include "store/config.h"
+#include "store/placement.h"
 #include "store/root.h"
 
 #include <sys/stat.h>

@@ -3,6 +3,7 @@
 #include "serve/api.h"
 #include "serve/server.h"
 #include "serve/tell.h"
+#include "store/placement.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "model/manifest.h"
 #include "session/archive_helper.h"
 #include "session/life_internal.h"
+#include "store/placement.h"
 #include "store/stage.h"
 #include "store/workspace.h"
 
@@ -253,7 +254,7 @@ static int run_helper(const struct life *life, int dir, const struct session *se
     struct frame frame = {.head = NULL};
     struct archive_work work = {.file = file,
                                 .dir = dir,
-                                .parts = session->mode == MODE_LEGACY ? life->root->fd : dir,
+                                .parts = placement_dir(life->root, dir, session->mode),
                                 .lock = -1,
                                 .order = &order};
 

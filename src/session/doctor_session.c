@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "client/hosts.h"
 #include "session/doctor_internal.h"
+#include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -270,7 +271,8 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
                    session->id);
 }
 
-/* Checks a legacy session, whose agents work in the root; modes there are the user's choice. */
+/* Checks the root's directories, in which the agents of a session work; modes there are the user's
+ * choice. */
 static void check_shared(struct doctor *doctor, const char *id)
 {
     static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
@@ -293,14 +295,14 @@ static void check_shared(struct doctor *doctor, const char *id)
     }
 }
 
-static void check_modes(struct doctor *doctor, int dir, const char *id, enum mode mode)
+static void check_modes(struct doctor *doctor, int dir, const char *id, bool is_shared)
 {
     static const struct {
         const char *name;
         mode_t mode;
         bool needed;
         bool rebuilt; /* if its type is wrong it is damaged, which another check reports */
-        bool own; /* a legacy session has it in the root */
+        bool placed; /* it may be in the root instead */
     } parts[] = {{WORKSPACE_SESSION, S_IFREG | 0600, false, true, false},
                  {WORKSPACE_LOCK, S_IFREG | 0600, false, false, false},
                  {WORKSPACE_CONFIG, S_IFREG | 0600, false, true, false},
@@ -317,7 +319,7 @@ static void check_modes(struct doctor *doctor, int dir, const char *id, enum mod
         struct err why = ERR_INIT;
         struct stat st;
         char what[64];
-        if (parts[i].own && mode == MODE_LEGACY)
+        if (parts[i].placed && is_shared)
             continue;
         if (fstatat(dir, parts[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             if (!parts[i].rebuilt || ((st.st_mode ^ parts[i].mode) & S_IFMT) == 0)
@@ -370,8 +372,9 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
         doctor_add(doctor, FINDING_NOTE, id, "changed while it was looked at, left alone");
         return;
     }
-    check_modes(doctor, dir, id, view->row.mode);
-    if (view->row.mode == MODE_LEGACY && !view->migrating)
+    bool is_shared = placement_is_shared(view->row.mode);
+    check_modes(doctor, dir, id, is_shared);
+    if (is_shared && !view->migrating)
         check_shared(doctor, id);
     if (session_load(doctor->root, dir, id, &session, &why) == -1) {
         if (why.code != MAS_DAMAGED) {

@@ -1,6 +1,6 @@
 /*
  * Legacy mode: the one shared session of a root, whose agents work in the root's own unit/ and
- * workflows/ (store/legacy_stage.h), and its name in tmux.
+ * workflows/ (store/placement.h), and its name in tmux.
  */
 #ifndef MAS_SESSION_LEGACY_H
 #define MAS_SESSION_LEGACY_H

@@ -9,7 +9,8 @@
 #include "session/life_internal.h"
 #include "session/prompts.h"
 #include "store/index.h"
-#include "store/legacy_stage.h"
+#include "store/placement.h"
+#include "store/placement_stage.h"
 #include "store/stage.h"
 #include "store/team_file.h"
 #include "store/template.h"
@@ -300,8 +301,7 @@ int life_settle(const struct life *life, struct session *session, struct stage *
         return -1;
     if (facts.name_taken)
         return life_name_conflict(session->name, err);
-    if (session->mode == MODE_LEGACY &&
-        legacy_check_unit(life->root, session, &stage->parts, err) == -1)
+    if (placement_stage_check(life->root, session, &stage->parts, err) == -1)
         return -1;
     stage->others = facts.others;
     if (strcmp(was, session->tmux_name) != 0 &&
@@ -324,7 +324,7 @@ void life_undo_new(const struct life *life, const struct session *session, struc
         return;
     }
     (void)life_sweep(life, stage->id, &ignored);
-    legacy_undo(&stage->parts);
+    placement_stage_undo(&stage->parts);
     tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (*metadata_lock != -1 || root_lock(life->root, metadata_lock, &ignored) == 0)
         (void)index_update(life->root, stage->id, NULL, &ignored);

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "client/survey.h"
 #include "session/life_internal.h"
+#include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
 #include "store/team_file.h"
@@ -30,11 +31,11 @@ struct gap {
 static int open_part(const struct life *life, int dir, const struct session *session,
                      const char *part)
 {
-    int at = session->mode == MODE_LEGACY ? life->root->fd : dir;
+    int at = placement_dir(life->root, dir, session->mode);
 
     if (mkdirat(at, part, 0755) == 0 && fchmodat(at, part, 0755, 0) == -1)
         return -1;
-    return workspace_open_part(life->root, dir, session->mode, part);
+    return placement_open(life->root, dir, session->mode, part);
 }
 
 /* Moves what the session's directory lacks from the copy; never overwrites anything. */
@@ -139,7 +140,7 @@ static int fill_alone(struct copy_job *f, struct err *err)
 
     for (size_t i = 0; i < 2; i++) {
         struct gap *gap = &f->gaps[i];
-        gap->to = workspace_open_part(root, f->dir, f->session->mode, gap->part);
+        gap->to = placement_open(root, f->dir, f->session->mode, gap->part);
         if (gap->to == -1)
             return errno == ENOENT ? 1 : err_errno(err, "cannot open its %s", gap->part);
         /* units first: create those that can be created */

@@ -8,9 +8,9 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/tree.h"
-#include "session/legacy.h"
 #include "session/life_internal.h"
-#include "store/legacy_stage.h"
+#include "store/placement.h"
+#include "store/placement_stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ int life_find_parts(const struct life *life, int dir, const char *id, struct lif
 
     mover_init(&mover, life, dir, id);
     for (size_t i = 0; i < PARTS; i++) {
-        int in_root = legacy_has(life->root, life_part_names[i], err);
+        int in_root = placement_root_has(life->root, life_part_names[i], err);
         if (in_root == -1 || (in_root == 1 && check_part(&mover, life_part_names[i], err) == -1))
             return -1;
         ret[i].there = in_root == 1 || is_aside(&mover, life_part_names[i]);
@@ -187,7 +187,7 @@ bool life_is_half_moved(const struct life *life, int dir, const struct session *
 {
     struct mover mover;
 
-    if (session->mode != MODE_LEGACY || session->migrating == MIGRATING_NO)
+    if (!placement_is_shared(session->mode) || session->migrating == MIGRATING_NO)
         return false;
     mover_init(&mover, life, dir, session->id);
     bool moved = is_there(life->root->fd, mover.aside);

@@ -5,7 +5,7 @@
 #include "session/launch.h"
 #include "session/legacy.h"
 #include "session/life_internal.h"
-#include "store/legacy_stage.h"
+#include "store/placement_stage.h"
 #include "store/stage.h"
 #include "store/team_file.h"
 
@@ -126,6 +126,7 @@ static int plan_new(struct work *work, struct err *err)
     _cleanup_free_ char *socket = NULL;
     _cleanup_free_ char *unit = mem_printf("%s/%s", root->path, WORKSPACE_UNIT);
     _cleanup_free_ char *ignored = NULL;
+    _cleanup_strv_ char **missing = NULL;
 
     if (legacy_tmux_name(&name, err) == -1 || tmux_socket(life->config, name, &socket, err) == -1 ||
         refuse_foreign(socket, name, err) == -1 ||
@@ -133,16 +134,11 @@ static int plan_new(struct work *work, struct err *err)
         choose_names(work, NEW_ID, &ignored, err) == -1)
         return -1;
     add_step(work->plan, MIGRATE_MAKE, unit, template);
-    for (size_t i = 0; i <= tmpl.team.agent_count; i++) {
-        _cleanup_free_ char *part = i == tmpl.team.agent_count ? mem_dup(WORKSPACE_WORKFLOWS)
-                                                               : mem_printf("%s/%s", WORKSPACE_UNIT,
-                                                                            tmpl.team.agents[i].id);
-        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, part);
-        int there = legacy_has(root, part, err);
-        if (there == -1)
-            return -1;
-        if (there == 0)
-            add_step(work->plan, MIGRATE_ADD, path, template);
+    if (placement_missing(root, MODE_LEGACY, &tmpl.team, &missing, err) == -1)
+        return -1;
+    for (char **part = missing; part != NULL && *part != NULL; part++) {
+        _cleanup_free_ char *path = mem_printf("%s/%s", root->path, *part);
+        add_step(work->plan, MIGRATE_ADD, path, template);
     }
     return 0;
 }
@@ -352,7 +348,7 @@ static int run(struct work *work, struct err *err)
     if (found == -1)
         return -1;
     if (found == 0) {
-        int there = legacy_has(work->life->root, WORKSPACE_UNIT, err);
+        int there = placement_root_has(work->life->root, WORKSPACE_UNIT, err);
         if (there != 1)
             return there;
         if (make_session(work, err) == -1)

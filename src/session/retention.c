@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "store/placement.h"
 #include "store/workspace.h"
 
 #include <errno.h>
@@ -91,7 +92,7 @@ static bool is_candidate(const struct root *root, const struct view *view, struc
     ret->why = view->reason;
     ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
     /* its move of the root's files is unfinished */
-    bool is_on_its_way = view->migrating && view->row.mode == MODE_LEGACY;
+    bool is_on_its_way = view->migrating && placement_is_shared(view->row.mode);
     if (view->live != NULL || view->row.missing || is_on_its_way)
         return false;
     if (view->socket != NULL)

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "store/placement.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
 
@@ -13,17 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Guesses the mode of a session whose .session is unreadable: a legacy session has a team but no
- * directories for it. */
-static enum mode guess_mode(int dir)
-{
-    return faccessat(dir, WORKSPACE_CONFIG, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   faccessat(dir, WORKSPACE_UNIT, F_OK, AT_SYMLINK_NOFOLLOW) == -1 &&
-                   errno == ENOENT
-               ? MODE_LEGACY
-               : MODE_ISOLATED;
-}
-
 /* Describes a session whose .session is unreadable: its id, and that it is damaged. */
 static void damaged_session(int dir, const char *id, const struct err *why, struct session *ret)
 {
@@ -33,7 +23,7 @@ static void damaged_session(int dir, const char *id, const struct err *why, stru
                             .name = mem_dup(""),
                             .template = mem_dup(""),
                             .error = mem_dup(why->text),
-                            .mode = guess_mode(dir),
+                            .mode = placement_detect(dir),
                             .status = STATUS_ERROR,
                             .created = fstat(dir, &st) == 0 ? st.st_mtim.tv_sec : 0};
     memcpy(ret->id, id, ID_TEXT);

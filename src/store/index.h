@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/id.h"
+#include "store/placement.h"
 #include "store/root.h"
 #include "store/session.h"
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/time.h"
+#include "store/placement.h"
 #include "store/workspace.h"
 
 #include <ctype.h>
@@ -83,10 +84,9 @@ char *session_tmux_name(const char *id, size_t digits)
 void session_env(const struct root *root, const struct session *session, struct kv *ret)
 {
     _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
-    _cleanup_free_ char *unit =
-        workspace_part_path(root, session->id, session->mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *unit = placement_path(root, session->id, session->mode, WORKSPACE_UNIT);
     _cleanup_free_ char *workflows =
-        workspace_part_path(root, session->id, session->mode, WORKSPACE_WORKFLOWS);
+        placement_path(root, session->id, session->mode, WORKSPACE_WORKFLOWS);
 
     kv_put(ret, "MAS_ROOT", root->path);
     kv_put(ret, "MAS_TMUX_SOCKET", session->tmux_socket);
@@ -108,10 +108,9 @@ static void add_time(struct str *to, const char *key, time_t t)
 void session_format(const struct root *root, const struct session *session, struct str *to)
 {
     _cleanup_free_ char *dir = workspace_path(root, session->id, NULL);
-    _cleanup_free_ char *unit =
-        workspace_part_path(root, session->id, session->mode, WORKSPACE_UNIT);
+    _cleanup_free_ char *unit = placement_path(root, session->id, session->mode, WORKSPACE_UNIT);
     _cleanup_free_ char *workflows =
-        workspace_part_path(root, session->id, session->mode, WORKSPACE_WORKFLOWS);
+        placement_path(root, session->id, session->mode, WORKSPACE_WORKFLOWS);
 
     kv_add(to, "SESSION_ID", session->id);
     kv_add(to, "TMUX_SESSION", session->tmux_name);
@@ -228,9 +227,8 @@ static void parse_paths(const struct root *root, struct kv *kv, struct session *
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         _cleanup_free_ char *value = kv_pop(kv, paths[i].key);
         _cleanup_free_ char *want =
-            paths[i].part != NULL
-                ? workspace_part_path(root, session->id, session->mode, paths[i].part)
-                : workspace_path(root, session->id, NULL);
+            paths[i].part != NULL ? placement_path(root, session->id, session->mode, paths[i].part)
+                                  : workspace_path(root, session->id, NULL);
         if (value == NULL || strcmp(value, want) != 0)
             session->moved = true;
     }

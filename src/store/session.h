@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/kv.h"
 #include "base/str.h"
+#include "store/placement.h"
 #include "store/root.h"
 #include "store/workspace.h"
 

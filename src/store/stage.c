@@ -76,8 +76,6 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
     _cleanup_close_ int run = -1;
     _cleanup_close_ int logs = -1;
 
-    if (copy_job->session->mode != MODE_LEGACY && fill_parts(copy_job, dir, err) == -1)
-        return -1;
     run = path_make_dir(dir, WORKSPACE_RUN, 0700);
     logs = path_make_dir(dir, WORKSPACE_LOGS, 0700);
     if (run == -1 || logs == -1)
@@ -183,7 +181,7 @@ int workspace_stage(const struct root *root, const struct config *config,
         .session = session,
         .tmpl = tmpl,
         .config = &text,
-        .lazy = session->mode == MODE_ISOLATED && config_yes(config, SETTING_LAZY),
+        .lazy = config_yes(config, SETTING_LAZY),
         .way = {.link = config_links(config), .tick = tick, .arg = arg},
     };
     _cleanup_stage_ struct stage stage = STAGE_INIT;
@@ -194,9 +192,11 @@ int workspace_stage(const struct root *root, const struct config *config,
 
     memcpy(stage.id, session->id, ID_TEXT);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage.id);
-    if (open_stage(root, name, "new", &stage, err) == -1 || fill(&copy_job, stage.dir, err) == -1 ||
-        (session->mode == MODE_LEGACY &&
-         legacy_stage(root, tmpl, tick, arg, &stage.parts, err) == -1)) {
+    if (open_stage(root, name, "new", &stage, err) == -1 ||
+        (placement_is_shared(session->mode)
+             ? placement_stage(root, tmpl, tick, arg, &stage.parts, err)
+             : fill_parts(&copy_job, stage.dir, err)) == -1 ||
+        fill(&copy_job, stage.dir, err) == -1) {
         if (stage.dir != -1)
             workspace_discard(root, &stage);
         return -1;
@@ -211,7 +211,7 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
     char name[ENTRY_NAME];
 
     /* place the parts first: without a session they are harmless, and the next session uses them */
-    if (legacy_place(&stage->parts, err) == -1)
+    if (placement_stage_place(&stage->parts, err) == -1)
         return -1;
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     if (renameat2(root->sessions, name, root->sessions, stage->id, RENAME_NOREPLACE) == -1) {
@@ -245,14 +245,14 @@ void workspace_discard(const struct root *root, struct stage *stage)
     struct err ignored = ERR_INIT;
     char name[ENTRY_NAME];
 
-    legacy_undo(&stage->parts);
+    placement_stage_undo(&stage->parts);
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     (void)remove_dir(root, name, &ignored);
 }
 
 void workspace_release(struct stage *stage)
 {
-    legacy_release(&stage->parts);
+    placement_stage_release(&stage->parts);
     fd_closep(&stage->dir);
     fd_closep(&stage->lock);
     *stage = (struct stage)STAGE_INIT;

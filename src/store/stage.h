@@ -13,7 +13,7 @@
 #include "base/id.h"
 #include "base/tree.h"
 #include "store/config.h"
-#include "store/legacy_stage.h"
+#include "store/placement_stage.h"
 #include "store/root.h"
 #include "store/session.h"
 #include "store/template.h"
@@ -28,13 +28,13 @@ struct stage {
     int dir;
     int lock;
     bool placed; /* it has its final name */
-    struct legacy_parts parts; /* of a legacy session: what is created beside it, in the root */
+    struct placement_stage parts; /* what is created beside it, in the root */
     bool others; /* sessions/ has other entries besides the index and this: perhaps stale ones */
 };
 
 #define STAGE_INIT                                                                                 \
     {                                                                                              \
-        .dir = -1, .lock = -1, .parts = LEGACY_PARTS_INIT                                          \
+        .dir = -1, .lock = -1, .parts = PLACEMENT_STAGE_INIT                                       \
     }
 
 /* Builds the workspace under its temporary name and makes it durable. The [workspace] settings say

@@ -4,6 +4,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/thread.h"
+#include "store/placement.h"
+#include "store/placement_stage.h"
 #include "store/workspace.h"
 
 #include <errno.h>
@@ -110,13 +112,11 @@ static void measure_entry(struct measure *m, int dir, const char *name)
     add_to(m, &m->usage->parts[part_of(name)]);
 }
 
-/* Measures the directories of a legacy session: they belong to the root and outlive it. */
-static void measure_legacy(struct measure *m, const struct root *root, int dir)
+/* Measures the directories of a session that are in the root and outlive it. */
+static void measure_shared(struct measure *m, const struct root *root, int dir, enum mode mode)
 {
-    const struct session session = {.mode = MODE_LEGACY};
-    _cleanup_close_ int unit = workspace_open_part(root, dir, session.mode, WORKSPACE_UNIT);
-    _cleanup_close_ int workflows =
-        workspace_open_part(root, dir, session.mode, WORKSPACE_WORKFLOWS);
+    _cleanup_close_ int unit = placement_open(root, dir, mode, WORKSPACE_UNIT);
+    _cleanup_close_ int workflows = placement_open(root, dir, mode, WORKSPACE_WORKFLOWS);
 
     if (unit != -1)
         measure_units(m, unit, true);
@@ -142,8 +142,8 @@ static void measure_session(struct measures *all, size_t i)
     add_to(&m, &usage->parts[USAGE_OTHER]);
     for (char **name = names; name != NULL && *name != NULL; name++)
         measure_entry(&m, dir, *name);
-    if (options->mode == MODE_LEGACY)
-        measure_legacy(&m, all->root, dir);
+    if (placement_is_shared(options->mode))
+        measure_shared(&m, all->root, dir, options->mode);
     usage->all = m.last;
     usage->all.skipped += m.unread;
     usage->own = tree_meter_own(meter);
@@ -287,24 +287,19 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
     return err_hint(err, "see what takes it: mas du; remove old sessions: mas clean");
 }
 
-/* Measures what a session of this mode copies from the template: in legacy mode only what the root
- * lacks. */
-static void measure_template(const struct root *root, const struct template *tmpl, enum mode mode,
-                             struct tree_size *ret)
+/* Measures what a session of this mode copies from the template. */
+static int measure_template(const struct root *root, const struct template *tmpl, enum mode mode,
+                            struct tree_size *ret, struct err *err)
 {
     _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
+    _cleanup_strv_ char **missing = NULL;
 
-    if (mode != MODE_LEGACY)
-        (void)tree_measure(meter, tmpl->fd, WORKSPACE_UNIT, false);
-    for (size_t i = 0; mode == MODE_LEGACY && i < tmpl->team.agent_count; i++) {
-        _cleanup_free_ char *unit = mem_printf("%s/%s", WORKSPACE_UNIT, tmpl->team.agents[i].id);
-        if (faccessat(root->fd, unit, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
-            (void)tree_measure(meter, tmpl->fd, unit, false);
-    }
-    if (mode != MODE_LEGACY ||
-        faccessat(root->fd, WORKSPACE_WORKFLOWS, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
-        (void)tree_measure(meter, tmpl->fd, WORKSPACE_WORKFLOWS, false);
+    if (placement_missing(root, mode, &tmpl->team, &missing, err) == -1)
+        return -1;
+    for (char **part = missing; part != NULL && *part != NULL; part++)
+        (void)tree_measure(meter, tmpl->fd, *part, false);
     tree_meter_read(meter, ret);
+    return 0;
 }
 
 int usage_check_new(const struct root *root, const struct config *config,
@@ -316,7 +311,8 @@ int usage_check_new(const struct root *root, const struct config *config,
 
     if (limit == 0 && config_bytes(config, SETTING_LIMIT_FREE) == 0)
         return 0;
-    measure_template(root, tmpl, mode, &size);
+    if (measure_template(root, tmpl, mode, &size, err) == -1)
+        return -1;
     if (limit == 0 || size.real <= limit)
         return usage_check_room(root, config, size.real, err);
     number_format_size(size.real, texts[0]);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/tree.h"
 #include "store/config.h"
+#include "store/placement.h"
 #include "store/root.h"
 #include "store/session.h"
 #include "store/template.h"
@@ -42,7 +43,7 @@ struct usage {
 
 struct usage_options {
     const char *id; /* or another name in sessions/: SNAPSHOTS_DIR */
-    enum mode mode; /* in legacy mode, unit/ and workflows/ of the root count too */
+    enum mode mode; /* unit/ and workflows/ of the root count too if it works in them */
 };
 
 /* Measures sessions on up to two threads. `ret` has space for `count` results; the caller releases

@@ -24,17 +24,6 @@ char *workspace_path(const struct root *root, const char *id, const char *part)
                       part != NULL ? part : "");
 }
 
-char *workspace_part_path(const struct root *root, const char *id, enum mode mode, const char *part)
-{
-    return mode == MODE_LEGACY ? mem_printf("%s/%s", root->path, part)
-                               : workspace_path(root, id, part);
-}
-
-int workspace_open_part(const struct root *root, int dir, enum mode mode, const char *part)
-{
-    return path_open_beneath(mode == MODE_LEGACY ? root->fd : dir, part, O_PATH | O_DIRECTORY);
-}
-
 bool workspace_is_ours(const struct root *root, const char *id, const char *claimed)
 {
     struct stat st;

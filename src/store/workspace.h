@@ -37,21 +37,9 @@ enum { ENTRY_NAME = 64 }; /* bytes of such a name, with its NUL */
 
 enum { LOCK_WAIT_MS = 60000 };
 
-/* Where unit/ and workflows/ of a session are: in its workspace or, in legacy mode, in the root,
- * where only one session at a time can use them. */
-enum mode { MODE_ISOLATED, MODE_LEGACY, MODE_COUNT };
-
 /* Returns "<root>/sessions/<id>" or, with a part, "<root>/sessions/<id>/<part>". The caller frees
  * it. */
 char *workspace_path(const struct root *root, const char *id, const char *part);
-
-/* Returns the path of unit/ or workflows/ of a session, or of something below them ("unit/00"). The
- * caller frees it. */
-char *workspace_part_path(const struct root *root, const char *id, enum mode mode,
-                          const char *part);
-/* Like workspace_part_path(), by descriptor; `dir` is the workspace. Returns an O_PATH descriptor,
- * or -1 with errno. */
-int workspace_open_part(const struct root *root, int dir, enum mode mode, const char *part);
 
 /* Returns true if a process that claims session `id` of the root `claimed` means this root: it is
  * the same root, or the session exists here and no longer there because the root was moved. */
