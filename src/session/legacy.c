@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/index.h"
+#include "store/placement.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
 
@@ -35,13 +36,13 @@ static bool is_legacy(const struct root *root, const struct row *row)
     _cleanup_session_ struct session session = SESSION_INIT;
     struct err ignored = ERR_INIT;
 
-    if (row->mode != MODE_LEGACY || row->missing)
+    if (!placement_is_shared(row->mode) || row->missing)
         return false;
     _cleanup_close_ int dir = workspace_open(root, row->id);
     if (dir == -1)
         return errno != ENOENT;
     return session_load(root, dir, row->id, &session, &ignored) == -1 ||
-           session.mode == MODE_LEGACY;
+           placement_is_shared(session.mode);
 }
 
 int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err)
@@ -87,8 +88,10 @@ int legacy_check_tmux(const struct root *root, const struct session *session, co
                       struct err *err)
 {
     char id[ID_TEXT] = "";
-    int there = tmux_who_has(session->tmux_socket, session->tmux_name, id, err);
 
+    if (!placement_is_shared(session->mode))
+        return 0;
+    int there = tmux_who_has(session->tmux_socket, session->tmux_name, id, err);
     if (there != 1 || strcmp(id, session->id) == 0)
         return there == -1 ? -1 : 0;
     if (id[0] != '\0' && is_of_root(root, id)) /* created after the index was read */

@@ -22,7 +22,8 @@ int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err);
 /* Fails with MAS_CONFLICT if a legacy session exists; the hint names it. The caller holds the
  * metadata lock and has asked the index. */
 int legacy_check_free(const struct root *root, struct err *err);
-/* Fails with MAS_CONFLICT if tmux has another session with its name. `what` is the verb. */
+/* Fails with MAS_CONFLICT if tmux has another session with its name. `what` is the verb. Does
+ * nothing for an isolated session. */
 int legacy_check_tmux(const struct root *root, const struct session *session, const char *what,
                       struct err *err);
 

@@ -24,60 +24,10 @@
 #include <unistd.h>
 
 enum { SERVER_EXIT_MS = 2000 };
-enum { LEGACY_TRIES = 3 }; /* for a tmux name that was taken and is free again */
 
 static bool interrupted(const struct life *life)
 {
     return life->tick != NULL && life->tick(0, 0, life->tick_arg);
-}
-
-/* Sets the tmux name, with this many digits of the id; a legacy session keeps its name. */
-int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
-                       struct err *err)
-{
-    char *name = NULL;
-    char *socket = NULL;
-
-    if (session->mode != MODE_LEGACY)
-        name = session_tmux_name(session->id, digits);
-    else if (legacy_tmux_name(&name, err) == -1)
-        return -1;
-    if (tmux_socket(life->config, name, &socket, err) == -1) {
-        free(name);
-        return -1;
-    }
-    free(session->tmux_name);
-    free(session->tmux_socket);
-    session->tmux_name = name;
-    session->tmux_socket = socket;
-    return 0;
-}
-
-int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
-                     struct index_facts *facts, struct err *err)
-{
-    const char *name = session->name[0] != '\0' ? session->name : NULL;
-
-    if (session->mode == MODE_LEGACY) { /* keeps its name */
-        if (index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1 ||
-            legacy_check_free(life->root, err) == -1)
-            return -1;
-        if (!facts->tmux_name_taken)
-            return 0;
-        (void)err_set(err, MAS_CONFLICT,
-                      "cannot make a legacy session: another session is called '%s' in tmux",
-                      session->tmux_name);
-        return err_hint(err, "see which with: mas list --all, or set SESSION_NAME");
-    }
-    for (size_t i = from; i < NAME_LENGTHS; i++) {
-        if (life_set_tmux_name(life, session, session_name_digits[i], err) == -1 ||
-            index_ask(life->root, session->tmux_name, name, staged, facts, err) == -1)
-            return -1;
-        if (!facts->tmux_name_taken)
-            return 0;
-    }
-    return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: every name is taken",
-                   session->id);
 }
 
 /* Tries to end the tmux session of a team that is given up. */
@@ -137,28 +87,6 @@ static enum tmux_built build_once(const struct life *life, struct start_job *sta
     return built;
 }
 
-/* Gives the session a longer tmux name. */
-static int rename_in_tmux(const struct life *life, struct start_job *start_job, size_t from,
-                          struct err *err)
-{
-    struct index_facts facts;
-    _cleanup_close_ int lock = -1;
-
-    if (start_job->session->mode == MODE_LEGACY) {
-        if (legacy_check_tmux(life->root, start_job->session, "start", err) == -1)
-            return -1;
-        return from < LEGACY_TRIES ? 0
-                                   : err_set(err, MAS_CONFLICT,
-                                             "cannot start the legacy session: other sessions of "
-                                             "tmux come and go under its name");
-    }
-    if (root_lock(life->root, &lock, err) == -1 ||
-        life_choose_name(life, start_job->session, from, 0, &facts, err) == -1)
-        return -1;
-    fd_closep(&lock);
-    return life_record(life, start_job->dir, start_job->session, err);
-}
-
 /* Builds the team: tries another name if tmux has a session with that name, and once more if the
  * server was exiting. The caller has written and locked the environment file. */
 static int bring_up(const struct life *life, struct start_job *start_job, struct err *err)
@@ -170,7 +98,7 @@ static int bring_up(const struct life *life, struct start_job *start_job, struct
         case TMUX_BUILT:
             return 0;
         case TMUX_NAME_TAKEN:
-            if (rename_in_tmux(life, start_job, taken++, err) == -1)
+            if (life_rename(life, start_job->dir, session, taken++, err) == -1)
                 return -1;
             break;
         case TMUX_SERVER_GONE:
@@ -283,12 +211,6 @@ static int check_start(const struct life *life, const struct team *team, bool pr
     return 0;
 }
 
-int life_name_conflict(const char *name, struct err *err)
-{
-    (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another has that name", name);
-    return err_hint(err, "see it with: mas show %s", name);
-}
-
 /* Under the metadata lock: checks that the name is still free and moves the workspace into
  * place. */
 int life_settle(const struct life *life, struct session *session, struct stage *stage,
@@ -303,7 +225,8 @@ int life_settle(const struct life *life, struct session *session, struct stage *
         return life_name_conflict(session->name, err);
     if (placement_stage_check(life->root, session, &stage->parts, err) == -1)
         return -1;
-    stage->others = facts.others;
+    /* the root may hold stale entries too */
+    stage->others = facts.others || placement_is_shared(session->mode);
     if (strcmp(was, session->tmux_name) != 0 &&
         session_save(life->root, stage->dir, session, err) == -1)
         return -1;
@@ -362,22 +285,13 @@ static int finish_new(const struct life *life, struct session *session, const st
 /* Checks for obstacles to a new session before anything is copied; life_settle() checks again. */
 static int check_free(const struct life *life, struct session *session, struct err *err)
 {
-    struct index_facts facts;
     _cleanup_close_ int there = workspace_open(life->root, session->id);
 
     if (there != -1 || errno == ENOTDIR || errno == ELOOP)
         return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
     if (errno != ENOENT)
         return err_errno(err, "cannot make session '%s'", session->id);
-    bool legacy = session->mode == MODE_LEGACY;
-    if (session->name[0] == '\0' && !legacy)
-        return 0;
-    _cleanup_close_ int lock = -1;
-    if (root_lock(life->root, &lock, err) == -1 ||
-        (legacy ? life_choose_name(life, session, 0, 0, &facts, err)
-                : index_ask(life->root, NULL, session->name, 0, &facts, err)) == -1)
-        return -1;
-    return facts.name_taken ? life_name_conflict(session->name, err) : 0;
+    return life_check_names(life, session, err);
 }
 
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
@@ -415,8 +329,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         check_free(life, &session, err) == -1)
         return -1;
     if (options->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
-                           (session.mode == MODE_LEGACY &&
-                            legacy_check_tmux(life->root, &session, "make", err) == -1)))
+                           legacy_check_tmux(life->root, &session, "make", err) == -1))
         return -1;
     if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
         return -1;
@@ -430,7 +343,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
     }
     fd_closep(&env); /* the team is built: its hosts may continue */
     fd_closep(&lock); /* the sweep takes it itself */
-    if (stage->others || session.mode == MODE_LEGACY)
+    if (stage->others)
         (void)workspace_sweep(life->root, false, NULL, NULL);
     workspace_log(stage->dir, config_log_limits(life->config), "new template=%s agents=%zu%s", name,
                   tmpl.team.agent_count, options->start ? " started" : "");
@@ -444,17 +357,6 @@ int life_new(const struct life *life, const struct life_options *options, struct
 {
     _cleanup_stage_ struct stage stage = STAGE_INIT;
     return life_make(life, options, ret, &stage, err);
-}
-
-/* Replaces a user's tmux name, which could contain a format; names by mas cannot. */
-static void normalise_tmux_name(struct session *session)
-{
-    if (str_is_word(session->tmux_name, TMUX_NAME_MAX))
-        return;
-    free(session->tmux_name);
-    session->tmux_name = session->mode == MODE_LEGACY
-                             ? mem_dup(LEGACY_TMUX_NAME)
-                             : session_tmux_name(session->id, session_name_digits[0]);
 }
 
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err)
@@ -481,7 +383,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
         life_sweep(life, session->id, err) == -1) /* no agent may run twice */
         return -1;
     session_format(life->root, session, &before);
-    normalise_tmux_name(session);
+    life_normalise_name(session);
     session->status = STATUS_ACTIVE;
     session->activity = time(NULL);
     session->stopped = 0;

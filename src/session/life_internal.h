@@ -23,9 +23,25 @@ int life_record(const struct life *life, int dir, const struct session *session,
 /* Tries to restore the metadata `before` (session_format()) and its index row. */
 void life_undo_record(const struct life *life, int dir, const char *id, const struct str *before);
 
-/* Sets the tmux name of the session, with this many digits of its id. */
+/* Sets the tmux name of the session, with this many digits of its id, and its socket. */
 int life_set_tmux_name(const struct life *life, struct session *session, size_t digits,
                        struct err *err);
+/* Gives the session the first tmux name that no row has, beginning with length number `from`. The
+ * caller holds the metadata lock. `staged` is the same as in index_ask(). */
+int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
+                     struct index_facts *facts, struct err *err);
+/* Sets the error MAS_CONFLICT: another session has this name. */
+int life_name_conflict(const char *name, struct err *err);
+/* Fails with MAS_CONFLICT if another session has a name that this new one must have. */
+int life_check_names(const struct life *life, struct session *session, struct err *err);
+/* Gives a session whose tmux name was taken another one, as life_choose_name() does, and records
+ * it. A fixed name stays: fails if another session has it, or after a few attempts. `from` counts
+ * the attempts. */
+int life_rename(const struct life *life, int dir, struct session *session, size_t from,
+                struct err *err);
+/* Replaces a user's tmux name, which could contain a format; names by mas cannot. */
+void life_normalise_name(struct session *session);
+
 /* Moves a staged session into place. The caller holds the metadata lock. Its name must be free
  * (MAS_CONFLICT), and it gets a unique tmux name. */
 int life_settle(const struct life *life, struct session *session, struct stage *stage,
@@ -41,13 +57,6 @@ int life_make(const struct life *life, const struct life_options *options, struc
 int life_start_held(const struct life *life, int dir, struct session *session, struct err *err);
 int life_stop_held(const struct life *life, int dir, struct session *session, struct life_end *end,
                    struct err *err);
-/* Gives the session the first tmux name that no row has, beginning with length number `from`. The
- * caller holds the metadata lock. `staged` is the same as in index_ask(). */
-int life_choose_name(const struct life *life, struct session *session, size_t from, size_t staged,
-                     struct index_facts *facts, struct err *err);
-/* Sets the error MAS_CONFLICT: another session has this name. */
-int life_name_conflict(const char *name, struct err *err);
-
 /* Turning a legacy session into an isolated one: its unit/ and workflows/ move from the root into
  * the workspace `dir`, by rename or, to another file system, through <root>/.migrate-<id>. */
 enum { PARTS = 2 };

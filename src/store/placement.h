@@ -3,10 +3,8 @@
  *
  * An isolated session has them in its workspace. A legacy session works in those of the root, which
  * belong to the root: they may be older than the session, they outlive it, and only one session at
- * a time can use them. Outside this module only two others ask for the mode of a session:
- * store/placement_stage.h, which creates the directories, and session/life_name.c, because the
- * shared session has a fixed name in tmux. Everyone else asks placement_is_shared() for what
- * follows from the place.
+ * a time can use them. store/placement_stage.h creates them, session/legacy.h finds that session
+ * and session/migrate.h turns it into an isolated one. No other module compares modes.
  */
 #ifndef MAS_STORE_PLACEMENT_H
 #define MAS_STORE_PLACEMENT_H
