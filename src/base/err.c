@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Returns true inside a UTF-8 character. */
-static bool is_continuation(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
 
 /* Shortens long text in the middle: its start says what was done, its end why that failed, and the
  * long part is the subject between them. */
@@ -26,9 +22,8 @@ static void put(char *to, size_t max, const char *text)
     }
     size_t head = max / 2 - sizeof("...");
     const char *tail = text + len - max / 2;
-    while (head > 0 && is_continuation(text[head]))
-        head--;
-    while (is_continuation(*tail))
+    head = utf8_start(text, head);
+    while (utf8_is_inside(*tail))
         tail++;
     (void)snprintf(to, max, "%.*s...%s", (int)head, text, tail);
 }

@@ -1,5 +1,7 @@
 #include "base/json_internal.h"
 
+#include "base/utf8.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ int json_scan_fail(const struct json_scan *s, size_t pos, const char *why)
         if (s->text[i] == '\n') {
             line++;
             column = 1;
-        } else if (((unsigned char)s->text[i] & 0xC0) != 0x80) {
+        } else if (!utf8_is_inside(s->text[i])) {
             column++;
         }
     }

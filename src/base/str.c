@@ -1,5 +1,7 @@
 #include "base/str.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -214,7 +216,7 @@ static size_t utf8_char(const char *text, size_t len)
     if (u[1] < low || u[1] > high)
         return 0;
     for (size_t i = 2; i < n; i++) {
-        if ((u[i] & 0xC0) != 0x80)
+        if (!utf8_is_inside(text[i]))
             return 0;
     }
     return n;
@@ -304,11 +306,7 @@ bool str_has_control(const char *text)
 
 size_t str_cut(const char *text, size_t len, size_t max)
 {
-    if (len <= max)
-        return len;
-    while (max > 0 && ((unsigned char)text[max] & 0xC0) == 0x80)
-        max--;
-    return max;
+    return len <= max ? len : utf8_start(text, max);
 }
 
 size_t str_fit(const char *text, size_t max)

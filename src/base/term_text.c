@@ -1,5 +1,7 @@
 #include "base/term_text.h"
 
+#include "base/utf8.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +135,7 @@ static void put_high(const struct feed *feed, char byte)
     struct term_text *plain = feed->plain;
     unsigned char c = (unsigned char)byte;
 
-    if ((c & 0xc0) == 0x80 && plain->missing > 0) {
+    if (utf8_is_inside(byte) && plain->missing > 0) {
         uint32_t *cell = &plain->cells[plain->cursor - 1];
         int have = *cell > 0xffff ? 3 : *cell > 0xff ? 2 : 1;
         *cell |= (uint32_t)c << (8 * have);

@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "cmd/print.h"
 #include "memory/store.h"
 #include "store/workspace.h"
@@ -57,11 +58,9 @@ static void add_words(struct str *to, const char *text, bool last)
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
         len--;
     size_t from = last && len > NOTE_SHOWN ? len - NOTE_SHOWN : 0;
-    size_t end = len - from > NOTE_SHOWN ? from + NOTE_SHOWN : len;
-    while (from > 0 && from < end && ((unsigned char)text[from] & 0xc0) == 0x80)
-        from++; /* not in the middle of a character */
-    while (end < len && end > from && ((unsigned char)text[end] & 0xc0) == 0x80)
-        end--;
+    if (from > 0)
+        from = utf8_next(text, len, from - 1); /* not in the middle of a character */
+    size_t end = from + str_cut(text + from, len - from, NOTE_SHOWN);
     str_add(to, from > 0 ? "..." : "");
     for (size_t i = from; i < end; i++) {
         if (text[i] == '\n')

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "base/term_text.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "cmd/history.h"
 #include "cmd/print.h"
 
@@ -27,9 +28,7 @@ static size_t fit(const char *line, size_t len, size_t width)
     size_t i = 0;
 
     while (i < len) {
-        size_t next = i + 1;
-        while (next < len && ((unsigned char)line[next] & 0xC0) == 0x80)
-            next++;
+        size_t next = utf8_next(line, len, i);
         column = line[i] == '\t' ? (column / 8 + 1) * 8 : column + 1;
         if (column > width)
             break;

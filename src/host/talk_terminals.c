@@ -1,6 +1,7 @@
 #include "host/talk_terminals.h"
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "host/talk_program.h"
 #include "protocol/rpc.h"
 
@@ -112,9 +113,7 @@ static size_t find_cut(const struct str *text, size_t limit)
 {
     size_t cut = text->len > limit ? text->len - limit : 0;
 
-    while (cut > 0 && cut < text->len && ((unsigned char)text->data[cut] & 0xC0) == 0x80)
-        cut++;
-    return cut;
+    return cut > 0 ? utf8_next(text->data, text->len, cut - 1) : 0;
 }
 
 static void trim(struct terminal_child *child)

@@ -1,6 +1,7 @@
 #include "memory/context.h"
 
 #include "base/time.h"
+#include "base/utf8.h"
 #include "memory/search.h"
 #include "store/session.h"
 #include "store/workspace.h"
@@ -72,15 +73,6 @@ int context_may_see(const struct root *root, const struct context_asker *asker, 
 
 /* ---- lists */
 
-static size_t count_chars(const char *text)
-{
-    size_t chars = 0;
-
-    for (; *text != '\0'; text++)
-        chars += ((unsigned char)*text & 0xC0) != 0x80;
-    return chars;
-}
-
 static struct context_item *add_item(struct context_list *list, const char *session,
                                      const char *text, size_t len)
 {
@@ -88,7 +80,7 @@ static struct context_item *add_item(struct context_list *list, const char *sess
     struct context_item *item = &list->items[list->count++];
     *item = (struct context_item){.text = mem_dupn(text, len)};
     (void)snprintf(item->session, sizeof item->session, "%s", session);
-    item->chars = count_chars(item->text);
+    item->chars = utf8_count(item->text, strlen(item->text));
     return item;
 }
 
@@ -131,13 +123,7 @@ static size_t fit(struct context_list *list, size_t all, bool from_back)
         if (item->chars > left && count > 0)
             break;
         if (item->chars > left) {
-            size_t bytes = 0;
-            for (size_t chars = 0; item->text[bytes] != '\0'; bytes++) {
-                chars += ((unsigned char)item->text[bytes] & 0xC0) != 0x80;
-                if (chars > left)
-                    break;
-            }
-            item->text[bytes] = '\0';
+            item->text[utf8_bytes(item->text, strlen(item->text), left)] = '\0';
             item->chars = left;
         }
         left -= item->chars;
@@ -434,13 +420,8 @@ static const char recall_tail[] = "</recalled_history>\n";
 static void add_recalled(struct str *to, const struct context_item *item, size_t each)
 {
     char when[TIME_TEXT];
-    size_t bytes = 0;
+    size_t bytes = utf8_bytes(item->text, strlen(item->text), each);
 
-    for (size_t chars = 0; item->text[bytes] != '\0'; bytes++) {
-        chars += ((unsigned char)item->text[bytes] & 0xC0) != 0x80;
-        if (chars > each)
-            break;
-    }
     time_format((time_t)(item->time_ms / 1000), when);
     str_addf(to, "<message role=\"%s\" agent=\"%s\" time=\"%s\">", store_role_name(item->role),
              item->agent, when);

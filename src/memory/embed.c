@@ -15,14 +15,9 @@ enum { LINE_MAX_BYTES = 1 << 20, PART_MAX = 127 };
 static void add_request(struct str *to, const struct embed_text *text, const char *kind)
 {
     struct json_out out = {.to = to};
-    size_t len = text->len;
+    _cleanup_free_ char *copy =
+        mem_dupn(text->text, str_cut(text->text, text->len, EMBED_TEXT_MAX));
 
-    if (len > EMBED_TEXT_MAX) {
-        len = EMBED_TEXT_MAX;
-        while (len > 0 && ((unsigned char)text->text[len] & 0xC0) == 0x80)
-            len--;
-    }
-    _cleanup_free_ char *copy = mem_dupn(text->text, len);
     json_open(&out, NULL, '{');
     json_put(&out, "kind", kind);
     json_put(&out, "text", copy);

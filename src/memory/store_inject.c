@@ -1,5 +1,6 @@
 /* Builds the text of earlier messages for an agent that lost its context. */
 #include "base/json.h"
+#include "base/utf8.h"
 #include "memory/store_internal.h"
 
 #include <stdlib.h>
@@ -41,33 +42,6 @@ static void lines_free(struct lines *lines)
     for (size_t i = 0; i < lines->count; i++)
         free(lines->items[i].text);
     free(lines->items);
-}
-
-static bool starts_character(char c)
-{
-    return ((unsigned char)c & 0xC0) != 0x80;
-}
-
-static size_t count_chars(const char *text, size_t len)
-{
-    size_t chars = 0;
-
-    for (size_t i = 0; i < len; i++)
-        chars += starts_character(text[i]) ? 1 : 0;
-    return chars;
-}
-
-/* Returns the bytes of the first `chars` characters. */
-static size_t bytes_of(const char *text, size_t len, size_t chars)
-{
-    size_t i = 0;
-
-    while (i < len) {
-        if (starts_character(text[i]) && chars-- == 0)
-            break;
-        i++;
-    }
-    return i;
 }
 
 /* Returns true if the text after a '<' could be read as a delimiter of mas. */
@@ -112,7 +86,7 @@ static void add_tool(struct str *to, const char *text, size_t len, const char *d
     const char *newline = memchr(text, '\n', len);
     if (newline != NULL)
         len = (size_t)(newline - text);
-    store_quote(to, text, bytes_of(text, len, NAME_MAX_CHARS));
+    store_quote(to, text, utf8_bytes(text, len, NAME_MAX_CHARS));
 }
 
 static void add_line(struct lines *lines, const struct store_item *item)
@@ -127,13 +101,13 @@ static void add_line(struct lines *lines, const struct store_item *item)
     if (tool) {
         add_tool(&text, item->text, item->len, item->data);
     } else {
-        size_t len = bytes_of(item->text, item->len, lines->budget->each);
+        size_t len = utf8_bytes(item->text, item->len, lines->budget->each);
         store_quote(&text, item->text, len);
         str_add(&text, len < item->len ? left_out : "");
     }
     str_add(&text, item->state == MESSAGE_INTERRUPTED ? cut_off : "");
     str_add(&text, "</message>\n");
-    size_t chars = count_chars(text.data, text.len);
+    size_t chars = utf8_count(text.data, text.len);
     lines->items = mem_room(lines->items, lines->count, sizeof *lines->items);
     lines->items[lines->count++] =
         (struct line){.number = item->number,

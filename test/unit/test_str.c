@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -317,6 +318,24 @@ static void utf8_is_strict(void)
     CHECK(str_is_utf8("a\0b", 3));
 }
 
+static void characters(void)
+{
+    static const char text[] = "a\xE2\x82\xAC\xC3\xBC";
+    size_t len = sizeof text - 1;
+
+    CHECK(utf8_is_inside(text[2]) && !utf8_is_inside(text[1]) && !utf8_is_inside('a'));
+    CHECK(utf8_start(text, 3) == 1 && utf8_start(text, 1) == 1 && utf8_start(text, 0) == 0);
+    CHECK(utf8_next(text, len, 0) == 1 && utf8_next(text, len, 1) == 4);
+    CHECK(utf8_next(text, len, 2) == 4 && utf8_next(text, len, 4) == len);
+    CHECK(utf8_next(text, 3, 1) == 3);
+    CHECK(utf8_count(text, len) == 3 && utf8_count(text, 0) == 0);
+    CHECK(utf8_bytes(text, len, 0) == 0 && utf8_bytes(text, len, 1) == 1);
+    CHECK(utf8_bytes(text, len, 2) == 4 && utf8_bytes(text, len, 9) == len);
+    /* what is no UTF-8 */
+    CHECK(utf8_start("\x82\xAC", 1) == 0 && utf8_count("\x82\xAC", 2) == 0);
+    CHECK(utf8_bytes("\x82\xAC", 2, 0) == 2 && utf8_next("\xE2z", 2, 0) == 1);
+}
+
 static void cutting(void)
 {
     CHECK(str_cut("abc", 3, 3) == 3 && str_cut("abc", 3, 9) == 3);
@@ -506,6 +525,7 @@ static const struct unit_test tests[] = {
     TEST(visible_shows_what_moves_a_terminal),
     TEST(visible_shows_bad_utf8),
     TEST(utf8_is_strict),
+    TEST(characters),
     TEST(cutting),
     TEST(words_and_controls),
     TEST(shell_quotes),
