@@ -4,6 +4,7 @@
 #include "cmd/print.h"
 #include "cmd/targets.h"
 #include "cmd/words.h"
+#include "memory/store.h"
 #include "protocol/host.h"
 #include "protocol/host_event.h"
 #include "session/life.h"
@@ -17,7 +18,6 @@ enum {
     TAKE_MS = 20000, /* time for a host to accept a prompt */
     TICK_MS = 100, /* interval of checks for a signal that arrived between two waits */
     CANCEL_MS = 3000, /* time to wait for the end of a cancelled turn */
-    TAGS_MAX = 32,
 };
 
 static const struct opt opts[] = {
@@ -109,19 +109,6 @@ static int read_text(struct call *call, struct asking *asking, struct err *err)
     return asking->len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot ask an empty text");
 }
 
-static int parse_tags(const struct call *call, struct asking *asking, struct err *err)
-{
-    asking->tags = call_opts(call, "tag");
-    if (strv_len(asking->tags) > TAGS_MAX)
-        return err_set(err, MAS_USAGE, "cannot put on more than %d tags", TAGS_MAX);
-    for (char **tag = asking->tags; tag != NULL && *tag != NULL; tag++) {
-        const char *colon = strchr(*tag, ':');
-        if (colon == NULL || colon == *tag || colon[1] == '\0' || str_has_control(*tag))
-            return err_set(err, MAS_USAGE, "cannot put on tag '%s': a tag is KEY:VALUE", *tag);
-    }
-    return 0;
-}
-
 static int parse_options(struct call *call, struct asking *asking, struct err *err)
 {
     const char *timeout = call_opt(call, "timeout");
@@ -136,7 +123,8 @@ static int parse_options(struct call *call, struct asking *asking, struct err *e
         return err_set(err, MAS_USAGE, "cannot run 'ask': --timeout or --no-wait, not both");
     if (targets_timeout(call, &asking->timeout_ms, err) == -1)
         return -1;
-    return parse_tags(call, asking, err);
+    asking->tags = call_opts(call, "tag");
+    return store_check_tags(asking->tags, err);
 }
 
 static void put_request(const struct call *call, const struct asking *asking, struct str *to)

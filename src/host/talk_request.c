@@ -33,24 +33,16 @@ static const char *who(const struct client *client)
     return client->from != NULL ? client->from : PERSON;
 }
 
-/* Tags as a vector; -1 where one is none. */
+/* Reads the tags into a vector, which the caller releases with strv_free(). */
 static int read_tags(const struct frame *frame, char ***ret, struct err *err)
 {
     _cleanup_strv_ char **tags = NULL;
     const struct json *list = json_get(frame->head, "tags");
 
-    for (const struct json *tag = json_first(list); tag != NULL; tag = json_next(tag)) {
-        const char *text = json_text(tag);
-        const char *colon = text != NULL ? strchr(text, ':') : NULL;
-        if (colon == NULL || colon == text || strlen(text) > STORE_TAG_MAX || str_has_control(text))
-            return err_set(err, MAS_USAGE, "a tag is KEY:VALUE, of at most %d bytes",
-                           STORE_TAG_MAX);
-        if (str_starts(text, "session:") || str_starts(text, "agent:"))
-            return err_set(err, MAS_USAGE, "the tags session: and agent: are put on by mas");
-        strv_push(&tags, text);
-    }
-    if (strv_len(tags) > STORE_TAGS_MAX)
-        return err_set(err, MAS_USAGE, "at most %d tags", STORE_TAGS_MAX);
+    for (const struct json *tag = json_first(list); tag != NULL; tag = json_next(tag))
+        strv_push(&tags, json_is_string(tag) ? json_text(tag) : "");
+    if (store_check_tags(tags, err) == -1)
+        return -1;
     *ret = TAKE_PTR(tags);
     return 0;
 }

@@ -120,6 +120,9 @@ struct store_message {
     char *const *tags; /* NULL-terminated, KEY:VALUE; NULL: inherit those of the trigger */
 };
 
+/* Fails with MAS_USAGE if there are too many tags, or if one is no KEY:VALUE of plain text or is
+ * put on by mas alone. NULL: there are none. */
+int store_check_tags(char *const *tags, struct err *err);
 /* Adds a message to the query; *ret is its number. Its text has at most STORE_TEXT_MAX bytes. */
 int store_add(struct store *store, int64_t query, const struct store_message *message,
               enum store_sync sync, int64_t *ret, struct err *err);

@@ -25,13 +25,10 @@ static int check_tag(const char *tag, struct err *err)
     return 0;
 }
 
-int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
+int store_check_tags(char *const *tags, struct err *err)
 {
-    struct json_out out = {.to = ret};
-    size_t count = tags != NULL ? strv_len(tags) : 0;
+    size_t count = strv_len(tags);
 
-    if (count == 0)
-        return 0;
     if (count > STORE_TAGS_MAX)
         return err_set(err, MAS_USAGE, "cannot tag a message %zu times: the limit is %d", count,
                        STORE_TAGS_MAX);
@@ -39,6 +36,18 @@ int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
         if (check_tag(tags[i], err) == -1)
             return -1;
     }
+    return 0;
+}
+
+int store_pack_tags(char *const *tags, struct str *ret, struct err *err)
+{
+    struct json_out out = {.to = ret};
+    size_t count = strv_len(tags);
+
+    if (store_check_tags(tags, err) == -1)
+        return -1;
+    if (count == 0)
+        return 0;
     json_open(&out, NULL, '[');
     for (size_t i = 0; i < count; i++) {
         bool again = false;
