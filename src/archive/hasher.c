@@ -6,12 +6,12 @@
 #include <string.h>
 
 enum {
-    JOBS_MAX = 256,
+    TASKS_MAX = 256,
     INLINE_MAX = 64 * 1024, /* hashing less is faster than waking the thread */
     ZEROS = 1 << 20,
 };
 
-struct job {
+struct hash_task {
     const void *bytes; /* NULL: the end of a file */
     size_t len;
     char *name;
@@ -27,7 +27,7 @@ struct hasher {
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t more;
     pthread_cond_t less;
-    struct job jobs[JOBS_MAX]; /* a ring buffer */
+    struct hash_task tasks[TASKS_MAX]; /* a ring buffer */
     size_t first, count; /* including the current one */
     uint64_t pushed, done;
     bool closing;
@@ -61,19 +61,19 @@ static void add_line(struct str *list, const unsigned char *sum, size_t len, con
     str_addc(list, '\n');
 }
 
-static void run(struct hasher *h, struct job *job)
+static void run(struct hasher *h, struct hash_task *task)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
     unsigned len = 0;
 
-    if (job->bytes != NULL) {
-        (void)EVP_DigestUpdate(h->context, job->bytes, job->len);
+    if (task->bytes != NULL) {
+        (void)EVP_DigestUpdate(h->context, task->bytes, task->len);
         return;
     }
     (void)EVP_DigestFinal_ex(h->context, sum, &len);
     (void)EVP_DigestInit_ex2(h->context, h->sha, NULL);
-    add_line(&h->list, sum, len, job->name);
-    free(job->name);
+    add_line(&h->list, sum, len, task->name);
+    free(task->name);
 }
 
 static void *hasher_main(void *arg)
@@ -86,11 +86,11 @@ static void *hasher_main(void *arg)
             (void)pthread_cond_wait(&h->more, &h->lock);
         if (h->count == 0)
             break;
-        struct job job = h->jobs[h->first];
+        struct hash_task task = h->tasks[h->first];
         (void)pthread_mutex_unlock(&h->lock);
-        run(h, &job);
+        run(h, &task);
         (void)pthread_mutex_lock(&h->lock);
-        h->first = (h->first + 1) % JOBS_MAX;
+        h->first = (h->first + 1) % TASKS_MAX;
         h->count--;
         h->done++;
         (void)pthread_cond_signal(&h->less);
@@ -138,18 +138,18 @@ void hasher_freep(struct hasher **hasher)
     *hasher = NULL;
 }
 
-static uint64_t push(struct hasher *h, struct job job)
+static uint64_t push(struct hasher *h, struct hash_task task)
 {
     (void)pthread_mutex_lock(&h->lock);
-    if (h->count == 0 && job.len <= INLINE_MAX) { /* the thread is idle */
-        run(h, &job);
+    if (h->count == 0 && task.len <= INLINE_MAX) { /* the thread is idle */
+        run(h, &task);
         uint64_t done = h->done;
         (void)pthread_mutex_unlock(&h->lock);
         return done;
     }
-    while (h->count == JOBS_MAX)
+    while (h->count == TASKS_MAX)
         (void)pthread_cond_wait(&h->less, &h->lock);
-    h->jobs[(h->first + h->count) % JOBS_MAX] = job;
+    h->tasks[(h->first + h->count) % TASKS_MAX] = task;
     h->count++;
     h->pushed++;
     uint64_t ticket = h->pushed;
@@ -160,7 +160,7 @@ static uint64_t push(struct hasher *h, struct job job)
 
 uint64_t hasher_feed(struct hasher *h, const void *bytes, size_t len)
 {
-    return push(h, (struct job){.bytes = bytes, .len = len});
+    return push(h, (struct hash_task){.bytes = bytes, .len = len});
 }
 
 void hasher_feed_zeros(struct hasher *h, uint64_t len)
@@ -184,7 +184,7 @@ void hasher_wait(struct hasher *h, uint64_t ticket)
 
 void hasher_end_file(struct hasher *h, const char *name)
 {
-    (void)push(h, (struct job){.name = mem_dup(name)});
+    (void)push(h, (struct hash_task){.name = mem_dup(name)});
 }
 
 const struct str *hasher_list(struct hasher *h)

@@ -24,7 +24,7 @@ struct met {
     size_t room, count;
 };
 
-struct walk {
+struct listing_walk {
     const struct listing_source *source;
     const struct part *part;
     struct listing *listing;
@@ -118,24 +118,24 @@ int extents_find(int fd, uint64_t size, struct extent **ret, size_t *ret_count)
     return lseek(fd, 0, SEEK_SET) == -1 ? -1 : 0;
 }
 
-static int fail(struct walk *w, const char *why)
+static int fail(struct listing_walk *w, const char *why)
 {
     return err_set(w->err, MAS_FAILED, "'%s': %s", str_text(&w->path), why);
 }
 
-static int fail_errno(struct walk *w)
+static int fail_errno(struct listing_walk *w)
 {
     return err_errno(w->err, "'%s'", str_text(&w->path));
 }
 
-static void warn(struct walk *w, const char *what)
+static void warn(struct listing_walk *w, const char *what)
 {
     if (w->source->parent != NULL)
         parent_warn(w->source->parent, "'%s' %s", str_text(&w->path), what);
 }
 
 /* Adds the size of a file's content. */
-static int count_content(struct walk *w, int dir, const char *name, struct item *item)
+static int count_content(struct listing_walk *w, int dir, const char *name, struct item *item)
 {
     struct extent *extents = NULL;
     size_t count = 0;
@@ -156,7 +156,7 @@ static int count_content(struct walk *w, int dir, const char *name, struct item 
     return 0;
 }
 
-static int look_at_link(struct walk *w, int dir, const char *name, size_t level)
+static int look_at_link(struct listing_walk *w, int dir, const char *name, size_t level)
 {
     char target[FORMAT_LINK_MAX + 2];
     ssize_t len = readlinkat(dir, name, target, sizeof target - 1);
@@ -170,10 +170,10 @@ static int look_at_link(struct walk *w, int dir, const char *name, size_t level)
     return 0;
 }
 
-static int walk_dir(struct walk *w, int fd, size_t level);
+static int walk_dir(struct listing_walk *w, int fd, size_t level);
 
 /* Checks an entry. Returns 1 if it is omitted. */
-static int judge(struct walk *w, const char *name, const struct stat *st, size_t level)
+static int judge(struct listing_walk *w, const char *name, const struct stat *st, size_t level)
 {
     if (strlen(name) > FORMAT_NAME_MAX)
         return fail(w, "its name is too long");
@@ -208,7 +208,7 @@ static int judge(struct walk *w, const char *name, const struct stat *st, size_t
 }
 
 /* Adds an entry of the directory open at `dir`; w->path is its path. */
-static int walk_entry(struct walk *w, int dir, const char *name, size_t level)
+static int walk_entry(struct listing_walk *w, int dir, const char *name, size_t level)
 {
     struct listing *listing = w->listing;
     struct stat st;
@@ -248,7 +248,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int walk_dir(struct walk *w, int fd, size_t level)
+static int walk_dir(struct listing_walk *w, int fd, size_t level)
 {
     _cleanup_strv_ char **names = NULL;
     struct err why = ERR_INIT;
@@ -273,7 +273,7 @@ int listing_open_part(const struct listing_source *source, const char *name, int
                   flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-static int walk_part(struct walk *w, const struct part *part)
+static int walk_part(struct listing_walk *w, const struct part *part)
 {
     int dir = part->agents ? w->source->parts : w->source->dir;
     struct stat st;
@@ -287,7 +287,7 @@ static int walk_part(struct walk *w, const struct part *part)
 }
 
 /* Handles files in the workspace that are no part of a session. */
-static int look_for_others(struct walk *w)
+static int look_for_others(struct listing_walk *w)
 {
     static const char *const known[] = {WORKSPACE_LOCK,           WORKSPACE_RUN,
                                         WORKSPACE_SESSION ".new", WORKSPACE_CONFIG ".new",
@@ -316,7 +316,7 @@ static int look_for_others(struct walk *w)
 int listing_make(const struct listing_source *source, struct listing *ret, struct err *err)
 {
     _cleanup_listing_ struct listing listing = {.items = NULL};
-    struct walk w = {.source = source, .listing = &listing, .err = err};
+    struct listing_walk w = {.source = source, .listing = &listing, .err = err};
     int rc = look_for_others(&w);
 
     for (size_t i = 0; rc == 0 && i < PARTS_COUNT; i++)

@@ -9,47 +9,47 @@ enum {
     CONTEXT = 3,
 };
 
-struct line {
+struct diff_line {
     const char *text;
     size_t len; /* without the newline */
     bool ended; /* with a newline */
 };
 
-struct lines {
-    struct line *line;
+struct diff_lines {
+    struct diff_line *line;
     size_t count;
 };
 
 /* One line of the result. */
-struct step {
+struct result_line {
     char mark; /* ' ', '-', '+' */
-    const struct line *line;
+    const struct diff_line *line;
 };
 
 struct diff {
-    struct lines before, after;
+    struct diff_lines before, after;
     size_t same; /* common lines at the beginning of both */
     size_t same_end; /* common lines at the end, beyond those */
-    struct step *step;
+    struct result_line *result;
     size_t count;
 };
 
-static struct lines split(const char *text)
+static struct diff_lines split(const char *text)
 {
-    struct lines lines = {.count = 0};
+    struct diff_lines lines = {.count = 0};
 
     while (*text != '\0') {
         size_t len = strcspn(text, "\n");
         bool ended = text[len] == '\n';
 
         lines.line = mem_room(lines.line, lines.count, sizeof(*lines.line));
-        lines.line[lines.count++] = (struct line){.text = text, .len = len, .ended = ended};
+        lines.line[lines.count++] = (struct diff_line){.text = text, .len = len, .ended = ended};
         text += len + ended;
     }
     return lines;
 }
 
-static bool is_same(const struct line *a, const struct line *b)
+static bool is_same(const struct diff_line *a, const struct diff_line *b)
 {
     return a->len == b->len && a->ended == b->ended && memcmp(a->text, b->text, a->len) == 0;
 }
@@ -66,12 +66,13 @@ static void trim(struct diff *d)
         d->same_end++;
 }
 
-static void put(struct diff *d, char mark, const struct line *line)
+static void put(struct diff *d, char mark, const struct diff_line *line)
 {
-    d->step[d->count++] = (struct step){.mark = mark, .line = line};
+    d->result[d->count++] = (struct result_line){.mark = mark, .line = line};
 }
 
-static void put_all(struct diff *d, char mark, const struct lines *lines, size_t from, size_t to)
+static void put_all(struct diff *d, char mark, const struct diff_lines *lines, size_t from,
+                    size_t to)
 {
     for (size_t i = from; i < to; i++)
         put(d, mark, &lines->line[i]);
@@ -82,7 +83,7 @@ static void put_all(struct diff *d, char mark, const struct lines *lines, size_t
  * place in after) gets with a given number of edits. All rows are kept to walk back.
  */
 struct path {
-    const struct line *a, *b;
+    const struct diff_line *a, *b;
     int n, m;
     int *rows; /* EDITS_MAX + 1 rows of 2 * EDITS_MAX + 3 */
 };
@@ -118,7 +119,7 @@ static int search(struct path *p)
     return -1;
 }
 
-/* Writes the steps from last to first, ending at step[*at]. */
+/* Writes the lines from last to first, ending at result[*at]. */
 static void walk_back(struct diff *d, const struct path *p, int edits, size_t *at)
 {
     int x = p->n;
@@ -131,15 +132,15 @@ static void walk_back(struct diff *d, const struct path *p, int edits, size_t *a
         int from = edits == 0 ? 0 : down ? last[k + 1] : last[k - 1] + 1;
 
         while (x > from) {
-            d->step[--*at] = (struct step){.mark = ' ', .line = &p->a[--x]};
+            d->result[--*at] = (struct result_line){.mark = ' ', .line = &p->a[--x]};
             y--;
         }
         if (edits == 0)
             return;
         if (down)
-            d->step[--*at] = (struct step){.mark = '+', .line = &p->b[--y]};
+            d->result[--*at] = (struct result_line){.mark = '+', .line = &p->b[--y]};
         else
-            d->step[--*at] = (struct step){.mark = '-', .line = &p->a[--x]};
+            d->result[--*at] = (struct result_line){.mark = '-', .line = &p->a[--x]};
     }
 }
 
@@ -177,22 +178,22 @@ static void show(struct str *to, const struct diff *d, size_t from, size_t end, 
     size_t count[2] = {0, 0};
 
     for (size_t i = from; i < end; i++) {
-        count[0] += d->step[i].mark != '+';
-        count[1] += d->step[i].mark != '-';
+        count[0] += d->result[i].mark != '+';
+        count[1] += d->result[i].mark != '-';
     }
     str_addf(to, "@@ -%zu,%zu +%zu,%zu @@\n", at[0] + (count[0] > 0), count[0],
              at[1] + (count[1] > 0), count[1]);
     for (size_t i = from; i < end; i++) {
-        str_addc(to, d->step[i].mark);
-        str_addn(to, d->step[i].line->text, d->step[i].line->len);
-        str_add(to, d->step[i].line->ended ? "\n" : "\n\\ No newline at end of file\n");
+        str_addc(to, d->result[i].mark);
+        str_addn(to, d->result[i].line->text, d->result[i].line->len);
+        str_add(to, d->result[i].line->ended ? "\n" : "\n\\ No newline at end of file\n");
     }
 }
 
 /* Returns the first change at or after `from`. */
 static size_t next_change(const struct diff *d, size_t from)
 {
-    while (from < d->count && d->step[from].mark == ' ')
+    while (from < d->count && d->result[from].mark == ' ')
         from++;
     return from;
 }
@@ -208,7 +209,7 @@ static void show_hunks(struct str *to, const struct diff *d)
         size_t end;
 
         for (;;) { /* nearby changes belong to the same hunk */
-            while (change < d->count && d->step[change].mark != ' ')
+            while (change < d->count && d->result[change].mark != ' ')
                 change++;
             end = change;
             change = next_change(d, end);
@@ -220,8 +221,8 @@ static void show_hunks(struct str *to, const struct diff *d)
         at[1] += from - done;
         show(to, d, from, end, at);
         for (size_t i = from; i < end; i++) {
-            at[0] += d->step[i].mark != '+';
-            at[1] += d->step[i].mark != '-';
+            at[0] += d->result[i].mark != '+';
+            at[1] += d->result[i].mark != '-';
         }
         done = end;
     }
@@ -232,12 +233,12 @@ void diff_unified(struct str *to, const char *before, const char *after)
     struct diff d = {.before = split(before), .after = split(after)};
 
     trim(&d);
-    d.step = mem_grow(NULL, d.before.count + d.after.count + 1, sizeof(*d.step));
+    d.result = mem_grow(NULL, d.before.count + d.after.count + 1, sizeof(*d.result));
     put_all(&d, ' ', &d.before, 0, d.same);
     put_middle(&d);
     put_all(&d, ' ', &d.before, d.before.count - d.same_end, d.before.count);
     show_hunks(to, &d);
-    free(d.step);
+    free(d.result);
     free(d.before.line);
     free(d.after.line);
 }

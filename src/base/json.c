@@ -19,7 +19,7 @@ struct member {
     size_t ordinal; /* among all keys of the document */
 };
 
-struct walk {
+struct json_walk {
     const char *numbers; /* the next entry from the scan */
     const char *raw; /* likewise */
     size_t keys; /* likewise */
@@ -35,7 +35,7 @@ static int member_cmp(const void *a, const void *b)
     return order != 0 ? order : (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
 }
 
-static void note_twice(struct walk *w, const struct member *later)
+static void note_twice(struct json_walk *w, const struct member *later)
 {
     if (w->twice.key == NULL || later->ordinal < w->twice.ordinal)
         w->twice = *later;
@@ -43,7 +43,7 @@ static void note_twice(struct walk *w, const struct member *later)
 
 enum { MEMBERS_FEW = 32 }; /* up to this size, comparing all pairs is faster than sorting */
 
-static void check_members(struct walk *w, struct member *members, size_t count)
+static void check_members(struct json_walk *w, struct member *members, size_t count)
 {
     if (count > MEMBERS_FEW) {
         qsort(members, count, sizeof(*members), member_cmp);
@@ -73,7 +73,7 @@ static size_t count_children(const cJSON *node)
 
 /* From here on, valueint (obsolete in cJSON) says whether a number is an exact integer, and
  * valuestring is its text if the value alone is not enough. */
-static void note_number(struct walk *w, cJSON *node)
+static void note_number(struct json_walk *w, cJSON *node)
 {
     unsigned kind = (unsigned char)*w->numbers++;
 
@@ -84,7 +84,7 @@ static void note_number(struct walk *w, cJSON *node)
     }
 }
 
-static void walk(struct walk *w, cJSON *node)
+static void walk(struct json_walk *w, cJSON *node)
 {
     bool object = cJSON_IsObject(node);
     struct member few[MEMBERS_FEW];
@@ -115,7 +115,7 @@ static int fail_twice(struct json_scan *s, const struct member *twice)
 /* Passes scanned text to cJSON and checks the tree. */
 static int build(struct json_scan *s, cJSON **ret)
 {
-    struct walk w = {.numbers = str_text(&s->numbers), .raw = str_text(&s->raw)};
+    struct json_walk w = {.numbers = str_text(&s->numbers), .raw = str_text(&s->raw)};
     const char *end = NULL;
     cJSON *root = cJSON_ParseWithLengthOpts(s->text, s->pos, &end, false);
 

@@ -12,21 +12,21 @@
 enum { LINKS_MAX = 40 };
 
 /* A path while it is being resolved. */
-struct walk {
+struct path_walk {
     char *at; /* the last checked directory, "" for the root */
     char *rest; /* the components still to follow from there */
     uid_t top; /* owner of the root directory: not 0 in a user namespace */
     size_t links;
 };
 
-static bool is_trusted(const struct walk *walk, uid_t uid)
+static bool is_trusted(const struct path_walk *walk, uid_t uid)
 {
     return uid == 0 || uid == walk->top || uid == geteuid();
 }
 
 /* Checks that others cannot replace a directory, link or file in `path`. In a sticky directory they
  * can replace only their own entries, but they can be the first to use a name. */
-static int check_directory(const struct walk *walk, const char *path, const struct stat *st,
+static int check_directory(const struct path_walk *walk, const char *path, const struct stat *st,
                            bool last, struct err *err)
 {
     const char *shown = path[0] != '\0' ? path : "/";
@@ -40,7 +40,7 @@ static int check_directory(const struct walk *walk, const char *path, const stru
 }
 
 /* Cuts off the next component; false at the end. */
-static bool next_name(struct walk *walk, char name[NAME_MAX + 1])
+static bool next_name(struct path_walk *walk, char name[NAME_MAX + 1])
 {
     const char *from = walk->rest + strspn(walk->rest, "/");
     size_t len = strcspn(from, "/");
@@ -54,7 +54,7 @@ static bool next_name(struct walk *walk, char name[NAME_MAX + 1])
     return true;
 }
 
-static int follow(struct walk *walk, const char *link, const struct stat *st, struct err *err)
+static int follow(struct path_walk *walk, const char *link, const struct stat *st, struct err *err)
 {
     char target[PATH_MAX];
     ssize_t n = readlink(link, target, sizeof target - 1);
@@ -76,7 +76,7 @@ static int follow(struct walk *walk, const char *link, const struct stat *st, st
 
 /* Follows one component. Returns 1 if the path continues there, 0 if it is missing or not a
  * directory, or -1. */
-static int step(struct walk *walk, const char *name, struct stat *st, struct err *err)
+static int step(struct path_walk *walk, const char *name, struct stat *st, struct err *err)
 {
     char *slash = strrchr(walk->at, '/');
 
@@ -101,7 +101,7 @@ static int step(struct walk *walk, const char *name, struct stat *st, struct err
     return 1;
 }
 
-static int walk_all(struct walk *walk, struct err *err)
+static int walk_all(struct path_walk *walk, struct err *err)
 {
     char name[NAME_MAX + 1];
     struct stat st;
@@ -126,7 +126,7 @@ static int walk_all(struct walk *walk, struct err *err)
 
 int path_check_owned(const char *path, struct err *err)
 {
-    struct walk walk = {.at = mem_dup(""), .rest = mem_dup(path)};
+    struct path_walk walk = {.at = mem_dup(""), .rest = mem_dup(path)};
     int rc = walk_all(&walk, err);
 
     free(walk.at);

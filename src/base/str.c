@@ -237,7 +237,7 @@ bool str_is_utf8(const char *text, size_t len)
 
 /* Returns true if this UTF-8 character of n bytes is safe on a terminal: not C0, DEL or C1, not a
  * line or paragraph separator, and not a control of text direction. */
-static bool is_harmless(const char *text, size_t n)
+static bool is_visible(const char *text, size_t n)
 {
     const unsigned char *u = (const unsigned char *)text;
 
@@ -256,17 +256,17 @@ void str_add_visible(struct str *s, const char *text, size_t len)
 {
     str_reserve(s, len);
     while (len > 0) {
-        size_t plain = 0; /* the common case; listings contain much of it */
-        while (plain < len && text[plain] >= 0x20 && text[plain] < 0x7f)
-            plain++;
-        str_addn(s, text, plain);
-        text += plain;
-        len -= plain;
+        size_t ascii = 0; /* the common case; listings contain much of it */
+        while (ascii < len && text[ascii] >= 0x20 && text[ascii] < 0x7f)
+            ascii++;
+        str_addn(s, text, ascii);
+        text += ascii;
+        len -= ascii;
         if (len == 0)
             return;
         size_t n = utf8_char(text, len);
 
-        if (n > 0 && is_harmless(text, n)) {
+        if (n > 0 && is_visible(text, n)) {
             str_addn(s, text, n);
         } else {
             n = n > 0 ? n : 1;
@@ -321,7 +321,7 @@ bool str_starts(const char *text, const char *prefix)
 
 /* Shell quoting. */
 
-static bool is_plain(const char *text)
+static bool is_shell_word(const char *text)
 {
     for (; *text != '\0'; text++) {
         if (!is_alnum(*text) && strchr("_./:@%+,-", *text) == NULL)
@@ -332,7 +332,7 @@ static bool is_plain(const char *text)
 
 void str_add_shell(struct str *s, const char *text, bool always)
 {
-    if (!always && is_plain(text)) {
+    if (!always && is_shell_word(text)) {
         str_add(s, text);
         return;
     }

@@ -32,24 +32,24 @@ static void add_lines(const char *text, size_t len, struct str *to)
     }
 }
 
-void term_escape_add(struct term_escape *harmless, const char *piece, size_t len, struct str *to)
+void term_escape_add(struct term_escape *escape, const char *piece, size_t len, struct str *to)
 {
     _cleanup_str_ struct str joined = STR_INIT;
 
-    if (harmless->count > 0) {
-        str_addn(&joined, harmless->held, harmless->count);
+    if (escape->count > 0) {
+        str_addn(&joined, escape->held, escape->count);
         str_addn(&joined, piece, len);
         piece = joined.data;
         len = joined.len;
     }
-    harmless->count = unfinished(piece, len);
-    len -= harmless->count;
-    memcpy(harmless->held, piece + len, harmless->count);
+    escape->count = unfinished(piece, len);
+    len -= escape->count;
+    memcpy(escape->held, piece + len, escape->count);
     add_lines(piece, len, to);
 }
 
-void term_escape_end(struct term_escape *harmless, struct str *to)
+void term_escape_end(struct term_escape *escape, struct str *to)
 {
-    add_lines(harmless->held, harmless->count, to);
-    harmless->count = 0;
+    add_lines(escape->held, escape->count, to);
+    escape->count = 0;
 }

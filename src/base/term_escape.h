@@ -3,9 +3,9 @@
  * carriage returns are dropped. Other control characters and bytes that are not UTF-8 become \xNN.
  * A character may be split between two pieces.
  *
- *     struct term_escape harmless = {.count = 0};
- *     term_escape_add(&harmless, piece, len, &to);   for each piece
- *     term_escape_end(&harmless, &to);
+ *     struct term_escape escape = {.count = 0};
+ *     term_escape_add(&escape, piece, len, &to);   for each piece
+ *     term_escape_end(&escape, &to);
  */
 #ifndef MAS_BASE_TERM_ESCAPE_H
 #define MAS_BASE_TERM_ESCAPE_H
@@ -21,8 +21,8 @@ struct term_escape {
 };
 
 /* Appends a piece to `to`, except an incomplete character at its end. */
-void term_escape_add(struct term_escape *harmless, const char *piece, size_t len, struct str *to);
+void term_escape_add(struct term_escape *escape, const char *piece, size_t len, struct str *to);
 /* Appends the incomplete character, if there is one. */
-void term_escape_end(struct term_escape *harmless, struct str *to);
+void term_escape_end(struct term_escape *escape, struct str *to);
 
 #endif

@@ -13,7 +13,7 @@ enum {
 
 /* The arguments of one call of term_text_feed(). */
 struct feed {
-    struct term_text *plain;
+    struct term_text *term;
     term_text_line *on_line;
     void *arg;
 };
@@ -49,82 +49,82 @@ static size_t add_high(struct str *to, const uint32_t *cells, size_t count)
     return n;
 }
 
-/* Converts the cells to plain->text. Unwritten cells become spaces, except at the end. */
-static void make_text(struct term_text *plain)
+/* Converts the cells to term->text. Unwritten cells become spaces, except at the end. */
+static void make_text(struct term_text *term)
 {
-    size_t count = plain->columns;
+    size_t count = term->columns;
 
-    while (count > 0 && plain->cells[count - 1] == 0)
+    while (count > 0 && term->cells[count - 1] == 0)
         count--;
-    str_clear(&plain->text);
+    str_clear(&term->text);
     for (size_t i = 0; i < count;) {
-        i += add_ascii(&plain->text, plain->cells + i, count - i);
-        i += add_high(&plain->text, plain->cells + i, count - i);
+        i += add_ascii(&term->text, term->cells + i, count - i);
+        i += add_high(&term->text, term->cells + i, count - i);
     }
 }
 
 static void end_line(const struct feed *feed)
 {
-    struct term_text *plain = feed->plain;
+    struct term_text *term = feed->term;
 
-    make_text(plain);
-    feed->on_line(str_text(&plain->text), plain->text.len, feed->arg);
-    plain->columns = 0;
-    plain->missing = 0;
-    if (plain->room > SMALL) {
-        free(plain->cells);
-        plain->cells = NULL;
-        plain->room = 0;
-        str_free(&plain->text);
-        plain->text = (struct str)STR_INIT;
+    make_text(term);
+    feed->on_line(str_text(&term->text), term->text.len, feed->arg);
+    term->columns = 0;
+    term->missing = 0;
+    if (term->room > SMALL) {
+        free(term->cells);
+        term->cells = NULL;
+        term->room = 0;
+        str_free(&term->text);
+        term->text = (struct str)STR_INIT;
     }
 }
 
 /* The cursor leaves the line: reports it unless it is empty. */
 static void leave_line(const struct feed *feed)
 {
-    if (feed->plain->columns > 0)
+    if (feed->term->columns > 0)
         end_line(feed);
 }
 
-static void move_to(struct term_text *plain, size_t column)
+static void move_to(struct term_text *term, size_t column)
 {
-    plain->cursor = column < TERM_TEXT_COLUMNS_MAX ? column : TERM_TEXT_COLUMNS_MAX - 1;
+    term->cursor = column < TERM_TEXT_COLUMNS_MAX ? column : TERM_TEXT_COLUMNS_MAX - 1;
 }
 
 /* Makes space for `columns` cells and fills with empty ones. */
-static void widen(struct term_text *plain, size_t columns)
+static void widen(struct term_text *term, size_t columns)
 {
-    if (columns > plain->room) {
-        size_t room = plain->room > 0 ? plain->room : SMALL / 4;
+    if (columns > term->room) {
+        size_t room = term->room > 0 ? term->room : SMALL / 4;
         while (room < columns)
             room *= 2;
-        plain->cells = mem_grow(plain->cells, room, sizeof *plain->cells);
-        plain->room = room;
+        term->cells = mem_grow(term->cells, room, sizeof *term->cells);
+        term->room = room;
     }
-    if (columns > plain->columns) {
-        memset(plain->cells + plain->columns, 0, (columns - plain->columns) * sizeof *plain->cells);
-        plain->columns = columns;
+    if (columns > term->columns) {
+        memset(term->cells + term->columns, 0, (columns - term->columns) * sizeof *term->cells);
+        term->columns = columns;
     }
 }
 
 /* Writes bytes, one character each, as far as the line has space; returns how many. */
 static size_t put(const struct feed *feed, const char *bytes, size_t len)
 {
-    struct term_text *plain = feed->plain;
+    struct term_text *term = feed->term;
 
-    if (plain->cursor == TERM_TEXT_COLUMNS_MAX) {
+    if (term->cursor == TERM_TEXT_COLUMNS_MAX) {
         end_line(feed);
-        plain->cursor = 0;
+        term->cursor = 0;
     }
-    size_t n = TERM_TEXT_COLUMNS_MAX - plain->cursor;
+    size_t n = TERM_TEXT_COLUMNS_MAX - term->cursor;
     if (n > len)
         n = len;
-    widen(plain, plain->cursor + n);
+    widen(term, term->cursor + n);
     for (size_t i = 0; i < n; i++)
-        plain->cells[plain->cursor + i] = (unsigned char)bytes[i];
-    plain->cursor += n;
-    plain->missing = 0;
+        term->cells[term->cursor + i] = (unsigned char)bytes[i];
+    term->cursor += n;
+    term->missing = 0;
     return n;
 }
 
@@ -132,18 +132,18 @@ static size_t put(const struct feed *feed, const char *bytes, size_t len)
  * text. */
 static void put_high(const struct feed *feed, char byte)
 {
-    struct term_text *plain = feed->plain;
+    struct term_text *term = feed->term;
     unsigned char c = (unsigned char)byte;
 
-    if (utf8_is_inside(byte) && plain->missing > 0) {
-        uint32_t *cell = &plain->cells[plain->cursor - 1];
+    if (utf8_is_inside(byte) && term->missing > 0) {
+        uint32_t *cell = &term->cells[term->cursor - 1];
         int have = *cell > 0xffff ? 3 : *cell > 0xff ? 2 : 1;
         *cell |= (uint32_t)c << (8 * have);
-        plain->missing--;
+        term->missing--;
         return;
     }
     (void)put(feed, &byte, 1);
-    plain->missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
+    term->missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
 }
 
 static void put_text(const struct feed *feed, const char *text, size_t len)
@@ -161,53 +161,53 @@ static void put_text(const struct feed *feed, const char *text, size_t len)
 
 static void tab(const struct feed *feed)
 {
-    struct term_text *plain = feed->plain;
+    struct term_text *term = feed->term;
 
-    if (plain->cursor >= plain->columns)
+    if (term->cursor >= term->columns)
         (void)put(feed, "\t", 1);
     else
-        move_to(plain, (plain->cursor / TAB_COLUMNS + 1) * TAB_COLUMNS);
+        move_to(term, (term->cursor / TAB_COLUMNS + 1) * TAB_COLUMNS);
 }
 
 /* A line editor (readline, zle) that has filled a row of its terminal moves to the next row with a
  * space and a carriage return. The width of the terminal is unknown here, where a row is only part
  * of a line. But if text follows while a line is being edited, this is what it means. Otherwise a
  * program restarts its line this way. */
-static void carriage_return(struct term_text *plain)
+static void carriage_return(struct term_text *term)
 {
-    plain->at_margin = plain->is_edited && plain->cursor > 0 && plain->cursor == plain->columns &&
-                       plain->cells[plain->cursor - 1] == ' ';
-    if (!plain->at_margin)
-        plain->cursor = 0;
+    term->at_margin = term->is_edited && term->cursor > 0 && term->cursor == term->columns &&
+                      term->cells[term->cursor - 1] == ' ';
+    if (!term->at_margin)
+        term->cursor = 0;
 }
 
 /* Handles what follows a carriage return, which decides whether the line continues. */
-static void leave_margin(struct term_text *plain, bool goes_on)
+static void leave_margin(struct term_text *term, bool goes_on)
 {
-    plain->at_margin = false;
+    term->at_margin = false;
     if (goes_on)
-        plain->cursor = --plain->columns;
+        term->cursor = --term->columns;
     else
-        plain->cursor = 0;
+        term->cursor = 0;
 }
 
 static void control(const struct feed *feed, char c)
 {
-    struct term_text *plain = feed->plain;
+    struct term_text *term = feed->term;
 
-    plain->missing = 0;
+    term->missing = 0;
     switch (c) {
     case '\n':
     case '\v':
     case '\f':
         end_line(feed);
-        plain->cursor = 0;
+        term->cursor = 0;
         break;
     case '\r':
-        carriage_return(plain);
+        carriage_return(term);
         break;
     case '\b':
-        plain->cursor -= plain->cursor > 0;
+        term->cursor -= term->cursor > 0;
         break;
     case '\t':
         tab(feed);
@@ -218,56 +218,54 @@ static void control(const struct feed *feed, char c)
 }
 
 /* Empties the cells [from, to). */
-static void erase(struct term_text *plain, size_t from, size_t to)
+static void erase(struct term_text *term, size_t from, size_t to)
 {
-    if (to > plain->columns)
-        to = plain->columns;
+    if (to > term->columns)
+        to = term->columns;
     if (from < to)
-        memset(plain->cells + from, 0, (to - from) * sizeof *plain->cells);
-    while (plain->columns > 0 && plain->cells[plain->columns - 1] == 0)
-        plain->columns--;
+        memset(term->cells + from, 0, (to - from) * sizeof *term->cells);
+    while (term->columns > 0 && term->cells[term->columns - 1] == 0)
+        term->columns--;
 }
 
 /* Removes n cells at the cursor; the cells after them move up. */
-static void delete_cells(struct term_text *plain, size_t n)
+static void delete_cells(struct term_text *term, size_t n)
 {
-    size_t at = plain->cursor;
+    size_t at = term->cursor;
 
-    if (at >= plain->columns)
+    if (at >= term->columns)
         return;
-    if (n > plain->columns - at)
-        n = plain->columns - at;
-    memmove(plain->cells + at, plain->cells + at + n,
-            (plain->columns - at - n) * sizeof *plain->cells);
-    plain->columns -= n;
+    if (n > term->columns - at)
+        n = term->columns - at;
+    memmove(term->cells + at, term->cells + at + n, (term->columns - at - n) * sizeof *term->cells);
+    term->columns -= n;
 }
 
 /* Inserts n empty cells at the cursor; cells beyond the end are lost. */
-static void put_in(struct term_text *plain, size_t n)
+static void put_in(struct term_text *term, size_t n)
 {
-    size_t at = plain->cursor;
-    size_t old = plain->columns;
+    size_t at = term->cursor;
+    size_t old = term->columns;
 
     if (at >= old)
         return;
     if (n > TERM_TEXT_COLUMNS_MAX - at)
         n = TERM_TEXT_COLUMNS_MAX - at;
-    widen(plain, old + n < TERM_TEXT_COLUMNS_MAX ? old + n : TERM_TEXT_COLUMNS_MAX);
-    memmove(plain->cells + at + n, plain->cells + at,
-            (plain->columns - at - n) * sizeof *plain->cells);
-    memset(plain->cells + at, 0, n * sizeof *plain->cells);
+    widen(term, old + n < TERM_TEXT_COLUMNS_MAX ? old + n : TERM_TEXT_COLUMNS_MAX);
+    memmove(term->cells + at + n, term->cells + at, (term->columns - at - n) * sizeof *term->cells);
+    memset(term->cells + at, 0, n * sizeof *term->cells);
 }
 
-static void erase_in_line(struct term_text *plain, const struct vt_event *event)
+static void erase_in_line(struct term_text *term, const struct vt_event *event)
 {
     int how = event->param_count > 0 && event->params[0] > 0 ? event->params[0] : 0;
 
     if (how == 0)
-        erase(plain, plain->cursor, plain->columns);
+        erase(term, term->cursor, term->columns);
     else if (how == 1)
-        erase(plain, 0, plain->cursor + 1);
+        erase(term, 0, term->cursor + 1);
     else if (how == 2)
-        erase(plain, 0, plain->columns);
+        erase(term, 0, term->columns);
 }
 
 /* Returns a parameter that is a count: omitted and 0 mean 1. */
@@ -277,38 +275,38 @@ static size_t count_of(const struct vt_event *event, size_t i)
 }
 
 /* Applies control sequences that stay in the line. */
-static bool edit(struct term_text *plain, const struct vt_event *event)
+static bool edit(struct term_text *term, const struct vt_event *event)
 {
     size_t n = count_of(event, 0);
-    size_t cursor = plain->cursor;
+    size_t cursor = term->cursor;
 
     switch (event->final) {
     case 'C':
-        move_to(plain, cursor + n);
+        move_to(term, cursor + n);
         return true;
     case 'D':
-        move_to(plain, cursor > n ? cursor - n : 0);
+        move_to(term, cursor > n ? cursor - n : 0);
         return true;
     case 'G':
     case '`':
-        move_to(plain, n - 1);
+        move_to(term, n - 1);
         return true;
     case 'J': /* zsh sends it after each prompt, for the lines below */
         if (event->param_count > 0 && event->params[0] > 1)
             return false;
-        erase_in_line(plain, event);
+        erase_in_line(term, event);
         return true;
     case 'K':
-        erase_in_line(plain, event);
+        erase_in_line(term, event);
         return true;
     case 'P':
-        delete_cells(plain, n);
+        delete_cells(term, n);
         return true;
     case 'X':
-        erase(plain, cursor, cursor + n);
+        erase(term, cursor, cursor + n);
         return true;
     case '@':
-        put_in(plain, n);
+        put_in(term, n);
         return true;
     default:
         return false;
@@ -320,14 +318,14 @@ static void set_mode(const struct feed *feed, int mode, bool on)
     if (mode == 47 || mode == 1047 || mode == 1049) /* switches to another screen and back */
         leave_line(feed);
     else if (mode == 2004) /* marks pastes: on while a line is edited */
-        feed->plain->is_edited = on;
+        feed->term->is_edited = on;
 }
 
 static void control_sequence(const struct feed *feed, const struct vt_event *event)
 {
-    struct term_text *plain = feed->plain;
+    struct term_text *term = feed->term;
 
-    plain->missing = 0;
+    term->missing = 0;
     if (event->intermediate != 0)
         return;
     if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
@@ -335,33 +333,33 @@ static void control_sequence(const struct feed *feed, const struct vt_event *eve
             set_mode(feed, event->params[i], event->final == 'h');
         return;
     }
-    if (event->prefix != 0 || edit(plain, event))
+    if (event->prefix != 0 || edit(term, event))
         return;
     if (strchr("ABEFHJLMSTdfru", event->final) == NULL)
         return;
     leave_line(feed);
     if (event->final == 'E' || event->final == 'F')
-        plain->cursor = 0;
+        term->cursor = 0;
     else if (event->final == 'H' || event->final == 'f')
-        move_to(plain, count_of(event, 1) - 1);
+        move_to(term, count_of(event, 1) - 1);
 }
 
 static void escape(const struct feed *feed, const struct vt_event *event)
 {
-    feed->plain->missing = 0;
+    feed->term->missing = 0;
     if (event->intermediate != 0 || strchr("8DEMc", event->final) == NULL)
         return;
     leave_line(feed);
     if (event->final == 'E' || event->final == 'c')
-        feed->plain->cursor = 0;
+        feed->term->cursor = 0;
 }
 
 static void on_event(const struct vt_event *event, void *arg)
 {
     const struct feed *feed = arg;
 
-    if (feed->plain->at_margin)
-        leave_margin(feed->plain, event->kind == VT_TEXT);
+    if (feed->term->at_margin)
+        leave_margin(feed->term, event->kind == VT_TEXT);
     switch (event->kind) {
     case VT_TEXT:
         put_text(feed, event->text, event->len);
@@ -381,32 +379,32 @@ static void on_event(const struct vt_event *event, void *arg)
     }
 }
 
-void term_text_feed(struct term_text *plain, const char *bytes, size_t len, term_text_line *on_line,
+void term_text_feed(struct term_text *term, const char *bytes, size_t len, term_text_line *on_line,
                     void *arg)
 {
-    struct feed feed = {.plain = plain, .on_line = on_line, .arg = arg};
-    vt_feed(&plain->vt, bytes, len, on_event, &feed);
+    struct feed feed = {.term = term, .on_line = on_line, .arg = arg};
+    vt_feed(&term->vt, bytes, len, on_event, &feed);
 }
 
-void term_text_end(struct term_text *plain, term_text_line *on_line, void *arg)
+void term_text_end(struct term_text *term, term_text_line *on_line, void *arg)
 {
-    struct feed feed = {.plain = plain, .on_line = on_line, .arg = arg};
+    struct feed feed = {.term = term, .on_line = on_line, .arg = arg};
     leave_line(&feed);
-    plain->cursor = 0;
-    plain->missing = 0;
-    plain->is_edited = plain->at_margin = false;
-    plain->vt = (struct vt){.state = 0};
+    term->cursor = 0;
+    term->missing = 0;
+    term->is_edited = term->at_margin = false;
+    term->vt = (struct vt){.state = 0};
 }
 
-const char *term_text_current(struct term_text *plain)
+const char *term_text_current(struct term_text *term)
 {
-    make_text(plain);
-    return str_text(&plain->text);
+    make_text(term);
+    return str_text(&term->text);
 }
 
-void term_text_free(struct term_text *plain)
+void term_text_free(struct term_text *term)
 {
-    free(plain->cells);
-    str_free(&plain->text);
-    *plain = (struct term_text){.columns = 0};
+    free(term->cells);
+    str_free(&term->text);
+    *term = (struct term_text){.columns = 0};
 }

@@ -7,10 +7,10 @@
  * A line is always safe to print: UTF-8 without control characters other than tabs; bytes that are
  * not UTF-8 become \xNN. A line that is too long continues in the next one.
  *
- *     struct term_text plain = {.columns = 0};
- *     term_text_feed(&plain, bytes, len, on_line, arg);   for each piece of output
- *     term_text_end(&plain, on_line, arg);                the last line, if it has no newline
- *     term_text_free(&plain);
+ *     struct term_text term = {.columns = 0};
+ *     term_text_feed(&term, bytes, len, on_line, arg);   for each piece of output
+ *     term_text_end(&term, on_line, arg);                the last line, if it has no newline
+ *     term_text_free(&term);
  */
 #ifndef MAS_BASE_TERM_TEXT_H
 #define MAS_BASE_TERM_TEXT_H
@@ -41,12 +41,12 @@ struct term_text {
 typedef void term_text_line(const char *line, size_t len, void *arg);
 
 /* Parses output and calls `on_line` for each finished line. */
-void term_text_feed(struct term_text *plain, const char *bytes, size_t len, term_text_line *on_line,
+void term_text_feed(struct term_text *term, const char *bytes, size_t len, term_text_line *on_line,
                     void *arg);
 /* Ends the current line if it is not empty, and drops an incomplete sequence. */
-void term_text_end(struct term_text *plain, term_text_line *on_line, void *arg);
+void term_text_end(struct term_text *term, term_text_line *on_line, void *arg);
 /* Returns the current line; valid until the next call. */
-const char *term_text_current(struct term_text *plain);
-void term_text_free(struct term_text *plain);
+const char *term_text_current(struct term_text *term);
+void term_text_free(struct term_text *term);
 
 #endif

@@ -23,7 +23,7 @@
 
 enum {
     LIST_SIZE = 32 * 1024, /* bytes of directory entries per read */
-    JOBS_MAX = 4096,
+    TASKS_MAX = 4096,
     ALONE_FILES = 64, /* beyond either number, a second thread is worth starting */
     ALONE_BYTES = 4 * 1024 * 1024,
     AHEAD_MAX = 64, /* directories kept open only for their queued files */
@@ -43,7 +43,7 @@ struct dir {
     atomic_uint refs;
 };
 
-struct job {
+struct copy_task {
     struct dir *dir;
     char *name;
 };
@@ -68,12 +68,12 @@ struct copy {
     struct tree_ways ways;
 
     pthread_mutex_t lock; /* protects everything below */
-    pthread_cond_t more; /* signals a job, or that no more will come */
-    pthread_cond_t idle; /* signals that the second thread has finished its job */
-    struct job jobs[JOBS_MAX]; /* a ring buffer */
+    pthread_cond_t more; /* signals a task, or that no more will come */
+    pthread_cond_t idle; /* signals that the second thread has finished its task */
+    struct copy_task tasks[TASKS_MAX]; /* a ring buffer */
     size_t first;
     size_t count;
-    bool busy; /* the second thread is working on a job */
+    bool busy; /* the second thread is working on a task */
     bool closing;
     struct err err; /* the first error */
 };
@@ -220,53 +220,53 @@ static void worker_init(struct worker *w, struct copy *c, bool calling)
     w->mover = (struct tree_mover){.ways = &c->ways, .step = step, .arg = w};
 }
 
-/* Takes a job; the lock is held. The calling thread takes the newest and the other thread the
+/* Takes a task; the lock is held. The calling thread takes the newest and the other thread the
  * oldest, so they rarely create files in the same directory. */
-static bool pop_job(struct copy *c, bool newest, struct job *ret_job)
+static bool pop_task(struct copy *c, bool newest, struct copy_task *ret_task)
 {
     if (c->count == 0)
         return false;
     c->count--;
     if (newest) {
-        *ret_job = c->jobs[(c->first + c->count) % JOBS_MAX];
+        *ret_task = c->tasks[(c->first + c->count) % TASKS_MAX];
     } else {
-        *ret_job = c->jobs[c->first];
-        c->first = (c->first + 1) % JOBS_MAX;
+        *ret_task = c->tasks[c->first];
+        c->first = (c->first + 1) % TASKS_MAX;
     }
     return true;
 }
 
-/* After a stop, jobs are still taken to release their references. */
-static void run(struct worker *w, struct job job)
+/* After a stop, tasks are still taken to release their references. */
+static void run(struct worker *w, struct copy_task task)
 {
     const char *why = NULL;
 
     if (!stopped(w)) {
-        if (tree_file_copy(&w->mover, job.dir->from, job.dir->to, job.name, &why) == -1)
-            (void)fail(w->copy, job.dir, job.name, why);
+        if (tree_file_copy(&w->mover, task.dir->from, task.dir->to, task.name, &why) == -1)
+            (void)fail(w->copy, task.dir, task.name, why);
         else
             w->copy->files++;
     }
-    free(job.name);
-    dir_release(w->copy, job.dir);
+    free(task.name);
+    dir_release(w->copy, task.dir);
 }
 
 static void *helper_main(void *arg)
 {
     struct copy *c = arg;
     struct worker w;
-    struct job job;
+    struct copy_task task;
 
     worker_init(&w, c, false);
     (void)pthread_mutex_lock(&c->lock);
     for (;;) {
         while (c->count == 0 && !c->closing)
             (void)pthread_cond_wait(&c->more, &c->lock);
-        if (!pop_job(c, false, &job))
+        if (!pop_task(c, false, &task))
             break;
         c->busy = true;
         (void)pthread_mutex_unlock(&c->lock);
-        run(&w, job);
+        run(&w, task);
         (void)pthread_mutex_lock(&c->lock);
         c->busy = false;
         (void)pthread_cond_signal(&c->idle);
@@ -276,17 +276,17 @@ static void *helper_main(void *arg)
     return NULL;
 }
 
-/* Runs the newest job in the calling thread; false if there is none. */
+/* Runs the newest task in the calling thread; false if there is none. */
 static bool run_newest(struct worker *w)
 {
     struct copy *c = w->copy;
-    struct job job;
+    struct copy_task task;
 
     (void)pthread_mutex_lock(&c->lock);
-    bool taken = pop_job(c, true, &job);
+    bool taken = pop_task(c, true, &task);
     (void)pthread_mutex_unlock(&c->lock);
     if (taken)
-        run(w, job);
+        run(w, task);
     return taken;
 }
 
@@ -322,10 +322,10 @@ static void add_file(struct worker *w, struct dir *dir, const char *name)
         start_helper(c);
     for (;;) {
         (void)pthread_mutex_lock(&c->lock);
-        bool room = c->count < JOBS_MAX;
+        bool room = c->count < TASKS_MAX;
         if (room) {
             dir->refs++;
-            c->jobs[(c->first + c->count) % JOBS_MAX] = (struct job){dir, mem_dup(name)};
+            c->tasks[(c->first + c->count) % TASKS_MAX] = (struct copy_task){dir, mem_dup(name)};
             c->count++;
             (void)pthread_cond_signal(&c->more);
         }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct check {
+struct tree_check {
     tree_refused *each;
     void *arg;
     struct str path; /* relative to the top */
@@ -33,9 +33,9 @@ static const char *examine(int dir, const char *name, bool *ret_dir)
     return why;
 }
 
-static void check_dir(struct check *check, int dir, unsigned level);
+static void check_dir(struct tree_check *check, int dir, unsigned level);
 
-static void check_entry(struct check *check, int dir, const char *name, unsigned level)
+static void check_entry(struct tree_check *check, int dir, const char *name, unsigned level)
 {
     bool is_dir;
     const char *why = examine(dir, name, &is_dir);
@@ -57,7 +57,7 @@ static void check_entry(struct check *check, int dir, const char *name, unsigned
     check->path.data[len] = '\0';
 }
 
-static void check_dir(struct check *check, int dir, unsigned level)
+static void check_dir(struct tree_check *check, int dir, unsigned level)
 {
     _cleanup_strv_ char **names = NULL;
     struct err err = ERR_INIT;
@@ -70,7 +70,7 @@ static void check_dir(struct check *check, int dir, unsigned level)
 
 void tree_check(int dir, tree_refused *each, void *arg)
 {
-    struct check check = {.each = each, .arg = arg, .path = STR_INIT};
+    struct tree_check check = {.each = each, .arg = arg, .path = STR_INIT};
 
     check_dir(&check, dir, 0);
     str_free(&check.path);

@@ -46,7 +46,7 @@ struct space {
 };
 
 struct tree_meter {
-    struct tree_size plain; /* everything that cannot appear again */
+    struct tree_size single; /* everything that cannot appear again */
     struct once *slots; /* a hash table, at most half full */
     size_t room; /* a power of 2, or 0 */
     size_t count;
@@ -58,7 +58,7 @@ struct tree_meter {
 };
 
 /* One tree being measured. */
-struct job {
+struct measured_tree {
     struct tree_meter *meter;
     size_t space;
     bool common;
@@ -161,28 +161,29 @@ static size_t find_space(struct tree_meter *meter, int fd, dev_t device)
 /* Records one extent of a file if it is shared; returns how many of its bytes are shared. A
  * compressed extent takes less than its length, so another one may begin inside its apparent
  * range. */
-static uint64_t put_extent(const struct job *job, const struct fiemap_extent *extent)
+static uint64_t put_extent(const struct measured_tree *tree, const struct fiemap_extent *extent)
 {
     const uint32_t nowhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE;
-    struct space *space = &job->meter->spaces[job->space];
+    struct space *space = &tree->meter->spaces[tree->space];
 
     if ((extent->fe_flags & FIEMAP_EXTENT_SHARED) == 0 || (extent->fe_flags & nowhere) != 0)
         return 0;
     if ((extent->fe_flags & FIEMAP_EXTENT_ENCODED) != 0)
-        put(job->meter, &(struct once){.device = (uint64_t)space->device | EXTENT_KEY,
-                                       .number = extent->fe_physical,
-                                       .real = extent->fe_length,
-                                       .links = UINT64_MAX,
-                                       .seen = 1});
+        put(tree->meter, &(struct once){.device = (uint64_t)space->device | EXTENT_KEY,
+                                        .number = extent->fe_physical,
+                                        .real = extent->fe_length,
+                                        .links = UINT64_MAX,
+                                        .seen = 1});
     else
         intervals_add(&space->shared, extent->fe_physical, extent->fe_length);
     return extent->fe_length;
 }
 
 /* Records what a file shares with others; returns how many bytes that is. */
-static uint64_t put_shared(const struct job *job, int at, const char *name, uint64_t size)
+static uint64_t put_shared(const struct measured_tree *tree, int at, const char *name,
+                           uint64_t size)
 {
-    struct tree_meter *meter = job->meter;
+    struct tree_meter *meter = tree->meter;
     uint64_t shared = 0;
     uint64_t next = 0;
 
@@ -198,12 +199,12 @@ static uint64_t put_shared(const struct job *job, int at, const char *name, uint
             .fm_start = next, .fm_length = size - next, .fm_extent_count = EXTENTS_MAX};
         if (ioctl(fd, FS_IOC_FIEMAP, meter->map) == -1) {
             if (errno == EOPNOTSUPP || errno == ENOTTY)
-                meter->spaces[job->space].shares = false;
+                meter->spaces[tree->space].shares = false;
             break;
         }
         for (uint32_t i = 0; i < meter->map->fm_mapped_extents; i++) {
             const struct fiemap_extent *extent = &meter->map->fm_extents[i];
-            shared += put_extent(job, extent);
+            shared += put_extent(tree, extent);
             next = extent->fe_logical + extent->fe_length;
         }
         if (meter->map->fm_mapped_extents < EXTENTS_MAX || next <= meter->map->fm_start)
@@ -214,68 +215,69 @@ static uint64_t put_shared(const struct job *job, int at, const char *name, uint
 
 /* ---- walking */
 
-static void add_file(const struct job *job, int at, const char *name, const struct stat *st)
+static void add_file(const struct measured_tree *tree, int at, const char *name,
+                     const struct stat *st)
 {
-    struct tree_meter *meter = job->meter;
-    bool again = job->common || st->st_nlink > 1;
+    struct tree_meter *meter = tree->meter;
+    bool again = tree->common || st->st_nlink > 1;
     struct once one = {.device = st->st_dev,
                        .number = st->st_ino,
                        .apparent = (uint64_t)st->st_size,
                        .real = (uint64_t)st->st_blocks * BLOCK_BYTES,
-                       .links = job->common ? UINT64_MAX : st->st_nlink,
+                       .links = tree->common ? UINT64_MAX : st->st_nlink,
                        .seen = 1};
     struct once *met = again ? find(meter, one.device, one.number) : NULL;
 
-    meter->plain.files++;
+    meter->single.files++;
     if (met != NULL) {
         met->seen++;
         met->links = one.links > met->links ? one.links : met->links;
         return;
     }
-    if (meter->spaces[job->space].shares && S_ISREG(st->st_mode) && one.real > 0) {
-        uint64_t shared = put_shared(job, at, name, one.apparent);
+    if (meter->spaces[tree->space].shares && S_ISREG(st->st_mode) && one.real > 0) {
+        uint64_t shared = put_shared(tree, at, name, one.apparent);
         one.real -= shared < one.real ? shared : one.real;
     }
     if (again) {
         put(meter, &one);
     } else {
-        meter->plain.apparent += one.apparent;
-        meter->plain.real += one.real;
+        meter->single.apparent += one.apparent;
+        meter->single.real += one.real;
     }
 }
 
 /* Adds a directory itself. */
-static void add_dir(const struct job *job, dev_t device, ino_t ino, uint64_t bytes)
+static void add_dir(const struct measured_tree *tree, dev_t device, ino_t ino, uint64_t bytes)
 {
-    if (job->common)
-        put(job->meter,
+    if (tree->common)
+        put(tree->meter,
             &(struct once){
                 .device = device, .number = ino, .real = bytes, .links = UINT64_MAX, .seen = 1});
     else
-        job->meter->plain.real += bytes;
+        tree->meter->single.real += bytes;
 }
 
 static int measure_entry(int fd, const struct dirent64 *entry, void *arg)
 {
-    const struct job *job = arg;
+    const struct measured_tree *tree = arg;
     struct stat st;
 
     if (entry->d_type == DT_DIR)
         return 1;
     if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1) {
-        job->meter->plain.skipped += errno != ENOENT;
+        tree->meter->single.skipped += errno != ENOENT;
         return 0;
     }
     if (S_ISDIR(st.st_mode))
         return 1;
-    add_file(job, fd, entry->d_name, &st);
+    add_file(tree, fd, entry->d_name, &st);
     return 0;
 }
 
 /* Enters a directory; false if it does not exist or cannot be opened. */
-static bool measure_down(struct job *job, int at, const char *name)
+static bool measure_down(struct measured_tree *tree, int at, const char *name)
 {
-    struct walk *walk = &job->meter->walk;
+    struct walk *walk = &tree->meter->walk;
     struct stat st;
     int fd = walk_open(at, name);
     int number = errno;
@@ -283,76 +285,76 @@ static bool measure_down(struct job *job, int at, const char *name)
     if (fd != -1 && walk_down(walk, fd, name) == 0) {
         const struct level *level = walk_lowest(walk);
         if (walk->count == 1)
-            job->space = find_space(job->meter, level->fd, level->dev);
-        add_dir(job, level->dev, level->ino, level->bytes);
+            tree->space = find_space(tree->meter, level->fd, level->dev);
+        add_dir(tree, level->dev, level->ino, level->bytes);
         return true;
     }
     if (number == ENOENT || number == ENOTDIR || number == ELOOP || number == EXDEV)
         return false; /* it is gone or was replaced */
-    job->meter->plain.skipped++;
+    tree->meter->single.skipped++;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        add_dir(job, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
+        add_dir(tree, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
     return false;
 }
 
 /* If the way up fails, the closed levels are skipped; the open ones above continue. */
-static void measure_up(const struct job *job)
+static void measure_up(const struct measured_tree *tree)
 {
-    struct walk *walk = &job->meter->walk;
+    struct walk *walk = &tree->meter->walk;
 
     (void)walk_reopen(walk);
     walk_up(walk);
     while (walk->count > 0 && walk_lowest(walk)->fd == -1) {
-        job->meter->plain.skipped += walk_next(walk) != NULL;
+        tree->meter->single.skipped += walk_next(walk) != NULL;
         walk_up(walk);
     }
 }
 
 mode_t tree_measure(struct tree_meter *meter, int at, const char *name, bool common)
 {
-    struct job job = {.meter = meter, .common = common};
+    struct measured_tree tree = {.meter = meter, .common = common};
     struct walk *walk = &meter->walk;
     struct stat st;
 
-    if (!measure_down(&job, at, name)) {
+    if (!measure_down(&tree, at, name)) {
         if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
             return 0;
         if (!S_ISDIR(st.st_mode)) {
-            job.space = find_space(meter, at, st.st_dev);
-            add_file(&job, at, name, &st);
+            tree.space = find_space(meter, at, st.st_dev);
+            add_file(&tree, at, name, &st);
         }
         return st.st_mode & S_IFMT;
     }
     while (walk->count > 0) {
-        if (walk_lowest(walk)->passes == 0 && walk_read(walk, measure_entry, &job) == -1)
-            meter->plain.skipped++;
+        if (walk_lowest(walk)->passes == 0 && walk_read(walk, measure_entry, &tree) == -1)
+            meter->single.skipped++;
         const char *sub = walk_next(walk);
         if (sub == NULL)
-            measure_up(&job);
+            measure_up(&tree);
         else
-            (void)measure_down(&job, walk_lowest(walk)->fd, sub);
+            (void)measure_down(&tree, walk_lowest(walk)->fd, sub);
     }
     return S_IFDIR;
 }
 
 void tree_measure_file(struct tree_meter *meter, int at, const char *name)
 {
-    struct job job = {.meter = meter};
+    struct measured_tree tree = {.meter = meter};
     struct stat st;
 
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1 || S_ISDIR(st.st_mode))
         return;
-    job.space = find_space(meter, at, st.st_dev);
-    add_file(&job, at, name, &st);
+    tree.space = find_space(meter, at, st.st_dev);
+    add_file(&tree, at, name, &st);
 }
 
 void tree_measure_alone(struct tree_meter *meter, int dir, bool common)
 {
-    struct job job = {.meter = meter, .common = common};
+    struct measured_tree tree = {.meter = meter, .common = common};
     struct stat st;
 
     if (fstat(dir, &st) == 0)
-        add_dir(&job, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
+        add_dir(&tree, st.st_dev, st.st_ino, (uint64_t)st.st_blocks * BLOCK_BYTES);
 }
 
 /* ---- meters */
@@ -390,14 +392,14 @@ static uint64_t shared_bytes(struct tree_meter *meter)
 
 void tree_meter_read(struct tree_meter *meter, struct tree_size *ret)
 {
-    *ret = meter->plain;
+    *ret = meter->single;
     ret->apparent += meter->apparent;
     ret->real += meter->real + shared_bytes(meter);
 }
 
 uint64_t tree_meter_own(struct tree_meter *meter)
 {
-    uint64_t own = meter->plain.real;
+    uint64_t own = meter->single.real;
     for (size_t i = 0; i < meter->room; i++)
         if (meter->slots[i].links != 0 && meter->slots[i].seen >= meter->slots[i].links)
             own += meter->slots[i].real;
@@ -406,10 +408,10 @@ uint64_t tree_meter_own(struct tree_meter *meter)
 
 void tree_meter_add(struct tree_meter *to, const struct tree_meter *from)
 {
-    to->plain.files += from->plain.files;
-    to->plain.apparent += from->plain.apparent;
-    to->plain.real += from->plain.real;
-    to->plain.skipped += from->plain.skipped;
+    to->single.files += from->single.files;
+    to->single.apparent += from->single.apparent;
+    to->single.real += from->single.real;
+    to->single.skipped += from->single.skipped;
     for (size_t i = 0; i < from->room; i++)
         if (from->slots[i].links != 0)
             put(to, &from->slots[i]);

@@ -15,7 +15,7 @@ enum {
     COARSE_S = 3, /* largest step of any other clock */
 };
 
-struct look {
+struct state_walk {
     struct tree_state *state;
     bool shared;
     struct timespec now;
@@ -39,21 +39,21 @@ static void add_word(uint64_t hash[2], uint64_t word)
 }
 
 /* Returns true if a change made now gets a later time than this one. */
-static bool is_settled(const struct look *look, const struct timespec *time)
+static bool is_settled(const struct state_walk *walk, const struct timespec *time)
 {
-    int64_t age_s = look->now.tv_sec - time->tv_sec;
+    int64_t age_s = walk->now.tv_sec - time->tv_sec;
 
     if (time->tv_nsec == 0)
         return age_s > COARSE_S;
     return age_s > 1 ||
-           (age_s >= 0 && age_s * 1000000000 + look->now.tv_nsec - time->tv_nsec > FINE_NS);
+           (age_s >= 0 && age_s * 1000000000 + walk->now.tv_nsec - time->tv_nsec > FINE_NS);
 }
 
-static void add_entry(struct look *look, const struct stat *parent, const char *name,
+static void add_entry(struct state_walk *walk, const struct stat *parent, const char *name,
                       const struct stat *st)
 {
     bool linked =
-        look->shared && S_ISREG(st->st_mode) && (st->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
+        walk->shared && S_ISREG(st->st_mode) && (st->st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
     const struct timespec *changed = linked ? &st->st_mtim : &st->st_ctim;
     const uint64_t facts[] = {
         parent->st_dev,
@@ -69,19 +69,20 @@ static void add_entry(struct look *look, const struct stat *parent, const char *
     };
     uint64_t hash[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
 
-    if (!is_settled(look, changed))
-        look->state->unsettled = true;
+    if (!is_settled(walk, changed))
+        walk->state->unsettled = true;
     for (size_t i = 0; i < ARRAY_LEN(facts); i++)
         add_word(hash, facts[i]);
     for (const char *c = name; *c != '\0'; c++)
         add_word(hash, (unsigned char)*c);
-    look->state->sum[0] += mix(hash[0]);
-    look->state->sum[1] += mix(hash[1]);
+    walk->state->sum[0] += mix(hash[0]);
+    walk->state->sum[1] += mix(hash[1]);
 }
 
 /* Adds all entries of the directory open as `stream`, and lists its subdirectories, each with a
  * NUL. */
-static int add_entries(struct look *look, DIR *stream, const struct stat *dir, struct str *subdirs)
+static int add_entries(struct state_walk *walk, DIR *stream, const struct stat *dir,
+                       struct str *subdirs)
 {
     const struct dirent *entry;
     struct stat st;
@@ -91,14 +92,14 @@ static int add_entries(struct look *look, DIR *stream, const struct stat *dir, s
             continue;
         if (fstatat(dirfd(stream), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == -1)
             return -1;
-        add_entry(look, dir, entry->d_name, &st);
+        add_entry(walk, dir, entry->d_name, &st);
         if (S_ISDIR(st.st_mode))
             str_addn(subdirs, entry->d_name, strlen(entry->d_name) + 1);
     }
     return errno == 0 ? 0 : -1;
 }
 
-static int add_dir(struct look *look, int at, const char *name, unsigned level)
+static int add_dir(struct state_walk *walk, int at, const char *name, unsigned level)
 {
     _cleanup_str_ struct str subdirs = STR_INIT;
     struct stat st;
@@ -111,26 +112,26 @@ static int add_dir(struct look *look, int at, const char *name, unsigned level)
         fd_closep(&fd);
         return -1;
     }
-    int rc = fstat(fd, &st) == -1 ? -1 : add_entries(look, stream, &st, &subdirs);
+    int rc = fstat(fd, &st) == -1 ? -1 : add_entries(walk, stream, &st, &subdirs);
     for (size_t i = 0; rc == 0 && i < subdirs.len; i += strlen(subdirs.data + i) + 1)
-        rc = add_dir(look, fd, subdirs.data + i, level + 1);
+        rc = add_dir(walk, fd, subdirs.data + i, level + 1);
     (void)closedir(stream);
     return rc;
 }
 
 void tree_state_add(int at, const char *name, bool shared, struct tree_state *state)
 {
-    struct look look = {.state = state, .shared = shared};
+    struct state_walk walk = {.state = state, .shared = shared};
     struct stat parent;
     struct stat st;
 
-    (void)clock_gettime(CLOCK_REALTIME, &look.now);
+    (void)clock_gettime(CLOCK_REALTIME, &walk.now);
     if (fstat(at, &parent) == -1 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1) {
         state->unsettled = true;
         return;
     }
-    add_entry(&look, &parent, name, &st);
-    if (S_ISDIR(st.st_mode) && add_dir(&look, at, name, 0) == -1)
+    add_entry(&walk, &parent, name, &st);
+    if (S_ISDIR(st.st_mode) && add_dir(&walk, at, name, 0) == -1)
         state->unsettled = true;
 }
 

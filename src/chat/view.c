@@ -97,7 +97,7 @@ static void extend(struct view *view, const char *text, size_t len)
                                   view->open.len, view->printed, false);
 }
 
-static void add_harmless(struct view *view, const char *text, size_t len)
+static void add_escaped(struct view *view, const char *text, size_t len)
 {
     while (len > 0) {
         const char *newline = memchr(text, '\n', len);
@@ -117,7 +117,7 @@ void view_end(struct view *view)
 
     if (!view->is_open)
         return;
-    term_escape_end(&view->harmless, &rest);
+    term_escape_end(&view->escape, &rest);
     extend(view, str_text(&rest), rest.len);
     if (view->open.len > 0)
         end_line(view);
@@ -132,8 +132,8 @@ void view_piece(struct view *view, enum style style, const char *text, size_t le
         view_end(view);
     view->is_open = true;
     view->open_style = style;
-    term_escape_add(&view->harmless, text, len, &safe);
-    add_harmless(view, str_text(&safe), safe.len);
+    term_escape_add(&view->escape, text, len, &safe);
+    add_escaped(view, str_text(&safe), safe.len);
 }
 
 void view_add(struct view *view, enum style style, const char *text, size_t len)

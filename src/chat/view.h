@@ -60,7 +60,7 @@ struct view {
     enum style open_style;
     bool is_open;
     size_t printed; /* bytes of it above the footer */
-    struct term_escape harmless;
+    struct term_escape escape;
     /* the new footer */
     struct view_line live[VIEW_LIVE_MAX];
     size_t live_count;

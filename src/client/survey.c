@@ -15,7 +15,7 @@
 enum { SERVERS_AT_ONCE = 32 };
 
 /* One tmux server and its answer. */
-struct server {
+struct tmux_server {
     char *socket;
     struct tmux_session *sessions;
     size_t count;
@@ -26,7 +26,7 @@ struct server {
 };
 
 /* Drops the sessions of other roots. */
-static void keep_ours(const struct root *root, struct server *server)
+static void keep_ours(const struct root *root, struct tmux_server *server)
 {
     size_t kept = 0;
     for (size_t i = 0; i < server->count; i++) {
@@ -41,7 +41,7 @@ static void keep_ours(const struct root *root, struct server *server)
 }
 
 /* Starts to ask a server, once. A server that does not answer on its socket has no sessions. */
-static void begin(struct server *server)
+static void begin(struct tmux_server *server)
 {
     pid_t pid;
 
@@ -52,7 +52,7 @@ static void begin(struct server *server)
         server->asking = tmux_list_start(server->socket, &server->proc, &server->failure) == 0;
 }
 
-static void collect(const struct root *root, struct server *server)
+static void collect(const struct root *root, struct tmux_server *server)
 {
     if (!server->asking)
         return;
@@ -63,7 +63,7 @@ static void collect(const struct root *root, struct server *server)
 }
 
 /* Asks all servers, SERVERS_AT_ONCE at a time. */
-static void ask_all(const struct root *root, struct server *servers, size_t count)
+static void ask_all(const struct root *root, struct tmux_server *servers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t j = i; j < count && j < i + SERVERS_AT_ONCE; j++)
@@ -78,7 +78,7 @@ static void add_server(struct survey *survey, const char *socket)
         if (strcmp(survey->servers[i].socket, socket) == 0)
             return;
     survey->servers = mem_grow(survey->servers, survey->server_count + 1, sizeof *survey->servers);
-    survey->servers[survey->server_count++] = (struct server){.socket = mem_dup(socket)};
+    survey->servers[survey->server_count++] = (struct tmux_server){.socket = mem_dup(socket)};
 }
 
 /* A session whose server is unknown may have a server of its own. */
@@ -340,7 +340,7 @@ int survey_take(const struct root *root, const struct config *config, unsigned d
 static void find_live(const struct survey *survey, struct view *view)
 {
     for (size_t i = 0; i < survey->server_count && view->socket != NULL; i++) {
-        const struct server *server = &survey->servers[i];
+        const struct tmux_server *server = &survey->servers[i];
         for (size_t j = 0; strcmp(server->socket, view->socket) == 0 && j < server->count; j++)
             if (strcmp(server->sessions[j].id, view->row.id) == 0) {
                 view->live = &server->sessions[j];
@@ -444,7 +444,7 @@ void view_put_json(const struct root *root, const struct view *view, struct json
 int survey_find_live(const struct root *root, const char *socket, const char *id,
                      struct tmux_session **ret_live, struct err *err)
 {
-    struct server server = {.socket = mem_dup(socket)};
+    struct tmux_server server = {.socket = mem_dup(socket)};
     struct tmux_session *found = NULL;
 
     ask_all(root, &server, 1);

@@ -44,11 +44,11 @@ struct view {
     struct timespec written; /* ctime of that file */
 };
 
-struct server; /* defined in survey.c */
+struct tmux_server; /* defined in survey.c */
 
 struct survey {
     struct index index;
-    struct server *servers;
+    struct tmux_server *servers;
     size_t server_count;
     struct view *views; /* oldest first */
     size_t count;

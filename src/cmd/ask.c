@@ -45,7 +45,7 @@ struct asking {
     bool told; /* standard error is a terminal and gets the progress */
     struct json *taken; /* the answer that accepts the prompt; NULL: none yet */
     char *prompt; /* id of the prompt */
-    struct term_escape harmless;
+    struct term_escape escape;
     char *message; /* message whose text was printed last; NULL: none */
     char last; /* last byte of the answer printed; 0: none */
     char *stop_reason; /* NULL: the turn has not ended */
@@ -180,7 +180,7 @@ static void on_text(struct asking *asking, const struct host_event *event)
         put(asking, event->body, event->body_len);
         return;
     }
-    term_escape_add(&asking->harmless, event->body != NULL ? event->body : "", event->body_len,
+    term_escape_add(&asking->escape, event->body != NULL ? event->body : "", event->body_len,
                     &text);
     put(asking, str_text(&text), text.len);
 }
@@ -249,7 +249,7 @@ static void on_end(struct asking *asking, const struct host_event *event)
     if (asking->json)
         return;
     say_note(asking);
-    term_escape_end(&asking->harmless, &rest);
+    term_escape_end(&asking->escape, &rest);
     put(asking, str_text(&rest), rest.len);
     end_line(asking);
 }

@@ -89,20 +89,20 @@ static void warn_skipped(const char *what, const char *id, uint64_t skipped)
 
 static void measure(const struct call *call, struct measured *all)
 {
-    struct usage_options *wishes = mem_alloc((all->count + 1) * sizeof *wishes);
+    struct usage_options *options = mem_alloc((all->count + 1) * sizeof *options);
     struct usage *usages = mem_alloc((all->count + 1) * sizeof *usages);
     struct stat st;
 
     for (size_t i = 0; i < all->count; i++)
-        wishes[i] =
+        options[i] =
             (struct usage_options){all->items[i].view->row.id, all->items[i].view->row.mode};
     all->every = all->every && fstatat(call->root.sessions, SNAPSHOTS_DIR, &st, 0) == 0;
-    wishes[all->count] = (struct usage_options){.id = SNAPSHOTS_DIR};
-    usage_measure(&call->root, wishes, all->count + all->every, usages, &all->total);
+    options[all->count] = (struct usage_options){.id = SNAPSHOTS_DIR};
+    usage_measure(&call->root, options, all->count + all->every, usages, &all->total);
     for (size_t i = 0; i < all->count; i++)
         all->items[i].usage = usages[i];
     all->snapshots = usages[all->count];
-    free(wishes);
+    free(options);
     free(usages);
     if (all->count > 1)
         qsort(all->items, all->count, sizeof *all->items, compare_items);

@@ -120,7 +120,7 @@ static int read_filter(const struct call *call, enum history_form form, struct s
 
 /* ---- find a conversation by the beginning of its id */
 
-struct search {
+struct id_search {
     const char *prefix;
     char found[ID_TEXT];
     bool several;
@@ -128,7 +128,7 @@ struct search {
 
 static bool compare(const struct store_query *query, void *arg)
 {
-    struct search *search = arg;
+    struct id_search *search = arg;
 
     if (!str_starts(query->conversation, search->prefix) ||
         strcmp(query->conversation, search->found) == 0)
@@ -141,7 +141,7 @@ static bool compare(const struct store_query *query, void *arg)
 static int find_conversation(struct store *store, const char *agent, const char *text,
                              char ret[ID_TEXT], struct err *err)
 {
-    struct search search = {.prefix = text};
+    struct id_search search = {.prefix = text};
 
     if (strlen(text) < CONVERSATION_MIN)
         return err_set(err, MAS_USAGE,

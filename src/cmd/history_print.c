@@ -78,11 +78,11 @@ static void on_line(const char *line, size_t len, void *arg)
 /* Prints text of any origin without control characters that could affect a terminal. */
 static void print_block(struct block *block, const char *text, size_t len)
 {
-    struct term_text plain = {.columns = 0};
+    struct term_text term = {.columns = 0};
 
-    term_text_feed(&plain, text, len, on_line, block);
-    term_text_end(&plain, on_line, block);
-    term_text_free(&plain);
+    term_text_feed(&term, text, len, on_line, block);
+    term_text_end(&term, on_line, block);
+    term_text_free(&term);
 }
 
 /* Returns the title of a tool call, or NULL if it has none. The caller frees it. */

@@ -25,7 +25,7 @@ enum {
 };
 
 /* The options of the command. */
-struct options {
+struct logs_options {
     bool follow, raw, json, several;
     bool all;
     size_t lines; /* the number of last lines, unless `all` */
@@ -34,11 +34,11 @@ struct options {
 
 /* A log to print. */
 struct source {
-    const struct options *options;
+    const struct logs_options *options;
     const char *agent; /* NULL: the log of the session */
     int width; /* of the longest agent id */
     struct log_reader reader;
-    struct term_text plain;
+    struct term_text term;
     off_t at;
     size_t skip; /* number of lines to skip */
     bool is_past; /* in the session's log: a line not older than --since was found */
@@ -54,7 +54,7 @@ static void sources_free(struct sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++) {
         log_reader_close(&sources->list[i].reader);
-        term_text_free(&sources->list[i].plain);
+        term_text_free(&sources->list[i].term);
     }
     free(sources->list);
 }
@@ -134,7 +134,7 @@ static int show(struct source *source, struct err *err)
         if (source->options->raw)
             show_raw(source, block, (size_t)n);
         else
-            term_text_feed(&source->plain, block, (size_t)n, on_line, source);
+            term_text_feed(&source->term, block, (size_t)n, on_line, source);
     }
     return n == 0 ? 0 : -1;
 }
@@ -163,7 +163,7 @@ static size_t count_newlines(const char *bytes, size_t len)
 /* Counts the lines from an offset on, including an unfinished last one. */
 static int count_lines(struct source *source, off_t at, size_t *ret, struct err *err)
 {
-    struct term_text plain = {.columns = 0};
+    struct term_text term = {.columns = 0};
     char block[BLOCK];
     size_t count = 0;
     char last = '\n';
@@ -171,15 +171,15 @@ static int count_lines(struct source *source, off_t at, size_t *ret, struct err 
 
     while ((n = log_read(&source->reader, &at, block, sizeof block, err)) > 0) {
         if (!source->options->raw)
-            term_text_feed(&plain, block, (size_t)n, count_line, &count);
+            term_text_feed(&term, block, (size_t)n, count_line, &count);
         else
             count += count_newlines(block, (size_t)n);
         last = block[n - 1];
     }
     if (source->options->raw)
         count += last != '\n';
-    term_text_end(&plain, count_line, &count);
-    term_text_free(&plain);
+    term_text_end(&term, count_line, &count);
+    term_text_free(&term);
     *ret = count;
     return n == 0 ? 0 : -1;
 }
@@ -213,7 +213,7 @@ static int open_source(struct source *source, int dir, struct err *err)
     _cleanup_free_ char *name = source->agent != NULL
                                     ? mem_printf(WORKSPACE_AGENT_LOG, source->agent)
                                     : mem_dup(WORKSPACE_LOG);
-    const struct options *options = source->options;
+    const struct logs_options *options = source->options;
 
     source->is_past = options->since_ms == 0;
     if (log_reader_open(&source->reader, dir, name, err) == -1)
@@ -231,7 +231,7 @@ static int show_all(struct sources *sources, int dir, struct err *err)
         if (open_source(source, dir, err) == -1 || show(source, err) == -1)
             return -1;
         if (!source->options->follow)
-            term_text_end(&source->plain, on_line, source);
+            term_text_end(&source->term, on_line, source);
     }
     return 0;
 }
@@ -315,7 +315,7 @@ static int bad_value(const struct call *call, const char *option, const char *wh
                    call_opt(call, option), option, what);
 }
 
-static int read_options(const struct call *call, struct options *ret, struct err *err)
+static int read_options(const struct call *call, struct logs_options *ret, struct err *err)
 {
     static const struct unit plain[] = {{"", 1}};
     const char *lines = call_opt(call, "lines");
@@ -342,7 +342,7 @@ static int read_options(const struct call *call, struct options *ret, struct err
 }
 
 /* Prepares the sources: the logs of the agents or, without agents, the log of the session. */
-static void make_sources(const struct roster *roster, const struct options *options,
+static void make_sources(const struct roster *roster, const struct logs_options *options,
                          struct sources *ret)
 {
     int width = 0;
@@ -361,7 +361,7 @@ static void make_sources(const struct roster *roster, const struct options *opti
     }
 }
 
-static int show_logs(const struct roster *roster, const struct options *options, int dir,
+static int show_logs(const struct roster *roster, const struct logs_options *options, int dir,
                      struct err *err)
 {
     struct sources sources = {.count = 0};
@@ -382,7 +382,7 @@ static int show_logs(const struct roster *roster, const struct options *options,
 static int run_logs(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
-    struct options options = {.all = true};
+    struct logs_options options = {.all = true};
 
     if (read_options(call, &options, err) == -1 ||
         targets_parse(call, TARGETS_NONE, &roster, err) == -1)

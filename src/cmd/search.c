@@ -18,7 +18,7 @@ enum { FOUND = 10 }; /* default number of messages */
 
 /* A hit to print. A hit that contains none of the words is printed under the nearest match of its
  * conversation, if there is one. */
-struct entry {
+struct shown_hit {
     char *text; /* two lines */
     char *place; /* session id and conversation id */
     int64_t number;
@@ -26,12 +26,12 @@ struct entry {
     size_t under; /* index of that match in `entries`; its own index if there is none */
 };
 
-struct finding {
+struct hit_list {
     const struct call *call;
     struct str text; /* the JSON output */
     struct json_out out;
     int count;
-    struct entry *entries;
+    struct shown_hit *entries;
     size_t entry_count;
 };
 
@@ -53,30 +53,30 @@ static void add_snippet(struct str *to, const char *text)
         str_add(to, "\033[0m");
 }
 
-static void keep_hit(struct finding *finding, const struct search_hit *hit)
+static void keep_hit(struct hit_list *list, const struct search_hit *hit)
 {
     _cleanup_str_ struct str text = STR_INIT;
 
     history_add_head(&text, hit->session, hit->number, hit->agent, hit->role, hit->time_ms);
     str_add(&text, "\n  ");
     add_snippet(&text, hit->snippet);
-    finding->entries = mem_room(finding->entries, finding->entry_count, sizeof *finding->entries);
-    finding->entries[finding->entry_count] =
-        (struct entry){.text = str_steal(&text),
-                       .place = mem_printf("%s %s", hit->session, hit->conversation),
-                       .number = hit->number,
-                       .matched = hit->matched,
-                       .under = finding->entry_count};
-    finding->entry_count++;
+    list->entries = mem_room(list->entries, list->entry_count, sizeof *list->entries);
+    list->entries[list->entry_count] =
+        (struct shown_hit){.text = str_steal(&text),
+                           .place = mem_printf("%s %s", hit->session, hit->conversation),
+                           .number = hit->number,
+                           .matched = hit->matched,
+                           .under = list->entry_count};
+    list->entry_count++;
 }
 
 /* Sets entry->under to the nearest match of the same conversation. */
-static void place_under(struct finding *finding, struct entry *entry)
+static void place_under(struct hit_list *list, struct shown_hit *entry)
 {
     int64_t best = INT64_MAX;
 
-    for (size_t i = 0; i < finding->entry_count && !entry->matched; i++) {
-        const struct entry *other = &finding->entries[i];
+    for (size_t i = 0; i < list->entry_count && !entry->matched; i++) {
+        const struct shown_hit *other = &list->entries[i];
         int64_t far = other->number > entry->number ? other->number - entry->number
                                                     : entry->number - other->number;
         if (other->matched && far < best && strcmp(other->place, entry->place) == 0) {
@@ -86,30 +86,30 @@ static void place_under(struct finding *finding, struct entry *entry)
     }
 }
 
-static void print_entries(struct finding *finding)
+static void print_entries(struct hit_list *list)
 {
-    for (size_t i = 0; i < finding->entry_count; i++)
-        place_under(finding, &finding->entries[i]);
-    for (size_t i = 0; i < finding->entry_count; i++) {
-        if (finding->entries[i].under != i)
+    for (size_t i = 0; i < list->entry_count; i++)
+        place_under(list, &list->entries[i]);
+    for (size_t i = 0; i < list->entry_count; i++) {
+        if (list->entries[i].under != i)
             continue;
-        printf("%s\n", finding->entries[i].text);
-        for (size_t j = 0; j < finding->entry_count; j++) {
-            const char *text = finding->entries[j].text;
+        printf("%s\n", list->entries[i].text);
+        for (size_t j = 0; j < list->entry_count; j++) {
+            const char *text = list->entries[j].text;
             size_t head = strcspn(text, "\n");
-            if (j != i && finding->entries[j].under == i)
+            if (j != i && list->entries[j].under == i)
                 printf("    beside it: %.*s\n    %s\n", (int)head, text, text + head + 1);
         }
     }
 }
 
-static void free_entries(struct finding *finding)
+static void free_entries(struct hit_list *list)
 {
-    for (size_t i = 0; i < finding->entry_count; i++) {
-        free(finding->entries[i].text);
-        free(finding->entries[i].place);
+    for (size_t i = 0; i < list->entry_count; i++) {
+        free(list->entries[i].text);
+        free(list->entries[i].place);
     }
-    free(finding->entries);
+    free(list->entries);
 }
 
 static void put_hit(struct json_out *out, const struct search_hit *hit)
@@ -144,15 +144,15 @@ static void put_hit(struct json_out *out, const struct search_hit *hit)
 
 static bool show(const struct search_hit *hit, void *arg)
 {
-    struct finding *finding = arg;
+    struct hit_list *list = arg;
 
-    finding->count++;
-    if (finding->call->json)
-        put_hit(&finding->out, hit);
-    else if (finding->call->quiet)
+    list->count++;
+    if (list->call->json)
+        put_hit(&list->out, hit);
+    else if (list->call->quiet)
         printf("%s:%lld\n", hit->session, (long long)hit->number);
     else
-        keep_hit(finding, hit);
+        keep_hit(list, hit);
     return true;
 }
 
@@ -237,7 +237,7 @@ static int find_session(const struct call *call, char id[ID_TEXT], struct search
 }
 
 static int search(const struct call *call, const struct search_options *options, bool alone,
-                  struct finding *finding, struct err *err)
+                  struct hit_list *list, struct err *err)
 {
     _cleanup_search_ struct search *search = NULL;
     const char *vectors = config_text(&call->config, SETTING_MEMORY_EMBED);
@@ -247,7 +247,7 @@ static int search(const struct call *call, const struct search_options *options,
         search_use_vectors(search, vectors, err) == -1 ||
         search_catch_up(search, SEARCH_WAIT_MS, err) == -1)
         return -1;
-    int rc = search_find(search, options, show, finding, err);
+    int rc = search_find(search, options, show, list, err);
     if (search_note(search) != NULL)
         err_warn("%s", search_note(search));
     return rc;
@@ -257,7 +257,7 @@ static int run_search(struct call *call, struct err *err)
 {
     _cleanup_free_ char *words = words_join(call);
     _cleanup_free_ char *text = NULL;
-    struct finding finding = {.call = call, .text = STR_INIT};
+    struct hit_list list = {.call = call, .text = STR_INIT};
     struct search_options options = {.text = NULL};
     char id[ID_TEXT];
     bool alone = false;
@@ -269,20 +269,20 @@ static int run_search(struct call *call, struct err *err)
         return -1;
     if (call->has_root && find_session(call, id, &options, &alone, err) == -1)
         return -1;
-    finding.out.to = &finding.text;
-    json_open(&finding.out, NULL, '{');
-    json_open(&finding.out, "messages", '[');
-    int rc = call->has_root ? search(call, &options, alone, &finding, err) : 0;
-    json_close(&finding.out, ']');
-    json_put_int(&finding.out, "total", finding.count);
-    json_close(&finding.out, '}');
-    print_entries(&finding);
-    free_entries(&finding);
+    list.out.to = &list.text;
+    json_open(&list.out, NULL, '{');
+    json_open(&list.out, "messages", '[');
+    int rc = call->has_root ? search(call, &options, alone, &list, err) : 0;
+    json_close(&list.out, ']');
+    json_put_int(&list.out, "total", list.count);
+    json_close(&list.out, '}');
+    print_entries(&list);
+    free_entries(&list);
     if (rc == 0 && call->json)
-        print_line(&finding.text);
-    else if (rc == 0 && !call->quiet && finding.count == 0)
+        print_line(&list.text);
+    else if (rc == 0 && !call->quiet && list.count == 0)
         (void)fputs("nothing found\n", stderr);
-    str_free(&finding.text);
+    str_free(&list.text);
     return rc;
 }
 

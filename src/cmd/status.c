@@ -108,12 +108,12 @@ static void measure(const struct call *call, struct look *look)
     look->limit = config_bytes(&call->config, SETTING_LIMIT_SESSION);
     if (look->limit == 0 || count == 0)
         return;
-    struct usage_options *wishes = mem_alloc(count * sizeof *wishes);
+    struct usage_options *options = mem_alloc(count * sizeof *options);
     look->usages = mem_alloc(count * sizeof *look->usages);
     for (size_t i = 0; i < count; i++)
-        wishes[i] = (struct usage_options){look->roster.teams[i].id, look->sessions[i].mode};
-    usage_measure(&call->root, wishes, count, look->usages, NULL);
-    free(wishes);
+        options[i] = (struct usage_options){look->roster.teams[i].id, look->sessions[i].mode};
+    usage_measure(&call->root, options, count, look->usages, NULL);
+    free(options);
 }
 
 static const char *label(const struct session *session)

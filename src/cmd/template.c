@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* One line of `mas template list`. */
-struct entry {
+struct template_entry {
     const char *name;
     char *path;
     enum shipped_state state;
@@ -45,12 +45,12 @@ static enum shipped_state find_state(const struct shipped *shipped, const char *
 }
 
 static void look(const struct root *root, const struct shipped *shipped, const char *name,
-                 struct entry *ret)
+                 struct template_entry *ret)
 {
     struct err err = ERR_INIT;
     _cleanup_free_ char *head = mem_printf("cannot use template '%s': ", name);
 
-    *ret = (struct entry){.name = name, .tmpl = TEMPLATE_INIT};
+    *ret = (struct template_entry){.name = name, .tmpl = TEMPLATE_INIT};
     ret->path = mem_printf("%s/%s/%s", root->path, ROOT_TEMPLATES, name);
     ret->state = find_state(shipped, name);
     if (template_open(root, name, &ret->tmpl, &err) == -1)
@@ -63,7 +63,7 @@ static void put_state(struct json_out *out, enum shipped_state state)
     json_put_bool(out, "outdated", states[state].outdated);
 }
 
-static void put_entry(const struct entry *entry, struct json_out *out)
+static void put_entry(const struct template_entry *entry, struct json_out *out)
 {
     json_open(out, NULL, '{');
     json_put(out, "name", entry->name);
@@ -75,7 +75,7 @@ static void put_entry(const struct entry *entry, struct json_out *out)
     json_close(out, '}');
 }
 
-static void add_entry(const struct entry *entry, struct table *table)
+static void add_entry(const struct template_entry *entry, struct table *table)
 {
     char agents[24];
     _cleanup_free_ char *words = entry->problem != NULL ? mem_printf("broken: %s", entry->problem)
@@ -108,7 +108,7 @@ static int run_list(struct call *call, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         table_add(&table, heads[i], colour_dim());
     for (char **name = names; name != NULL && *name != NULL; name++) {
-        struct entry entry;
+        struct template_entry entry;
         if (call->quiet) {
             printf("%s\n", *name);
             continue;

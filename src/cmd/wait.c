@@ -17,7 +17,8 @@ enum goal { GOAL_IDLE, GOAL_EXIT, GOAL_WAITING, GOAL_COUNT };
 
 /* The values of --for, and the words in error messages. */
 static const char *const goals[GOAL_COUNT] = {"idle", "exit", "waiting"};
-static const char *const wishes[GOAL_COUNT] = {"to be idle", "to exit", "to wait for an answer"};
+static const char *const goal_words[GOAL_COUNT] = {"to be idle", "to exit",
+                                                   "to wait for an answer"};
 
 enum verdict { NOT_YET, REACHED, NEVER };
 
@@ -88,12 +89,12 @@ static int never(const struct roster *roster, size_t i, enum goal goal, struct e
     const char *id = agent->agent->id;
 
     if (!agent->told || roster->calls[i].answer != HOST_PENDING)
-        (void)err_set(err, MAS_FAILED, "cannot wait for agent '%s' %s: %s", id, wishes[goal],
+        (void)err_set(err, MAS_FAILED, "cannot wait for agent '%s' %s: %s", id, goal_words[goal],
                       roster_problem(roster, i));
     else
         (void)err_set(err, MAS_FAILED,
                       "cannot wait for agent '%s' %s: it has %s, and is not started again", id,
-                      wishes[goal], agent_state_name(agent->status.state));
+                      goal_words[goal], agent_state_name(agent->status.state));
     return err_hint(err, "start it with: mas restart %s %s",
                     roster_label(&roster->teams[agent->team]).text, id);
 }
@@ -115,7 +116,7 @@ static int timed_out(const struct roster *roster, enum goal goal, const char *ti
             str_addf(&names, " with %d message%s queued", agent->status.queued,
                      agent->status.queued == 1 ? "" : "s");
     }
-    return err_set(err, MAS_TIMEOUT, "cannot wait for agents %s: after %s %s", wishes[goal],
+    return err_set(err, MAS_TIMEOUT, "cannot wait for agents %s: after %s %s", goal_words[goal],
                    timeout, names.len > 0 ? str_text(&names) : "their processes still run");
 }
 

@@ -1,4 +1,4 @@
-/* The pool that a search chooses from, and the best of it. */
+/* The scope of a search, and its best hits. */
 #include "memory/search_internal.h"
 
 #include <stdlib.h>
@@ -88,12 +88,12 @@ void best_free(struct best *best)
     *best = (struct best){.count = 0};
 }
 
-/* ---- the pool */
+/* ---- the scope */
 
-bool pool_has_segment(const struct pool *pool, int64_t segment)
+bool scope_has_segment(const struct search_scope *scope, int64_t segment)
 {
-    return pool->segments == NULL ||
-           (segment <= pool->top && (pool->segments[segment / 8] >> (segment % 8) & 1) != 0);
+    return scope->segments == NULL ||
+           (segment <= scope->top && (scope->segments[segment / 8] >> (segment % 8) & 1) != 0);
 }
 
 static int compare_numbers(const void *a, const void *b_)
@@ -103,17 +103,17 @@ static int compare_numbers(const void *a, const void *b_)
     return *x < *y ? -1 : *x > *y;
 }
 
-bool pool_has(const struct pool *pool, int64_t id)
+bool scope_has(const struct search_scope *scope, int64_t id)
 {
-    return (pool->kinds >> search_kind(id) & 1) != 0 &&
-           pool_has_segment(pool, search_segment(id)) &&
-           (pool->only == NULL ||
-            bsearch(&id, pool->only, pool->only_count, sizeof id, compare_numbers) != NULL);
+    return (scope->kinds >> search_kind(id) & 1) != 0 &&
+           scope_has_segment(scope, search_segment(id)) &&
+           (scope->only == NULL ||
+            bsearch(&id, scope->only, scope->only_count, sizeof id, compare_numbers) != NULL);
 }
 
-void pool_free(struct pool *pool)
+void scope_free(struct search_scope *scope)
 {
-    free(pool->segments);
-    free(pool->only);
-    *pool = (struct pool){.count = 0};
+    free(scope->segments);
+    free(scope->only);
+    *scope = (struct search_scope){.count = 0};
 }

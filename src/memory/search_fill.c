@@ -23,7 +23,7 @@ enum {
 };
 
 /* State of the whole update. */
-struct run {
+struct search_update {
     struct search *search;
     int wait_ms;
     bool begun; /* a transaction is open */
@@ -122,34 +122,34 @@ static bool has_changed(struct knowns *knowns, const char *id, const char *stamp
 /* ---- transactions */
 
 /* Returns 1 if another process holds the lock. */
-static int begin(struct run *run, struct err *err)
+static int begin(struct search_update *update, struct err *err)
 {
-    struct db *db = run->search->db;
+    struct db *db = update->search->db;
     struct err why = ERR_INIT;
 
-    if (run->begun)
+    if (update->begun)
         return 0;
-    if (run->busy)
+    if (update->busy)
         return 1;
-    (void)sqlite3_busy_timeout(db_handle(db), run->wait_ms);
+    (void)sqlite3_busy_timeout(db_handle(db), update->wait_ms);
     int rc = db_begin(db, &why);
     (void)sqlite3_busy_timeout(db_handle(db), SEARCH_WAIT_MS);
-    run->begun = rc == 0;
-    run->busy = rc == -1 && why.code == MAS_TIMEOUT;
-    if (rc == -1 && !run->busy)
+    update->begun = rc == 0;
+    update->busy = rc == -1 && why.code == MAS_TIMEOUT;
+    if (rc == -1 && !update->busy)
         *err = why;
-    return run->busy ? 1 : rc;
+    return update->busy ? 1 : rc;
 }
 
-static int end(struct run *run, int rc, struct err *err)
+static int end(struct search_update *update, int rc, struct err *err)
 {
-    if (!run->begun)
+    if (!update->begun)
         return rc;
-    run->begun = false;
-    run->written = 0;
+    update->begun = false;
+    update->written = 0;
     if (rc == 0)
-        return db_commit(run->search->db, err);
-    db_rollback(run->search->db);
+        return db_commit(update->search->db, err);
+    db_rollback(update->search->db);
     return rc;
 }
 
@@ -157,45 +157,45 @@ static int end(struct run *run, int rc, struct err *err)
 
 /* Reads the index's data about the session, under the write lock. Returns 1 if another update has
  * just read it. */
-static int load(struct copy_job *copy_job, const char *stamp, ino_t file, int64_t *ret_next,
+static int load(struct page_reader *reader, const char *stamp, ino_t file, int64_t *ret_next,
                 struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
     sqlite3_stmt *stmt =
         db_prepare(db, "SELECT id, stamp, file, next, seen FROM session WHERE uuid = ?1", err);
     bool same_file = true;
 
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "t", copy_job->uuid);
+    db_bind(stmt, "t", reader->uuid);
     int rc = db_step(db, stmt, err);
     if (rc == -1)
         return -1;
     *ret_next = 1;
     if (rc == 1) {
         bool is_read = strcmp(db_text(stmt, 1), stamp) == 0 && strchr(stamp, '?') == NULL;
-        copy_job->session = sqlite3_column_int64(stmt, 0);
+        reader->session = sqlite3_column_int64(stmt, 0);
         same_file = sqlite3_column_int64(stmt, 2) == (int64_t)file;
         *ret_next = sqlite3_column_int64(stmt, 3);
-        copy_job->seen = sqlite3_column_int64(stmt, 4);
+        reader->seen = sqlite3_column_int64(stmt, 4);
         db_reset(stmt);
         if (is_read)
             return 1;
     }
     if (!same_file) { /* it was set aside or restored: the numbers belong to other messages */
-        if (search_drop(db, copy_job->session, err) == -1)
+        if (search_drop(db, reader->session, err) == -1)
             return -1;
-        copy_job->session = 0;
-        copy_job->seen = 0;
+        reader->session = 0;
+        reader->seen = 0;
         *ret_next = 1;
     }
-    if (copy_job->session != 0)
+    if (reader->session != 0)
         return 0;
     if (db_run(db, err,
                "INSERT INTO session (uuid, stamp, file, next, seen) VALUES (?1, '?', ?2, 1, 0)",
-               "ti", copy_job->uuid, (int64_t)file) == -1)
+               "ti", reader->uuid, (int64_t)file) == -1)
         return -1;
-    copy_job->session = sqlite3_last_insert_rowid(db_handle(db));
+    reader->session = sqlite3_last_insert_rowid(db_handle(db));
     return 0;
 }
 
@@ -211,171 +211,171 @@ static bool is_private(const struct root *root, int dir, const char *id, bool *r
 }
 
 /* Records that the session was read, but none of its messages. */
-static int fill_private(struct copy_job *copy_job, ino_t file, struct err *err)
+static int fill_private(struct page_reader *reader, ino_t file, struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
 
-    if (copy_job->session != 0 && search_drop(db, copy_job->session, err) == -1)
+    if (reader->session != 0 && search_drop(db, reader->session, err) == -1)
         return -1;
     return db_run(db, err,
                   "INSERT INTO session (uuid, stamp, file, next, seen) VALUES (?1, '?', ?2, 1, 0)",
-                  "ti", copy_job->uuid, (int64_t)file);
+                  "ti", reader->uuid, (int64_t)file);
 }
 
-static bool is_late(const struct run *run)
+static bool is_late(const struct search_update *update)
 {
-    return run->search->until_ms != 0 && time_monotonic_ms() >= run->search->until_ms;
+    return update->search->until_ms != 0 && time_monotonic_ms() >= update->search->until_ms;
 }
 
 /* Commits if enough was written, and continues. Returns 1 if another process has continued with
  * this session, or at the deadline. */
-static int commit_batch(struct run *run, struct copy_job *copy_job, struct err *err)
+static int commit_batch(struct search_update *update, struct page_reader *reader, struct err *err)
 {
     int64_t seen;
 
-    run->written += copy_job->count;
-    run->busy = is_late(run);
-    if (run->written < BATCH && !run->busy)
+    update->written += reader->count;
+    update->busy = is_late(update);
+    if (update->written < BATCH && !update->busy)
         return 0;
-    if (end(run, 0, err) == -1)
+    if (end(update, 0, err) == -1)
         return -1;
-    int rc = begin(run, err);
+    int rc = begin(update, err);
     if (rc != 0)
         return rc;
-    if (db_number(run->search->db, -1, &seen, err, "SELECT seen FROM session WHERE id = ?1", "i",
-                  copy_job->session) == -1)
+    if (db_number(update->search->db, -1, &seen, err, "SELECT seen FROM session WHERE id = ?1", "i",
+                  reader->session) == -1)
         return -1;
-    return seen != copy_job->written;
+    return seen != reader->written;
 }
 
 /* Reads page by page, so that no writer's log grows because of a long read. */
-static int fill_pages(struct run *run, struct copy_job *copy_job, struct store *store, int64_t next,
-                      struct err *err)
+static int fill_pages(struct search_update *update, struct page_reader *reader, struct store *store,
+                      int64_t next, struct err *err)
 {
     struct store_filter filter = {.roles = SEARCH_ROLES};
 
-    copy_job->last = next - 1;
+    reader->last = next - 1;
     do {
-        page_drop(copy_job);
-        filter.after = copy_job->last;
+        page_drop(reader);
+        filter.after = reader->last;
         struct err why = ERR_INIT;
-        if (store_read(store, &filter, page_add, copy_job, &why) == -1) {
-            search_say(copy_job->search, "not all of session '%s' is searched: %s", copy_job->uuid,
+        if (store_read(store, &filter, page_add, reader, &why) == -1) {
+            search_say(reader->search, "not all of session '%s' is searched: %s", reader->uuid,
                        why.text);
             return 0;
         }
-        if (page_write(copy_job, err) == -1)
+        if (page_write(reader, err) == -1)
             return -1;
-        int rc = commit_batch(run, copy_job, err);
+        int rc = commit_batch(update, reader, err);
         if (rc != 0)
             return rc;
-    } while (copy_job->more);
+    } while (reader->more);
     return 0;
 }
 
-static int fill_open(struct run *run, struct copy_job *copy_job, int dir, const char *stamp,
-                     ino_t file, struct err *err)
+static int fill_open(struct search_update *update, struct page_reader *reader, int dir,
+                     const char *stamp, ino_t file, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
     struct err why = ERR_INIT;
     int64_t next = 1;
     bool known = true;
 
-    int rc = load(copy_job, stamp, file, &next, err);
+    int rc = load(reader, stamp, file, &next, err);
     if (rc != 0)
         return rc == 1 ? 0 : -1;
-    if (run->search->alone[0] == '\0' &&
-        is_private(run->search->root, dir, copy_job->uuid, &known)) {
-        rc = fill_private(copy_job, file, err);
+    if (update->search->alone[0] == '\0' &&
+        is_private(update->search->root, dir, reader->uuid, &known)) {
+        rc = fill_private(reader, file, err);
         if (rc == -1 || !known)
             return rc;
-    } else if (store_open(dir, copy_job->uuid, NULL, false, &store, &why) == -1) {
-        search_say(copy_job->search, "session '%s' is not searched: %s", copy_job->uuid, why.text);
+    } else if (store_open(dir, reader->uuid, NULL, false, &store, &why) == -1) {
+        search_say(reader->search, "session '%s' is not searched: %s", reader->uuid, why.text);
         if (why.code != MAS_DAMAGED)
             return 0;
-    } else if ((rc = fill_pages(run, copy_job, store, next, err)) != 0) {
-        return rc == 1 && !run->busy ? 0 : rc;
+    } else if ((rc = fill_pages(update, reader, store, next, err)) != 0) {
+        return rc == 1 && !update->busy ? 0 : rc;
     }
-    return db_run(run->search->db, err, "UPDATE session SET stamp = ?2 WHERE uuid = ?1", "tt",
-                  copy_job->uuid, stamp);
+    return db_run(update->search->db, err, "UPDATE session SET stamp = ?2 WHERE uuid = ?1", "tt",
+                  reader->uuid, stamp);
 }
 
-static int fill_session(struct run *run, const char *id, const char *stamp, ino_t file,
+static int fill_session(struct search_update *update, const char *id, const char *stamp, ino_t file,
                         struct err *err)
 {
-    struct copy_job copy_job = {.search = run->search, .uuid = id};
-    _cleanup_close_ int dir = workspace_open(run->search->root, id);
+    struct page_reader reader = {.search = update->search, .uuid = id};
+    _cleanup_close_ int dir = workspace_open(update->search->root, id);
 
     if (dir == -1)
         return 0; /* it is being removed or unreadable: the next search tries again */
-    int rc = begin(run, err);
+    int rc = begin(update, err);
     if (rc == 0)
-        rc = fill_open(run, &copy_job, dir, stamp, file, err);
-    copy_job_free(&copy_job);
+        rc = fill_open(update, &reader, dir, stamp, file, err);
+    page_reader_free(&reader);
     return rc;
 }
 
 /* ---- all sessions */
 
-static int drop_gone(struct run *run, const struct knowns *knowns, struct err *err)
+static int drop_gone(struct search_update *update, const struct knowns *knowns, struct err *err)
 {
     for (size_t i = 0; i < knowns->count; i++) {
         const char *uuid = knowns->items[i].uuid;
         int64_t session;
         if (knowns->items[i].there)
             continue;
-        int rc = begin(run, err);
+        int rc = begin(update, err);
         if (rc != 0)
             return rc;
-        if (db_number(run->search->db, 0, &session, err, "SELECT id FROM session WHERE uuid = ?1",
-                      "t", uuid) == -1 ||
-            (session != 0 && search_drop(run->search->db, session, err) == -1))
+        if (db_number(update->search->db, 0, &session, err,
+                      "SELECT id FROM session WHERE uuid = ?1", "t", uuid) == -1 ||
+            (session != 0 && search_drop(update->search->db, session, err) == -1))
             return -1;
     }
     return 0;
 }
 
-static int fill_all(struct run *run, struct err *err)
+static int fill_all(struct search_update *update, struct err *err)
 {
-    const struct root *root = run->search->root;
+    const struct root *root = update->search->root;
     _cleanup_strv_ char **names = NULL;
     struct knowns knowns = {.count = 0};
     char stamp[STAMP_MAX];
     ino_t file;
 
-    if (run->search->alone[0] != '\0') {
-        strv_push(&names, run->search->alone);
+    if (update->search->alone[0] != '\0') {
+        strv_push(&names, update->search->alone);
     } else {
         struct err why = ERR_INIT;
         if (path_list(root->sessions, &names, &why) == -1)
             return err_set(err, MAS_FAILED, "cannot search: %s", why.text);
     }
-    int rc = knowns_read(run->search->db, &knowns, err);
+    int rc = knowns_read(update->search->db, &knowns, err);
     for (char **id = names; rc == 0 && id != NULL && *id != NULL; id++) {
-        if (is_late(run))
+        if (is_late(update))
             rc = 1;
         else if (id_is_valid(*id) && read_stamp(root, *id, stamp, &file) &&
                  has_changed(&knowns, *id, stamp))
-            rc = fill_session(run, *id, stamp, file, err);
+            rc = fill_session(update, *id, stamp, file, err);
     }
     if (rc == 0)
-        rc = drop_gone(run, &knowns, err);
+        rc = drop_gone(update, &knowns, err);
     knowns_free(&knowns);
     return rc;
 }
 
 static int catch_up(struct search *search, int wait_ms, struct err *err)
 {
-    struct run run = {.search = search, .wait_ms = wait_ms};
+    struct search_update update = {.search = search, .wait_ms = wait_ms};
 
-    int rc = fill_all(&run, err);
+    int rc = fill_all(&update, err);
     if (rc == 1) {
         search_say(search, "%s: what was said last may be missing",
-                   is_late(&run) ? "there was no time to bring the index up to date"
-                                 : "another search brings the index up to date");
+                   is_late(&update) ? "there was no time to bring the index up to date"
+                                    : "another search brings the index up to date");
         rc = 0;
     }
-    return end(&run, rc, err);
+    return end(&update, rc, err);
 }
 
 void search_set_deadline(struct search *search, int ms)

@@ -9,17 +9,17 @@
 enum { SNIPPET_BYTES = 160 /* of a message that contains none of the words */ };
 
 /* State of one search. */
-struct finding {
+struct search_state {
     struct search *search;
     const struct search_options *options;
     struct search_options asked; /* the options, with the tag's conditions applied */
     const char *match; /* for snippets */
-    struct pool pool;
+    struct search_scope scope;
     bool none; /* nothing can match */
     int found[1 << KIND_BITS]; /* of each kind */
 };
 
-/* ---- the pool */
+/* ---- the scope */
 
 static void add_condition(struct str *sql, const char *condition)
 {
@@ -28,11 +28,11 @@ static void add_condition(struct str *sql, const char *condition)
 }
 
 /* Determines which segments to search; if none is named, all. */
-static int read_segments(struct finding *finding, struct err *err)
+static int read_segments(struct search_state *state, struct err *err)
 {
-    const struct search_options *options = &finding->asked;
-    struct pool *pool = &finding->pool;
-    struct db *db = finding->search->db;
+    const struct search_options *options = &state->asked;
+    struct search_scope *scope = &state->scope;
+    struct db *db = state->search->db;
     _cleanup_str_ struct str where = STR_INIT;
     int rc;
 
@@ -48,9 +48,9 @@ static int read_segments(struct finding *finding, struct err *err)
         add_condition(&where, "(conversation != ?5 OR query = ?6)");
     if (where.len == 0)
         return 0;
-    if (db_number(db, 0, &pool->top, err, "SELECT max(id) FROM sitting", "") == -1)
+    if (db_number(db, 0, &scope->top, err, "SELECT max(id) FROM sitting", "") == -1)
         return -1;
-    pool->segments = mem_alloc((size_t)pool->top / 8 + 1);
+    scope->segments = mem_alloc((size_t)scope->top / 8 + 1);
     _cleanup_free_ char *sql =
         mem_printf("SELECT id, said + tools, words FROM sitting%s", str_text(&where));
     sqlite3_stmt *stmt = db_prepare_once(db, sql, err);
@@ -60,67 +60,67 @@ static int read_segments(struct finding *finding, struct err *err)
             options->not_conversation, options->keep_query);
     while ((rc = db_step(db, stmt, err)) == 1) {
         int64_t id = sqlite3_column_int64(stmt, 0);
-        if (id < 0 || id > pool->top)
+        if (id < 0 || id > scope->top)
             continue;
-        pool->segments[id / 8] |= (unsigned char)(1 << (id % 8));
-        pool->count++;
-        pool->messages += sqlite3_column_int64(stmt, 1);
-        pool->words += sqlite3_column_int64(stmt, 2);
+        scope->segments[id / 8] |= (unsigned char)(1 << (id % 8));
+        scope->count++;
+        scope->messages += sqlite3_column_int64(stmt, 1);
+        scope->words += sqlite3_column_int64(stmt, 2);
     }
     (void)sqlite3_finalize(stmt);
-    finding->none = finding->none || pool->count == 0;
+    state->none = state->none || scope->count == 0;
     return rc;
 }
 
-static int read_tagged(struct finding *finding, struct err *err)
+static int read_tagged(struct search_state *state, struct err *err)
 {
-    struct pool *pool = &finding->pool;
-    struct db *db = finding->search->db;
+    struct search_scope *scope = &state->scope;
+    struct db *db = state->search->db;
     int rc;
 
-    if (finding->asked.tag == NULL)
+    if (state->asked.tag == NULL)
         return 0;
     sqlite3_stmt *stmt =
         db_prepare(db, "SELECT message FROM tag WHERE tag = ?1 ORDER BY message", err);
     if (stmt == NULL)
         return -1;
-    pool->only = mem_alloc(sizeof *pool->only);
-    db_bind(stmt, "t", finding->asked.tag);
+    scope->only = mem_alloc(sizeof *scope->only);
+    db_bind(stmt, "t", state->asked.tag);
     while ((rc = db_step(db, stmt, err)) == 1) {
-        pool->only = mem_room(pool->only, pool->only_count, sizeof *pool->only);
-        pool->only[pool->only_count++] = sqlite3_column_int64(stmt, 0);
+        scope->only = mem_room(scope->only, scope->only_count, sizeof *scope->only);
+        scope->only[scope->only_count++] = sqlite3_column_int64(stmt, 0);
     }
-    finding->none = finding->none || pool->only_count == 0;
+    state->none = state->none || scope->only_count == 0;
     return rc;
 }
 
 /* Combines two conditions that must both hold. */
-static void narrow(struct finding *finding, const char **what, const char *to)
+static void narrow(struct search_state *state, const char **what, const char *to)
 {
-    finding->none = finding->none || (*what != NULL && strcmp(*what, to) != 0);
+    state->none = state->none || (*what != NULL && strcmp(*what, to) != 0);
     *what = to;
 }
 
-static int make_pool(struct finding *finding, struct err *err)
+static int make_scope(struct search_state *state, struct err *err)
 {
-    struct search_options *options = &finding->asked;
+    struct search_options *options = &state->asked;
 
-    *options = *finding->options;
+    *options = *state->options;
     /* tags that every message has implicitly */
     if (options->tag != NULL && str_starts(options->tag, "session:")) {
-        narrow(finding, &options->session, options->tag + strlen("session:"));
+        narrow(state, &options->session, options->tag + strlen("session:"));
         options->tag = NULL;
     } else if (options->tag != NULL && str_starts(options->tag, "agent:")) {
-        narrow(finding, &options->agent, options->tag + strlen("agent:"));
+        narrow(state, &options->agent, options->tag + strlen("agent:"));
         options->tag = NULL;
     }
     for (enum kind kind = KIND_USER; kind <= KIND_TOOL; kind++) {
         if (options->roles == 0 || (options->roles >> search_role(kind) & 1) != 0)
-            finding->pool.kinds |= 1U << kind;
+            state->scope.kinds |= 1U << kind;
     }
-    finding->pool.related = options->related;
-    finding->none = finding->none || finding->pool.kinds == 0;
-    return read_segments(finding, err) == -1 || read_tagged(finding, err) == -1 ? -1 : 0;
+    state->scope.related = options->related;
+    state->none = state->none || state->scope.kinds == 0;
+    return read_segments(state, err) == -1 || read_tagged(state, err) == -1 ? -1 : 0;
 }
 
 /* ---- results */
@@ -149,22 +149,22 @@ static void add_beginning(struct str *to, const char *text, size_t len)
     str_add(to, shown < len ? "..." : "");
 }
 
-static int make_snippet(struct finding *finding, int64_t id, const char *text, size_t len,
+static int make_snippet(struct search_state *state, int64_t id, const char *text, size_t len,
                         struct str *ret, struct err *err)
 {
     static const char marks[][2] = {{SEARCH_MARK}, {SEARCH_MARK_END}};
-    struct db *db = finding->search->db;
+    struct db *db = state->search->db;
     int rc = 0;
 
     str_clear(ret);
-    if (finding->match[0] != '\0') {
+    if (state->match[0] != '\0') {
         sqlite3_stmt *stmt = db_prepare(db,
                                         "SELECT snippet(word, 0, ?3, ?4, '...', 24) FROM word"
                                         " WHERE word MATCH ?1 AND rowid = ?2",
                                         err);
         if (stmt == NULL)
             return -1;
-        db_bind(stmt, "titt", finding->match, id, marks[0], marks[1]);
+        db_bind(stmt, "titt", state->match, id, marks[0], marks[1]);
         rc = db_step(db, stmt, err);
         if (rc == 1) {
             add_line(ret, db_text(stmt, 0), db_len(stmt, 0));
@@ -177,37 +177,37 @@ static int make_snippet(struct finding *finding, int64_t id, const char *text, s
 }
 
 /* Returns false if the message does not match after all, or enough of its kind were found. */
-static bool is_wanted(struct finding *finding, int64_t id, int64_t time)
+static bool is_wanted(struct search_state *state, int64_t id, int64_t time)
 {
-    const struct search_options *options = &finding->asked;
+    const struct search_options *options = &state->asked;
     enum kind kind = search_kind(id);
     int total = 0;
 
     if (time < options->since_ms || (options->until_ms != 0 && time >= options->until_ms))
         return false;
     for (enum kind k = KIND_USER; k <= KIND_TOOL; k++)
-        total += options->each_role && k != kind ? 0 : finding->found[k];
+        total += options->each_role && k != kind ? 0 : state->found[k];
     return total < options->limit;
 }
 
-static bool is_over(const struct finding *finding)
+static bool is_over(const struct search_state *state)
 {
-    const struct search_options *options = &finding->asked;
+    const struct search_options *options = &state->asked;
     int total = 0;
     bool over = true;
 
     for (enum kind k = KIND_USER; k <= KIND_TOOL; k++) {
-        total += finding->found[k];
-        over = over && ((finding->pool.kinds >> k & 1) == 0 || finding->found[k] >= options->limit);
+        total += state->found[k];
+        over = over && ((state->scope.kinds >> k & 1) == 0 || state->found[k] >= options->limit);
     }
     return options->each_role ? over : total >= options->limit;
 }
 
 /* Returns 1 if the message was shown and no more are wanted. */
-static int show(struct finding *finding, const struct ranked *item, search_each *each, void *arg,
+static int show(struct search_state *state, const struct ranked *item, search_each *each, void *arg,
                 struct err *err)
 {
-    struct db *db = finding->search->db;
+    struct db *db = state->search->db;
     _cleanup_str_ struct str snippet = STR_INIT;
     sqlite3_stmt *stmt = db_prepare(
         db,
@@ -236,13 +236,13 @@ static int show(struct finding *finding, const struct ranked *item, search_each 
         .score = item->score,
     };
     rc = 0;
-    if (is_wanted(finding, item->id, hit.time_ms)) {
-        rc = make_snippet(finding, item->id, hit.text, hit.len, &snippet, err);
+    if (is_wanted(state, item->id, hit.time_ms)) {
+        rc = make_snippet(state, item->id, hit.text, hit.len, &snippet, err);
         hit.snippet = str_text(&snippet);
         hit.matched = strchr(hit.snippet, SEARCH_MARK) != NULL;
-        finding->found[search_kind(item->id)]++;
+        state->found[search_kind(item->id)]++;
         if (rc == 0)
-            rc = !each(&hit, arg) || is_over(finding);
+            rc = !each(&hit, arg) || is_over(state);
     }
     db_reset(stmt);
     return rc;
@@ -251,45 +251,44 @@ static int show(struct finding *finding, const struct ranked *item, search_each 
 /* ---- the search */
 
 /* Ranks; if no message contains a word, ranks messages with words that begin with it. */
-static int rank(struct finding *finding, const struct words *words, struct str *match,
+static int rank(struct search_state *state, const struct words *words, struct str *match,
                 struct best *ret, struct err *err)
 {
     _cleanup_best_ struct best near = {.most = RANK_DEPTH};
 
-    if (search_rank_vectors(finding->search, finding->options->text, &finding->pool, &near, err) ==
-        -1)
+    if (search_rank_vectors(state->search, state->options->text, &state->scope, &near, err) == -1)
         return -1;
-    int last = finding->options->related ? 0 : 1;
+    int last = state->options->related ? 0 : 1;
     for (int open = 0; open <= last && ret->count == 0; open++) {
         str_clear(match);
         words_match(words, open == 1, match);
-        if (search_rank(finding->search, str_text(match), &finding->pool, &near, ret, err) == -1)
+        if (search_rank(state->search, str_text(match), &state->scope, &near, ret, err) == -1)
             return -1;
     }
     return 0;
 }
 
-static int find(struct finding *finding, const struct words *words, search_each *each, void *arg,
+static int find(struct search_state *state, const struct words *words, search_each *each, void *arg,
                 struct err *err)
 {
     _cleanup_best_ struct best best = {.most = 4 * RANK_DEPTH};
     _cleanup_str_ struct str match = STR_INIT;
     int rc = 0;
 
-    if (make_pool(finding, err) == -1)
+    if (make_scope(state, err) == -1)
         return -1;
-    if (finding->none || finding->options->limit <= 0)
+    if (state->none || state->options->limit <= 0)
         return 0;
-    if (rank(finding, words, &match, &best, err) == -1)
+    if (rank(state, words, &match, &best, err) == -1)
         return -1;
-    finding->match = str_text(&match);
+    state->match = str_text(&match);
     for (size_t i = 0; rc == 0 && i < best.count; i++)
-        rc = show(finding, &best.items[i], each, arg, err);
+        rc = show(state, &best.items[i], each, arg, err);
     return rc == -1 ? -1 : 0;
 }
 
 /* After damage, does not show again what was shown before. */
-struct once {
+struct shown_once {
     search_each *each;
     void *arg;
     bool any;
@@ -297,18 +296,18 @@ struct once {
 
 static bool show_once(const struct search_hit *hit, void *arg)
 {
-    struct once *once = arg;
+    struct shown_once *once = arg;
     once->any = true;
     return once->each(hit, once->arg);
 }
 
 static int find_once(struct search *search, const struct search_options *options,
-                     const struct words *words, struct once *once, struct err *err)
+                     const struct words *words, struct shown_once *once, struct err *err)
 {
-    struct finding finding = {.search = search, .options = options, .match = ""};
+    struct search_state state = {.search = search, .options = options, .match = ""};
 
-    int rc = find(&finding, words, show_once, once, err);
-    pool_free(&finding.pool);
+    int rc = find(&state, words, show_once, once, err);
+    scope_free(&state.scope);
     return rc;
 }
 
@@ -316,7 +315,7 @@ int search_find(struct search *search, const struct search_options *options, sea
                 void *arg, struct err *err)
 {
     _cleanup_words_ struct words words = {.count = 0};
-    struct once once = {.each = each, .arg = arg};
+    struct shown_once once = {.each = each, .arg = arg};
     struct err why = ERR_INIT;
 
     words_parse(options->text, &words);

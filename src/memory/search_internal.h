@@ -78,7 +78,7 @@ int search_drop(struct db *db, int64_t session, struct err *err);
 /* ---- ranking */
 
 /* Which messages a search may return, as far as that is known without reading them. */
-struct pool {
+struct search_scope {
     unsigned char *segments; /* one bit each; NULL: all */
     int64_t top; /* the last segment that has a bit */
     unsigned kinds; /* 1 << kind */
@@ -89,10 +89,10 @@ struct pool {
     int64_t count, messages, words;
 };
 
-/* Return true if the pool contains a segment, or a message. */
-bool pool_has_segment(const struct pool *pool, int64_t segment);
-bool pool_has(const struct pool *pool, int64_t id);
-void pool_free(struct pool *pool);
+/* Return true if the scope contains a segment, or a message. */
+bool scope_has_segment(const struct search_scope *scope, int64_t segment);
+bool scope_has(const struct search_scope *scope, int64_t id);
+void scope_free(struct search_scope *scope);
 
 struct ranked {
     int64_t id;
@@ -119,13 +119,13 @@ void best_free(struct best *best);
 
 /* Ranks the messages that contain one of the words, fused with a ranking from another source (NULL:
  * none). */
-int search_rank(struct search *search, const char *match, const struct pool *pool,
+int search_rank(struct search *search, const char *match, const struct search_scope *scope,
                 const struct best *more, struct best *ret, struct err *err);
 /* Registers the SQL function that collects matches. */
 int search_add_function(struct db *db, struct err *err);
 
 /* Ranks by cosine similarity; returns nothing if there are no vectors. */
-int search_rank_vectors(struct search *search, const char *text, const struct pool *pool,
+int search_rank_vectors(struct search *search, const char *text, const struct search_scope *scope,
                         struct best *ret, struct err *err);
 void vectors_free(struct vectors *vectors);
 

@@ -11,7 +11,7 @@ enum {
     PAGE_BYTES = 16 << 20,
 };
 
-struct item {
+struct index_message {
     int64_t number, query, time, trigger, id;
     enum store_role role;
     char *conversation, *agent, *tags, *text;
@@ -27,12 +27,12 @@ struct segment {
 
 bool page_add(const struct store_item *item, void *arg)
 {
-    struct copy_job *copy_job = arg;
+    struct page_reader *reader = arg;
     size_t len = item->len;
 
-    copy_job->last = item->number;
-    if (item->state == MESSAGE_OPEN && copy_job->open == 0)
-        copy_job->open = item->number;
+    reader->last = item->number;
+    if (item->state == MESSAGE_OPEN && reader->open == 0)
+        reader->open = item->number;
     if (item->text == NULL)
         return true;
     if (item->role == ROLE_TOOL) {
@@ -43,8 +43,8 @@ bool page_add(const struct store_item *item, void *arg)
     len = str_cut(item->text, len, SEARCH_TEXT_MAX);
     if (len == 0)
         return true;
-    copy_job->items = mem_room(copy_job->items, copy_job->count, sizeof *copy_job->items);
-    copy_job->items[copy_job->count++] = (struct item){
+    reader->items = mem_room(reader->items, reader->count, sizeof *reader->items);
+    reader->items[reader->count++] = (struct index_message){
         .number = item->number,
         .query = item->query,
         .time = item->time_ms,
@@ -56,49 +56,48 @@ bool page_add(const struct store_item *item, void *arg)
         .text = mem_dupn(item->text, len),
         .len = len,
     };
-    copy_job->bytes += len;
-    copy_job->more = copy_job->count >= PAGE_MESSAGES || copy_job->bytes >= PAGE_BYTES;
-    return !copy_job->more;
+    reader->bytes += len;
+    reader->more = reader->count >= PAGE_MESSAGES || reader->bytes >= PAGE_BYTES;
+    return !reader->more;
 }
 
-void page_drop(struct copy_job *copy_job)
+void page_drop(struct page_reader *reader)
 {
-    for (size_t i = 0; i < copy_job->count; i++) {
-        free(copy_job->items[i].conversation);
-        free(copy_job->items[i].agent);
-        free(copy_job->items[i].tags);
-        free(copy_job->items[i].text);
+    for (size_t i = 0; i < reader->count; i++) {
+        free(reader->items[i].conversation);
+        free(reader->items[i].agent);
+        free(reader->items[i].tags);
+        free(reader->items[i].text);
     }
-    copy_job->count = 0;
-    copy_job->bytes = 0;
-    copy_job->more = false;
+    reader->count = 0;
+    reader->bytes = 0;
+    reader->more = false;
 }
 
-void copy_job_free(struct copy_job *copy_job)
+void page_reader_free(struct page_reader *reader)
 {
-    page_drop(copy_job);
-    free(copy_job->items);
-    free(copy_job->segments);
+    page_drop(reader);
+    free(reader->items);
+    free(reader->segments);
 }
 
 /* ---- segments */
 
 /* Returns the last segment of the query, as this update or an earlier one left it; NULL: there is
  * none. */
-static int find_segment(struct copy_job *copy_job, int64_t query, struct segment **ret,
+static int find_segment(struct page_reader *reader, int64_t query, struct segment **ret,
                         struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
 
-    for (size_t i = 0; i < copy_job->segment_count; i++) {
-        if (copy_job->segments[i].query == query) {
-            *ret = &copy_job->segments[i];
+    for (size_t i = 0; i < reader->segment_count; i++) {
+        if (reader->segments[i].query == query) {
+            *ret = &reader->segments[i];
             return 0;
         }
     }
-    copy_job->segments =
-        mem_room(copy_job->segments, copy_job->segment_count, sizeof *copy_job->segments);
-    struct segment *segment = &copy_job->segments[copy_job->segment_count++];
+    reader->segments = mem_room(reader->segments, reader->segment_count, sizeof *reader->segments);
+    struct segment *segment = &reader->segments[reader->segment_count++];
     *segment = (struct segment){.query = query};
     *ret = segment;
     sqlite3_stmt *stmt = db_prepare(db,
@@ -107,7 +106,7 @@ static int find_segment(struct copy_job *copy_job, int64_t query, struct segment
                                     err);
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ii", copy_job->session, query);
+    db_bind(stmt, "ii", reader->session, query);
     int rc = db_step(db, stmt, err);
     if (rc == 1) {
         segment->id = sqlite3_column_int64(stmt, 0);
@@ -130,16 +129,16 @@ static int save_segment(struct db *db, struct segment *segment, struct err *err)
         "iiiii", segment->id, segment->last, segment->said, segment->tools, segment->words);
 }
 
-static int open_segment(struct copy_job *copy_job, struct segment *segment, const struct item *item,
-                        struct err *err)
+static int open_segment(struct page_reader *reader, struct segment *segment,
+                        const struct index_message *item, struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
 
     if (save_segment(db, segment, err) == -1 ||
         db_run(db, err,
                "INSERT INTO sitting (session, query, conversation, agent, first, last, said, tools,"
                " words) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0, 0, 0)",
-               "iitti", copy_job->session, item->query, item->conversation, item->agent,
+               "iitti", reader->session, item->query, item->conversation, item->agent,
                item->time) == -1)
         return -1;
     *segment = (struct segment){
@@ -154,16 +153,16 @@ static int length_of(size_t words)
 }
 
 /* Gives a message its number in the index. */
-static int seat(struct copy_job *copy_job, struct item *item, struct err *err)
+static int seat(struct page_reader *reader, struct index_message *item, struct err *err)
 {
     struct segment *segment;
     bool is_tool = item->role == ROLE_TOOL;
 
-    if (find_segment(copy_job, item->query, &segment, err) == -1)
+    if (find_segment(reader, item->query, &segment, err) == -1)
         return -1;
     if ((segment->id == 0 || item->time - segment->last > SEARCH_SILENCE_MS ||
          segment->said >= PLACE_MAX || segment->tools >= PLACE_MAX) &&
-        open_segment(copy_job, segment, item, err) == -1)
+        open_segment(reader, segment, item, err) == -1)
         return -1;
     size_t words = words_count(item->text, item->len);
     item->id = search_id(segment->id, is_tool ? segment->tools++ : segment->said++,
@@ -177,7 +176,7 @@ static int seat(struct copy_job *copy_job, struct item *item, struct err *err)
 /* ---- writing */
 
 /* Stores KEY:VALUE tags; the tags that all messages have are implicit. */
-static int add_tags(struct db *db, const struct item *item, struct err *err)
+static int add_tags(struct db *db, const struct index_message *item, struct err *err)
 {
     _cleanup_json_ struct json *tags = NULL;
     struct err ignored = ERR_INIT;
@@ -196,14 +195,14 @@ static int add_tags(struct db *db, const struct item *item, struct err *err)
     return 0;
 }
 
-static int add_item(struct copy_job *copy_job, const struct item *item, struct err *err)
+static int add_item(struct page_reader *reader, const struct index_message *item, struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
 
     if (db_run(db, err,
                "INSERT INTO message (id, session, number, time, trigger, tags, text)"
                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-               "iiiiitn", item->id, copy_job->session, item->number, item->time, item->trigger,
+               "iiiiitn", item->id, reader->session, item->number, item->time, item->trigger,
                item->tags, item->text, item->len) == -1 ||
         db_run(db, err, "INSERT INTO word (rowid, text) VALUES (?1, ?2)", "in", item->id,
                item->text, item->len) == -1)
@@ -212,15 +211,15 @@ static int add_item(struct copy_job *copy_job, const struct item *item, struct e
 }
 
 /* Updates a message that was there already, perhaps unfinished. Returns 1 if it was not there. */
-static int renew_item(struct copy_job *copy_job, const struct item *item, struct err *err)
+static int renew_item(struct page_reader *reader, const struct index_message *item, struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
     sqlite3_stmt *stmt =
         db_prepare(db, "SELECT id, text FROM message WHERE session = ?1 AND number = ?2", err);
 
     if (stmt == NULL)
         return -1;
-    db_bind(stmt, "ii", copy_job->session, item->number);
+    db_bind(stmt, "ii", reader->session, item->number);
     int rc = db_step(db, stmt, err);
     if (rc != 1)
         return rc == 0 ? 1 : -1;
@@ -243,33 +242,33 @@ static int renew_item(struct copy_job *copy_job, const struct item *item, struct
 /* FTS5 writes entries in the order of their numbers fastest. */
 static int compare_items(const void *a, const void *b)
 {
-    const struct item *x = a;
-    const struct item *y = b;
+    const struct index_message *x = a;
+    const struct index_message *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-int page_write(struct copy_job *copy_job, struct err *err)
+int page_write(struct page_reader *reader, struct err *err)
 {
-    struct db *db = copy_job->search->db;
+    struct db *db = reader->search->db;
 
-    for (size_t i = 0; i < copy_job->count; i++) {
-        struct item *item = &copy_job->items[i];
-        int rc = item->number <= copy_job->seen ? renew_item(copy_job, item, err) : 1;
-        if (rc == -1 || (rc == 1 && seat(copy_job, item, err) == -1))
+    for (size_t i = 0; i < reader->count; i++) {
+        struct index_message *item = &reader->items[i];
+        int rc = item->number <= reader->seen ? renew_item(reader, item, err) : 1;
+        if (rc == -1 || (rc == 1 && seat(reader, item, err) == -1))
             return -1;
     }
-    if (copy_job->count > 0)
-        qsort(copy_job->items, copy_job->count, sizeof *copy_job->items, compare_items);
-    for (size_t i = 0; i < copy_job->count; i++) {
-        if (copy_job->items[i].id != 0 && add_item(copy_job, &copy_job->items[i], err) == -1)
+    if (reader->count > 0)
+        qsort(reader->items, reader->count, sizeof *reader->items, compare_items);
+    for (size_t i = 0; i < reader->count; i++) {
+        if (reader->items[i].id != 0 && add_item(reader, &reader->items[i], err) == -1)
             return -1;
     }
-    for (size_t i = 0; i < copy_job->segment_count; i++) {
-        if (save_segment(db, &copy_job->segments[i], err) == -1)
+    for (size_t i = 0; i < reader->segment_count; i++) {
+        if (save_segment(db, &reader->segments[i], err) == -1)
             return -1;
     }
-    copy_job->written = copy_job->last > copy_job->seen ? copy_job->last : copy_job->seen;
+    reader->written = reader->last > reader->seen ? reader->last : reader->seen;
     return db_run(db, err, "UPDATE session SET next = ?2, seen = ?3 WHERE id = ?1", "iii",
-                  copy_job->session, copy_job->open != 0 ? copy_job->open : copy_job->written + 1,
-                  copy_job->written);
+                  reader->session, reader->open != 0 ? reader->open : reader->written + 1,
+                  reader->written);
 }

@@ -32,7 +32,7 @@ struct hit {
 /* The results of FTS5. */
 struct catch
 {
-    const struct pool *pool;
+    const struct search_scope *scope;
     struct hit *hits; /* in numerical order */
     size_t count;
     int terms;
@@ -62,7 +62,7 @@ static void collect(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_conte
         catch->terms = api->xPhraseCount(fts) < WORDS_MAX ? api->xPhraseCount(fts) : WORDS_MAX;
     }
     int64_t id = api->xRowid(fts);
-    if (!pool_has_segment(catch->pool, search_segment(id)))
+    if (!scope_has_segment(catch->scope, search_segment(id)))
         return;
     catch->hits = mem_room(catch->hits, catch->count, sizeof *catch->hits);
     struct hit *hit = &catch->hits[catch->count++];
@@ -141,8 +141,8 @@ static unsigned terms_near(const struct catch *catch, size_t at)
 
 static void keep_related(struct catch *catch)
 {
-    const struct pool *pool = catch->pool;
-    int64_t messages = pool->segments == NULL ? catch->messages : pool->messages;
+    const struct search_scope *scope = catch->scope;
+    int64_t messages = scope->segments == NULL ? catch->messages : scope->messages;
     _cleanup_free_ bool *keep = mem_alloc(catch->count * sizeof *keep);
     unsigned rare = 0, few = 0;
     size_t kept = 0;
@@ -195,12 +195,12 @@ static double score_hit(const struct scale *scale, const struct hit *hit)
 
 static int make_scale(struct db *db, const struct catch *catch, struct scale *ret, struct err *err)
 {
-    const struct pool *pool = catch->pool;
-    double messages = (double)(pool->segments == NULL ? catch->messages : pool->messages);
-    double words = (double)(pool->segments == NULL ? catch->words : pool->words);
-    int64_t segments = pool->count;
+    const struct search_scope *scope = catch->scope;
+    double messages = (double)(scope->segments == NULL ? catch->messages : scope->messages);
+    double words = (double)(scope->segments == NULL ? catch->words : scope->words);
+    int64_t segments = scope->count;
 
-    if (pool->segments == NULL &&
+    if (scope->segments == NULL &&
         db_number(db, 1, &segments, err, "SELECT max(id) FROM sitting", "") == -1)
         return -1;
     messages = messages > 0 ? messages : 1;
@@ -345,7 +345,8 @@ static void rank_group(const struct catch *catch, const struct scale *scale,
 }
 
 /* Converts places to messages, if there is one of a wanted kind. */
-static int resolve(struct db *db, const struct pool *pool, struct best *windows, struct err *err)
+static int resolve(struct db *db, const struct search_scope *scope, struct best *windows,
+                   struct err *err)
 {
     size_t kept = 0;
 
@@ -357,7 +358,7 @@ static int resolve(struct db *db, const struct pool *pool, struct best *windows,
         if (db_number(db, 0, &id, err, "SELECT id FROM message WHERE id BETWEEN ?1 AND ?2", "ii",
                       first, last) == -1)
             return -1;
-        if (id != 0 && pool_has(pool, id))
+        if (id != 0 && scope_has(scope, id))
             windows->items[kept++] = (struct ranked){.id = id, .score = windows->items[i].score};
     }
     windows->count = kept;
@@ -382,7 +383,7 @@ static int rank_windows(struct db *db, const struct catch *catch, const struct s
             rank_group(catch, scale, &group, ret);
     }
     best_sort(ret);
-    return resolve(db, catch->pool, ret, err);
+    return resolve(db, catch->scope, ret, err);
 }
 
 /* ---- fusion */
@@ -432,7 +433,7 @@ static int rank_catch(struct db *db, const struct catch *catch, struct fusion *f
     if (make_scale(db, catch, &scale, err) == -1)
         return -1;
     for (size_t i = 0; i < catch->count; i++) {
-        if (pool_has(catch->pool, catch->hits[i].id))
+        if (scope_has(catch->scope, catch->hits[i].id))
             best_push(&messages, catch->hits[i].id, score_hit(&scale, &catch->hits[i]));
     }
     best_sort(&messages);
@@ -444,15 +445,15 @@ static int rank_catch(struct db *db, const struct catch *catch, struct fusion *f
     return 0;
 }
 
-int search_rank(struct search *search, const char *match, const struct pool *pool,
+int search_rank(struct search *search, const char *match, const struct search_scope *scope,
                 const struct best *more, struct best *ret, struct err *err)
 {
-    struct catch catch = {.pool = pool};
+    struct catch catch = {.scope = scope};
     struct fusion fusion = {.count = 0};
     _cleanup_best_ struct best segments = {.most = RANK_DEPTH};
 
     int rc = ask(search->db, match, &catch, err);
-    if (rc == 0 && pool->related && catch.count > 0)
+    if (rc == 0 && scope->related && catch.count > 0)
         keep_related(&catch);
     if (rc == 0)
         rc = rank_catch(search->db, &catch, &fusion, &segments, err);

@@ -158,7 +158,7 @@ static int make(struct search *search, const char *text, struct embedding *ret, 
 }
 
 static int rank(struct search *search, const struct embedding *embedding, int64_t model,
-                const struct pool *pool, struct best *ret, struct err *err)
+                const struct search_scope *scope, struct best *ret, struct err *err)
 {
     const struct vector *question = embedding->vectors;
     struct db *db = search->db;
@@ -173,7 +173,7 @@ static int rank(struct search *search, const struct embedding *embedding, int64_
     db_bind(stmt, "i", model);
     while ((rc = db_step(db, stmt, err)) == 1) {
         int64_t id = sqlite3_column_int64(stmt, 0);
-        if (!pool_has(pool, id) || db_len(stmt, 2) != embedding->parts)
+        if (!scope_has(scope, id) || db_len(stmt, 2) != embedding->parts)
             continue;
         double alike =
             vector_product(question->parts, sqlite3_column_blob(stmt, 2), embedding->parts) *
@@ -185,7 +185,7 @@ static int rank(struct search *search, const struct embedding *embedding, int64_
     return rc;
 }
 
-int search_rank_vectors(struct search *search, const char *text, const struct pool *pool,
+int search_rank_vectors(struct search *search, const char *text, const struct search_scope *scope,
                         struct best *ret, struct err *err)
 {
     _cleanup_embedding_ struct embedding embedding = {.count = 0};
@@ -202,5 +202,5 @@ int search_rank_vectors(struct search *search, const char *text, const struct po
         search_say(search, "words alone are searched, embed_command has failed: %s", why.text);
         return 0;
     }
-    return rank(search, &embedding, model, pool, ret, err);
+    return rank(search, &embedding, model, scope, ret, err);
 }

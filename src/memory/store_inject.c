@@ -24,20 +24,20 @@ enum {
 };
 
 /* A message to inject. */
-struct line {
+struct inject_line {
     int64_t number;
     int64_t turn; /* number of its prompt */
     char *text;
     size_t chars;
 };
 
-struct lines {
+struct inject_lines {
     const struct store_budget *budget;
-    struct line *items; /* newest first */
+    struct inject_line *items; /* newest first */
     size_t count;
 };
 
-static void lines_free(struct lines *lines)
+static void lines_free(struct inject_lines *lines)
 {
     for (size_t i = 0; i < lines->count; i++)
         free(lines->items[i].text);
@@ -89,7 +89,7 @@ static void add_tool(struct str *to, const char *text, size_t len, const char *d
     store_quote(to, text, utf8_bytes(text, len, NAME_MAX_CHARS));
 }
 
-static void add_line(struct lines *lines, const struct store_item *item)
+static void add_line(struct inject_lines *lines, const struct store_item *item)
 {
     _cleanup_str_ struct str text = STR_INIT;
     bool tool = item->role == ROLE_TOOL;
@@ -110,10 +110,10 @@ static void add_line(struct lines *lines, const struct store_item *item)
     size_t chars = utf8_count(text.data, text.len);
     lines->items = mem_room(lines->items, lines->count, sizeof *lines->items);
     lines->items[lines->count++] =
-        (struct line){.number = item->number,
-                      .turn = item->role == ROLE_USER ? item->number : item->trigger,
-                      .chars = chars,
-                      .text = str_steal(&text)};
+        (struct inject_line){.number = item->number,
+                             .turn = item->role == ROLE_USER ? item->number : item->trigger,
+                             .chars = chars,
+                             .text = str_steal(&text)};
 }
 
 /* Lists what the model saw or said: user, agent, tool; not prompts that were cleared unseen. Turn
@@ -135,7 +135,7 @@ static int list_back(struct store *store, int64_t query, int64_t before, int64_t
 }
 
 /* Reads one step back from `before`. One message more than fits shows where a turn begins. */
-static int read_back(struct store *store, int64_t query, int64_t before, struct lines *lines,
+static int read_back(struct store *store, int64_t query, int64_t before, struct inject_lines *lines,
                      struct err *err)
 {
     _cleanup_numbers_ struct store_numbers numbers = {.count = 0};
@@ -172,7 +172,7 @@ static int read_back(struct store *store, int64_t query, int64_t before, struct 
 
 /* Returns how many lines to use: complete turns, or the newest part of the newest turn if that
  * alone is too long. */
-static size_t choose(const struct lines *lines)
+static size_t choose(const struct inject_lines *lines)
 {
     size_t room = lines->budget->messages > 0 ? (size_t)lines->budget->messages : 0;
     size_t frame = sizeof head + sizeof tail;
@@ -191,7 +191,7 @@ static size_t choose(const struct lines *lines)
 int store_injection(struct store *store, int64_t query, int64_t before,
                     const struct store_budget *budget, struct str *ret, struct err *err)
 {
-    struct lines lines = {.budget = budget};
+    struct inject_lines lines = {.budget = budget};
 
     int rc = read_back(store, query, before, &lines, err);
     size_t count = rc == 0 ? choose(&lines) : 0;

@@ -102,7 +102,7 @@ static void bind_filter(sqlite3_stmt *s, const struct store_filter *f, const cha
 /* ---- messages */
 
 /* The bytes that one message needs besides those that SQLite keeps. */
-struct buffers {
+struct message_text {
     struct str tags, text;
 };
 
@@ -168,7 +168,7 @@ enum {
     "m.id, c.uuid, m.query, m.agent, m.role, m.state, m.time, m.trigger, m.stop_reason,"           \
     " m.sender, m.key, m.tags, m.text, m.data"
 
-static int fill_item(struct store *store, sqlite3_stmt *s, struct buffers *buffers,
+static int fill_item(struct store *store, sqlite3_stmt *s, struct message_text *buffers,
                      struct store_item *ret, struct err *err)
 {
     int64_t role = sqlite3_column_int64(s, C_ROLE);
@@ -227,7 +227,7 @@ int store_read(struct store *store, const struct store_filter *filter, store_eac
 {
     _cleanup_str_ struct str sql = STR_INIT;
     _cleanup_str_ struct str tag = STR_INIT;
-    struct buffers buffers = {.tags = STR_INIT};
+    struct message_text buffers = {.tags = STR_INIT};
     struct store_filter f = *filter;
     struct store_item item;
     int rc;

@@ -108,17 +108,17 @@ int store_version(void)
     return ours.version;
 }
 
-struct part {
+struct schema_upgrade {
     const struct store_schema *schema;
     int from, to;
 };
 
 static int run_steps(struct db *db, void *arg, struct err *err)
 {
-    const struct part *part = arg;
+    const struct schema_upgrade *upgrade = arg;
 
-    for (int i = part->from; i < part->to; i++) {
-        if (db_exec(db, part->schema->steps[i], err) == -1)
+    for (int i = upgrade->from; i < upgrade->to; i++) {
+        if (db_exec(db, upgrade->schema->steps[i], err) == -1)
             return -1;
     }
     return 0;
@@ -151,8 +151,8 @@ static int read_version(struct db *db, const struct store_schema *schema, int *r
         return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': mas did not make it");
     if (version > schema->version)
         return err_set(err, MAS_FAILED, "cannot use '" STORE_FILE "': a newer mas has written it");
-    struct part part = {.schema = schema, .to = (int)version};
-    if (db_same_schema(db, run_steps, &part, &same, err) == -1)
+    struct schema_upgrade upgrade = {.schema = schema, .to = (int)version};
+    if (db_same_schema(db, run_steps, &upgrade, &same, err) == -1)
         return -1;
     if (!same)
         return err_set(err, MAS_DAMAGED,
@@ -164,12 +164,12 @@ static int read_version(struct db *db, const struct store_schema *schema, int *r
 /* Another process may have done it meanwhile, so the version is read again under the write lock. */
 static int carry(struct db *db, const struct store_schema *schema, struct err *err)
 {
-    struct part part = {.schema = schema, .to = schema->version};
+    struct schema_upgrade upgrade = {.schema = schema, .to = schema->version};
 
     if (db_begin(db, err) == -1)
         return -1;
-    if (read_version(db, schema, &part.from, err) == -1 || run_steps(db, &part, err) == -1 ||
-        (part.from < part.to && mark(db, part.to, err) == -1)) {
+    if (read_version(db, schema, &upgrade.from, err) == -1 || run_steps(db, &upgrade, err) == -1 ||
+        (upgrade.from < upgrade.to && mark(db, upgrade.to, err) == -1)) {
         db_rollback(db);
         return -1;
     }

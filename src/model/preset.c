@@ -29,7 +29,7 @@ bool start_parse(const char *text, enum start *ret)
 }
 
 /* Parses a value into a member. Returns NULL, or a description of a valid value. */
-typedef const char *take_fn(const char *value, void *to);
+typedef const char *parse_fn(const char *value, void *to);
 
 static const char *parse_text(const char *value, void *to)
 {
@@ -161,7 +161,7 @@ static const char *parse_choice(const char *value, void *to)
 
 static const struct key {
     const char *name;
-    take_fn *take;
+    parse_fn *parse;
     size_t member;
 } keys[] = {
     {"description", parse_text, offsetof(struct preset, description)},
@@ -221,7 +221,7 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
 
 static bool is_text(const struct key *key)
 {
-    return key->take == parse_text || key->take == parse_regex || key->take == parse_command;
+    return key->parse == parse_text || key->parse == parse_regex || key->parse == parse_command;
 }
 
 /* Returns the text member that a key sets. */
@@ -288,7 +288,7 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         if (strcmp(line->key, keys[i].name) != 0)
             continue;
-        const char *want = keys[i].take(line->value, (char *)preset + keys[i].member);
+        const char *want = keys[i].parse(line->value, (char *)preset + keys[i].member);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
     return ini_fail_unknown(line, "there is no such key in a preset", nearest_key(line->key), err);

@@ -19,7 +19,7 @@ static const char *const sections[] = {"template", "rules", "window", "agent", N
 static const char *const section_forms[] = {"[template]", "[rules]", "[window NAME]", "[agent ID]"};
 
 /* A window may name agents that appear later in the file, so the names are kept until its end. */
-struct reader {
+struct team_reader {
     struct team team;
     struct place {
         size_t window;
@@ -32,7 +32,7 @@ struct reader {
     struct diagnostics *diagnostics;
 };
 
-static void reader_free(struct reader *reader)
+static void reader_free(struct team_reader *reader)
 {
     for (size_t i = 0; i < reader->place_count; i++)
         free(reader->places[i].id);
@@ -65,7 +65,7 @@ static int set_word(char **to, const struct ini_line *line, struct err *err)
     return set_text(to, line, err);
 }
 
-static int read_window(struct reader *reader, const struct ini_line *line, struct err *err)
+static int read_window(struct team_reader *reader, const struct ini_line *line, struct err *err)
 {
     const char *name = line->section + strlen("window ");
     struct team *team = &reader->team;
@@ -100,7 +100,7 @@ static int read_window(struct reader *reader, const struct ini_line *line, struc
     return 0;
 }
 
-static int read_agent(struct reader *reader, const struct ini_line *line, struct err *err)
+static int read_agent(struct team_reader *reader, const struct ini_line *line, struct err *err)
 {
     const char *id = line->section + strlen("agent ");
     struct team *team = &reader->team;
@@ -162,7 +162,7 @@ static int no_section(const struct ini_line *line, struct err *err)
 
 static int read_section(const struct ini_line *line, void *arg, struct err *err)
 {
-    struct reader *reader = arg;
+    struct team_reader *reader = arg;
 
     if (str_starts(line->section, "window "))
         return read_window(reader, line, err);
@@ -198,14 +198,14 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
 
 static void add_wrong(int line, const char *text, void *arg)
 {
-    struct reader *reader = arg;
+    struct team_reader *reader = arg;
     diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 
 static void add_unfit(const struct agent *agent, const struct window *window, const char *why,
                       void *arg)
 {
-    struct reader *reader = arg;
+    struct team_reader *reader = arg;
     if (agent != NULL)
         diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, agent->line,
                         "agent %s %s", agent->id, why);
@@ -216,7 +216,7 @@ static void add_unfit(const struct agent *agent, const struct window *window, co
         diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, 0, "%s", why);
 }
 
-static void check_rules(struct reader *reader)
+static void check_rules(struct team_reader *reader)
 {
     for (enum rank rank = 0; rank < RANK_COUNT; rank++) {
         unsigned nobody = team_reach_nobody(&reader->team, rank);
@@ -229,7 +229,7 @@ static void check_rules(struct reader *reader)
     }
 }
 
-static int read_all(struct reader *reader, int fd, struct err *err)
+static int read_all(struct team_reader *reader, int fd, struct err *err)
 {
     if (ini_read(fd, reader->file, read_section, add_wrong, reader, err) == -1)
         return -1;
@@ -249,7 +249,7 @@ static int read_all(struct reader *reader, int fd, struct err *err)
 int team_check_ini(int fd, const char *file, struct diagnostics *diagnostics, struct team *ret,
                    struct err *err)
 {
-    struct reader reader = {.file = file, .diagnostics = diagnostics};
+    struct team_reader reader = {.file = file, .diagnostics = diagnostics};
     int rc = read_all(&reader, fd, err);
     if (rc == 0) {
         *ret = reader.team;

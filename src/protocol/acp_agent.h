@@ -3,7 +3,7 @@
  * The caller passes in what a client (an editor) writes and sends the bytes that come out;
  * callbacks report what the client wants. The client side is protocol/acp.h, whose types this uses.
  *
- *     struct acp_agent *agent = acp_agent_new(&ops, face, &self);
+ *     struct acp_agent *agent = acp_agent_new(&ops, editor, &self);
  *     ... read, acp_agent_feed(); write acp_agent_out(), acp_agent_sent() ...
  *
  * This file answers initialize and authenticate. It refuses every request before initialize, and

@@ -21,7 +21,7 @@ static const char *const run_members[] = {"agents", "sessionMode", "sessionId", 
                                           "name",   "preset",      "private",   NULL};
 
 /* Options of a new session. */
-struct run {
+struct run_options {
     const char *mode, *id, *template, *name, *preset;
     bool private;
     char own_id[ID_TEXT];
@@ -33,14 +33,14 @@ static bool refuse(struct request *request, const char *key, const char *why)
     return false;
 }
 
-static bool parse_run(struct request *request, struct run *ret)
+static bool parse_run(struct request *request, struct run_options *ret)
 {
-    struct run *run = ret;
+    struct run_options *run = ret;
     const struct json *private = json_get(request->json, "private");
     enum mode mode;
     const char *wrong;
 
-    *run = (struct run){.mode = NULL};
+    *run = (struct run_options){.mode = NULL};
     if (!api_text(request, "sessionMode", false, &run->mode) ||
         !api_text(request, "sessionId", false, &run->id) ||
         !api_text(request, "template", false, &run->template) ||
@@ -72,8 +72,8 @@ static bool parse_run(struct request *request, struct run *ret)
 }
 
 /* Gets {"agents":...} from the body and checks that it fits the template. */
-static int parse_agents(const struct request *request, const struct run *run, struct str *to,
-                        struct err *err)
+static int parse_agents(const struct request *request, const struct run_options *run,
+                        struct str *to, struct err *err)
 {
     const struct root *root = &request->server->root;
     const struct json *agents = json_get(request->json, "agents");
@@ -109,7 +109,7 @@ static void add_option(const char **words, size_t *count, const char *option, co
     words[(*count)++] = value;
 }
 
-static int make_session(const struct request *request, struct run *run, struct err *err)
+static int make_session(const struct request *request, struct run_options *run, struct err *err)
 {
     const char *words[24] = {"new", "-q", "--config", "-"};
     size_t count = 4;
@@ -166,7 +166,7 @@ static void run_run(struct job *job)
     struct request *request = api_request(job);
     struct str body = STR_INIT;
     struct err err = ERR_INIT;
-    struct run run;
+    struct run_options run;
 
     if (!parse_run(request, &run))
         return;
@@ -182,7 +182,7 @@ static void run_run(struct job *job)
 
 enum step api_run(struct request *request)
 {
-    struct run run;
+    struct run_options run;
 
     if (!api_read(request, run_members) || !parse_run(request, &run))
         return STEP_ANSWERED;

@@ -11,7 +11,7 @@
 enum { LIMIT_MAX = 10000, OFFSET_MAX = 1000000000 };
 
 /* The queries of GET /sessions. */
-struct options {
+struct sessions_query {
     unsigned statuses, modes; /* bit sets */
     size_t limit, offset;
 };
@@ -72,9 +72,9 @@ static const char *name_of_mode(size_t i)
     return i < MODE_COUNT ? mode_name((enum mode)i) : NULL;
 }
 
-static bool parse_options(struct request *request, struct options *ret)
+static bool parse_query(struct request *request, struct sessions_query *ret)
 {
-    *ret = (struct options){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
+    *ret = (struct sessions_query){.statuses = ~0U, .modes = ~0U, .limit = SIZE_MAX};
     return parse_number(request, "limit", LIMIT_MAX, &ret->limit) &&
            parse_number(request, "offset", OFFSET_MAX, &ret->offset) &&
            parse_set(request, "status", name_of_status, &ret->statuses) &&
@@ -88,21 +88,21 @@ void api_sessions_answer(struct request *request, struct listing *listing)
     struct str body = STR_INIT;
     uint64_t hash = HASH_START;
     bool wanted[STATUS_COUNT * MODE_COUNT];
-    struct options options;
+    struct sessions_query query;
     size_t total = 0;
     size_t given = 0;
 
-    if (!parse_options(request, &options))
+    if (!parse_query(request, &query))
         return;
     for (unsigned i = 0; i < STATUS_COUNT; i++)
         for (unsigned j = 0; j < MODE_COUNT; j++)
             wanted[list_kind((enum status)i, (enum mode)j)] =
-                (options.statuses >> i & 1U) != 0 && (options.modes >> j & 1U) != 0;
+                (query.statuses >> i & 1U) != 0 && (query.modes >> j & 1U) != 0;
     str_add(&body, "{\"sessions\":[");
     for (size_t i = 0; i < survey->count; i++) {
         if (!wanted[listing->kinds[i]])
             continue;
-        if (total++ < options.offset || given == options.limit)
+        if (total++ < query.offset || given == query.limit)
             continue;
         const struct card *card = list_card(list, listing, i);
         if (given++ > 0)
@@ -120,12 +120,12 @@ void api_sessions_answer(struct request *request, struct listing *listing)
 
 enum step api_sessions(struct request *request)
 {
-    struct options options;
+    struct sessions_query query;
 
-    if (!parse_options(request, &options))
+    if (!parse_query(request, &query))
         return STEP_ANSWERED;
     /* a client that asks for broken sessions wants a new search */
-    bool fresh = options.statuses != ~0U && (options.statuses >> STATUS_ERROR & 1U) != 0;
+    bool fresh = query.statuses != ~0U && (query.statuses >> STATUS_ERROR & 1U) != 0;
     struct listing *listing = list_get(&request->server->list, request, fresh);
     if (listing == NULL)
         return STEP_LATER;

@@ -294,15 +294,15 @@ static void add_over(const char *subject, const char *what, void *arg)
 
 static void check_limits(struct doctor *doctor, const struct survey *survey)
 {
-    struct usage_options *wishes = mem_alloc((survey->count + 1) * sizeof *wishes);
+    struct usage_options *options = mem_alloc((survey->count + 1) * sizeof *options);
     size_t count = 0;
 
     for (size_t i = 0; i < survey->count; i++)
         if (!survey->views[i].row.missing)
-            wishes[count++] =
+            options[count++] =
                 (struct usage_options){survey->views[i].row.id, survey->views[i].row.mode};
-    usage_find_over(doctor->root, doctor->config, wishes, count, add_over, doctor);
-    free(wishes);
+    usage_find_over(doctor->root, doctor->config, options, count, add_over, doctor);
+    free(options);
 }
 
 /* Reports sessions whose tmux server could not be asked: once per server, and once for all servers

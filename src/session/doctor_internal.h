@@ -34,7 +34,7 @@ void doctor_check_left(struct doctor *doctor, const char *subject, int dir, cons
 /* Renames a damaged file to <name>.broken-<time>; a missing file is success. */
 int doctor_put_aside(int dir, const char *name, struct err *err);
 /* Rewrites damaged metadata (--fix) from its valid lines and from what else is known about the
- * session. Adds every value that it had to guess to *what. */
+ * session. Adds every value that it had to assume to *what. */
 int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct view *view,
                            struct str *what, struct err *err);
 /* Checks everything in a session that has a workspace. */

@@ -95,13 +95,13 @@ static bool know_name(const struct kv *kv, const struct view *view, char **ret)
     return known;
 }
 
-static void add_guess(struct str *what, bool known, const char *guess)
+static void add_assumed(struct str *what, bool known, const char *assumed)
 {
     if (!known)
-        str_addf(what, "; %s", guess);
+        str_addf(what, "; %s", assumed);
 }
 
-/* Fills a session with the known values; adds those that it had to guess to *what. */
+/* Fills a session with the known values; adds those that it had to assume to *what. */
 static void reconstruct(int dir, const struct view *view, struct session *session, struct str *what)
 {
     _cleanup_free_ char *text = NULL;
@@ -128,12 +128,12 @@ static void reconstruct(int dir, const struct view *view, struct session *sessio
     know_time(&kv, "LAST_ACTIVITY", &session->activity);
     if (view->live == NULL)
         know_time(&kv, "STOPPED_AT", &session->stopped);
-    add_guess(what, know_name(&kv, view, &session->name), "whether it had a name is not known");
+    add_assumed(what, know_name(&kv, view, &session->name), "whether it had a name is not known");
     _cleanup_free_ char *private = mem_printf(
         "whether it was private is not known, so it is; if not: mas set %s private=no", id);
-    add_guess(what, know_bool(&kv, "PRIVATE", &session->private), private);
-    add_guess(what, know_prompted(&kv, text, &session->prompted),
-              "whether its first messages were delivered is not known, so they are not again");
+    add_assumed(what, know_bool(&kv, "PRIVATE", &session->private), private);
+    add_assumed(what, know_prompted(&kv, text, &session->prompted),
+                "whether its first messages were delivered is not known, so they are not again");
     for (size_t i = 0; i < kv.count; i++)
         if (str_starts(kv.pairs[i].key, "X_"))
             kv_put(&session->extra, kv.pairs[i].key, kv.pairs[i].value);

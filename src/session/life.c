@@ -47,7 +47,7 @@ struct start_job {
     struct session *session;
     const struct team *team;
     int dir;
-    bool plain; /* second attempt: no systemd scope */
+    bool unscoped; /* second attempt: no systemd scope */
     int *metadata_lock; /* held while tmux starts, released when the row is written; may be NULL */
 };
 
@@ -61,7 +61,7 @@ static enum tmux_built build_once(const struct life *life, struct start_job *sta
                                 .team = start_job->team,
                                 .host = host,
                                 .dir = start_job->dir,
-                                .plain = start_job->plain};
+                                .unscoped = start_job->unscoped};
     struct proc proc;
 
     (void)setting_parse_size(config_text(life->config, SETTING_SIZE), &options.columns,
@@ -102,9 +102,9 @@ static int bring_up(const struct life *life, struct start_job *start_job, struct
                 return -1;
             break;
         case TMUX_SERVER_GONE:
-            if (start_job->plain)
+            if (start_job->unscoped)
                 return -1;
-            start_job->plain = true;
+            start_job->unscoped = true;
             tmux_wait_exit(session->tmux_socket, SERVER_EXIT_MS);
             break;
         case TMUX_BUILD_FAILED:

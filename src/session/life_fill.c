@@ -125,7 +125,7 @@ static int check_team(const struct team *team, const struct session *session, in
 }
 
 /* The state of life_fill(). */
-struct copy_job {
+struct fill_job {
     const struct life *life;
     const struct session *session;
     int dir;
@@ -134,7 +134,7 @@ struct copy_job {
 };
 
 /* Without the template, uses the snapshot; returns 1 if that is not enough. */
-static int fill_alone(struct copy_job *f, struct err *err)
+static int fill_alone(struct fill_job *f, struct err *err)
 {
     const struct root *root = f->life->root;
 
@@ -154,7 +154,7 @@ static int fill_alone(struct copy_job *f, struct err *err)
     return check_team(&f->team, f->session, f->gaps[0].to, err);
 }
 
-static int fill_from(struct copy_job *f, const struct template *tmpl, struct err *err)
+static int fill_from(struct fill_job *f, const struct template *tmpl, struct err *err)
 {
     const struct life *life = f->life;
 
@@ -174,7 +174,7 @@ static int fill_from(struct copy_job *f, const struct template *tmpl, struct err
     return check_team(&f->team, f->session, f->gaps[0].to, err) == 0 ? 0 : -1;
 }
 
-static int fill_held(struct copy_job *f, struct err *err)
+static int fill_held(struct fill_job *f, struct err *err)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
     struct err why = ERR_INIT;
@@ -202,7 +202,7 @@ int life_fill(const struct life *life, const char *id, struct err *err)
         return -1;
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "fill", id, err);
-    struct copy_job f = {.life = life,
+    struct fill_job f = {.life = life,
                          .session = &session,
                          .dir = dir,
                          .team = TEAM_INIT,

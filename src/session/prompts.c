@@ -15,7 +15,7 @@
 
 enum { UNIT_ID_MAX = 1000000 };
 
-struct reader {
+struct prompts_reader {
     const char *name; /* name of the file */
     struct str path; /* path of the current node */
     const struct config *config;
@@ -25,8 +25,9 @@ struct reader {
 };
 
 /* Fails with a message about the current node. */
-static int fail(const struct reader *reader, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-static int fail(const struct reader *reader, int code, const char *fmt, ...)
+static int fail(const struct prompts_reader *reader, int code, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+static int fail(const struct prompts_reader *reader, int code, const char *fmt, ...)
 {
     char why[512];
     va_list args;
@@ -39,37 +40,37 @@ static int fail(const struct reader *reader, int code, const char *fmt, ...)
 }
 
 /* Enters a member or an element; leave() with the returned value goes back. */
-static size_t enter(struct reader *reader, const char *key)
+static size_t enter(struct prompts_reader *reader, const char *key)
 {
     size_t was = reader->path.len;
     str_addf(&reader->path, "%s%s", was > 0 ? "." : "", key);
     return was;
 }
 
-static size_t enter_element(struct reader *reader, size_t i)
+static size_t enter_element(struct prompts_reader *reader, size_t i)
 {
     size_t was = reader->path.len;
     str_addf(&reader->path, "[%zu]", i);
     return was;
 }
 
-static void leave(struct reader *reader, size_t was)
+static void leave(struct prompts_reader *reader, size_t was)
 {
     reader->path.len = was;
     reader->path.data[was] = '\0';
 }
 
 /* Reads the node that the path names. */
-typedef int read_fn(struct reader *reader, const struct json *node);
+typedef int read_fn(struct prompts_reader *reader, const struct json *node);
 
-struct member {
+struct prompts_member {
     const char *key;
     read_fn *read;
 };
 
 /* Reads an object with these members, each of which is optional. */
-static int read_object(struct reader *reader, const struct json *node, const struct member *members,
-                       size_t count)
+static int read_object(struct prompts_reader *reader, const struct json *node,
+                       const struct prompts_member *members, size_t count)
 {
     if (!json_is_object(node))
         return fail(reader, MAS_FAILED, "it is no object");
@@ -87,7 +88,7 @@ static int read_object(struct reader *reader, const struct json *node, const str
     return 0;
 }
 
-static int read_list(struct reader *reader, const struct json *node, read_fn *read_element)
+static int read_list(struct prompts_reader *reader, const struct json *node, read_fn *read_element)
 {
     size_t i = 0;
 
@@ -172,7 +173,8 @@ static void add_ids(const struct team *team, struct err *err)
 }
 
 /* Returns the agent that an object describes; NULL on failure. */
-static struct agent *find_agent(struct reader *reader, const struct json *node, enum rank rank)
+static struct agent *find_agent(struct prompts_reader *reader, const struct json *node,
+                                enum rank rank)
 {
     size_t was = enter(reader, "id");
     const struct json *member = json_get(node, "id");
@@ -202,7 +204,7 @@ static struct agent *find_agent(struct reader *reader, const struct json *node, 
     return &reader->team->agents[place];
 }
 
-static int read_field(struct reader *reader, const struct json *node, struct agent *agent)
+static int read_field(struct prompts_reader *reader, const struct json *node, struct agent *agent)
 {
     const char *text = json_text(node);
     size_t i = 0;
@@ -221,7 +223,7 @@ static int read_field(struct reader *reader, const struct json *node, struct age
     return 0;
 }
 
-static int read_agent(struct reader *reader, const struct json *node, enum rank rank)
+static int read_agent(struct prompts_reader *reader, const struct json *node, enum rank rank)
 {
     if (!json_is_object(node))
         return fail(reader, MAS_FAILED, "it is no object");
@@ -241,56 +243,57 @@ static int read_agent(struct reader *reader, const struct json *node, enum rank 
     return 0;
 }
 
-static int read_meta(struct reader *reader, const struct json *node)
+static int read_meta(struct prompts_reader *reader, const struct json *node)
 {
     return read_agent(reader, node, RANK_META);
 }
 
-static int read_manager(struct reader *reader, const struct json *node)
+static int read_manager(struct prompts_reader *reader, const struct json *node)
 {
     return read_agent(reader, node, RANK_MANAGER);
 }
 
-static int read_worker(struct reader *reader, const struct json *node)
+static int read_worker(struct prompts_reader *reader, const struct json *node)
 {
     return read_agent(reader, node, RANK_WORKER);
 }
 
-static int read_workers(struct reader *reader, const struct json *node)
+static int read_workers(struct prompts_reader *reader, const struct json *node)
 {
     return read_list(reader, node, read_worker);
 }
 
 /* Only informs the reader of the file; mas does not use it. */
-static int read_unit_id(struct reader *reader, const struct json *node)
+static int read_unit_id(struct prompts_reader *reader, const struct json *node)
 {
     int64_t id = json_int(node, -1);
     return id >= 0 && id <= UNIT_ID_MAX ? 0 : fail(reader, MAS_FAILED, "it is no number of a unit");
 }
 
-static int read_unit(struct reader *reader, const struct json *node)
+static int read_unit(struct prompts_reader *reader, const struct json *node)
 {
-    static const struct member members[] = {
+    static const struct prompts_member members[] = {
         {"unitId", read_unit_id}, {"manager", read_manager}, {"workers", read_workers}};
     return read_object(reader, node, members, ARRAY_LEN(members));
 }
 
-static int read_units(struct reader *reader, const struct json *node)
+static int read_units(struct prompts_reader *reader, const struct json *node)
 {
     return read_list(reader, node, read_unit);
 }
 
-static int read_agents(struct reader *reader, const struct json *node)
+static int read_agents(struct prompts_reader *reader, const struct json *node)
 {
-    static const struct member members[] = {{"metaManager", read_meta}, {"units", read_units}};
+    static const struct prompts_member members[] = {{"metaManager", read_meta},
+                                                    {"units", read_units}};
     return read_object(reader, node, members, ARRAY_LEN(members));
 }
 
 int prompts_from_json(const struct json *json, const char *name, const struct config *config,
                       struct team *team, struct err *err)
 {
-    static const struct member members[] = {{"agents", read_agents}};
-    struct reader reader = {
+    static const struct prompts_member members[] = {{"agents", read_agents}};
+    struct prompts_reader reader = {
         .name = name, .path = STR_INIT, .config = config, .team = team, .err = err};
     int rc = read_object(&reader, json, members, ARRAY_LEN(members));
     str_free(&reader.path);

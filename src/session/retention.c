@@ -45,7 +45,7 @@ static bool look_at(int dir, const char *name, time_t *newest)
     return true;
 }
 
-bool retention_guess_used(int dir, time_t *ret)
+bool retention_find_used(int dir, time_t *ret)
 {
     _cleanup_strv_ char **names = NULL;
     _cleanup_strv_ char **logs = NULL;
@@ -68,27 +68,28 @@ bool retention_guess_used(int dir, time_t *ret)
 }
 
 /* A candidate and its place in the survey, which breaks ties. */
-struct ranked {
-    struct candidate session;
+struct ranked_candidate {
+    struct retention_candidate session;
     size_t place;
     int unknown; /* MAS_OK, or the code of the reason to leave it */
     const char *why;
 };
 
 /* Describes a view as a candidate; returns false if it can never be one. */
-static bool is_candidate(const struct root *root, const struct view *view, struct ranked *ret)
+static bool is_candidate(const struct root *root, const struct view *view,
+                         struct ranked_candidate *ret)
 {
     static const unsigned bits[STATUS_COUNT] = {[STATUS_ACTIVE] = RETENTION_CRASHED,
                                                 [STATUS_STOPPED] = RETENTION_STOPPED,
                                                 [STATUS_ERROR] = RETENTION_ERROR};
-    struct candidate *session = &ret->session;
+    struct retention_candidate *session = &ret->session;
 
-    *session = (struct candidate){.id = view->row.id,
-                                  .name = view_name(view),
-                                  .status = RETENTION_ERROR,
-                                  .used = view->used,
-                                  .metadata = view->metadata,
-                                  .written = view->written};
+    *session = (struct retention_candidate){.id = view->row.id,
+                                            .name = view_name(view),
+                                            .status = RETENTION_ERROR,
+                                            .used = view->used,
+                                            .metadata = view->metadata,
+                                            .written = view->written};
     ret->why = view->reason;
     ret->unknown = view->unreadable ? MAS_FAILED : view->unknown ? MAS_TMUX : MAS_OK;
     /* its move of the root's files is unfinished */
@@ -101,7 +102,7 @@ static bool is_candidate(const struct root *root, const struct view *view, struc
         return true;
     session->damaged = true;
     _cleanup_close_ int dir = workspace_open(root, view->row.id);
-    if (dir != -1 && retention_guess_used(dir, &session->used))
+    if (dir != -1 && retention_find_used(dir, &session->used))
         return true;
     if (dir == -1 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return false;
@@ -112,8 +113,8 @@ static bool is_candidate(const struct root *root, const struct view *view, struc
 /* Newest first. */
 static int compare_ranked(const void *a, const void *b)
 {
-    const struct ranked *x = a;
-    const struct ranked *y = b;
+    const struct ranked_candidate *x = a;
+    const struct ranked_candidate *y = b;
 
     if (x->session.used != y->session.used)
         return x->session.used > y->session.used ? -1 : 1;
@@ -121,11 +122,11 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 size_t retention_choose(const struct root *root, const struct survey *survey,
-                        const struct retention *options, time_t now, struct candidate **ret,
-                        struct retention_unknown *ret_unknown)
+                        const struct retention *options, time_t now,
+                        struct retention_candidate **ret, struct retention_unknown *ret_unknown)
 {
-    struct ranked *all = mem_alloc((survey->count + 1) * sizeof *all);
-    struct candidate *chosen = mem_alloc((survey->count + 1) * sizeof *chosen);
+    struct ranked_candidate *all = mem_alloc((survey->count + 1) * sizeof *all);
+    struct retention_candidate *chosen = mem_alloc((survey->count + 1) * sizeof *chosen);
     struct retention_unknown unknown = {.count = 0};
     size_t count = 0;
     size_t kept = 0;

@@ -37,7 +37,7 @@ struct retention {
 int retention_read(const struct config *config, struct retention *ret, struct err *err);
 
 /* A session to remove; the survey owns the texts. */
-struct candidate {
+struct retention_candidate {
     const char *id;
     const char *name;
     unsigned status; /* one bit */
@@ -58,12 +58,12 @@ struct retention_unknown {
 /* Selects the sessions of a survey to remove, oldest first, and returns their number. The caller
  * frees *ret. */
 size_t retention_choose(const struct root *root, const struct survey *survey,
-                        const struct retention *options, time_t now, struct candidate **ret,
-                        struct retention_unknown *ret_unknown);
+                        const struct retention *options, time_t now,
+                        struct retention_candidate **ret, struct retention_unknown *ret_unknown);
 
 /* Determines from its files when a session with damaged metadata was last used. Returns false if
  * that is unknown. */
-bool retention_guess_used(int dir, time_t *ret);
+bool retention_find_used(int dir, time_t *ret);
 
 enum retention_fate {
     RETENTION_REMOVED, /* or would be, in a dry run */
@@ -73,7 +73,7 @@ enum retention_fate {
 };
 
 struct retention_result {
-    const struct candidate *session;
+    const struct retention_candidate *session;
     enum retention_fate fate;
     uint64_t freed; /* bytes */
     char *archive; /* path; NULL: none */

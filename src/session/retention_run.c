@@ -33,7 +33,7 @@ struct going {
     char trash[TRASH_NAME];
 };
 
-struct run {
+struct retention_run {
     const struct life *life;
     const struct retention *options;
     bool dry;
@@ -62,7 +62,7 @@ static bool is_deserted(struct going *going, int dir)
 }
 
 /* Opens the workspace and takes its lock; a dry run only checks the lock. */
-static bool hold(const struct run *run, struct going *going, int *ret_dir)
+static bool hold(const struct retention_run *run, struct going *going, int *ret_dir)
 {
     const struct root *root = run->life->root;
     const char *id = going->result.session->id;
@@ -86,7 +86,8 @@ static bool hold(const struct run *run, struct going *going, int *ret_dir)
 }
 
 /* Asks tmux again, for sessions whose metadata does not show whether they were started. */
-static bool is_live(const struct run *run, struct going *going, const struct session *session)
+static bool is_live(const struct retention_run *run, struct going *going,
+                    const struct session *session)
 {
     const char *id = going->result.session->id;
     struct err *err = &going->result.err;
@@ -108,7 +109,7 @@ static bool is_live(const struct run *run, struct going *going, const struct ses
  * first, and so does a stop that follows. */
 static bool is_unchanged(struct going *going, int dir)
 {
-    const struct candidate *was = going->result.session;
+    const struct retention_candidate *was = going->result.session;
     struct stat st = {.st_ino = 0};
     time_t used = 0;
 
@@ -119,14 +120,15 @@ static bool is_unchanged(struct going *going, int dir)
     bool same = st.st_ino == was->metadata && st.st_ctim.tv_sec == was->written.tv_sec &&
                 st.st_ctim.tv_nsec == was->written.tv_nsec;
     if (was->damaged)
-        same = same && retention_guess_used(dir, &used) && used == was->used;
+        same = same && retention_find_used(dir, &used) && used == was->used;
     return same || fail(going, RETENTION_CHANGED);
 }
 
 /* Reads the metadata; false if it is unreadable now or no longer damaged. */
-static bool load(const struct run *run, struct going *going, int dir, struct session *session)
+static bool load(const struct retention_run *run, struct going *going, int dir,
+                 struct session *session)
 {
-    const struct candidate *was = going->result.session;
+    const struct retention_candidate *was = going->result.session;
     struct err *err = &going->result.err;
 
     if (session_load(run->life->root, dir, was->id, session, err) == 0)
@@ -138,7 +140,7 @@ static bool load(const struct run *run, struct going *going, int dir, struct ses
 }
 
 /* Returns true if processes with its id exist, so that it needs its own sweep. */
-static bool is_inhabited(const struct run *run, const char *id)
+static bool is_inhabited(const struct retention_run *run, const char *id)
 {
     for (char **value = run->inhabited; value != NULL && *value != NULL; value++)
         if (strcmp(*value, id) == 0)
@@ -147,7 +149,7 @@ static bool is_inhabited(const struct run *run, const char *id)
 }
 
 /* Prepares one session for the batch: ends its remaining processes and writes the archive. */
-static bool prepare(const struct run *run, struct going *going, int dir,
+static bool prepare(const struct retention_run *run, struct going *going, int dir,
                     const struct session *session)
 {
     struct retention_result *result = &going->result;
@@ -169,11 +171,11 @@ static bool prepare(const struct run *run, struct going *going, int dir,
 }
 
 /* Checks the session again, now that no other command can work on it. */
-static bool acquire(const struct run *run, struct going *going)
+static bool acquire(const struct retention_run *run, struct going *going)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
     _cleanup_close_ int dir = -1;
-    const struct candidate *was = going->result.session;
+    const struct retention_candidate *was = going->result.session;
     bool stopped = !was->damaged && was->status != RETENTION_CRASHED;
 
     if (!hold(run, going, &dir) || !is_unchanged(going, dir) ||
@@ -250,7 +252,7 @@ static void remove_batch(const struct root *root, struct going **batch, size_t c
 }
 
 /* Returns how many locks may be held at once; with archives one, because they take long. */
-static size_t batch_size(const struct run *run)
+static size_t batch_size(const struct retention_run *run)
 {
     struct rlimit limit;
 
@@ -262,7 +264,8 @@ static size_t batch_size(const struct run *run)
 }
 
 /* Checks, removes and reports this many sessions. */
-static void run_batch(const struct run *run, const struct candidate *chosen, size_t count)
+static void run_batch(const struct retention_run *run, const struct retention_candidate *chosen,
+                      size_t count)
 {
     struct going *all = mem_alloc((count + 1) * sizeof *all);
     struct going *batch[BATCH_MAX];
@@ -288,7 +291,8 @@ static void run_batch(const struct run *run, const struct candidate *chosen, siz
     free(all);
 }
 
-static int run_all(struct run *run, const struct candidate *chosen, size_t count, struct err *err)
+static int run_all(struct retention_run *run, const struct retention_candidate *chosen,
+                   size_t count, struct err *err)
 {
     const struct life *life = run->life;
     size_t step = batch_size(run);
@@ -308,8 +312,9 @@ int retention_run(const struct life *life, const struct retention *options, bool
                   retention_tell *tell, void *arg, struct err *err)
 {
     _cleanup_survey_ struct survey survey = SURVEY_INIT;
-    struct run run = {.life = life, .options = options, .dry = dry_run, .tell = tell, .arg = arg};
-    struct candidate *chosen = NULL;
+    struct retention_run run = {
+        .life = life, .options = options, .dry = dry_run, .tell = tell, .arg = arg};
+    struct retention_candidate *chosen = NULL;
     struct retention_unknown unknown;
 
     if (!dry_run)

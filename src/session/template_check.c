@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct check {
+struct template_check {
     const struct root *root;
     const struct config *config;
     struct template *tmpl;
@@ -22,30 +22,31 @@ struct check {
     struct diagnostics *diagnostics;
 };
 
-static void add(struct check *check, enum diagnostic_kind kind, int line, const struct err *err)
+static void add(struct template_check *check, enum diagnostic_kind kind, int line,
+                const struct err *err)
 {
     diagnostics_add(check->diagnostics, kind, check->ini, line, "%s", err->text);
 }
 
 /* The problems that tree_check() finds below one part. */
-struct part {
-    struct check *check;
+struct checked_part {
+    struct template_check *check;
     const char *path;
 };
 
 static void add_refused(const char *path, const char *why, void *arg)
 {
-    const struct part *part = arg;
+    const struct checked_part *part = arg;
     _cleanup_free_ char *file = mem_printf("%s%s%s", part->path, path[0] != '\0' ? "/" : "", path);
     diagnostics_add(part->check->diagnostics, DIAGNOSTIC_ERROR, file, 0, "it cannot be copied: %s",
                     why);
 }
 
-static void check_tree(struct check *check, const char *name, bool required)
+static void check_tree(struct template_check *check, const char *name, bool required)
 {
     _cleanup_free_ char *path = template_file(check->root, check->tmpl, name);
     _cleanup_close_ int dir = path_open_beneath(check->tmpl->fd, name, O_RDONLY | O_DIRECTORY);
-    struct part part = {.check = check, .path = path};
+    struct checked_part part = {.check = check, .path = path};
     struct err err = ERR_INIT;
 
     if (dir != -1) {
@@ -56,7 +57,7 @@ static void check_tree(struct check *check, const char *name, bool required)
     }
 }
 
-static void check_agents(struct check *check)
+static void check_agents(struct template_check *check)
 {
     const struct team *team = &check->tmpl->team;
 
@@ -78,7 +79,7 @@ static void check_agents(struct check *check)
     }
 }
 
-static void check_windows(struct check *check)
+static void check_windows(struct template_check *check)
 {
     const struct team *team = &check->tmpl->team;
     _cleanup_free_ char *socket = NULL;
@@ -100,7 +101,7 @@ static void check_windows(struct check *check)
         add(check, DIAGNOSTIC_WARNING, 0, &err);
 }
 
-static void check_all(struct check *check, int ini)
+static void check_all(struct template_check *check, int ini)
 {
     struct err err = ERR_INIT;
 
@@ -118,7 +119,7 @@ void template_check(const struct root *root, const struct config *config, const 
                     const char *ini, struct diagnostics *diagnostics)
 {
     _cleanup_template_ struct template tmpl = TEMPLATE_INIT;
-    struct check check = {
+    struct template_check check = {
         .root = root, .config = config, .tmpl = &tmpl, .diagnostics = diagnostics};
     struct err err = ERR_INIT;
 

@@ -71,7 +71,7 @@ static int read_env(struct config *config, const struct ini_line *line, struct e
     return 0;
 }
 
-struct reader {
+struct config_reader {
     struct config *config;
     bool only_presets; /* agents.ini */
     bool believed; /* its settings may name programs */
@@ -91,7 +91,8 @@ static const char *nearest_setting(const char *section, const char *key)
     return suggest.nearest;
 }
 
-static int no_section(const struct reader *reader, const struct ini_line *line, struct err *err)
+static int no_section(const struct config_reader *reader, const struct ini_line *line,
+                      struct err *err)
 {
     _cleanup_free_ char *word = mem_dupn(line->section, strcspn(line->section, " "));
     struct suggest suggest = SUGGEST_INIT(word);
@@ -108,7 +109,7 @@ static int no_section(const struct reader *reader, const struct ini_line *line, 
 
 static int read_entry(const struct ini_line *line, void *arg, struct err *err)
 {
-    const struct reader *reader = arg;
+    const struct config_reader *reader = arg;
 
     if (str_starts(line->section, "preset "))
         return read_preset(reader->config, line, err);
@@ -143,13 +144,13 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
 
 static void add_wrong(int line, const char *text, void *arg)
 {
-    const struct reader *reader = arg;
+    const struct config_reader *reader = arg;
     diagnostics_add(reader->diagnostics, DIAGNOSTIC_ERROR, reader->file, line, "%s", text);
 }
 
 /* Reads one file if it exists. The file names programs, so it must belong to this user and not be
  * writable by everybody. */
-static int read_settings(int dir, const char *name, const char *path, struct reader *reader,
+static int read_settings(int dir, const char *name, const char *path, struct config_reader *reader,
                          struct err *err)
 {
     struct stat st;
@@ -223,11 +224,11 @@ static int read_files(const struct root *root, bool with_presets, struct config 
     };
 
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        struct reader reader = {.config = config,
-                                .only_presets = files[i].only_presets,
-                                .believed = files[i].believed,
-                                .file = files[i].path,
-                                .diagnostics = diagnostics};
+        struct config_reader reader = {.config = config,
+                                       .only_presets = files[i].only_presets,
+                                       .believed = files[i].believed,
+                                       .file = files[i].path,
+                                       .diagnostics = diagnostics};
         if (!files[i].is_read || files[i].path == NULL)
             continue;
         if (read_settings(files[i].dir, files[i].name, files[i].path, &reader, err) == -1)

@@ -33,7 +33,7 @@ struct measure {
 /* The sessions of one call, shared by two threads. */
 struct measures {
     const struct root *root;
-    const struct usage_options *wishes;
+    const struct usage_options *options;
     size_t count;
     struct usage *usages;
     atomic_size_t next;
@@ -127,7 +127,7 @@ static void measure_shared(struct measure *m, const struct root *root, int dir, 
 
 static void measure_session(struct measures *all, size_t i)
 {
-    const struct usage_options *options = &all->wishes[i];
+    const struct usage_options *options = &all->options[i];
     _cleanup_meter_ struct tree_meter *meter = tree_meter_new();
     struct usage *usage = &all->usages[i];
     struct measure m = {.meter = meter, .usage = usage};
@@ -172,10 +172,10 @@ static void *helper_main(void *arg)
     return measure_some(arg);
 }
 
-void usage_measure(const struct root *root, const struct usage_options *wishes, size_t count,
+void usage_measure(const struct root *root, const struct usage_options *options, size_t count,
                    struct usage *ret, struct usage *ret_total)
 {
-    struct measures all = {.root = root, .wishes = wishes, .count = count, .usages = ret};
+    struct measures all = {.root = root, .options = options, .count = count, .usages = ret};
     _cleanup_meter_ struct tree_meter *total = ret_total != NULL ? tree_meter_new() : NULL;
     pthread_t thread;
 
@@ -231,7 +231,7 @@ static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
 }
 
 void usage_find_over(const struct root *root, const struct config *config,
-                     const struct usage_options *wishes, size_t count, usage_finding *each,
+                     const struct usage_options *options, size_t count, usage_finding *each,
                      void *arg)
 {
     uint64_t floor = config_bytes(config, SETTING_LIMIT_FREE);
@@ -241,11 +241,11 @@ void usage_find_over(const struct root *root, const struct config *config,
 
     if (count > 0 && config_bytes(config, SETTING_LIMIT_SESSION) != 0) {
         struct usage *usages = mem_alloc(count * sizeof *usages);
-        usage_measure(root, wishes, count, usages, NULL);
+        usage_measure(root, options, count, usages, NULL);
         for (size_t i = 0; i < count; i++) {
             _cleanup_free_ char *what = usage_over(config, &usages[i]);
             if (what != NULL)
-                each(wishes[i].id, what, arg);
+                each(options[i].id, what, arg);
             usage_free(&usages[i]);
         }
         free(usages);

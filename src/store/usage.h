@@ -49,7 +49,7 @@ struct usage_options {
 /* Measures sessions on up to two threads. `ret` has space for `count` results; the caller releases
  * each with usage_free(). *ret_total receives what they take together, without parts; it may be
  * NULL. Unreadable entries are counted in size.skipped. */
-void usage_measure(const struct root *root, const struct usage_options *wishes, size_t count,
+void usage_measure(const struct root *root, const struct usage_options *options, size_t count,
                    struct usage *ret, struct usage *ret_total);
 void usage_free(struct usage *usage);
 #define _cleanup_usage_ __attribute__((cleanup(usage_free)))
@@ -61,7 +61,7 @@ char *usage_over(const struct config *config, const struct usage *usage);
  * sessions and, as "sessions", their file system. Measures only if a limit is set. */
 typedef void usage_finding(const char *subject, const char *what, void *arg);
 void usage_find_over(const struct root *root, const struct config *config,
-                     const struct usage_options *wishes, size_t count, usage_finding *each,
+                     const struct usage_options *options, size_t count, usage_finding *each,
                      void *arg);
 
 /* Fails with MAS_FAILED if writing `bytes` more would leave less on the file system of sessions/

@@ -257,7 +257,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
     if (call->starts_server) {
         if (make_socket_dir(call->socket, err) == -1)
             return -1;
-        runner = call->plain ? NULL : find_scope_runner();
+        runner = call->unscoped ? NULL : find_scope_runner();
     }
     if (check_server(call->socket, &pid, err) == -1)
         return -1;

@@ -62,7 +62,7 @@ struct tmux_team {
     const char *host; /* path of mas */
     int dir; /* the workspace, open */
     int columns, rows;
-    bool plain; /* start a new server without its own systemd scope */
+    bool unscoped; /* start a new server without its own systemd scope */
 };
 
 /* Starts to build the tmux session of a team and returns while tmux works. */
@@ -72,7 +72,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
 enum tmux_built {
     TMUX_BUILT,
     TMUX_NAME_TAKEN, /* another tmux session has the name */
-    TMUX_SERVER_GONE, /* the server was exiting or got no scope: try again, plain */
+    TMUX_SERVER_GONE, /* the server was exiting or got no scope: try again, unscoped */
     TMUX_BUILD_FAILED, /* *err says why */
 };
 /* Waits for the end of the build. Unless it returns TMUX_BUILT, nothing of the build remains in

@@ -248,7 +248,7 @@ int tmux_build_start(const struct tmux_team *team, struct proc *ret, struct err 
                              .script = &script,
                              .dir = team->dir,
                              .starts_server = alive == 0,
-                             .plain = team->plain};
+                             .unscoped = team->unscoped};
     if (alive == -1)
         return -1;
     write_script(team, &script);

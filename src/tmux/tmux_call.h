@@ -17,7 +17,7 @@ struct tmux_call {
     const struct str *script; /* standard input, for `source-file -`; NULL: none */
     int dir; /* -1: the current directory */
     bool starts_server; /* prepare for a new server: its limits and its own scope */
-    bool plain; /* start a server without its own scope */
+    bool unscoped; /* start a server without its own scope */
 };
 
 /* Starts a call; the caller ends it with tmux_finish(). */

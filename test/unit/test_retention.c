@@ -58,7 +58,7 @@ static const char *choose(const struct root *root, const struct made *made,
                           const struct retention *options, struct str *to)
 {
     struct made_survey of;
-    struct candidate *chosen = NULL;
+    struct retention_candidate *chosen = NULL;
     struct retention_unknown unknown;
 
     make_survey(made, &of);
@@ -158,7 +158,7 @@ static bool set_time(int dir, const char *name, time_t t)
 }
 
 /* Damaged metadata: the files say when. */
-static void guesses_the_age_of_a_damaged_one(void)
+static void finds_the_age_of_a_damaged_one(void)
 {
     static const struct made one[] = {{'1', STATUS_ERROR, 0, "damaged"},
                                       {'\0', STATUS_STOPPED, 0, NULL}};
@@ -175,16 +175,16 @@ static void guesses_the_age_of_a_damaged_one(void)
             place_put(dir, "unit/new", ""));
     REQUIRE(set_time(dir, "logs/a", NOW - 2 * DAY) && set_time(dir, "logs", NOW - 5 * DAY) &&
             set_time(dir, "unit", NOW - 3 * DAY) && set_time(dir, ".session", NOW - 4 * DAY));
-    CHECK(retention_guess_used(dir, &used));
+    CHECK(retention_find_used(dir, &used));
     CHECK_INT(used, NOW - 2 * DAY); /* neither its lock nor what is deeper in unit/ counts */
     CHECK_STR(choose(&root, one, &by_day, &got), "1");
     REQUIRE(set_time(dir, "logs/a", NOW - DAY + 1));
     CHECK_STR(choose(&root, one, &by_day, &got), "");
     REQUIRE(set_time(dir, "logs/a", NOW - 9 * DAY) && set_time(dir, ".session", NOW - 6));
-    CHECK(retention_guess_used(dir, &used));
+    CHECK(retention_find_used(dir, &used));
     CHECK_INT(used, NOW - 6);
     REQUIRE(unlinkat(dir, "logs/a", 0) == 0 && unlinkat(dir, "logs", AT_REMOVEDIR) == 0);
-    CHECK(retention_guess_used(dir, &used));
+    CHECK(retention_find_used(dir, &used));
     CHECK_INT(used, NOW - 6);
 }
 
@@ -260,7 +260,7 @@ static void reads_statuses(void)
 static const struct unit_test tests[] = {
     TEST(chooses_by_age_and_number),
     TEST(spares_what_is_no_candidate),
-    TEST(guesses_the_age_of_a_damaged_one),
+    TEST(finds_the_age_of_a_damaged_one),
     TEST(reads_the_settings),
     TEST(reads_statuses),
 };
