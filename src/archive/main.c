@@ -5,8 +5,8 @@
 #include "archive/pack.h"
 #include "archive/parent.h"
 #include "archive/unpack.h"
+#include "base/loop.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +17,14 @@
 /* Makes this process end with mas. Fails if mas has already ended. */
 static int follow_mas(void)
 {
-    struct pollfd fd = {.fd = PARENT_SOCKET, .events = POLLRDHUP};
     int type = 0;
     socklen_t len = sizeof type;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return getsockopt(PARENT_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1 ||
-                   poll(&fd, 1, 0) == -1 ||
-                   (fd.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0
-               ? -1
-               : 0;
+    if (getsockopt(PARENT_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1)
+        return -1;
+    return loop_wait_for(PARENT_SOCKET, POLLRDHUP, 0) == 0 ? 0 : -1;
 }
 
 /* A deep tree needs an open descriptor per level. */

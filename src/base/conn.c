@@ -39,6 +39,11 @@ void conn_discard(struct conn *conn)
     conn->sent = 0;
 }
 
+void conn_want(const struct conn *conn, struct loop *loop)
+{
+    loop_want(loop, conn->fd, conn_unsent(conn) > 0 ? POLLIN | POLLOUT : POLLIN);
+}
+
 bool conn_write(struct conn *conn)
 {
     while (conn_unsent(conn) > 0) {

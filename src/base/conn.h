@@ -1,12 +1,13 @@
 /*
  * A connection that carries frames (base/frame.h), with what has come in and what is still to be
- * written. Nothing here waits: the descriptor is non-blocking, and its owner polls it for POLLIN
- * and, while conn_unsent() is not 0, for POLLOUT.
+ * written. Nothing here waits: the descriptor is non-blocking, and its owner waits for it, see
+ * conn_want().
  */
 #ifndef MAS_BASE_CONN_H
 #define MAS_BASE_CONN_H
 
 #include "base/frame.h"
+#include "base/loop.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -34,6 +35,8 @@ void conn_add(struct conn *conn, const struct str *head, const char *body, size_
 size_t conn_unsent(const struct conn *conn);
 /* Forgets them. */
 void conn_discard(struct conn *conn);
+/* Waits in this turn for what comes, and while something is unsent, until the socket accepts it. */
+void conn_want(const struct conn *conn, struct loop *loop);
 /* Writes as much as the socket accepts. False: the connection is gone. */
 bool conn_write(struct conn *conn);
 

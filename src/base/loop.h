@@ -4,7 +4,7 @@
  *
  *     loop_begin(&loop);
  *     loop_want(&loop, signals, POLLIN);
- *     loop_want(&loop, conn->fd, conn_unsent(conn) > 0 ? POLLIN | POLLOUT : POLLIN);
+ *     conn_want(conn, &loop);
  *     if (loop_wait(&loop, until) == -1)
  *         return err_errno(err, "cannot wait");
  *     if (loop_got(&loop, signals) != 0)
@@ -45,6 +45,7 @@ int loop_wait(struct loop *loop, int64_t until);
 /* Returns the events that the descriptor has in this turn; 0 if none, and for fd -1. */
 short loop_got(struct loop *loop, int fd);
 void loop_free(struct loop *loop);
+#define _cleanup_loop_ __attribute__((cleanup(loop_free)))
 
 /* Waits for one descriptor alone, at most timeout_ms (-1: without limit), and goes on after
  * signals. Returns its events; 0 after the time; -1 with errno after an error. With fd -1, only

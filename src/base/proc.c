@@ -1,12 +1,12 @@
 #include "base/proc.h"
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,20 +269,22 @@ static int64_t time_left(struct proc *proc, bool printed)
 
 int proc_finish(struct proc *proc, struct proc_result *ret, struct err *err)
 {
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
     size_t seen = 0;
 
     for (bool ended = false; !ended;) {
-        struct pollfd fds[] = {{.fd = proc->pidfd, .events = POLLIN},
-                               {.fd = proc->out, .events = POLLIN},
-                               {.fd = proc->err, .events = POLLIN}};
         size_t printed = ret->out.len + ret->err.len;
-        int64_t left = time_left(proc, printed != seen);
+        bool more = printed != seen;
         seen = printed;
-        if (left <= 0)
+        if (time_left(proc, more) <= 0)
             return end_early(proc, err, MAS_TIMEOUT, "it did not end in time");
-        if (poll(fds, ARRAY_LEN(fds), (int)left) == -1 && errno != EINTR)
+        loop_begin(&loop);
+        loop_want(&loop, proc->pidfd, POLLIN);
+        loop_want(&loop, proc->out, POLLIN);
+        loop_want(&loop, proc->err, POLLIN);
+        if (loop_wait(&loop, proc->deadline) == -1)
             return end_early(proc, err, MAS_FAILED, "cannot wait for it");
-        ended = fds[0].revents != 0;
+        ended = loop_got(&loop, proc->pidfd) != 0;
         drain_errors(proc, &ret->err);
         const char *wrong = drain(&proc->out, &ret->out, proc->output_max);
         if (wrong != NULL)

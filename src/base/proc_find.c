@@ -1,5 +1,6 @@
 /* The part of base/proc.h that examines processes that are not our children. */
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/proc.h"
 #include "base/time.h"
 
@@ -7,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,15 +116,10 @@ size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms)
     size_t left = 0;
 
     for (size_t i = 0; i < count; i++) {
-        struct pollfd fd = {.fd = open_process(&ids[i]), .events = POLLIN};
-        while (fd.fd != -1 && fd.revents == 0) {
-            int64_t ms = deadline - time_monotonic_ms();
-            int n = poll(&fd, 1, timeout_ms < 0 ? -1 : ms > 0 ? (int)ms : 0);
-            if (n == 0 || (n == -1 && errno != EINTR))
-                break;
-        }
-        if (fd.fd != -1)
-            close(fd.fd);
+        _cleanup_close_ int fd = open_process(&ids[i]);
+        int64_t ms = deadline - time_monotonic_ms();
+        if (fd != -1)
+            (void)loop_wait_for(fd, POLLIN, timeout_ms < 0 ? -1 : ms > 0 ? (int)ms : 0);
         left += proc_is_alive(&ids[i]);
     }
     return left;

@@ -5,6 +5,7 @@
 #include "chat/chat.h"
 
 #include "base/id.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/time.h"
 
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <locale.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +28,10 @@ enum {
     CHUNK = 16 * 1024,
 };
 
-/* State of the loop. */
-struct loop {
+/* The state of this program. */
+struct pane {
     struct chat chat;
+    struct loop loop;
     pid_t host; /* the parent process; if it changes, the host has ended */
     int signals;
     int64_t retry_at; /* when to connect again; monotonic ms */
@@ -38,9 +39,9 @@ struct loop {
     bool ends;
 };
 
-static void lose(struct loop *loop)
+static void lose(struct pane *pane)
 {
-    struct chat *chat = &loop->chat;
+    struct chat *chat = &pane->chat;
 
     if (chat->greeted) {
         view_end(&chat->view);
@@ -48,22 +49,22 @@ static void lose(struct loop *loop)
     }
     chat_forget(chat);
     host_link_drop(&chat->link);
-    loop->retry_at = time_monotonic_ms() + loop->retry_ms;
-    loop->retry_ms = loop->retry_ms * 2 < RETRY_MAX_MS ? loop->retry_ms * 2 : RETRY_MAX_MS;
+    pane->retry_at = time_monotonic_ms() + pane->retry_ms;
+    pane->retry_ms = pane->retry_ms * 2 < RETRY_MAX_MS ? pane->retry_ms * 2 : RETRY_MAX_MS;
 }
 
-static void connect_again(struct loop *loop)
+static void connect_again(struct pane *pane)
 {
-    struct chat *chat = &loop->chat;
+    struct chat *chat = &pane->chat;
 
     _cleanup_str_ struct str head = STR_INIT;
 
-    if (getppid() != loop->host) {
-        loop->ends = true;
+    if (getppid() != pane->host) {
+        pane->ends = true;
         return;
     }
     if (!host_link_connect(&chat->link, chat->run, chat->agent)) {
-        lose(loop);
+        lose(pane);
         return;
     }
     str_add(&head, "{\"do\":\"listen\"}");
@@ -71,9 +72,9 @@ static void connect_again(struct loop *loop)
 }
 
 /* Handles frames. Returns false if the connection is unusable. */
-static bool read_frames(struct loop *loop)
+static bool read_frames(struct pane *pane)
 {
-    struct chat *chat = &loop->chat;
+    struct chat *chat = &pane->chat;
     struct frame frame;
     struct host_link_asked asked;
     bool is_event;
@@ -88,28 +89,28 @@ static bool read_frames(struct loop *loop)
         else if (!is_event)
             chat_answer(chat, (enum asked)asked.what, frame.head);
         if (chat->greeted)
-            loop->retry_ms = RETRY_MIN_MS;
+            pane->retry_ms = RETRY_MIN_MS;
         frame_free(&frame);
     }
 }
 
-static void read_link(struct loop *loop, short events)
+static void read_link(struct pane *pane, short events)
 {
-    struct host_link *link = &loop->chat.link;
+    struct host_link *link = &pane->chat.link;
     bool good = (events & POLLOUT) == 0 || host_link_write(link);
     bool open = true;
 
     if (good && (events & ~POLLOUT) != 0) {
         open = host_link_read(link);
-        good = read_frames(loop);
+        good = read_frames(pane);
     }
     if (!good || !open)
-        lose(loop);
+        lose(pane);
 }
 
-static void handle_keys(struct loop *loop)
+static void handle_keys(struct pane *pane)
 {
-    struct chat *chat = &loop->chat;
+    struct chat *chat = &pane->chat;
     enum line_event event;
     char *text = NULL;
 
@@ -130,70 +131,72 @@ static void handle_keys(struct loop *loop)
     }
 }
 
-static void read_keys(struct loop *loop)
+static void read_keys(struct pane *pane)
 {
     char chunk[CHUNK];
     ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
 
     if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
-        loop->ends = true; /* the pane is gone */
+        pane->ends = true; /* the pane is gone */
         return;
     }
     if (n > 0)
-        line_feed(loop->chat.line, chunk, (size_t)n);
-    handle_keys(loop);
+        line_feed(pane->chat.line, chunk, (size_t)n);
+    handle_keys(pane);
 }
 
-static void handle_signal(struct loop *loop)
+static void handle_signal(struct pane *pane)
 {
     struct signalfd_siginfo info;
 
-    if (read(loop->signals, &info, sizeof info) != (ssize_t)sizeof info)
+    if (read(pane->signals, &info, sizeof info) != (ssize_t)sizeof info)
         return;
     if (info.ssi_signo == SIGWINCH)
-        view_repaint(&loop->chat.view);
+        view_repaint(&pane->chat.view);
     else
-        loop->ends = true;
+        pane->ends = true;
 }
 
-static int wait_ms(const struct loop *loop)
+/* Returns until when to wait for events; monotonic ms; -1: without limit. */
+static int64_t wait_until(const struct pane *pane)
 {
-    const struct chat *chat = &loop->chat;
-    int64_t now = time_monotonic_ms();
+    const struct chat *chat = &pane->chat;
 
     if (line_is_half(chat->line))
-        return LINE_PAUSE_MS;
+        return time_monotonic_ms() + LINE_PAUSE_MS;
     if (chat->link.conn.fd == -1)
-        return loop->retry_at > now ? (int)(loop->retry_at - now) : 0;
-    return footer_ticks(chat) ? TICK_MS : -1;
+        return pane->retry_at;
+    return footer_ticks(chat) ? time_monotonic_ms() + TICK_MS : -1;
 }
 
-static void run(struct loop *loop)
+static void run(struct pane *pane)
 {
-    struct chat *chat = &loop->chat;
+    struct chat *chat = &pane->chat;
+    struct loop *loop = &pane->loop;
 
-    while (!loop->ends) {
-        if (chat->link.conn.fd == -1 && time_monotonic_ms() >= loop->retry_at)
-            connect_again(loop);
+    while (!pane->ends) {
+        if (chat->link.conn.fd == -1 && time_monotonic_ms() >= pane->retry_at)
+            connect_again(pane);
         footer_update(chat);
         view_draw(&chat->view);
-        short events = conn_unsent(&chat->link.conn) > 0 ? POLLIN | POLLOUT : POLLIN;
-        struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                               {.fd = loop->signals, .events = POLLIN},
-                               {.fd = chat->link.conn.fd, .events = events}};
-        int ready = poll(fds, ARRAY_LEN(fds), wait_ms(loop));
+        loop_begin(loop);
+        loop_want(loop, STDIN_FILENO, POLLIN);
+        loop_want(loop, pane->signals, POLLIN);
+        conn_want(&chat->link.conn, loop);
+        int ready = loop_wait(loop, wait_until(pane));
         if (ready == 0 && line_is_half(chat->line)) {
             line_settle(chat->line);
-            handle_keys(loop);
+            handle_keys(pane);
         }
         if (ready <= 0)
             continue;
-        if (fds[1].revents != 0)
-            handle_signal(loop);
-        if (fds[0].revents != 0)
-            read_keys(loop);
-        if (fds[2].revents != 0 && chat->link.conn.fd != -1)
-            read_link(loop, fds[2].revents);
+        short events = loop_got(loop, chat->link.conn.fd);
+        if (loop_got(loop, pane->signals) != 0)
+            handle_signal(pane);
+        if (loop_got(loop, STDIN_FILENO) != 0)
+            read_keys(pane);
+        if (events != 0 && chat->link.conn.fd != -1)
+            read_link(pane, events);
     }
 }
 
@@ -211,11 +214,11 @@ static int catch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int prepare(struct loop *loop, char *dir, const char *agent, struct err *err)
+static int prepare(struct pane *pane, char *dir, const char *agent, struct err *err)
 {
-    struct chat *chat = &loop->chat;
+    struct chat *chat = &pane->chat;
 
-    loop->host = getppid();
+    pane->host = getppid();
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     chat->agent = agent;
@@ -226,17 +229,18 @@ static int prepare(struct loop *loop, char *dir, const char *agent, struct err *
     if (chat->run == -1)
         return err_errno(err, "cannot open '%s/run'", dir);
     chat->session = mem_dup(basename(dir));
-    loop->signals = catch_signals();
+    pane->signals = catch_signals();
     chat->line = line_new(err);
-    return loop->signals == -1 || chat->line == NULL ? -1 : 0;
+    return pane->signals == -1 || chat->line == NULL ? -1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct loop loop = {.chat = {.link = HOST_LINK_INIT, .dir = -1, .run = -1, .used = -1},
+    struct pane pane = {.chat = {.link = HOST_LINK_INIT, .dir = -1, .run = -1, .used = -1},
+                        .loop = LOOP_INIT,
                         .signals = -1,
                         .retry_ms = RETRY_MIN_MS};
-    struct chat *chat = &loop.chat;
+    struct chat *chat = &pane.chat;
     struct err err = ERR_INIT;
 
     (void)signal(SIGXFSZ, SIG_IGN); /* as in mas */
@@ -246,7 +250,7 @@ int main(int argc, char **argv)
     }
     if (setlocale(LC_CTYPE, "") == NULL || MB_CUR_MAX == 1)
         (void)setlocale(LC_CTYPE, "C.UTF-8");
-    if (prepare(&loop, argv[1], argv[2], &err) == -1) {
+    if (prepare(&pane, argv[1], argv[2], &err) == -1) {
         err_print(&err);
         return err.code;
     }
@@ -254,11 +258,12 @@ int main(int argc, char **argv)
     /* have the terminal mark pastes */
     (void)write(STDOUT_FILENO, "\033[?2004h", strlen("\033[?2004h"));
     view_repaint(&chat->view); /* another program may have left output there */
-    run(&loop);
+    run(&pane);
     chat_forget(chat);
     view_close(&chat->view);
     (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));
     host_link_drop(&chat->link);
+    loop_free(&pane.loop);
     line_free(chat->line);
     chat_free(chat);
     return MAS_OK;

@@ -1,10 +1,10 @@
 #include "chat/view_internal.h"
 
+#include "base/loop.h"
 #include "base/wrap.h"
 
 #include <errno.h>
 #include <langinfo.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,8 +246,7 @@ static void flush(struct view *view)
         if (n >= 0) {
             at += (size_t)n;
         } else if (errno == EAGAIN) {
-            struct pollfd fd = {.fd = view->fd, .events = POLLOUT};
-            (void)poll(&fd, 1, -1);
+            (void)loop_wait_for(view->fd, POLLOUT, -1);
         } else if (errno != EINTR) {
             break;
         }

@@ -1,6 +1,7 @@
 #include "client/hosts.h"
 
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/sock.h"
 #include "base/time.h"
@@ -8,7 +9,6 @@
 #include "store/workspace.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,8 +178,7 @@ static void pull(struct host_call *call, hosts_reply *on_reply, void *arg)
 size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
                   void *arg)
 {
-    struct pollfd *fds = mem_alloc((count + 1) * sizeof *fds);
-    size_t open = 0;
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
     size_t pending = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -189,26 +188,24 @@ size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_r
         if (call->answer != HOST_PENDING)
             continue;
         pending++;
-        if (call->conn.fd == -1)
-            continue;
-        short events = call->sent < call->out_len ? POLLIN | POLLOUT : POLLIN;
-        fds[open++] = (struct pollfd){.fd = call->conn.fd, .events = events};
+        loop_want(&loop, call->conn.fd, call->sent < call->out_len ? POLLIN | POLLOUT : POLLIN);
     }
-    if (open < pending && (timeout_ms < 0 || timeout_ms > RETRY_MS))
+    if (loop.count < pending && (timeout_ms < 0 || timeout_ms > RETRY_MS))
         timeout_ms = RETRY_MS;
-    int ready = pending > 0 ? poll(fds, (nfds_t)open, timeout_ms) : 0;
-    for (size_t i = 0, at = 0; ready > 0 && at < open; i++) {
+    if (pending == 0 ||
+        loop_wait(&loop, timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms) <= 0)
+        return pending;
+    for (size_t i = 0; i < count; i++) {
         struct host_call *call = &calls[i];
-        if (call->answer != HOST_PENDING || call->conn.fd != fds[at].fd)
+        if (call->answer != HOST_PENDING)
             continue;
-        short events = fds[at++].revents;
+        short events = loop_got(&loop, call->conn.fd);
         if ((events & POLLOUT) != 0)
             push(call);
         if ((events & ~POLLOUT) != 0)
             pull(call, on_reply, arg);
         pending -= call->answer != HOST_PENDING;
     }
-    free(fds);
     return pending;
 }
 
@@ -230,8 +227,8 @@ static void let_most_answer(const struct host_call *calls, size_t count, int tim
 
     if (count < MANY || calls[count - 1].answer != HOST_PENDING || calls[count - 1].conn.fd == -1)
         return;
-    struct pollfd last = {.fd = calls[count - 1].conn.fd, .events = POLLIN};
-    (void)poll(&last, 1, timeout_ms >= 0 && timeout_ms < AT_MOST_MS ? timeout_ms : AT_MOST_MS);
+    (void)loop_wait_for(calls[count - 1].conn.fd, POLLIN,
+                        timeout_ms >= 0 && timeout_ms < AT_MOST_MS ? timeout_ms : AT_MOST_MS);
 }
 
 void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,

@@ -1,4 +1,5 @@
 /* The part of client/roster.h that waits for starting hosts. */
+#include "base/loop.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "client/roster.h"
@@ -7,7 +8,6 @@
 #include "tmux/tmux.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +43,8 @@ static void await(const struct roster *roster, const bool *wanted, int timeout_m
             continue;
         while (!roster_listens(roster, i)) {
             char events[4096];
-            struct pollfd in = {.fd = watch, .events = POLLIN};
             int64_t left = end - time_monotonic_ms();
-            if (left <= 0 || poll(&in, 1, (int)left) == 0)
+            if (left <= 0 || loop_wait_for(watch, POLLIN, (int)left) == 0)
                 return;
             (void)!read(watch, events, sizeof events);
         }

@@ -1,4 +1,5 @@
 #include "base/log_read.h"
+#include "base/loop.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/term_text.h"
@@ -8,8 +9,6 @@
 #include "cmd/targets.h"
 #include "store/workspace.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,15 +276,19 @@ static bool read_events(const struct watches *watches)
 /* Prints new lines until the session is removed or standard output is closed. */
 static void follow(struct sources *sources, const struct watches *watches)
 {
-    struct pollfd fds[] = {{.fd = watches->fd, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
 
     for (;;) {
         show_new(sources);
         if (fflush(stdout) == EOF)
             return; /* main() reports the error */
-        if (poll(fds, ARRAY_LEN(fds), -1) == -1 && errno != EINTR)
+        loop_begin(&loop);
+        loop_want(&loop, watches->fd, POLLIN);
+        loop_want(&loop, STDOUT_FILENO, 0);
+        if (loop_wait(&loop, -1) == -1)
             return;
-        if (fds[1].revents != 0 || (fds[0].revents != 0 && !read_events(watches)))
+        if (loop_got(&loop, STDOUT_FILENO) != 0 ||
+            (loop_got(&loop, watches->fd) != 0 && !read_events(watches)))
             return;
     }
 }

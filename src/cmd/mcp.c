@@ -1,4 +1,5 @@
 #include "protocol/mcp.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/time.h"
@@ -7,7 +8,6 @@
 #include "model/target.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ enum {
     WAIT_DEFAULT = 60,
     ARGS_MAX = 16,
     CHUNK = 64 * 1024,
-    WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when poll() reports room */
+    WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when the loop reports room */
     TEXT_MAX = 1 << 20, /* bytes of a message */
 };
 
@@ -90,6 +90,7 @@ struct server {
     struct mcp *mcp;
     struct running calls[CALLS_MAX];
     size_t count;
+    struct loop loop;
     bool ends;
 };
 
@@ -346,12 +347,14 @@ static void write_client(struct server *server)
 }
 
 /* Handles finished commands. A command prints at its end, so output or an exit shows the end. */
-static void handle_results(struct server *server, const struct pollfd *fds)
+static void handle_results(struct server *server)
 {
     for (size_t i = server->count; i-- > 0;) {
-        if (fds[2 * i].revents == 0 && fds[2 * i + 1].revents == 0)
+        struct running *call = &server->calls[i];
+        if (loop_got(&server->loop, call->proc.out) == 0 &&
+            loop_got(&server->loop, call->proc.pidfd) == 0)
             continue;
-        handle_result(server, &server->calls[i]);
+        handle_result(server, call);
         forget(server, i);
     }
 }
@@ -359,27 +362,28 @@ static void handle_results(struct server *server, const struct pollfd *fds)
 /* Waits for events and handles them. `last`: the client has hung up; only running calls remain. */
 static void wait_and_serve(struct server *server, bool last)
 {
-    enum { IN, OUT, CALLS };
-    struct pollfd fds[CALLS + 2 * CALLS_MAX];
-    nfds_t count = CALLS;
+    struct loop *loop = &server->loop;
     size_t len = 0;
 
     (void)mcp_out(server->mcp, &len);
-    fds[IN] =
-        (struct pollfd){.fd = last || len > MCP_LINE_MAX ? -1 : STDIN_FILENO, .events = POLLIN};
-    fds[OUT] = (struct pollfd){.fd = STDOUT_FILENO, .events = len > 0 ? POLLOUT : 0};
+    loop_begin(loop);
+    if (!last && len <= MCP_LINE_MAX)
+        loop_want(loop, STDIN_FILENO, POLLIN);
+    loop_want(loop, STDOUT_FILENO, len > 0 ? POLLOUT : 0);
     for (size_t i = 0; i < server->count; i++) {
-        fds[count++] = (struct pollfd){.fd = server->calls[i].proc.out, .events = POLLIN};
-        fds[count++] = (struct pollfd){.fd = server->calls[i].proc.pidfd, .events = POLLIN};
+        loop_want(loop, server->calls[i].proc.out, POLLIN);
+        loop_want(loop, server->calls[i].proc.pidfd, POLLIN);
     }
-    if (poll(fds, count, -1) <= 0)
+    if (loop_wait(loop, -1) <= 0)
         return;
-    handle_results(server, fds + CALLS);
-    if ((fds[OUT].revents & POLLOUT) != 0)
+    short in = loop_got(loop, STDIN_FILENO);
+    short out = loop_got(loop, STDOUT_FILENO);
+    handle_results(server);
+    if ((out & POLLOUT) != 0)
         write_client(server);
-    else if (fds[OUT].revents != 0)
+    else if (out != 0)
         server->ends = true;
-    if (fds[IN].revents != 0)
+    if (in != 0)
         read_client(server);
 }
 
@@ -428,6 +432,7 @@ static int run_mcp(struct call *call, struct err *err)
         .me = agent != NULL && own != NULL && strcmp(own, id) == 0 ? agent : NULL,
         .exe = path_exe(),
         .root = &call->root,
+        .loop = LOOP_INIT,
     };
     if (server.exe == NULL)
         return err_errno(err, "cannot find the program that this is");
@@ -438,6 +443,7 @@ static int run_mcp(struct call *call, struct err *err)
     if (!mcp_is_stuck(server.mcp))
         finish(&server);
     mcp_free(server.mcp);
+    loop_free(&server.loop);
     free(server.exe);
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "editor/editor_internal.h"
 
+#include "base/loop.h"
 #include "base/number.h"
 #include "base/time.h"
 #include "client/hosts.h"
@@ -9,14 +10,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
     CHUNK = 64 * 1024,
-    WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when poll() reports room */
+    WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when the loop reports room */
     JUDGE_MS = 1000, /* minimum interval between queries of tmux */
     FLUSH_MS = 1000, /* time to write the remaining output after the client has hung up */
 };
@@ -202,15 +202,15 @@ static void flush_client(struct editor *editor)
     editor->ends = false;
     while (acp_agent_out(editor->acp, &len) != NULL && len > 0 && !editor->ends &&
            time_monotonic_ms() < end) {
-        struct pollfd fd = {.fd = editor->spec->out, .events = POLLOUT};
-        if (poll(&fd, 1, FLUSH_MS) == 1)
+        if (loop_wait_for(editor->spec->out, POLLOUT, FLUSH_MS) > 0)
             write_client(editor);
     }
 }
 
 /* ---- the loop */
 
-static int tick(struct editor *editor)
+/* Does what it is time for. Returns when it is time again; monotonic ms; -1: never. */
+static int64_t tick(struct editor *editor)
 {
     int64_t now = time_monotonic_ms();
 
@@ -219,40 +219,42 @@ static int tick(struct editor *editor)
     int64_t next = editor_pending_tick(editor, now);
     if (editor->link.conn.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
         next = time_sooner(next, editor->retry_at);
-    now = time_monotonic_ms();
-    return next == -1 ? -1 : next <= now ? 0 : (int)(next - now);
+    return next;
 }
 
 static void wait_and_serve(struct editor *editor)
 {
-    enum { IN, OUT, HOST, COUNT };
-    int timeout = tick(editor);
+    struct loop *loop = &editor->loop;
+    int64_t until = tick(editor);
     size_t len = 0;
 
     (void)acp_agent_out(editor->acp, &len);
-    struct pollfd fds[COUNT] = {
-        [IN] = {.fd = len < EDITOR_OUT_FULL ? editor->spec->in : -1, .events = POLLIN},
-        [OUT] = {.fd = editor->spec->out, .events = len > 0 ? POLLOUT : 0},
-        [HOST] = {.fd = editor->link.conn.fd,
-                  .events = (short)((len < EDITOR_OUT_FULL ? POLLIN : 0) |
-                                    (conn_unsent(&editor->link.conn) > 0 ? POLLOUT : 0))},
-    };
-    if (fds[HOST].events == 0)
-        fds[HOST].fd = -1;
-    if (poll(fds, COUNT, timeout) <= 0)
+    loop_begin(loop);
+    loop_want(loop, editor->spec->out, len > 0 ? POLLOUT : 0);
+    if (len < EDITOR_OUT_FULL) {
+        loop_want(loop, editor->spec->in, POLLIN);
+        conn_want(&editor->link.conn, loop);
+    } else if (conn_unsent(&editor->link.conn) > 0) {
+        loop_want(loop, editor->link.conn.fd, POLLOUT);
+    }
+    if (loop_wait(loop, until) <= 0)
         return;
-    if ((fds[OUT].revents & POLLOUT) != 0)
+    short out = loop_got(loop, editor->spec->out);
+    short in = loop_got(loop, editor->spec->in);
+    short host = loop_got(loop, editor->link.conn.fd);
+    if ((out & POLLOUT) != 0)
         write_client(editor);
-    else if (fds[OUT].revents != 0)
+    else if (out != 0)
         editor->ends = true;
-    if (fds[IN].revents != 0)
+    if (in != 0)
         read_client(editor);
-    serve_host(editor, fds[HOST].revents);
+    serve_host(editor, host);
 }
 
 static void editor_free(struct editor *editor)
 {
     host_link_drop(&editor->link);
+    loop_free(&editor->loop);
     editor_drop_permissions(editor);
     for (size_t i = 0; i < editor->pending_count; i++)
         editor_pending_free(editor->pending[i]);
@@ -274,7 +276,7 @@ static void editor_free(struct editor *editor)
 
 int editor_run(const struct editor_spec *spec, struct err *err)
 {
-    struct editor editor = {.spec = spec, .link = HOST_LINK_INIT};
+    struct editor editor = {.spec = spec, .link = HOST_LINK_INIT, .loop = LOOP_INIT};
     int rc = 0;
 
     editor.acp = acp_agent_new(&editor_ops, &editor, &self);

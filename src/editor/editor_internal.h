@@ -13,6 +13,7 @@
 
 #include "base/frame.h"
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "client/host_link.h"
 #include "editor/editor.h"
@@ -109,6 +110,7 @@ struct editor {
     const struct editor_spec *spec;
     struct acp_agent *acp;
     struct host_link link;
+    struct loop loop;
     bool listens; /* the host has answered `listen` and sends events */
     bool ends;
     int64_t retry_at, judged_at;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -32,7 +31,7 @@ struct events {
     int64_t looked_ms, beat_ms;
     bool soon; /* something has changed: make a survey soon */
     bool primed; /* the current state is known */
-    int fd, inotify;
+    int inotify;
     struct follow *follow;
 };
 
@@ -41,30 +40,21 @@ static void add_followed(void *arg, const char *type, const struct str *body)
     events_add(arg, type, body);
 }
 
-int events_make(struct server *server, events_wake *wake, struct events **ret, struct err *err)
+struct events *events_make(struct server *server, events_wake *wake)
 {
     struct events *events = mem_alloc(sizeof *events);
-    struct epoll_event event = {.events = EPOLLIN};
 
     events->server = server;
     events->wake = wake;
-    events->inotify = -1;
-    events->fd = epoll_create1(EPOLL_CLOEXEC);
-    if (events->fd == -1) {
-        free(events);
-        return err_errno(err, "cannot make an epoll");
-    }
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
-    events->follow = follow_make(&server->root, events->fd, add_followed, events);
+    events->follow = follow_make(&server->root, add_followed, events);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it, events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
         (void)inotify_add_watch(events->inotify, path,
                                 IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM);
-        (void)epoll_ctl(events->fd, EPOLL_CTL_ADD, events->inotify, &event);
     }
-    *ret = events;
-    return 0;
+    return events;
 }
 
 void events_free(struct events *events)
@@ -75,13 +65,13 @@ void events_free(struct events *events)
     for (uint64_t n = events->first; n < events->end; n++)
         free(events->ring[n % EVENTS_MAX].text);
     fd_closep(&events->inotify);
-    fd_closep(&events->fd);
     free(events);
 }
 
-int events_fd(const struct events *events)
+void events_want(const struct events *events, struct loop *loop)
 {
-    return events->fd;
+    loop_want(loop, events->inotify, POLLIN);
+    follow_want(events->follow, loop);
 }
 
 static bool is_wanted(const struct events *events)
@@ -311,21 +301,16 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
         events->wake(events->server, false);
 }
 
-void events_turn(struct events *events)
+void events_turn(struct events *events, struct loop *loop)
 {
-    struct epoll_event ready[64];
     char buf[4096];
 
-    int n = epoll_wait(events->fd, ready, ARRAY_LEN(ready), 0);
-    for (int i = 0; i < n; i++) {
-        if (ready[i].data.ptr != NULL) {
-            follow_turn(events->follow, ready[i].data.ptr);
-            continue;
-        }
+    if (loop_got(loop, events->inotify) != 0) {
         while (read(events->inotify, buf, sizeof buf) > 0)
             ;
         events->soon = true;
     }
+    follow_turn(events->follow, loop);
 }
 
 void events_tick(struct events *events)

@@ -17,7 +17,7 @@
 #ifndef MAS_SERVE_EVENTS_H
 #define MAS_SERVE_EVENTS_H
 
-#include "base/err.h"
+#include "base/loop.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -46,13 +46,14 @@ struct event_cursor {
 /* Called when streams have something to read; with `beat` each must send something in any case. */
 typedef void events_wake(struct server *server, bool beat);
 
-/* Creates the events; release *ret with events_free(). `server` must outlive it. */
-int events_make(struct server *server, events_wake *wake, struct events **ret, struct err *err);
+/* Creates the events; release them with events_free(). `server` must outlive them. */
+struct events *events_make(struct server *server, events_wake *wake);
 void events_free(struct events *events);
 
-/* Returns a descriptor that is readable when events_turn() has work. It belongs to the events. */
-int events_fd(const struct events *events);
-void events_turn(struct events *events);
+/* Waits in this turn for changes of sessions and for the hosts that are followed. */
+void events_want(const struct events *events, struct loop *loop);
+/* Handles what has come in this turn. */
+void events_turn(struct events *events, struct loop *loop);
 /* Call this at least once a second. It starts surveys and heartbeats. */
 void events_tick(struct events *events);
 

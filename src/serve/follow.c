@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 struct watched {
     struct watched *next, **at;
@@ -26,17 +25,16 @@ struct watched {
 
 struct follow {
     const struct root *root;
-    int epoll;
     follow_tell *tell;
     void *arg;
     struct watched *all;
     size_t count;
 };
 
-struct follow *follow_make(const struct root *root, int epoll, follow_tell *tell, void *arg)
+struct follow *follow_make(const struct root *root, follow_tell *tell, void *arg)
 {
     struct follow *follow = mem_alloc(sizeof *follow);
-    *follow = (struct follow){.root = root, .epoll = epoll, .tell = tell, .arg = arg};
+    *follow = (struct follow){.root = root, .tell = tell, .arg = arg};
     return follow;
 }
 
@@ -51,8 +49,6 @@ static void drop(struct watched *watched)
     if (watched->next != NULL)
         watched->next->at = watched->at;
     watched->follow->count--;
-    /* a child that is being started may have a copy, for which epoll would keep reporting */
-    (void)epoll_ctl(watched->follow->epoll, EPOLL_CTL_DEL, watched->conn.fd, NULL);
     conn_close(&watched->conn);
     str_free(&watched->said);
     free(watched);
@@ -99,7 +95,7 @@ static bool ask(struct conn *conn, bool listens, bool early)
         json_put_bool(&out, "early", true);
     json_close(&out, '}');
     conn_add(conn, &head, NULL, 0);
-    return conn_write(conn) && conn_unsent(conn) == 0;
+    return conn_write(conn);
 }
 
 /* Connects to a host. If that fails now, the next survey tries again. */
@@ -112,10 +108,8 @@ static void add(struct follow *follow, int run, const char *id, const char *agen
         find(follow, id, agent, listens) != NULL)
         return;
     struct watched *watched = mem_alloc(sizeof *watched);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = watched};
     conn.fd = hosts_connect(run, agent);
-    if (conn.fd == -1 || !ask(&conn, listens, !quiet) ||
-        epoll_ctl(follow->epoll, EPOLL_CTL_ADD, conn.fd, &event) == -1) {
+    if (conn.fd == -1 || !ask(&conn, listens, !quiet)) {
         conn_close(&conn);
         free(watched);
         return;
@@ -256,14 +250,12 @@ static void handle_event(struct watched *watched, const struct frame *frame)
     tell(watched, events[event.type].type, &body);
 }
 
-void follow_turn(struct follow *follow, void *ready)
+static void read_frames(struct watched *watched)
 {
-    struct watched *watched = ready;
     struct err ignored = ERR_INIT;
     struct frame frame;
     int rc;
 
-    (void)follow;
     switch (conn_read(&watched->conn)) {
     case CONN_NOTHING:
         return;
@@ -283,4 +275,24 @@ void follow_turn(struct follow *follow, void *ready)
     }
     if (rc == -1)
         drop(watched);
+}
+
+void follow_want(const struct follow *follow, struct loop *loop)
+{
+    for (const struct watched *at = follow->all; at != NULL; at = at->next)
+        conn_want(&at->conn, loop);
+}
+
+void follow_turn(struct follow *follow, struct loop *loop)
+{
+    struct watched *next;
+
+    for (struct watched *at = follow->all; at != NULL; at = next) {
+        next = at->next;
+        short got = loop_got(loop, at->conn.fd);
+        if ((got & POLLOUT) != 0)
+            (void)conn_write(&at->conn);
+        if ((got & ~POLLOUT) != 0)
+            read_frames(at);
+    }
 }

@@ -5,6 +5,7 @@
 #ifndef MAS_SERVE_FOLLOW_H
 #define MAS_SERVE_FOLLOW_H
 
+#include "base/loop.h"
 #include "base/str.h"
 #include "client/survey.h"
 
@@ -20,14 +21,15 @@ struct follow;
 /* Receives the type of an event and its JSON object. */
 typedef void follow_tell(void *arg, const char *type, const struct str *body);
 
-/* Creates the watcher, which adds its sockets to `epoll`; release it with follow_free(). `root` and
- * `epoll` must outlive it. */
-struct follow *follow_make(const struct root *root, int epoll, follow_tell *tell, void *arg);
+/* Creates the watcher; release it with follow_free(). `root` must outlive it. */
+struct follow *follow_make(const struct root *root, follow_tell *tell, void *arg);
 void follow_free(struct follow *follow);
 /* Connects to new hosts. With `quiet`, their current state is not reported as an event. */
 void follow_update(struct follow *follow, const struct survey *survey, bool quiet);
-/* Handles a socket that epoll reported as ready; `ready` is its data pointer. */
-void follow_turn(struct follow *follow, void *ready);
+/* Waits in this turn for all connections. */
+void follow_want(const struct follow *follow, struct loop *loop);
+/* Handles what has come in this turn. */
+void follow_turn(struct follow *follow, struct loop *loop);
 /* Closes all connections, because no client listens any more. */
 void follow_end(struct follow *follow);
 

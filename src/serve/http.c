@@ -200,14 +200,14 @@ size_t http_streams(const struct http *http)
     return http->stream_count;
 }
 
-void http_fds(const struct http *http, int fds[HTTP_DAEMONS])
+void http_want(const struct http *http, struct loop *loop)
 {
     for (size_t i = 0; i < HTTP_DAEMONS; i++) {
         const union MHD_DaemonInfo *info =
             http->daemons[i] == NULL
                 ? NULL
                 : MHD_get_daemon_info(http->daemons[i], MHD_DAEMON_INFO_EPOLL_FD);
-        fds[i] = info == NULL ? -1 : info->epoll_fd;
+        loop_want(loop, info == NULL ? -1 : info->epoll_fd, POLLIN);
     }
 }
 

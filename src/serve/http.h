@@ -1,14 +1,15 @@
 /*
  * Connections. Only http.c and http_request.c use libmicrohttpd.
  *
- * libmicrohttpd runs on the event loop, without its own threads. The loop watches http_fds() and
- * calls http_turn() when one is ready or after http_timeout_ms(). While a request waits, its
- * connection is suspended; http_answered() resumes it.
+ * libmicrohttpd runs on the event loop, without its own threads. The loop waits for what
+ * http_want() names and calls http_turn() in each turn, at the latest after http_timeout_ms().
+ * While a request waits, its connection is suspended; http_answered() resumes it.
  */
 #ifndef MAS_SERVE_HTTP_H
 #define MAS_SERVE_HTTP_H
 
 #include "base/err.h"
+#include "base/loop.h"
 #include "serve/request.h"
 
 #include <stdbool.h>
@@ -47,8 +48,8 @@ size_t http_connections(const struct http *http);
 size_t http_busy(const struct http *http);
 size_t http_streams(const struct http *http);
 
-/* Returns the descriptors to watch in `fds`; -1: none. */
-void http_fds(const struct http *http, int fds[HTTP_DAEMONS]);
+/* Waits in this turn for everything that libmicrohttpd waits for. */
+void http_want(const struct http *http, struct loop *loop);
 /* Returns after how many milliseconds to call http_turn() at the latest; at most 1000. */
 int http_timeout_ms(struct http *http);
 /* Lets libmicrohttpd work without blocking. */

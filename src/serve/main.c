@@ -4,6 +4,7 @@
  *     mas-serve MAS ROOT SETTING=VALUE...
  */
 #include "base/file.h"
+#include "base/loop.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "serve/api.h"
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -30,17 +30,17 @@ enum {
     ACCEPT_AT_ONCE = 64,
     ACCEPT_PAUSE_MS = 100, /* pause if no descriptors are free */
     LAST_MS = 5000, /* time limit for unsent answers at the end */
-    EVENTS_READY = 16
 };
 
 #define LOCK_FILE ROOT_SERVE "lock"
 #define LOG_FILE ROOT_SERVE "log"
 
-/* The event loop. */
-struct loop {
+/* The server and what its loop waits for. */
+struct service {
     struct server *server;
     struct bindings bindings;
-    int epoll, signals;
+    struct loop loop;
+    int signals;
     int64_t swept_ms, paused_ms, ended_ms;
     bool paused; /* accepts no connections */
     bool at_once; /* it was told twice to end */
@@ -125,9 +125,9 @@ static int open_server(struct server *server, char **argv, struct bindings *bind
         log_open(&server->log, server->root.sessions, LOG_FILE, config_log_limits(&server->config),
                  false, err) == -1 ||
         pool_make(SERVER_WORKERS, &server->pool, err) == -1 ||
-        list_make(&server->root, &server->config, &server->list, err) == -1 ||
-        events_make(server, wake_streams, &server->events, err) == -1)
+        list_make(&server->root, &server->config, &server->list, err) == -1)
         return -1;
+    server->events = events_make(server, wake_streams);
     server->mas = argv[1];
     server->env = verb_env();
     server->metrics = metrics_make();
@@ -154,32 +154,8 @@ static void close_server(struct server *server)
 
 /* ---- the loop */
 
-/* The source of an epoll event: the index of a binding, or one of these. */
-enum source { SOURCE_SIGNAL = BIND_MAX, SOURCE_POOL, SOURCE_LIST, SOURCE_EVENTS, SOURCE_HTTP };
-
-static int watch(const struct loop *loop, int fd, unsigned source, struct err *err)
+static int catch_signals(struct service *service, struct err *err)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.u32 = source};
-    if (fd != -1 && epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) == -1)
-        return err_errno(err, "cannot wait for a descriptor");
-    return 0;
-}
-
-static void watch_bindings(struct loop *loop, bool on)
-{
-    struct err ignored = ERR_INIT;
-
-    for (size_t i = 0; i < loop->bindings.count; i++)
-        if (on)
-            (void)watch(loop, loop->bindings.at[i].fd, (unsigned)i, &ignored);
-        else
-            (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, loop->bindings.at[i].fd, NULL);
-}
-
-static int open_loop(struct loop *loop, struct err *err)
-{
-    struct server *server = loop->server;
-    int fds[HTTP_DAEMONS];
     sigset_t set;
 
     (void)sigemptyset(&set);
@@ -188,22 +164,11 @@ static int open_loop(struct loop *loop, struct err *err)
     (void)sigaddset(&set, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    loop->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (loop->epoll == -1 || loop->signals == -1)
-        return err_errno(err, "cannot make an event loop");
-    http_fds(server->http, fds);
-    if (watch(loop, loop->signals, SOURCE_SIGNAL, err) == -1 ||
-        watch(loop, pool_fd(server->pool), SOURCE_POOL, err) == -1 ||
-        watch(loop, pool_fd(server->list.pool), SOURCE_LIST, err) == -1 ||
-        watch(loop, events_fd(server->events), SOURCE_EVENTS, err) == -1 ||
-        watch(loop, fds[0], SOURCE_HTTP, err) == -1 || watch(loop, fds[1], SOURCE_HTTP, err) == -1)
-        return -1;
-    watch_bindings(loop, true);
-    return 0;
+    service->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return service->signals != -1 ? 0 : err_errno(err, "cannot catch signals");
 }
 
-static void accept_connections(struct loop *loop, const struct binding *binding)
+static void accept_connections(struct service *service, const struct binding *binding)
 {
     for (int i = 0; i < ACCEPT_AT_ONCE; i++) {
         struct sockaddr_storage from = {.ss_family = AF_UNIX};
@@ -217,11 +182,10 @@ static void accept_connections(struct loop *loop, const struct binding *binding)
             fd = accept4(binding->fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
         }
         if (fd != -1)
-            http_add(loop->server->http, fd, (const struct sockaddr *)&from, len);
+            http_add(service->server->http, fd, (const struct sockaddr *)&from, len);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            loop->paused = true;
-            loop->paused_ms = time_monotonic_ms();
-            watch_bindings(loop, false);
+            service->paused = true;
+            service->paused_ms = time_monotonic_ms();
             return;
         } else if (errno != EPERM && errno != ECONNABORTED && errno != EINTR) {
             return;
@@ -229,95 +193,106 @@ static void accept_connections(struct loop *loop, const struct binding *binding)
     }
 }
 
-static void handle_signal(struct loop *loop)
+static void handle_signal(struct service *service)
 {
     struct signalfd_siginfo info;
 
-    while (read(loop->signals, &info, sizeof info) == sizeof info) {
-        loop->at_once = loop->server->ending;
-        if (loop->server->ending)
+    while (read(service->signals, &info, sizeof info) == sizeof info) {
+        service->at_once = service->server->ending;
+        if (service->server->ending)
             continue;
-        loop->server->ending = true;
-        watch_bindings(loop, false);
-        bind_end(&loop->bindings); /* from now on, connections are refused at once */
-        http_wake_streams(loop->server->http, true);
+        service->server->ending = true;
+        bind_end(&service->bindings); /* from now on, connections are refused at once */
+        http_wake_streams(service->server->http, true);
     }
 }
 
-static bool has_ended(struct loop *loop)
+static bool has_ended(struct service *service)
 {
-    const struct server *server = loop->server;
+    const struct server *server = service->server;
     int64_t now = time_monotonic_ms();
 
     if (!server->ending)
         return false;
-    if (loop->at_once)
+    if (service->at_once)
         return true;
     if (pool_busy(server->pool) > 0)
-        loop->ended_ms = 0;
-    else if (loop->ended_ms == 0)
-        loop->ended_ms = now;
+        service->ended_ms = 0;
+    else if (service->ended_ms == 0)
+        service->ended_ms = now;
     return pool_busy(server->pool) == 0 && server->list.waiting == NULL &&
            ((http_busy(server->http) == 0 && http_streams(server->http) == 0) ||
-            now - loop->ended_ms > LAST_MS);
+            now - service->ended_ms > LAST_MS);
 }
 
-static void turn(struct loop *loop)
+/* Waits until there is something to do, or until the server has to look. */
+static void wait_for_events(struct service *service)
 {
-    struct server *server = loop->server;
-    struct epoll_event ready[EVENTS_READY];
+    struct server *server = service->server;
+    struct loop *loop = &service->loop;
     int timeout = http_timeout_ms(server->http);
 
     if (http_streams(server->http) > 0 && timeout > 100)
         timeout = 100;
-    int n = epoll_wait(loop->epoll, ready, EVENTS_READY, timeout);
-    for (int i = 0; i < n; i++) {
-        unsigned source = ready[i].data.u32;
-        if (source < loop->bindings.count)
-            accept_connections(loop, &loop->bindings.at[source]);
-        else if (source == SOURCE_SIGNAL)
-            handle_signal(loop);
-        else if (source == SOURCE_POOL)
-            pool_collect(server->pool);
-        else if (source == SOURCE_LIST)
-            pool_collect(server->list.pool);
-        else if (source == SOURCE_EVENTS)
-            events_turn(server->events);
-    }
+    loop_begin(loop);
+    for (size_t i = 0; !service->paused && i < service->bindings.count; i++)
+        loop_want(loop, service->bindings.at[i].fd, POLLIN);
+    loop_want(loop, service->signals, POLLIN);
+    loop_want(loop, pool_fd(server->pool), POLLIN);
+    loop_want(loop, pool_fd(server->list.pool), POLLIN);
+    events_want(server->events, loop);
+    http_want(server->http, loop);
+    (void)loop_wait(loop, time_monotonic_ms() + timeout);
+}
+
+static void turn(struct service *service)
+{
+    struct server *server = service->server;
+    struct loop *loop = &service->loop;
+
+    wait_for_events(service);
+    for (size_t i = 0; i < service->bindings.count; i++)
+        if (loop_got(loop, service->bindings.at[i].fd) != 0)
+            accept_connections(service, &service->bindings.at[i]);
+    if (loop_got(loop, service->signals) != 0)
+        handle_signal(service);
+    if (loop_got(loop, pool_fd(server->pool)) != 0)
+        pool_collect(server->pool);
+    if (loop_got(loop, pool_fd(server->list.pool)) != 0)
+        pool_collect(server->list.pool);
+    events_turn(server->events, loop);
     events_tick(server->events);
     http_turn(server->http);
     int64_t now = time_monotonic_ms();
-    if (now - loop->swept_ms >= 1000) {
-        loop->swept_ms = now;
+    if (now - service->swept_ms >= 1000) {
+        service->swept_ms = now;
         http_sweep(server->http);
     }
-    if (loop->paused && now - loop->paused_ms >= ACCEPT_PAUSE_MS && !server->ending) {
-        loop->paused = false;
-        watch_bindings(loop, true);
-    }
+    if (now - service->paused_ms >= ACCEPT_PAUSE_MS)
+        service->paused = false;
 }
 
 static int run(char **argv, struct err *err)
 {
     struct server server = {.root = ROOT_INIT, .config = CONFIG_INIT, .log = LOG_INIT, .lock = -1};
-    struct loop loop = {.server = &server, .epoll = -1, .signals = -1};
+    struct service service = {.server = &server, .loop = LOOP_INIT, .signals = -1};
 
     raise_limit();
-    int rc = open_server(&server, argv, &loop.bindings, err);
+    int rc = open_server(&server, argv, &service.bindings, err);
     if (rc == 0)
-        rc = open_loop(&loop, err);
-    for (size_t i = 0; rc == 0 && i < loop.bindings.count; i++)
-        printf("%s\n", loop.bindings.at[i].name);
+        rc = catch_signals(&service, err);
+    for (size_t i = 0; rc == 0 && i < service.bindings.count; i++)
+        printf("%s\n", service.bindings.at[i].name);
     if (rc == 0 && fflush(stdout) == EOF)
         rc = err_errno(err, "cannot write to standard output");
-    while (rc == 0 && !has_ended(&loop))
-        turn(&loop);
-    bind_end(&loop.bindings);
-    if (loop.at_once)
+    while (rc == 0 && !has_ended(&service))
+        turn(&service);
+    bind_end(&service.bindings);
+    if (service.at_once)
         _exit(MAS_FAILED);
     close_server(&server);
-    fd_closep(&loop.signals);
-    fd_closep(&loop.epoll);
+    fd_closep(&service.signals);
+    loop_free(&service.loop);
     return rc;
 }
 

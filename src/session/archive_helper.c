@@ -1,11 +1,11 @@
 #include "session/archive_helper.h"
 
+#include "base/loop.h"
 #include "base/str.h"
 #include "session/helper.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -89,15 +89,14 @@ static int has_ended(const struct life *life, struct archive_helper *helper, str
 /* Reads what has arrived; 0: the connection is closed. */
 static int hear(const struct life *life, struct archive_helper *helper, struct err *err)
 {
-    struct pollfd fd = {.fd = helper->socket, .events = POLLIN};
     char buf[CHUNK];
+    int ready = loop_wait_for(helper->socket, POLLIN, TICK_MS);
 
-    int ready = poll(&fd, 1, TICK_MS);
     if (interrupted(life, 0, 0))
         return err_set(err, MAS_FAILED, "interrupted");
-    if (ready == -1 && errno != EINTR)
+    if (ready == -1)
         return err_errno(err, "cannot wait for '%s'", HELPER);
-    if (ready <= 0)
+    if (ready == 0)
         return 1;
     ssize_t n = recv(helper->socket, buf, sizeof buf, 0);
     if (n == -1 && errno == EINTR)
