@@ -28,15 +28,22 @@ void conn_add(struct conn *conn, const struct str *head, const char *body, size_
     frame_add(&conn->out, head, body, body_len);
 }
 
+void conn_share(struct conn *conn, const char *bytes, size_t len)
+{
+    conn->shared = bytes;
+    conn->shared_len = len;
+}
+
 size_t conn_unsent(const struct conn *conn)
 {
-    return conn->out.len - conn->sent;
+    return conn->shared_len + conn->out.len - conn->sent;
 }
 
 void conn_discard(struct conn *conn)
 {
     str_clear(&conn->out);
     conn->sent = 0;
+    conn->shared_len = 0;
 }
 
 void conn_want(const struct conn *conn, struct loop *loop)
@@ -47,13 +54,18 @@ void conn_want(const struct conn *conn, struct loop *loop)
 bool conn_write(struct conn *conn)
 {
     while (conn_unsent(conn) > 0) {
-        ssize_t n = send(conn->fd, conn->out.data + conn->sent, conn_unsent(conn),
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        bool shared = conn->shared_len > 0;
+        const char *from = shared ? conn->shared : conn->out.data + conn->sent;
+        size_t len = shared ? conn->shared_len : conn->out.len - conn->sent;
+        ssize_t n = send(conn->fd, from, len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
             return errno == EAGAIN;
-        conn->sent += (size_t)n;
+        if (shared)
+            conn_share(conn, from + n, len - (size_t)n);
+        else
+            conn->sent += (size_t)n;
     }
     conn_discard(conn);
     return true;

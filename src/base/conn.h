@@ -18,6 +18,8 @@ struct conn {
     struct frames in;
     struct str out;
     size_t sent; /* bytes of `out` that are written */
+    const char *shared; /* to be written before `out`; not owned */
+    size_t shared_len;
     bool busy; /* the last read filled its room: more is likely to be there */
 };
 
@@ -31,6 +33,9 @@ void conn_close(struct conn *conn);
 
 /* Appends a frame to what is to be written; see frame_add(). */
 void conn_add(struct conn *conn, const struct str *head, const char *body, size_t body_len);
+/* Writes these bytes first. They are not copied, so many connections can send the same text: the
+ * caller keeps them until they are written or the connection is closed. */
+void conn_share(struct conn *conn, const char *bytes, size_t len);
 /* Bytes that are still to be written. */
 size_t conn_unsent(const struct conn *conn);
 /* Forgets them. */

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "chat/line.h"
 #include "chat/view.h"
-#include "client/host_link.h"
+#include "client/hosts.h"
 #include "model/agent_status.h"
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ enum asked {
 };
 
 struct chat {
-    struct host_link link;
+    struct host_connection host;
     struct view view;
     struct line *line;
     int dir, run; /* the workspace and its run/ */
@@ -92,7 +92,7 @@ void chat_free(struct chat *chat);
 /* ---- typed.c */
 /* Sends a request to the host; `body` NULL: none. Without a connection it shows an error and
  * returns false. */
-bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const char *body);
+bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *body);
 /* Handle a line from the user, Ctrl-C, and Ctrl-D, which tells how to leave. */
 void chat_submit(struct chat *chat, const char *text);
 void chat_cancel(struct chat *chat);

@@ -1,7 +1,6 @@
 #include "chat/chat.h"
 
 #include "base/time.h"
-#include "client/hosts.h"
 #include "protocol/host.h"
 #include "protocol/host_event.h"
 

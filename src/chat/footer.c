@@ -156,8 +156,8 @@ static void set_state(struct chat *chat)
 
     str_clear(state);
     str_addf(state, " %s",
-             chat->link.conn.fd == -1 ? "no connection" : agent_state_name(chat->state));
-    chat->view.state_colour = chat->link.conn.fd == -1 ? "\033[31m" : colours[chat->state];
+             chat->host.conn.fd == -1 ? "no connection" : agent_state_name(chat->state));
+    chat->view.state_colour = chat->host.conn.fd == -1 ? "\033[31m" : colours[chat->state];
     if (footer_ticks(chat) && chat->since_ms > 0) {
         int64_t seconds = (time_epoch_ms() - chat->since_ms) / 1000;
         (void)snprintf(age, sizeof age, " %llds", seconds > 0 ? (long long)seconds : 0);

@@ -32,7 +32,7 @@ enum {
 struct pane {
     struct chat chat;
     struct loop loop;
-    pid_t host; /* the parent process; if it changes, the host has ended */
+    pid_t parent; /* the host; if it changes, the host has ended */
     int signals;
     int64_t retry_at; /* when to connect again; monotonic ms */
     int retry_ms;
@@ -48,7 +48,7 @@ static void lose(struct pane *pane)
         view_addf(&chat->view, STYLE_NOTE, "---- the connection is lost ----");
     }
     chat_forget(chat);
-    host_link_drop(&chat->link);
+    host_connection_close(&chat->host);
     pane->retry_at = time_monotonic_ms() + pane->retry_ms;
     pane->retry_ms = pane->retry_ms * 2 < RETRY_MAX_MS ? pane->retry_ms * 2 : RETRY_MAX_MS;
 }
@@ -56,56 +56,28 @@ static void lose(struct pane *pane)
 static void connect_again(struct pane *pane)
 {
     struct chat *chat = &pane->chat;
+    struct err ignored = ERR_INIT;
 
-    _cleanup_str_ struct str head = STR_INIT;
-
-    if (getppid() != pane->host) {
+    if (getppid() != pane->parent)
         pane->ends = true;
-        return;
-    }
-    if (!host_link_connect(&chat->link, chat->run, chat->agent)) {
+    else if (host_connection_open(&chat->host, chat->run, chat->agent, &ignored) != HOST_PENDING)
         lose(pane);
-        return;
-    }
-    str_add(&head, "{\"do\":\"listen\"}");
-    (void)chat_ask(chat, ASKED_LISTEN, &head, NULL);
+    else
+        (void)chat_ask(chat, ASKED_LISTEN, "{\"do\":\"listen\"}", NULL);
 }
 
-/* Handles frames. Returns false if the connection is unusable. */
-static bool read_frames(struct pane *pane)
+static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
 {
+    struct pane *pane = arg;
     struct chat *chat = &pane->chat;
-    struct frame frame;
-    struct host_link_asked asked;
-    bool is_event;
-    int rc = 0;
 
-    for (;;) {
-        rc = host_link_next(&chat->link, &frame, &is_event, &asked);
-        if (rc != 1)
-            return rc == 0;
-        if (is_event && chat->greeted)
-            chat_event(chat, &frame);
-        else if (!is_event)
-            chat_answer(chat, (enum asked)asked.what, frame.head);
-        if (chat->greeted)
-            pane->retry_ms = RETRY_MIN_MS;
-        frame_free(&frame);
-    }
-}
-
-static void read_link(struct pane *pane, short events)
-{
-    struct host_link *link = &pane->chat.link;
-    bool good = (events & POLLOUT) == 0 || host_link_write(link);
-    bool open = true;
-
-    if (good && (events & ~POLLOUT) != 0) {
-        open = host_link_read(link);
-        good = read_frames(pane);
-    }
-    if (!good || !open)
-        lose(pane);
+    if (asked != NULL)
+        chat_answer(chat, (enum asked)asked[0], frame->head);
+    else if (chat->greeted)
+        chat_event(chat, frame);
+    if (chat->greeted)
+        pane->retry_ms = RETRY_MIN_MS;
+    return false;
 }
 
 static void handle_keys(struct pane *pane)
@@ -164,7 +136,7 @@ static int64_t wait_until(const struct pane *pane)
 
     if (line_is_half(chat->line))
         return time_monotonic_ms() + LINE_PAUSE_MS;
-    if (chat->link.conn.fd == -1)
+    if (chat->host.conn.fd == -1)
         return pane->retry_at;
     return footer_ticks(chat) ? time_monotonic_ms() + TICK_MS : -1;
 }
@@ -173,16 +145,17 @@ static void run(struct pane *pane)
 {
     struct chat *chat = &pane->chat;
     struct loop *loop = &pane->loop;
+    struct err ignored = ERR_INIT;
 
     while (!pane->ends) {
-        if (chat->link.conn.fd == -1 && time_monotonic_ms() >= pane->retry_at)
+        if (chat->host.conn.fd == -1 && time_monotonic_ms() >= pane->retry_at)
             connect_again(pane);
         footer_update(chat);
         view_draw(&chat->view);
         loop_begin(loop);
         loop_want(loop, STDIN_FILENO, POLLIN);
         loop_want(loop, pane->signals, POLLIN);
-        conn_want(&chat->link.conn, loop);
+        conn_want(&chat->host.conn, loop);
         int ready = loop_wait(loop, wait_until(pane));
         if (ready == 0 && line_is_half(chat->line)) {
             line_settle(chat->line);
@@ -190,13 +163,14 @@ static void run(struct pane *pane)
         }
         if (ready <= 0)
             continue;
-        short events = loop_got(loop, chat->link.conn.fd);
+        short events = loop_got(loop, chat->host.conn.fd);
         if (loop_got(loop, pane->signals) != 0)
             handle_signal(pane);
         if (loop_got(loop, STDIN_FILENO) != 0)
             read_keys(pane);
-        if (events != 0 && chat->link.conn.fd != -1)
-            read_link(pane, events);
+        if (chat->host.conn.fd != -1 &&
+            host_connection_turn(&chat->host, events, on_frame, pane, &ignored) != HOST_PENDING)
+            lose(pane);
     }
 }
 
@@ -218,7 +192,7 @@ static int prepare(struct pane *pane, char *dir, const char *agent, struct err *
 {
     struct chat *chat = &pane->chat;
 
-    pane->host = getppid();
+    pane->parent = getppid();
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     chat->agent = agent;
@@ -236,7 +210,7 @@ static int prepare(struct pane *pane, char *dir, const char *agent, struct err *
 
 int main(int argc, char **argv)
 {
-    struct pane pane = {.chat = {.link = HOST_LINK_INIT, .dir = -1, .run = -1, .used = -1},
+    struct pane pane = {.chat = {.host = HOST_CONNECTION_INIT, .dir = -1, .run = -1, .used = -1},
                         .loop = LOOP_INIT,
                         .signals = -1,
                         .retry_ms = RETRY_MIN_MS};
@@ -262,7 +236,7 @@ int main(int argc, char **argv)
     chat_forget(chat);
     view_close(&chat->view);
     (void)write(STDOUT_FILENO, "\033[?2004l", strlen("\033[?2004l"));
-    host_link_drop(&chat->link);
+    host_connection_close(&chat->host);
     loop_free(&pane.loop);
     line_free(chat->line);
     chat_free(chat);

@@ -1,17 +1,14 @@
 #include "chat/chat.h"
 
-#include "client/hosts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 enum { HISTORY_SHOWN = 100 };
 
-bool chat_ask(struct chat *chat, enum asked what, const struct str *head, const char *body)
+bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *body)
 {
-    const struct host_link_asked asked = {.what = (int)what};
-
-    if (host_link_ask(&chat->link, asked, head, body, body != NULL ? strlen(body) : 0))
+    if (host_connection_ask(&chat->host, (int64_t)what, head, body,
+                            body != NULL ? strlen(body) : 0))
         return true;
     view_end(&chat->view);
     view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host now");
@@ -30,7 +27,7 @@ static bool ask(struct chat *chat, enum asked what, const char *request, const c
     if (key != NULL)
         json_put(&out, key, value);
     json_close(&out, '}');
-    return chat_ask(chat, what, &head, body);
+    return chat_ask(chat, what, head.data, body);
 }
 
 static void say(struct chat *chat, const char *text)
@@ -103,11 +100,8 @@ static void do_cancel(struct chat *chat, const char *rest)
 
 static void do_new(struct chat *chat, const char *rest)
 {
-    _cleanup_str_ struct str head = STR_INIT;
     (void)rest;
-
-    str_add(&head, "{\"do\":\"conversation\",\"new\":true}");
-    (void)chat_ask(chat, ASKED_NEW, &head, NULL);
+    (void)chat_ask(chat, ASKED_NEW, "{\"do\":\"conversation\",\"new\":true}", NULL);
 }
 
 const struct command chat_commands[] = {
@@ -174,7 +168,7 @@ static bool answer(struct chat *chat, const char *text)
     json_put(&out, "permission", permission->id);
     json_put(&out, "option", permission->choices[choice - 1].id);
     json_close(&out, '}');
-    (void)chat_ask(chat, ASKED_PERMIT, &head, NULL);
+    (void)chat_ask(chat, ASKED_PERMIT, head.data, NULL);
     return true;
 }
 
@@ -182,10 +176,8 @@ static bool answer(struct chat *chat, const char *text)
 static void start_agent(const struct chat *chat)
 {
     struct host_call call = {.run = chat->run, .agent = chat->agent};
-    _cleanup_str_ struct str head = STR_INIT;
 
-    str_add(&head, "{\"do\":\"restart\"}");
-    hosts_start(&call, 1, &head, NULL, 0);
+    hosts_start(&call, 1, "{\"do\":\"restart\"}", NULL, 0);
     hosts_end(&call, 1);
 }
 
@@ -203,9 +195,7 @@ void chat_submit(struct chat *chat, const char *text)
         return;
     if (text[0] == '/' && text[1] == '/')
         text++;
-    _cleanup_str_ struct str head = STR_INIT;
-    str_add(&head, "{\"do\":\"ask\",\"wait\":false}");
-    if (!chat_ask(chat, ASKED_PROMPT, &head, text)) {
+    if (!chat_ask(chat, ASKED_PROMPT, "{\"do\":\"ask\",\"wait\":false}", text)) {
         line_set(chat->line, text);
         return;
     }

@@ -12,14 +12,13 @@ static void add_call(struct tallies *tallies, int run, const char *agent, size_t
     tallies->calls = mem_room(tallies->calls, tallies->count, sizeof *tallies->calls);
     tallies->places = mem_room(tallies->places, tallies->count, sizeof *tallies->places);
     tallies->calls[tallies->count] =
-        (struct host_call){.run = run, .agent = agent, .conn = CONN_INIT};
+        (struct host_call){.run = run, .agent = agent, .connection = HOST_CONNECTION_INIT};
     tallies->places[tallies->count++] = place;
 }
 
 void tallies_ask(struct tallies *tallies, int dir, size_t place)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
-    _cleanup_str_ struct str head = STR_INIT;
     char **names = hosts_list(run, WORKSPACE_HOST_SOCKET);
     size_t first = tallies->count;
 
@@ -29,8 +28,7 @@ void tallies_ask(struct tallies *tallies, int dir, size_t place)
     tallies->names[tallies->session_count++] = names;
     for (char **name = names; *name != NULL; name++)
         add_call(tallies, run, *name, place);
-    str_add(&head, "{\"do\":\"status\"}");
-    hosts_start(tallies->calls + first, tallies->count - first, &head, NULL, 0);
+    hosts_start(tallies->calls + first, tallies->count - first, "{\"do\":\"status\"}", NULL, 0);
     for (size_t i = first; i < tallies->count; i++)
         /* the caller closes it; calls without a descriptor are dropped */
         tallies->calls[i].run = -1;

@@ -20,6 +20,278 @@ enum {
     RETRY_MS = 10, /* a full queue of a host or a lack of descriptors ends without an event */
 };
 
+/* ---- one connection */
+
+static enum host_answer broken(struct err *err, const char *why)
+{
+    (void)err_set(err, MAS_FAILED, "its host %s", why);
+    return HOST_BROKEN;
+}
+
+enum host_answer host_connection_open(struct host_connection *connection, int run,
+                                      const char *agent, struct err *err)
+{
+    char name[TEAM_WORD_MAX + sizeof WORKSPACE_HOST_SOCKET];
+
+    if (run == -1)
+        return HOST_ABSENT;
+    (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, agent);
+    connection->conn.fd = sock_connect(run, name);
+    if (connection->conn.fd != -1)
+        return HOST_PENDING;
+    if (errno == ENOENT || errno == ECONNREFUSED)
+        return HOST_ABSENT;
+    if (errno == EAGAIN || errno == EMFILE || errno == ENFILE)
+        return HOST_LATE;
+    (void)err_errno(err, "its host cannot be reached");
+    return HOST_BROKEN;
+}
+
+void host_connection_close(struct host_connection *connection)
+{
+    conn_close(&connection->conn);
+    free(connection->asked);
+    *connection = (struct host_connection)HOST_CONNECTION_INIT;
+}
+
+bool host_connection_ask(struct host_connection *connection, int64_t asked, const char *head,
+                         const char *body, size_t body_len)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    if (connection->conn.fd == -1 || connection->asked_count == HOST_ASKED_MAX)
+        return false;
+    str_add(&text, head);
+    conn_add(&connection->conn, &text, body, body_len);
+    connection->asked =
+        mem_room(connection->asked, connection->asked_count, sizeof *connection->asked);
+    connection->asked[connection->asked_count++] = asked;
+    return conn_write(&connection->conn);
+}
+
+/* Writes without blocking. If the host accepts no more, it may have said why, so what it has sent
+ * is still read. */
+static void push(struct host_connection *connection)
+{
+    if (!conn_write(&connection->conn))
+        conn_discard(&connection->conn);
+}
+
+/* Passes on a frame, with the request that it answers. */
+static bool pass(struct host_connection *connection, const struct frame *frame,
+                 host_frame *on_frame, void *arg)
+{
+    if (connection->asked_count == 0 || json_get(frame->head, "event") != NULL)
+        return on_frame(frame, NULL, arg);
+    int64_t asked = connection->asked[0];
+    connection->asked_count--;
+    memmove(connection->asked, connection->asked + 1,
+            connection->asked_count * sizeof *connection->asked);
+    return on_frame(frame, &asked, arg);
+}
+
+enum host_answer host_connection_turn(struct host_connection *connection, short events,
+                                      host_frame *on_frame, void *arg, struct err *err)
+{
+    struct err bad = ERR_INIT;
+    struct frame frame;
+    int rc = 0;
+
+    if ((events & POLLOUT) != 0)
+        push(connection);
+    if ((events & ~POLLOUT) == 0)
+        return HOST_PENDING;
+    enum conn_read came = conn_read(&connection->conn);
+    if (came == CONN_END || came == CONN_GONE)
+        return broken(err, "hung up");
+    while (connection->conn.fd != -1 && (rc = conn_next(&connection->conn, &frame, &bad)) == 1) {
+        bool enough = pass(connection, &frame, on_frame, arg);
+        frame_free(&frame);
+        if (enough)
+            return HOST_ANSWERED;
+    }
+    return rc == -1 ? broken(err, "does not speak as it should") : HOST_PENDING;
+}
+
+int hosts_reply_error(const struct json *reply, struct err *err)
+{
+    const char *why = json_get_text(reply, "why");
+    const char *hint = json_get_text(reply, "hint");
+    int64_t code = json_int(json_get(reply, "code"), MAS_FAILED);
+
+    if (json_bool(json_get(reply, "ok"), false))
+        return 0;
+    if (code < MAS_FAILED || code > MAS_TIMEOUT)
+        code = MAS_FAILED;
+    (void)err_set(err, (int)code, "%s", why != NULL ? why : "its host refused without a reason");
+    return hint != NULL ? err_hint(err, "%s", hint) : -1;
+}
+
+/* ---- one request to many */
+
+/* Raises the limit of descriptors as far as allowed; calls without a descriptor wait. */
+static void raise_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= PLENTY_FDS ||
+        limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* The text of a request, and how many pending calls have to send it. */
+struct host_request {
+    struct str text;
+    size_t calls;
+};
+
+static void done(struct host_call *call, enum host_answer answer)
+{
+    call->answer = answer;
+    host_connection_close(&call->connection);
+    if (call->request != NULL && --call->request->calls == 0) {
+        str_free(&call->request->text);
+        free(call->request);
+    }
+    call->request = NULL;
+}
+
+static void try_connect(struct host_call *call)
+{
+    enum host_answer answer =
+        host_connection_open(&call->connection, call->run, call->agent, &call->err);
+
+    if (answer == HOST_PENDING)
+        push(&call->connection);
+    else if (answer != HOST_LATE)
+        done(call, answer);
+}
+
+void hosts_start(struct host_call *calls, size_t count, const char *head, const char *body,
+                 size_t body_len)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    if (count == 0)
+        return;
+    raise_limit();
+    struct host_request *request = mem_alloc(sizeof *request);
+    request->calls = count;
+    str_add(&line, head);
+    frame_add(&request->text, &line, body, body_len);
+    for (size_t i = 0; i < count; i++) {
+        calls[i].connection = (struct host_connection)HOST_CONNECTION_INIT;
+        calls[i].answer = HOST_PENDING;
+        calls[i].request = request;
+        conn_share(&calls[i].connection.conn, request->text.data, request->text.len);
+    }
+    for (size_t i = 0; i < count; i++)
+        try_connect(&calls[i]);
+}
+
+/* A call and what its caller wants to hear of it. */
+struct replying {
+    struct host_call *call;
+    hosts_reply *on_reply;
+    void *arg;
+};
+
+static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
+{
+    const struct replying *to = arg;
+
+    (void)asked;
+    return to->on_reply == NULL || to->on_reply(to->call, frame, to->arg);
+}
+
+static void serve(struct replying *to, short events)
+{
+    struct host_call *call = to->call;
+    struct err why = ERR_INIT;
+    enum host_answer answer = host_connection_turn(&call->connection, events, on_frame, to, &why);
+
+    if (answer == HOST_PENDING)
+        return;
+    if (answer == HOST_BROKEN && call->err.code == MAS_OK) /* otherwise the host said why */
+        call->err = why;
+    done(call, answer);
+}
+
+static size_t step(struct host_call *calls, size_t count, int64_t until, hosts_reply *on_reply,
+                   void *arg)
+{
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
+    size_t pending = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].answer == HOST_PENDING && calls[i].connection.conn.fd == -1)
+            try_connect(&calls[i]);
+        if (calls[i].answer != HOST_PENDING)
+            continue;
+        pending++;
+        conn_want(&calls[i].connection.conn, &loop);
+    }
+    if (loop.count < pending)
+        until = time_sooner(until, time_monotonic_ms() + RETRY_MS);
+    if (pending == 0 || loop_wait(&loop, until) <= 0)
+        return pending;
+    for (size_t i = 0; i < count; i++) {
+        struct replying to = {.call = &calls[i], .on_reply = on_reply, .arg = arg};
+        if (calls[i].answer != HOST_PENDING)
+            continue;
+        serve(&to, loop_got(&loop, calls[i].connection.conn.fd));
+        pending -= calls[i].answer != HOST_PENDING;
+    }
+    return pending;
+}
+
+static int64_t end_of(int timeout_ms)
+{
+    return timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
+}
+
+size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
+                  void *arg)
+{
+    return step(calls, count, end_of(timeout_ms), on_reply, arg);
+}
+
+void hosts_end(struct host_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (calls[i].answer == HOST_PENDING)
+            done(&calls[i], HOST_LATE);
+}
+
+/* With many calls, each answer would wake this process and take time from the hosts that have not
+ * answered yet. So it first waits for the last host, which probably answers last. */
+static void let_most_answer(const struct host_call *calls, size_t count, int timeout_ms)
+{
+    enum { MANY = 32, AT_MOST_MS = 10 };
+
+    if (count < MANY || calls[count - 1].answer != HOST_PENDING ||
+        calls[count - 1].connection.conn.fd == -1)
+        return;
+    (void)loop_wait_for(calls[count - 1].connection.conn.fd, POLLIN,
+                        timeout_ms >= 0 && timeout_ms < AT_MOST_MS ? timeout_ms : AT_MOST_MS);
+}
+
+void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
+                  void *arg)
+{
+    int64_t until = end_of(timeout_ms);
+
+    let_most_answer(calls, count, timeout_ms);
+    while (step(calls, count, until, on_reply, arg) > 0 &&
+           (until == -1 || time_monotonic_ms() < until))
+        ;
+    hosts_end(calls, count);
+}
+
+/* ---- which hosts there are */
+
 char **hosts_list(int run, const char *ending)
 {
     struct err ignored = ERR_INIT;
@@ -61,203 +333,4 @@ int hosts_live(int dir, bool *ret, struct err *err)
     }
     *ret = live;
     return 0;
-}
-
-/* Raises the limit of descriptors as far as allowed; calls without a descriptor wait. */
-static void raise_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= PLENTY_FDS ||
-        limit.rlim_cur == limit.rlim_max)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void done(struct host_call *call, enum host_answer answer)
-{
-    call->answer = answer;
-    conn_close(&call->conn);
-}
-
-static void broken(struct host_call *call, const char *why)
-{
-    (void)err_set(&call->err, MAS_FAILED, "its host %s", why);
-    done(call, HOST_BROKEN);
-}
-
-/* Sends without blocking. If the host refuses more, it may have said why, and its answer is
- * read. */
-static void push(struct host_call *call)
-{
-    ssize_t n =
-        send(call->conn.fd, call->out + call->sent, call->out_len - call->sent, MSG_NOSIGNAL);
-    if (n >= 0)
-        call->sent += (size_t)n;
-    else if (errno != EAGAIN && errno != EINTR)
-        call->sent = call->out_len;
-}
-
-int hosts_connect(int run, const char *agent)
-{
-    char name[TEAM_WORD_MAX + sizeof WORKSPACE_HOST_SOCKET];
-
-    (void)snprintf(name, sizeof name, "%s" WORKSPACE_HOST_SOCKET, agent);
-    return sock_connect(run, name);
-}
-
-static void try_connect(struct host_call *call)
-{
-    call->conn = (struct conn)CONN_INIT;
-    if (call->run == -1) {
-        done(call, HOST_ABSENT);
-        return;
-    }
-    call->conn.fd = hosts_connect(call->run, call->agent);
-    if (call->conn.fd != -1) {
-        push(call);
-    } else if (errno == ENOENT || errno == ECONNREFUSED) {
-        done(call, HOST_ABSENT);
-    } else if (errno != EAGAIN && errno != EMFILE && errno != ENFILE) {
-        (void)err_errno(&call->err, "its host cannot be reached");
-        done(call, HOST_BROKEN);
-    }
-}
-
-void hosts_start(struct host_call *calls, size_t count, const struct str *head, const char *body,
-                 size_t body_len)
-{
-    struct str text = STR_INIT;
-
-    if (count == 0)
-        return;
-    raise_limit();
-    frame_add(&text, head, body, body_len);
-    size_t len = text.len;
-    calls[0].owned = str_steal(&text);
-    for (size_t i = 0; i < count; i++) {
-        calls[i].out = calls[0].owned;
-        calls[i].out_len = len;
-        calls[i].sent = 0;
-        calls[i].answer = HOST_PENDING;
-        try_connect(&calls[i]);
-    }
-}
-
-/* Handles the complete frames. */
-static void read_frames(struct host_call *call, hosts_reply *on_reply, void *arg)
-{
-    struct frame frame;
-    int rc = 0;
-
-    while ((rc = conn_next(&call->conn, &frame, &call->err)) == 1) {
-        bool enough = on_reply == NULL || on_reply(call, &frame, arg);
-        frame_free(&frame);
-        if (enough) {
-            done(call, HOST_ANSWERED);
-            return;
-        }
-    }
-    if (rc == -1)
-        broken(call, "does not speak as it should");
-}
-
-static void pull(struct host_call *call, hosts_reply *on_reply, void *arg)
-{
-    enum conn_read came = conn_read(&call->conn);
-
-    if (came == CONN_DATA)
-        read_frames(call, on_reply, arg);
-    else if (came != CONN_NOTHING && call->err.text[0] != '\0') /* the host said why */
-        done(call, HOST_BROKEN);
-    else if (came != CONN_NOTHING)
-        broken(call, "hung up");
-}
-
-size_t hosts_step(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
-                  void *arg)
-{
-    _cleanup_loop_ struct loop loop = LOOP_INIT;
-    size_t pending = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        struct host_call *call = &calls[i];
-        if (call->answer == HOST_PENDING && call->conn.fd == -1)
-            try_connect(call);
-        if (call->answer != HOST_PENDING)
-            continue;
-        pending++;
-        loop_want(&loop, call->conn.fd, call->sent < call->out_len ? POLLIN | POLLOUT : POLLIN);
-    }
-    if (loop.count < pending && (timeout_ms < 0 || timeout_ms > RETRY_MS))
-        timeout_ms = RETRY_MS;
-    if (pending == 0 ||
-        loop_wait(&loop, timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms) <= 0)
-        return pending;
-    for (size_t i = 0; i < count; i++) {
-        struct host_call *call = &calls[i];
-        if (call->answer != HOST_PENDING)
-            continue;
-        short events = loop_got(&loop, call->conn.fd);
-        if ((events & POLLOUT) != 0)
-            push(call);
-        if ((events & ~POLLOUT) != 0)
-            pull(call, on_reply, arg);
-        pending -= call->answer != HOST_PENDING;
-    }
-    return pending;
-}
-
-void hosts_end(struct host_call *calls, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (calls[i].answer == HOST_PENDING)
-            done(&calls[i], HOST_LATE);
-        free(calls[i].owned);
-        calls[i].owned = NULL;
-    }
-}
-
-/* With many calls, each answer would wake this process and take time from the hosts that have not
- * answered yet. So it first waits for the last host, which probably answers last. */
-static void let_most_answer(const struct host_call *calls, size_t count, int timeout_ms)
-{
-    enum { MANY = 32, AT_MOST_MS = 10 };
-
-    if (count < MANY || calls[count - 1].answer != HOST_PENDING || calls[count - 1].conn.fd == -1)
-        return;
-    (void)loop_wait_for(calls[count - 1].conn.fd, POLLIN,
-                        timeout_ms >= 0 && timeout_ms < AT_MOST_MS ? timeout_ms : AT_MOST_MS);
-}
-
-void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
-                  void *arg)
-{
-    int64_t end = time_monotonic_ms() + timeout_ms;
-    int64_t left = timeout_ms;
-
-    let_most_answer(calls, count, timeout_ms);
-    while (hosts_step(calls, count, (int)left, on_reply, arg) > 0) {
-        if (timeout_ms < 0)
-            continue;
-        left = end - time_monotonic_ms();
-        if (left <= 0)
-            break;
-    }
-    hosts_end(calls, count);
-}
-
-int hosts_reply_error(const struct json *reply, struct err *err)
-{
-    const char *why = json_get_text(reply, "why");
-    const char *hint = json_get_text(reply, "hint");
-    int64_t code = json_int(json_get(reply, "code"), MAS_FAILED);
-
-    if (json_bool(json_get(reply, "ok"), false))
-        return 0;
-    if (code < MAS_FAILED || code > MAS_TIMEOUT)
-        code = MAS_FAILED;
-    (void)err_set(err, (int)code, "%s", why != NULL ? why : "its host refused without a reason");
-    return hint != NULL ? err_hint(err, "%s", hint) : -1;
 }

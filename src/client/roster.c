@@ -53,8 +53,8 @@ static void add_agent(struct roster *roster, const struct agent *agent)
     roster->calls = mem_room(roster->calls, roster->count, sizeof *roster->calls);
     roster->agents[roster->count] =
         (struct roster_agent){.agent = agent, .team = roster->team_count - 1};
-    roster->calls[roster->count++] =
-        (struct host_call){.run = team->run, .agent = agent->id, .conn = CONN_INIT};
+    roster->calls[roster->count++] = (struct host_call){
+        .run = team->run, .agent = agent->id, .connection = HOST_CONNECTION_INIT};
 }
 
 void roster_add_none(struct roster *roster, struct roster_team *team)
@@ -96,26 +96,16 @@ void roster_free(struct roster *roster)
 
 void roster_ask(struct roster *roster, const char *head, const char *body, size_t body_len)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-
-    str_add(&text, head);
-    hosts_start(roster->calls + roster->asked, roster->count - roster->asked, &text, body,
-                body_len);
+    hosts_start(roster->calls + roster->asked, roster->count - roster->asked, head, body, body_len);
     roster->asked = roster->count;
 }
 
 void roster_ask_again(struct roster *roster, const char *head, const char *body, size_t body_len)
 {
-    _cleanup_str_ struct str text = STR_INIT;
-
-    str_add(&text, head);
     for (size_t i = 0; i < roster->asked; i++) {
         struct host_call *call = &roster->calls[i];
-        if (call->answer != HOST_ABSENT)
-            continue;
-        free(call->owned);
-        call->owned = NULL;
-        hosts_start(call, 1, &text, body, body_len);
+        if (call->answer == HOST_ABSENT)
+            hosts_start(call, 1, head, body, body_len);
     }
 }
 

@@ -1,13 +1,11 @@
 /* The part of client/roster.h that waits for starting hosts. */
 #include "base/loop.h"
-#include "base/sock.h"
 #include "base/time.h"
 #include "client/roster.h"
 #include "client/survey.h"
 #include "store/session.h"
 #include "tmux/tmux.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +17,12 @@ enum { COMING_MS = 5000 }; /* time limit for a started host to listen */
 bool roster_listens(const struct roster *roster, size_t i)
 {
     const struct host_call *call = &roster->calls[i];
-    _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_SOCKET, call->agent);
-    _cleanup_close_ int fd = sock_connect(call->run, name);
-    return fd != -1 || (errno != ENOENT && errno != ECONNREFUSED);
+    struct host_connection connection = HOST_CONNECTION_INIT;
+    struct err ignored = ERR_INIT;
+    enum host_answer answer = host_connection_open(&connection, call->run, call->agent, &ignored);
+
+    host_connection_close(&connection);
+    return answer != HOST_ABSENT;
 }
 
 /* Waits until every absent host of the wanted teams (NULL: all) listens, or timeout_ms have

@@ -340,7 +340,7 @@ static void cancel(const struct asking *asking)
     agent_request_open(&asking->request, "cancel", &out);
     json_put(&out, "prompt", asking->prompt);
     json_close(&out, '}');
-    hosts_start(&one, 1, &head, NULL, 0);
+    hosts_start(&one, 1, head.data, NULL, 0);
     hosts_finish(&one, 1, CANCEL_MS, NULL, NULL);
 }
 

@@ -3,7 +3,6 @@
 #include "base/loop.h"
 #include "base/number.h"
 #include "base/time.h"
-#include "client/hosts.h"
 #include "client/survey.h"
 #include "store/session.h"
 #include "tmux/tmux.h"
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 enum {
+    LISTEN = 0, /* the number of the request to listen; others have that of a pending request */
     CHUNK = 64 * 1024,
     WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when the loop reports room */
     JUDGE_MS = 1000, /* minimum interval between queries of tmux */
@@ -38,20 +38,9 @@ char *editor_id(const struct editor *editor, int64_t number)
 
 /* ---- the host */
 
-static void listen_to_host(struct editor *editor)
+static void drop_host(struct editor *editor, int64_t now)
 {
-    _cleanup_str_ struct str head = STR_INIT;
-    struct json_out out = {.to = &head};
-
-    json_open(&out, NULL, '{');
-    json_put(&out, "do", "listen");
-    json_close(&out, '}');
-    (void)host_link_ask(&editor->link, (struct host_link_asked){.about = 0}, &head, NULL, 0);
-}
-
-static void drop_link(struct editor *editor, int64_t now)
-{
-    host_link_drop(&editor->link);
+    host_connection_close(&editor->host);
     editor->listens = false;
     editor->retry_at = now + EDITOR_RETRY_MS;
     editor_drop_permissions(editor);
@@ -82,14 +71,15 @@ static void judge_absence(struct editor *editor, struct err *ret)
 static void connect_to_host(struct editor *editor, int64_t now)
 {
     struct err why = ERR_INIT;
+    struct err ignored = ERR_INIT;
     bool waited_for = editor_waits(editor);
 
-    if (editor->link.conn.fd != -1 || now < editor->retry_at ||
+    if (editor->host.conn.fd != -1 || now < editor->retry_at ||
         (!waited_for && editor->session_count == 0))
         return;
-    if (editor->spec->run != -1 &&
-        host_link_connect(&editor->link, editor->spec->run, editor->spec->agent)) {
-        listen_to_host(editor);
+    if (host_connection_open(&editor->host, editor->spec->run, editor->spec->agent, &ignored) ==
+        HOST_PENDING) {
+        (void)host_connection_ask(&editor->host, LISTEN, "{\"do\":\"listen\"}", NULL, 0);
         return;
     }
     editor->retry_at = now + (waited_for ? EDITOR_RETRY_MS : EDITOR_IDLE_RETRY_MS);
@@ -112,17 +102,16 @@ static void catch_up(struct editor *editor)
         (void)editor_show_past(editor, editor->sessions[i], &ignored);
 }
 
-static void handle_answer(struct editor *editor, struct host_link_asked asked,
-                          const struct frame *frame)
+static void handle_answer(struct editor *editor, int64_t asked, const struct frame *frame)
 {
     struct err why = ERR_INIT;
 
-    if (asked.about != 0) {
+    if (asked != LISTEN) {
         editor_answered(editor, asked, frame);
         return;
     }
     if (hosts_reply_error(frame->head, &why) == -1) { /* the answer to `listen` */
-        host_link_drop(&editor->link);
+        host_connection_close(&editor->host);
         editor->retry_at = time_monotonic_ms() + EDITOR_IDLE_RETRY_MS;
         editor_fail_waiting(editor, &why);
         return;
@@ -134,38 +123,24 @@ static void handle_answer(struct editor *editor, struct host_link_asked asked,
     editor_go_on(editor);
 }
 
-static void read_frames(struct editor *editor)
+static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
 {
-    struct host_link_asked asked = {.about = 0};
-    struct frame frame;
-    bool is_event = false;
-    int rc = 0;
+    struct editor *editor = arg;
 
-    while (editor->link.conn.fd != -1 &&
-           (rc = host_link_next(&editor->link, &frame, &is_event, &asked)) == 1) {
-        if (!is_event)
-            handle_answer(editor, asked, &frame);
-        else if (editor->listens)
-            editor_event(editor, &frame);
-        frame_free(&frame);
-    }
-    if (rc == -1 && editor->link.conn.fd != -1)
-        drop_link(editor, time_monotonic_ms());
+    if (asked != NULL)
+        handle_answer(editor, *asked, frame);
+    else if (editor->listens)
+        editor_event(editor, frame);
+    return editor->host.conn.fd == -1;
 }
 
 static void serve_host(struct editor *editor, short events)
 {
-    bool alive = true;
+    struct err ignored = ERR_INIT;
 
-    if (editor->link.conn.fd == -1 || events == 0)
-        return;
-    if ((events & POLLOUT) != 0)
-        alive = host_link_write(&editor->link);
-    if (alive && (events & (POLLIN | POLLHUP | POLLERR)) != 0)
-        alive = host_link_read(&editor->link);
-    read_frames(editor);
-    if (!alive && editor->link.conn.fd != -1)
-        drop_link(editor, time_monotonic_ms());
+    if (editor->host.conn.fd != -1 &&
+        host_connection_turn(&editor->host, events, on_frame, editor, &ignored) == HOST_BROKEN)
+        drop_host(editor, time_monotonic_ms());
 }
 
 /* ---- the client */
@@ -217,7 +192,7 @@ static int64_t tick(struct editor *editor)
     connect_to_host(editor, now);
     editor_settle(editor, now);
     int64_t next = editor_pending_tick(editor, now);
-    if (editor->link.conn.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
+    if (editor->host.conn.fd == -1 && (editor_waits(editor) || editor->session_count > 0))
         next = time_sooner(next, editor->retry_at);
     return next;
 }
@@ -233,15 +208,15 @@ static void wait_and_serve(struct editor *editor)
     loop_want(loop, editor->spec->out, len > 0 ? POLLOUT : 0);
     if (len < EDITOR_OUT_FULL) {
         loop_want(loop, editor->spec->in, POLLIN);
-        conn_want(&editor->link.conn, loop);
-    } else if (conn_unsent(&editor->link.conn) > 0) {
-        loop_want(loop, editor->link.conn.fd, POLLOUT);
+        conn_want(&editor->host.conn, loop);
+    } else if (conn_unsent(&editor->host.conn) > 0) {
+        loop_want(loop, editor->host.conn.fd, POLLOUT);
     }
     if (loop_wait(loop, until) <= 0)
         return;
     short out = loop_got(loop, editor->spec->out);
     short in = loop_got(loop, editor->spec->in);
-    short host = loop_got(loop, editor->link.conn.fd);
+    short host = loop_got(loop, editor->host.conn.fd);
     if ((out & POLLOUT) != 0)
         write_client(editor);
     else if (out != 0)
@@ -253,7 +228,7 @@ static void wait_and_serve(struct editor *editor)
 
 static void editor_free(struct editor *editor)
 {
-    host_link_drop(&editor->link);
+    host_connection_close(&editor->host);
     loop_free(&editor->loop);
     editor_drop_permissions(editor);
     for (size_t i = 0; i < editor->pending_count; i++)
@@ -276,7 +251,7 @@ static void editor_free(struct editor *editor)
 
 int editor_run(const struct editor_spec *spec, struct err *err)
 {
-    struct editor editor = {.spec = spec, .link = HOST_LINK_INIT, .loop = LOOP_INIT};
+    struct editor editor = {.spec = spec, .host = HOST_CONNECTION_INIT, .loop = LOOP_INIT};
     int rc = 0;
 
     editor.acp = acp_agent_new(&editor_ops, &editor, &self);

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/str.h"
-#include "client/host_link.h"
+#include "client/hosts.h"
 #include "editor/editor.h"
 #include "memory/store.h"
 #include "protocol/acp_agent.h"
@@ -109,7 +109,7 @@ struct editor_tool {
 struct editor {
     const struct editor_spec *spec;
     struct acp_agent *acp;
-    struct host_link link;
+    struct host_connection host;
     struct loop loop;
     bool listens; /* the host has answered `listen` and sends events */
     bool ends;
@@ -164,8 +164,7 @@ void editor_say(struct editor *editor, const struct pending_request *pending, co
 /* Continues the requests that wait, when the host listens. */
 void editor_go_on(struct editor *editor);
 /* Handles an answer of the host. */
-void editor_answered(struct editor *editor, struct host_link_asked asked,
-                     const struct frame *answer);
+void editor_answered(struct editor *editor, int64_t asked, const struct frame *answer);
 /* Fails the requests that wait for an absent host; session/load and session/resume succeed. */
 void editor_fail_waiting(struct editor *editor, const struct err *why);
 /* After the connection to the host was lost: fails the requests that were sent to it. */

@@ -1,7 +1,6 @@
 #include "editor/editor_internal.h"
 
 #include "base/time.h"
-#include "client/hosts.h"
 #include "protocol/rpc.h"
 
 #include <stdio.h>
@@ -143,8 +142,8 @@ static void send_request(struct editor *editor, struct pending_request *pending,
         fail(editor, pending, &why);
         return;
     }
-    if (host_link_ask(&editor->link, (struct host_link_asked){.about = pending->number}, out->to,
-                      body, body != NULL ? strlen(body) : 0))
+    if (host_connection_ask(&editor->host, pending->number, out->to->data, body,
+                            body != NULL ? strlen(body) : 0))
         return;
     (void)err_set(&why, MAS_CONFLICT, "too much waits for the agent's host");
     fail(editor, pending, &why);
@@ -246,7 +245,7 @@ void editor_go_on(struct editor *editor)
 void editor_begin(struct editor *editor, struct pending_request *pending)
 {
     if (!editor->listens) {
-        if (editor->link.conn.fd == -1)
+        if (editor->host.conn.fd == -1)
             editor->retry_at = 0;
         return;
     }
@@ -391,10 +390,9 @@ static void handle_set(struct editor *editor, struct pending_request *pending)
     editor_pending_end(editor, pending);
 }
 
-void editor_answered(struct editor *editor, struct host_link_asked asked,
-                     const struct frame *answer)
+void editor_answered(struct editor *editor, int64_t asked, const struct frame *answer)
 {
-    struct pending_request *pending = pending_of(editor, asked.about);
+    struct pending_request *pending = pending_of(editor, asked);
     struct err why = ERR_INIT;
 
     if (pending == NULL)

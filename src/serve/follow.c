@@ -13,7 +13,7 @@ struct watched {
     struct follow *follow;
     char id[ID_TEXT];
     char agent[TEAM_WORD_MAX + 1];
-    struct conn conn;
+    struct host_connection host;
     /* true: a connection for the prompts and answers of an ACP agent. false: one for the state of
      * an agent and messages to a terminal agent. */
     bool listens;
@@ -49,7 +49,7 @@ static void drop(struct watched *watched)
     if (watched->next != NULL)
         watched->next->at = watched->at;
     watched->follow->count--;
-    conn_close(&watched->conn);
+    host_connection_close(&watched->host);
     str_free(&watched->said);
     free(watched);
 }
@@ -82,7 +82,7 @@ static const struct watched *find(const struct follow *follow, const char *id, c
 }
 
 /* With `early`, a new host also sends its events since it started. */
-static bool ask(struct conn *conn, bool listens, bool early)
+static bool ask(struct host_connection *host, bool listens, bool early)
 {
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
@@ -94,32 +94,31 @@ static bool ask(struct conn *conn, bool listens, bool early)
     if (early)
         json_put_bool(&out, "early", true);
     json_close(&out, '}');
-    conn_add(conn, &head, NULL, 0);
-    return conn_write(conn);
+    return host_connection_ask(host, 0, head.data, NULL, 0);
 }
 
 /* Connects to a host. If that fails now, the next survey tries again. */
 static void add(struct follow *follow, int run, const char *id, const char *agent, bool listens,
                 bool quiet)
 {
-    struct conn conn = CONN_INIT;
+    struct host_connection host = HOST_CONNECTION_INIT;
+    struct err ignored = ERR_INIT;
 
     if (follow->count >= FOLLOW_MAX || !str_is_word(agent, TEAM_WORD_MAX) ||
         find(follow, id, agent, listens) != NULL)
         return;
-    struct watched *watched = mem_alloc(sizeof *watched);
-    conn.fd = hosts_connect(run, agent);
-    if (conn.fd == -1 || !ask(&conn, listens, !quiet)) {
-        conn_close(&conn);
-        free(watched);
+    if (host_connection_open(&host, run, agent, &ignored) != HOST_PENDING ||
+        !ask(&host, listens, !quiet)) {
+        host_connection_close(&host);
         return;
     }
+    struct watched *watched = mem_alloc(sizeof *watched);
     memcpy(watched->id, id, ID_TEXT);
     memcpy(watched->agent, agent, strlen(agent) + 1);
     watched->follow = follow;
     watched->listens = listens;
     watched->is_new = !quiet;
-    watched->conn = conn;
+    watched->host = host;
     watched->next = follow->all;
     watched->at = &follow->all;
     if (follow->all != NULL)
@@ -250,49 +249,33 @@ static void handle_event(struct watched *watched, const struct frame *frame)
     tell(watched, events[event.type].type, &body);
 }
 
-static void read_frames(struct watched *watched)
+static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
 {
-    struct err ignored = ERR_INIT;
-    struct frame frame;
-    int rc;
+    struct watched *watched = arg;
 
-    switch (conn_read(&watched->conn)) {
-    case CONN_NOTHING:
-        return;
-    case CONN_END:
-    case CONN_GONE:
-        drop(watched);
-        return;
-    case CONN_DATA:
-        break;
-    }
-    while ((rc = conn_next(&watched->conn, &frame, &ignored)) == 1) {
-        if (watched->listens || json_get(frame.head, "event") != NULL)
-            handle_event(watched, &frame);
-        else
-            handle_status(watched, &frame);
-        frame_free(&frame);
-    }
-    if (rc == -1)
-        drop(watched);
+    (void)asked;
+    if (watched->listens || json_get(frame->head, "event") != NULL)
+        handle_event(watched, frame);
+    else
+        handle_status(watched, frame);
+    return false;
 }
 
 void follow_want(const struct follow *follow, struct loop *loop)
 {
     for (const struct watched *at = follow->all; at != NULL; at = at->next)
-        conn_want(&at->conn, loop);
+        conn_want(&at->host.conn, loop);
 }
 
 void follow_turn(struct follow *follow, struct loop *loop)
 {
+    struct err ignored = ERR_INIT;
     struct watched *next;
 
     for (struct watched *at = follow->all; at != NULL; at = next) {
+        short got = loop_got(loop, at->host.conn.fd);
         next = at->next;
-        short got = loop_got(loop, at->conn.fd);
-        if ((got & POLLOUT) != 0)
-            (void)conn_write(&at->conn);
-        if ((got & ~POLLOUT) != 0)
-            read_frames(at);
+        if (host_connection_turn(&at->host, got, on_frame, at, &ignored) != HOST_PENDING)
+            drop(at);
     }
 }

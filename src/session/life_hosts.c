@@ -48,16 +48,14 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
     for (size_t i = 0; i < count; i++)
         calls[i] = (struct host_call){.run = run, .agent = names[i]};
     /* otherwise one that does not answer now would cost all of them the time */
-    str_add(&head, "{\"do\":\"status\"}");
-    hosts_start(calls, count, &head, NULL, 0);
+    hosts_start(calls, count, "{\"do\":\"status\"}", NULL, 0);
     hosts_finish(calls, count, HOSTS_ANSWER_MS, NULL, NULL);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (calls[i].answer == HOST_ANSWERED)
             calls[kept++] = (struct host_call){.run = run, .agent = calls[i].agent};
-    str_clear(&head);
     str_addf(&head, "{\"do\":\"stop\",\"hangup\":%d,\"terminate\":%d}", hangup, terminate);
-    hosts_start(calls, kept, &head, NULL, 0);
+    hosts_start(calls, kept, head.data, NULL, 0);
     hosts_finish(calls, kept, hangup + terminate + MARGIN_MS, on_end, end);
     free(calls);
 }

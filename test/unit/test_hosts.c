@@ -99,13 +99,7 @@ static void serve(const char *agent, const char *answer, bool reads, bool hangs_
     }
 }
 
-static struct str *head(void)
-{
-    static struct str text;
-    str_clear(&text);
-    str_add(&text, "{\"do\":\"status\"}");
-    return &text;
-}
+#define STATUS "{\"do\":\"status\"}"
 
 static bool keep_state(struct host_call *call, const struct frame *reply, void *arg)
 {
@@ -128,7 +122,7 @@ static void one_answer_each(void)
                                 {.run = run, .agent = "mad"},  {.run = run, .agent = "none"}};
     int frames = 0;
     int64_t start = time_monotonic_ms();
-    hosts_start(calls, 6, head(), NULL, 0);
+    hosts_start(calls, 6, STATUS, NULL, 0);
     hosts_finish(calls, 6, HOSTS_ANSWER_MS, keep_state, &frames);
     int64_t took = time_monotonic_ms() - start;
     CHECK(took >= HOSTS_ANSWER_MS && took < HOSTS_ANSWER_MS + 1000);
@@ -163,7 +157,7 @@ static void each_session_answers_until_it_is_enough(void)
           false);
     struct host_call call = {.run = run, .agent = "a"};
     int frames = 0;
-    hosts_start(&call, 1, head(), NULL, 0);
+    hosts_start(&call, 1, STATUS, NULL, 0);
     hosts_finish(&call, 1, -1, until_idle, &frames);
     CHECK_INT(frames, 2);
     CHECK_INT(call.answer, HOST_ANSWERED);
@@ -184,7 +178,7 @@ static void a_large_body_arrives(void)
     struct host_call call = {.run = run, .agent = "a"};
     char *body = mem_alloc(FRAME_BODY_MAX);
     int64_t n = 0;
-    hosts_start(&call, 1, head(), body, FRAME_BODY_MAX);
+    hosts_start(&call, 1, STATUS, body, FRAME_BODY_MAX);
     hosts_finish(&call, 1, 10000, keep_number, &n);
     CHECK_INT(call.answer, HOST_ANSWERED);
     CHECK_INT(n, FRAME_BODY_MAX);
@@ -199,10 +193,29 @@ static void a_refusal_before_the_end_of_the_request_is_read(void)
     struct host_call call = {.run = run, .agent = "a"};
     char *body = mem_alloc(FRAME_BODY_MAX);
     int64_t n = 0;
-    hosts_start(&call, 1, head(), body, FRAME_BODY_MAX);
+    hosts_start(&call, 1, STATUS, body, FRAME_BODY_MAX);
     hosts_finish(&call, 1, 10000, keep_number, &n);
     CHECK_INT(call.answer, HOST_ANSWERED);
     CHECK_INT(n, 7);
+    free(body);
+    drop_place();
+}
+
+static void a_call_that_is_made_again_leaves_the_others_their_request(void)
+{
+    make_place();
+    serve("a", NULL, true, false);
+    struct host_call calls[] = {{.run = run, .agent = "none"}, {.run = run, .agent = "a"}};
+    char *body = mem_alloc(FRAME_BODY_MAX);
+    int64_t n = 0;
+    hosts_start(calls, 2, STATUS, body, FRAME_BODY_MAX);
+    CHECK_INT(calls[0].answer, HOST_ABSENT);
+    hosts_start(calls, 1, STATUS, NULL, 0);
+    CHECK_INT(calls[0].answer, HOST_ABSENT);
+    CHECK_INT(calls[1].answer, HOST_PENDING);
+    hosts_finish(calls, 2, 10000, keep_number, &n);
+    CHECK_INT(calls[1].answer, HOST_ANSWERED);
+    CHECK_INT(n, FRAME_BODY_MAX);
     free(body);
     drop_place();
 }
@@ -220,7 +233,7 @@ static void many_wait_for_descriptors(void)
     struct rlimit few = {.rlim_cur = 24, .rlim_max = was.rlim_max};
     int frames = 0;
     REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
-    hosts_start(calls, MANY, head(), NULL, 0);
+    hosts_start(calls, MANY, STATUS, NULL, 0);
     struct rlimit now;
     (void)getrlimit(RLIMIT_NOFILE, &now);
     CHECK(now.rlim_cur > MANY); /* raised */
@@ -231,7 +244,7 @@ static void many_wait_for_descriptors(void)
         few.rlim_max = 24;
         (void)setrlimit(RLIMIT_NOFILE, &few);
         frames = 0;
-        hosts_start(calls, MANY, head(), NULL, 0);
+        hosts_start(calls, MANY, STATUS, NULL, 0);
         hosts_finish(calls, MANY, 10000, until_idle, &frames);
         _exit(frames == MANY ? 0 : 1);
     }
@@ -270,9 +283,13 @@ static void refusals_become_errors(void)
 }
 
 static const struct unit_test tests[] = {
-    TEST(one_answer_each),           TEST(each_session_answers_until_it_is_enough),
-    TEST(a_large_body_arrives),      TEST(a_refusal_before_the_end_of_the_request_is_read),
-    TEST(many_wait_for_descriptors), TEST(refusals_become_errors),
+    TEST(one_answer_each),
+    TEST(each_session_answers_until_it_is_enough),
+    TEST(a_large_body_arrives),
+    TEST(a_refusal_before_the_end_of_the_request_is_read),
+    TEST(a_call_that_is_made_again_leaves_the_others_their_request),
+    TEST(many_wait_for_descriptors),
+    TEST(refusals_become_errors),
 };
 
 int main(void)
