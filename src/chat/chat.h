@@ -15,26 +15,16 @@
 #include "chat/view.h"
 #include "client/hosts.h"
 #include "model/agent_status.h"
+#include "protocol/host_event.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TOOLS_MAX = 32, CHOICES_MAX = 12, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256 };
+enum { TOOLS_MAX = 32, PERMISSIONS_MAX = 16, UNBEGUN_MAX = 256 };
 
 struct tool {
     char *id, *title, *status;
-    int64_t message;
     struct str body;
-};
-
-struct choice {
-    char *id, *name;
-};
-
-struct permission {
-    char *id, *title;
-    struct choice choices[CHOICES_MAX];
-    size_t count;
 };
 
 /* The request that an answer belongs to. */
@@ -66,7 +56,7 @@ struct chat {
     struct tool tools[TOOLS_MAX]; /* running ones */
     size_t tool_count;
     struct json *plan; /* NULL: no plan in this turn */
-    struct permission permissions[PERMISSIONS_MAX];
+    struct host_permission permissions[PERMISSIONS_MAX];
     size_t permission_count;
     char **sent; /* prompts without an answer of the host, in order; NULL: none */
     char **queued; /* queued prompts that this pane knows of; NULL: none */

@@ -2,7 +2,6 @@
 
 #include "base/time.h"
 #include "protocol/host.h"
-#include "protocol/host_event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +22,6 @@ static const char *word(const char *text, const char *fallback)
 
 /* ---- permissions */
 
-static void permission_free(struct permission *permission)
-{
-    free(permission->id);
-    free(permission->title);
-    for (size_t i = 0; i < permission->count; i++) {
-        free(permission->choices[i].id);
-        free(permission->choices[i].name);
-    }
-}
-
 static void drop_permission(struct chat *chat, const char *id)
 {
     size_t i = 0;
@@ -41,37 +30,23 @@ static void drop_permission(struct chat *chat, const char *id)
         i++;
     if (i == chat->permission_count)
         return;
-    permission_free(&chat->permissions[i]);
+    host_permission_free(&chat->permissions[i]);
     chat->permission_count--;
     memmove(&chat->permissions[i], &chat->permissions[i + 1],
             (chat->permission_count - i) * sizeof chat->permissions[0]);
-}
-
-static void add_choice(struct permission *permission, const char *id, const char *name)
-{
-    if (permission->count < CHOICES_MAX)
-        permission->choices[permission->count++] =
-            (struct choice){.id = mem_dup(id), .name = mem_dup(name)};
 }
 
 /* Adds a permission. Returns false if it is already known or there are too many. */
 static bool keep_permission(struct chat *chat, const struct host_event *event)
 {
     const char *id = word(event->permission, "");
-    struct permission *permission = &chat->permissions[chat->permission_count];
 
     for (size_t i = 0; i < chat->permission_count; i++)
         if (strcmp(chat->permissions[i].id, id) == 0)
             return false;
     if (chat->permission_count == PERMISSIONS_MAX)
         return false;
-    *permission = (struct permission){.id = mem_dup(id), .title = mem_dup(host_event_title(event))};
-    for (const struct json *one = json_first(event->options); one != NULL; one = json_next(one)) {
-        const char *option = json_get_text(one, "id");
-        if (option != NULL)
-            add_choice(permission, option, word(json_get_text(one, "name"), option));
-    }
-    chat->permission_count++;
+    chat->permissions[chat->permission_count++] = host_permission_copy(event);
     return true;
 }
 
@@ -80,7 +55,7 @@ static void on_permission(struct chat *chat, const struct host_event *event)
     if (!keep_permission(chat, event))
         return;
     view_gap(&chat->view);
-    view_addf(&chat->view, STYLE_ASKS, "%s", chat->permissions[chat->permission_count - 1].title);
+    view_addf(&chat->view, STYLE_ASKS, "%s", host_event_title(event));
     view_details(&chat->view, event->body != NULL ? event->body : "", event->body_len, ASKED_LINES);
 }
 

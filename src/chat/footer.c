@@ -80,25 +80,26 @@ static size_t put_choice(struct view *view, int columns, size_t number, const ch
     return rows;
 }
 
-static size_t count_rows(const struct view *view, const struct permission *permission, size_t most)
+static size_t count_rows(const struct view *view, const struct host_permission *permission,
+                         size_t most)
 {
     size_t rows = 0;
 
-    for (size_t i = 0; i < permission->count; i++)
-        rows += put_choice(NULL, view->columns, i + 1, permission->choices[i].name, most);
+    for (size_t i = 0; i < permission->options.count; i++)
+        rows += put_choice(NULL, view->columns, i + 1, permission->options.word[i].name, most);
     return rows;
 }
 
 /* Shows choices in full if there is room, because they may differ only beyond the first row. */
-static void add_choices(struct view *view, const struct permission *permission)
+static void add_choices(struct view *view, const struct host_permission *permission)
 {
     enum { ROWS_MOST = 8 };
     size_t most = ROWS_MOST;
 
     while (most > 1 && BELOW + count_rows(view, permission, most) > (size_t)view->rows)
         most--;
-    for (size_t i = 0; i < permission->count; i++)
-        (void)put_choice(view, view->columns, i + 1, permission->choices[i].name, most);
+    for (size_t i = 0; i < permission->options.count; i++)
+        (void)put_choice(view, view->columns, i + 1, permission->options.word[i].name, most);
 }
 
 static void add_part(struct str *to, const char *text)
@@ -112,7 +113,7 @@ static void add_part(struct str *to, const char *text)
 /* Tells how to answer, with the last number if not all choices are visible. */
 static void add_answer(struct chat *chat, struct str *state)
 {
-    size_t count = chat->permissions[0].count;
+    size_t count = chat->permissions[0].options.count;
     char numbers[64];
 
     (void)snprintf(numbers, sizeof numbers, "1 to %zu and Enter answers", count);

@@ -149,7 +149,7 @@ static bool run_command(struct chat *chat, const char *text)
 /* A digit answers the permission that is shown. */
 static bool answer(struct chat *chat, const char *text)
 {
-    const struct permission *permission = &chat->permissions[0];
+    const struct host_permission *permission = &chat->permissions[0];
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out = {.to = &head};
     char *end = NULL;
@@ -159,14 +159,14 @@ static bool answer(struct chat *chat, const char *text)
     unsigned long choice = strtoul(text, &end, 10);
     if (*end != '\0')
         return false;
-    if (choice < 1 || choice > permission->count) {
-        view_addf(&chat->view, STYLE_ERROR, "there are 1 to %zu", permission->count);
+    if (choice < 1 || choice > permission->options.count) {
+        view_addf(&chat->view, STYLE_ERROR, "there are 1 to %zu", permission->options.count);
         return true;
     }
     json_open(&out, NULL, '{');
     json_put(&out, "do", "permit");
     json_put(&out, "permission", permission->id);
-    json_put(&out, "option", permission->choices[choice - 1].id);
+    json_put(&out, "option", permission->options.word[choice - 1].id);
     json_close(&out, '}');
     (void)chat_ask(chat, ASKED_PERMIT, head.data, NULL);
     return true;
@@ -205,7 +205,7 @@ void chat_submit(struct chat *chat, const char *text)
         view_end(&chat->view);
         view_addf(&chat->view, STYLE_NOTE,
                   "queued until the permission is answered, with a digit from 1 to %zu and Enter",
-                  chat->permissions[0].count);
+                  chat->permissions[0].options.count);
     }
 }
 

@@ -51,17 +51,21 @@ void editor_note(struct editor *editor, const struct editor_session *session, in
     acp_agent_tool(editor->acp, session->id, &tool);
 }
 
+static void add_command(struct acp_words *words, const char *name, const char *description,
+                        const char *hint)
+{
+    words->word = mem_room(words->word, words->count, sizeof *words->word);
+    words->word[words->count++] = (struct acp_word){
+        .name = mem_dup(name), .description = mem_dup(description), .kind = mem_dup(hint)};
+}
+
 void editor_tell_commands(struct editor *editor, const char *session)
 {
-    struct acp_word *words = NULL;
-    size_t count = 0;
+    struct acp_words words = {.count = 0};
 
-    for (size_t i = 0; i < editor_command_count; i++) {
-        words = mem_room(words, count, sizeof *words);
-        words[count++] = (struct acp_word){.name = mem_dup(editor_commands[i].name),
-                                           .description = mem_dup(editor_commands[i].description),
-                                           .kind = mem_dup(editor_commands[i].hint)};
-    }
+    for (size_t i = 0; i < editor_command_count; i++)
+        add_command(&words, editor_commands[i].name, editor_commands[i].description,
+                    editor_commands[i].hint);
     for (const struct json *c = json_first(editor->commands); c != NULL; c = json_next(c)) {
         const char *name = json_get_text(c, "name");
         const char *description = json_get_text(c, "description");
@@ -70,36 +74,20 @@ void editor_tell_commands(struct editor *editor, const char *session)
             taken = strcmp(editor_commands[i].name, name) == 0;
         if (taken)
             continue;
-        words = mem_room(words, count, sizeof *words);
-        words[count++] =
-            (struct acp_word){.name = mem_dup(name),
-                              .description = mem_dup(description != NULL ? description : ""),
-                              .kind = mem_dup("")};
+        add_command(&words, name, description != NULL ? description : "", "");
     }
-    acp_agent_commands(editor->acp, session, words, count);
-    for (size_t i = 0; i < count; i++) {
-        free(words[i].name);
-        free(words[i].description);
-        free(words[i].kind);
-    }
-    free(words);
+    acp_agent_commands(editor->acp, session, words.word, words.count);
+    acp_words_free(&words);
 }
 
 /* ---- permissions */
-
-static void permission_free(struct editor_permission *permission)
-{
-    free(permission->id);
-    free(permission->body);
-    json_free(permission->head);
-}
 
 void editor_drop_permissions(struct editor *editor)
 {
     for (size_t i = 0; i < editor->permission_count; i++) {
         if (editor->permissions[i].serial != 0 && editor->acp != NULL)
             acp_agent_withdraw(editor->acp, editor->permissions[i].serial);
-        permission_free(&editor->permissions[i]);
+        host_permission_free(&editor->permissions[i].is);
     }
     editor->permission_count = 0;
 }
@@ -109,16 +97,14 @@ static void add_permission(struct editor *editor, const struct host_event *event
     const char *id = event->permission;
 
     for (size_t i = 0; id != NULL && i < editor->permission_count; i++)
-        if (strcmp(editor->permissions[i].id, id) == 0)
+        if (strcmp(editor->permissions[i].is.id, id) == 0)
             return;
     if (id == NULL)
         return;
     editor->permissions =
         mem_room(editor->permissions, editor->permission_count, sizeof *editor->permissions);
-    editor->permissions[editor->permission_count++] = (struct editor_permission){
-        .id = mem_dup(id),
-        .head = json_copy(event->head),
-        .body = event->body != NULL ? mem_dupn(event->body, event->body_len) : NULL};
+    editor->permissions[editor->permission_count++] =
+        (struct editor_permission){.is = host_permission_copy(event)};
 }
 
 /* Returns the tool call with this id of the agent, or NULL if the client does not know it. */
@@ -149,49 +135,28 @@ static void forget_tools(struct editor *editor)
 static void ask_permission(struct editor *editor, const struct editor_session *session,
                            struct editor_permission *permission)
 {
-    const struct json *head = permission->head;
-    const char *about = json_get_text(head, "id");
-    struct acp_word *words = NULL;
-    size_t count = 0;
-    const struct editor_tool *known = find_tool(editor, about);
+    const struct host_permission *is = &permission->is;
+    const struct editor_tool *known = find_tool(editor, is->tool);
+    bool is_new = known == NULL;
     char id[TOOL_ID];
 
-    bool is_new = known == NULL;
-
     if (is_new)
-        known = add_tool(editor, about != NULL ? about : "", host_event_number(permission->id));
+        known = add_tool(editor, is->tool != NULL ? is->tool : "", host_event_number(is->id));
     tool_id(known->number, id);
-    for (const struct json *o = json_first(json_get(head, "options")); o != NULL;
-         o = json_next(o)) {
-        if (json_get_text(o, "id") == NULL)
-            continue;
-        words = mem_room(words, count, sizeof *words);
-        words[count] = (struct acp_word){.id = mem_dup(json_get_text(o, "id")),
-                                         .name = mem_dup(json_get_text(o, "name")),
-                                         .kind = mem_dup(json_get_text(o, "kind"))};
-        if (words[count].name == NULL || words[count].name[0] == '\0')
-            editor_replace(&words[count].name, words[count].id);
-        count++;
-    }
     const struct acp_agent_tool tool = {
         .id = id,
-        .title = json_get_text(head, "title"),
-        .kind = json_get_text(head, "kind"),
+        .title = is->title,
+        .kind = is->kind,
         .status = "pending",
-        .text = permission->body,
-        .len = permission->body != NULL ? strlen(permission->body) : 0,
+        .text = is->body,
+        .len = is->body != NULL ? strlen(is->body) : 0,
     };
     if (is_new) { /* some clients ask only about tool calls that they know */
         acp_agent_tool(editor->acp, session->id, &tool);
         permission->announced = known->number;
     }
-    permission->serial = acp_agent_ask_permission(editor->acp, session->id, &tool, words, count);
-    for (size_t i = 0; i < count; i++) {
-        free(words[i].id);
-        free(words[i].name);
-        free(words[i].kind);
-    }
-    free(words);
+    permission->serial = acp_agent_ask_permission(editor->acp, session->id, &tool, is->options.word,
+                                                  is->options.count);
 }
 
 void editor_ask_permissions(struct editor *editor)
@@ -203,38 +168,32 @@ void editor_ask_permissions(struct editor *editor)
             ask_permission(editor, session, &editor->permissions[i]);
 }
 
-/* Returns true if the option clears the context and carries out the plan. */
-static bool is_clear(const struct editor_permission *permission, const char *option)
+/* Returns the option with this id (NULL: none), or NULL. */
+static const struct acp_word *find_option(const struct host_permission *permission, const char *id)
 {
-    if (option == NULL || !json_bool(json_get(permission->head, "plan"), false))
-        return false;
-    for (const struct json *o = json_first(json_get(permission->head, "options")); o != NULL;
-         o = json_next(o)) {
-        const char *id = json_get_text(o, "id");
-        const char *name = json_get_text(o, "name");
-        if (id != NULL && strcmp(id, option) == 0)
-            return strcmp(id, "clear") == 0 || (name != NULL && strcasestr(name, "clear") != NULL);
-    }
-    return false;
+    for (size_t i = 0; id != NULL && i < permission->options.count; i++)
+        if (strcmp(permission->options.word[i].id, id) == 0)
+            return &permission->options.word[i];
+    return NULL;
+}
+
+/* Returns true if the option clears the context and carries out the plan. */
+static bool is_clear(const struct host_permission *permission, const struct acp_word *option)
+{
+    return permission->plan && option != NULL &&
+           (strcmp(option->id, "clear") == 0 || strcasestr(option->name, "clear") != NULL);
 }
 
 /* Ends a tool call that the client knows only from its permission request; updates may follow. */
 static void end_announced(struct editor *editor, const struct editor_permission *permission,
-                          const char *option)
+                          const struct acp_word *option)
 {
     const struct editor_session *session = editor_current(editor);
-    bool allowed = false;
+    bool allowed = option != NULL && !str_starts(option->kind, "reject");
     char id[TOOL_ID];
 
     if (permission->announced == 0 || session == NULL)
         return;
-    for (const struct json *o = json_first(json_get(permission->head, "options")); o != NULL;
-         o = json_next(o)) {
-        const char *name = json_get_text(o, "id");
-        const char *kind = json_get_text(o, "kind");
-        if (option != NULL && name != NULL && strcmp(name, option) == 0)
-            allowed = kind == NULL || !str_starts(kind, "reject");
-    }
     tool_id(permission->announced, id);
     const struct acp_agent_tool tool = {
         .id = id, .status = allowed ? "completed" : "failed", .known = true};
@@ -247,14 +206,15 @@ static void on_permitted(struct editor *editor, const struct host_event *event)
 
     for (size_t i = 0; id != NULL && i < editor->permission_count; i++) {
         struct editor_permission *permission = &editor->permissions[i];
-        if (strcmp(permission->id, id) != 0)
+        if (strcmp(permission->is.id, id) != 0)
             continue;
-        if (is_clear(permission, event->option))
+        const struct acp_word *option = find_option(&permission->is, event->option);
+        if (is_clear(&permission->is, option))
             editor_prompt_follows(editor);
         if (permission->serial != 0 && !permission->answered)
             acp_agent_withdraw(editor->acp, permission->serial);
-        end_announced(editor, permission, event->option);
-        permission_free(permission);
+        end_announced(editor, permission, option);
+        host_permission_free(&permission->is);
         editor->permission_count--;
         memmove(permission, permission + 1,
                 (editor->permission_count - i) * sizeof *editor->permissions);

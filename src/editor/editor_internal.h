@@ -93,9 +93,7 @@ struct pending_request {
 };
 
 struct editor_permission {
-    char *id;
-    struct json *head; /* the event */
-    char *body;
+    struct host_permission is;
     int64_t serial; /* of the client's request; 0: not asked */
     bool answered; /* the client has answered, and the answer was passed on */
     int64_t announced; /* tool call that the client knows only from this request; 0: none */

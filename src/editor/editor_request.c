@@ -255,7 +255,7 @@ static void on_permitted(void *arg, int64_t serial, const char *option)
         permission->answered = true;
         struct pending_request *pending =
             editor_pending_new(editor, PENDING_PERMIT, editor->conversation);
-        pending->prompt = mem_dup(permission->id);
+        pending->prompt = mem_dup(permission->is.id);
         pending->value = mem_dup(option);
         editor_begin(editor, pending);
         return;

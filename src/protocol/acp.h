@@ -50,6 +50,18 @@ struct acp_word { /* a mode, command, permission option or value of a config opt
     char *id, *name, *description, *kind; /* "" if missing */
 };
 
+/* Reads an array of objects into words. The keys name the members; a missing member gives "". The
+ * caller releases the result with acp_words_free(). */
+struct acp_word_keys {
+    const char *id, *name, *description, *kind; /* NULL: stays "" */
+};
+struct acp_words {
+    struct acp_word *word;
+    size_t count;
+};
+struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys);
+void acp_words_free(struct acp_words *words);
+
 enum acp_update_kind {
     ACP_USER, /* text: a piece */
     ACP_TEXT,

@@ -50,18 +50,6 @@ void acp_cancel_permissions(struct acp *acp, const char *session, bool tell);
 
 /* ---- reading JSON */
 
-/* Reads an array of objects into words. The keys name the members; a missing member gives "". The
- * caller releases the result with acp_words_free(). */
-struct acp_word_keys {
-    const char *id, *name, *description, *kind; /* NULL: stays "" */
-};
-struct acp_words {
-    struct acp_word *word;
-    size_t count;
-};
-struct acp_words acp_words_read(const struct json *array, const struct acp_word_keys *keys);
-void acp_words_free(struct acp_words *words);
-
 /* An update and the memory that it points to. */
 struct acp_news {
     struct acp_update update;

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[HOST_EVENT_COUNT] = {
@@ -85,6 +86,39 @@ bool host_event_parse(const struct json *head, const char *body, size_t body_len
     int64_t code = json_int(json_get(head, "code"), MAS_FAILED);
     ret->code = code >= MAS_FAILED && code <= MAS_TIMEOUT ? (int)code : MAS_FAILED;
     return ret->type != HOST_EVENT_COUNT;
+}
+
+struct host_permission host_permission_copy(const struct host_event *event)
+{
+    static const struct acp_word_keys keys = {.id = "id", .name = "name", .kind = "kind"};
+    struct host_permission permission = {
+        .id = mem_dup(event->permission != NULL ? event->permission : ""),
+        .tool = mem_dup(event->id),
+        .title = mem_dup(event->title),
+        .kind = mem_dup(event->kind),
+        .body = event->body != NULL ? mem_dupn(event->body, event->body_len) : NULL,
+        .plan = event->plan,
+        .options = acp_words_read(event->options, &keys),
+    };
+
+    for (size_t i = 0; i < permission.options.count; i++) {
+        struct acp_word *option = &permission.options.word[i];
+        if (option->name[0] == '\0') {
+            free(option->name);
+            option->name = mem_dup(option->id);
+        }
+    }
+    return permission;
+}
+
+void host_permission_free(struct host_permission *permission)
+{
+    free(permission->id);
+    free(permission->tool);
+    free(permission->title);
+    free(permission->kind);
+    free(permission->body);
+    acp_words_free(&permission->options);
 }
 
 const char *host_event_title(const struct host_event *event)

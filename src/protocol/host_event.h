@@ -6,6 +6,7 @@
 
 #include "base/frame.h"
 #include "base/json.h"
+#include "protocol/acp.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +63,18 @@ struct host_event {
  * events. */
 bool host_event_parse(const struct json *head, const char *body, size_t body_len,
                       struct host_event *ret);
+
+/* An open permission: what its event says, for as long as it is open. */
+struct host_permission {
+    char *id;
+    char *tool, *title, *kind; /* of the tool call; NULL: missing */
+    char *body; /* NULL: none */
+    bool plan;
+    struct acp_words options; /* id, name (if missing, the id) and kind */
+};
+/* Copies the members of a permission's event. Release the result with host_permission_free(). */
+struct host_permission host_permission_copy(const struct host_event *event);
+void host_permission_free(struct host_permission *permission);
 
 /* Returns the title of a tool call, otherwise its kind, otherwise "a tool". */
 const char *host_event_title(const struct host_event *event);
