@@ -203,7 +203,10 @@ static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
     const struct replying *to = arg;
 
     (void)asked;
-    return to->on_reply == NULL || to->on_reply(to->call, frame, to->arg);
+    if (to->on_reply != NULL)
+        return to->on_reply(to->call, frame, to->arg);
+    (void)hosts_reply_error(frame->head, &to->call->err);
+    return true;
 }
 
 static void serve(struct replying *to, short events)

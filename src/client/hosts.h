@@ -94,10 +94,9 @@ struct host_call {
     const char *agent; /* not owned */
     void *arg; /* the caller's own data */
     enum host_answer answer;
-    struct err err; /* for HOST_ENDED and HOST_BROKEN */
+    struct err err; /* for HOST_ENDED and HOST_BROKEN, and what on_reply() sets */
     /* the rest belongs to hosts.c */
-    struct host_connection
-        connection; /* of a pending call; without a descriptor it waits for one */
+    struct host_connection connection; /* a pending call without a descriptor waits for one */
     struct host_request *request; /* its text, which all calls share; NULL: none */
 };
 
@@ -111,7 +110,8 @@ typedef bool hosts_reply(struct host_call *call, const struct frame *reply, void
 void hosts_start(struct host_call *calls, size_t count, const char *head, const char *body,
                  size_t body_len);
 /* Receives answers until every call is done or timeout_ms have passed (-1: no limit), then calls
- * hosts_end(). If on_reply is NULL, the first frame of each host is enough. */
+ * hosts_end(). If on_reply is NULL, the first frame of each host is enough; call->err is the error
+ * in it. */
 void hosts_finish(struct host_call *calls, size_t count, int timeout_ms, hosts_reply *on_reply,
                   void *arg);
 

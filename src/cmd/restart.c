@@ -9,13 +9,6 @@ enum { RESTART_MS = 60000 };
 
 static const char restart[] = "{\"do\":\"restart\"}";
 
-static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
-{
-    (void)arg;
-    (void)hosts_reply_error(reply->head, &call->err);
-    return true;
-}
-
 static int run_restart(struct call *call, struct err *err)
 {
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
@@ -25,7 +18,7 @@ static int run_restart(struct call *call, struct err *err)
         return -1;
     roster_ask(&roster, restart, NULL, 0);
     roster_ask_coming(&roster, restart, TARGETS_COME_MS);
-    hosts_finish(roster.calls, roster.count, RESTART_MS, on_reply, NULL);
+    hosts_finish(roster.calls, roster.count, RESTART_MS, NULL, NULL);
     size_t count = 0;
     if (targets_bring_back(call, &roster, &count, err) == -1)
         return -1;

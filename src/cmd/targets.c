@@ -205,13 +205,6 @@ int targets_timeout(const struct call *call, int *ret_ms, struct err *err)
                    text);
 }
 
-static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
-{
-    (void)arg;
-    (void)hosts_reply_error(reply->head, &call->err);
-    return true;
-}
-
 int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,
                        struct err *err)
 {
@@ -229,7 +222,7 @@ int targets_bring_back(const struct call *call, struct roster *roster, size_t *r
         rc = life_respawn(&life, roster->teams[0].id, &options, err);
         if (rc == 0) {
             roster_ask_coming(roster, "{\"do\":\"status\"}", TARGETS_COME_MS);
-            hosts_finish(roster->calls, roster->count, TARGETS_COME_MS, on_reply, NULL);
+            hosts_finish(roster->calls, roster->count, TARGETS_COME_MS, NULL, NULL);
         }
     }
     free(absent);
