@@ -68,10 +68,10 @@ void events_free(struct events *events)
     free(events);
 }
 
-void events_want(const struct events *events, struct loop *loop)
+int64_t events_want(struct events *events, struct loop *loop)
 {
     loop_want(loop, events->inotify, POLLIN);
-    follow_want(events->follow, loop);
+    return follow_want(events->follow, loop);
 }
 
 static bool is_wanted(const struct events *events)

@@ -50,8 +50,9 @@ typedef void events_wake(struct server *server, bool beat);
 struct events *events_make(struct server *server, events_wake *wake);
 void events_free(struct events *events);
 
-/* Waits in this turn for changes of sessions and for the hosts that are followed. */
-void events_want(const struct events *events, struct loop *loop);
+/* Waits in this turn for changes of sessions and for the hosts that are followed. Returns when the
+ * next turn has to begin, see follow_want(). */
+int64_t events_want(struct events *events, struct loop *loop);
 /* Handles what has come in this turn. */
 void events_turn(struct events *events, struct loop *loop);
 /* Call this at least once a second. It starts surveys and heartbeats. */

@@ -1,6 +1,7 @@
 #include "serve/follow.h"
 
 #include "base/path.h"
+#include "base/time.h"
 #include "client/hosts.h"
 #include "protocol/host_event.h"
 #include "store/workspace.h"
@@ -29,6 +30,8 @@ struct follow {
     void *arg;
     struct watched *all;
     size_t count;
+    bool waits; /* this turn waits for them */
+    int64_t waited_ms; /* beginning of the last turn that did; monotonic */
 };
 
 struct follow *follow_make(const struct root *root, follow_tell *tell, void *arg)
@@ -261,10 +264,17 @@ static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
     return false;
 }
 
-void follow_want(const struct follow *follow, struct loop *loop)
+int64_t follow_want(struct follow *follow, struct loop *loop)
 {
+    int64_t now = time_monotonic_ms();
+
+    follow->waits = follow->all != NULL && now >= follow->waited_ms + FOLLOW_PAUSE_MS;
+    if (!follow->waits)
+        return follow->all != NULL ? follow->waited_ms + FOLLOW_PAUSE_MS : -1;
+    follow->waited_ms = now;
     for (const struct watched *at = follow->all; at != NULL; at = at->next)
         conn_want(&at->host.conn, loop);
+    return -1;
 }
 
 void follow_turn(struct follow *follow, struct loop *loop)
@@ -272,6 +282,8 @@ void follow_turn(struct follow *follow, struct loop *loop)
     struct err ignored = ERR_INIT;
     struct watched *next;
 
+    if (!follow->waits)
+        return;
     for (struct watched *at = follow->all; at != NULL; at = next) {
         short got = loop_got(loop, at->host.conn.fd);
         next = at->next;

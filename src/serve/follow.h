@@ -13,6 +13,7 @@
 
 enum {
     FOLLOW_MAX = 4096, /* connections */
+    FOLLOW_PAUSE_MS = 5,
     FOLLOW_TEXT_MAX = 64 * 1024, /* bytes of a prompt or answer in an event */
 };
 
@@ -26,8 +27,10 @@ struct follow *follow_make(const struct root *root, follow_tell *tell, void *arg
 void follow_free(struct follow *follow);
 /* Connects to new hosts. With `quiet`, their current state is not reported as an event. */
 void follow_update(struct follow *follow, const struct survey *survey, bool quiet);
-/* Waits in this turn for all connections. */
-void follow_want(const struct follow *follow, struct loop *loop);
+/* Waits in this turn for all connections. Because they are many, turns that follow each other fast
+ * do so every FOLLOW_PAUSE_MS only. Returns when the next turn has to begin at the latest
+ * (monotonic ms); -1: this turn waits for them. */
+int64_t follow_want(struct follow *follow, struct loop *loop);
 /* Handles what has come in this turn. */
 void follow_turn(struct follow *follow, struct loop *loop);
 /* Closes all connections, because no client listens any more. */

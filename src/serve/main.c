@@ -240,9 +240,9 @@ static void wait_for_events(struct service *service)
     loop_want(loop, service->signals, POLLIN);
     loop_want(loop, pool_fd(server->pool), POLLIN);
     loop_want(loop, pool_fd(server->list.pool), POLLIN);
-    events_want(server->events, loop);
     http_want(server->http, loop);
-    (void)loop_wait(loop, time_monotonic_ms() + timeout);
+    int64_t until = events_want(server->events, loop);
+    (void)loop_wait(loop, time_sooner(until, time_monotonic_ms() + timeout));
 }
 
 static void turn(struct service *service)
