@@ -2,7 +2,7 @@
 # Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
 # of cmd. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
-# base/proc.c alone starts processes.
+# base/proc.c alone starts processes, base/loop.c alone waits for descriptors.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
 
@@ -131,5 +131,9 @@ only histedit.h chat/line.c
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \
         "$code" | grep -v '^src/base/proc\.c:'
+)
+complain 'only base/loop.c waits for descriptors (others use struct loop or loop_wait_for())' < <(
+    grep -E '(^|[^A-Za-z0-9_.>])(p?poll|epoll_p?wait2?|p?select)[ \t]*\(' "$code" |
+        grep -v '^src/base/loop\.c:'
 )
 finish "$rc" "${#sources[@]} C files name only whom they may"
