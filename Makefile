@@ -45,9 +45,11 @@ FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 # slower under one: there the other files have to do. They run the same code. PART=rest is what they
 # leave out, so that a run of both, as in .ci/run, has every test; the four files named there have
 # checks of memory and speed that a sanitizer leaves out.
-NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor du env environment \
-    examples hardlink help init man metadata names peek readme refactored restart roots scope shell \
-    teams template-edit template-list template-path tmux version workspace)
+NO_SAN_CLI := $(patsubst %,test/cli/%.bats,attach completion concurrency doctor doctor-leftovers \
+    doctor-metadata doctor-moved doctor-tmux doctor-workspace du env environment examples hardlink \
+    help init man metadata metadata-damage names peek readme refactored restart roots scope shell \
+    teams template-edit template-list template-path tmux-conf tmux-ends tmux-names tmux-refused \
+    tmux-socket version workspace)
 NO_SAN_HOST := $(patsubst %,test/host/%.bats,ends relay states)
 ifneq ($(SAN),)
 FAULT_BATS := $(filter %/chaos.bats,$(FAULT_BATS))

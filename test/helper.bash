@@ -39,6 +39,10 @@ teardown() {
 # Runs mas with separate streams: $output is stdout, $stderr is stderr.
 mas() { run --separate-stderr "$MAS" "$@"; }
 
+# Lets a shell count as idle after 100 ms without output instead of 2 s. For tests that wait until an
+# agent is idle and do not care when.
+quick_idle() { printf '[preset shell]\nidle = 100ms\n' >>"$ROOT/mas.ini"; }
+
 # shellcheck disable=SC2034 # read by the tests
 # Creates a session and sets $ID to its id; passes its arguments to `mas new`.
 new_session() { ID=$("$MAS" new -q "$@"); }

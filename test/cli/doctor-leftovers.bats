@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# mas doctor: what killed commands, hosts and servers have left goes, nothing else.
+load ../helper
+load doctor
+
+# ---- left behind in sessions/
+
+@test "staging that a killed command left goes" {
+    a_running_session
+    local stale=.new-0c0c0c0c-1111-4222-8333-444444444444
+    mkdir -p "$ROOT/sessions/$stale/unit/solo"
+    echo half >"$ROOT/sessions/$stale/unit/solo/file"
+    : >"$ROOT/sessions/$stale/.session.lock"
+    [ "$("$MAS" list -q)" = "$ID" ]
+    [ "$("$MAS" list --all -q)" = "$ID" ]
+    finds "$stale" 'left behind by a command that was killed'
+    mends "$stale" 'left behind by a command that was killed'
+    [ ! -e "$ROOT/sessions/$stale" ]
+    [ "$(field "$ID" .status)" = active ]
+}
+
+@test "the rest of a removal goes" {
+    local stale=.trash-0c0c0c0c-1111-4222-8333-444444444444
+    mkdir -p "$ROOT/sessions/$stale/unit"
+    finds "$stale" 'left behind'
+    mends "$stale" 'left behind'
+    [ ! -e "$ROOT/sessions/$stale" ]
+}
+
+@test "staging that a command works on is not stale" {
+    local busy=$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444
+    mkdir "$busy"
+    exec 8>"$busy/.session.lock"
+    flock 8
+    is_in_order
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ -d "$busy" ]
+    exec 8>&-
+    finds "${busy##*/}" 'left behind'
+}
+
+@test "stale staging that holds links or is one costs nothing outside" {
+    mkdir "$T/precious"
+    echo treasure >"$T/precious/file"
+    mkdir "$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444"
+    ln -s "$T/precious" "$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444/link"
+    ln -s "$T/precious" "$ROOT/sessions/.trash-0c0c0c0c-1111-4222-8333-444444444444"
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ "$(cat "$T/precious/file")" = treasure ]
+    is_in_order
+    [ -z "$(find "$ROOT/sessions" -name '*0c0c0c0c*')" ]
+}
+
+@test "new sweeps up what is stale" {
+    local stale=$ROOT/sessions/.new-0c0c0c0c-1111-4222-8333-444444444444
+    mkdir "$stale"
+    "$MAS" new -q -t solo --no-start
+    "$MAS" new -q -t solo --no-start
+    is_in_order
+}
+
+@test "what mas did not make is told of and left alone" {
+    a_stopped_session
+    mkdir -p "$ROOT/sessions/notes" "$ROOT/sessions/0C0C0C0C-1111-4222-8333-444444444444"
+    echo mine >"$ROOT/sessions/notes/file"
+    echo mine >"$ROOT/sessions/backup.tar"
+    chmod 640 "$ROOT/sessions/backup.tar"
+    local before
+    before=$(snapshot)
+    notes notes 'not made by mas, left alone'
+    notes backup.tar 'not made by mas'
+    notes 0C0C0C0C-1111-4222-8333-444444444444 'not made by mas'
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ "$(snapshot)" = "$before" ]
+    [ "$("$MAS" list --all -q)" = "$ID" ]
+}
+
+@test "a foreign name cannot write to the terminal" {
+    : >"$ROOT/sessions/"$'\e[31mred\e]2;title\a'
+    : >"$ROOT/sessions/"$'two\nlines'
+    mas doctor
+    [ "$status" -eq 0 ]
+    [[ $output != *[$'\e\a']* ]]
+    [ "${#lines[@]}" -eq 2 ]
+    mas doctor --json
+    jq -e '.findings | length == 2' <<<"$output"
+}
+
+@test "the rest of an interrupted write of the index goes" {
+    a_stopped_session
+    echo '{"half' >"$ROOT/sessions/.sessions.index.new"
+    finds sessions '.sessions.index.new is left'
+    mends sessions '.sessions.index.new is left'
+    [ ! -e "$ROOT/sessions/.sessions.index.new" ]
+    [ "$("$MAS" list -q)" = "$ID" ]
+}
+
+@test "the rest of an interrupted write in a workspace goes" {
+    a_stopped_session
+    echo half >"$(ws "$ID")/.session.new"
+    echo half >"$(ws "$ID")/config.json.new"
+    finds "$ID" '.session.new is left'
+    finds "$ID" 'config.json.new is left'
+    mends "$ID" '.session.new is left'
+    [ ! -e "$(ws "$ID")/.session.new" ]
+    [ ! -e "$(ws "$ID")/config.json.new" ]
+    [ "$(field "$ID" .name)" = idle ]
+}
+
+# ---- run/
+
+@test "what is left in run/ of a stopped session goes" {
+    a_stopped_session
+    printf 'MASENV1\n.\nSECRET=1' >"$(ws "$ID")/run/env"
+    : >"$(ws "$ID")/run/00.sock"
+    finds "$ID" 'run/env is left over'
+    finds "$ID" 'run/00.sock is left over'
+    mends "$ID" 'run/env is left over'
+    [ -z "$(ls -A "$(ws "$ID")/run")" ]
+}
+
+@test "a file in run/ that a process has locked is not left over" {
+    a_stopped_session
+    exec 8>"$(ws "$ID")/run/00.lock"
+    flock 8
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ -e "$(ws "$ID")/run/00.lock" ]
+    exec 8>&-
+}
+
+@test "what a host that lives has in run/ stays, what a killed one has left goes" {
+    a_running_session
+    touch -d '5 minutes ago' "$(ws "$ID")/run/solo."*
+    is_in_order
+    "$MAS" doctor --fix
+    [ "$(ls "$(ws "$ID")/run")" = $'solo.lock\nsolo.sock' ]
+    orphan_agents "$ID"
+    finds "$ID" 'and 1 more are left over'
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [[ $output == *mended*'and 1 more are left over'* ]]
+    mas doctor
+    [[ $output == "note "*" agent solo has no host; bring it back with: mas restart $ID solo" ]]
+    [ -z "$(ls -A "$(ws "$ID")/run")" ]
+}
+
+@test "what the killed hosts of a session have left is one finding" {
+    new_session -n big
+    settled "$ID"
+    tm kill-server
+    hosts_gone "$ID"
+    : >"$(ws "$ID")/run/10.sock"
+    : >"$(ws "$ID")/run/11.sock"
+    : >"$(ws "$ID")/run/12.lock"
+    mas doctor --json
+    [ "$(jq '[.findings[] | select(.what | contains("run/"))] | length' <<<"$output")" -eq 1 ]
+    finds "$ID" 'and 2 more are left over'
+    "$MAS" doctor --fix
+    [ -z "$(ls -A "$(ws "$ID")/run")" ]
+}
+
+@test "an agent of a running team whose host was killed is told, and how it is brought back" {
+    new_session -t pair
+    settled "$ID"
+    pkill -KILL -f "mas host $ID lead"
+    mas doctor --fix
+    notes "$ID" "agent lead has no host; bring it back with: mas restart $ID lead"
+    : >"$(ws "$ID")/run/env" # of a start that never ended, by a clock that was wrong
+    touch -d '+1 year' "$(ws "$ID")/run/env"
+    mas doctor --fix
+    [[ $output == *'run/env is left over'*'agent lead has no host'* ||
+        $output == *'agent lead has no host'*'run/env is left over'* ]]
+    "$MAS" restart "$ID" lead
+    is_in_order
+}
+
+@test "a team that is just starting keeps its environment file, an old one goes" {
+    a_running_session
+    : >"$(ws "$ID")/run/env"
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ -e "$(ws "$ID")/run/env" ]
+    touch -d '5 minutes ago' "$(ws "$ID")/run/env"
+    finds "$ID" 'run/env is left over'
+    mends "$ID" 'run/env is left over'
+    [ ! -e "$(ws "$ID")/run/env" ]
+}
+
+@test "the socket of a server of its own that died goes" {
+    export MAS_TMUX_SERVER=per-session
+    a_running_session
+    local socket
+    socket=$(meta "$ID" TMUX_SOCKET)
+    kill -9 "$(tmux -S "$socket" display-message -p '#{pid}')"
+    hosts_gone "$ID"
+    eventually eval "! tmux -S '$socket' list-sessions"
+    [ -S "$socket" ]
+    finds "$ID" 'the socket of its tmux server is left over'
+    mas doctor --fix
+    [ "$status" -eq 0 ]
+    [ ! -e "$socket" ]
+    mas start "$ID"
+    [ "$status" -eq 0 ]
+}
