@@ -3,6 +3,8 @@
 # shellcheck disable=SC2016
 load ../helper
 
+setup_more() { quick_idle; }
+
 # A stopped session that was last used so long ago: new_old DAYS [OPTION...]. Its id is in $ID.
 new_old() {
     local days=$1

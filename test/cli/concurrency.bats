@@ -250,10 +250,10 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     flock 8
     rm "$ROOT/sessions/.sessions.index"
     for broken in no yes; do
-        run --separate-stderr timeout 10 "$MAS" list -q
+        mas list -q
         [ "$status" -eq 0 ]
         [ "$output" = "$ID" ]
-        run --separate-stderr timeout 10 "$MAS" show "$ID"
+        mas show "$ID"
         [ "$status" -eq 0 ]
         [ "$broken" = yes ] || [ ! -e "$ROOT/sessions/.sessions.index" ]
         echo broken >"$ROOT/sessions/.sessions.index"

@@ -2,6 +2,8 @@
 # [limits] of mas.ini: how much a session may take, and how much is left free.
 load ../helper
 
+setup_more() { quick_idle; }
+
 teardown_more() {
     if mountpoint -q "$T/fs" 2>/dev/null; then umount "$T/fs"; fi
 }

@@ -2,6 +2,8 @@
 # Migrating: the legacy session becomes an isolated one, with every file.
 load ../helper
 
+setup_more() { quick_idle; }
+
 # A legacy session with files of its own in the root's directories; not started, but with `start`.
 legacy() {
     if [ "${1-}" = start ]; then

@@ -190,7 +190,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
         'ln -s nowhere "$place"' 'mkfifo "$place"'; do
         eval "$make"
         kept=$(ls -lR --time-style=+ "$place" "$T/outside")
-        run --separate-stderr timeout 5 "$MAS" new -t solo --id $id
+        mas new -t solo --id $id
         [ "$status" -eq 4 ]
         [ "$stderr" = "mas: cannot make session '$id': it exists" ]
         [ "$(ls -lR --time-style=+ "$place" "$T/outside")" = "$kept" ]

@@ -7,8 +7,10 @@ setup_more() {
     cat >>"$ROOT/mas.ini" <<'END'
 [preset says]
 command = sh -c 'printf "this is %s\n" "$MAS_AGENT_ID"; exec cat'
+idle = 100ms
 [preset counts]
 command = sh -c 'seq 500; exec cat'
+idle = 100ms
 END
 }
 

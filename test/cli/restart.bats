@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 load ../helper
 
+setup_more() { quick_idle; }
+
 pid_of() { field "$ID" ".agents[$1].pid"; }
 host_of() { field "$ID" ".agents[$1].hostPid"; }
 

@@ -2,6 +2,8 @@
 # Removing: the whole session goes, and nothing but that session.
 load ../helper
 
+setup_more() { quick_idle; }
+
 is_tmux_session() { tm has-session -t "=mas-${1:0:8}:" 2>/dev/null; }
 
 processes() { grep -lsxzF "MAS_SESSION_ID=$1" /proc/[0-9]*/environ | cut -d/ -f3 | sort; }

@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 load ../helper
 
+setup_more() { quick_idle; }
+
 @test "show tells all there is about a session" {
     new_session -t pair -n one
     "$MAS" wait one --for idle

@@ -2,6 +2,8 @@
 # What each agent is doing, told by its host.
 load ../helper
 
+setup_more() { quick_idle; }
+
 # The status of agent number $1 of the first session, by jq path $2
 agent() { "$MAS" status "$ID" --json | jq -r ".sessions[0].agents[$1] | $2"; }
 

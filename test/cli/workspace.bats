@@ -30,7 +30,7 @@ refuses() {
     local before
     new_session -t pair --no-start
     before=$(snapshot)
-    run --separate-stderr timeout 10 "$MAS" new -t solo
+    mas new -t solo
     if [ "$status" -ne 1 ] || [ "${stderr_lines[0]}" != "mas: cannot copy 'templates/solo/$1': $2" ]; then
         echo "said ($status): $stderr"
         return 1
