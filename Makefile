@@ -18,7 +18,7 @@ BUILD ?= $(if $(SAN),build/san,build)
 # Floors of the house, lowest first; `make lint` checks who includes whom.
 FLOORS := base model store tmux protocol memory client session host editor cmd
 
-SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c)))
+SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c) $(FLOORS:%=src/%/*/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIB_OBJ := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 SERVE_SRC := $(sort $(wildcard src/serve/*.c))
@@ -64,7 +64,7 @@ TEST_UNIT :=
 else ifneq ($(PART),)
 $(error PART is empty, for all tests, or rest)
 endif
-FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] test/*/*.[ch]))
+FORMATTED := $(sort $(wildcard src/*.[ch] src/*/*.[ch] src/*/*/*.[ch] test/*/*.[ch]))
 MAN := $(sort $(wildcard man/*.[1-8]))
 COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 

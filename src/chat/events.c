@@ -248,9 +248,9 @@ static void on_end(struct chat *chat, const struct host_event *event)
         settle_tool(chat, 0, STYLE_TOOL);
     settle_plan(chat);
     view_end(&chat->view);
-    if (strcmp(reason, TALK_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
+    if (strcmp(reason, HOST_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
         view_addf(&chat->view, STYLE_NOTE, "the turn has ended: %s", reason);
-    if (strcmp(reason, TALK_END_FAILED) == 0 && (error == NULL || !view_says(&chat->view, error)))
+    if (strcmp(reason, HOST_END_FAILED) == 0 && (error == NULL || !view_says(&chat->view, error)))
         view_addf(&chat->view, STYLE_ERROR, "the turn has failed: %s",
                   error != NULL ? error : "for a reason that is not known");
     view_gap(&chat->view);

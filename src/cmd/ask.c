@@ -79,9 +79,9 @@ static const struct {
      "the agent has reached its limit of requests in a turn"},
     {"refusal", MAS_REFUSAL, "the agent refuses to go on"},
     {"cancelled", MAS_CANCELLED, "the turn was cancelled"},
-    {TALK_END_CLEARED, MAS_CONFLICT, "the context was cleared before its turn"},
-    {TALK_END_STOPPED, MAS_CONFLICT, "the session was stopped before its turn ended"},
-    {TALK_END_FAILED, MAS_FAILED, "the turn has failed"},
+    {HOST_END_CLEARED, MAS_CONFLICT, "the context was cleared before its turn"},
+    {HOST_END_STOPPED, MAS_CONFLICT, "the session was stopped before its turn ended"},
+    {HOST_END_FAILED, MAS_FAILED, "the turn has failed"},
 };
 
 /* ---- the prompt */
@@ -243,7 +243,7 @@ static void on_end(struct asking *asking, const struct host_event *event)
     _cleanup_str_ struct str rest = STR_INIT;
 
     asking->stop_reason =
-        mem_dup(event->stop_reason != NULL ? event->stop_reason : TALK_END_FAILED);
+        mem_dup(event->stop_reason != NULL ? event->stop_reason : HOST_END_FAILED);
     asking->error = mem_dup(event->error);
     asking->code = event->code;
     if (asking->json)
@@ -386,9 +386,9 @@ static int judge_end(const struct asking *asking, struct err *err)
         return 0;
     while (i < ARRAY_LEN(ends) && strcmp(reason, ends[i].reason) != 0)
         i++;
-    if (strcmp(reason, TALK_END_STOPPED) == 0 && asking->error != NULL)
+    if (strcmp(reason, HOST_END_STOPPED) == 0 && asking->error != NULL)
         return err_set(err, MAS_CONFLICT, "cannot ask agent '%s': %s", agent, asking->error);
-    if (strcmp(reason, TALK_END_FAILED) == 0 && asking->error != NULL)
+    if (strcmp(reason, HOST_END_FAILED) == 0 && asking->error != NULL)
         return err_set(err, asking->code, "cannot ask agent '%s': %s: %s", agent, reason,
                        asking->error);
     return err_set(err, i < ARRAY_LEN(ends) ? ends[i].code : MAS_FAILED,

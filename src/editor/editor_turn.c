@@ -43,10 +43,10 @@ static void tell_end(struct editor *editor, const struct pending_request *pendin
             return;
         }
     }
-    if (pending->cancelled || (reason != NULL && strcmp(reason, TALK_END_CLEARED) == 0)) {
+    if (pending->cancelled || (reason != NULL && strcmp(reason, HOST_END_CLEARED) == 0)) {
         editor_end_turn(editor, pending->ticket, "cancelled");
-    } else if (error != NULL || reason == NULL || strcmp(reason, TALK_END_FAILED) == 0 ||
-               strcmp(reason, TALK_END_STOPPED) == 0) {
+    } else if (error != NULL || reason == NULL || strcmp(reason, HOST_END_FAILED) == 0 ||
+               strcmp(reason, HOST_END_STOPPED) == 0) {
         (void)err_set(&why, MAS_FAILED, "%s",
                       error != NULL ? error : "the agent was stopped before its turn ended");
         editor_refuse(editor, pending->ticket, &why);

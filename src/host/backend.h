@@ -1,78 +1,104 @@
 /*
- * The two kinds of agent that a host runs: a program on a terminal (backend_terminal.c), and an
- * agent that speaks ACP on pipes (backend_acp.c; its conversation is talk.h). The rest of the host
- * knows them only through this table. For src/host/ only.
+ * The two kinds of agent that a host runs: a program on a terminal (host/terminal/), and an agent
+ * that speaks ACP on pipes (host/acp/). The rest of the host knows them through this table only.
+ *
+ * A host calls open() once, then for each run of the agent, in this order:
+ *
+ *     connect()     before the supervisor starts
+ *     launched()    the supervisor starts the agent
+ *     begin()       the agent runs
+ *     hang_up()     only if mas ends the agent: before the supervisor ends it
+ *     ended()       the agent has ended
+ *     disconnect()  its whole tree has ended, or it could not be started
+ *
+ * and close() at the end. In between the loop calls want(), serve() and tick(). Each kind keeps its
+ * state behind one pointer in struct host, which open() makes and close() frees. close() may come
+ * without an open().
  */
 #ifndef MAS_HOST_BACKEND_H
 #define MAS_HOST_BACKEND_H
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "base/str.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct host;
-struct client;
-struct frame;
+
+/* The kinds of agent; they index the handlers of a request (request.c). */
+enum backend_kind { BACKEND_TERMINAL, BACKEND_ACP, BACKEND_KIND_COUNT };
+
+/* What an agent's end says about the next start. */
+struct agent_end {
+    bool early; /* it ended before its first answer */
+    const char *why; /* why it fails each time, if that is known; else NULL */
+};
 
 struct backend {
+    enum backend_kind kind;
     bool piped; /* the agent's standard files are pipes, and the pane is not its terminal */
+    bool logs_refusals; /* the session's log names the messages that the host refuses */
     int asked_limit; /* restarts in a row while messages wait */
     const char *next_start; /* what starts an agent that has ended, for the pane */
 
-    /* Opens the pane, the signals of its keys, and what waited when the host before ended. */
+    /* Opens the pane, and reads what waited when the previous host ended. */
     int (*open)(struct host *host, struct err *err);
-    /* The host goes; what waits stays on disk. */
+    /* Frees everything. What waits stays on disk. */
     void (*close)(struct host *host);
 
     /* ---- the process */
-    /* Fills spec->pipes, or *ret_slave, the agent's end of the terminal, for a process to start. */
+    /* Makes what connects host and agent. Fills spec->pipes, or *ret_slave, the agent's end of the
+     * terminal. */
     int (*connect)(struct host *host, struct supervisor_spec *spec, int *ret_slave,
                    struct err *err);
-    /* It runs. */
-    void (*begin)(struct host *host);
-    /* It is about to be ended. */
-    void (*hang_up)(struct host *host);
-    /* It has ended, `how` in words. Returns true if that was before its first answer. */
-    bool (*ended)(struct host *host, const char *how);
-    /* Nothing of its tree is left; also after a start that failed. */
+    void (*launched)(struct host *host, int64_t now);
     void (*disconnect)(struct host *host);
-    /* Why it fails each time, if that is known; else NULL. */
-    const char *(*trouble)(const struct host *host);
-    /* Returns true if `pid` is the pane's own program and not the agent's. */
-    bool (*is_pane)(const struct host *host, pid_t pid);
-    /* A child of the host has ended; it may be that program. */
-    void (*reap)(struct host *host, pid_t pid);
+    /* Appends the last lines that the agent printed, at most `max` bytes. */
+    void (*last_lines)(const struct host *host, size_t max, struct str *to);
 
     /* ---- messages or prompts that wait */
     size_t (*queued)(const struct host *host);
     void (*fail_queue)(struct host *host, const char *why);
-    /* The agent is stopped: those who wait for an answer are told, and what waits is kept. */
-    void (*keep_queue)(struct host *host, const char *why);
 
-    /* ---- what it does now */
+    /* ---- what the agent does now */
     enum agent_state (*state)(const struct host *host);
+    /* Fills in what this kind knows; *ret points into the host. */
     void (*fill_status)(const struct host *host, struct agent_status *ret);
-    void (*tell_status)(struct host *host, const struct agent_status *now);
-    /* Shows words of mas in the pane. */
+    /* Shows a message of mas in the pane. */
     void (*say)(struct host *host, const char *words);
 
     /* ---- the loop */
-    bool (*reads_keys)(const struct host *host); /* of the pane; if not, only its end counts */
-    /* Keys that were typed while the agent runs. */
+    /* Returns true if the host reads the keys of the pane. If not, only its hang-up counts. */
+    bool (*reads_keys)(const struct host *host, int64_t now);
+    /* Handles keys that were typed while the agent runs. They are in pane.keys. */
     void (*handle_keys)(struct host *host, const char *keys, size_t len, int64_t now);
-    /* Names what it waits for in this turn of the loop; then handles what has come. */
-    void (*want)(const struct host *host, struct loop *loop);
+    /* Tells the loop what to wait for; then handles what has come. */
+    void (*want)(const struct host *host, struct loop *loop, int64_t now);
     void (*serve)(struct host *host, struct loop *loop);
-    /* What time alone brings; returns when to call again, -1: never. */
+    /* Does what is due. Returns when to call again, -1: never. */
     int64_t (*tick)(struct host *host, int64_t now);
-    /* Answers a request that only this kind knows; false: it does not know it. */
-    bool (*request)(struct host *host, struct client *client, const struct frame *frame);
+
+    /* ---- hooks; NULL if this kind has nothing to do at that point */
+    void (*begin)(struct host *host);
+    void (*hang_up)(struct host *host);
+    /* `how` it ended, in words. Fills in *ret, which is {false, NULL} before. */
+    void (*ended)(struct host *host, const char *how, struct agent_end *ret);
+    /* Reads what the agent has printed by now. Returns false if the pane has no room for the rest.
+     */
+    bool (*drain)(struct host *host);
+    /* The pane has another size. */
+    void (*resize)(struct host *host);
+    /* The pane's own program (host->pane_program) has ended. */
+    void (*reap)(struct host *host);
+    /* The agent stops: tells those who wait for an answer that what waits is kept. */
+    void (*keep_queue)(struct host *host, const char *why);
+    /* Tells clients of the status; called in each turn of the loop. */
+    void (*tell_status)(struct host *host, const struct agent_status *now);
 };
 
 extern const struct backend backend_terminal, backend_acp;

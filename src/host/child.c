@@ -16,15 +16,17 @@
 #include <sys/wait.h>
 
 enum {
-    STEADY_MS = 60000, /* a run so long forgives the failures before it */
-    EARLY_LIMIT = 1, /* of one that ended before its first answer: those of a team that begin at
-                        once may be in each other's way, as in a database that they share */
-    AT_ONCE_MS = 5000, /* an end so soon is told with its last lines */
+    STEADY_MS = 60000, /* a run this long forgives the failures before it */
+    EARLY_LIMIT =
+        1, /* restarts after an end before the first answer: agents of a team that start at
+              the same time may be in each other's way, as in a database that they share */
+    AT_ONCE_MS = 5000, /* the note of an end this soon has the last lines */
     RESTART_MAX_MS = 60000,
-    PANE_ROOM = 1024, /* for what is said of an end */
+    PANE_ROOM = 1024, /* bytes for the message about an end */
 };
 
-/* For an agent on pipes this is the time that it has to go by itself, which its preset limits. */
+/* Limits the time for which an agent on pipes is waited for after its input was closed, as its
+ * preset says. */
 static int limit_hangup(const struct host *host, int hangup_ms)
 {
     return host->backend->piped && hangup_ms > host->preset->end_ms ? host->preset->end_ms
@@ -105,8 +107,7 @@ void child_start(struct host *host, int64_t now)
         fail_start(host, err.text);
         return;
     }
-    watcher_free(&host->watcher);
-    watcher_start(&host->watcher, host->preset, now);
+    host->backend->launched(host, now);
     child->phase = CHILD_RUNS;
     child->pid = 0;
     child->started = now;
@@ -127,12 +128,13 @@ void child_end(struct host *host, struct supervisor_times times, pid_t spare, bo
         return;
     child->asked = true;
     child->phase = CHILD_ENDS;
-    host->backend->hang_up(host);
+    if (host->backend->hang_up != NULL)
+        host->backend->hang_up(host);
     times.hangup_ms = limit_hangup(host, times.hangup_ms);
     supervisor_end(&child->supervisor, times, spare);
 }
 
-/* Says that an agent came to its end, and why, where that is not what somebody asked for. */
+/* Puts the last lines of an agent into its note, if nobody asked for its end. */
 static void note_end(struct host *host, int64_t now)
 {
     struct child *child = &host->child;
@@ -140,18 +142,18 @@ static void note_end(struct host *host, int64_t now)
 
     if (!child->asked &&
         (child->signal != 0 || child->exit_code != 0 || now - child->started < AT_ONCE_MS))
-        watcher_last_lines(&host->watcher, sizeof child->note - 1, &words);
+        host->backend->last_lines(host, sizeof child->note - 1, &words);
     (void)snprintf(child->note, sizeof child->note, "%s", str_text(&words));
 }
 
-/* How many restarts in a row its end is worth; -1: it is not to come back. */
+/* Returns how many restarts in a row the agent may have; -1: it does not start by itself. */
 static int restart_limit(const struct host *host, bool early)
 {
     const struct preset *preset = host->preset;
     bool crashed = host->child.rest == AGENT_CRASHED && preset->restart_on_crash;
     int limit = preset->restart_limit;
 
-    if (host->backend->queued(host) > 0) /* somebody has written to it */
+    if (host->backend->queued(host) > 0) /* somebody waits for it */
         return limit > host->backend->asked_limit ? host->backend->asked_limit : limit;
     if (crashed)
         return limit;
@@ -160,25 +162,25 @@ static int restart_limit(const struct host *host, bool early)
     return limit > EARLY_LIMIT ? EARLY_LIMIT : limit;
 }
 
-/* Whether, and when, it is to come back by itself. `early`: it ended before its first answer. */
-static void plan_restart(struct host *host, bool early, int64_t now)
+/* Decides whether the agent starts again by itself, and when. */
+static void plan_restart(struct host *host, const struct agent_end *end, int64_t now)
 {
     struct child *child = &host->child;
     const struct preset *preset = host->preset;
 
     if (now - child->started >= STEADY_MS || child->delivered)
         child->failures = 0;
-    int limit = restart_limit(host, early);
+    int limit = restart_limit(host, end->early);
     if (child->asked || host->leaving || limit == -1)
         return;
     if (host->backend->queued(host) > 0 && child->delivered) {
-        child->restart_at = now; /* it took one message and ended; the next one starts it */
+        child->restart_at = now; /* it ends after each message, and the next one starts it */
         return;
     }
     if (child->failures >= limit) {
-        const char *trouble = host->backend->trouble(host);
-        host->backend->fail_queue(
-            host, trouble != NULL ? trouble : "the agent ends each time before it takes a message");
+        host->backend->fail_queue(host, end->why != NULL
+                                            ? end->why
+                                            : "the agent ends each time before it takes a message");
         return;
     }
     int64_t delay = preset->restart_delay_ms;
@@ -188,10 +190,11 @@ static void plan_restart(struct host *host, bool early, int64_t now)
     child->restart_at = now + (delay < RESTART_MAX_MS ? delay : RESTART_MAX_MS);
 }
 
-/* The agent itself has ended; its tree may not have. */
+/* Handles the end of the agent itself. Some of its tree may still run. */
 static void handle_end(struct host *host, int status, int64_t now)
 {
     struct child *child = &host->child;
+    struct agent_end end = {.early = false};
     char how[96];
 
     child->phase = CHILD_ENDS;
@@ -204,12 +207,13 @@ static void handle_end(struct host *host, int status, int64_t now)
     child->rest = crashed ? AGENT_CRASHED : AGENT_EXITED;
     child_describe_end(child, how, sizeof how);
     host_log(host, how);
-    bool early = host->backend->ended(host, how);
+    if (host->backend->ended != NULL)
+        host->backend->ended(host, how, &end);
     note_end(host, now); /* the backend has read the agent's last output by now */
-    plan_restart(host, early, now);
+    plan_restart(host, &end, now);
 }
 
-/* Prints how it ended and what comes next. */
+/* Prints how the agent ended and what comes next. */
 static void print_end(struct host *host, int64_t now)
 {
     struct child *child = &host->child;
@@ -226,7 +230,7 @@ static void print_end(struct host *host, int64_t now)
     host->backend->say(host, words.data);
 }
 
-/* Nothing of it is left: its last output is taken, and the pane is itself again. */
+/* Ends a run: the whole tree has ended and all output is read. */
 static void finish(struct host *host, int64_t now)
 {
     struct child *child = &host->child;
@@ -235,7 +239,7 @@ static void finish(struct host *host, int64_t now)
     child->pid = 0;
     if (host->backend->queued(host) > 0 && child->restart_at == -1 && !child->asked &&
         !host->leaving)
-        child->restart_at = now; /* written to while its tree was being cleared */
+        child->restart_at = now; /* a message came while the tree was ending */
     host->backend->disconnect(host);
     if (!child->again && !host->leaving)
         print_end(host, now);
@@ -256,7 +260,12 @@ bool child_retry(struct host *host, int64_t now)
     return true;
 }
 
-void child_news(struct host *host, int64_t now)
+static bool drain(struct host *host)
+{
+    return host->backend->drain == NULL || host->backend->drain(host);
+}
+
+void child_serve(struct host *host, int64_t now)
 {
     struct child *child = &host->child;
     struct supervisor_report report;
@@ -268,8 +277,9 @@ void child_news(struct host *host, int64_t now)
             return;
         case SUPERVISOR_RUNS:
             child->pid = report.pid;
-            if (child->phase == CHILD_RUNS) { /* and is not to end at once */
-                host->backend->begin(host);
+            if (child->phase == CHILD_RUNS) { /* nobody has ended it meanwhile */
+                if (host->backend->begin != NULL)
+                    host->backend->begin(host);
                 request_started(host, NULL);
             }
             break;
@@ -277,7 +287,7 @@ void child_news(struct host *host, int64_t now)
             fail_start(host, strerror(report.status));
             break;
         case SUPERVISOR_ENDED:
-            (void)host_drain(host); /* its last words, for the note */
+            (void)drain(host); /* the note of its end needs its last lines */
             handle_end(host, report.status, now);
             break;
         case SUPERVISOR_CLEAR:
@@ -292,19 +302,19 @@ void child_news(struct host *host, int64_t now)
     }
 }
 
-/* The supervisor has gone: finishes once the pane has taken all that the agent printed. */
+/* The supervisor has ended: ends the run once the pane has taken all that the agent printed. */
 static void tick_gone(struct host *host, int64_t now)
 {
-    enum { KILLED = SIGKILL }; /* a wait status: ended by this signal */
+    enum { KILLED = SIGKILL }; /* as a wait status: ended by this signal */
     struct child *child = &host->child;
 
-    if (!child->cleared) { /* it was killed, and what it kept is ours now */
+    if (!child->cleared) { /* it was killed, and its children are this process's now */
         supervisor_sweep();
         child->cleared = true;
     }
     if (!child->ended)
         handle_end(host, KILLED, now);
-    if (!host_drain(host) || !terminal_has_room_for(&host->terminal.to_pane, PANE_ROOM))
+    if (!drain(host) || !pane_has_room(&host->pane.out, PANE_ROOM))
         return;
     child->gone = false;
     finish(host, now);

@@ -22,8 +22,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { TERMINAL_BATCH = TERMINAL_BUFFER / 2 }; /* so much at once: there is likely more */
-enum { LARGE_BLOCK = 128 * 1024 }; /* memory from this size on goes back once it is freed */
+enum { LARGE_BLOCK = 128 * 1024 }; /* bytes; glibc returns blocks of this size when freed */
 
 void host_flush_terminal(void)
 {
@@ -59,7 +58,7 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
 void host_set_title(struct host *host)
 {
     _cleanup_free_ char *title = mem_printf("%s %s", host->agent->id, host->agent->role);
-    terminal_title(&host->terminal, title);
+    pane_title(&host->pane, title);
 }
 
 void host_fill_status(const struct host *host, struct agent_status *ret)
@@ -80,10 +79,10 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .restarts = child->restarts,
         .queued = (int)host->backend->queued(host),
         .log_lost = (int64_t)host->log.lost,
-        .title = (char *)(uintptr_t)host->watcher.title,
-        .note = (char *)(uintptr_t)(runs ? host->watcher.notice : child->note),
+        .title = (char *)(uintptr_t) "",
+        .note = (char *)(uintptr_t)(runs ? "" : child->note),
     };
-    (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane);
+    (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
     host->backend->fill_status(host, ret);
 }
 
@@ -92,7 +91,8 @@ void host_update(struct host *host)
     struct agent_status now;
 
     host_fill_status(host, &now);
-    host->backend->tell_status(host, &now);
+    if (host->backend->tell_status != NULL)
+        host->backend->tell_status(host, &now);
     if (now.state != host->told.state || host->told.since_ms == 0)
         host->told.since_ms = time_epoch_ms();
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
@@ -106,7 +106,6 @@ void host_update(struct host *host)
         host->server.clients[i].dirty = true;
 }
 
-/* Keeps a copy of the output, and says when that fails and how much was lost. */
 void host_keep_log(struct host *host, const char *bytes, size_t len)
 {
     bool kept = log_write(&host->log, bytes, len);
@@ -120,49 +119,15 @@ void host_keep_log(struct host *host, const char *bytes, size_t len)
     host_log(host, words);
 }
 
-/* Reads until the buffer is full or nothing more is there: one write of log and pane for many reads
- * of a terminal, which gives 4 KiB at most. */
-static size_t read_batch(struct host *host, const char **ret)
-{
-    size_t len = 0;
-    size_t n;
-
-    *ret = host->terminal.to_pane.data + host->terminal.to_pane.end;
-    while ((n = terminal_read_agent(&host->terminal)) > 0)
-        len += n;
-    return len;
-}
-
-bool host_drain(struct host *host)
-{
-    struct terminal *terminal = &host->terminal;
-    const char *bytes = NULL;
-    size_t len = 0;
-
-    if (terminal->master == -1)
-        return true;
-    do {
-        if (!terminal_has_room(&terminal->to_pane))
-            terminal_write_pane(terminal);
-        len = read_batch(host, &bytes);
-        if (len == 0)
-            break;
-        host->output_ms = time_epoch_ms();
-        host_keep_log(host, bytes, len);
-        watcher_output(&host->watcher, bytes, len, time_monotonic_ms());
-        terminal_write_pane(terminal);
-    } while (len >= TERMINAL_BATCH);
-    return terminal_has_room(&terminal->to_pane);
-}
-
-/* The pane or the whole team goes: the agent is ended, then this process. */
+/* Ends the agent, then the host: the pane or the whole team ends. */
 static void leave(struct host *host, struct supervisor_times times)
 {
     bool first = !host->leaving;
 
     host->leaving = true;
-    host->terminal.gone = true; /* a pane that takes nothing any more is not to hold the end up */
-    host->backend->keep_queue(host, "its host has ended");
+    host->pane.gone = true; /* a pane that takes nothing any more must not delay the end */
+    if (host->backend->keep_queue != NULL)
+        host->backend->keep_queue(host, "its host has ended");
     if (first || times.hangup_ms == 0)
         child_end(host, times, 0, false);
 }
@@ -173,23 +138,27 @@ static void handle_signals(struct host *host)
     struct supervisor_times times = child_times(host);
 
     while (read(host->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGWINCH && host->terminal.master != -1)
-            terminal_resize(&host->terminal);
+        if (info.ssi_signo == SIGWINCH && host->backend->resize != NULL)
+            host->backend->resize(host);
         if (info.ssi_signo == SIGHUP)
             leave(host, times);
         if (info.ssi_signo == SIGTERM)
             leave(host, (struct supervisor_times){.terminate_ms = times.terminate_ms});
     }
-    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) /* else supervisors that have gone */
-        host->backend->reap(host, pid);
+    for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) { /* or it was a supervisor */
+        if (pid != host->pane_program)
+            continue;
+        host->pane_program = 0;
+        host->backend->reap(host);
+    }
 }
 
-/* Keys go to the agent; where none runs, they start it. */
+/* Hands keys to the agent. If none runs, they start it. */
 static void read_keys(struct host *host, int64_t now)
 {
-    const struct terminal_buffer *keys = &host->terminal.to_agent;
+    const struct pane_buffer *keys = &host->pane.keys;
     size_t before = keys->end;
-    size_t len = terminal_read_pane(&host->terminal);
+    size_t len = pane_read(&host->pane);
 
     if (len == 0)
         return;
@@ -199,66 +168,53 @@ static void read_keys(struct host *host, int64_t now)
         return;
     }
     bool wanted = enter || host->child.rest == AGENT_ASLEEP;
-    terminal_drop_keys(&host->terminal);
+    pane_drop_keys(&host->pane);
     if (wanted && host->child.phase == CHILD_NONE) {
         host->child.failures = 0;
         child_start(host, now);
     }
 }
 
-/* The bytes between the pane and the terminal of the agent. */
-static void want_relay(const struct host *host, struct loop *loop, int64_t now)
+static void want_pane(const struct host *host, struct loop *loop, int64_t now)
 {
-    const struct terminal *terminal = &host->terminal;
-    bool holds = delivery_holds_keys(host, now);
-    bool wants_keys = !terminal->gone && !holds && terminal_has_room(&terminal->to_agent);
-    bool to_agent = host->delivery.blocked || (!holds && !terminal_is_empty(&terminal->to_agent));
-    /* a pane that lags behind gets more at once rather than often */
-    bool from_agent =
-        !terminal->hung && terminal->to_pane.end - terminal->to_pane.start < TERMINAL_BATCH;
+    const struct pane *pane = &host->pane;
+    bool keys = host->backend->reads_keys(host, now) && pane_has_room(&pane->keys, 1);
 
-    if (!host->backend->reads_keys(host))
-        loop_want(loop, STDIN_FILENO, 0); /* mas-chat's, but for its end */
-    else if (wants_keys)
-        loop_want(loop, STDIN_FILENO, POLLIN);
-    if (!terminal_is_empty(&terminal->to_pane))
+    if (!pane->gone)
+        loop_want(loop, STDIN_FILENO, keys ? POLLIN : 0); /* and for its hang-up */
+    if (!pane_is_empty(&pane->out))
         loop_want(loop, STDOUT_FILENO, POLLOUT);
-    if (from_agent || to_agent)
-        loop_want(loop, terminal->master,
-                  (short)((from_agent ? POLLIN : 0) | (to_agent ? POLLOUT : 0)));
 }
 
 static void want(const struct host *host, struct loop *loop, int64_t now)
 {
     loop_begin(loop);
     loop_want(loop, host->signals, POLLIN);
-    want_relay(host, loop, now);
+    want_pane(host, loop, now);
     if (!host->child.gone)
         loop_want(loop, host->child.supervisor.fd, POLLIN);
-    host->backend->want(host, loop);
+    host->backend->want(host, loop, now);
     server_want(host, loop);
 }
 
 static void serve(struct host *host, struct loop *loop, int64_t now)
 {
-    if (loop_got(loop, host->terminal.master) != 0)
-        (void)host_drain(host);
     if (loop_got(loop, STDOUT_FILENO) != 0)
-        terminal_write_pane(&host->terminal);
+        pane_write(&host->pane);
     if (loop_got(loop, host->signals) != 0)
         handle_signals(host);
     if (loop_got(loop, host->child.supervisor.fd) != 0)
-        child_news(host, now);
+        child_serve(host, now);
     host->backend->serve(host, loop);
-    bool keys = loop_got(loop, STDIN_FILENO) != 0;
-    if (keys && !host->backend->reads_keys(host))
-        host->terminal.gone = true;
-    else if (keys)
+    short keys = loop_got(loop, STDIN_FILENO);
+    if ((keys & POLLIN) != 0)
         read_keys(host, now);
+    else if (keys != 0)
+        host->pane.gone = true;
     server_serve(host, loop);
 }
 
-/* Draws the conclusions of what has happened and of time. Returns when to do so again. */
+/* Does what is due after all that has happened. Returns when to do so again. */
 static int64_t settle(struct host *host, int64_t now)
 {
     int64_t next = child_tick(host, now);
@@ -278,7 +234,7 @@ static int run_loop(struct host *host, struct err *err)
     while (n != -1) {
         int64_t now = time_monotonic_ms();
         int64_t next = settle(host, now);
-        if (host->terminal.gone && !host->leaving) {
+        if (host->pane.gone && !host->leaving) {
             leave(host, child_times(host));
             continue;
         }
@@ -295,7 +251,7 @@ static int run_loop(struct host *host, struct err *err)
     return n == -1 ? -1 : 0;
 }
 
-/* All signals that mean something come through a descriptor from here on. */
+/* Blocks the signals that mean something; from now on they come through a descriptor. */
 static int catch_signals(struct host *host, struct err *err)
 {
     static const int wanted[] = {SIGHUP, SIGTERM, SIGCHLD, SIGWINCH};
@@ -317,16 +273,16 @@ static int open_log(struct host *host, struct err *err)
     return log_open(&host->log, host->logs, name, config_log_limits(&host->config), true, err);
 }
 
-/* What can be done only once the team stands. */
+/* Does what is possible only once the team stands. */
 static int begin(struct host *host, struct err *err)
 {
     const char *pane = getenv("TMUX_PANE");
 
     if (catch_signals(host, err) == -1 || open_log(host, err) == -1)
         return -1;
-    /* an agent whose supervisor is killed becomes a child of this process */
+    /* a process whose supervisor is killed becomes a child of this one */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)snprintf(host->pane, sizeof host->pane, "%s", pane != NULL ? pane : "");
+    (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
     if (host->backend->open(host, err) == -1)
         return -1;
@@ -342,13 +298,13 @@ int host_run(const char *id, const char *agent_id, struct err *err)
 {
     struct host *host = mem_alloc(sizeof *host);
 
-    /* Set, it stays: else glibc learns from the first large block that is freed to keep the next
-     * ones, and a host would hold megabytes for one large message. */
+    /* Otherwise glibc raises the threshold when the first large block is freed and keeps the next
+     * ones, so that a host would hold megabytes for one large message. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
-    host->terminal.master = host->terminal.slave = host->child.supervisor.fd = -1;
+    host->child.supervisor.fd = -1;
     host->child.restart_at = -1;
     host->child.exit_code = -1;
     host->log = (struct log)LOG_INIT;
@@ -360,11 +316,9 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     if (host->backend != NULL)
         host->backend->close(host);
     server_close(host);
-    terminal_close(&host->terminal);
+    pane_close(&host->pane);
     log_close(&host->log);
     fd_closep(&host->logs);
-    watcher_free(&host->watcher);
-    delivery_free(&host->delivery);
     fd_closep(&host->signals);
     start_release(host);
     free(host);

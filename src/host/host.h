@@ -7,18 +7,18 @@
 #include "base/err.h"
 
 /*
- * Is the host of an agent for as long as its pane lives: starts the agent on a terminal of its own,
- * in unit/<agent>/, with the environment from run/env and what the team's processes get
- * (MAS_AGENT_ID, ...); relays, logs, answers on run/<agent>.sock. The root comes from MAS_ROOT.
- * Returns 0 when the pane or the team ends, after the agent and all that it started; -1 where it
- * could not begin.
+ * Runs the host of an agent as long as its pane lives. Starts the agent in unit/<agent>/, on a
+ * terminal of its own or on pipes, with the environment from run/env and the variables of the
+ * team's processes (MAS_AGENT_ID, ...). Relays, logs, and answers on run/<agent>.sock. Takes the
+ * root from MAS_ROOT. Returns 0 after the pane or the team has ended and the agent's whole tree
+ * with it; -1 if it cannot begin.
  */
 int host_run(const char *id, const char *agent, struct err *err);
 
 /*
- * Waits until the terminal has taken what was written to it, at most a second: tmux loses what a
- * pane's process prints just before it ends. A terminal answers a status request (ECMA-48 DSR) once
- * it has read all before it.
+ * Waits until the terminal has read what was written to it, at most a second, because tmux loses
+ * what a pane's process prints just before it ends. A terminal answers a status request (ECMA-48
+ * DSR) after it has read everything before the request.
  */
 void host_flush_terminal(void);
 

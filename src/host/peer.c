@@ -1,20 +1,17 @@
 /*
- * Who makes a request. The socket says which process has connected; what the process says of
- * itself, and its environment, prove nothing. What descends from an agent descends from its
- * supervisor, which is a subreaper: daemons and tmux servers that were started from inside are
- * below it too.
+ * Finds out who makes a request. The socket says which process has connected. What the process says
+ * of itself proves nothing, and neither does its environment. Whatever an agent starts stays below
+ * the agent's supervisor, which is a subreaper. That includes daemons and tmux servers.
  */
-#include "host/backend.h"
 #include "host/state.h"
-#include "host/talk.h"
 
 #include "base/str.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The supervisor of an agent: a host's child, so it has the host's words, "mas host ID AGENT", and
- * its environment. */
+/* Reads whose supervisor a process is. It is a fork of a host, so it has the host's arguments, "mas
+ * host ID AGENT", and environment. */
 static void read_supervisor(const struct host *host, pid_t supervisor, struct client *client)
 {
     _cleanup_free_ char *root = mem_printf("MAS_ROOT=%s", host->root.path);
@@ -38,15 +35,16 @@ static bool is_supervisor(const char *name)
     return strcmp(name, SUPERVISOR_NAME) == 0 || strcmp(name, SUPERVISOR_NAME_BEFORE) == 0;
 }
 
-/* By the line of its parents. The nearest supervisor counts, but an operator's: a person types
- * there, or an agent that it descends from. What lost its supervisor is the host's own child. */
+/* Looks at the client's ancestors. The nearest supervisor counts. An operator's supervisor does
+ * not, because a person types there, or an agent further up. A process whose supervisor was killed
+ * is a child of the host. */
 static void look(const struct host *host, struct client *client)
 {
     _cleanup_free_ struct proc_above *line = NULL;
     size_t count = 0;
 
-    if (host->backend->is_pane(host, client->peer.pid)) {
-        client->whose = PEER_PERSON; /* the pane */
+    if (host->pane_program != 0 && client->peer.pid == host->pane_program) {
+        client->whose = PEER_PERSON;
         return;
     }
     if (proc_lineage(&client->peer, &line, &count) == -1) {

@@ -4,6 +4,8 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "host/acp/request.h"
+#include "host/terminal/terminal.h"
 #include "model/target.h"
 
 #include <stdlib.h>
@@ -22,13 +24,22 @@ void request_put_status(const struct host *host, struct str *head)
     json_close(&out, '}');
 }
 
-static void do_status(struct host *host, struct client *client, const struct frame *frame)
+static void answer_status(struct host *host, struct client *client)
 {
     _cleanup_str_ struct str head = STR_INIT;
-    (void)frame;
+
     request_put_status(host, &head);
     server_answer(client, &head);
     client->kind = CLIENT_LEAVES;
+}
+
+static int do_status(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    (void)frame;
+    (void)err;
+    answer_status(host, client);
+    return 0;
 }
 
 int request_check_watch(struct host *host, struct err *err)
@@ -39,49 +50,34 @@ int request_check_watch(struct host *host, struct err *err)
                    host->agent->id);
 }
 
-static void do_watch(struct host *host, struct client *client, const struct frame *frame)
+static int do_watch(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err)
 {
-    struct err err = ERR_INIT;
-
-    if (request_check_watch(host, &err) == -1) {
-        server_refuse(client, &err);
-        return;
-    }
+    if (request_check_watch(host, err) == -1)
+        return -1;
     client->kind = CLIENT_WATCHES;
     client->dirty = true;
     client->messages = json_bool(json_get(frame->head, "messages"), false);
     if (client->messages && json_bool(json_get(frame->head, "early"), false))
         server_tell_early(host, client, SERVER_WATCHERS);
+    return 0;
 }
 
-int request_judge(const struct host *host, struct client *client, const struct frame *frame,
-                  const char *what, enum request_self self, struct err *err)
-{
-    const struct agent *sender = NULL;
-
-    client->from = NULL;
-    int rc = peer_sender(host, client, frame, &sender, err);
-    if (rc == 0 && sender != NULL)
-        client->from = sender->id;
-    if (rc == 0 && sender != NULL && sender == host->agent && self == SELF_MAY_NOT)
-        rc = err_set(err, MAS_FAILED, "an agent does not decide that for itself");
-    else if (rc == 0)
-        rc = target_check_rule(&host->team, sender, host->agent, err);
-    return rc == 0 ? 0 : err_wrap(err, "cannot %s agent '%s'", what, host->agent->id);
-}
-
-static void do_restart(struct host *host, struct client *client, const struct frame *frame)
+static int do_restart(struct host *host, struct client *client, const struct frame *frame,
+                      struct err *err)
 {
     (void)frame;
+    (void)err;
     client->kind = CLIENT_RESTARTS;
     host->child.failures = 0;
     if (host->child.phase == CHILD_NONE)
         child_start(host, time_monotonic_ms());
     else
         child_end(host, child_times(host), 0, true);
+    return 0;
 }
 
-/* A duration in a request, within what settings allow. */
+/* Reads a duration from a request, or returns the fallback if it is not one that settings allow. */
 static int ask_ms(const struct frame *frame, const char *key, int fallback)
 {
     enum { MOST_MS = 600 * 1000 };
@@ -89,8 +85,8 @@ static int ask_ms(const struct frame *frame, const char *key, int fallback)
     return ms < 0 || ms > MOST_MS ? fallback : (int)ms;
 }
 
-/* true if the process is a mas of this host's agent: it stops the team that it is in. Nothing else
- * is spared. */
+/* Returns true if the process is a mas below this host's agent, which stops the team that it is in.
+ * Only such a process is spared. */
 static bool is_inside(pid_t pid)
 {
     if (!proc_runs_same_program(pid))
@@ -105,48 +101,139 @@ static bool is_inside(pid_t pid)
     return found;
 }
 
-static void do_stop(struct host *host, struct client *client, const struct frame *frame)
+static int do_stop(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
 {
     struct supervisor_times times = child_times(host);
 
+    (void)err;
     times.hangup_ms = ask_ms(frame, "hangup", times.hangup_ms);
     times.terminate_ms = ask_ms(frame, "terminate", times.terminate_ms);
     client->kind = CLIENT_STOPS;
     host->child.stopped = true;
-    host->backend->keep_queue(host, "the agent was stopped");
+    if (host->backend->keep_queue != NULL)
+        host->backend->keep_queue(host, "the agent was stopped");
     host->child.clear = (struct supervisor_report){.killed = 0};
     bool runs = host->child.phase != CHILD_NONE;
     child_end(host, times, runs && is_inside(client->peer.pid) ? client->peer.pid : 0, false);
     if (!runs)
         request_ended(host);
+    return 0;
 }
 
-static const struct {
-    const char *name;
-    void (*run)(struct host *host, struct client *client, const struct frame *frame);
-} requests[] = {
-    {"status", do_status},
-    {"watch", do_watch},
-    {"restart", do_restart},
-    {"stop", do_stop},
+/* ---- the table */
+
+/* Who may make a request. */
+enum access {
+    ACCESS_ALL, /* anyone */
+    ACCESS_TEAM, /* a person, and agents that the team's rule lets write to this one */
+    ACCESS_OTHERS, /* the same, but not the agent itself */
 };
+
+typedef int request_handler(struct host *host, struct client *client, const struct frame *frame,
+                            struct err *err);
+
+/* All requests to a host, by whichever kind of agent answers them. A handler answers and returns 0,
+ * or fails. */
+/* clang-format off */
+static const struct request {
+    const char *name;
+    const char *what; /* "cannot <what> agent '11'" */
+    enum access access;
+    request_handler *handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
+} requests[] = {
+    /* name          what                          access         [BACKEND_TERMINAL], [BACKEND_ACP] */
+    {"status",       "see",                        ACCESS_ALL,    {do_status, do_status}},
+    {"watch",        "watch",                      ACCESS_ALL,    {do_watch, do_watch}},
+    {"restart",      "restart",                    ACCESS_ALL,    {do_restart, do_restart}},
+    {"stop",         "stop",                       ACCESS_ALL,    {do_stop, do_stop}},
+    {"send",         "send to",                    ACCESS_TEAM,   {terminal_send, acp_request_send}},
+    {"ask",          "ask",                        ACCESS_TEAM,   {NULL, acp_request_ask}},
+    {"listen",       "listen to",                  ACCESS_ALL,    {NULL, acp_request_listen}},
+    {"cancel",       "cancel the turn of",         ACCESS_TEAM,   {NULL, acp_request_cancel}},
+    {"permit",       "answer",                     ACCESS_OTHERS, {NULL, acp_request_permit}},
+    {"clear",        "clear the context of",       ACCESS_OTHERS, {NULL, acp_request_clear}},
+    {"mode",         "set the mode of",            ACCESS_OTHERS, {NULL, acp_request_mode}},
+    {"set",          "set an option of",           ACCESS_OTHERS, {NULL, acp_request_set}},
+    {"conversation", "change the conversation of", ACCESS_OTHERS, {NULL, acp_request_conversation}},
+};
+/* clang-format on */
+
+/* Sets client->from, and checks whether that agent or person may make the request. */
+static int check_access(const struct host *host, struct client *client, const struct frame *frame,
+                        enum access access, struct err *err)
+{
+    const struct agent *sender = NULL;
+
+    client->from = NULL;
+    if (access == ACCESS_ALL)
+        return 0;
+    if (peer_sender(host, client, frame, &sender, err) == -1)
+        return -1;
+    if (sender != NULL)
+        client->from = sender->id;
+    if (sender == host->agent && access == ACCESS_OTHERS)
+        return err_set(err, MAS_FAILED, "an agent does not decide that for itself");
+    return target_check_rule(&host->team, sender, host->agent, err);
+}
+
+/* Only the host of an ACP agent answers the request. */
+static int fail_no_acp(const struct host *host, const struct request *request, struct err *err)
+{
+    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is no ACP agent", request->what,
+                  host->agent->id);
+    return err_hint(err, "text is sent to it with: mas send %s %s TEXT",
+                    session_label(&host->root, host->session.id).text, host->agent->id);
+}
+
+/* Writes to the session's log that a message was refused. */
+static void log_refusal(const struct host *host, const struct client *client,
+                        const struct frame *frame, const struct err *err)
+{
+    const char *named = json_get_text(frame->head, "from");
+    const char *from = client->from != NULL ? client->from : named;
+    const char *sender = from == NULL ? "-" : str_is_word(from, TEAM_WORD_MAX) ? from : "?";
+    _cleanup_free_ char *outcome = mem_printf("refused: %s", err->text);
+
+    host_log_message(host, sender, frame->body_len, outcome);
+}
+
+static int answer(struct host *host, struct client *client, const struct frame *frame,
+                  const struct request *request, struct err *err)
+{
+    request_handler *handler = request->handlers[host->backend->kind];
+
+    if (handler == NULL)
+        return fail_no_acp(host, request, err);
+    if (check_access(host, client, frame, request->access, err) == 0 &&
+        handler(host, client, frame, err) == 0)
+        return 0;
+    if (!str_starts(err->text, "cannot "))
+        (void)err_wrap(err, "cannot %s agent '%s'", request->what, host->agent->id);
+    if (host->backend->logs_refusals && strcmp(request->name, "send") == 0)
+        log_refusal(host, client, frame, err);
+    return -1;
+}
 
 void request_handle(struct host *host, struct client *client, const struct frame *frame)
 {
     const char *name = json_get_text(frame->head, "do");
     struct err err = ERR_INIT;
+    size_t i = 0;
+    int rc;
 
-    for (size_t i = 0; name != NULL && i < ARRAY_LEN(requests); i++)
-        if (strcmp(name, requests[i].name) == 0) {
-            requests[i].run(host, client, frame);
-            return;
-        }
-    if (name != NULL && host->backend->request(host, client, frame))
-        return;
-    (void)err_set(&err, MAS_USAGE, "cannot answer '%s': there is no such request",
-                  name != NULL ? name : "");
-    server_refuse(client, &err);
+    while (i < ARRAY_LEN(requests) && (name == NULL || strcmp(name, requests[i].name) != 0))
+        i++;
+    if (i < ARRAY_LEN(requests))
+        rc = answer(host, client, frame, &requests[i], &err);
+    else
+        rc = err_set(&err, MAS_USAGE, "cannot answer '%s': there is no such request",
+                     name != NULL ? name : "");
+    if (rc == -1)
+        server_refuse(client, &err);
 }
+
+/* ---- answers that come later */
 
 void request_started(struct host *host, const char *error)
 {
@@ -156,7 +243,7 @@ void request_started(struct host *host, const char *error)
         if (client->kind != CLIENT_RESTARTS)
             continue;
         if (error == NULL) {
-            do_status(host, client, NULL);
+            answer_status(host, client);
             continue;
         }
         (void)err_set(&err, MAS_FAILED, "cannot start agent '%s': %s", host->agent->id, error);

@@ -1,5 +1,4 @@
 #include "host/state.h"
-#include "host/talk.h"
 
 #include "base/sock.h"
 #include "base/str.h"
@@ -16,12 +15,12 @@
 #include <unistd.h>
 
 enum {
-    UNREAD_MAX =
-        1 << 20, /* bytes that a watcher may have left unread and still be told a message */
-    ANSWERS_MAX = 2 * TALK_BACKLOG, /* bytes unread of who goes on asking */
-    EARLY_MS = 10000,
+    UNREAD_MAX = 1 << 20, /* bytes; a watcher that has left more unread gets no messages */
+    ANSWERS_MAX = 2 * HOST_BACKLOG, /* bytes that a client that goes on asking may leave unread */
+    EARLY_MS = 10000, /* how long the first frames are kept */
     EARLY_MAX = 512 * 1024, /* bytes */
-    EARLY_BODIES = EARLY_MAX / 2, /* texts are kept until then: ends and requests need room too */
+    EARLY_BODIES =
+        EARLY_MAX / 2, /* bytes up to which texts are kept, so that other events have room */
 };
 
 int server_open(struct host *host, struct err *err)
@@ -109,7 +108,7 @@ void server_answer(struct client *client, const struct str *head)
     conn_add(&client->conn, head, NULL, 0);
 }
 
-/* true if it has been told what it did not read. */
+/* Returns true if a client has not read what was sent to it. */
 static bool is_deaf(const struct client *client)
 {
     int unread = 0;
@@ -136,12 +135,13 @@ bool server_lets_watch(struct host *host)
         return true;
     if (deaf == NULL)
         return false;
-    (void)shutdown(deaf->conn.fd, SHUT_RDWR); /* it is dropped as one that hung up */
+    (void)shutdown(deaf->conn.fd, SHUT_RDWR); /* server_serve() drops it then */
     deaf->kind = CLIENT_LEAVES;
     return true;
 }
 
-/* Makes room for one more by turning away one that does not ask, or does not read. */
+/* Drops a client that does not ask or does not read, if there is no room for one more. Returns
+ * false if there is no such client. */
 static bool make_room(struct host_server *server)
 {
     if (server->count < SERVER_CLIENTS_MAX)
@@ -154,7 +154,7 @@ static bool make_room(struct host_server *server)
     return false;
 }
 
-/* Writes what it is to get. false: it has hung up. */
+/* Writes what the client is to get. Returns false if the connection has to end. */
 static bool write_out(struct client *client)
 {
     return conn_write(&client->conn) &&
@@ -180,7 +180,7 @@ void server_refuse(struct client *client, const struct err *err)
 
 void server_hang_up(struct client *client)
 {
-    (void)shutdown(client->conn.fd, SHUT_RDWR); /* it is dropped as one that hung up */
+    (void)shutdown(client->conn.fd, SHUT_RDWR); /* server_serve() drops it then */
     client->kind = CLIENT_LEAVES;
     conn_discard(&client->conn);
 }
@@ -210,8 +210,7 @@ void server_release_askers(struct host *host, int64_t prompt)
             host->server.clients[i].kind = CLIENT_LEAVES;
 }
 
-/* Takes the one request of a connection; what comes behind it is not read. A listener may go on
- * asking. */
+/* Answers the request of a connection. Only a listener may make more than one. */
 static void handle_frame(struct host *host, struct client *client)
 {
     struct frame frame = {.head = NULL};
@@ -233,7 +232,7 @@ static void handle_frame(struct host *host, struct client *client)
     frames_free(&client->conn.in);
 }
 
-/* Reads what a client says. false: it has hung up, or does not stop talking. */
+/* Reads what a client writes. Returns false if the connection has to end. */
 static bool read_in(struct host *host, struct client *client)
 {
     for (;;) {
@@ -249,15 +248,16 @@ static bool read_in(struct host *host, struct client *client)
             break;
         }
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
-            return false; /* it has asked, and is to listen now */
+            return false; /* it writes more than its one request */
         handle_frame(host, client);
         if (client->kind != CLIENT_NEW && client->kind != CLIENT_LISTENS)
             return true;
     }
 }
 
-/* Takes a new connection, and at once what it asks: mostly it is there already. The next one is for
- * the next round, which costs less than to ask whether there is one. */
+/* Accepts one connection, and reads its request at once, which mostly is there. A further
+ * connection waits for the next turn of the loop: that costs less than a look whether there is one.
+ */
 static void accept_one(struct host *host)
 {
     struct host_server *server = &host->server;
@@ -271,7 +271,8 @@ static void accept_one(struct host *host)
         (void)close(fd);
         return;
     }
-    /* a process that has ended by now keeps its number without a start, which is nobody's */
+    /* a process that has ended by now gets no start time, so that no other process is taken for it
+     */
     if (!proc_identify(pid, &peer))
         peer.pid = pid;
     server->clients[server->count++] = (struct client){.conn = {.fd = fd}, .peer = peer};
@@ -283,7 +284,8 @@ void server_serve(struct host *host, struct loop *loop)
 {
     struct host_server *server = &host->server;
 
-    for (size_t i = server->count; i-- > 0;) { /* from the end: dropping moves the last one */
+    for (size_t i = server->count;
+         i-- > 0;) { /* from the end, because drop() moves the last client */
         struct client *client = &server->clients[i];
         short events = loop_got(loop, client->conn.fd);
         bool stays = true;

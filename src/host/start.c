@@ -22,7 +22,8 @@
 
 enum { LOCK_MARGIN_MS = 1000 };
 
-/* The caller's variables, over them the pane's own. */
+/* Returns the caller's variables and, over them, the pane's own. Without a caller, returns the
+ * environment. */
 static char **merge(char *const *callers)
 {
     char **env = NULL;
@@ -36,7 +37,8 @@ static char **merge(char *const *callers)
     return env;
 }
 
-/* `mas` can be called from inside by name, also when it was started by path. */
+/* Puts the directory of this program on PATH, unless PATH finds it already. So agents can call
+ * `mas` by name if it was started by path. */
 static void put_on_path(char ***env)
 {
     const char *path = env_get(*env, "PATH");
@@ -72,14 +74,14 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
                                          "cannot start agent '%s': the team has none", agent_id);
 }
 
-/* Lock and socket come before the environment is taken: once run/env is gone, every host of the
- * team can be spoken to. */
+/* Takes lock and socket. This comes before the environment is read, so that every host of the team
+ * answers once run/env is gone. */
 static int acquire_place(struct host *host, struct err *err)
 {
     const char *id = host->agent->id;
     _cleanup_free_ char *name = mem_printf("%s" WORKSPACE_HOST_LOCK, id);
 
-    /* the host before may be about to go, with its agent */
+    /* the previous host may be ending its agent */
     int wait_ms = config_ms(&host->config, SETTING_HANGUP) +
                   config_ms(&host->config, SETTING_TERMINATE) + LOCK_MARGIN_MS;
 
@@ -121,8 +123,8 @@ static int enter(struct host *host, const char *part, struct err *err)
     return 0;
 }
 
-/* Makes the agent's directory the present one: where its process starts, and what tmux shows. One
- * that is made later is entered then. */
+/* Enters the agent's directory, where its process starts and which tmux shows. A directory that is
+ * made later is entered then. */
 static int enter_unit(struct host *host, struct err *err)
 {
     _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, host->agent->id);
@@ -132,7 +134,7 @@ static int enter_unit(struct host *host, struct err *err)
     return enter(host, host->unit_waits ? WORKSPACE_UNIT : part, err);
 }
 
-/* A hang-up or SIGTERM, which are taken by the loop, ends the making of a directory. */
+/* Returns true if a SIGHUP or SIGTERM waits for the loop, which ends the copy of a directory. */
 static bool has_to_go(uint64_t files, uint64_t bytes, void *arg)
 {
     sigset_t set;
@@ -172,7 +174,7 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
     host->is_operator = launch_is_operator(host->agent, host->preset);
     for (size_t i = 0; i < host->preset->env.count; i++)
         env_put(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
-    put_on_path(&host->env); /* behind the preset's variables, which may set PATH */
+    put_on_path(&host->env); /* after the preset's variables, which may set PATH */
     host->prompts = prompts && host->agent->prompt[0] != '\0';
     host->backend = host->preset->protocol == PROTOCOL_ACP ? &backend_acp : &backend_terminal;
     return 0;

@@ -20,13 +20,12 @@
 #include <unistd.h>
 
 enum {
-    KILL_STEP_MS =
-        100, /* between one round of SIGKILL and the next, for what was forked meanwhile */
+    KILL_STEP_MS = 100, /* between two rounds of SIGKILL, which reach what was forked meanwhile */
     KILL_ROUNDS = 50,
-    KILL_LOOKS = 20, /* in each round */
+    KILL_LOOKS = 20, /* for new processes, in each round */
 };
 
-/* What the host asks. */
+/* What the host asks for. */
 struct order {
     struct supervisor_times times;
     pid_t spare;
@@ -35,13 +34,13 @@ struct order {
 /* The steps of an end, in order. */
 enum step { STEP_NONE, STEP_HANGUP, STEP_TERMINATE, STEP_KILL };
 
-/* All that the supervisor's process knows. */
-struct keep {
+/* The whole state of the supervisor's process. */
+struct supervision {
     int host; /* -1: it is gone */
     bool piped;
     int signals;
     pid_t agent; /* 0: it has ended */
-    struct supervisor_times times; /* for an end that nobody gave others for */
+    struct supervisor_times times; /* for an end for which nobody gave others */
     struct order order;
     enum step step;
     int rounds;
@@ -49,15 +48,15 @@ struct keep {
     struct supervisor_report report; /* counts and names, for SUPERVISOR_CLEAR */
 };
 
-static void tell(struct keep *keep, const struct supervisor_report *report)
+static void tell(struct supervision *self, const struct supervisor_report *report)
 {
-    if (keep->host != -1)
-        (void)!send(keep->host, report, sizeof *report, MSG_NOSIGNAL);
+    if (self->host != -1)
+        (void)!send(self->host, report, sizeof *report, MSG_NOSIGNAL);
 }
 
-static void add_names(struct keep *keep, const struct proc_id *ids, size_t count)
+static void add_names(struct supervision *self, const struct proc_id *ids, size_t count)
 {
-    char *names = keep->report.names;
+    char *names = self->report.names;
     char name[20];
 
     for (size_t i = 0; i < count; i++) {
@@ -68,179 +67,179 @@ static void add_names(struct keep *keep, const struct proc_id *ids, size_t count
 }
 
 /* Sends a signal to the whole tree. Returns how many processes that was. */
-static size_t signal_tree(struct keep *keep, int sig, bool with_names)
+static size_t signal_tree(struct supervision *self, int sig, bool with_names)
 {
     struct proc_id *ids = NULL;
-    size_t count = proc_descendants(keep->order.spare, &ids);
+    size_t count = proc_descendants(self->order.spare, &ids);
 
     if (with_names)
-        add_names(keep, ids, count);
+        add_names(self, ids, count);
     for (size_t i = 0; i < count; i++) {
         proc_signal(&ids[i], sig);
         if (sig != SIGKILL)
-            proc_signal(&ids[i], SIGCONT); /* a stopped process acts on nothing else */
+            proc_signal(&ids[i], SIGCONT); /* a stopped process handles no other signal */
     }
     free(ids);
     return count;
 }
 
-/* Enters a step of the end and does what it is about. */
-static void enter(struct keep *keep, enum step step)
+/* Enters a step of the end and sends its signal. */
+static void enter(struct supervision *self, enum step step)
 {
     size_t count = 0;
     int wait_ms = 0;
 
-    keep->step = step;
+    self->step = step;
     switch (step) {
     case STEP_HANGUP:
-        wait_ms = keep->order.times.hangup_ms;
-        if (wait_ms > 0 && (!keep->piped || keep->agent == 0))
-            (void)signal_tree(keep, SIGHUP, false);
+        wait_ms = self->order.times.hangup_ms;
+        if (wait_ms > 0 && (!self->piped || self->agent == 0))
+            (void)signal_tree(self, SIGHUP, false);
         break;
     case STEP_TERMINATE:
-        wait_ms = keep->order.times.terminate_ms;
-        keep->report.terminated += (int)signal_tree(keep, SIGTERM, false);
+        wait_ms = self->order.times.terminate_ms;
+        self->report.terminated += (int)signal_tree(self, SIGTERM, false);
         break;
     case STEP_KILL:
         wait_ms = KILL_STEP_MS;
-        count = signal_tree(keep, SIGKILL, keep->rounds == 0);
-        /* what forks and goes at once is caught only by looking again at once */
-        for (int i = 0; i < KILL_LOOKS && signal_tree(keep, SIGKILL, false) > 0; i++)
+        count = signal_tree(self, SIGKILL, self->rounds == 0);
+        /* a process that forks and exits at once is caught only by looking again at once */
+        for (int i = 0; i < KILL_LOOKS && signal_tree(self, SIGKILL, false) > 0; i++)
             ;
-        keep->report.killed += keep->rounds++ == 0 ? (int)count : 0;
+        self->report.killed += self->rounds++ == 0 ? (int)count : 0;
         break;
     case STEP_NONE:
     default:
         break;
     }
-    keep->deadline = time_monotonic_ms() + wait_ms;
+    self->deadline = time_monotonic_ms() + wait_ms;
 }
 
-/* Takes all that has ended. true while something is left to end. */
-static bool reap(struct keep *keep)
+/* Reaps what has ended. Returns true while something of the tree is left. */
+static bool reap(struct supervision *self)
 {
     struct proc_id *ids = NULL;
     pid_t pid;
     int status = 0;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid != keep->agent)
+        if (pid != self->agent)
             continue;
-        keep->agent = 0;
-        tell(keep, &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
+        self->agent = 0;
+        tell(self, &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
     }
     if (pid == -1 && errno == ECHILD)
-        return false; /* each descendant is, sooner or later, a child */
-    if (keep->agent != 0)
+        return false; /* every descendant becomes a child sooner or later */
+    if (self->agent != 0)
         return true;
-    if (keep->step == STEP_NONE)
-        enter(keep, STEP_HANGUP);
-    size_t left = proc_descendants(keep->order.spare, &ids);
+    if (self->step == STEP_NONE)
+        enter(self, STEP_HANGUP);
+    size_t left = proc_descendants(self->order.spare, &ids);
     free(ids);
     return left > 0;
 }
 
-/* An end that is under way can be hastened, never put off. */
-static struct supervisor_times shorter(struct keep *keep, struct supervisor_times times)
+/* Returns the times of an end that is under way: it can become faster, but not slower. */
+static struct supervisor_times shorter(struct supervision *self, struct supervisor_times times)
 {
-    const struct supervisor_times *old = &keep->order.times;
-    int wait_ms = keep->step == STEP_HANGUP ? times.hangup_ms : times.terminate_ms;
+    const struct supervisor_times *old = &self->order.times;
+    int wait_ms = self->step == STEP_HANGUP ? times.hangup_ms : times.terminate_ms;
     int64_t deadline = time_monotonic_ms() + wait_ms;
 
-    if (keep->step < STEP_KILL && deadline < keep->deadline)
-        keep->deadline = deadline;
+    if (self->step < STEP_KILL && deadline < self->deadline)
+        self->deadline = deadline;
     return (struct supervisor_times){
         .hangup_ms = times.hangup_ms < old->hangup_ms ? times.hangup_ms : old->hangup_ms,
         .terminate_ms =
             times.terminate_ms < old->terminate_ms ? times.terminate_ms : old->terminate_ms};
 }
 
-static void handle_order(struct keep *keep)
+static void handle_order(struct supervision *self)
 {
     struct order order;
-    ssize_t n = recv(keep->host, &order, sizeof order, 0);
+    ssize_t n = recv(self->host, &order, sizeof order, 0);
 
     if (n == -1 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n != (ssize_t)sizeof order) { /* the host is gone */
-        close(keep->host);
-        keep->host = -1;
-        order = (struct order){.times = keep->times, .spare = keep->order.spare};
+        close(self->host);
+        self->host = -1;
+        order = (struct order){.times = self->times, .spare = self->order.spare};
     }
-    keep->order.spare = order.spare;
-    keep->order.times = keep->step == STEP_NONE ? order.times : shorter(keep, order.times);
-    if (keep->step == STEP_NONE)
-        enter(keep, STEP_HANGUP);
+    self->order.spare = order.spare;
+    self->order.times = self->step == STEP_NONE ? order.times : shorter(self, order.times);
+    if (self->step == STEP_NONE)
+        enter(self, STEP_HANGUP);
 }
 
-static void handle_signal(struct keep *keep)
+static void handle_signal(struct supervision *self)
 {
     struct signalfd_siginfo info;
 
-    while (read(keep->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGTERM && keep->step < STEP_TERMINATE)
-            enter(keep, STEP_TERMINATE); /* somebody sweeps the whole team */
+    while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGTERM && self->step < STEP_TERMINATE)
+            enter(self, STEP_TERMINATE); /* somebody ends the whole team */
 }
 
-__attribute__((noreturn)) static void keep_on(struct keep *keep)
+__attribute__((noreturn)) static void supervise(struct supervision *self)
 {
     struct loop loop = LOOP_INIT;
 
-    while (reap(keep)) {
+    while (reap(self)) {
         loop_begin(&loop);
-        loop_want(&loop, keep->signals, POLLIN);
-        loop_want(&loop, keep->host, POLLIN);
-        int n = loop_wait(&loop, keep->step == STEP_NONE ? -1 : keep->deadline);
-        if (loop_got(&loop, keep->signals) != 0)
-            handle_signal(keep);
-        if (loop_got(&loop, keep->host) != 0)
-            handle_order(keep);
-        if (n == -1 || keep->step == STEP_NONE || time_monotonic_ms() < keep->deadline)
+        loop_want(&loop, self->signals, POLLIN);
+        loop_want(&loop, self->host, POLLIN);
+        int n = loop_wait(&loop, self->step == STEP_NONE ? -1 : self->deadline);
+        if (loop_got(&loop, self->signals) != 0)
+            handle_signal(self);
+        if (loop_got(&loop, self->host) != 0)
+            handle_order(self);
+        if (n == -1 || self->step == STEP_NONE || time_monotonic_ms() < self->deadline)
             continue;
-        if (keep->step == STEP_KILL && keep->rounds > KILL_ROUNDS)
-            break; /* what cannot be killed is not ours to kill */
-        enter(keep, keep->step < STEP_KILL ? keep->step + 1 : STEP_KILL);
+        if (self->step == STEP_KILL && self->rounds > KILL_ROUNDS)
+            break; /* what is left cannot be killed */
+        enter(self, self->step < STEP_KILL ? self->step + 1 : STEP_KILL);
     }
-    keep->report.news = SUPERVISOR_CLEAR;
-    tell(keep, &keep->report);
+    self->report.news = SUPERVISOR_CLEAR;
+    tell(self, &self->report);
     _exit(0);
 }
 
-/* In the supervisor's process. */
+/* Runs in the supervisor's process. */
 __attribute__((noreturn)) static void become_supervisor(const struct supervisor_spec *spec,
                                                         int host, int slave)
 {
-    struct keep keep = {
+    struct supervision self = {
         .host = host, .piped = spec->piped, .times = spec->times, .order = {.times = spec->times}};
     sigset_t mask;
 
     (void)prctl(PR_SET_NAME, spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)setsid(); /* nothing that is sent to the pane's processes is meant for this one */
+    (void)setsid(); /* signals to the pane's processes are not for this one */
     (void)sigfillset(&mask);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)sigemptyset(&mask);
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigaddset(&mask, SIGTERM);
-    keep.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (keep.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
-        keep.agent = -1;
+    self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (self.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
+        self.agent = -1;
     else if (spec->piped)
-        keep.agent = proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env);
+        self.agent = proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env);
     else
-        keep.agent = proc_start_on_tty(slave, spec->program, spec->argv, spec->env);
+        self.agent = proc_start_on_tty(slave, spec->program, spec->argv, spec->env);
     int error = errno;
-    /* above all the terminals: an open one would hide its end from those on the other side */
+    /* closes all other descriptors: a terminal that is open here would hide its hang-up */
     int low = dup2(host, 0);
-    keep.signals = dup2(keep.signals, 1);
+    self.signals = dup2(self.signals, 1);
     (void)syscall(SYS_close_range, 2U, ~0U, 0U);
-    keep.host = low;
-    if (keep.agent == -1) {
-        tell(&keep, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
+    self.host = low;
+    if (self.agent == -1) {
+        tell(&self, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
         _exit(1);
     }
-    tell(&keep, &(struct supervisor_report){.news = SUPERVISOR_RUNS, .pid = keep.agent});
-    keep_on(&keep);
+    tell(&self, &(struct supervisor_report){.news = SUPERVISOR_RUNS, .pid = self.agent});
+    supervise(&self);
 }
 
 int supervisor_start(const struct supervisor_spec *spec, int slave, struct supervisor *ret,
@@ -295,11 +294,11 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
 
 void supervisor_sweep(void)
 {
-    struct keep keep = {.host = -1};
+    struct supervision self = {.host = -1};
     int round = 0;
 
-    while (reap(&keep) && round++ < KILL_ROUNDS) {
-        (void)signal_tree(&keep, SIGKILL, false);
+    while (reap(&self) && round++ < KILL_ROUNDS) {
+        (void)signal_tree(&self, SIGKILL, false);
         (void)loop_wait_for(-1, 0, KILL_STEP_MS / 10);
     }
 }

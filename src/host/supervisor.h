@@ -1,14 +1,19 @@
 /*
- * The supervisor: a small process between a host and its agent that answers for the agent's whole
- * tree.
+ * The supervisor: a small process between a host and its agent that ends the agent's whole tree.
  *
- * It is the parent of the agent and, as a subreaper, of all that is ever started from it and loses
- * its own parent. When the agent ends, when the host says so, or when the host is gone however that
- * came, the supervisor ends what is left: hang-up, SIGTERM, SIGKILL, each with its time. tmux
- * servers started from inside, and what runs in them, are left alone. Then it goes itself.
+ *     supervisor_start(&spec, slave, &supervisor, err);
+ *     loop_want(&loop, supervisor.fd, POLLIN);
+ *     supervisor_read(&supervisor, &report);       RUNS or FAILED, ENDED, CLEAR, GONE
+ *     supervisor_end(&supervisor, times, 0);       unless the agent ends by itself
  *
- * Host and supervisor share a socket pair; its end tells each that the other is gone. A host whose
- * supervisor was killed is the next subreaper and calls supervisor_sweep().
+ * It is the parent of the agent. As a subreaper it also becomes the parent of every descendant
+ * whose own parent ends. When the agent ends, when the host says so, or when the host is gone for
+ * any reason, the supervisor ends what is left with SIGHUP, SIGTERM and SIGKILL, each with its
+ * time. It spares tmux servers that were started from inside, and what runs in them. Then it exits.
+ *
+ * Host and supervisor share a socket pair, whose end tells each of them that the other one is gone.
+ * If the supervisor is killed, the host, which is a subreaper too, gets its children and calls
+ * supervisor_sweep().
  */
 #ifndef MAS_HOST_SUPERVISOR_H
 #define MAS_HOST_SUPERVISOR_H
@@ -19,13 +24,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The names that supervisors go by. What runs below one is no person; below an operator's it may
- * be: see peer.c. A process that takes such a name itself only gives itself away. */
+/* The names of supervisors. A process below one of them acts for an agent, but below an operator's
+ * supervisor it may act for a person: see peer.c. A process that takes such a name gains nothing.
+ */
 #define SUPERVISOR_NAME "mas-supervisor"
 #define SUPERVISOR_NAME_OPERATOR "mas-superv-op"
-#define SUPERVISOR_NAME_BEFORE "mas-keeper" /* of a host that an earlier mas left running */
+#define SUPERVISOR_NAME_BEFORE                                                                     \
+    "mas-keeper" /* of a host that an earlier version of mas has started */
 
-/* How a tree is asked to end. */
+/* How long each step of an end may take. */
 struct supervisor_times {
     int hangup_ms; /* after SIGHUP; 0: not sent */
     int terminate_ms; /* after SIGTERM */
@@ -38,7 +45,7 @@ struct supervisor {
 
 struct supervisor_spec {
     const char *program; /* path */
-    const int *cwd; /* directory to start in, by descriptor; NULL: the present one */
+    const int *cwd; /* descriptor of the directory to start in; NULL: the present one */
     char *const *argv;
     char *const *env;
     struct supervisor_times times; /* for an end that nobody asked for */
@@ -53,8 +60,8 @@ enum supervisor_news {
     SUPERVISOR_FAILED, /* status: errno of its start */
     SUPERVISOR_ENDED, /* status: of the agent, as from waitpid() */
     SUPERVISOR_CLEAR, /* the tree has ended: terminated, killed, names */
-    SUPERVISOR_GONE, /* the supervisor itself; after SUPERVISOR_CLEAR or SUPERVISOR_FAILED as it
-                        should be */
+    SUPERVISOR_GONE, /* the supervisor has ended; normally after SUPERVISOR_CLEAR or
+                        SUPERVISOR_FAILED */
 };
 
 enum { SUPERVISOR_NAMES_MAX = 256 };
@@ -64,24 +71,25 @@ struct supervisor_report {
     pid_t pid;
     int status;
     int terminated; /* processes that needed SIGTERM */
-    int killed; /* and SIGKILL */
+    int killed; /* processes that needed SIGKILL */
     char names[SUPERVISOR_NAMES_MAX]; /* of those: "sleep(123) cat(124)" */
 };
 
-/* Starts a supervisor and by it the agent, on the terminal `slave`, which is closed in any case;
- * with pipes it is -1, and they are closed likewise. An agent on pipes gets no SIGHUP while it
- * lives: the host closes its input, and the time is the one that it has to go by itself. */
+/* Starts a supervisor, which starts the agent on the terminal `slave` (-1: on pipes). Closes
+ * `slave` and the pipes, also on failure. An agent on pipes gets no SIGHUP: the host closes its
+ * input, and hangup_ms is the time that it has to end by itself. */
 int supervisor_start(const struct supervisor_spec *spec, int slave, struct supervisor *ret,
                      struct err *err);
 
-/* Asks it to end the tree. `spare` is left alone: a process in the tree that asked for this. */
+/* Asks the supervisor to end the tree. It spares the process `spare`, which asked for the end from
+ * inside the tree; 0: none. */
 void supervisor_end(const struct supervisor *supervisor, struct supervisor_times times,
                     pid_t spare);
 
-/* What it says next, without waiting. Closes the descriptor at SUPERVISOR_GONE. */
+/* Reads the next report, without waiting. Closes the descriptor at SUPERVISOR_GONE. */
 void supervisor_read(struct supervisor *supervisor, struct supervisor_report *ret);
 
-/* Ends what a killed supervisor left to this process. */
+/* Kills the processes that a killed supervisor left to this process. */
 void supervisor_sweep(void);
 
 #endif

@@ -5,12 +5,12 @@
 #include <string.h>
 
 enum {
-    KEY_ECHO_MS = 1000, /* a bell so soon after a key answers that key */
+    KEY_ECHO_MS = 1000, /* a bell this soon after a key answers that key */
     READ_STEP_MS = 50,
-    LOOK_MS = 300, /* silence before the text is matched and a bell is believed */
+    LOOK_MS = 300, /* of silence before the text is matched and a bell counts */
 };
 
-/* Which pattern of the preset stands where in watcher.patterns. */
+/* The places of the preset's patterns in watcher.patterns. */
 enum {
     PATTERN_READY,
     PATTERN_WAITING,
@@ -50,14 +50,15 @@ void watcher_free(struct watcher *watcher)
     memset(watcher->patterns, 0, sizeof watcher->patterns);
 }
 
-/* Keeps the newest text. */
+/* Appends text, of which the newest part is kept. */
 static void add_text(struct watcher *watcher, const char *bytes, size_t len)
 {
     if (len > WATCHER_TEXT_MAX / 2) {
         bytes += len - WATCHER_TEXT_MAX / 2;
         len = WATCHER_TEXT_MAX / 2;
     }
-    if (watcher->text_len + len >= WATCHER_TEXT_MAX) { /* half of it goes, not a byte each time */
+    if (watcher->text_len + len >=
+        WATCHER_TEXT_MAX) { /* drops half of it at once, not a byte each time */
         size_t keep = WATCHER_TEXT_MAX - 1 - WATCHER_TEXT_MAX / 2;
         size_t gone = watcher->text_len - keep;
         memmove(watcher->text, watcher->text + gone, keep);
@@ -81,7 +82,7 @@ void watcher_reads(struct watcher *watcher)
         watcher->ready = true;
 }
 
-/* The agent wants somebody's eye, unless this is how it answers a key. */
+/* The program wants attention, unless it only answers a key. */
 static void ring(struct watcher *watcher, int64_t now)
 {
     if (watcher->ready && (watcher->last_input == 0 || now - watcher->last_input > KEY_ECHO_MS))
@@ -111,7 +112,7 @@ static void set_title(struct watcher *watcher, const char *text, size_t len)
             return;
         }
     if (watcher->claim_by_title)
-        watcher->claim = CLAIM_NONE; /* what its last title said is over */
+        watcher->claim = CLAIM_NONE; /* the claim of the title before is over */
     watcher->claim_by_title = false;
 }
 
@@ -150,8 +151,8 @@ static void handle_osc(struct watcher *watcher, const char *text, size_t len, in
 static void handle_csi(struct watcher *watcher, const struct vt_event *event)
 {
     enum { ORIGIN = 6, BRACKETED_PASTE = 2004 };
-    static const char line_breaks[] = "ABEFHJdf"; /* they leave the line */
-    static const char gaps[] = "CG`"; /* they go to another column of it */
+    static const char line_breaks[] = "ABEFHJdf"; /* sequences that leave the line */
+    static const char gaps[] = "CG`"; /* sequences that go to another column of it */
 
     if (event->prefix == '?' && (event->final == 'h' || event->final == 'l')) {
         for (size_t i = 0; i < event->param_count; i++) {
@@ -207,7 +208,7 @@ static void handle_event(const struct vt_event *event, void *arg)
     }
 }
 
-/* How many bytes are text alone: what an escape or a bell begins is not. */
+/* Returns how many bytes are plain text, before the next escape or bell. */
 static size_t count_text(const struct watcher *watcher, const char *bytes, size_t len)
 {
     if (!vt_is_between(&watcher->vt))
@@ -218,7 +219,7 @@ static size_t count_text(const struct watcher *watcher, const char *bytes, size_
     return bell != NULL ? (size_t)(bell - bytes) : len;
 }
 
-/* Whatever it asked is answered. */
+/* The program's question, if it had one, is answered. */
 static void drop_question(struct watcher *watcher)
 {
     watcher->attention = 0;
@@ -228,17 +229,17 @@ static void drop_question(struct watcher *watcher)
 
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now)
 {
-    enum { STEP = 16 }; /* bytes of most sequences */
+    enum { STEP = 16 }; /* bytes; most sequences are shorter */
     struct feeding feeding = {.watcher = watcher, .now = now};
-    /* text before this will be forgotten at the end, and need not be looked at */
+    /* the text does not keep what is before this offset */
     size_t old = len > WATCHER_TEXT_MAX ? len - WATCHER_TEXT_MAX : 0;
 
     if (old > 0 && memchr(bytes + old, '\033', len - old) != NULL)
-        old = 0; /* what follows is less text than bytes */
+        old = 0; /* escapes leave less text than bytes */
     if (watcher->asks && watcher->looked)
-        watcher->attention = now; /* after silence: a clock beside the question, say */
+        watcher->attention = now; /* for example a clock beside the question */
     else if (watcher->attention != 0 && now - watcher->attention > watcher->preset->idle_ms)
-        drop_question(watcher); /* it went on by itself */
+        drop_question(watcher); /* the program went on without an answer */
     watcher->printed = true;
     watcher->last_output = now;
     watcher->looked = false;
@@ -257,11 +258,11 @@ void watcher_keys(struct watcher *watcher, const char *keys, size_t len, int64_t
 
     watcher->last_input = now;
     if (enter && watcher->claim != CLAIM_WORKING)
-        watcher->claim = CLAIM_NONE; /* it has something to do, unless it says otherwise */
+        watcher->claim = CLAIM_NONE; /* it works, unless it says otherwise */
     if (len > 1 && keys[0] == '\033' && !enter)
-        return; /* a cursor key, the mouse, what the terminal itself says: no answer */
+        return; /* a cursor key, the mouse or a report of the terminal is no answer */
     if (watcher->state == AGENT_WAITING)
-        watcher->last_task = now; /* it goes on, though it has printed nothing yet */
+        watcher->last_task = now; /* it works again, before it prints anything */
     drop_question(watcher);
     watcher->notice[0] = '\0';
 }
@@ -271,7 +272,7 @@ void watcher_task(struct watcher *watcher, int64_t now)
     watcher->last_task = now;
     drop_question(watcher);
     watcher->notice[0] = '\0';
-    watcher->looked = true; /* what it showed before is answered */
+    watcher->looked = true; /* the message answers what it showed before */
     if (watcher->claim != CLAIM_WORKING)
         watcher->claim = CLAIM_NONE;
     watcher->state = AGENT_WORKING;
@@ -287,7 +288,7 @@ bool watcher_asks(const struct watcher *watcher)
     return watcher->claim == CLAIM_WAITING || text_asks(watcher);
 }
 
-/* Once it is silent for a moment. */
+/* Matches the text after a moment of silence. */
 static void look(struct watcher *watcher, int64_t now)
 {
     bool asks = text_asks(watcher);
@@ -305,7 +306,7 @@ static int64_t newest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Whether it reads by now. Returns when that can change by time alone, -1: not. */
+/* Finds out whether the program is ready. Returns when to look again, -1: not before it prints. */
 static int64_t tick_ready(struct watcher *watcher, int64_t now)
 {
     const struct preset *preset = watcher->preset;
@@ -320,13 +321,13 @@ static int64_t tick_ready(struct watcher *watcher, int64_t now)
     if (now >= limit || (!has_pattern && watcher->printed && now >= quiet))
         watcher->ready = true;
     if (watcher->ready) {
-        watcher->state = AGENT_WORKING; /* tick_state() knows better */
+        watcher->state = AGENT_WORKING; /* until tick_state() */
         watcher->looked = false;
         return -1;
     }
     if (has_pattern)
         return limit;
-    if (!watcher->printed) /* look again whether it reads, see host.c */
+    if (!watcher->printed) /* the caller looks whether it reads its terminal */
         return now + READ_STEP_MS < limit ? now + READ_STEP_MS : limit;
     return limit < quiet ? limit : quiet;
 }
@@ -383,7 +384,7 @@ void watcher_last_lines(const struct watcher *watcher, size_t max, struct str *t
         end--;
     const char *line = memchr(at, '\n', (size_t)(end - at));
     if (at > watcher->text && at[-1] != '\n' && line != NULL)
-        at = line + 1; /* whole lines, but for one that is too long */
+        at = line + 1; /* begin with a whole line, unless one line is too long */
     while (at < end && isspace((unsigned char)*at))
         at++;
     str_addn(to, at, (size_t)(end - at));

@@ -220,13 +220,13 @@ int store_end_session(struct store *store, int64_t query, const char *agent_sess
                       struct err *err);
 /* Records that a resume method ("resume", "load") of a program worked for the writer's agent (why
  * NULL), or failed. */
-int store_rung(struct store *store, const char *program, const char *rung, const char *why,
-               struct err *err);
+int store_method_tried(struct store *store, const char *program, const char *method,
+                       const char *why, struct err *err);
 /* Returns why a resume method should not be tried, which the caller frees; NULL if it may be. A
  * method is skipped after three failures of the writer's agent with this program and version, the
  * last one within the last hour, unless it has ever worked for any agent: a working method is not
  * given up because sessions were lost. */
-char *store_rung_skip(struct store *store, const char *program, const char *rung);
+char *store_method_skip(struct store *store, const char *program, const char *method);
 
 /* ---- reading */
 

@@ -8,8 +8,8 @@
 
 enum {
     PREFIX_MIN = 4, /* of a conversation's id */
-    RUNG_FAILURES = 3,
-    RUNG_AGE_MS = 3600 * 1000,
+    METHOD_FAILURES = 3,
+    METHOD_AGE_MS = 3600 * 1000,
 };
 
 void store_place_free(struct store_place *place)
@@ -379,8 +379,8 @@ int store_end_session(struct store *store, int64_t query, const char *agent_sess
                   "iti", query, agent_session, time_epoch_ms());
 }
 
-int store_rung(struct store *store, const char *program, const char *rung, const char *why,
-               struct err *err)
+int store_method_tried(struct store *store, const char *program, const char *method,
+                       const char *why, struct err *err)
 {
     int64_t now = time_epoch_ms();
 
@@ -390,15 +390,15 @@ int store_rung(struct store *store, const char *program, const char *rung, const
         return db_run(store->db, err,
                       "INSERT INTO rung (agent, program, rung, worked) VALUES (?1, ?2, ?3, ?4)"
                       " ON CONFLICT DO UPDATE SET failures = 0, worked = ?4",
-                      "ttti", store->agent, program, rung, now);
+                      "ttti", store->agent, program, method, now);
     return db_run(store->db, err,
                   "INSERT INTO rung (agent, program, rung, failures, failed, why)"
                   " VALUES (?1, ?2, ?3, 1, ?4, ?5)"
                   " ON CONFLICT DO UPDATE SET failures = failures + 1, failed = ?4, why = ?5",
-                  "tttit", store->agent, program, rung, now, why);
+                  "tttit", store->agent, program, method, now, why);
 }
 
-char *store_rung_skip(struct store *store, const char *program, const char *rung)
+char *store_method_skip(struct store *store, const char *program, const char *method)
 {
     struct err ignored = ERR_INIT;
     char *why = NULL;
@@ -413,8 +413,8 @@ char *store_rung_skip(struct store *store, const char *program, const char *rung
                                  &ignored);
     if (s == NULL)
         return NULL;
-    db_bind(s, "tttiii", store->agent, program, rung, (int64_t)RUNG_FAILURES, now - RUNG_AGE_MS,
-            now);
+    db_bind(s, "tttiii", store->agent, program, method, (int64_t)METHOD_FAILURES,
+            now - METHOD_AGE_MS, now);
     if (db_step(store->db, s, &ignored) == 1)
         why = mem_printf("it failed %lld times, the last time with: %s",
                          (long long)sqlite3_column_int64(s, 0), db_text(s, 1));

@@ -26,7 +26,7 @@
  *                 All events follow until the connection closes; it may carry further requests.
  *                 With "early":true the events of the host's first ten seconds come first, if these
  *                 are not over. The host closes the connection to a listener that leaves more than
- *                 TALK_BACKLOG bytes unread for a second.
+ *                 HOST_BACKLOG bytes unread for a second.
  *   cancel        prompt
  *                 -> cancelled: true or false
  *                 Cancels the current turn. With "prompt" only that one, which may still be queued.
@@ -80,17 +80,17 @@
 #define MAS_PROTOCOL_HOST_H
 
 enum {
-    TALK_BACKLOG = 4 << 20, /* bytes that a listener may leave unread */
-    TALK_QUEUE_MAX = 256, /* queued prompts */
-    TALK_PROMPT_MAX = 4 << 20, /* bytes of a prompt */
+    HOST_BACKLOG = 4 << 20, /* bytes that a listener may leave unread */
+    HOST_QUEUE_MAX = 256, /* queued prompts */
+    HOST_PROMPT_MAX = 4 << 20, /* bytes of a prompt */
 };
 
 /* Stop reasons of `end` besides those of ACP (end_turn, max_tokens, max_turn_requests, refusal,
  * cancelled). */
-#define TALK_END_CLEARED "cleared" /* the context was cleared before its turn */
-#define TALK_END_FAILED "failed" /* the agent ended or answered with an error; see `error` */
-#define TALK_END_STOPPED "stopped" /* the session was stopped; with `error`, before the turn */
+#define HOST_END_CLEARED "cleared" /* the context was cleared before its turn */
+#define HOST_END_FAILED "failed" /* the agent ended or answered with an error; see `error` */
+#define HOST_END_STOPPED "stopped" /* the session was stopped; with `error`, before the turn */
 /* The end of the error of a prompt that was still queued when its agent was stopped. */
-#define TALK_WAITS "it waits, and is asked after the next start"
+#define HOST_WAITS "it waits, and is asked after the next start"
 
 #endif

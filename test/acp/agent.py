@@ -35,8 +35,8 @@ parser.add_argument("--store", help="keep sessions in this directory: load and r
 parser.add_argument("--name", default="scripted")
 parser.add_argument("--version", default="1.0")
 parser.add_argument("--protocol", type=int, default=1)
-for rung in "load", "resume", "close", "list":
-    parser.add_argument(f"--no-{rung}", action="store_true", help=f"has no session/{rung}")
+for method in "load", "resume", "close", "list":
+    parser.add_argument(f"--no-{method}", action="store_true", help=f"has no session/{method}")
 for call in "init", "new", "load", "resume", "close", "mode", "option":
     parser.add_argument(f"--{call}-error", nargs="?", type=int, const=-32603, help="answer with this error")
     parser.add_argument(f"--{call}-hang", action="store_true", help="never answer")
@@ -44,9 +44,9 @@ for call in "init", "new", "load", "resume", "close", "mode", "option":
     parser.add_argument(f"--{call}-until", metavar="FILE")  # is there
 parser.add_argument("--load-empty", action="store_true", help="load answers well and knows nothing")
 parser.add_argument("--resume-empty", action="store_true")
-for rung in "load", "resume":
-    parser.add_argument(f"--{rung}-broken", action="store_true",
-                        help=f"a session that came back by session/{rung} fails every prompt, with -32603")
+for method in "load", "resume":
+    parser.add_argument(f"--{method}-broken", action="store_true",
+                        help=f"a session that came back by session/{method} fails every prompt, with -32603")
 parser.add_argument("--moved-broken", action="store_true",
                     help="so does one that came back in another directory than it was made in")
 parser.add_argument("--gone-error", type=int, default=-32002, metavar="CODE",
@@ -590,9 +590,9 @@ class Refusal(Exception):
 
 def initialize(params):
     sessions_can = {}
-    for rung in "resume", "close", "list":
-        if not getattr(opt, "no_" + rung):
-            sessions_can[rung] = {}
+    for method in "resume", "close", "list":
+        if not getattr(opt, "no_" + method):
+            sessions_can[method] = {}
     result = {"protocolVersion": opt.protocol, "agentCapabilities": {
         "loadSession": not opt.no_load, "promptCapabilities": {"embeddedContext": True},
         "mcpCapabilities": {"http": False, "sse": False}, "sessionCapabilities": sessions_can},

@@ -319,17 +319,24 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     grep -q 'ACP_LINE_MAX = 32 << 20' "$SRC/protocol/acp.h"
     grep -q 'ACP_OUT_MAX = 64 << 20' "$SRC/protocol/acp.h"
     grep -q 'RPC_OPEN_MAX = 1024' "$SRC/protocol/rpc.h"
-    grep -q 'TALK_FILE_MAX = 16 << 20' "$SRC/host/talk_files.h"
-    grep -q 'OUTPUT_DEFAULT = 1 << 20' "$SRC/host/talk_terminals.c"
-    grep -q 'OUTPUT_MAX = 4 << 20' "$SRC/host/talk_terminals.c"
-    grep -q 'TALK_TERMINALS_MAX = 64' "$SRC/host/talk_terminals.h"
-    grep -q 'TALK_CANCEL_MS = 5000' "$SRC/host/talk.h"
+    grep -q 'AGENT_FILE_MAX = 16 << 20' "$SRC/host/acp/files.h"
+    grep -q 'OUTPUT_DEFAULT = 1 << 20' "$SRC/host/acp/terminals.c"
+    grep -q 'OUTPUT_MAX = 4 << 20' "$SRC/host/acp/terminals.c"
+    grep -q 'TERMINALS_MAX = 64' "$SRC/host/acp/terminals.h"
+    grep -q 'TURN_CANCEL_MS = 5000' "$SRC/host/acp/conversation.h"
+}
+
+@test "HACKING.md says of each phase of an ACP agent what it waits for" {
+    sed -n 's/^| `\([A-Z_]*\)` | \([^|]*\) |.*/\1: \2/p' "$PROJECT/HACKING.md" >"$T/page"
+    grep -oE '\{"[A-Z_]+", "[^"]+"' "$SRC/host/acp/phase.c" | sed 's/^{"\([A-Z_]*\)", "\(.*\)"$/\1: \2/' >"$T/source"
+    [ "$(wc -l <"$T/source")" -eq 11 ]
+    diff "$T/source" "$T/page"
 }
 
 @test "protocol/host.h has a line for every request and event of a host" {
     {
-        sed -n '/^} requests\[\] = {/,/^};/p' "$SRC/host/talk_request.c" | sed -n 's/^ *{"\([a-z]*\)".*/\1/p'
-        grep -ohE 'talk_event\(&[a-z_]+, "[a-z]+"|talk_tell_text\([a-z]+, "[a-z]+"' "$SRC"/host/*.c | cut -d'"' -f2
+        sed -n '/^} requests\[\] = {/,/^};/p' "$SRC/host/request.c" | sed -n 's/^ *{"\([a-z]*\)".*/\1/p' | grep -vxE 'status|watch|restart|stop'
+        grep -ohE 'event_open\(&[a-z_]+, "[a-z]+"|event_tell_text\([a-z]+, "[a-z]+"' "$SRC"/host/acp/*.c | cut -d'"' -f2
     } | sort -u >"$T/source"
     [ "$(wc -l <"$T/source")" -ge 22 ]
     sed -n 's/^ \*   \([a-z][a-z]*\)\( .*\)\{0,1\}$/\1/p' "$SRC/protocol/host.h" | sort -u >"$T/page"

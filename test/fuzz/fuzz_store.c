@@ -79,7 +79,7 @@ static void make_pattern(struct pattern *pattern)
     must_be(store_open(pattern->dir, SESSION, "10", true, &store, &err), &err);
     must_be(store_enter(store, CHOICE_CURRENT, NULL, &at, &err), &err);
     must_be(store_agent_session(store, at.query, &session, &err), &err);
-    must_be(store_rung(store, "p 1", "load", "why", &err), &err);
+    must_be(store_method_tried(store, "p 1", "load", "why", &err), &err);
     for (int i = 0; i < TURNS; i++)
         say(store, &at, &err);
     must_be(store_clear(store, at.conversation, &clear, &next, NULL, &err), &err);

@@ -65,7 +65,7 @@ static void a_reader_makes_nothing(void)
     REQUIRE(store != NULL);
     CHECK_INT(store_add(store, 1, &message, SYNC_FULL, &number, &err), -1);
     CHECK_STR(err.text, "cannot write to 'memory.db': it is open for reading");
-    CHECK_INT(store_rung(store, "p", "load", "why", &err), -1);
+    CHECK_INT(store_method_tried(store, "p", "load", "why", &err), -1);
     store_close(store);
 }
 
@@ -405,23 +405,23 @@ static void an_agent_session_of_elsewhere_is_none(void)
 }
 
 /* true if it is skipped. */
-static bool skips(struct store *store, const char *program, const char *rung)
+static bool skips(struct store *store, const char *program, const char *method)
 {
-    _cleanup_free_ char *why = store_rung_skip(store, program, rung);
+    _cleanup_free_ char *why = store_method_skip(store, program, method);
     return why != NULL;
 }
 
-static void fail_rung(struct store *store, int times)
+static void fail_method(struct store *store, int times)
 {
     struct err err = ERR_INIT;
 
     for (int i = 0; i < times; i++) {
         CHECK(i >= 3 || !skips(store, "x 1", "load"));
-        WELL(store_rung(store, "x 1", "load", "bad luck", &err));
+        WELL(store_method_tried(store, "x 1", "load", "bad luck", &err));
     }
 }
 
-static void a_rung_is_skipped_after_three_failures_of_its_agent(void)
+static void a_method_is_skipped_after_three_failures_of_its_agent(void)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -429,19 +429,19 @@ static void a_rung_is_skipped_after_three_failures_of_its_agent(void)
     struct err err = ERR_INIT;
 
     REQUIRE(store != NULL && other != NULL);
-    fail_rung(store, 3);
-    _cleanup_free_ char *why = store_rung_skip(store, "x 1", "load");
+    fail_method(store, 3);
+    _cleanup_free_ char *why = store_method_skip(store, "x 1", "load");
     CHECK_STR(why, "it failed 3 times, the last time with: bad luck");
     CHECK(!skips(store, "x 2", "load") && !skips(store, "x 1", "resume"));
     CHECK(!skips(other, "x 1", "load"));
-    WELL(store_rung(store, "x 1", "load", NULL, &err));
+    WELL(store_method_tried(store, "x 1", "load", NULL, &err));
     CHECK(!skips(store, "x 1", "load"));
     for (int i = 0; i < 4; i++)
-        WELL(store_rung(store, "x 1", "load", "lost", &err));
+        WELL(store_method_tried(store, "x 1", "load", "lost", &err));
     CHECK(!skips(store, "x 1", "load")); /* it has worked once */
 }
 
-static void a_rung_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour(void)
+static void a_method_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour(void)
 {
     _cleanup_place_ struct place place = place_make();
     _cleanup_store_ struct store *store = opened(&place, "10");
@@ -449,16 +449,16 @@ static void a_rung_is_tried_again_when_it_has_worked_for_another_agent_or_after_
     struct err err = ERR_INIT;
 
     REQUIRE(store != NULL && other != NULL);
-    fail_rung(store, 3);
+    fail_method(store, 3);
     CHECK(skips(store, "x 1", "load"));
-    WELL(store_rung(other, "x 1", "load", NULL, &err));
-    WELL(store_rung(store, "x 1", "load", "again", &err));
+    WELL(store_method_tried(other, "x 1", "load", NULL, &err));
+    WELL(store_method_tried(store, "x 1", "load", "again", &err));
     CHECK(!skips(store, "x 1", "load"));
     MUST(db_run(store->db, &err, "UPDATE rung SET worked = 0", ""));
     CHECK(skips(store, "x 1", "load"));
     MUST(db_run(store->db, &err, "UPDATE rung SET failed = failed - 3600001", ""));
     CHECK(!skips(store, "x 1", "load"));
-    WELL(store_rung(store, "x 1", "load", "again", &err));
+    WELL(store_method_tried(store, "x 1", "load", "again", &err));
     CHECK(skips(store, "x 1", "load"));
 }
 
@@ -501,8 +501,8 @@ static const struct unit_test tests[] = {
     TEST(a_clear_ends_all_that_was),
     TEST(an_agent_session_lasts_until_it_is_ended),
     TEST(an_agent_session_of_elsewhere_is_none),
-    TEST(a_rung_is_skipped_after_three_failures_of_its_agent),
-    TEST(a_rung_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour),
+    TEST(a_method_is_skipped_after_three_failures_of_its_agent),
+    TEST(a_method_is_tried_again_when_it_has_worked_for_another_agent_or_after_an_hour),
     TEST(filters_by_time_role_number_and_conversation),
 };
 

@@ -1,0 +1,353 @@
+#include "host/acp/conversation.h"
+
+#include "base/machine.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "host/backend.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ASKED_LIMIT = 2, /* restarts in a row for a prompt, whose sender waits */
+    SETTLE_MS = 150, /* so much silence says that a loaded session has been replayed */
+    ERROR_WORDS = 1500, /* bytes of an agent's own words in an error */
+};
+
+struct store_budget conversation_budget(const struct host *host)
+{
+    return (struct store_budget){
+        .messages = config_number(&host->config, SETTING_MEMORY_MESSAGES),
+        .each = (size_t)config_number(&host->config, SETTING_MEMORY_EACH),
+        .all = (size_t)config_number(&host->config, SETTING_MEMORY_ALL),
+    };
+}
+
+/* ---- its life */
+
+static void make(struct host *host)
+{
+    struct conversation *conversation = mem_alloc(sizeof *conversation);
+    struct agent_link *link = &conversation->link;
+    struct err err = ERR_INIT;
+
+    link->in = link->out = link->err = -1;
+    link->phase.until = conversation->turn.cancel_until = conversation->chat.start_at = -1;
+    link->program = mem_dup("");
+    link->tools = tools_servers(host);
+    link->machine = machine_identity();
+    conversation->offered.mode = mem_dup("");
+    host->conversation = conversation;
+    if (memory_need(host, &err) == -1)
+        event_say(host, false, "its conversation cannot be opened: %s", err.text);
+}
+
+/* Queues the first message of the team, which is a prompt. */
+static void add_first_prompt(struct host *host)
+{
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+    const struct new_prompt prompt = {
+        .text = host->agent->prompt, .len = strlen(host->agent->prompt), .from = "-"};
+
+    if (queue_add(host, &prompt, &number, &err) == -1)
+        host_log(host, err.text);
+}
+
+static int open_conversation(struct host *host, struct err *err)
+{
+    static const int keys[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
+
+    if (pane_check(err) == -1)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) /* those of the pane are for mas-chat */
+        (void)signal(keys[i], SIG_IGN);
+    host_set_title(host);
+    make(host);
+    chat_open(host);
+    if (host->prompts)
+        add_first_prompt(host);
+    return 0;
+}
+
+static void close_conversation(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+
+    if (conversation == NULL)
+        return;
+    turn_end(host, HOST_END_STOPPED, 0, NULL);
+    queue_keep(host, "its host has ended");
+    for (size_t i = 0; i < conversation->queue.count; i++)
+        queue_free_prompt(&conversation->queue.prompts[i]);
+    free(conversation->queue.prompts);
+    link_disconnect(host);
+    chat_close(host);
+    store_place_free(&conversation->memory.place);
+    store_close(conversation->memory.store);
+    link_free(&conversation->link);
+    settings_free(&conversation->offered);
+    free(conversation->told_note);
+    free(conversation);
+    host->conversation = NULL;
+}
+
+/* ---- its state */
+
+void conversation_enter(struct host *host, enum phase phase, int64_t serial, int64_t until)
+{
+    struct phase_state *state = &host->conversation->link.phase;
+    enum phase before = state->now;
+
+    if (phase_enter(state, phase, serial, until))
+        return;
+    _cleanup_free_ char *words =
+        mem_printf("the phase %s follows %s, which waits for %s: a bug of mas", phase_name(phase),
+                   phase_name(before), phase_event(before));
+    host_log(host, words);
+}
+
+void conversation_trouble(struct host *host, bool needs_login, const char *why)
+{
+    struct conversation *conversation = host->conversation;
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (needs_login)
+        str_add(&words, "the agent needs a login: ");
+    str_addn(&words, why, str_fit(why, ERROR_WORDS));
+    if (needs_login)
+        link_add_login(host, &words);
+    conversation_enter(host, PHASE_STUCK, 0, -1);
+    conversation->link.needs_login = needs_login;
+    link_keep_trouble(&conversation->link, str_text(&words));
+    host_log(host, str_text(&words));
+    if (conversation->turn.on)
+        turn_end(host, HOST_END_FAILED, needs_login ? ACP_NEEDS_LOGIN : 0, str_text(&words));
+    else
+        event_say(host, false, "%s", str_text(&words));
+    queue_fail(host, HOST_END_FAILED, str_text(&words));
+}
+
+static enum agent_state state(const struct host *host)
+{
+    const struct conversation *conversation = host->conversation;
+    enum phase phase = conversation->link.phase.now;
+
+    if (host->child.phase != CHILD_RUNS)
+        return conversation->link.needs_login ? AGENT_WAITING : host->child.rest;
+    if (conversation->permissions.count > 0 || conversation->link.needs_login)
+        return AGENT_WAITING;
+    if (conversation->turn.on || phase == PHASE_ENDS_TURN)
+        return AGENT_WORKING;
+    if (phase == PHASE_READY)
+        return conversation->queue.count > 0 ? AGENT_WORKING : AGENT_IDLE;
+    return phase == PHASE_STUCK ? AGENT_IDLE : AGENT_STARTING;
+}
+
+/* Returns how the present session learned what was said before; "" without a session. */
+static const char *continuity(const struct conversation *conversation)
+{
+    enum phase phase = conversation->link.phase.now;
+
+    return phase == PHASE_SETS || phase == PHASE_READY
+               ? store_outcome_name(conversation->resume.outcome)
+               : "";
+}
+
+/* Returns what the agent waits for, or why it cannot go on; "". */
+static const char *note(const struct conversation *conversation)
+{
+    if (conversation->permissions.count > 0)
+        return conversation->permissions.open[0].title;
+    return conversation->link.trouble;
+}
+
+static void fill_status(const struct host *host, struct agent_status *ret)
+{
+    const struct conversation *conversation = host->conversation;
+    const char *title = conversation->offered.title;
+
+    ret->acp = true;
+    (void)snprintf(ret->conversation, sizeof ret->conversation, "%s",
+                   conversation->memory.place.conversation);
+    ret->continuity = (char *)(uintptr_t)continuity(conversation);
+    ret->title = (char *)(uintptr_t)(title != NULL ? title : "");
+    if (host->child.phase == CHILD_RUNS)
+        ret->note = (char *)(uintptr_t)conversation->link.printed.notice;
+    if (note(conversation)[0] != '\0')
+        ret->note = (char *)(uintptr_t)note(conversation);
+    if (conversation->permissions.count == 0)
+        return;
+    ret->permission = (char *)(uintptr_t)conversation->permissions.open[0].id;
+    ret->asks = conversation->permissions.open[0].title;
+}
+
+/* ---- the process */
+
+static int connect_agent(struct host *host, struct supervisor_spec *spec, int *ret_slave,
+                         struct err *err)
+{
+    (void)ret_slave;
+    return link_connect(host, spec->pipes, err);
+}
+
+static void launched(struct host *host, int64_t now)
+{
+    watcher_free(&host->conversation->link.printed);
+    watcher_start(&host->conversation->link.printed, host->preset, now);
+}
+
+static void ended(struct host *host, const char *how, struct agent_end *ret)
+{
+    const struct agent_link *link = &host->conversation->link;
+
+    ret->early = link->phase.now == PHASE_INITIALIZES;
+    link_ended(host, how);
+    ret->why = link->trouble[0] != '\0' ? link->trouble : NULL;
+}
+
+static void last_lines(const struct host *host, size_t max, struct str *to)
+{
+    watcher_last_lines(&host->conversation->link.printed, max, to);
+}
+
+/* ---- prompts */
+
+static size_t queued(const struct host *host)
+{
+    return host->conversation->queue.count;
+}
+
+static void fail_queue(struct host *host, const char *why)
+{
+    queue_fail(host, HOST_END_FAILED, why);
+}
+
+/* ---- the pane */
+
+static void say(struct host *host, const char *words)
+{
+    if (host->conversation->chat.plain)
+        pane_print(&host->pane, words);
+    else
+        event_say(host, false, "%s", words);
+}
+
+static bool reads_keys(const struct host *host, int64_t now)
+{
+    (void)now;
+    return host->conversation->chat.plain;
+}
+
+/* A pane without mas-chat takes no prompts. */
+static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
+{
+    (void)keys;
+    (void)len;
+    (void)now;
+    pane_drop_keys(&host->pane);
+}
+
+/* ---- the loop */
+
+static void want(const struct host *host, struct loop *loop, int64_t now)
+{
+    (void)now;
+    link_want(host, loop);
+    work_want(host, loop);
+}
+
+static void serve(struct host *host, struct loop *loop)
+{
+    work_serve(host, loop);
+    link_serve(host, loop);
+}
+
+/* Ends an agent that goes on with a turn that it was told to end, and starts it again. */
+static void end_stubborn(struct host *host)
+{
+    host_log(host, "it did not end its turn when told to; it is started anew");
+    event_say(host, true, "the agent did not end its turn when told to; it is started anew");
+    turn_end(host, "cancelled", 0, NULL);
+    child_end(host, child_times(host), 0, true);
+}
+
+/* Ends the replay of a loaded session when it is silent or takes too long. Returns when to call
+ * again. */
+static int64_t tick_replay(struct host *host, int64_t now)
+{
+    const struct conversation *conversation = host->conversation;
+    int64_t quiet = conversation->resume.quiet_since + SETTLE_MS;
+
+    if (conversation->link.phase.now != PHASE_SETTLES)
+        return -1;
+    if (now < quiet && now < conversation->link.phase.until)
+        return quiet;
+    resume_settled(host);
+    return -1;
+}
+
+/* Ends an agent that does not end its turn in time. Returns when to call again. */
+static int64_t tick_cancelled(struct host *host, int64_t now)
+{
+    const struct conversation *conversation = host->conversation;
+    const struct turn *turn = &conversation->turn;
+    int64_t until = -1;
+
+    if (turn->on && turn->cancel_until != -1)
+        until = turn->cancel_until;
+    else if (conversation->link.phase.now == PHASE_ENDS_TURN)
+        until = conversation->link.phase.until;
+    if (until == -1 || now < until)
+        return until;
+    if (host->child.phase == CHILD_RUNS)
+        end_stubborn(host);
+    return -1;
+}
+
+static int64_t tick(struct host *host, int64_t now)
+{
+    const struct conversation *conversation = host->conversation;
+    int64_t next = time_sooner(chat_tick(host, now), event_tick_listeners(host, now));
+
+    if (conversation->link.acp == NULL)
+        return next;
+    next = time_sooner(next, acp_tick(conversation->link.acp, now));
+    next = time_sooner(next, tick_replay(host, now));
+    next = time_sooner(next, tick_cancelled(host, now));
+    if (host->child.phase == CHILD_RUNS)
+        turn_run(host);
+    link_flush(host);
+    return next;
+}
+
+const struct backend backend_acp = {
+    .kind = BACKEND_ACP,
+    .piped = true,
+    .asked_limit = ASKED_LIMIT,
+    .next_start = "the next prompt starts it again",
+    .open = open_conversation,
+    .close = close_conversation,
+    .connect = connect_agent,
+    .launched = launched,
+    .disconnect = link_disconnect,
+    .last_lines = last_lines,
+    .queued = queued,
+    .fail_queue = fail_queue,
+    .state = state,
+    .fill_status = fill_status,
+    .say = say,
+    .reads_keys = reads_keys,
+    .handle_keys = handle_keys,
+    .want = want,
+    .serve = serve,
+    .tick = tick,
+    .begin = link_begin,
+    .hang_up = link_hang_up,
+    .ended = ended,
+    .reap = chat_reap,
+    .keep_queue = queue_keep,
+    .tell_status = event_tell_state,
+};

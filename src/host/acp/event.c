@@ -1,0 +1,257 @@
+#include "host/acp/conversation.h"
+
+#include "base/number.h"
+#include "base/str.h"
+#include "base/time.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FULL_MS = 1000, /* a listener that has left HOST_BACKLOG unread for so long is dropped */
+    NAME_SHOWN = 200, /* bytes of a name or description in a list */
+    LIST_SHOWN = 32 * 1024, /* bytes of a list: a frame's head has a limit */
+    TITLE_SHOWN = 2048,
+    ID_SHOWN = 1024,
+    BODY_MAX = FRAME_BODY_MAX,
+};
+
+const char *event_id(const struct host *host, int64_t number, char buf[EVENT_ID_MAX])
+{
+    (void)snprintf(buf, EVENT_ID_MAX, "%s:%" PRId64, host->session.id, number);
+    return buf;
+}
+
+int64_t event_number(const struct host *host, const char *id)
+{
+    static const struct unit units[] = {{"", 1}};
+    size_t len = strlen(host->session.id);
+    uint64_t number = 0;
+
+    if (strncmp(id, host->session.id, len) == 0 && id[len] == ':')
+        id += len + 1;
+    return number_parse(id, units, 1, INT64_MAX, &number) ? (int64_t)number : 0;
+}
+
+void event_open(struct client_event *event, const char *name)
+{
+    *event = (struct client_event){.head = STR_INIT};
+    event->out.to = &event->head;
+    json_open(&event->out, NULL, '{');
+    json_put(&event->out, "event", name);
+}
+
+/* Returns true if an event of prompt `number` is for this client. */
+static bool wants(const struct client *client, int64_t number)
+{
+    return client->kind == CLIENT_LISTENS ||
+           (client->kind == CLIENT_ASKS && number != 0 && client->prompt == number);
+}
+
+/* Returns true if a client has left too much unread. */
+static bool is_full(const struct client *client)
+{
+    return conn_unsent(&client->conn) > HOST_BACKLOG;
+}
+
+/* Sends a frame, and keeps it for listeners that come later. */
+static void give(struct host *host, const struct str *head, const char *body, size_t len,
+                 int64_t number)
+{
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
+        if (!wants(client, number))
+            continue;
+        conn_add(&client->conn, head, body, len);
+        if (client->full_since == 0 && is_full(client))
+            client->full_since = time_monotonic_ms();
+    }
+    server_keep_early(host, SERVER_LISTENERS, head, body, len);
+}
+
+int64_t event_tick_listeners(struct host *host, int64_t now)
+{
+    int64_t next = -1;
+
+    for (size_t i = 0; i < host->server.count; i++) {
+        struct client *client = &host->server.clients[i];
+        if (client->full_since == 0)
+            continue;
+        int64_t until = client->full_since + FULL_MS;
+        if (!is_full(client))
+            client->full_since = 0;
+        else if (now >= until)
+            server_hang_up(client); /* server_serve() drops it then */
+        else
+            next = time_sooner(next, until);
+    }
+    return next;
+}
+
+bool event_has_full_listener(const struct host *host)
+{
+    for (size_t i = 0; i < host->server.count; i++)
+        if (host->server.clients[i].full_since != 0 && is_full(&host->server.clients[i]))
+            return true;
+    return false;
+}
+
+/* Ends the object, and replaces an event that no frame can hold. */
+static void close_event(struct client_event *event, const char **body, size_t *len)
+{
+    json_close(&event->out, '}');
+    if (event->head.len >= FRAME_HEAD_MAX) { /* its parts have limits, so this is a safety net */
+        str_free(&event->head);
+        event_open(event, "note");
+        json_put(&event->out, "message", NULL);
+        json_close(&event->out, '}');
+        *body = "something is too long to be told; mas history has it";
+        *len = strlen(*body);
+    }
+    if (*len > BODY_MAX)
+        *len = BODY_MAX;
+}
+
+void event_tell(struct host *host, struct client_event *event, const char *body, size_t len,
+                int64_t number)
+{
+    close_event(event, &body, &len);
+    give(host, &event->head, body, len, number);
+    str_free(&event->head);
+}
+
+void event_tell_one(struct client *client, struct client_event *event, const char *body, size_t len)
+{
+    close_event(event, &body, &len);
+    conn_add(&client->conn, &event->head, body, len);
+    str_free(&event->head);
+}
+
+void event_tell_text(struct host *host, const char *name, int64_t message, size_t at,
+                     const char *text, size_t len)
+{
+    char id[EVENT_ID_MAX];
+    const struct conversation *conversation = host->conversation;
+    /* notes also go to those who wait for a turn to begin */
+    int64_t prompt =
+        strcmp(name, "note") == 0 ? turn_next_prompt(conversation) : turn_prompt(conversation);
+
+    while (len > 0) {
+        size_t piece = len <= BODY_MAX ? len : str_fit(text, BODY_MAX);
+        struct client_event event;
+        event_open(&event, name);
+        json_put(&event.out, "message", message != 0 ? event_id(host, message, id) : NULL);
+        json_put_int(&event.out, "at", (int64_t)at);
+        event_tell(host, &event, text, piece, prompt);
+        chat_print(host, name, text, piece);
+        text += piece;
+        at += piece;
+        len -= piece;
+    }
+}
+
+void event_say(struct host *host, bool keep, const char *fmt, ...)
+{
+    struct conversation *conversation = host->conversation;
+    va_list args;
+    char words[2048];
+    int64_t number = 0;
+
+    va_start(args, fmt);
+    int len = vsnprintf(words, sizeof words, fmt, args);
+    va_end(args);
+    if (len >= (int)sizeof words)
+        words[str_cut(words, (size_t)len, sizeof words - 2)] = '\0';
+    if (keep && conversation->memory.store != NULL) {
+        struct store_message note = {
+            .role = ROLE_NOTE,
+            .state = MESSAGE_DONE,
+            .text = words,
+            .len = strlen(words),
+            .trigger = turn_prompt(conversation),
+        };
+        struct err err = ERR_INIT;
+        if (store_add(conversation->memory.store, conversation->memory.place.query, &note,
+                      SYNC_CHUNK, &number, &err) == -1)
+            number = 0; /* it is told without being stored */
+    }
+    event_tell_text(host, "note", number, 0, words, strlen(words));
+}
+
+void event_tell_state(struct host *host, const struct agent_status *status)
+{
+    struct conversation *conversation = host->conversation;
+    enum agent_state state = status->state;
+    const char *note = status->note != NULL ? status->note : "";
+
+    if (conversation->told_note != NULL && state == conversation->told_state &&
+        strcmp(note, conversation->told_note) == 0)
+        return;
+    conversation->told_state = state;
+    free(conversation->told_note);
+    conversation->told_note = mem_dup(note);
+    struct client_event event;
+    event_open(&event, "state");
+    json_put(&event.out, "state", agent_state_name(state));
+    json_put_fit(&event.out, "note", note, TITLE_SHOWN);
+    event_tell(host, &event, NULL, 0, turn_prompt(conversation));
+}
+
+void event_put_modes(const struct conversation *conversation, struct json_out *out)
+{
+    json_put_fit(out, "mode", conversation->offered.mode, ID_SHOWN);
+    json_open(out, "modes", '[');
+    for (size_t i = 0; i < conversation->offered.mode_count && out->to->len < LIST_SHOWN; i++) {
+        json_open(out, NULL, '{');
+        json_put_fit(out, "id", conversation->offered.modes[i].id, NAME_SHOWN);
+        json_put_fit(out, "name", conversation->offered.modes[i].name, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void event_put_commands(const struct conversation *conversation, struct json_out *out)
+{
+    size_t from = out->to->len;
+
+    json_open(out, "commands", '[');
+    for (size_t i = 0;
+         i < conversation->offered.command_count && out->to->len - from < LIST_SHOWN / 2; i++) {
+        json_open(out, NULL, '{');
+        json_put_fit(out, "name", conversation->offered.commands[i].name, NAME_SHOWN);
+        json_put_fit(out, "description", conversation->offered.commands[i].description, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void event_put_permission(const struct host *host, const struct asked_permission *permission,
+                          struct json_out *out)
+{
+    char id[EVENT_ID_MAX];
+    size_t from = out->to->len;
+    size_t i = 0;
+
+    if (permission->number != 0) {
+        json_put(out, "permission", event_id(host, permission->number, id));
+        json_put(out, "message", id);
+    }
+    json_put_fit(out, "id", permission->tool_id, NAME_SHOWN);
+    json_put_fit(out, "title", permission->title, TITLE_SHOWN);
+    json_put_fit(out, "kind", permission->kind, NAME_SHOWN);
+    json_put_bool(out, "plan", permission->plan);
+    json_open(out, "options", '[');
+    for (; i < permission->count && out->to->len - from < LIST_SHOWN; i++) {
+        json_open(out, NULL, '{');
+        json_put_fit(out, "id", permission->options[i].id, ID_SHOWN);
+        json_put_fit(out, "name", permission->options[i].name, NAME_SHOWN);
+        json_put_fit(out, "kind", permission->options[i].kind, NAME_SHOWN);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    if (i < permission->count)
+        json_put_int(out, "more", (int64_t)(permission->count - i));
+}

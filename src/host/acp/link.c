@@ -1,0 +1,368 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+#include "base/time.h"
+#include "protocol/rpc.h"
+#include "session/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    READ_CHUNK = 64 * 1024,
+    READ_ROUNDS = 8, /* chunks at once, so that others are heard too */
+    LAST_WORDS = 1000, /* bytes of what the agent printed last, in an error */
+    WORDS_SHOWN = 200, /* bytes of an agent's words */
+    METHODS_MAX = 32 * 1024, /* bytes of its login methods */
+};
+
+/* ---- the pipes */
+
+int link_connect(struct host *host, int ret_fds[3], struct err *err)
+{
+    struct agent_link *link = &host->conversation->link;
+    int in[2] = {-1, -1};
+    int out[2] = {-1, -1};
+    int error[2] = {-1, -1};
+
+    link_disconnect(host);
+    if (pipe2(in, O_CLOEXEC) == -1 || pipe2(out, O_CLOEXEC) == -1 ||
+        pipe2(error, O_CLOEXEC) == -1) {
+        (void)err_errno(err, "cannot make a pipe");
+        for (int i = 0; i < 2; i++) {
+            fd_closep(&in[i]);
+            fd_closep(&out[i]);
+            fd_closep(&error[i]);
+        }
+        return -1;
+    }
+    link->in = in[1];
+    link->out = out[0];
+    link->err = error[0];
+    for (size_t i = 0; i < 3; i++)
+        (void)fcntl(((int[]){in[1], out[0], error[0]})[i], F_SETFL, O_NONBLOCK);
+    ret_fds[0] = in[0];
+    ret_fds[1] = out[1];
+    ret_fds[2] = error[1];
+    return 0;
+}
+
+void link_disconnect(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct agent_link *link = &conversation->link;
+
+    permission_drop_all(host);
+    work_close(host);
+    fd_closep(&link->in);
+    fd_closep(&link->out);
+    fd_closep(&link->err);
+    acp_free(link->acp);
+    link->acp = NULL;
+    free(link->session);
+    link->session = NULL;
+    link->left = link->unclosed = 0;
+    conversation_enter(host, PHASE_OFF, 0, -1);
+    resume_forget(&conversation->resume);
+    settings_forget(&conversation->offered);
+}
+
+void link_free(struct agent_link *link)
+{
+    watcher_free(&link->printed);
+    free(link->cwd);
+    free(link->machine);
+    free(link->tools);
+    free(link->program);
+}
+
+/* ---- what the agent sends */
+
+static void on_answer(void *arg, const struct acp_answer *answer)
+{
+    struct host *host = arg;
+
+    if (answer->call == ACP_CALL_PROMPT)
+        turn_answer(host, answer);
+    else
+        resume_answer(host, answer);
+}
+
+static void on_update(void *arg, const struct acp_update *update)
+{
+    update_handle(arg, update);
+}
+
+static void on_permission(void *arg, const struct acp_permission *permission)
+{
+    permission_ask(arg, permission);
+}
+
+static void on_withdrawn(void *arg, const char *ticket)
+{
+    permission_withdraw(arg, ticket);
+}
+
+static void on_request(void *arg, const struct acp_request *request)
+{
+    work_request(arg, request);
+}
+
+static void on_garbage(void *arg, const char *why, const char *bytes, size_t len)
+{
+    struct host *host = arg;
+    struct turn *turn = &host->conversation->turn;
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (turn->on && !turn->skipped && strcmp(why, RPC_TOO_LONG) == 0) {
+        turn->skipped = true; /* what is missing may be a part of the answer */
+        event_say(host, true, "something that the agent said is missing: it was longer than %d MiB",
+                  ACP_LINE_MAX >> 20);
+    }
+    if (host->conversation->link.garbage++ > 0)
+        return; /* one line in the session's log is enough */
+    str_addf(&words, "the agent printed what is no message (%s): ", why);
+    str_add_visible(&words, bytes, len < WORDS_SHOWN ? len : WORDS_SHOWN);
+    host_log(host, words.data);
+}
+
+static const struct acp_ops ops = {
+    .answer = on_answer,
+    .update = on_update,
+    .permission = on_permission,
+    .withdrawn = on_withdrawn,
+    .request = on_request,
+    .garbage = on_garbage,
+};
+
+void link_begin(struct host *host)
+{
+    struct agent_link *link = &host->conversation->link;
+    const char *cwd = env_get(host->env, "PWD");
+
+    free(link->cwd);
+    link->cwd = mem_dup(cwd != NULL ? cwd : "/");
+    link->trouble[0] = '\0';
+    link->needs_login = false;
+    link->garbage = 0;
+    link->acp = acp_new(&ops, host);
+    work_open(host);
+    conversation_enter(host, PHASE_INITIALIZES,
+                       acp_initialize(link->acp, host->preset->initialize_ms), -1);
+}
+
+/* ---- bytes */
+
+void link_flush(struct host *host)
+{
+    struct agent_link *link = &host->conversation->link;
+    size_t len = 0;
+
+    if (link->acp != NULL && acp_is_stuck(link->acp) && host->child.phase == CHILD_RUNS) {
+        conversation_trouble(host, false, "the agent does not read what it is sent");
+        child_end(host, child_times(host), 0, false);
+        return;
+    }
+    while (link->acp != NULL && link->in != -1) {
+        const char *bytes = acp_out(link->acp, &len);
+        if (len == 0)
+            return;
+        ssize_t n = write(link->in, bytes, len);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1 && errno != EAGAIN) /* the supervisor tells its end */
+            fd_closep(&link->in);
+        if (n <= 0)
+            return;
+        acp_sent(link->acp, (size_t)n);
+    }
+}
+
+/* Reads once from a pipe, and closes it at its end. Returns -1 with errno if nothing is there. */
+static ssize_t read_pipe(int *fd, char *chunk, size_t size)
+{
+    if (*fd == -1) {
+        errno = EBADF;
+        return -1;
+    }
+    ssize_t n = read(*fd, chunk, size);
+    if (n == 0)
+        fd_closep(fd);
+    return n;
+}
+
+/* Reads the protocol once. Returns false if nothing is there now. */
+static bool read_out(struct host *host)
+{
+    static char chunk[READ_CHUNK];
+    struct agent_link *link = &host->conversation->link;
+    ssize_t n = read_pipe(&link->out, chunk, sizeof chunk);
+
+    if (n <= 0)
+        return n == -1 && errno == EINTR;
+    host->output_ms = time_epoch_ms();
+    if (link->acp != NULL)
+        acp_feed(link->acp, chunk, (size_t)n);
+    return true;
+}
+
+/* Reads the standard error once, for the log. Returns false if nothing is there now. */
+static bool read_err(struct host *host)
+{
+    static char chunk[READ_CHUNK];
+    struct agent_link *link = &host->conversation->link;
+    ssize_t n = read_pipe(&link->err, chunk, sizeof chunk);
+
+    if (n <= 0)
+        return n == -1 && errno == EINTR;
+    host_keep_log(host, chunk, (size_t)n);
+    watcher_output(&link->printed, chunk, (size_t)n, time_monotonic_ms());
+    return true;
+}
+
+/* Reads all that is there. */
+static void drain(struct host *host)
+{
+    enum { MOST = 4096 }; /* chunks: a process that holds the pipe may go on printing */
+
+    for (int i = 0; i < MOST && read_err(host); i++)
+        ;
+    for (int i = 0; i < MOST && read_out(host); i++)
+        ;
+}
+
+void link_want(const struct host *host, struct loop *loop)
+{
+    const struct agent_link *link = &host->conversation->link;
+    size_t len = 0;
+
+    if (link->acp != NULL && link->in != -1)
+        (void)acp_out(link->acp, &len);
+    if (len > 0)
+        loop_want(loop, link->in, POLLOUT);
+    if (!event_has_full_listener(host))
+        loop_want(loop, link->out, POLLIN);
+    loop_want(loop, link->err, POLLIN);
+}
+
+void link_serve(struct host *host, struct loop *loop)
+{
+    const struct agent_link *link = &host->conversation->link;
+
+    if (loop_got(loop, link->err) != 0)
+        for (int i = 0; i < READ_ROUNDS && read_err(host); i++)
+            ;
+    if (loop_got(loop, link->out) != 0)
+        for (int i = 0; i < READ_ROUNDS && !event_has_full_listener(host) && read_out(host); i++)
+            ;
+}
+
+/* ---- the end of the process */
+
+void link_hang_up(struct host *host)
+{
+    struct agent_link *link = &host->conversation->link;
+
+    if (host->conversation->turn.on && link->acp != NULL && link->session != NULL)
+        acp_cancel(link->acp, link->session);
+    turn_end(host, HOST_END_STOPPED, 0,
+             host->child.again ? "the agent was restarted before its turn ended" : NULL);
+    link_flush(host);
+    fd_closep(&link->in);
+}
+
+void link_keep_trouble(struct agent_link *link, const char *words)
+{
+    (void)snprintf(link->trouble, sizeof link->trouble, "%.*s",
+                   (int)str_fit(words, sizeof link->trouble - 1), words);
+}
+
+void link_ended(struct host *host, const char *why)
+{
+    struct conversation *conversation = host->conversation;
+    _cleanup_str_ struct str words = STR_INIT;
+
+    drain(host);
+    enum phase phase = conversation->link.phase.now;
+    const char *when = phase == PHASE_INITIALIZES ? " before its first answer"
+                       : phase < PHASE_READY      ? " before it took a prompt"
+                                                  : "";
+    str_addf(&words, "the agent ended%s: %s", when, why);
+    if (!host->child.asked)
+        link_add_last_words(host, &words);
+    if (conversation->turn.on && !host->child.asked)
+        resume_died(host, words.data);
+    turn_end(host, HOST_END_FAILED, 0, words.data);
+    if (when[0] != '\0' && !host->child.asked)
+        link_keep_trouble(&conversation->link, words.data);
+    link_disconnect(host);
+}
+
+/* ---- words about it */
+
+void link_add_last_words(struct host *host, struct str *to)
+{
+    enum { MOST = 64 }; /* chunks: the agent may go on printing */
+    _cleanup_str_ struct str lines = STR_INIT;
+
+    for (int i = 0; i < MOST && read_err(host); i++)
+        ;
+    if (geteuid() == 0 && host->preset->as_root[0] != '\0')
+        str_addf(to, "; as root: %s", host->preset->as_root);
+    watcher_last_lines(&host->conversation->link.printed, LAST_WORDS, &lines);
+    if (lines.len == 0)
+        return;
+    str_add(to, "; it printed: ");
+    for (char *line, *rest = lines.data; (line = strsep(&rest, "\n")) != NULL;) {
+        str_add_visible(to, line, strlen(line));
+        str_add(to, rest != NULL ? " | " : "");
+    }
+}
+
+void link_add_login(const struct host *host, struct str *to)
+{
+    const struct acp *acp = host->conversation->link.acp;
+    const struct acp_info *info = acp != NULL ? acp_info(acp) : NULL;
+    _cleanup_json_ struct json *methods = NULL;
+    struct err err = ERR_INIT;
+    bool any = false;
+
+    if (info == NULL || info->auth == NULL ||
+        json_parse(info->auth, strlen(info->auth), METHODS_MAX, &methods, &err) == -1)
+        methods = NULL;
+    for (const struct json *m = json_first(methods); m != NULL; m = json_next(m)) {
+        const char *name = json_get_text(m, "name");
+        const char *description = json_get_text(m, "description");
+        if (name == NULL)
+            continue;
+        str_addf(to, "%s%.*s", any ? ", or " : "; log in by: ", WORDS_SHOWN, name);
+        if (description != NULL && description[0] != '\0')
+            str_addf(to, " (%.*s)", WORDS_SHOWN, description);
+        any = true;
+    }
+    if (host->preset->login[0] != '\0')
+        str_addf(to, "%s%.*s", any ? ", or with: " : "; log in with: ", WORDS_SHOWN,
+                 host->preset->login);
+    else if (!any)
+        str_add(to, "; log in with its own program");
+    str_add(to, any ? "; then ask again" : ", then ask again");
+}
+
+const char *link_why(const struct acp_answer *answer, char *buf, size_t size)
+{
+    const char *words =
+        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "an error";
+
+    if (answer->code == ACP_TIMED_OUT)
+        (void)snprintf(buf, size, "no answer in time");
+    else if (answer->code == ACP_BAD_ANSWER)
+        (void)snprintf(buf, size, "%.*s", (int)str_fit(words, WORDS_SHOWN), words);
+    else
+        (void)snprintf(buf, size, "%.*s (%lld)", (int)str_fit(words, WORDS_SHOWN), words,
+                       (long long)answer->code);
+    return buf;
+}

@@ -1,0 +1,371 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPTION_SHOWN = 1024, /* bytes that listeners are told of an option */
+    DETAILS_MAX = 1 << 20, /* bytes of what a permission is for */
+};
+
+static void permission_free(struct asked_permission *permission)
+{
+    free(permission->ticket);
+    free(permission->title);
+    free(permission->kind);
+    free(permission->details);
+    free(permission->tool_id);
+    free(permission->plan_text);
+    settings_free_words(permission->options, permission->count);
+}
+
+static void remove_at(struct permissions *permissions, size_t index)
+{
+    permission_free(&permissions->open[index]);
+    permissions->count--;
+    memmove(permissions->open + index, permissions->open + index + 1,
+            (permissions->count - index) * sizeof *permissions->open);
+}
+
+/* ---- what clients are told */
+
+static void store_decision(struct host *host, const struct asked_permission *permission,
+                           const struct acp_word *option, const char *by)
+{
+    struct store *store = host->conversation->memory.store;
+    _cleanup_str_ struct str data = STR_INIT;
+    struct json_out out = {.to = &data};
+    struct err err = ERR_INIT;
+
+    if (store == NULL || permission->number == 0)
+        return;
+    json_open(&out, NULL, '{');
+    event_put_permission(host, permission, &out);
+    json_put(&out, "option", option != NULL ? option->id : NULL);
+    json_put(&out, "name", option != NULL ? option->name : NULL);
+    json_put(&out, "by", by);
+    json_close(&out, '}');
+    (void)memory_kept(host,
+                      store_update(store, permission->number, NULL, 0, data.data,
+                                   option != NULL ? MESSAGE_DONE : MESSAGE_INTERRUPTED, SYNC_CHUNK,
+                                   &err),
+                      &err);
+}
+
+void permission_close(struct host *host, size_t index, const struct acp_word *option,
+                      const char *by)
+{
+    struct conversation *conversation = host->conversation;
+    const struct asked_permission *permission = &conversation->permissions.open[index];
+    const char *name = option != NULL ? option->name : NULL;
+    struct client_event event;
+    char id[EVENT_ID_MAX];
+
+    store_decision(host, permission, option, by);
+    event_open(&event, "permitted");
+    json_put(&event.out, "permission", event_id(host, permission->number, id));
+    json_put_fit(&event.out, "option", option != NULL ? option->id : NULL, OPTION_SHOWN);
+    json_put_fit(&event.out, "name", name, OPTION_SHOWN);
+    json_put(&event.out, "by", by);
+    event_tell(host, &event, NULL, 0, turn_next_prompt(conversation));
+    _cleanup_free_ char *line = mem_printf("%s (%s)", name != NULL ? name : "cancelled", by);
+    chat_print(host, "permitted", line, strlen(line));
+    remove_at(&conversation->permissions, index);
+}
+
+/* Begins the event. *ret_body is its body, which the permission owns. Returns the body's length. */
+static size_t open_event(const struct host *host, const struct asked_permission *permission,
+                         struct client_event *event, const char **ret_body)
+{
+    size_t len = strlen(permission->details);
+
+    event_open(event, "permission");
+    event_put_permission(host, permission, &event->out);
+    *ret_body = len > 0 ? permission->details : NULL;
+    return len;
+}
+
+void permission_tell_open(const struct host *host, struct client *client)
+{
+    const struct permissions *permissions = &host->conversation->permissions;
+
+    for (size_t i = 0; i < permissions->count; i++) {
+        struct client_event event;
+        const char *body;
+        size_t len = open_event(host, &permissions->open[i], &event, &body);
+        event_tell_one(client, &event, body, len);
+    }
+}
+
+static void tell_asked(struct host *host, const struct asked_permission *permission)
+{
+    struct client_event event;
+    const char *body;
+    size_t len = open_event(host, permission, &event, &body);
+
+    event_tell(host, &event, body, len, turn_next_prompt(host->conversation));
+    chat_print(host, "permission", permission->title, strlen(permission->title));
+}
+
+/* ---- options */
+
+static const struct acp_word *option_of_kind(const struct asked_permission *permission,
+                                             const char *kind)
+{
+    for (size_t i = 0; i < permission->count; i++)
+        if (strcmp(permission->options[i].kind, kind) == 0)
+            return &permission->options[i];
+    return NULL;
+}
+
+static const struct acp_word *first_of(const struct asked_permission *permission, const char *kind,
+                                       const char *else_kind)
+{
+    const struct acp_word *option = option_of_kind(permission, kind);
+    return option != NULL ? option : option_of_kind(permission, else_kind);
+}
+
+/* Returns the option that a word of protocol/host.h, or an option's id, means; NULL: none. */
+static const struct acp_word *find_option(const struct asked_permission *permission,
+                                          const char *wanted)
+{
+    static const struct {
+        const char *word, *kind, *else_kind;
+    } words[] = {{"allow", "allow_once", "allow_always"},
+                 {"allow_always", "allow_always", "allow_once"},
+                 {"deny", "reject_once", "reject_always"},
+                 {"deny_always", "reject_always", "reject_once"}};
+
+    for (size_t i = 0; i < permission->count; i++)
+        if (strcmp(permission->options[i].id, wanted) == 0)
+            return &permission->options[i];
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcmp(words[i].word, wanted) == 0)
+            return first_of(permission, words[i].kind, words[i].else_kind);
+    for (size_t i = 0; permission->plan && i < permission->count; i++)
+        if (strcmp(wanted, PLAN_CLEAR_OPTION) == 0 && plan_option_clears(&permission->options[i]))
+            return &permission->options[i]; /* the agent's own, by another id */
+    return NULL;
+}
+
+/* Returns true for an option that says yes. */
+static bool allows(const struct acp_word *option)
+{
+    return str_starts(option->kind, "allow") || strcmp(option->kind, PLAN_CLEAR_OPTION) == 0;
+}
+
+/* ---- the agent asks */
+
+static void store_permission(struct host *host, struct asked_permission *permission)
+{
+    const struct conversation *conversation = host->conversation;
+    const struct conversation_memory *memory = &conversation->memory;
+    _cleanup_str_ struct str data = STR_INIT;
+    struct json_out out = {.to = &data};
+    struct err err = ERR_INIT;
+
+    json_open(&out, NULL, '{');
+    event_put_permission(host, permission, &out);
+    json_close(&out, '}');
+    const struct store_message message = {
+        .role = ROLE_PERMISSION,
+        .state = MESSAGE_OPEN,
+        .text = permission->title,
+        .len = strlen(permission->title),
+        .data = data.data,
+        .key = permission->tool_id[0] != '\0' ? permission->tool_id : NULL,
+        .trigger = turn_prompt(conversation),
+    };
+    if (memory->store != NULL)
+        (void)memory_kept(host,
+                          store_add(memory->store, memory->place.query, &message, SYNC_CHUNK,
+                                    &permission->number, &err),
+                          &err);
+    (void)event_id(host, permission->number, permission->id);
+}
+
+/* Returns true if the permission is for the turn, or for a session that is being opened: agents may
+ * ask whether a directory is trusted before the session has its id. */
+static bool is_expected(const struct conversation *conversation,
+                        const struct acp_permission *request)
+{
+    const struct agent_link *link = &conversation->link;
+    enum phase phase = link->phase.now;
+
+    if (!conversation->turn.on)
+        return phase == PHASE_OPENS || phase == PHASE_RESUMES || phase == PHASE_LOADS;
+    return !conversation->turn.cancelled && link->session != NULL && request->session != NULL &&
+           strcmp(request->session, link->session) == 0;
+}
+
+/* Fills in a permission from the request and from what is known of its tool call. The request may
+ * leave out what the tool call has said, and may say what the tool call has not. */
+static void parse(struct host *host, const struct acp_permission *request,
+                  struct asked_permission *ret)
+{
+    const struct acp_update *tool = &request->tool;
+    struct acp_update told = *tool;
+
+    if (told.text != NULL && told.text[0] == '\0')
+        told.text = NULL; /* a request without content takes none away */
+    const struct tool_call *known = update_know_tool(host, &told);
+    const char *title = known != NULL ? known->title : tool->title != NULL ? tool->title : "";
+    const char *kind = known != NULL ? known->kind : tool->tool_kind != NULL ? tool->tool_kind : "";
+    *ret = (struct asked_permission){
+        .ticket = mem_dup(request->ticket),
+        .title = mem_dup(title[0] != '\0' ? title : "a permission"),
+        .kind = mem_dup(kind[0] != '\0' ? kind : "other"),
+        .details = tool->text != NULL ? mem_dupn(tool->text, strnlen(tool->text, DETAILS_MAX))
+                                      : mem_dup(""),
+        .tool_id = mem_dup(tool->id != NULL ? tool->id : ""),
+        .plan = plan_is_asked(request),
+        .options = settings_copy_words(request->options, request->count),
+        .count = request->count,
+    };
+    if (!ret->plan)
+        return;
+    ret->plan_text = plan_find_text(host->conversation, request, known);
+    plan_add_option(ret);
+}
+
+/* Returns the option that the preset's policy chooses; NULL: a client has to choose. */
+static const struct acp_word *choose(const struct host *host,
+                                     const struct asked_permission *permission)
+{
+    enum policy policy = preset_policy(host->preset, permission->kind);
+
+    if (policy == POLICY_ALLOW && !permission->plan)
+        return first_of(permission, "allow_once", "allow_always");
+    if (policy == POLICY_DENY)
+        return first_of(permission, "reject_once", "reject_always");
+    return NULL;
+}
+
+void permission_ask(struct host *host, const struct acp_permission *request)
+{
+    struct conversation *conversation = host->conversation;
+    struct permissions *permissions = &conversation->permissions;
+
+    if (!is_expected(conversation, request) || permissions->count == PERMISSIONS_MAX) {
+        (void)acp_permit(conversation->link.acp, request->ticket, NULL);
+        return;
+    }
+    update_close_text(host);
+    conversation->turn.heard = conversation->turn.on;
+    struct asked_permission *permission = &permissions->open[permissions->count];
+    parse(host, request, permission);
+    store_permission(host, permission);
+    permissions->count++;
+
+    const struct acp_word *option = choose(host, permission);
+    if (option == NULL) {
+        tell_asked(host, permission);
+        return;
+    }
+    (void)acp_permit(conversation->link.acp, permission->ticket, option->id);
+    permission_close(host, permissions->count - 1, option, "policy");
+}
+
+void permission_withdraw(struct host *host, const char *ticket)
+{
+    const struct permissions *permissions = &host->conversation->permissions;
+
+    for (size_t i = 0; i < permissions->count; i++) {
+        if (strcmp(permissions->open[i].ticket, ticket) != 0)
+            continue;
+        permission_close(host, i, NULL, "cancelled");
+        return;
+    }
+}
+
+void permission_drop_all(struct host *host)
+{
+    const struct conversation *conversation = host->conversation;
+
+    while (conversation->permissions.count > 0) {
+        if (conversation->link.acp != NULL)
+            (void)acp_permit(conversation->link.acp, conversation->permissions.open[0].ticket,
+                             NULL);
+        permission_close(host, 0, NULL, "cancelled");
+    }
+}
+
+/* ---- a client answers */
+
+static int fail_no_option(const struct asked_permission *permission, const char *wanted,
+                          struct err *err)
+{
+    _cleanup_str_ struct str list = STR_INIT;
+
+    for (size_t k = 0; k < permission->count; k++)
+        str_addf(&list, "%s%s", k > 0 ? ", " : "", permission->options[k].id);
+    (void)err_set(err, MAS_NOT_FOUND, "there is no option '%s'", wanted);
+    return err_hint(err, "the options are: %s", list.data != NULL ? list.data : "none");
+}
+
+void permission_free_answered(struct answered_permission *answered)
+{
+    free(answered->title);
+    free(answered->option);
+    free(answered->mode);
+}
+
+/* Answers with this option. Fills in ret->mode. */
+static int answer_with(struct host *host, size_t index, const struct acp_word *option,
+                       const struct verdict *verdict, struct answered_permission *ret,
+                       struct err *err)
+{
+    struct conversation *conversation = host->conversation;
+    const struct asked_permission *permission = &conversation->permissions.open[index];
+    bool clear = permission->plan && plan_option_clears(option) && permission->plan_text != NULL;
+
+    if (verdict->mode != NULL && !clear) {
+        (void)err_set(err, MAS_USAGE,
+                      "a mode is for a plan that is carried out with a cleared context");
+        return err_hint(err, "approve it with the option 'clear'");
+    }
+    if (clear) {
+        const char *mode =
+            verdict->mode != NULL ? verdict->mode : plan_mode(host, option, verdict->wanted);
+        ret->mode = mode != NULL ? mem_dup(mode) : NULL;
+        return plan_carry_out(host, index, option, ret->mode, verdict->by, err);
+    }
+    (void)acp_permit(conversation->link.acp, permission->ticket, option->id);
+    permission_close(host, index, option, verdict->by);
+    return 0;
+}
+
+int permission_answer(struct host *host, const struct verdict *verdict,
+                      struct answered_permission *ret, struct err *err)
+{
+    const struct permissions *permissions = &host->conversation->permissions;
+    int64_t number = verdict->number;
+    size_t i = 0;
+
+    while (i < permissions->count && number != 0 && permissions->open[i].number != number)
+        i++;
+    if (i >= permissions->count)
+        return err_set(err, MAS_NOT_FOUND,
+                       number != 0 ? "there is no such permission open"
+                                   : "it does not wait for a permission");
+    const struct asked_permission *permission = &permissions->open[i];
+    const struct acp_word *option = find_option(permission, verdict->wanted);
+    if (option == NULL)
+        return fail_no_option(permission, verdict->wanted, err);
+    if (verdict->as != NULL && allows(option) != (strcmp(verdict->as, "allow") == 0)) {
+        (void)err_set(err, MAS_USAGE, "the option '%s' (%s) would %s", option->id, option->name,
+                      allows(option) ? "allow it" : "deny it");
+        return err_hint(err, "use 'mas %s' for that", allows(option) ? "approve" : "deny");
+    }
+    struct answered_permission done = {.title = mem_dup(permission->title),
+                                       .option = mem_dup(option->id),
+                                       .number = permission->number};
+    if (answer_with(host, i, option, verdict, &done, err) == -1) {
+        permission_free_answered(&done);
+        return -1;
+    }
+    *ret = done;
+    return 0;
+}

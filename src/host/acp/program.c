@@ -1,0 +1,143 @@
+#include "host/acp/program.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "model/env_name.h"
+#include "session/env.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 4096 }; /* arguments, or variables */
+
+void program_free(struct program *program)
+{
+    strv_free(program->argv);
+    strv_free(program->env);
+    free(program->path);
+    fd_closep(&program->cwd);
+}
+
+/* Reads command and arguments. Returns NULL, or what is wrong. */
+static const char *read_words(const struct json *params, struct program *program)
+{
+    const struct json *args = json_get(params, "args");
+    const char *command = json_get_text(params, "command");
+    size_t count = 0;
+
+    if (command == NULL || *command == '\0')
+        return "command is missing";
+    strv_push(&program->argv, command);
+    for (const struct json *it = json_first(args); it != NULL; it = json_next(it)) {
+        if (json_text(it) == NULL || count++ == WORDS_MAX)
+            return "args is no list of text, or too long";
+        strv_push(&program->argv, json_text(it));
+    }
+    return NULL;
+}
+
+/* Joins the host's environment and the variables that the agent adds. Those of mas stay. */
+static const char *read_env(char *const *env, const struct json *params, struct program *program)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; env != NULL && env[i] != NULL; i++)
+        strv_push(&program->env, env[i]);
+    for (const struct json *it = json_first(json_get(params, "env")); it != NULL;
+         it = json_next(it)) {
+        const char *name = json_get_text(it, "name");
+        const char *value = json_get_text(it, "value");
+
+        if (name == NULL || value == NULL || !env_is_name(name) || count++ == WORDS_MAX)
+            return "env is no list of names and values, or too long";
+        if (!str_starts(name, "MAS_"))
+            env_put(&program->env, name, value);
+    }
+    return NULL;
+}
+
+static const char *open_cwd(const struct work_place *place, const struct json *params,
+                            struct program *program)
+{
+    const char *path = json_get_text(params, "cwd");
+    const struct work_root *root = NULL;
+    const char *rel;
+
+    if (path == NULL)
+        return NULL;
+    rel = work_place_find(place, path, &root);
+    if (rel == NULL)
+        return "cwd is not in the workspace";
+    program->cwd = path_open_beneath(root->dir, rel, O_RDONLY | O_DIRECTORY);
+    if (program->cwd == -1)
+        return "cwd cannot be entered";
+    env_put(&program->env, "PWD", path);
+    return NULL;
+}
+
+/* Finds the program. A command that is a line instead of a program is for the shell. */
+static const char *find_program(struct program *program)
+{
+    const char *search = env_get(program->env, "PATH");
+    int dir = program->cwd != -1 ? program->cwd : AT_FDCWD;
+
+    program->path = path_find_program(program->argv[0], search, dir);
+    if (program->path == NULL && program->argv[1] == NULL &&
+        strpbrk(program->argv[0], " \t\n;&|<>()$`\"'*?") != NULL) {
+        char **line = NULL;
+
+        strv_push(&line, "sh");
+        strv_push(&line, "-c");
+        strv_push(&line, program->argv[0]);
+        strv_free(program->argv);
+        program->argv = line;
+        program->path = path_find_program("sh", search, dir);
+    }
+    if (program->path == NULL)
+        return "there is no such program";
+    return NULL;
+}
+
+const char *program_read(const struct work_place *place, char *const *env,
+                         const struct json *params, struct program *program)
+{
+    const char *wrong = read_words(params, program);
+
+    if (wrong == NULL)
+        wrong = read_env(env, params, program);
+    if (wrong == NULL)
+        wrong = open_cwd(place, params, program);
+    return wrong != NULL ? wrong : find_program(program);
+}
+
+int program_launch(const struct program *program, struct supervisor_times times,
+                   struct supervisor *ret, int *ret_out, struct err *err)
+{
+    int out[2] = {-1, -1};
+    struct supervisor_spec spec = {
+        .program = program->path,
+        .argv = program->argv,
+        .env = program->env,
+        .cwd = program->cwd != -1 ? &program->cwd : NULL,
+        .times = times,
+        .piped = true,
+    };
+
+    spec.pipes[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (spec.pipes[0] == -1 || pipe2(out, O_CLOEXEC) == -1) {
+        (void)err_errno(err, "cannot make a pipe");
+        fd_closep(&spec.pipes[0]);
+        return -1;
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    spec.pipes[1] = out[1];
+    spec.pipes[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
+    if (supervisor_start(&spec, -1, ret, err) == -1) {
+        (void)close(out[0]);
+        return -1;
+    }
+    *ret_out = out[0];
+    return 0;
+}

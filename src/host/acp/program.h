@@ -1,0 +1,37 @@
+/*
+ * A program that an agent asks for with terminal/create:
+ *
+ *     _cleanup_program_ struct program program = PROGRAM_INIT;
+ *     program_read(place, env, params, &program);
+ *     program_launch(&program, times, &supervisor, &out, err);
+ */
+#ifndef MAS_HOST_ACP_PROGRAM_H
+#define MAS_HOST_ACP_PROGRAM_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "host/acp/files.h"
+#include "host/supervisor.h"
+
+struct program {
+    char **argv, **env;
+    char *path;
+    int cwd; /* -1: the present directory */
+};
+#define PROGRAM_INIT                                                                               \
+    {                                                                                              \
+        .cwd = -1                                                                                  \
+    }
+
+/* Reads the parameters. Returns NULL, or what is wrong with them. The program gets `env` and the
+ * variables that the agent adds, except MAS_ variables. Its directory has to be in the place. */
+const char *program_read(const struct work_place *place, char *const *env,
+                         const struct json *params, struct program *program);
+/* Starts the program under a supervisor. The caller closes *ret_out, from which its output comes.
+ */
+int program_launch(const struct program *program, struct supervisor_times times,
+                   struct supervisor *ret, int *ret_out, struct err *err);
+void program_free(struct program *program);
+#define _cleanup_program_ __attribute__((cleanup(program_free)))
+
+#endif

@@ -1,0 +1,238 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_MAX = 16 << 20 }; /* of prompts that wait */
+
+void queue_free_prompt(struct prompt *prompt)
+{
+    free(prompt->text);
+    strv_free(prompt->tags);
+    *prompt = (struct prompt){.number = 0};
+}
+
+/* ---- its order */
+
+void queue_push(struct host *host, int64_t number, const char *text, size_t len, const char *from,
+                char *const *tags)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+
+    queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
+    struct prompt *prompt = &queue->prompts[queue->count++];
+    *prompt = (struct prompt){.number = number, .text = mem_dupn(text, len), .len = len};
+    (void)snprintf(prompt->from, sizeof prompt->from, "%s", from);
+    for (char *const *tag = tags; tag != NULL && *tag != NULL; tag++)
+        strv_push(&prompt->tags, *tag);
+}
+
+void queue_push_first(struct host *host, const struct prompt *prompt)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+
+    queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
+    memmove(queue->prompts + 1, queue->prompts, queue->count * sizeof *queue->prompts);
+    queue->prompts[0] = *prompt;
+    queue->count++;
+}
+
+struct prompt queue_remove(struct conversation *conversation, size_t index)
+{
+    struct prompt_queue *queue = &conversation->queue;
+    struct prompt removed = queue->prompts[index];
+
+    queue->count--;
+    memmove(queue->prompts + index, queue->prompts + index + 1,
+            (queue->count - index) * sizeof *queue->prompts);
+    return removed;
+}
+
+size_t queue_find(const struct conversation *conversation, int64_t number)
+{
+    const struct prompt_queue *queue = &conversation->queue;
+    size_t i = 0;
+
+    while (i < queue->count && queue->prompts[i].number != number)
+        i++;
+    return i;
+}
+
+int64_t queue_first_number(const struct conversation *conversation)
+{
+    const struct prompt_queue *queue = &conversation->queue;
+
+    return queue->count > 0 ? queue->prompts[0].number : INT64_MAX;
+}
+
+/* ---- prompts that waited when the previous host ended */
+
+/* Returns a conversation's tags without those that mas adds. */
+static char **own_tags(const char *text)
+{
+    _cleanup_json_ struct json *tags = NULL;
+    struct err ignored = ERR_INIT;
+    char **own = NULL;
+
+    if (json_parse(text, strlen(text), STORE_TEXT_MAX, &tags, &ignored) == -1)
+        return NULL;
+    for (const struct json *tag = json_first(tags); tag != NULL; tag = json_next(tag)) {
+        const char *word = json_text(tag);
+        if (word != NULL && !str_starts(word, "session:") && !str_starts(word, "agent:"))
+            strv_push(&own, word);
+    }
+    return own;
+}
+
+static bool push_waiting(const struct store_item *item, void *arg)
+{
+    struct host *host = arg;
+    struct prompt_queue *queue = &host->conversation->queue;
+    _cleanup_strv_ char **tags = own_tags(item->tags);
+    const char *from = item->sender != NULL ? item->sender : "-";
+
+    queue_push(host, item->number, item->text, item->len, from, tags);
+    struct prompt *prompt = &queue->prompts[queue->count - 1];
+    prompt->query = item->query;
+    memcpy(prompt->conversation, item->conversation, sizeof prompt->conversation);
+    return true;
+}
+
+int queue_read(struct host *host, struct err *err)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+    const struct store_filter filter = {
+        .agent = host->agent->id, .waiting = true, .limit = HOST_QUEUE_MAX};
+
+    if (queue->read)
+        return 0;
+    size_t before = queue->count;
+    if (store_read(host->conversation->memory.store, &filter, push_waiting, host, err) == -1) {
+        while (queue->count > before)
+            queue_free_prompt(&queue->prompts[--queue->count]);
+        return -1;
+    }
+    queue->read = true;
+    if (queue->count == 0)
+        return 0;
+    _cleanup_free_ char *words =
+        mem_printf("%zu prompt%s that waited %s asked now", queue->count,
+                   queue->count == 1 ? "" : "s", queue->count == 1 ? "is" : "are");
+    host_log(host, words);
+    event_say(host, false, "%s", words);
+    return 0;
+}
+
+/* ---- new prompts */
+
+/* Finds where a new prompt is stored: in the conversation that it chooses, else in that of the last
+ * prompt that waits. Fills in query and conversation of *ret. */
+static int find_place(struct conversation *conversation, const struct new_prompt *prompt,
+                      struct prompt *ret, struct err *err)
+{
+    const struct prompt_queue *queue = &conversation->queue;
+    const struct prompt *last = queue->count > 0 ? &queue->prompts[queue->count - 1] : NULL;
+    struct store_place place = {.query = 0};
+
+    *ret = (struct prompt){.query = conversation->memory.place.query};
+    if (prompt->choice != CHOICE_CURRENT) {
+        if (store_prepare(conversation->memory.store, prompt->choice, prompt->id, &place, err) ==
+            -1)
+            return -1;
+        ret->query = place.query;
+        memcpy(ret->conversation, place.conversation, sizeof ret->conversation);
+        store_place_free(&place);
+    } else if (last != NULL && last->conversation[0] != '\0') {
+        ret->query = last->query;
+        memcpy(ret->conversation, last->conversation, sizeof ret->conversation);
+    }
+    return 0;
+}
+
+static int add_once(struct host *host, const struct new_prompt *prompt, int64_t *ret,
+                    struct err *err)
+{
+    struct conversation *conversation = host->conversation;
+    struct prompt_queue *queue = &conversation->queue;
+    struct prompt where;
+    size_t bytes = prompt->len;
+
+    for (size_t i = 0; i < queue->count; i++)
+        bytes += queue->prompts[i].len;
+    if (queue->count >= HOST_QUEUE_MAX || (queue->count > 0 && bytes > BYTES_MAX))
+        return err_set(err, MAS_CONFLICT, "too many prompts wait for it");
+    if (memory_need(host, err) == -1 || find_place(conversation, prompt, &where, err) == -1)
+        return -1;
+    bool at_once = turn_begins_at_once(conversation);
+    const struct store_message message = {
+        .role = ROLE_USER,
+        .state = at_once ? MESSAGE_DONE : MESSAGE_OPEN,
+        .text = prompt->text,
+        .len = prompt->len,
+        .sender = strcmp(prompt->from, "-") != 0 ? prompt->from : NULL,
+        .tags = prompt->tags,
+    };
+    if (store_add(conversation->memory.store, where.query, &message, SYNC_FULL, ret, err) == -1)
+        return -1;
+    queue_push(host, *ret, prompt->text, prompt->len, prompt->from, prompt->tags);
+    struct prompt *added = &queue->prompts[queue->count - 1];
+    added->begun = at_once;
+    added->query = where.query;
+    memcpy(added->conversation, where.conversation, sizeof added->conversation);
+    return 0;
+}
+
+int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, struct err *err)
+{
+    int rc = add_once(host, prompt, ret, err);
+
+    return rc == -1 && memory_renew(host, err) ? add_once(host, prompt, ret, err) : rc;
+}
+
+/* ---- the end without a turn */
+
+void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,
+                const char *error)
+{
+    const struct conversation_memory *memory = &host->conversation->memory;
+    struct err err = ERR_INIT;
+
+    if (memory->store != NULL && !kept)
+        (void)memory_kept(host,
+                          store_end_turn(memory->store, memory->place.query, prompt->number,
+                                         stop_reason, turn_end_state(stop_reason), false, &err),
+                          &err);
+    _cleanup_free_ char *outcome =
+        error != NULL ? mem_printf("%s: %s", stop_reason, error) : mem_dup(stop_reason);
+    host_log_message(host, prompt->from, prompt->len, outcome);
+    turn_tell_end(host, prompt->number, stop_reason, 0, error);
+    queue_free_prompt(prompt);
+}
+
+void queue_fail(struct host *host, const char *stop_reason, const char *error)
+{
+    bool kept = strcmp(stop_reason, HOST_END_CLEARED) == 0;
+
+    while (host->conversation->queue.count > 0) {
+        struct prompt prompt = queue_remove(host->conversation, 0);
+        queue_drop(host, &prompt, kept, stop_reason, error);
+    }
+}
+
+void queue_keep(struct host *host, const char *why)
+{
+    struct prompt_queue *queue = &host->conversation->queue;
+    _cleanup_free_ char *words = mem_printf("%s before its turn began; " HOST_WAITS, why);
+
+    for (size_t i = 0; i < queue->count; i++) {
+        struct prompt *prompt = &queue->prompts[i];
+        if (prompt->kept)
+            continue;
+        prompt->kept = true;
+        host_log_message(host, prompt->from, prompt->len, "kept");
+        turn_tell_end(host, prompt->number, HOST_END_STOPPED, 0, words);
+    }
+}

@@ -1,0 +1,344 @@
+#include "host/acp/request.h"
+
+#include "base/str.h"
+#include "base/time.h"
+#include "host/acp/conversation.h"
+#include "model/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Begins a positive answer; close_answer() ends and sends it. */
+static void open_answer(const struct host *host, struct str *head, struct json_out *out)
+{
+    *out = (struct json_out){.to = head};
+    json_open(out, NULL, '{');
+    json_put_bool(out, "ok", true);
+    json_put(out, "agent", host->agent->id);
+}
+
+static void close_answer(struct client *client, struct str *head, struct json_out *out)
+{
+    json_close(out, '}');
+    server_answer(client, head);
+    if (client->kind == CLIENT_NEW)
+        client->kind = CLIENT_LEAVES;
+}
+
+/* Returns who asks: an agent, or "-", a person. */
+static const char *who(const struct client *client)
+{
+    return client->from != NULL ? client->from : "-";
+}
+
+/* Reads the tags into a vector, which the caller releases with strv_free(). */
+static int read_tags(const struct frame *frame, char ***ret, struct err *err)
+{
+    _cleanup_strv_ char **tags = NULL;
+    const struct json *list = json_get(frame->head, "tags");
+
+    for (const struct json *tag = json_first(list); tag != NULL; tag = json_next(tag))
+        strv_push(&tags, json_is_string(tag) ? json_text(tag) : "");
+    if (store_check_tags(tags, err) == -1)
+        return -1;
+    *ret = TAKE_PTR(tags);
+    return 0;
+}
+
+static int check_prompt(const struct host *host, const struct frame *frame, struct err *err)
+{
+    const char *text = frame->body != NULL ? frame->body : "";
+    const char *why = message_check(text, frame->body_len);
+
+    if (why == NULL && frame->body_len == 0)
+        why = "is empty";
+    if (why != NULL)
+        return err_set(err, MAS_FAILED, "the prompt %s", why);
+    if (host->child.stopped || host->leaving) {
+        (void)err_set(err, MAS_CONFLICT, "it was stopped");
+        return err_hint(err, "start it again with: mas restart %s %s",
+                        session_label(&host->root, host->session.id).text, host->agent->id);
+    }
+    return 0;
+}
+
+/* Starts the agent, or its next turn, if a prompt waits. */
+static void wake(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    int64_t now = time_monotonic_ms();
+
+    if (conversation->queue.count == 0)
+        return;
+    if (host->child.phase == CHILD_NONE && host->child.restart_at == -1)
+        child_start(host, now);
+    else if (host->child.phase == CHILD_ENDS)
+        host->child.again = true;
+    else if (host->child.phase == CHILD_RUNS && conversation->link.phase.now == PHASE_STUCK)
+        child_end(host, child_times(host), 0, true); /* a person may have logged in meanwhile */
+    turn_run(host);
+}
+
+/* Reads which conversation is asked for. */
+static enum conversation_choice choice_of(const struct frame *frame, const char **ret_id)
+{
+    *ret_id = json_get_text(frame->head, "conversation");
+    if (json_bool(json_get(frame->head, "new"), false))
+        return CHOICE_NEW;
+    return *ret_id != NULL ? CHOICE_NAMED : CHOICE_CURRENT;
+}
+
+/* Changes the conversation before a request that names another one. */
+static int change_first(struct host *host, const struct frame *frame, struct err *err)
+{
+    const char *id = NULL;
+    enum conversation_choice choice = choice_of(frame, &id);
+
+    return choice != CHOICE_CURRENT ? clear_change_conversation(host, choice, id, err) : 0;
+}
+
+int acp_request_ask(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err)
+{
+    struct conversation *conversation = host->conversation;
+    bool wait = json_bool(json_get(frame->head, "wait"), false) && client->kind == CLIENT_NEW;
+    _cleanup_strv_ char **tags = NULL;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+    char id[EVENT_ID_MAX];
+    int64_t number = 0;
+
+    if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
+        return -1;
+    if (wait && !server_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many listen to it");
+    struct new_prompt prompt = {
+        .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
+    if (conversation->turn.on ||
+        conversation->queue.count > 0) /* the conversation changes when its turn comes */
+        prompt.choice = choice_of(frame, &prompt.id);
+    else if (change_first(host, frame, err) == -1)
+        return -1;
+    bool at_once = turn_begins_at_once(conversation);
+    int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
+    if (queue_add(host, &prompt, &number, err) == -1)
+        return -1;
+    open_answer(host, &head, &out);
+    json_put(&out, "outcome", at_once ? "started" : "queued");
+    json_put(&out, "prompt", event_id(host, number, id));
+    json_put_int(&out, "queued", (int64_t)conversation->queue.count - (at_once ? 1 : 0));
+    json_put_int(&out, "ahead", ahead);
+    if (wait) {
+        client->kind = CLIENT_ASKS;
+        client->prompt = number;
+    }
+    close_answer(client, &head, &out);
+    if (wait && turn_next_prompt(conversation) == number) /* asked while the session is opened */
+        permission_tell_open(host, client);
+    wake(host);
+    return 0;
+}
+
+int acp_request_send(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    struct conversation *conversation = host->conversation;
+    bool wait = json_bool(json_get(frame->head, "wait"), false) && client->kind == CLIENT_NEW;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+    int64_t number = 0;
+
+    if (!json_bool(json_get(frame->head, "enter"), true)) {
+        (void)err_set(err, MAS_USAGE, "it is an ACP agent, where a text is a whole prompt");
+        return err_hint(err, "send it without --no-enter");
+    }
+    if (check_prompt(host, frame, err) == -1)
+        return -1;
+    if (wait && !server_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many watch it");
+    bool at_once = turn_begins_at_once(conversation);
+    const struct new_prompt prompt = {
+        .text = frame->body, .len = frame->body_len, .from = who(client)};
+    if (queue_add(host, &prompt, &number, err) == -1)
+        return -1;
+    wake(host);
+    bool there = turn_prompt(conversation) == number ||
+                 queue_find(conversation, number) < conversation->queue.count;
+    if (!there && host->child.phase == CHILD_NONE) /* the agent could not be started */
+        return err_set(err, MAS_FAILED, "%s", host->child.note);
+    open_answer(host, &head, &out);
+    json_put(&out, "outcome", at_once ? "delivered" : "queued");
+    if (wait) {
+        client->kind = CLIENT_WATCHES;
+        client->dirty = true;
+    }
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+int acp_request_listen(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err)
+{
+    enum { MARGIN = 64 }; /* bytes for the ends of the lists */
+    struct conversation *conversation = host->conversation;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct agent_status status;
+    struct json_out out;
+
+    bool first = client->kind == CLIENT_NEW;
+    if (first && !server_lets_watch(host))
+        return err_set(err, MAS_CONFLICT, "too many listen to it");
+    (void)memory_need(host, err);
+    host_fill_status(host, &status);
+    open_answer(host, &head, &out);
+    agent_status_tell(&status, &out);
+    json_put_int(&out, "query", conversation->memory.place.number);
+    event_put_modes(conversation, &out);
+    event_put_commands(conversation, &out);
+    json_open(&out, "permissions", '[');
+    for (size_t i = 0; i < conversation->permissions.count; i++) {
+        _cleanup_str_ struct str one = STR_INIT;
+        struct json_out permission = {.to = &one};
+        json_open(&permission, NULL, '{');
+        event_put_permission(host, &conversation->permissions.open[i], &permission);
+        json_close(&permission, '}');
+        if (head.len + one.len >= FRAME_HEAD_MAX - MARGIN)
+            break;
+        json_put_raw(&out, NULL, one.data);
+    }
+    json_close(&out, ']');
+    if (conversation->offered.options.len > 0 &&
+        head.len + conversation->offered.options.len < FRAME_HEAD_MAX - MARGIN)
+        json_put_raw(&out, "options", conversation->offered.options.data);
+    client->kind = CLIENT_LISTENS;
+    close_answer(client, &head, &out);
+    if (first && json_bool(json_get(frame->head, "early"), false))
+        server_tell_early(host, client, SERVER_LISTENERS);
+    return 0;
+}
+
+int acp_request_cancel(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err)
+{
+    const char *prompt = json_get_text(frame->head, "prompt");
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    (void)err;
+    bool cancelled =
+        prompt != NULL ? turn_cancel_prompt(host, event_number(host, prompt)) : turn_cancel(host);
+    open_answer(host, &head, &out);
+    json_put_bool(&out, "cancelled", cancelled);
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+int acp_request_permit(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err)
+{
+    const char *permission = json_get_text(frame->head, "permission");
+    const char *option = json_get_text(frame->head, "option");
+    struct verdict verdict = {.as = json_get_text(frame->head, "as"),
+                              .mode = json_get_text(frame->head, "mode"),
+                              .by = who(client)};
+    struct answered_permission permitted;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+    char id[EVENT_ID_MAX];
+
+    verdict.number = permission != NULL ? event_number(host, permission) : 0;
+    if (permission != NULL && verdict.number == 0)
+        return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
+    verdict.wanted = option != NULL ? option : verdict.as != NULL ? verdict.as : "allow";
+    if (permission_answer(host, &verdict, &permitted, err) == -1)
+        return -1;
+    open_answer(host, &head, &out);
+    json_put(&out, "permission", event_id(host, permitted.number, id));
+    json_put(&out, "option", permitted.option);
+    json_put(&out, "title", permitted.title);
+    if (permitted.mode != NULL)
+        json_put(&out, "mode", permitted.mode);
+    close_answer(client, &head, &out);
+    permission_free_answered(&permitted);
+    return 0;
+}
+
+int acp_request_clear(struct host *host, struct client *client, const struct frame *frame,
+                      struct err *err)
+{
+    struct conversation *conversation = host->conversation;
+    bool then = frame->body != NULL && frame->body_len > 0;
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_strv_ char **tags = NULL;
+    struct json_out out;
+    char id[EVENT_ID_MAX];
+    int64_t number = 0;
+    struct clear_options options = {.reason = "clear",
+                                    .mode = json_get_text(frame->head, "mode"),
+                                    .then_text = then ? frame->body : NULL,
+                                    .then_len = then ? frame->body_len : 0,
+                                    .from = who(client)};
+
+    if (read_tags(frame, &tags, err) == -1 || (then && check_prompt(host, frame, err) == -1))
+        return -1;
+    options.tags = tags;
+    bool checked = options.mode == NULL || settings_knows_modes(conversation);
+    if (clear_context(host, &options, &number, err) == -1)
+        return -1;
+    open_answer(host, &head, &out);
+    if (!checked)
+        json_put_bool(&out, "modeUnchecked", true);
+    json_put(&out, "conversation", conversation->memory.place.conversation);
+    json_put_int(&out, "query", conversation->memory.place.number);
+    json_put(&out, "prompt", number != 0 ? event_id(host, number, id) : NULL);
+    if (number != 0 && json_bool(json_get(frame->head, "wait"), false) &&
+        client->kind == CLIENT_NEW) {
+        client->kind = CLIENT_ASKS;
+        client->prompt = number;
+    }
+    close_answer(client, &head, &out);
+    wake(host);
+    return 0;
+}
+
+static int answer_ok(struct host *host, struct client *client)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    open_answer(host, &head, &out);
+    json_put(&out, "conversation", host->conversation->memory.place.conversation);
+    close_answer(client, &head, &out);
+    return 0;
+}
+
+int acp_request_mode(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err)
+{
+    const char *mode = json_get_text(frame->head, "mode");
+
+    if (mode == NULL || mode[0] == '\0' || strlen(mode) > ACP_ID_MAX)
+        return err_set(err, MAS_USAGE, "no mode was named");
+    return settings_set_mode(host, mode, err) == -1 ? -1 : answer_ok(host, client);
+}
+
+int acp_request_set(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err)
+{
+    const char *option = json_get_text(frame->head, "option");
+    const char *value = json_get_text(frame->head, "value");
+
+    if (option == NULL || value == NULL || strlen(option) > ACP_ID_MAX ||
+        strlen(value) > ACP_ID_MAX)
+        return err_set(err, MAS_USAGE, "no option and value were named");
+    return settings_set_option(host, option, value, err) == -1 ? -1 : answer_ok(host, client);
+}
+
+int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,
+                             struct err *err)
+{
+    if (memory_need(host, err) == -1 || change_first(host, frame, err) == -1)
+        return -1;
+    return answer_ok(host, client);
+}

@@ -1,0 +1,34 @@
+/*
+ * The requests that only the host of an ACP agent answers, and its `send`; for the table in
+ * host/request.c. Each returns 0 after it has answered, or -1.
+ */
+#ifndef MAS_HOST_ACP_REQUEST_H
+#define MAS_HOST_ACP_REQUEST_H
+
+#include "base/err.h"
+#include "base/frame.h"
+
+struct host;
+struct client;
+
+int acp_request_ask(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err);
+/* Queues a prompt, as `send` queues a message for any agent. */
+int acp_request_send(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err);
+int acp_request_listen(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err);
+int acp_request_cancel(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err);
+int acp_request_permit(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err);
+int acp_request_clear(struct host *host, struct client *client, const struct frame *frame,
+                      struct err *err);
+int acp_request_mode(struct host *host, struct client *client, const struct frame *frame,
+                     struct err *err);
+int acp_request_set(struct host *host, struct client *client, const struct frame *frame,
+                    struct err *err);
+int acp_request_conversation(struct host *host, struct client *client, const struct frame *frame,
+                             struct err *err);
+
+#endif

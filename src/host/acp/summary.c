@@ -1,0 +1,92 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIMES = 8, /* budgets of history that are summed up at most */
+    SUMMARY_MS = 120000,
+    SUMMARY_SHARE = 4, /* a summary may take this part of the budget */
+};
+
+static const char ask_words[] = "Sum up the conversation above for yourself, as you will go on "
+                                "with it: what is wanted, what was "
+                                "decided and done, what is open, and all names, numbers and code "
+                                "words. Answer with the summary "
+                                "alone.";
+
+/* Returns the history, which the caller frees; NULL if all of it fits into the budget. */
+static char *read_long(struct host *host)
+{
+    const struct conversation_memory *memory = &host->conversation->memory;
+    const struct store_budget budget = conversation_budget(host);
+    const struct store_budget larger = {
+        .messages = budget.messages * TIMES, .each = budget.each, .all = budget.all * TIMES};
+    int64_t query = memory->place.query;
+    int64_t before = queue_first_number(host->conversation);
+    _cleanup_str_ struct str some = STR_INIT;
+    _cleanup_str_ struct str more = STR_INIT;
+    struct err err = ERR_INIT;
+
+    if (memory->store == NULL ||
+        store_injection(memory->store, query, before, &budget, &some, &err) == -1 ||
+        store_injection(memory->store, query, before, &larger, &more, &err) == -1)
+        return NULL;
+    return more.len > some.len ? str_steal(&more) : NULL;
+}
+
+bool summary_begin(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    const struct agent_link *link = &conversation->link;
+
+    if (conversation->resume.summed ||
+        strcmp(config_text(&host->config, SETTING_MEMORY_SUMMARY), "agent") != 0)
+        return false;
+    conversation->resume.summed = true;
+    _cleanup_free_ char *text = read_long(host);
+    if (text == NULL)
+        return false;
+    const char *blocks[] = {text, ask_words, NULL};
+    int64_t serial = acp_prompt(link->acp, link->session, blocks, SUMMARY_MS);
+    conversation_enter(host, PHASE_SUMS_UP, serial, -1);
+    return true;
+}
+
+void summary_end(struct host *host, const struct acp_answer *answer)
+{
+    const struct agent_link *link = &host->conversation->link;
+    struct str *summary = &host->conversation->resume.summary;
+    size_t most = conversation_budget(host).all / SUMMARY_SHARE;
+
+    if (!answer->ok) {
+        event_say(host, true, "no summary could be made of what was said before: %s",
+                  answer->message != NULL ? answer->message : "no answer");
+        acp_cancel(link->acp, link->session);
+        str_free(summary);
+    }
+    while (summary->len > most || !str_is_utf8(str_text(summary), summary->len)) {
+        summary->len = summary->len > most ? most : summary->len - 1;
+        summary->data[summary->len] = '\0';
+    }
+    resume_leave_session(host);
+    resume_open_session(host);
+}
+
+void summary_add(const struct conversation *conversation, struct str *to)
+{
+    const struct str *summary = &conversation->resume.summary;
+    const char *text = str_text(summary);
+
+    if (summary->len == 0)
+        return;
+    str_add(to, "<summary_of_earlier_conversation>\n");
+    for (; *text != '\0'; text++)
+        if (*text == '<') /* no part of it is taken for its end */
+            str_add(to, "&lt;");
+        else
+            str_addc(to, *text);
+    str_add(to, "\n</summary_of_earlier_conversation>\n");
+}

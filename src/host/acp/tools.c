@@ -1,0 +1,47 @@
+#include "host/acp/conversation.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "session/env.h"
+
+/* Writes the variables that tell the server whose it is, because agents choose the environment of
+ * their servers. */
+static void put_environment(const struct host *host, struct json_out *out)
+{
+    static const char *const names[] = {"MAS_ROOT",       "MAS_TMUX_SOCKET", "MAS_SESSION_MODE",
+                                        "MAS_SESSION_ID", "MAS_SESSION_DIR", "MAS_AGENT_ID",
+                                        "MAS_AGENT_ROLE"};
+
+    json_open(out, "env", '[');
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = env_get(host->env, names[i]);
+        if (value == NULL)
+            continue;
+        json_open(out, NULL, '{');
+        json_put(out, "name", names[i]);
+        json_put(out, "value", value);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+char *tools_servers(const struct host *host)
+{
+    _cleanup_free_ char *exe = path_exe();
+    struct str text = STR_INIT;
+    struct json_out out = {.to = &text};
+
+    if (!host->preset->tools || exe == NULL)
+        return NULL;
+    json_open(&out, NULL, '[');
+    json_open(&out, NULL, '{');
+    json_put(&out, "name", "mas");
+    json_put(&out, "command", exe);
+    json_open(&out, "args", '[');
+    json_put(&out, NULL, "mcp");
+    json_close(&out, ']');
+    put_environment(host, &out);
+    json_close(&out, '}');
+    json_close(&out, ']');
+    return str_steal(&text);
+}

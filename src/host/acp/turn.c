@@ -1,0 +1,360 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+#include "base/time.h"
+#include "memory/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    REASON_MAX = 64, /* bytes of a stop reason */
+    WHY_MAX = 2000, /* bytes of an agent's own words in an error */
+};
+
+int64_t turn_prompt(const struct conversation *conversation)
+{
+    return conversation->turn.on ? conversation->turn.prompt.number : 0;
+}
+
+int64_t turn_next_prompt(const struct conversation *conversation)
+{
+    return conversation->turn.on || conversation->queue.count == 0
+               ? turn_prompt(conversation)
+               : conversation->queue.prompts[0].number;
+}
+
+bool turn_begins_at_once(const struct conversation *conversation)
+{
+    return conversation->link.phase.now == PHASE_READY && !conversation->turn.on &&
+           conversation->queue.count == 0;
+}
+
+/* ---- its beginning */
+
+static void tell_prompt(struct host *host, const struct prompt *prompt)
+{
+    struct client_event event;
+    char id[EVENT_ID_MAX];
+
+    event_open(&event, "prompt");
+    json_put(&event.out, "prompt", event_id(host, prompt->number, id));
+    json_put(&event.out, "from", strcmp(prompt->from, "-") != 0 ? prompt->from : NULL);
+    json_open(&event.out, "tags", '[');
+    for (char **tag = prompt->tags; tag != NULL && *tag != NULL; tag++)
+        json_put(&event.out, NULL, *tag);
+    json_close(&event.out, ']');
+    event_tell(host, &event, prompt->text, prompt->len, prompt->number);
+    chat_print(host, "prompt", prompt->text, prompt->len);
+}
+
+/* Appends what was said before, for a session that does not know it: all of it, or what came after
+ * the last turn that ended well. */
+static void add_history(struct host *host, struct str *ret)
+{
+    struct conversation *conversation = host->conversation;
+    const struct conversation_memory *memory = &conversation->memory;
+    struct store_budget budget = conversation_budget(host);
+    struct err err = ERR_INIT;
+
+    if (!conversation->resume.prime)
+        budget.since = conversation->resume.remind;
+    if (conversation->resume.prime)
+        summary_add(conversation, ret);
+    if (memory->store != NULL)
+        (void)memory_kept(host,
+                          store_injection(memory->store, memory->place.query,
+                                          conversation->turn.prompt.number, &budget, ret, &err),
+                          &err);
+}
+
+/* Appends what was said on the prompt's subject in other conversations. */
+static void add_recall(struct host *host, struct str *ret)
+{
+    const struct conversation *conversation = host->conversation;
+    const struct recall_options options = {
+        .session = host->session.id,
+        .conversation = conversation->memory.place.conversation,
+        .text = conversation->turn.prompt.text,
+    };
+    struct err err = ERR_INIT;
+
+    if (config_yes(&host->config, SETTING_MEMORY_RECALL) &&
+        context_recall(&host->root, &host->config, &options, ret, &err) == -1)
+        host_log(host, err.text); /* the prompt goes without it */
+}
+
+/* Returns words that tell a model which agent speaks to it, which the caller frees; NULL if a
+ * person does. */
+static char *name_sender(const struct host *host, const char *from)
+{
+    const struct agent *agent = team_agent(&host->team, from);
+
+    if (agent == NULL)
+        return NULL;
+    _cleanup_str_ struct str role = STR_INIT;
+    str_add_visible(&role, agent->role, strlen(agent->role));
+    return mem_printf("[message from agent %s (%s) of your team]\n", agent->id, str_text(&role));
+}
+
+static void send_prompt(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    const struct resume *resume = &conversation->resume;
+    struct turn *turn = &conversation->turn;
+    _cleanup_str_ struct str history = STR_INIT;
+    _cleanup_free_ char *sender = name_sender(host, turn->prompt.from);
+    const char *blocks[6] = {NULL};
+    size_t n = 0;
+
+    if (resume->prime && host->agent->system[0] != '\0')
+        blocks[n++] = host->agent->system;
+    if (resume->prime || resume->remind != 0)
+        add_history(host, &history);
+    if (resume->prime && history.len == 0)
+        add_recall(host, &history);
+    if (history.len > 0)
+        blocks[n++] = history.data;
+    if (sender != NULL)
+        blocks[n++] = sender;
+    blocks[n++] = turn->prompt.text;
+    turn->serial = acp_prompt(conversation->link.acp, conversation->link.session, blocks, -1);
+}
+
+static void turn_free(struct turn *turn)
+{
+    queue_free_prompt(&turn->prompt);
+    for (size_t i = 0; i < turn->tool_count; i++)
+        update_free_tool(&turn->tools[i]);
+    free(turn->tools);
+    free(turn->plan_text);
+    *turn = (struct turn){.cancel_until = -1};
+}
+
+static void begin_turn(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+    struct err err = ERR_INIT;
+
+    update_close_text(host); /* what the agent said by itself */
+    turn_free(turn);
+    turn->on = true;
+    turn->prompt = queue_remove(conversation, 0);
+    /* stored before it is sent, so that neither a kill nor a loss of power asks it twice */
+    if (conversation->memory.store != NULL && !turn->prompt.begun)
+        (void)memory_kept(host,
+                          store_update(conversation->memory.store, turn->prompt.number, NULL, 0,
+                                       NULL, MESSAGE_DONE, SYNC_FULL, &err),
+                          &err);
+    if (!turn->prompt.told)
+        tell_prompt(host, &turn->prompt);
+    send_prompt(host);
+}
+
+/* Returns true if a prompt that waits is kept in another conversation than the present one. */
+static bool is_elsewhere(const struct conversation *conversation, const struct prompt *prompt)
+{
+    return prompt->conversation[0] != '\0' &&
+           strcmp(prompt->conversation, conversation->memory.place.conversation) != 0;
+}
+
+void turn_run(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+
+    /* an agent that ends takes nothing more: its prompts are for the next process */
+    while (conversation->link.phase.now == PHASE_READY && host->child.phase == CHILD_RUNS &&
+           !conversation->turn.on && conversation->queue.count > 0) {
+        const struct prompt *next = &conversation->queue.prompts[0];
+        struct err err = ERR_INIT;
+        if (!is_elsewhere(conversation, next)) {
+            begin_turn(host);
+            return;
+        }
+        if (clear_enter_conversation(host, CHOICE_NAMED, next->conversation, &err) == 0)
+            continue; /* the host gets a session for it first */
+        struct prompt prompt = queue_remove(conversation, 0);
+        queue_drop(host, &prompt, false, HOST_END_FAILED, err.text);
+    }
+}
+
+/* ---- its end */
+
+void turn_put_back(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+    struct err err = ERR_INIT;
+
+    permission_drop_all(host);
+    turn->prompt.begun = false;
+    turn->prompt.told = true;
+    queue_push_first(host, &turn->prompt);
+    if (conversation->memory.store != NULL) /* it waits again, also for the next host */
+        (void)memory_kept(host,
+                          store_update(conversation->memory.store, turn->prompt.number, NULL, 0,
+                                       NULL, MESSAGE_OPEN, SYNC_FULL, &err),
+                          &err);
+    turn->prompt = (struct prompt){.number = 0};
+    turn_free(turn);
+}
+
+void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
+                   const char *error)
+{
+    struct client_event event;
+    char id[EVENT_ID_MAX];
+
+    event_open(&event, "end");
+    json_put(&event.out, "prompt", event_id(host, prompt, id));
+    json_put(&event.out, "stopReason", stop_reason);
+    if (error != NULL) {
+        json_put_int(&event.out, "code", code);
+        json_put(&event.out, "error", error);
+    }
+    event_tell(host, &event, NULL, 0, prompt);
+    _cleanup_free_ char *line =
+        mem_printf("%s%s%s", stop_reason, error != NULL ? ": " : "", error != NULL ? error : "");
+    chat_print(host, "end", line, strlen(line));
+    server_release_askers(host, prompt);
+}
+
+enum store_state turn_end_state(const char *stop_reason)
+{
+    static const char *const interrupts[] = {"cancelled", HOST_END_STOPPED, HOST_END_CLEARED};
+
+    if (strcmp(stop_reason, HOST_END_FAILED) == 0)
+        return MESSAGE_FAILED;
+    for (size_t i = 0; i < ARRAY_LEN(interrupts); i++)
+        if (strcmp(stop_reason, interrupts[i]) == 0)
+            return MESSAGE_INTERRUPTED;
+    return MESSAGE_DONE;
+}
+
+/* The turn has ended well: the agent knows the history, and so does its session. */
+static void note_success(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+
+    conversation->resume.prime = false;
+    conversation->resume.remind = 0;
+    conversation->resume.ignores = false;
+    conversation->memory.place.injected = true;
+    conversation->memory.place.is_new = false;
+    host->child.delivered = true;
+}
+
+void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error)
+{
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+    const struct conversation_memory *memory = &conversation->memory;
+    enum store_state state = turn_end_state(stop_reason);
+    bool succeeded = state == MESSAGE_DONE;
+    struct err err = ERR_INIT;
+
+    if (!turn->on)
+        return;
+    permission_drop_all(host);
+    if (error != NULL)
+        event_say(host, true, "%s", error);
+    if (succeeded)
+        resume_prove(host);
+    if (memory->store != NULL)
+        (void)memory_kept(host,
+                          store_end_turn(memory->store, memory->place.query, turn->prompt.number,
+                                         stop_reason, state, succeeded, &err),
+                          &err);
+    if (succeeded)
+        note_success(host);
+    host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
+    turn_tell_end(host, turn->prompt.number, stop_reason, code, error);
+    turn_free(turn);
+}
+
+/* ---- cancel */
+
+bool turn_cancel(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+
+    if (!turn->on) /* the agent starts, and no turn has begun */
+        return conversation->queue.count > 0 &&
+               turn_cancel_prompt(host, conversation->queue.prompts[0].number);
+    if (turn->cancelled)
+        return true;
+    turn->cancelled = true;
+    turn->cancel_until = time_monotonic_ms() + TURN_CANCEL_MS;
+    permission_drop_all(host);
+    acp_cancel(conversation->link.acp, conversation->link.session);
+    return true;
+}
+
+bool turn_cancel_prompt(struct host *host, int64_t number)
+{
+    struct conversation *conversation = host->conversation;
+
+    if (conversation->turn.on && conversation->turn.prompt.number == number)
+        return turn_cancel(host);
+    size_t index = queue_find(conversation, number);
+    if (index == conversation->queue.count)
+        return false;
+    struct prompt prompt = queue_remove(conversation, index);
+    queue_drop(host, &prompt, false, "cancelled", NULL);
+    return true;
+}
+
+/* ---- the agent's answer */
+
+/* The agent has answered the prompt with an error. */
+static void handle_error(struct host *host, const struct acp_answer *answer)
+{
+    const struct turn *turn = &host->conversation->turn;
+    const char *why = answer->message != NULL && answer->message[0] != '\0' ? answer->message
+                                                                            : "no reason was given";
+    _cleanup_free_ char *error =
+        mem_printf("the agent answered with an error: %.*s (%lld)", (int)str_fit(why, WHY_MAX), why,
+                   (long long)answer->code);
+
+    if (answer->code == ACP_NEEDS_LOGIN) {
+        conversation_trouble(host, true, why);
+        return;
+    }
+    if (resume_by_next_method(host, error))
+        return;
+    bool heard = turn->heard;
+    turn_end(host, HOST_END_FAILED, answer->code, error);
+    if (!heard)
+        resume_again(host);
+}
+
+void turn_answer(struct host *host, const struct acp_answer *answer)
+{
+    struct conversation *conversation = host->conversation;
+    const struct phase_state *phase = &conversation->link.phase;
+    const struct turn *turn = &conversation->turn;
+
+    if (phase_waits_for(phase, PHASE_SUMS_UP, answer->serial)) {
+        summary_end(host, answer);
+        return;
+    }
+    if (phase->now == PHASE_ENDS_TURN) {
+        if (answer->serial == phase->serial)
+            clear_turn_ended(host);
+        return;
+    }
+    if (!turn->on || answer->serial != turn->serial)
+        return;
+    if (answer->ok) {
+        const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";
+        _cleanup_free_ char *reason = mem_dupn(stop, str_fit(stop, REASON_MAX));
+        turn_end(host, reason, 0, NULL);
+    } else if (turn->cancelled || answer->code == ACP_CANCELLED) {
+        turn_end(host, "cancelled", 0, NULL);
+    } else {
+        handle_error(host, answer);
+    }
+}

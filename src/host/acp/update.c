@@ -1,0 +1,416 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+#include "base/time.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TOOLS_MAX = 512, /* tool calls that are known in one turn; the oldest one makes room */
+    /* bytes that listeners are told */
+    TOOL_BODY_MAX = 1 << 20, /* of a tool's content */
+    TITLE_MAX = 2048,
+    WORD_MAX = 200, /* of a kind, a status */
+    KEY_MAX = 1024, /* of an id */
+    PLAN_MAX = 32 * 1024, /* of a plan's entries */
+};
+
+/* Stores a message of the turn. Returns its number; 0: it is not stored. */
+static int64_t add(struct host *host, const struct store_message *message)
+{
+    struct conversation *conversation = host->conversation;
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+
+    if (conversation->memory.store == NULL)
+        return 0;
+    return memory_kept(host,
+                       store_add(conversation->memory.store, conversation->memory.place.query,
+                                 message, SYNC_CHUNK, &number, &err),
+                       &err)
+               ? number
+               : 0;
+}
+
+/* Ends a message that grows. */
+static void finish(struct host *host, int64_t *number)
+{
+    struct err err = ERR_INIT;
+
+    if (*number != 0 && host->conversation->memory.store != NULL)
+        (void)memory_kept(
+            host,
+            store_finish(host->conversation->memory.store, *number, MESSAGE_DONE, SYNC_CHUNK, &err),
+            &err);
+    *number = 0;
+}
+
+void update_close_text(struct host *host)
+{
+    finish(host, &host->conversation->turn.answer);
+    finish(host, &host->conversation->turn.thought);
+}
+
+/* Appends a piece to the answer or the thought that grows, or begins one with it. */
+static void handle_piece(struct host *host, enum store_role role, const char *text, size_t n)
+{
+    struct conversation *conversation = host->conversation;
+    int64_t *grows =
+        role == ROLE_THOUGHT ? &conversation->turn.thought : &conversation->turn.answer;
+    int64_t *other =
+        role == ROLE_THOUGHT ? &conversation->turn.answer : &conversation->turn.thought;
+    size_t *len =
+        role == ROLE_THOUGHT ? &conversation->turn.thought_len : &conversation->turn.answer_len;
+    struct err err = ERR_INIT;
+
+    finish(host, other);
+    if (*len + n > STORE_TEXT_MAX) /* the rest becomes another message */
+        finish(host, grows);
+    if (*grows != 0 && conversation->memory.store != NULL) {
+        (void)memory_kept(host, store_append(conversation->memory.store, *grows, text, n, &err),
+                          &err);
+    } else {
+        const struct store_message message = {.role = role,
+                                              .state = MESSAGE_OPEN,
+                                              .text = text,
+                                              .len = n,
+                                              .trigger = turn_prompt(conversation)};
+        *grows = add(host, &message);
+        *len = 0;
+    }
+    event_tell_text(host, role == ROLE_THOUGHT ? "thought" : "text", *grows, *len, text, n);
+    *len += n;
+}
+
+static void handle_chunk(struct host *host, const struct acp_update *update, enum store_role role)
+{
+    for (size_t at = 0, n; at < update->len; at += n) {
+        n = str_fit(update->text + at, STORE_TEXT_MAX);
+        handle_piece(host, role, update->text + at, n);
+    }
+}
+
+void update_free_tool(struct tool_call *tool)
+{
+    free(tool->id);
+    free(tool->title);
+    free(tool->kind);
+    free(tool->status);
+    free(tool->text);
+}
+
+static void replace(char **to, const char *text)
+{
+    if (text == NULL)
+        return;
+    free(*to);
+    *to = mem_dup(text);
+}
+
+/* An empty word says nothing, and replaces nothing. */
+static void replace_word(char **to, const char *text)
+{
+    if (text != NULL && text[0] != '\0')
+        replace(to, text);
+}
+
+static struct tool_call *find_tool(struct turn *turn, const char *id)
+{
+    for (size_t i = turn->tool_count; i-- > 0;)
+        if (strcmp(turn->tools[i].id, id) == 0)
+            return &turn->tools[i];
+    return NULL;
+}
+
+static struct tool_call *add_tool(struct turn *turn, const char *id)
+{
+    if (turn->tool_count == TOOLS_MAX) {
+        update_free_tool(&turn->tools[0]);
+        memmove(turn->tools, turn->tools + 1, --turn->tool_count * sizeof *turn->tools);
+    }
+    turn->tools = mem_room(turn->tools, turn->tool_count, sizeof *turn->tools);
+    struct tool_call *tool = &turn->tools[turn->tool_count++];
+    *tool = (struct tool_call){.id = mem_dup(id),
+                               .title = mem_dup(""),
+                               .kind = mem_dup("other"),
+                               .status = mem_dup("pending"),
+                               .text = mem_dup("")};
+    return tool;
+}
+
+static void store_tool(struct host *host, struct tool_call *tool, const char *content)
+{
+    struct conversation *conversation = host->conversation;
+    _cleanup_str_ struct str data = STR_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
+    struct json_out out = {.to = &data};
+    struct err err = ERR_INIT;
+    size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
+    bool over = strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
+
+    json_open(&out, NULL, '{');
+    json_put(&out, "id", tool->id);
+    json_put(&out, "title", tool->title);
+    json_put(&out, "kind", tool->kind);
+    json_put(&out, "status", tool->status);
+    json_close(&out, '}');
+    str_addn(&text, tool->title, str_fit(tool->title, STORE_TEXT_MAX / 4));
+    if (kept > 0)
+        str_addc(&text, '\n');
+    str_addn(&text, content, kept);
+    if (content[kept] != '\0')
+        str_addf(&text, "\n(%zu bytes are left out)", strlen(content + kept));
+    enum store_state state = over ? MESSAGE_DONE : MESSAGE_OPEN;
+    if (tool->number != 0 && conversation->memory.store != NULL) {
+        (void)memory_kept(host,
+                          store_update(conversation->memory.store, tool->number, str_text(&text),
+                                       text.len, data.data, state, SYNC_CHUNK, &err),
+                          &err);
+        return;
+    }
+    const struct store_message message = {.role = ROLE_TOOL,
+                                          .state = state,
+                                          .text = str_text(&text),
+                                          .len = text.len,
+                                          .data = data.data,
+                                          .key = tool->id,
+                                          .trigger = turn_prompt(conversation)};
+    tool->number = add(host, &message);
+}
+
+static void tell_tool(struct host *host, struct tool_call *tool)
+{
+    _cleanup_free_ char *content = work_text(host, tool->text);
+    _cleanup_free_ char *title = mem_dupn(tool->title, str_fit(tool->title, TITLE_MAX));
+    size_t whole = strlen(content);
+    size_t len = str_fit(content, TOOL_BODY_MAX);
+    struct client_event event;
+    char id[EVENT_ID_MAX];
+
+    store_tool(host, tool, content);
+    event_open(&event, "tool");
+    json_put(&event.out, "message", event_id(host, tool->number, id));
+    json_put_fit(&event.out, "id", tool->id, KEY_MAX);
+    json_put(&event.out, "title", title);
+    json_put_fit(&event.out, "kind", tool->kind, WORD_MAX);
+    json_put_fit(&event.out, "status", tool->status, WORD_MAX);
+    if (len < whole)
+        json_put_int(&event.out, "more", (int64_t)(whole - len));
+    event_tell(host, &event, len > 0 ? content : NULL, len, turn_prompt(host->conversation));
+    _cleanup_free_ char *line = mem_printf("%s: %s", tool->status, title);
+    chat_print(host, "tool", line, strlen(line));
+}
+
+void update_show_programs(struct host *host)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    for (size_t i = 0; i < turn->tool_count; i++)
+        if (strstr(turn->tools[i].text, WORK_TERMINAL_MARK) != NULL)
+            tell_tool(host, &turn->tools[i]);
+}
+
+struct tool_call *update_know_tool(struct host *host, const struct acp_update *update)
+{
+    struct conversation *conversation = host->conversation;
+
+    if (update->id == NULL)
+        return NULL;
+    struct tool_call *tool = find_tool(&conversation->turn, update->id);
+    if (tool == NULL)
+        tool = add_tool(&conversation->turn, update->id);
+    replace_word(&tool->title, update->title);
+    replace_word(&tool->kind, update->tool_kind);
+    replace_word(&tool->status, update->status);
+    replace(&tool->text, update->text);
+    return tool;
+}
+
+/* Also takes an update of a tool call that was never announced. */
+static void handle_tool(struct host *host, const struct acp_update *update)
+{
+    struct tool_call *tool = update_know_tool(host, update);
+
+    if (tool == NULL)
+        return;
+    if (tool->number == 0)
+        update_close_text(host);
+    tell_tool(host, tool);
+}
+
+static void handle_plan(struct host *host, const struct acp_update *update)
+{
+    enum { SHOWN = 100, WORDS = 400 };
+    struct conversation *conversation = host->conversation;
+    struct turn *turn = &conversation->turn;
+    _cleanup_str_ struct str text = STR_INIT;
+    _cleanup_str_ struct str data = STR_INIT;
+    struct json_out out = {.to = &data};
+    struct client_event event;
+    struct err err = ERR_INIT;
+    char id[EVENT_ID_MAX];
+    size_t shown = 0;
+
+    update_close_text(host);
+    json_open(&out, NULL, '[');
+    for (size_t i = 0; i < update->count; i++) {
+        const struct acp_word *entry = &update->words[i];
+        str_addf(&text, "[%s] %s\n", entry->kind, entry->name);
+        if (shown >= SHOWN || data.len >= PLAN_MAX)
+            continue;
+        shown++;
+        json_open(&out, NULL, '{');
+        json_put_fit(&out, "content", entry->name, WORDS);
+        json_put_fit(&out, "priority", entry->description, WORD_MAX);
+        json_put_fit(&out, "status", entry->kind, WORD_MAX);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    replace(&turn->plan_text, str_text(&text));
+    if (turn->plan != 0 && conversation->memory.store != NULL) {
+        (void)memory_kept(host,
+                          store_update(conversation->memory.store, turn->plan, str_text(&text),
+                                       text.len, data.data, MESSAGE_DONE, SYNC_CHUNK, &err),
+                          &err);
+    } else {
+        const struct store_message message = {.role = ROLE_PLAN,
+                                              .state = MESSAGE_DONE,
+                                              .text = str_text(&text),
+                                              .len = text.len,
+                                              .data = data.data,
+                                              .trigger = turn_prompt(conversation)};
+        turn->plan = add(host, &message);
+    }
+    event_open(&event, "plan");
+    json_put(&event.out, "message", event_id(host, turn->plan, id));
+    str_addf(&event.head, ",\"entries\":%s", data.data);
+    if (shown < update->count)
+        json_put_int(&event.out, "more", (int64_t)(update->count - shown));
+    event_tell(host, &event, NULL, 0, turn_prompt(conversation));
+    chat_print(host, "plan", str_text(&text), text.len);
+}
+
+/* Stores a mode that the agent entered by itself, because it follows from what was approved. */
+static void handle_mode(struct host *host, const char *mode)
+{
+    struct conversation *conversation = host->conversation;
+    struct err err = ERR_INIT;
+
+    if (mode == NULL || strcmp(mode, conversation->offered.mode) == 0)
+        return;
+    settings_parse_modes(host, mode, NULL, 0);
+    if (conversation->link.phase.now != PHASE_READY || conversation->memory.store == NULL)
+        return;
+    const struct store_message message = {.role = ROLE_MODE,
+                                          .state = MESSAGE_DONE,
+                                          .text = mode,
+                                          .len = strlen(mode),
+                                          .trigger = turn_prompt(conversation)};
+    (void)add(host, &message);
+    free(conversation->memory.place.mode);
+    conversation->memory.place.mode = mem_dup(mode);
+    (void)memory_kept(host,
+                      store_keep_settings(conversation->memory.store,
+                                          conversation->memory.place.conversation, mode, NULL, NULL,
+                                          &err),
+                      &err);
+}
+
+static void tell_usage(struct host *host, const struct json *update)
+{
+    struct client_event event;
+
+    event_open(&event, "usage");
+    json_put_int(&event.out, "used", json_int(json_get(update, "used"), 0));
+    json_put_int(&event.out, "size", json_int(json_get(update, "size"), 0));
+    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
+}
+
+static void tell_title(struct host *host, const struct acp_update *update)
+{
+    struct client_event event;
+
+    if (update->text == NULL)
+        return;
+    free(host->conversation->offered.title);
+    host->conversation->offered.title =
+        mem_dupn(update->text, str_fit(update->text, AGENT_TITLE_MAX - 1));
+    event_open(&event, "title");
+    json_put(&event.out, "title", host->conversation->offered.title);
+    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
+}
+
+static void handle_commands(struct host *host, const struct acp_update *update)
+{
+    struct conversation *conversation = host->conversation;
+    struct client_event event;
+
+    settings_free_words(conversation->offered.commands, conversation->offered.command_count);
+    conversation->offered.command_count = update->count < OFFERED_MAX ? update->count : OFFERED_MAX;
+    conversation->offered.commands =
+        settings_copy_words(update->words, conversation->offered.command_count);
+    event_open(&event, "commands");
+    event_put_commands(conversation, &event.out);
+    event_tell(host, &event, NULL, 0, 0);
+}
+
+void update_handle(struct host *host, const struct acp_update *update)
+{
+    struct conversation *conversation = host->conversation;
+    bool ours = conversation->link.session != NULL && update->session != NULL &&
+                strcmp(conversation->link.session, update->session) == 0;
+
+    if (conversation->link.phase.now == PHASE_SETTLES)
+        conversation->resume.quiet_since = time_monotonic_ms();
+    /* commands may come before the answer with the session's id */
+    if (!ours && !(update->kind == ACP_COMMANDS && conversation->link.phase.now == PHASE_OPENS))
+        return;
+    if (conversation->link.phase.now == PHASE_LOADS ||
+        conversation->link.phase.now == PHASE_SETTLES)
+        conversation->resume.replayed += update->kind <= ACP_PLAN;
+    if (conversation->link.phase.now == PHASE_SUMS_UP && update->kind == ACP_TEXT)
+        str_addn(&conversation->resume.summary, update->text, update->len);
+    bool content = update->kind == ACP_TEXT || update->kind == ACP_THOUGHT ||
+                   update->kind == ACP_TOOL || update->kind == ACP_PLAN;
+    conversation->turn.heard = conversation->turn.heard || (conversation->turn.on && content);
+    bool news = conversation->turn.on ||
+                (conversation->link.phase.now == PHASE_READY && !conversation->resume.ignores);
+    switch (update->kind) {
+    case ACP_TEXT:
+        if (news)
+            handle_chunk(host, update, ROLE_AGENT);
+        break;
+    case ACP_THOUGHT:
+        if (news)
+            handle_chunk(host, update, ROLE_THOUGHT);
+        break;
+    case ACP_TOOL:
+        if (news)
+            handle_tool(host, update);
+        break;
+    case ACP_PLAN:
+        if (news)
+            handle_plan(host, update);
+        break;
+    case ACP_COMMANDS:
+        handle_commands(host, update);
+        break;
+    case ACP_MODE:
+        handle_mode(host, update->id);
+        break;
+    case ACP_OPTIONS:
+        settings_parse_options(host, json_get(update->json, "configOptions"));
+        break;
+    case ACP_INFO:
+        tell_title(host, update);
+        break;
+    case ACP_USAGE:
+        tell_usage(host, update->json);
+        break;
+    case ACP_USER: /* mas has told its prompts already */
+    case ACP_OTHER:
+    default:
+        break;
+    }
+}

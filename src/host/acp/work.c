@@ -1,0 +1,127 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+#include "protocol/rpc.h"
+#include "store/placement.h"
+#include "store/workspace.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SHOWN_MAX = 256 * 1024 }; /* bytes; a longer content of a tool call gets no more output */
+
+static void add_root(struct agent_work *work, char *path, int dir, bool workspace)
+{
+    work->paths[work->place.count] = path;
+    work->roots[work->place.count++] =
+        (struct work_root){.path = path, .dir = dir, .workspace = workspace};
+}
+
+void work_open(struct host *host)
+{
+    static const char *const parts[] = {WORKSPACE_UNIT, WORKSPACE_WORKFLOWS};
+    struct agent_work *work = &host->conversation->work;
+
+    work_close(host);
+    work->place =
+        (struct work_place){.roots = work->roots, .run = host->run, .agent = host->agent->id};
+    add_root(work, workspace_path(&host->root, host->session.id, NULL),
+             fcntl(host->dir, F_DUPFD_CLOEXEC, 3), true);
+    for (size_t i = 0; i < ARRAY_LEN(parts) && placement_is_shared(host->session.mode); i++)
+        add_root(work, placement_path(&host->root, host->session.id, host->session.mode, parts[i]),
+                 placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
+    work->terminals = terminals_new(&work->place, host->env, child_times(host));
+}
+
+void work_close(struct host *host)
+{
+    struct agent_work *work = &host->conversation->work;
+
+    terminals_free(work->terminals);
+    for (size_t i = 0; i < work->place.count; i++) {
+        fd_closep(&work->roots[i].dir);
+        free(work->paths[i]);
+    }
+    *work = (struct agent_work){.terminals = NULL};
+}
+
+void work_leave(struct host *host, const char *session)
+{
+    if (host->conversation->work.terminals != NULL)
+        terminals_end(host->conversation->work.terminals, session);
+}
+
+void work_request(struct host *host, const struct acp_request *request)
+{
+    struct conversation *conversation = host->conversation;
+
+    conversation->turn.heard = conversation->turn.heard || conversation->turn.on;
+    if (conversation->link.session == NULL ||
+        strcmp(conversation->link.session, request->session) != 0)
+        acp_refuse(conversation->link.acp, request->ticket, ACP_NO_SUCH,
+                   "there is no such session");
+    else if (!files_serve(&conversation->work.place, conversation->link.acp, request) &&
+             !terminals_request(conversation->work.terminals, conversation->link.acp, request))
+        acp_refuse(conversation->link.acp, request->ticket, RPC_NO_METHOD, "method not found");
+}
+
+void work_want(const struct host *host, struct loop *loop)
+{
+    const struct agent_work *work = &host->conversation->work;
+
+    if (work->terminals != NULL)
+        terminals_want(work->terminals, loop);
+}
+
+void work_serve(struct host *host, struct loop *loop)
+{
+    struct agent_work *work = &host->conversation->work;
+
+    if (work->terminals == NULL ||
+        !terminals_serve(work->terminals, loop, host->conversation->link.acp))
+        return;
+    if (work->shown == terminals_ended(work->terminals))
+        return;
+    work->shown = terminals_ended(work->terminals);
+    update_show_programs(host);
+}
+
+/* Appends the last part of what a program printed. */
+static void add_output(struct str *to, const char *text)
+{
+    size_t len = strlen(text);
+    const char *from = text;
+
+    if (len > TERMINALS_TAIL) {
+        str_add(to, "...\n");
+        from = text + len - TERMINALS_TAIL;
+        from += strcspn(from, "\n");
+        from += *from == '\n';
+    }
+    str_add(to, from);
+}
+
+char *work_text(const struct host *host, const char *text)
+{
+    static const char mark[] = WORK_TERMINAL_MARK;
+    const struct terminals *terminals = host->conversation->work.terminals;
+    struct str shown = STR_INIT;
+    const char *at;
+
+    while ((at = strstr(text, mark)) != NULL) {
+        size_t len = strcspn(at, "]\n");
+        _cleanup_free_ char *id = mem_dupn(at + sizeof mark - 1, len - (sizeof mark - 1));
+        const char *output = terminals != NULL ? terminals_output(terminals, id) : NULL;
+
+        str_addn(&shown, text, (size_t)(at - text));
+        text = at + len + (at[len] == ']');
+        if (output == NULL || shown.len > SHOWN_MAX)
+            str_addf(&shown, "%s%s]", mark, id);
+        else
+            add_output(&shown, output);
+    }
+    str_add(&shown, text);
+    return str_steal(&shown);
+}

@@ -1,0 +1,172 @@
+#include "host/backend.h"
+
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "host/terminal/terminal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Queues the messages that waited, and the first message of a new team: mas hands that out once, so
+ * it has to outlive this host as they do. */
+static void load_first_messages(struct host *host)
+{
+    struct err err = ERR_INIT;
+
+    if (host->prompts)
+        (void)delivery_add(host, host->agent->prompt, strlen(host->agent->prompt), true, "-");
+    delivery_read(host);
+    if (delivery_keep(host, &err) == -1)
+        host_log(host, err.text);
+}
+
+static int open_terminal(struct host *host, struct err *err)
+{
+    host->terminal = mem_alloc(sizeof *host->terminal);
+    host->terminal->tty = (struct tty)TTY_INIT;
+    if (pane_open(&host->pane, err) == -1)
+        return -1;
+    load_first_messages(host);
+    return 0;
+}
+
+static void close_terminal(struct host *host)
+{
+    struct terminal *terminal = host->terminal;
+
+    if (terminal == NULL)
+        return;
+    delivery_leave(host);
+    tty_disconnect(&terminal->tty);
+    watcher_free(&terminal->watcher);
+    delivery_free(&terminal->delivery);
+    free(terminal);
+    host->terminal = NULL;
+}
+
+static int connect_agent(struct host *host, struct supervisor_spec *spec, int *ret_slave,
+                         struct err *err)
+{
+    (void)spec;
+    if (tty_connect(&host->terminal->tty, &host->pane.was, ret_slave, err) == -1)
+        return -1;
+    host_set_title(host); /* until the agent sets its own */
+    return 0;
+}
+
+static void launched(struct host *host, int64_t now)
+{
+    watcher_free(&host->terminal->watcher);
+    watcher_start(&host->terminal->watcher, host->preset, now);
+}
+
+static void disconnect(struct host *host)
+{
+    delivery_interrupt(host);
+    if (host->terminal->tty.master == -1)
+        return;
+    tty_disconnect(&host->terminal->tty);
+    pane_drop_keys(&host->pane);
+    pane_reset(&host->pane, host->terminal->watcher.origin);
+    host_set_title(host);
+}
+
+static void last_lines(const struct host *host, size_t max, struct str *to)
+{
+    watcher_last_lines(&host->terminal->watcher, max, to);
+}
+
+static size_t queued(const struct host *host)
+{
+    return host->terminal->delivery.count;
+}
+
+static enum agent_state state(const struct host *host)
+{
+    return host->child.phase == CHILD_RUNS ? host->terminal->watcher.state : host->child.rest;
+}
+
+static void fill_status(const struct host *host, struct agent_status *ret)
+{
+    const struct watcher *watcher = &host->terminal->watcher;
+
+    ret->title = (char *)(uintptr_t)watcher->title;
+    if (host->child.phase == CHILD_RUNS)
+        ret->note = (char *)(uintptr_t)watcher->notice;
+}
+
+static void say(struct host *host, const char *words)
+{
+    pane_print(&host->pane, words);
+}
+
+static bool reads_keys(const struct host *host, int64_t now)
+{
+    return !delivery_holds_keys(host, now);
+}
+
+static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
+{
+    watcher_keys(&host->terminal->watcher, keys, len, now);
+}
+
+/* Returns true if the agent waits in a read of its terminal, though it has printed nothing. */
+static bool reads_unasked(struct host *host)
+{
+    const struct watcher *watcher = &host->terminal->watcher;
+
+    if (watcher->ready || watcher->printed || host->child.pid == 0 ||
+        !proc_is_reading(host->child.pid))
+        return false;
+    (void)relay_drain(host); /* it may have asked something before it read */
+    return !watcher->printed;
+}
+
+static int64_t tick(struct host *host, int64_t now)
+{
+    struct watcher *watcher = &host->terminal->watcher;
+    int64_t next = -1;
+
+    if (host->child.phase == CHILD_RUNS) {
+        if (reads_unasked(host))
+            watcher_reads(watcher);
+        next = watcher_tick(watcher, now);
+    }
+    int64_t due = delivery_run(host, now);
+    bool ignored = false; /* the supervisor tells the end of the agent */
+    if (!delivery_holds_keys(host, now) && host->terminal->tty.master != -1)
+        pane_buffer_write(&host->pane.keys, host->terminal->tty.master, &ignored);
+    return time_sooner(next, due);
+}
+
+static void resize(struct host *host)
+{
+    tty_resize(&host->terminal->tty);
+}
+
+const struct backend backend_terminal = {
+    .kind = BACKEND_TERMINAL,
+    .logs_refusals = true,
+    .asked_limit = INT_MAX,
+    .next_start = "Enter starts it again",
+    .open = open_terminal,
+    .close = close_terminal,
+    .connect = connect_agent,
+    .launched = launched,
+    .disconnect = disconnect,
+    .last_lines = last_lines,
+    .queued = queued,
+    .fail_queue = delivery_fail,
+    .state = state,
+    .fill_status = fill_status,
+    .say = say,
+    .reads_keys = reads_keys,
+    .handle_keys = handle_keys,
+    .want = relay_want,
+    .serve = relay_serve,
+    .tick = tick,
+    .drain = relay_drain,
+    .resize = resize,
+};

@@ -1,0 +1,418 @@
+#include "host/backend.h"
+#include "host/terminal/terminal.h"
+
+#include "base/pty.h"
+#include "base/str.h"
+#include "memory/store.h"
+#include "model/message.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LINE_MAX_BYTES = 4095, /* bytes of a line that a terminal in canonical mode takes */
+    SETTLE_FIRST_MS = 5, /* until the kernel has passed on what was typed */
+    SETTLE_STEP_MS = 10,
+    SETTLE_MAX_MS = 1000,
+    STUCK_MS = 500, /* a message that has not moved for so long lets a person's keys pass */
+};
+
+static const char paste_begin[] = "\033[200~";
+static const char paste_end[] = "\033[201~";
+
+static void message_free(struct message *message)
+{
+    free(message->text);
+}
+
+void delivery_free(struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->count; i++)
+        message_free(&delivery->queue[i]);
+    free(delivery->queue);
+    store_close(delivery->store);
+    str_free(&delivery->out);
+    *delivery = (struct delivery){.count = 0};
+}
+
+static void log_outcome(const struct host *host, const struct message *message, const char *outcome)
+{
+    host_log_message(host, message->from, message->len, outcome);
+}
+
+bool delivery_add(struct host *host, const char *text, size_t len, bool enter, const char *from)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    if (delivery->count == DELIVERY_COUNT_MAX || delivery->bytes + len > DELIVERY_BYTES_MAX)
+        return false;
+    delivery->queue = mem_room(delivery->queue, delivery->count, sizeof *delivery->queue);
+    struct message *message = &delivery->queue[delivery->count++];
+    *message = (struct message){.text = mem_dupn(text, len), .len = len, .enter = enter};
+    (void)snprintf(message->from, sizeof message->from, "%s", from);
+    message->answers = strcmp(from, "-") == 0 && host->backend->state(host) == AGENT_WAITING;
+    delivery->bytes += len;
+    return true;
+}
+
+/* ---- on disk
+ *
+ * A message that is typed at once is never on disk. A message that waits is written before the host
+ * accepts it, marked before its typing begins and removed after its Enter. A message that the next
+ * host finds marked may have arrived, so the host reports it and does not type it again. */
+
+static int open_store(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    if (delivery->store != NULL)
+        return 0;
+    return store_open(host->dir, host->session.id, NULL, true, &delivery->store, err);
+}
+
+static int add_to_store(struct host *host, struct message *message, bool begun, struct err *err)
+{
+    const struct store_input input = {
+        .agent = host->agent->id,
+        .sender = strcmp(message->from, "-") != 0 ? message->from : NULL,
+        .enter = message->enter,
+        .begun = begun,
+        .text = message->text,
+        .len = message->len,
+    };
+
+    return open_store(host, err) == -1
+               ? -1
+               : store_input_add(host->terminal->delivery.store, &input, &message->number, err);
+}
+
+/* Sets a damaged database aside, as for conversations. Returns true if the caller has to try again
+ * with a new one; then all messages are written to it. */
+static bool renew_store(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    _cleanup_free_ char *name = NULL;
+
+    if (err->code != MAS_DAMAGED)
+        return false;
+    store_close(delivery->store);
+    delivery->store = NULL;
+    if (store_set_aside(host->dir, &name, err) == -1)
+        return false;
+    *err = (struct err)ERR_INIT;
+    if (name != NULL) {
+        _cleanup_free_ char *words =
+            mem_printf("%s was damaged and is kept as %s; a new one was begun", STORE_FILE, name);
+        host_log(host, words);
+    }
+    for (size_t i = 0; i < delivery->count; i++)
+        delivery->queue[i].number = 0;
+    return true;
+}
+
+static int keep_all(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    for (size_t i = 0; i < delivery->count; i++)
+        if (delivery->queue[i].number == 0 &&
+            add_to_store(host, &delivery->queue[i], i == 0 && delivery->phase != DELIVERY_NONE,
+                         err) == -1)
+            return -1;
+    return 0;
+}
+
+int delivery_keep(struct host *host, struct err *err)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    int rc = keep_all(host, err);
+
+    if (rc == -1 && renew_store(host, err))
+        rc = keep_all(host, err);
+    if (rc == 0)
+        return 0;
+    /* a message that is half typed cannot be removed */
+    size_t begun = delivery->phase != DELIVERY_NONE ? 1 : 0;
+    if (delivery->count == begun) {
+        host_log(host, err->text);
+        return 0;
+    }
+    while (delivery->count > begun && delivery->queue[delivery->count - 1].number == 0) {
+        struct message *last = &delivery->queue[--delivery->count];
+        delivery->bytes -= last->len;
+        message_free(last);
+    }
+    return -1;
+}
+
+/* Marks the first message on disk as begun or not. It is typed even if that fails. */
+static void note_begun(struct host *host, bool begun)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    struct err err = ERR_INIT;
+
+    if (delivery->queue[0].number != 0 &&
+        (open_store(host, &err) == -1 ||
+         store_input_begin(delivery->store, delivery->queue[0].number, begun, &err) == -1))
+        host_log(host, err.text);
+}
+
+static void forget(struct host *host, int64_t number)
+{
+    struct err err = ERR_INIT;
+
+    if (number != 0 && (open_store(host, &err) == -1 ||
+                        store_input_drop(host->terminal->delivery.store, number, &err) == -1))
+        host_log(host, err.text);
+}
+
+static bool add_waiting(const struct store_input *input, void *arg)
+{
+    struct host *host = arg;
+    struct delivery *delivery = &host->terminal->delivery;
+
+    if (!delivery_add(host, input->text, input->len, input->enter,
+                      input->sender != NULL ? input->sender : "-"))
+        return false;
+    struct message *message = &delivery->queue[delivery->count - 1];
+    message->number = input->number;
+    message->cut_off = input->begun;
+    return true;
+}
+
+/* Drops the messages that must not be typed, and logs them. Returns how many had been begun. */
+static size_t sort_out(struct host *host)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    size_t kept = 0, cut_off = 0;
+
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct message *message = &delivery->queue[i];
+        const char *why = message->cut_off ? "it was being typed when its host ended"
+                                           : message_check(message->text, message->len);
+        if (message->number == 0 || why == NULL) {
+            delivery->queue[kept++] = *message;
+            continue;
+        }
+        _cleanup_free_ char *outcome =
+            mem_printf("failed: %s%s", message->cut_off ? "" : "it ", why);
+        log_outcome(host, message, outcome);
+        forget(host, message->number);
+        cut_off += message->cut_off;
+        delivery->bytes -= message->len;
+        message_free(message);
+    }
+    delivery->count = kept;
+    return cut_off;
+}
+
+void delivery_read(struct host *host)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    _cleanup_store_ struct store *store = NULL;
+    struct err err = ERR_INIT;
+
+    if (faccessat(host->dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    if (store_open(host->dir, host->session.id, NULL, false, &store, &err) == -1 ||
+        store_inputs(store, host->agent->id, add_waiting, host, &err) == -1) {
+        if (err.code != MAS_NOT_FOUND)
+            host_log(host, err.text);
+        return;
+    }
+    size_t cut_off = sort_out(host);
+    size_t waiting = 0;
+    for (size_t i = 0; i < delivery->count; i++)
+        waiting += delivery->queue[i].number != 0;
+    _cleanup_free_ char *words = mem_printf("%zu message%s that waited %s delivered now", waiting,
+                                            waiting == 1 ? "" : "s", waiting == 1 ? "is" : "are");
+    if (waiting > 0)
+        host_log(host, words);
+    if (cut_off > 0)
+        host->backend->say(
+            host, "a message was being typed when the host before ended; it is not typed again");
+}
+
+void delivery_leave(struct host *host)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    struct err err = ERR_INIT;
+
+    if (delivery_keep(host, &err) == -1) /* a message that lacks only its Enter is not there yet */
+        host_log(host, err.text);
+    for (size_t i = 0; i < delivery->count; i++)
+        log_outcome(host, &delivery->queue[i],
+                    delivery->queue[i].number != 0 ? "kept" : "failed: its host has ended");
+}
+
+/* ---- the queue */
+
+static void drop_first(struct host *host)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    forget(host, delivery->queue[0].number);
+    delivery->bytes -= delivery->queue[0].len;
+    message_free(&delivery->queue[0]);
+    delivery->count--;
+    memmove(delivery->queue, delivery->queue + 1, delivery->count * sizeof *delivery->queue);
+    delivery->phase = DELIVERY_NONE;
+    str_free(&delivery->out); /* it may be large */
+    delivery->sent = 0;
+    delivery->blocked = false;
+    if (delivery->count > 0)
+        return;
+    /* an idle host keeps neither a database open nor the memory of a large message */
+    store_close(delivery->store);
+    delivery->store = NULL;
+    (void)malloc_trim(0);
+}
+
+void delivery_interrupt(struct host *host)
+{
+    if (host->terminal->delivery.phase != DELIVERY_NONE)
+        note_begun(host, false);
+    host->terminal->delivery.phase = DELIVERY_NONE;
+    host->terminal->delivery.blocked = false;
+}
+
+void delivery_fail(struct host *host, const char *why)
+{
+    _cleanup_free_ char *outcome = mem_printf("failed: %s", why);
+
+    while (host->terminal->delivery.count > 0) {
+        log_outcome(host, &host->terminal->delivery.queue[0], outcome);
+        drop_first(host);
+    }
+}
+
+const char *delivery_refusal(const struct host *host, const char *text, size_t len)
+{
+    if (!tty_is_canonical(&host->terminal->tty))
+        return NULL;
+    for (const char *line = text; line < text + len;) {
+        const char *end = memchr(line, '\n', (size_t)(text + len - line));
+        if ((size_t)((end != NULL ? end : text + len) - line) > LINE_MAX_BYTES)
+            return "has a line of more than 4095 bytes, and the agent's terminal reads whole "
+                   "lines";
+        if (end == NULL)
+            break;
+        line = end + 1;
+    }
+    return NULL;
+}
+
+/* Begins to type the first message. If the program has turned bracketed paste on, a message of
+ * several lines is one paste, so that the program does not take a line of it for the whole. */
+static void begin(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+    const struct message *message = &delivery->queue[0];
+    const char *why = delivery_refusal(host, message->text, message->len);
+
+    if (why != NULL) {
+        _cleanup_free_ char *outcome = mem_printf("failed: it %s", why);
+        log_outcome(host, message, outcome);
+        drop_first(host);
+        return;
+    }
+    note_begun(host, true);
+    bool paste =
+        host->terminal->watcher.pastes && (memchr(message->text, '\n', message->len) != NULL ||
+                                           memchr(message->text, '\t', message->len) != NULL);
+    str_clear(&delivery->out);
+    str_add(&delivery->out, paste ? paste_begin : "");
+    str_addn(&delivery->out, message->text, message->len);
+    str_add(&delivery->out, paste ? paste_end : "");
+    delivery->sent = 0;
+    delivery->progress = now;
+    delivery->phase = DELIVERY_TEXT;
+    watcher_task(&host->terminal->watcher, now);
+}
+
+static void write_text(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    while (delivery->sent < delivery->out.len) {
+        size_t n = tty_type(&host->terminal->tty, delivery->out.data + delivery->sent,
+                            delivery->out.len - delivery->sent);
+        if (n == 0) {
+            delivery->blocked = true;
+            return;
+        }
+        delivery->sent += n;
+        delivery->progress = now;
+    }
+    delivery->blocked = false;
+    int pause = SETTLE_FIRST_MS > host->preset->enter_ms ? SETTLE_FIRST_MS : host->preset->enter_ms;
+    delivery->settle_from = now + pause;
+    delivery->settle_until = delivery->settle_from + SETTLE_MAX_MS;
+    /* in canonical mode Enter need not come by itself, and only whole lines count as unread */
+    bool settles = !tty_is_canonical(&host->terminal->tty) || host->preset->enter_ms > 0;
+    delivery->phase = settles ? DELIVERY_SETTLE : DELIVERY_ENTER;
+}
+
+static void press_enter(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    if (delivery->queue[0].enter && tty_type(&host->terminal->tty, "\r", 1) == 0) {
+        delivery->blocked = true;
+        return;
+    }
+    watcher_task(&host->terminal->watcher, now);
+    host->child.delivered = true;
+    log_outcome(host, &delivery->queue[0], "delivered");
+    drop_first(host);
+}
+
+int64_t delivery_run(struct host *host, int64_t now)
+{
+    struct delivery *delivery = &host->terminal->delivery;
+
+    while (delivery->count > 0 && host->child.phase == CHILD_RUNS &&
+           host->terminal->watcher.ready) {
+        switch (delivery->phase) {
+        case DELIVERY_NONE:
+            if (!pane_is_empty(&host->pane.keys))
+                return -1; /* a person's keys go first */
+            if (!delivery->queue[0].answers && watcher_asks(&host->terminal->watcher))
+                return -1; /* its Enter would answer a question that nobody has seen */
+            begin(host, now);
+            break;
+        case DELIVERY_TEXT:
+            write_text(host, now);
+            if (delivery->blocked)
+                return now + STUCK_MS;
+            break;
+        case DELIVERY_SETTLE:
+            if (now < delivery->settle_from)
+                return delivery->settle_from;
+            if (delivery->queue[0].enter && now < delivery->settle_until &&
+                pty_unread(host->terminal->tty.slave) > 0)
+                return now + SETTLE_STEP_MS;
+            delivery->phase = DELIVERY_ENTER;
+            break;
+        case DELIVERY_ENTER:
+        default:
+            press_enter(host, now);
+            if (delivery->blocked)
+                return now + STUCK_MS;
+            break;
+        }
+    }
+    return -1;
+}
+
+bool delivery_holds_keys(const struct host *host, int64_t now)
+{
+    const struct delivery *delivery = &host->terminal->delivery;
+    return delivery->phase != DELIVERY_NONE &&
+           !(delivery->blocked && now - delivery->progress >= STUCK_MS);
+}

@@ -1,0 +1,100 @@
+/*
+ * An agent that is a program on a terminal, in its host; for src/host/terminal/ and request.c only.
+ *
+ *     backend.c   the table of functions: the life of the agent's terminal, its state
+ *     relay.c     the bytes between the pane and the agent's terminal
+ *     delivery.c  messages that wait to be typed
+ *     send.c      the request `send`
+ *     tty.h       the pseudo-terminal
+ *
+ * What the agent prints goes to the pane, to its log and to the watcher, which derives the state
+ * from it. Keys go from the pane to the agent, except while a message is typed.
+ */
+#ifndef MAS_HOST_TERMINAL_TERMINAL_H
+#define MAS_HOST_TERMINAL_TERMINAL_H
+
+#include "base/loop.h"
+#include "host/state.h"
+#include "host/terminal/tty.h"
+#include "host/watcher.h"
+#include "memory/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A message that waits to be typed. */
+struct message {
+    char *text;
+    size_t len;
+    bool enter;
+    bool answers; /* a person sent it while the agent was waiting for an answer */
+    char from[TEAM_WORD_MAX + 1]; /* "-": a person */
+    int64_t number; /* on disk; 0: it is not there */
+    bool cut_off; /* the disk says that a previous host began to type it */
+};
+
+/* What happens to the first message of the queue. */
+enum delivery_phase {
+    DELIVERY_NONE,
+    DELIVERY_TEXT, /* its text is written */
+    DELIVERY_SETTLE, /* the agent reads the text, so that Enter arrives by itself */
+    DELIVERY_ENTER,
+};
+
+struct delivery {
+    struct store *store; /* NULL until a message has to wait */
+    struct message *queue;
+    size_t count, bytes;
+    enum delivery_phase phase;
+    struct str out; /* the first message in the form in which it is typed */
+    size_t sent; /* bytes of it that are written */
+    int64_t settle_from, settle_until;
+    int64_t progress; /* when the terminal last took bytes */
+    bool blocked; /* the terminal takes nothing now */
+};
+
+struct terminal {
+    struct tty tty;
+    struct watcher watcher;
+    struct delivery delivery;
+};
+
+/* ---- relay.c */
+/* Copies what the agent has printed by now to the pane, the log and the watcher. Returns false if
+ * the pane has no room for the rest. */
+bool relay_drain(struct host *host);
+void relay_want(const struct host *host, struct loop *loop, int64_t now);
+void relay_serve(struct host *host, struct loop *loop);
+
+/* ---- delivery.c */
+enum { DELIVERY_COUNT_MAX = 256, DELIVERY_BYTES_MAX = 16 << 20 };
+/* Appends a message, which the caller has checked. Returns false if the queue is full. */
+bool delivery_add(struct host *host, const char *text, size_t len, bool enter, const char *from);
+/* Returns why a message cannot be typed at the terminal as it is now, or NULL. */
+const char *delivery_refusal(const struct host *host, const char *text, size_t len);
+/* Types what can be typed. Returns when to continue if the terminal does not become writable, -1:
+ * not before something happens. */
+int64_t delivery_run(struct host *host, int64_t now);
+/* The agent has ended: the next one gets a message that is half typed from its beginning. */
+void delivery_interrupt(struct host *host);
+/* Writes what waits to disk. On failure removes the messages that are not there and whose typing
+ * has not begun. */
+int delivery_keep(struct host *host, struct err *err);
+/* Reads what waited when the previous host ended. Call it once, before any other message than the
+ * first one of the team is added. */
+void delivery_read(struct host *host);
+/* Drops all that waits; `why` goes to the session's log. */
+void delivery_fail(struct host *host, const char *why);
+/* Keeps what waits on disk, as the host ends. */
+void delivery_leave(struct host *host);
+/* Returns true while keys of the pane have to wait, so that they do not fall into a message. */
+bool delivery_holds_keys(const struct host *host, int64_t now);
+void delivery_free(struct delivery *delivery);
+
+/* ---- send.c */
+/* Answers the request `send`. */
+int terminal_send(struct host *host, struct client *client, const struct frame *frame,
+                  struct err *err);
+
+#endif
