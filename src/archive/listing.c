@@ -27,18 +27,18 @@ struct met {
 struct listing_walk {
     const struct listing_source *source;
     const struct part *part;
-    struct listing *listing;
+    struct archive_listing *listing;
     struct met met;
     struct str path;
     struct err *err;
 };
 
-const char *listing_name(const struct listing *listing, size_t i)
+const char *listing_name(const struct archive_listing *listing, size_t i)
 {
     return listing->names.data + listing->items[i].name;
 }
 
-char *listing_path(const struct listing *listing, size_t i)
+char *listing_path(const struct archive_listing *listing, size_t i)
 {
     char *path = mem_dup(listing_name(listing, i));
 
@@ -55,11 +55,11 @@ char *listing_path(const struct listing *listing, size_t i)
     return path;
 }
 
-void listing_free(struct listing *listing)
+void listing_free(struct archive_listing *listing)
 {
     free(listing->items);
     str_free(&listing->names);
-    *listing = (struct listing){.items = NULL};
+    *listing = (struct archive_listing){.items = NULL};
 }
 
 static struct met_file *met_slot(const struct met *met, dev_t dev, ino_t ino)
@@ -210,7 +210,7 @@ static int judge(struct listing_walk *w, const char *name, const struct stat *st
 /* Adds an entry of the directory open at `dir`; w->path is its path. */
 static int walk_entry(struct listing_walk *w, int dir, const char *name, size_t level)
 {
-    struct listing *listing = w->listing;
+    struct archive_listing *listing = w->listing;
     struct stat st;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
@@ -313,9 +313,9 @@ static int look_for_others(struct listing_walk *w)
     return 0;
 }
 
-int listing_make(const struct listing_source *source, struct listing *ret, struct err *err)
+int listing_make(const struct listing_source *source, struct archive_listing *ret, struct err *err)
 {
-    _cleanup_listing_ struct listing listing = {.items = NULL};
+    _cleanup_listing_ struct archive_listing listing = {.items = NULL};
     struct listing_walk w = {.source = source, .listing = &listing, .err = err};
     int rc = look_for_others(&w);
 
@@ -326,7 +326,7 @@ int listing_make(const struct listing_source *source, struct listing *ret, struc
     if (rc == -1)
         return -1;
     *ret = listing;
-    listing = (struct listing){.items = NULL};
+    listing = (struct archive_listing){.items = NULL};
     return 0;
 }
 
@@ -337,7 +337,8 @@ static bool is_same(const struct item *a, const struct item *b)
            a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
-int listing_compare(const struct listing *before, const struct listing *after, struct err *err)
+int listing_compare(const struct archive_listing *before, const struct archive_listing *after,
+                    struct err *err)
 {
     size_t i = 0;
 

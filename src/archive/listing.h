@@ -27,7 +27,7 @@ struct item {
     struct timespec mtime;
 };
 
-struct listing {
+struct archive_listing {
     struct item *items;
     size_t count;
     struct str names; /* each ends with a NUL */
@@ -46,16 +46,17 @@ struct listing_source {
 /* Makes the list; release *ret with listing_free(). Fails with MAS_DAMAGED if a required part is
  * missing or of the wrong type, and with MAS_FAILED for files that cannot be archived, such as
  * devices. */
-int listing_make(const struct listing_source *source, struct listing *ret, struct err *err);
-void listing_free(struct listing *listing);
+int listing_make(const struct listing_source *source, struct archive_listing *ret, struct err *err);
+void listing_free(struct archive_listing *listing);
 #define _cleanup_listing_ __attribute__((cleanup(listing_free)))
 
 /* Returns the name of item `i`, without its directory. It belongs to the listing. */
-const char *listing_name(const struct listing *listing, size_t i);
+const char *listing_name(const struct archive_listing *listing, size_t i);
 /* Returns a path such as "unit/a/file", which the caller frees. */
-char *listing_path(const struct listing *listing, size_t i);
+char *listing_path(const struct archive_listing *listing, size_t i);
 /* Fails if the second listing of the workspace differs from the first. */
-int listing_compare(const struct listing *before, const struct listing *after, struct err *err);
+int listing_compare(const struct archive_listing *before, const struct archive_listing *after,
+                    struct err *err);
 
 /* Opens the part for an item of level 0, with these flags and without following links. Returns the
  * descriptor, which the caller closes, or -1 with errno. */

@@ -26,7 +26,7 @@ struct buffers {
 struct packer {
     const struct pack *pack;
     const struct listing_source *source;
-    const struct listing *listing;
+    const struct archive_listing *listing;
     struct zstd_writer *zstd;
     struct hasher *hasher;
     struct archive *tar;
@@ -330,8 +330,8 @@ static void clear(struct packer *p)
 
 int pack_run(struct pack *pack, struct err *err)
 {
-    _cleanup_listing_ struct listing before = {.items = NULL};
-    _cleanup_listing_ struct listing after = {.items = NULL};
+    _cleanup_listing_ struct archive_listing before = {.items = NULL};
+    _cleanup_listing_ struct archive_listing after = {.items = NULL};
     struct listing_source source = {
         .dir = pack->dir, .parts = pack->parts, .strict = pack->strict, .parent = pack->parent};
     struct packer p = {.pack = pack, .source = &source, .listing = &before, .err = ERR_INIT};

@@ -116,74 +116,74 @@ static int open_store(const struct editor *editor, struct store **ret, struct er
     return store_open(editor->spec->dir, editor->spec->session, NULL, false, ret, err);
 }
 
-struct showing {
+struct replay {
     struct editor *editor;
     struct editor_session *session;
 };
 
-static void show_text(const struct showing *showing, const struct store_item *item,
+static void show_text(const struct replay *replay, const struct store_item *item,
                       enum acp_update_kind kind)
 {
     size_t len = item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX;
-    size_t known = editor_known(showing->session, item->number, 0, len);
-    _cleanup_free_ char *id = editor_id(showing->editor, item->number);
+    size_t known = editor_known(replay->session, item->number, 0, len);
+    _cleanup_free_ char *id = editor_id(replay->editor, item->number);
 
     if (known < len)
-        acp_agent_chunk(showing->editor->acp, showing->session->id, kind, id, item->text + known,
+        acp_agent_chunk(replay->editor->acp, replay->session->id, kind, id, item->text + known,
                         len - known);
 }
 
-static void show_data(const struct showing *showing, const struct store_item *item)
+static void show_data(const struct replay *replay, const struct store_item *item)
 {
     _cleanup_json_ struct json *data = NULL;
     struct err ignored = ERR_INIT;
-    bool grows = find_growing(showing->session, item->number) != NULL;
+    bool grows = find_growing(replay->session, item->number) != NULL;
 
-    if ((item->number <= showing->session->seen && !grows) || item->data == NULL ||
+    if ((item->number <= replay->session->seen && !grows) || item->data == NULL ||
         json_parse(item->data, strlen(item->data), STORE_TEXT_MAX, &data, &ignored) == -1)
         return;
-    bool known = editor_known_tool(showing->session, item->number);
+    bool known = editor_known_tool(replay->session, item->number);
     if (item->role == ROLE_PLAN) {
-        acp_agent_plan(showing->editor->acp, showing->session->id, data);
+        acp_agent_plan(replay->editor->acp, replay->session->id, data);
         return;
     }
     const char *text = memchr(item->text, '\n', item->len); /* after the title */
     size_t len = text != NULL ? item->len - (size_t)(text + 1 - item->text) : 0;
-    editor_tool(showing->editor, showing->session, item->number, known, data,
+    editor_tool(replay->editor, replay->session, item->number, known, data,
                 text != NULL ? text + 1 : NULL, len < PAST_TEXT_MAX ? len : PAST_TEXT_MAX);
 }
 
 static bool show_item(const struct store_item *item, void *arg)
 {
-    const struct showing *showing = arg;
-    struct editor_session *session = showing->session;
+    const struct replay *replay = arg;
+    struct editor_session *session = replay->session;
     size_t waiting = 0;
 
     if (session->query > 0 && item->query != session->query)
-        editor_note(showing->editor, session, 0, "the context was cleared");
+        editor_note(replay->editor, session, 0, "the context was cleared");
     session->query = item->query;
     switch (item->role) {
     case ROLE_USER:
         if (item->state != MESSAGE_OPEN && !editor_known_prompt(session, item->number)) {
-            _cleanup_free_ char *id = editor_id(showing->editor, item->number);
-            acp_agent_chunk(showing->editor->acp, session->id, ACP_USER, id, item->text,
+            _cleanup_free_ char *id = editor_id(replay->editor, item->number);
+            acp_agent_chunk(replay->editor->acp, session->id, ACP_USER, id, item->text,
                             item->len < PAST_TEXT_MAX ? item->len : PAST_TEXT_MAX);
         }
         break;
     case ROLE_AGENT:
-        show_text(showing, item, ACP_TEXT);
+        show_text(replay, item, ACP_TEXT);
         break;
     case ROLE_THOUGHT:
-        show_text(showing, item, ACP_THOUGHT);
+        show_text(replay, item, ACP_THOUGHT);
         break;
     case ROLE_TOOL:
     case ROLE_PLAN:
-        show_data(showing, item);
+        show_data(replay, item);
         break;
     case ROLE_NOTE:
         if (!editor_known_tool(session, item->number)) {
             _cleanup_free_ char *words = mem_dupn(item->text, item->len);
-            editor_note(showing->editor, session, item->number, words);
+            editor_note(replay->editor, session, item->number, words);
         }
         break;
     case ROLE_PERMISSION:
@@ -192,7 +192,7 @@ static bool show_item(const struct store_item *item, void *arg)
     default:
         break;
     }
-    (void)acp_agent_out(showing->editor->acp, &waiting);
+    (void)acp_agent_out(replay->editor->acp, &waiting);
     return waiting < ACP_AGENT_OUT_MAX / 2;
 }
 
@@ -213,7 +213,7 @@ static int64_t first_unseen(const struct editor_session *session)
 int editor_show_past(struct editor *editor, struct editor_session *session, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
-    struct showing showing = {.editor = editor, .session = session};
+    struct replay replay = {.editor = editor, .session = session};
     const struct store_filter filter = {.agent = editor->spec->agent,
                                         .conversation = session->id,
                                         .after = first_unseen(session),
@@ -222,7 +222,7 @@ int editor_show_past(struct editor *editor, struct editor_session *session, stru
 
     if (open_store(editor, &store, err) == -1)
         return err->code == MAS_NOT_FOUND ? 0 : -1;
-    int rc = store_read(store, &filter, show_item, &showing, err);
+    int rc = store_read(store, &filter, show_item, &replay, err);
     if (session->query == 0)
         session->query = -1;
     return rc;
@@ -237,49 +237,49 @@ struct listed {
     char *title;
 };
 
-struct listing {
-    struct listed *list;
+struct conversation_list {
+    struct listed *items;
     size_t count;
     const char *wanted; /* list only this conversation; NULL: all */
 };
 
 static bool read_query(const struct store_query *query, void *arg)
 {
-    struct listing *listing = arg;
+    struct conversation_list *all = arg;
     size_t i = 0;
 
-    if (listing->wanted != NULL && strcmp(listing->wanted, query->conversation) != 0)
+    if (all->wanted != NULL && strcmp(all->wanted, query->conversation) != 0)
         return true;
-    while (i < listing->count && strcmp(listing->list[i].id, query->conversation) != 0)
+    while (i < all->count && strcmp(all->items[i].id, query->conversation) != 0)
         i++;
-    if (i == listing->count) {
-        if (listing->count == LISTED_MAX) { /* drop the oldest */
-            memmove(listing->list, listing->list + 1, --listing->count * sizeof *listing->list);
+    if (i == all->count) {
+        if (all->count == LISTED_MAX) { /* drop the oldest */
+            memmove(all->items, all->items + 1, --all->count * sizeof *all->items);
             i--;
         }
-        listing->list = mem_room(listing->list, listing->count, sizeof *listing->list);
-        listing->list[listing->count++] = (struct listed){.time_ms = query->started_ms};
-        (void)snprintf(listing->list[i].id, EDITOR_ID, "%s", query->conversation);
+        all->items = mem_room(all->items, all->count, sizeof *all->items);
+        all->items[all->count++] = (struct listed){.time_ms = query->started_ms};
+        (void)snprintf(all->items[i].id, EDITOR_ID, "%s", query->conversation);
     }
-    listing->list[i].messages += query->messages;
-    if (query->started_ms > listing->list[i].time_ms)
-        listing->list[i].time_ms = query->started_ms;
+    all->items[i].messages += query->messages;
+    if (query->started_ms > all->items[i].time_ms)
+        all->items[i].time_ms = query->started_ms;
     return true;
 }
 
 int editor_find(const struct editor *editor, const char *id, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
-    struct listing listing = {.wanted = id};
+    struct conversation_list all = {.wanted = id};
 
     if (strlen(id) < EDITOR_ID && open_store(editor, &store, err) == 0) {
-        if (store_queries(store, editor->spec->agent, read_query, &listing, err) == -1)
+        if (store_queries(store, editor->spec->agent, read_query, &all, err) == -1)
             return -1;
     } else if (err->code != MAS_OK && err->code != MAS_NOT_FOUND) {
         return -1;
     }
-    bool found = listing.count > 0;
-    free(listing.list);
+    bool found = all.count > 0;
+    free(all.items);
     if (found)
         return 0;
     (void)err_set(err, MAS_NOT_FOUND, "agent '%s' has no conversation '%.*s'", editor->spec->agent,
@@ -336,25 +336,25 @@ static void put_listed(const struct listed *listed, const char *cwd, struct json
     json_close(out, '}');
 }
 
-static int collect(const struct editor *editor, struct listing *listing, struct err *err)
+static int collect(const struct editor *editor, struct conversation_list *all, struct err *err)
 {
     _cleanup_store_ struct store *store = NULL;
     size_t kept = 0;
 
     if (open_store(editor, &store, err) == -1)
         return err->code == MAS_NOT_FOUND ? 0 : -1;
-    if (store_queries(store, editor->spec->agent, read_query, listing, err) == -1)
+    if (store_queries(store, editor->spec->agent, read_query, all, err) == -1)
         return -1;
-    for (size_t i = 0; i < listing->count; i++) { /* drop conversations without messages */
-        if (listing->list[i].messages == 0)
+    for (size_t i = 0; i < all->count; i++) { /* drop conversations without messages */
+        if (all->items[i].messages == 0)
             continue;
-        if (look(store, editor->spec->agent, &listing->list[i], err) == -1)
+        if (look(store, editor->spec->agent, &all->items[i], err) == -1)
             return -1;
-        listing->list[kept++] = listing->list[i];
+        all->items[kept++] = all->items[i];
     }
-    listing->count = kept;
+    all->count = kept;
     if (kept > 0)
-        qsort(listing->list, kept, sizeof *listing->list, compare_times);
+        qsort(all->items, kept, sizeof *all->items, compare_times);
     return 0;
 }
 
@@ -362,27 +362,27 @@ int editor_list(const struct editor *editor, const char *cwd, const char *cursor
                 struct json_out *out, struct err *err)
 {
     static const struct unit units[] = {{"", 1}};
-    struct listing listing = {.count = 0};
+    struct conversation_list all = {.count = 0};
     uint64_t from = 0;
 
     if (cursor != NULL && !number_parse(cursor, units, 1, LISTED_MAX, &from))
         return err_set(err, MAS_USAGE, "there is no such cursor");
-    int rc = collect(editor, &listing, err);
+    int rc = collect(editor, &all, err);
     if (rc == 0) {
         json_open(out, NULL, '{');
         json_open(out, "sessions", '[');
-        for (size_t i = from; i < listing.count && i < from + LIST_PAGE; i++)
-            put_listed(&listing.list[i], cwd != NULL ? cwd : editor->spec->cwd, out);
+        for (size_t i = from; i < all.count && i < from + LIST_PAGE; i++)
+            put_listed(&all.items[i], cwd != NULL ? cwd : editor->spec->cwd, out);
         json_close(out, ']');
-        if (listing.count > from + LIST_PAGE) {
+        if (all.count > from + LIST_PAGE) {
             char next[24];
             (void)snprintf(next, sizeof next, "%zu", (size_t)from + LIST_PAGE);
             json_put(out, "nextCursor", next);
         }
         json_close(out, '}');
     }
-    for (size_t i = 0; i < listing.count; i++)
-        free(listing.list[i].title);
-    free(listing.list);
+    for (size_t i = 0; i < all.count; i++)
+        free(all.items[i].title);
+    free(all.items);
     return rc;
 }
