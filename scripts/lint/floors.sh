@@ -2,7 +2,8 @@
 # Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
 # of cmd. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
-# base/proc.c alone starts processes, base/loop.c alone waits for descriptors.
+# base/proc.c alone starts processes, base/loop.c alone waits for descriptors. Only those who know where
+# the directories of a session are compare its mode. A tag stands for one thing.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
 
@@ -135,5 +136,22 @@ complain 'only base/proc.c starts processes (others call proc_exec() and its kin
 complain 'only base/loop.c waits for descriptors (others use struct loop or loop_wait_for())' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(p?poll|epoll_p?wait2?|p?select)[ \t]*\(' "$code" |
         grep -v '^src/base/loop\.c:'
+)
+complain 'only store/placement*.c and session/migrate.c compare modes: ask placement_is_shared()' < <(
+    grep -E '[!=]= *MODE_(ISOLATED|LEGACY)' "$code" |
+        grep -vE '^src/(store/placement[a-z_]*|session/migrate)\.c:'
+)
+complain 'this tag stands for something else, too' < <(
+    awk -F: '
+        match($3, /^(static |const )*(struct|union|enum) [a-z_0-9]+ \{/) {
+            tag = substr($3, RSTART, RLENGTH)
+            sub(/^(static |const )*(struct|union|enum) /, "", tag)
+            lines[tag] = lines[tag] $0 "\n"
+            count[tag]++
+        }
+        END {
+            for (tag in count)
+                if (count[tag] > 1) printf "%s", lines[tag]
+        }' "$code" | sort
 )
 finish "$rc" "${#sources[@]} C files name only whom they may"

@@ -40,7 +40,7 @@ enum asked {
 
 struct chat {
     struct host_connection host;
-    struct view view;
+    struct chat_view view;
     struct line *line;
     int dir, run; /* the workspace and its run/ */
     char *session; /* its id */

@@ -58,7 +58,7 @@ static void add_plan(struct chat *chat, size_t most)
 
 /* Writes a choice in at most `most` rows and returns their number; if `view` is NULL, it only
  * counts. */
-static size_t put_choice(struct view *view, int columns, size_t number, const char *name,
+static size_t put_choice(struct chat_view *view, int columns, size_t number, const char *name,
                          size_t most)
 {
     enum { MARGIN = 3, ROW_MIN = 10 }; /* columns around the text of choices */
@@ -80,7 +80,7 @@ static size_t put_choice(struct view *view, int columns, size_t number, const ch
     return rows;
 }
 
-static size_t count_rows(const struct view *view, const struct host_permission *permission,
+static size_t count_rows(const struct chat_view *view, const struct host_permission *permission,
                          size_t most)
 {
     size_t rows = 0;
@@ -91,7 +91,7 @@ static size_t count_rows(const struct view *view, const struct host_permission *
 }
 
 /* Shows choices in full if there is room, because they may differ only beyond the first row. */
-static void add_choices(struct view *view, const struct host_permission *permission)
+static void add_choices(struct chat_view *view, const struct host_permission *permission)
 {
     enum { ROWS_MOST = 8 };
     size_t most = ROWS_MOST;
@@ -127,7 +127,7 @@ static void add_answer(struct chat *chat, struct str *state)
 /* Choices come first, because they must not be cut off. */
 static void add_live(struct chat *chat, const struct str *typed, size_t cursor)
 {
-    struct view *view = &chat->view;
+    struct chat_view *view = &chat->view;
     size_t rows = (size_t)view->rows;
     size_t room = rows > BELOW ? rows - BELOW : 1;
 
@@ -183,7 +183,7 @@ static void set_state(struct chat *chat)
 
 void footer_update(struct chat *chat)
 {
-    struct view *view = &chat->view;
+    struct chat_view *view = &chat->view;
     _cleanup_str_ struct str text = STR_INIT;
     size_t cursor = 0;
 

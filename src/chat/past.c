@@ -28,7 +28,7 @@ static const struct {
     [ROLE_MODE] = {STYLE_NOTE, false},      [ROLE_NOTE] = {STYLE_NOTE, false},
 };
 
-static void show_tool(struct view *view, const struct store_item *item)
+static void show_tool(struct chat_view *view, const struct store_item *item)
 {
     const char *newline = memchr(item->text, '\n', item->len);
     size_t first = newline != NULL ? (size_t)(newline - item->text) : item->len;
@@ -46,7 +46,7 @@ static size_t shown_of(const struct store_item *item)
 
 static void show(struct showing *showing, const struct store_item *item)
 {
-    struct view *view = &showing->chat->view;
+    struct chat_view *view = &showing->chat->view;
     size_t len = shown_of(item);
 
     if (showing->query != 0 && showing->query != item->query) {

@@ -19,7 +19,7 @@ enum {
     TAB_COLUMNS = 4,
 };
 
-static void read_size(struct view *view)
+static void read_size(struct chat_view *view)
 {
     struct winsize size = {.ws_row = 0};
 
@@ -28,7 +28,7 @@ static void read_size(struct view *view)
     view->columns = size.ws_col > 1 ? size.ws_col : 80;
 }
 
-void view_open(struct view *view, int fd)
+void view_open(struct chat_view *view, int fd)
 {
     const char *no_colour = getenv("NO_COLOR");
     const char *term = getenv("TERM");
@@ -44,7 +44,7 @@ void view_open(struct view *view, int fd)
 
 /* ---- lines */
 
-static void drop_old(struct view *view)
+static void drop_old(struct chat_view *view)
 {
     size_t drop = 0;
 
@@ -60,7 +60,7 @@ static void drop_old(struct view *view)
     memmove(view->lines, view->lines + drop, view->count * sizeof *view->lines);
 }
 
-static void keep(struct view *view, enum style style, const char *text, size_t len)
+static void keep(struct chat_view *view, enum style style, const char *text, size_t len)
 {
     view->lines = mem_room(view->lines, view->count, sizeof *view->lines);
     view->lines[view->count++] = (struct view_line){.style = style, .text = mem_dupn(text, len)};
@@ -70,7 +70,7 @@ static void keep(struct view *view, enum style style, const char *text, size_t l
 }
 
 /* Ends the open line and moves it above the footer. */
-static void end_line(struct view *view)
+static void end_line(struct chat_view *view)
 {
     (void)view_put_rows(view, &view->fresh, view->open_style, str_text(&view->open), view->open.len,
                         view->printed, true);
@@ -81,7 +81,7 @@ static void end_line(struct view *view)
 }
 
 /* Appends text without newlines to the open line. */
-static void extend(struct view *view, const char *text, size_t len)
+static void extend(struct chat_view *view, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (text[i] != '\t') {
@@ -97,7 +97,7 @@ static void extend(struct view *view, const char *text, size_t len)
                                   view->open.len, view->printed, false);
 }
 
-static void add_escaped(struct view *view, const char *text, size_t len)
+static void add_escaped(struct chat_view *view, const char *text, size_t len)
 {
     while (len > 0) {
         const char *newline = memchr(text, '\n', len);
@@ -111,7 +111,7 @@ static void add_escaped(struct view *view, const char *text, size_t len)
     view->changed = true;
 }
 
-void view_end(struct view *view)
+void view_end(struct chat_view *view)
 {
     _cleanup_str_ struct str rest = STR_INIT;
 
@@ -124,7 +124,7 @@ void view_end(struct view *view)
     view->is_open = false;
 }
 
-void view_piece(struct view *view, enum style style, const char *text, size_t len)
+void view_piece(struct chat_view *view, enum style style, const char *text, size_t len)
 {
     _cleanup_str_ struct str safe = STR_INIT;
 
@@ -136,7 +136,7 @@ void view_piece(struct view *view, enum style style, const char *text, size_t le
     add_escaped(view, str_text(&safe), safe.len);
 }
 
-void view_add(struct view *view, enum style style, const char *text, size_t len)
+void view_add(struct chat_view *view, enum style style, const char *text, size_t len)
 {
     view_end(view);
     while (len > 0 && text[len - 1] == '\n')
@@ -145,7 +145,7 @@ void view_add(struct view *view, enum style style, const char *text, size_t len)
     view_end(view);
 }
 
-void view_prompt(struct view *view, const char *text, size_t len)
+void view_prompt(struct chat_view *view, const char *text, size_t len)
 {
     const char *newline = memchr(text, '\n', len);
     size_t first = newline != NULL ? (size_t)(newline - text) : len;
@@ -155,7 +155,7 @@ void view_prompt(struct view *view, const char *text, size_t len)
         view_add(view, STYLE_USER_MORE, newline + 1, len - first - 1);
 }
 
-void view_addf(struct view *view, enum style style, const char *fmt, ...)
+void view_addf(struct chat_view *view, enum style style, const char *fmt, ...)
 {
     char text[2048];
     va_list args;
@@ -166,7 +166,7 @@ void view_addf(struct view *view, enum style style, const char *fmt, ...)
     view_add(view, style, text, strlen(text));
 }
 
-void view_gap(struct view *view)
+void view_gap(struct chat_view *view)
 {
     view_end(view);
     if (view->count > 0 && view->lines[view->count - 1].text[0] != '\0') {
@@ -175,7 +175,7 @@ void view_gap(struct view *view)
     }
 }
 
-bool view_says(const struct view *view, const char *text)
+bool view_says(const struct chat_view *view, const char *text)
 {
     _cleanup_str_ struct str safe = STR_INIT;
 
@@ -192,7 +192,7 @@ static enum style detail_style(const char *line, size_t len, bool diff)
     return line[0] == '+' ? STYLE_ADDED : line[0] == '-' ? STYLE_REMOVED : STYLE_DETAIL;
 }
 
-void view_details(struct view *view, const char *text, size_t len, size_t most)
+void view_details(struct chat_view *view, const char *text, size_t len, size_t most)
 {
     size_t shown = 0, left = 0;
     bool diff = false;
@@ -217,7 +217,7 @@ void view_details(struct view *view, const char *text, size_t len, size_t most)
 
 /* ---- the footer */
 
-void view_live_clear(struct view *view)
+void view_live_clear(struct chat_view *view)
 {
     for (size_t i = 0; i < view->live_count; i++)
         free(view->live[i].text);
@@ -225,7 +225,7 @@ void view_live_clear(struct view *view)
     view->changed = true;
 }
 
-void view_live(struct view *view, enum style style, const char *text)
+void view_live(struct chat_view *view, enum style style, const char *text)
 {
     _cleanup_str_ struct str safe = STR_INIT;
 
@@ -237,7 +237,7 @@ void view_live(struct view *view, enum style style, const char *text)
 
 /* ---- drawing */
 
-static void flush(struct view *view)
+static void flush(struct chat_view *view)
 {
     size_t at = 0;
 
@@ -254,7 +254,7 @@ static void flush(struct view *view)
     str_clear(&view->out);
 }
 
-static void to_footer(struct view *view)
+static void to_footer(struct chat_view *view)
 {
     str_add(&view->out, "\033[?25l\033[?7l");
     if (view->cursor_row > 0)
@@ -263,7 +263,7 @@ static void to_footer(struct view *view)
     str_add(&view->out, "\r\033[K\033[C\033[J\r");
 }
 
-void view_draw(struct view *view)
+void view_draw(struct chat_view *view)
 {
     if (!view->changed)
         return;
@@ -279,7 +279,7 @@ void view_draw(struct view *view)
 }
 
 /* Clears the rows one by one, because clearing the whole screen would move it into the history. */
-void view_repaint(struct view *view)
+void view_repaint(struct chat_view *view)
 {
     _cleanup_str_ struct str body = STR_INIT;
     size_t from = view->count;
@@ -319,7 +319,7 @@ void view_repaint(struct view *view)
     view_draw(view);
 }
 
-void view_close(struct view *view)
+void view_close(struct chat_view *view)
 {
     view_end(view);
     view_live_clear(view);

@@ -46,7 +46,7 @@ struct view_line {
     char *text; /* one line without control characters */
 };
 
-struct view {
+struct chat_view {
     int fd;
     int rows, columns;
     bool colour, unicode;
@@ -74,32 +74,32 @@ struct view {
 };
 
 /* Starts to use the terminal at `fd`. All other members must be zero. */
-void view_open(struct view *view, int fd);
+void view_open(struct chat_view *view, int fd);
 /* Moves the cursor below everything and frees the view's memory. */
-void view_close(struct view *view);
+void view_close(struct chat_view *view);
 
 /* Add complete lines. */
-void view_add(struct view *view, enum style style, const char *text, size_t len);
-void view_addf(struct view *view, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void view_add(struct chat_view *view, enum style style, const char *text, size_t len);
+void view_addf(struct chat_view *view, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Adds a prompt of one or more lines. */
-void view_prompt(struct view *view, const char *text, size_t len);
+void view_prompt(struct chat_view *view, const char *text, size_t len);
 /* Adds a piece of a text. Another style or view_end() ends the text. */
-void view_piece(struct view *view, enum style style, const char *text, size_t len);
-void view_end(struct view *view);
+void view_piece(struct chat_view *view, enum style style, const char *text, size_t len);
+void view_end(struct chat_view *view);
 /* Adds an empty line, unless the newest line is empty. */
-void view_gap(struct view *view);
+void view_gap(struct chat_view *view);
 /* Returns true if this is the newest line. */
-bool view_says(const struct view *view, const char *text);
+bool view_says(const struct chat_view *view, const char *text);
 /* Adds lines of a diff or of output, each in its style, at most `most`. */
-void view_details(struct view *view, const char *text, size_t len, size_t most);
+void view_details(struct chat_view *view, const char *text, size_t len, size_t most);
 
 /* Clear and add lines of the footer that still change, at most VIEW_LIVE_MAX. */
-void view_live_clear(struct view *view);
-void view_live(struct view *view, enum style style, const char *text);
+void view_live_clear(struct chat_view *view);
+void view_live(struct chat_view *view, enum style style, const char *text);
 
 /* Writes all changes to the terminal. */
-void view_draw(struct view *view);
+void view_draw(struct chat_view *view);
 /* Reads the size of the terminal and redraws everything. */
-void view_repaint(struct view *view);
+void view_repaint(struct chat_view *view);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Rows of the footer are truncated at the width of the terminal. */
-static void put_footer_row(struct view *view, enum style style, const char *text)
+static void put_footer_row(struct chat_view *view, enum style style, const char *text)
 {
     size_t n = wrap_cut(text, strlen(text), view_room(view, style) - 1);
     view_put_row(view, &view->out, style, true, text, n);
@@ -22,7 +22,7 @@ struct input {
 
 enum { PROMPT_COLUMNS = 2 };
 
-static void split_input(const struct view *view, struct input *ret)
+static void split_input(const struct chat_view *view, struct input *ret)
 {
     const char *text = str_text(&view->input);
     size_t len = view->input.len;
@@ -56,7 +56,7 @@ static void split_input(const struct view *view, struct input *ret)
     }
 }
 
-static void put_input(struct view *view, size_t most)
+static void put_input(struct chat_view *view, size_t most)
 {
     struct input input = {.rows = 0};
     size_t first = 0;
@@ -81,14 +81,14 @@ static void put_input(struct view *view, size_t most)
     str_addf(&view->out, "\r\033[%dC", PROMPT_COLUMNS + input.cursor_column);
 }
 
-static size_t input_rows(const struct view *view)
+static size_t input_rows(const struct chat_view *view)
 {
     struct input input = {.rows = 0};
     split_input(view, &input);
     return input.rows;
 }
 
-static void put_state(struct view *view)
+static void put_state(struct chat_view *view)
 {
     size_t n = wrap_cut(str_text(&view->state), view->state.len, view->columns - 1);
 
@@ -102,7 +102,7 @@ static void put_state(struct view *view)
     view->footer_rows++;
 }
 
-void view_put_footer(struct view *view)
+void view_put_footer(struct chat_view *view)
 {
     size_t rows = (size_t)view->rows;
     size_t typed = input_rows(view);

@@ -26,18 +26,18 @@ static const struct {
     [STYLE_PLAN] = {"", "", "    ", ""},
 };
 
-static const char *first_of(const struct view *view, enum style style)
+static const char *first_of(const struct chat_view *view, enum style style)
 {
     return view->unicode ? looks[style].first : looks[style].ascii;
 }
 
-int view_room(const struct view *view, enum style style)
+int view_room(const struct chat_view *view, enum style style)
 {
     int columns = view->columns - (int)strlen(looks[style].rest);
     return columns > 4 ? columns : view->columns;
 }
 
-void view_put_row(const struct view *view, struct str *to, enum style style, bool first,
+void view_put_row(const struct chat_view *view, struct str *to, enum style style, bool first,
                   const char *text, size_t len)
 {
     bool coloured = view->colour && looks[style].colour[0] != '\0';
@@ -48,8 +48,8 @@ void view_put_row(const struct view *view, struct str *to, enum style style, boo
     str_add(to, coloured ? "\033[0m" : "");
 }
 
-size_t view_put_rows(const struct view *view, struct str *to, enum style style, const char *text,
-                     size_t len, size_t from, bool whole)
+size_t view_put_rows(const struct chat_view *view, struct str *to, enum style style,
+                     const char *text, size_t len, size_t from, bool whole)
 {
     while (true) {
         size_t next;

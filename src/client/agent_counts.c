@@ -7,37 +7,37 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add_call(struct tallies *tallies, int run, const char *agent, size_t place)
+static void add_call(struct agent_counting *counting, int run, const char *agent, size_t place)
 {
-    tallies->calls = mem_room(tallies->calls, tallies->count, sizeof *tallies->calls);
-    tallies->places = mem_room(tallies->places, tallies->count, sizeof *tallies->places);
-    tallies->calls[tallies->count] =
+    counting->calls = mem_room(counting->calls, counting->count, sizeof *counting->calls);
+    counting->places = mem_room(counting->places, counting->count, sizeof *counting->places);
+    counting->calls[counting->count] =
         (struct host_call){.run = run, .agent = agent, .connection = HOST_CONNECTION_INIT};
-    tallies->places[tallies->count++] = place;
+    counting->places[counting->count++] = place;
 }
 
-void tallies_ask(struct tallies *tallies, int dir, size_t place)
+void agent_counts_ask(struct agent_counting *counting, int dir, size_t place)
 {
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
     char **names = hosts_list(run, WORKSPACE_HOST_SOCKET);
-    size_t first = tallies->count;
+    size_t first = counting->count;
 
     if (names == NULL)
         return;
-    tallies->names = mem_room(tallies->names, tallies->session_count, sizeof *tallies->names);
-    tallies->names[tallies->session_count++] = names;
+    counting->names = mem_room(counting->names, counting->session_count, sizeof *counting->names);
+    counting->names[counting->session_count++] = names;
     for (char **name = names; *name != NULL; name++)
-        add_call(tallies, run, *name, place);
-    hosts_start(tallies->calls + first, tallies->count - first, "{\"do\":\"status\"}", NULL, 0);
-    for (size_t i = first; i < tallies->count; i++)
+        add_call(counting, run, *name, place);
+    hosts_start(counting->calls + first, counting->count - first, "{\"do\":\"status\"}", NULL, 0);
+    for (size_t i = first; i < counting->count; i++)
         /* the caller closes it; calls without a descriptor are dropped */
-        tallies->calls[i].run = -1;
+        counting->calls[i].run = -1;
 }
 
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
-    struct tallies *tallies = arg;
-    struct agent_counts *counts = &tallies->totals[tallies->places[call - tallies->calls]];
+    struct agent_counting *counting = arg;
+    struct agent_counts *counts = &counting->totals[counting->places[call - counting->calls]];
     enum agent_state state;
 
     if (agent_state_parse(json_get_text(reply->head, "state"), &state)) {
@@ -47,19 +47,20 @@ static bool on_reply(struct host_call *call, const struct frame *reply, void *ar
     return true;
 }
 
-void tallies_finish(struct tallies *tallies, int timeout_ms, struct agent_counts *totals)
+void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
+                         struct agent_counts *totals)
 {
-    tallies->totals = totals;
+    counting->totals = totals;
     if (totals != NULL)
-        hosts_finish(tallies->calls, tallies->count, timeout_ms, on_reply, tallies);
+        hosts_finish(counting->calls, counting->count, timeout_ms, on_reply, counting);
     else
-        hosts_end(tallies->calls, tallies->count);
-    for (size_t i = 0; i < tallies->session_count; i++)
-        strv_free(tallies->names[i]);
-    free(tallies->names);
-    free(tallies->calls);
-    free(tallies->places);
-    *tallies = (struct tallies){.count = 0};
+        hosts_end(counting->calls, counting->count);
+    for (size_t i = 0; i < counting->session_count; i++)
+        strv_free(counting->names[i]);
+    free(counting->names);
+    free(counting->calls);
+    free(counting->places);
+    *counting = (struct agent_counting){.count = 0};
 }
 
 size_t agent_counts_live(const struct agent_counts *counts)

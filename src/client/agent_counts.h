@@ -15,24 +15,25 @@ struct agent_counts {
     size_t states[AGENT_STATE_COUNT];
 };
 
-/* Requests in progress for any number of sessions. Zero-initialised; tallies_finish() releases
+/* Requests in progress for any number of sessions. Zero-initialised; agent_counts_finish() releases
  * it. */
-struct tallies {
+struct agent_counting {
     struct host_call *calls;
     size_t *places; /* for each call, the caller's number of its session */
     size_t count;
     char ***names; /* agents of each session */
     size_t session_count;
-    struct agent_counts *totals; /* while tallies_finish() runs */
+    struct agent_counts *totals; /* while agent_counts_finish() runs */
 };
 
 /* Sends a status request to every host of the workspace open at `dir`, without blocking. `place` is
  * the caller's number of the session: the index into `totals`. The caller may close `dir`
  * afterwards. */
-void tallies_ask(struct tallies *tallies, int dir, size_t place);
+void agent_counts_ask(struct agent_counting *counting, int dir, size_t place);
 /* Waits at most timeout_ms (-1: no limit) for the answers and adds them to totals[place]. If
  * `totals` is NULL, it gives up at once. Releases everything. */
-void tallies_finish(struct tallies *tallies, int timeout_ms, struct agent_counts *totals);
+void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
+                         struct agent_counts *totals);
 
 /* Return the number of agents whose processes run, and of those that have exited or crashed. */
 size_t agent_counts_live(const struct agent_counts *counts);

@@ -133,7 +133,7 @@ static void check_workspace(const struct root *root, struct survey *survey, stru
     view->migrating = session.migrating != MIGRATING_NO;
     view->status = session.status;
     if (survey->asks_hosts && session.status == STATUS_ACTIVE)
-        tallies_ask(&survey->tallies, dir, (size_t)(view - survey->views));
+        agent_counts_ask(&survey->counting, dir, (size_t)(view - survey->views));
     if (session.status == STATUS_ERROR)
         set_error(view, session.error[0] != '\0' ? session.error : "marked as broken");
     add_server(survey, session.tmux_socket);
@@ -295,7 +295,7 @@ static void collect_counts(struct survey *survey)
 {
     struct agent_counts *totals = mem_alloc((survey->count + 1) * sizeof *totals);
 
-    tallies_finish(&survey->tallies, HOSTS_ANSWER_MS, totals);
+    agent_counts_finish(&survey->counting, HOSTS_ANSWER_MS, totals);
     survey->asks_hosts = false;
     for (size_t i = 0; i < survey->count; i++)
         survey->views[i].counts = totals[i];
@@ -368,7 +368,7 @@ const struct view *survey_look(const struct root *root, struct survey *survey, c
 
 void survey_free(struct survey *survey)
 {
-    tallies_finish(&survey->tallies, 0, NULL); /* if survey_take() failed half-way */
+    agent_counts_finish(&survey->counting, 0, NULL); /* if survey_take() failed half-way */
     for (size_t i = 0; i < survey->count; i++) {
         free(survey->views[i].reason);
         free(survey->views[i].socket);

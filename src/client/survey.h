@@ -53,7 +53,7 @@ struct survey {
     struct view *views; /* oldest first */
     size_t count;
     bool asks_hosts;
-    struct tallies tallies; /* only while survey_take() runs */
+    struct agent_counting counting; /* only while survey_take() runs */
 };
 
 #define SURVEY_INIT                                                                                \

@@ -82,7 +82,7 @@ struct running {
     struct proc proc;
 };
 
-struct server {
+struct mcp_server {
     const char *session;
     const char *me; /* the agent that calls; NULL: a person */
     char *exe;
@@ -96,18 +96,18 @@ struct server {
 
 /* ---- commands */
 
-struct words {
+struct command_words {
     const char *argv[ARGS_MAX + 1];
     size_t count;
     char numbers[2][32];
 };
 
-static void add_word(struct words *words, const char *word)
+static void add_word(struct command_words *words, const char *word)
 {
     words->argv[words->count++] = word;
 }
 
-static const char *number_of(struct words *words, int slot, const struct json *arguments,
+static const char *number_of(struct command_words *words, int slot, const struct json *arguments,
                              const char *key, int fallback, const char *unit)
 {
     (void)snprintf(words->numbers[slot], sizeof words->numbers[slot], "%lld%s",
@@ -117,8 +117,8 @@ static const char *number_of(struct words *words, int slot, const struct json *a
 
 /* Builds the command line of a tool. Arguments from the agent follow "--" or the name of an option.
  * Texts go to standard input, because every user of the machine can read a command line. */
-static void put_words(const struct server *server, size_t tool, const struct json *arguments,
-                      struct words *words)
+static void put_words(const struct mcp_server *server, size_t tool, const struct json *arguments,
+                      struct command_words *words)
 {
     static const char *const verbs[] = {"send", "status", "history", "search", "wait"};
 
@@ -157,8 +157,8 @@ static void put_words(const struct server *server, size_t tool, const struct jso
 
 static void on_call(void *arg, const char *ticket, size_t tool, const struct json *arguments)
 {
-    struct server *server = arg;
-    struct words words = {.count = 0};
+    struct mcp_server *server = arg;
+    struct command_words words = {.count = 0};
     struct err err = ERR_INIT;
 
     if (server->count == CALLS_MAX) {
@@ -207,7 +207,8 @@ static void put_members(struct json_out *out, const struct json *node, const cha
             json_put_node(out, keys[i], json_get(node, keys[i]));
 }
 
-static void put_agents(const struct server *server, const struct json *answer, struct json_out *out)
+static void put_agents(const struct mcp_server *server, const struct json *answer,
+                       struct json_out *out)
 {
     static const char *const keys[] = {"id",    "role", "rank",       "group", "state",
                                        "since", "note", "permission", "asks",  NULL};
@@ -247,8 +248,8 @@ static void put_messages(const struct json *answer, struct json_out *out)
 }
 
 /* Writes the parts of a command's output that a model needs. */
-static int put_answer(const struct server *server, size_t tool, const struct proc_result *result,
-                      struct str *to, struct err *err)
+static int put_answer(const struct mcp_server *server, size_t tool,
+                      const struct proc_result *result, struct str *to, struct err *err)
 {
     _cleanup_json_ struct json *answer = NULL;
     struct json_out out = {.to = to};
@@ -284,7 +285,7 @@ static char *words_of_error(const struct proc_result *result)
     return len > 0 ? mem_dupn(text, len) : mem_printf("it failed with code %d", result->status);
 }
 
-static void handle_result(struct server *server, struct running *call)
+static void handle_result(struct mcp_server *server, struct running *call)
 {
     struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str text = STR_INIT;
@@ -302,7 +303,7 @@ static void handle_result(struct server *server, struct running *call)
     proc_result_free(&result);
 }
 
-static void forget(struct server *server, size_t i)
+static void forget(struct mcp_server *server, size_t i)
 {
     free(server->calls[i].ticket);
     server->calls[i] = server->calls[--server->count];
@@ -310,7 +311,7 @@ static void forget(struct server *server, size_t i)
 
 static void on_cancelled(void *arg, const char *ticket)
 {
-    struct server *server = arg;
+    struct mcp_server *server = arg;
 
     for (size_t i = 0; i < server->count; i++) {
         if (strcmp(server->calls[i].ticket, ticket) != 0)
@@ -323,7 +324,7 @@ static void on_cancelled(void *arg, const char *ticket)
 
 /* ---- the loop */
 
-static void read_client(struct server *server)
+static void read_client(struct mcp_server *server)
 {
     char chunk[CHUNK];
     ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
@@ -334,7 +335,7 @@ static void read_client(struct server *server)
         server->ends = true;
 }
 
-static void write_client(struct server *server)
+static void write_client(struct mcp_server *server)
 {
     size_t len = 0;
     const char *out = mcp_out(server->mcp, &len);
@@ -347,7 +348,7 @@ static void write_client(struct server *server)
 }
 
 /* Handles finished commands. A command prints at its end, so output or an exit shows the end. */
-static void handle_results(struct server *server)
+static void handle_results(struct mcp_server *server)
 {
     for (size_t i = server->count; i-- > 0;) {
         struct running *call = &server->calls[i];
@@ -360,7 +361,7 @@ static void handle_results(struct server *server)
 }
 
 /* Waits for events and handles them. `last`: the client has hung up; only running calls remain. */
-static void wait_and_serve(struct server *server, bool last)
+static void wait_and_serve(struct mcp_server *server, bool last)
 {
     struct loop *loop = &server->loop;
     size_t len = 0;
@@ -388,7 +389,7 @@ static void wait_and_serve(struct server *server, bool last)
 }
 
 /* After the end of input: answers the running calls except wait_for, which are cancelled. */
-static void finish(struct server *server)
+static void finish(struct mcp_server *server)
 {
     size_t len = 0;
 
@@ -427,7 +428,7 @@ static int run_mcp(struct call *call, struct err *err)
 
     if (call_select(call, call->session, id, err) == -1)
         return -1;
-    struct server server = {
+    struct mcp_server server = {
         .session = id,
         .me = agent != NULL && own != NULL && strcmp(own, id) == 0 ? agent : NULL,
         .exe = path_exe(),

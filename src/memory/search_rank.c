@@ -220,12 +220,12 @@ static int make_scale(struct db *db, const struct catch *catch, struct scale *re
 /* ---- segments */
 
 /* The hits of one segment. */
-struct group {
+struct hit_group {
     int64_t segment;
     size_t from, to;
 };
 
-static bool next_group(const struct catch *catch, struct group *group)
+static bool next_group(const struct catch *catch, struct hit_group *group)
 {
     group->from = group->to;
     if (group->from == catch->count)
@@ -243,7 +243,7 @@ static int read_lengths(struct db *db, const struct catch *catch, size_t groups,
 {
     int64_t top = search_segment(catch->hits[catch->count - 1].id);
     _cleanup_free_ double *lengths = mem_alloc(((size_t)top + 1) * sizeof *lengths);
-    struct group group = {.to = 0};
+    struct hit_group group = {.to = 0};
     int rc = 0;
 
     if (groups < SCAN_FROM) {
@@ -275,7 +275,7 @@ static int rank_segments(struct db *db, const struct catch *catch, const struct 
                          struct best *ret, struct err *err)
 {
     _cleanup_free_ double *lengths = NULL;
-    struct group group = {.to = 0};
+    struct hit_group group = {.to = 0};
     size_t groups = 0;
     int64_t top;
 
@@ -283,7 +283,7 @@ static int rank_segments(struct db *db, const struct catch *catch, const struct 
         groups++;
     if (read_lengths(db, catch, groups, &lengths, &top, err) == -1)
         return -1;
-    group = (struct group){.to = 0};
+    group = (struct hit_group){.to = 0};
     while (next_group(catch, &group)) {
         double times[WORDS_MAX] = {0};
         for (size_t i = group.from; i < group.to; i++) {
@@ -300,7 +300,7 @@ static int rank_segments(struct db *db, const struct catch *catch, const struct 
 
 /* Scores the messages around a place, from the hits of its segment starting at `*first`. */
 static double score_window(const struct catch *catch, const struct scale *scale,
-                           const struct group *group, size_t *first, int64_t place)
+                           const struct hit_group *group, size_t *first, int64_t place)
 {
     double times[WORDS_MAX] = {0};
     double len = 0;
@@ -326,7 +326,7 @@ static double score_window(const struct catch *catch, const struct scale *scale,
 }
 
 static void rank_group(const struct catch *catch, const struct scale *scale,
-                       const struct group *group, struct best *ret)
+                       const struct hit_group *group, struct best *ret)
 {
     int64_t done = -1; /* places up to this one are done */
     size_t first = group->from;
@@ -371,7 +371,7 @@ static int rank_windows(struct db *db, const struct catch *catch, const struct s
                         struct err *err)
 {
     _cleanup_best_ struct best where = {.most = messages->count + segments->count};
-    struct group group = {.to = 0};
+    struct hit_group group = {.to = 0};
 
     for (size_t i = 0; i < messages->count; i++)
         best_push(&where, search_segment(messages->items[i].id), 0);

@@ -41,7 +41,7 @@ static struct grid main_vertical(size_t panes)
     return panes < 2 ? (struct grid){1, 1} : (struct grid){2, panes - 1};
 }
 
-static const struct known {
+static const struct known_layout {
     const char *name;
     struct grid (*grid)(size_t panes);
     size_t height; /* least rows per pane, if no row is left over */
@@ -53,7 +53,7 @@ static const struct known {
     {"main-vertical", main_vertical, 1},
 };
 
-static const struct known *find(const char *text)
+static const struct known_layout *find(const char *text)
 {
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(text, known[i].name) == 0)
@@ -94,7 +94,7 @@ size_t layout_capacity(const char *text)
 /* Returns the columns and rows in use for this many panes. */
 static struct grid used(const char *text, size_t panes)
 {
-    const struct known *layout = find(text);
+    const struct known_layout *layout = find(text);
     struct grid grid = {1, 1};
 
     if (layout != NULL)
@@ -108,7 +108,7 @@ static struct grid used(const char *text, size_t panes)
 
 bool layout_fits(const char *text, size_t panes, int columns, int rows)
 {
-    const struct known *layout = find(text);
+    const struct known_layout *layout = find(text);
     struct grid grid = used(text, panes);
     size_t height = layout != NULL && grid.rows > 1 ? layout->height : 1;
 

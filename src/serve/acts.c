@@ -180,12 +180,12 @@ static void run_run(struct job *job)
     answer_json(request, STATUS_CREATED, &body);
 }
 
-enum step api_run(struct request *request)
+enum handled api_run(struct request *request)
 {
     struct run_options run;
 
     if (!api_read(request, run_members) || !parse_run(request, &run))
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     return api_later(request, run_run);
 }
 
@@ -219,14 +219,14 @@ static void run_start(struct job *job)
 
 static const char *const no_members[] = {NULL};
 
-enum step api_stop(struct request *request)
+enum handled api_stop(struct request *request)
 {
-    return api_read(request, no_members) ? api_later(request, run_stop) : STEP_ANSWERED;
+    return api_read(request, no_members) ? api_later(request, run_stop) : HANDLED_NOW;
 }
 
-enum step api_start(struct request *request)
+enum handled api_start(struct request *request)
 {
-    return api_read(request, no_members) ? api_later(request, run_start) : STEP_ANSWERED;
+    return api_read(request, no_members) ? api_later(request, run_start) : HANDLED_NOW;
 }
 
 static void run_remove(struct job *job)
@@ -250,13 +250,13 @@ static void run_remove(struct job *job)
     answer_json(request, 200, &body);
 }
 
-enum step api_remove(struct request *request)
+enum handled api_remove(struct request *request)
 {
     const char *force = request_query(request, "force");
 
     if (force != NULL && strcmp(force, "true") != 0 && strcmp(force, "false") != 0) {
         answer_error(request, 400, "cannot use the query force: it is neither true nor false");
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     }
     return api_later(request, run_remove);
 }
@@ -320,14 +320,14 @@ static void run_message(struct job *job)
     answer_json(request, 200, &said);
 }
 
-enum step api_message(struct request *request)
+enum handled api_message(struct request *request)
 {
     const char *target;
     const char *message;
 
     if (!api_read(request, message_members) || !api_text(request, "target", true, &target) ||
         !api_text(request, "message", true, &message))
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     const struct json *execute = json_get(request->json, "execute");
     const char *wrong = message_check(message, strlen(message));
     bool enter = json_bool(execute, true);
@@ -340,6 +340,6 @@ enum step api_message(struct request *request)
     else if (message[0] == '\0' && !enter)
         (void)refuse(request, "message", "empty");
     if (request->answer.status != 0)
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     return api_later(request, run_message);
 }

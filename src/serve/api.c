@@ -136,15 +136,15 @@ static bool has_root(const struct root *root)
            faccessat(root->fd, ROOT_SESSIONS, X_OK, 0) == 0;
 }
 
-enum step api_handle(struct request *request)
+enum handled api_handle(struct request *request)
 {
     if (!has_root(&request->server->root)) {
         answer_error(request, 503, "the root '%s' is gone", request->server->root.path);
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     }
     if (request->server->ending && request->method != METHOD_GET) {
         answer_error(request, 503, "the server is going down");
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     }
     return request->route->handle(request);
 }
@@ -202,19 +202,19 @@ static void done(struct job *job)
     http_answered(api_request(job));
 }
 
-enum step api_later(struct request *request, void (*run)(struct job *job))
+enum handled api_later(struct request *request, void (*run)(struct job *job))
 {
     request->job = (struct job){.run = run, .done = done};
     if (pool_add(request->server->pool, &request->job))
-        return STEP_LATER;
+        return HANDLED_LATER;
     answer_error(request, 503, "too much is going on; try again");
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }
 
-enum step api_events(struct request *request)
+enum handled api_events(struct request *request)
 {
     if (http_streams(request->server->http) < SERVER_LISTENERS)
-        return STEP_STREAM;
+        return HANDLED_STREAM;
     answer_error(request, 503, "%d listen already", SERVER_LISTENERS);
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }

@@ -16,7 +16,7 @@ extern const size_t api_route_count;
  * error. */
 bool api_begin(struct request *request);
 /* Handles a request with its body and says how it goes on. Calls the handler of its route. */
-enum step api_handle(struct request *request);
+enum handled api_handle(struct request *request);
 
 /* Parses the body as a JSON object into request->json, which belongs to the request; an empty body
  * counts as {}. All members must be in `known`, a NULL-terminated list. Returns false if it has
@@ -27,7 +27,7 @@ bool api_read(struct request *request, const char *const *known);
  * `needed`. */
 bool api_text(struct request *request, const char *key, bool needed, const char **ret);
 /* Lets a worker execute `run` and then sends the answer. Answers with 503 if too many jobs wait. */
-enum step api_later(struct request *request, void (*run)(struct job *job));
+enum handled api_later(struct request *request, void (*run)(struct job *job));
 /* Returns the request of a job that api_later() started. */
 struct request *api_request(struct job *job);
 
@@ -37,19 +37,19 @@ void api_ready(struct request *request);
 void api_sessions_answer(struct request *request, struct listing *listing);
 
 /* Handlers. */
-enum step api_sessions(struct request *request);
-enum step api_session(struct request *request);
-enum step api_run(struct request *request);
-enum step api_stop(struct request *request);
-enum step api_start(struct request *request);
-enum step api_remove(struct request *request);
-enum step api_message(struct request *request);
-enum step api_prompt(struct request *request);
-enum step api_history(struct request *request);
-enum step api_context(struct request *request);
-enum step api_events(struct request *request);
-enum step api_health(struct request *request);
-enum step api_metrics(struct request *request);
-enum step api_openapi(struct request *request);
+enum handled api_sessions(struct request *request);
+enum handled api_session(struct request *request);
+enum handled api_run(struct request *request);
+enum handled api_stop(struct request *request);
+enum handled api_start(struct request *request);
+enum handled api_remove(struct request *request);
+enum handled api_message(struct request *request);
+enum handled api_prompt(struct request *request);
+enum handled api_history(struct request *request);
+enum handled api_context(struct request *request);
+enum handled api_events(struct request *request);
+enum handled api_health(struct request *request);
+enum handled api_metrics(struct request *request);
+enum handled api_openapi(struct request *request);
 
 #endif

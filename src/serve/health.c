@@ -13,7 +13,7 @@ __asm__(".section .rodata\n"
         ".section .note.GNU-stack,\"\",%progbits\n"
         ".text\n");
 
-enum step api_health(struct request *request)
+enum handled api_health(struct request *request)
 {
     struct str body = STR_INIT;
     struct json_out out = {.to = &body};
@@ -23,10 +23,10 @@ enum step api_health(struct request *request)
     json_put(&out, "version", MAS_VERSION);
     json_close(&out, '}');
     answer_json(request, 200, &body);
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }
 
-enum step api_openapi(struct request *request)
+enum handled api_openapi(struct request *request)
 {
     struct str body = STR_INIT;
     size_t len = (size_t)((uintptr_t)openapi_end - (uintptr_t)openapi_text);
@@ -35,5 +35,5 @@ enum step api_openapi(struct request *request)
     uint64_t hash = hash_bytes(HASH_START, body.data, body.len);
     answer_json(request, 200, &body);
     answer_tag(request, hash);
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }

@@ -30,7 +30,7 @@ struct http_handler {
     /* Called after the head has arrived; false: it has answered. */
     bool (*begin)(struct request *request);
     /* Called after the body has arrived. */
-    enum step (*handle)(struct request *request);
+    enum handled (*handle)(struct request *request);
 };
 
 /* Starts libmicrohttpd. `cert` and `key` are PEM texts; NULL: no TLS. Unix

@@ -258,18 +258,18 @@ static enum MHD_Result handle_piece(struct exchange *exchange, const char *bytes
 static enum MHD_Result handle_whole(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
-    enum step step = STEP_ANSWERED;
+    enum handled handled = HANDLED_NOW;
 
     exchange->phase = PHASE_WORKING;
     exchange->link->working = true;
     if (exchange->too_large)
         refuse_large(exchange);
     else
-        step = exchange->http->handler.handle(request);
-    if (step == STEP_STREAM)
+        handled = exchange->http->handler.handle(request);
+    if (handled == HANDLED_STREAM)
         return open_stream(exchange);
     /* do not test the status: a worker may have set it already while its job is not over */
-    if (step == STEP_ANSWERED)
+    if (handled == HANDLED_NOW)
         return send_answer(exchange);
     exchange->suspended = true;
     MHD_suspend_connection(exchange->connection);

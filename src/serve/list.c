@@ -355,15 +355,15 @@ static void peek_again(struct list *list)
 static void run_count(struct job *job)
 {
     struct count *count = (struct count *)(void *)job;
-    struct tallies tallies = {.calls = NULL};
+    struct agent_counting counting = {.calls = NULL};
 
     count->began_ms = time_monotonic_ms();
     for (size_t i = 0; i < count->count; i++) {
         _cleanup_close_ int dir = workspace_open(count->root, count->ids[i]);
         if (dir != -1)
-            tallies_ask(&tallies, dir, i);
+            agent_counts_ask(&counting, dir, i);
     }
-    tallies_finish(&tallies, HOSTS_ANSWER_MS, count->totals);
+    agent_counts_finish(&counting, HOSTS_ANSWER_MS, count->totals);
 }
 
 static void count_free(struct count *count)

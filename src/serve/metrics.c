@@ -150,14 +150,14 @@ static void answer_metrics(struct request *request, const struct survey *survey)
     request->answer.type = "text/plain; version=0.0.4";
 }
 
-enum step api_metrics(struct request *request)
+enum handled api_metrics(struct request *request)
 {
     struct listing *listing = list_get(&request->server->list, request, false);
 
     if (listing == NULL)
-        return STEP_LATER;
+        return HANDLED_LATER;
     answer_metrics(request, &listing->survey);
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }
 
 void api_ready(struct request *request)

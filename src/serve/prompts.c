@@ -113,14 +113,14 @@ static void run_prompt(struct job *job)
     str_free(&reply.text);
 }
 
-enum step api_prompt(struct request *request)
+enum handled api_prompt(struct request *request)
 {
     const char *text;
     const char *conversation;
 
     if (!api_read(request, prompt_members) || !api_text(request, "prompt", true, &text) ||
         !api_text(request, "conversation", false, &conversation))
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     const char *wrong = message_check(text, strlen(text));
     const struct json *tags = json_get(request->json, "tags");
     if (text[0] == '\0')
@@ -129,7 +129,7 @@ enum step api_prompt(struct request *request)
         answer_error(request, 400, "cannot use the body: prompt: it %s", wrong);
     else if (tags != NULL && !json_is_array(tags))
         answer_error(request, 400, "cannot use the body: tags: it is no list");
-    return request->answer.status != 0 ? STEP_ANSWERED : api_later(request, run_prompt);
+    return request->answer.status != 0 ? HANDLED_NOW : api_later(request, run_prompt);
 }
 
 /* ---- history and context, as `mas history --json` and `mas context --json` print them */
@@ -187,7 +187,7 @@ static void run_history(struct job *job)
     answer_verb(request, words, NULL);
 }
 
-enum step api_history(struct request *request)
+enum handled api_history(struct request *request)
 {
     return api_later(request, run_history);
 }
@@ -211,12 +211,12 @@ static void run_context(struct job *job)
     answer_verb(request, words, text);
 }
 
-enum step api_context(struct request *request)
+enum handled api_context(struct request *request)
 {
     const char *team = request_query(request, "team");
 
     if (team == NULL || strcmp(team, "true") == 0 || strcmp(team, "false") == 0)
         return api_later(request, run_context);
     answer_error(request, 400, "cannot use the query team: it is neither true nor false");
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }

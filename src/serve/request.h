@@ -21,10 +21,10 @@ enum method { METHOD_GET, METHOD_POST, METHOD_DELETE, METHOD_OTHER };
 struct server;
 struct request;
 
-enum step {
-    STEP_ANSWERED,
-    STEP_LATER, /* http_answered() will be called later */
-    STEP_STREAM, /* a stream of events after request->last_event */
+enum handled {
+    HANDLED_NOW,
+    HANDLED_LATER, /* http_answered() will be called later */
+    HANDLED_STREAM, /* a stream of events after request->last_event */
 };
 
 struct route {
@@ -32,7 +32,7 @@ struct route {
     const char *path; /* {id} stands for a session, {agent} for an agent */
     size_t body_max; /* bytes; 0: no body */
     bool open; /* it needs no token */
-    enum step (*handle)(struct request *request);
+    enum handled (*handle)(struct request *request);
     const char *const *queries; /* the accepted ones, NULL-terminated; NULL: none */
 };
 

@@ -118,19 +118,19 @@ void api_sessions_answer(struct request *request, struct listing *listing)
     answer_tag(request, hash);
 }
 
-enum step api_sessions(struct request *request)
+enum handled api_sessions(struct request *request)
 {
     struct sessions_query query;
 
     if (!parse_query(request, &query))
-        return STEP_ANSWERED;
+        return HANDLED_NOW;
     /* a client that asks for broken sessions wants a new search */
     bool fresh = query.statuses != ~0U && (query.statuses >> STATUS_ERROR & 1U) != 0;
     struct listing *listing = list_get(&request->server->list, request, fresh);
     if (listing == NULL)
-        return STEP_LATER;
+        return HANDLED_LATER;
     api_sessions_answer(request, listing);
-    return STEP_ANSWERED;
+    return HANDLED_NOW;
 }
 
 int tell_session(const struct server *server, const char *id, struct str *to, struct err *err)
@@ -165,7 +165,7 @@ static void run_session(struct job *job)
     answer_tag(request, hash);
 }
 
-enum step api_session(struct request *request)
+enum handled api_session(struct request *request)
 {
     return api_later(request, run_session);
 }

@@ -12,14 +12,14 @@
 enum { KILL_WAIT_MS = 5000 };
 
 /* MAS_ROOT of a process with a session's id: another root may have a session with that id. */
-struct claim {
+struct process_claim {
     const struct root *root;
     const char *id;
 };
 
 static bool is_ours(const char *claimed, void *arg)
 {
-    const struct claim *claim = arg;
+    const struct process_claim *claim = arg;
     return workspace_is_ours(claim->root, claim->id, claimed);
 }
 
@@ -35,7 +35,7 @@ static int find_processes(const struct life *life, const struct life_hunt *hunt,
     _cleanup_free_ char *entry = hunt->agent != NULL ? mem_printf("MAS_AGENT_ID=%s", hunt->agent)
                                                      : mem_printf("MAS_SESSION_ID=%s", hunt->id);
     _cleanup_free_ char *dir = workspace_path(life->root, hunt->id, NULL);
-    struct claim claim = {.root = life->root, .id = hunt->id};
+    struct process_claim claim = {.root = life->root, .id = hunt->id};
     struct proc_query query = {.entry = entry,
                                .with_ancestors = hunt->inside,
                                .key = "MAS_ROOT",

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         /* not by api_handle(), for there is no root; these look at the running server, or stream */
         if (request.route->handle != api_sessions && request.route->handle != api_metrics &&
             request.route->handle != api_events)
-            must(request.route->handle(&request) == STEP_ANSWERED);
+            must(request.route->handle(&request) == HANDLED_NOW);
         else
             answer_error(&request, 503, "not here");
     }
