@@ -29,7 +29,7 @@ enum {
 };
 
 /* The state of this program. */
-struct chat_pane {
+struct chat_program {
     struct chat chat;
     struct loop loop;
     pid_t parent; /* the host; if it changes, the host has ended */
@@ -39,7 +39,7 @@ struct chat_pane {
     bool ends;
 };
 
-static void lose(struct chat_pane *pane)
+static void lose(struct chat_program *pane)
 {
     struct chat *chat = &pane->chat;
 
@@ -53,7 +53,7 @@ static void lose(struct chat_pane *pane)
     pane->retry_ms = pane->retry_ms * 2 < RETRY_MAX_MS ? pane->retry_ms * 2 : RETRY_MAX_MS;
 }
 
-static void connect_again(struct chat_pane *pane)
+static void connect_again(struct chat_program *pane)
 {
     struct chat *chat = &pane->chat;
     struct err ignored = ERR_INIT;
@@ -68,7 +68,7 @@ static void connect_again(struct chat_pane *pane)
 
 static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
 {
-    struct chat_pane *pane = arg;
+    struct chat_program *pane = arg;
     struct chat *chat = &pane->chat;
 
     if (asked != NULL)
@@ -80,7 +80,7 @@ static bool on_frame(const struct frame *frame, const int64_t *asked, void *arg)
     return false;
 }
 
-static void handle_keys(struct chat_pane *pane)
+static void handle_keys(struct chat_program *pane)
 {
     struct chat *chat = &pane->chat;
     enum line_event event;
@@ -103,7 +103,7 @@ static void handle_keys(struct chat_pane *pane)
     }
 }
 
-static void read_keys(struct chat_pane *pane)
+static void read_keys(struct chat_program *pane)
 {
     char chunk[CHUNK];
     ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
@@ -117,7 +117,7 @@ static void read_keys(struct chat_pane *pane)
     handle_keys(pane);
 }
 
-static void handle_signal(struct chat_pane *pane)
+static void handle_signal(struct chat_program *pane)
 {
     struct signalfd_siginfo info;
 
@@ -130,7 +130,7 @@ static void handle_signal(struct chat_pane *pane)
 }
 
 /* Returns until when to wait for events; monotonic ms; -1: without limit. */
-static int64_t wait_until(const struct chat_pane *pane)
+static int64_t wait_until(const struct chat_program *pane)
 {
     const struct chat *chat = &pane->chat;
 
@@ -141,7 +141,7 @@ static int64_t wait_until(const struct chat_pane *pane)
     return footer_ticks(chat) ? time_monotonic_ms() + TICK_MS : -1;
 }
 
-static void run(struct chat_pane *pane)
+static void run(struct chat_program *pane)
 {
     struct chat *chat = &pane->chat;
     struct loop *loop = &pane->loop;
@@ -188,7 +188,7 @@ static int catch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int prepare(struct chat_pane *pane, char *dir, const char *agent, struct err *err)
+static int prepare(struct chat_program *pane, char *dir, const char *agent, struct err *err)
 {
     struct chat *chat = &pane->chat;
 
@@ -210,7 +210,7 @@ static int prepare(struct chat_pane *pane, char *dir, const char *agent, struct 
 
 int main(int argc, char **argv)
 {
-    struct chat_pane pane = {
+    struct chat_program pane = {
         .chat = {.host = HOST_CONNECTION_INIT, .dir = -1, .run = -1, .used = -1},
         .loop = LOOP_INIT,
         .signals = -1,

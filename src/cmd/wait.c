@@ -20,7 +20,7 @@ static const char *const goals[GOAL_COUNT] = {"idle", "exit", "waiting"};
 static const char *const goal_words[GOAL_COUNT] = {"to be idle", "to exit",
                                                    "to wait for an answer"};
 
-enum verdict { NOT_YET, REACHED, NEVER };
+enum goal_state { NOT_YET, REACHED, NEVER };
 
 /* Returns true if the agent has ended and will not be started again. */
 static bool has_ended(const struct agent_status *status)
@@ -29,7 +29,7 @@ static bool has_ended(const struct agent_status *status)
            status->restart_ms == 0 && status->queued == 0;
 }
 
-static enum verdict judge(const struct roster *roster, size_t i, enum goal goal)
+static enum goal_state judge(const struct roster *roster, size_t i, enum goal goal)
 {
     const struct roster_agent *agent = &roster->agents[i];
     enum host_answer answer = roster->calls[i].answer;
@@ -54,11 +54,11 @@ static enum verdict judge(const struct roster *roster, size_t i, enum goal goal)
 
 /* For --any: REACHED if one agent has reached the goal, NEVER if none can. *ret_which is the last
  * agent that cannot. */
-static enum verdict judge_any(const struct roster *roster, enum goal goal, size_t *ret_which)
+static enum goal_state judge_any(const struct roster *roster, enum goal goal, size_t *ret_which)
 {
-    enum verdict any = NEVER;
+    enum goal_state any = NEVER;
     for (size_t i = 0; i < roster->count && any != REACHED; i++) {
-        enum verdict one = judge(roster, i, goal);
+        enum goal_state one = judge(roster, i, goal);
         if (one == NEVER)
             *ret_which = i;
         else
@@ -68,11 +68,11 @@ static enum verdict judge_any(const struct roster *roster, enum goal goal, size_
 }
 
 /* REACHED if all agents have reached the goal, NEVER if one cannot. *ret_which is that agent. */
-static enum verdict judge_all(const struct roster *roster, enum goal goal, size_t *ret_which)
+static enum goal_state judge_all(const struct roster *roster, enum goal goal, size_t *ret_which)
 {
-    enum verdict all = REACHED;
+    enum goal_state all = REACHED;
     for (size_t i = 0; i < roster->count; i++) {
-        enum verdict one = judge(roster, i, goal);
+        enum goal_state one = judge(roster, i, goal);
         if (one == NEVER) {
             *ret_which = i;
             return NEVER;
@@ -194,7 +194,7 @@ static int run_wait(struct call *call, struct err *err)
     _cleanup_roster_ struct roster roster = ROSTER_INIT;
     const char *timeout = call_opt(call, "timeout");
     enum goal goal = GOAL_IDLE;
-    enum verdict verdict;
+    enum goal_state verdict;
     size_t which = 0;
     int timeout_ms = -1;
 

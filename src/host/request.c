@@ -136,7 +136,7 @@ typedef int request_handler(struct host *host, struct client *client, const stru
 /* All requests to a host, by whichever kind of agent answers them. A handler answers and returns 0,
  * or fails. */
 /* clang-format off */
-static const struct request {
+static const struct request_kind {
     const char *name;
     const char *what; /* "cannot <what> agent '11'" */
     enum access access;
@@ -178,7 +178,7 @@ static int check_access(const struct host *host, struct client *client, const st
 }
 
 /* Only the host of an ACP agent answers the request. */
-static int fail_no_acp(const struct host *host, const struct request *request, struct err *err)
+static int fail_no_acp(const struct host *host, const struct request_kind *request, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is no ACP agent", request->what,
                   host->agent->id);
@@ -199,7 +199,7 @@ static void log_refusal(const struct host *host, const struct client *client,
 }
 
 static int answer(struct host *host, struct client *client, const struct frame *frame,
-                  const struct request *request, struct err *err)
+                  const struct request_kind *request, struct err *err)
 {
     request_handler *handler = request->handlers[host->backend->kind];
 

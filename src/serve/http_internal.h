@@ -26,7 +26,7 @@ struct link {
     int64_t since_ms; /* time of the last answer, or of the connection */
 };
 
-enum phase { PHASE_HEAD, PHASE_BODY, PHASE_WORKING, PHASE_SENT, PHASE_STREAM };
+enum exchange_phase { PHASE_HEAD, PHASE_BODY, PHASE_WORKING, PHASE_SENT, PHASE_STREAM };
 
 /* One request on a connection. */
 struct exchange {
@@ -34,7 +34,7 @@ struct exchange {
     struct http *http;
     struct MHD_Connection *connection;
     struct link *link;
-    enum phase phase;
+    enum exchange_phase phase;
     bool suspended;
     bool too_large;
     struct exchange *next, **at; /* the list of streams */
