@@ -252,7 +252,7 @@ $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
 RUN_TESTS = $(TEST_ENV) scripts/run-tests.sh
 
-test: $(BUILD)/mas $(HELPERS) $(UNIT) $(TOOLS)
+test: $(BUILD)/mas $(HELPERS) $(TEST_UNIT) $(TOOLS)
 	@TEST_FAULT=quick $(RUN_TESTS) $(FAULT_BATS) $(HOST_BATS) $(ACP_BATS) $(CLI_BATS) $(SERVE_BATS) $(TEST_UNIT)
 
 test-unit: $(UNIT) $(BUILD)/mas $(HELPERS) $(TOOLS)

@@ -6,12 +6,13 @@
 #include "archive/parent.h"
 #include "archive/unpack.h"
 #include "base/loop.h"
+#include "base/proc.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 /* Makes this process end with mas. Fails if mas has already ended. */
@@ -25,17 +26,6 @@ static int follow_mas(void)
     if (getsockopt(PARENT_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == -1)
         return -1;
     return loop_wait_for(PARENT_SOCKET, POLLRDHUP, 0) == 0 ? 0 : -1;
-}
-
-/* A deep tree needs an open descriptor per level. */
-static void raise_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int run_pack(struct parent *parent, const struct json *order, struct err *err)
@@ -108,7 +98,7 @@ int main(void)
     }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    raise_limit();
+    proc_raise_files(SIZE_MAX); /* a deep tree needs one per level */
     int rc = parent_receive(&parent, NULL, &order, &err);
     if (rc == 0) {
         const char *verb = json_get_text(order.head, "do");

@@ -42,10 +42,20 @@ static void exec_clean(const int *fds, int count, const char *file, char *const 
     (void)execve(file, argv, envp != NULL ? envp : environ);
 }
 
+void proc_raise_files(size_t enough)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= enough ||
+        limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* In the child: passes nothing of this process to the program except what the spec says. */
 __attribute__((noreturn)) static void become(const struct proc_spec *spec, const int standard[3])
 {
-    struct rlimit limit;
     int fds[3 + PROC_FDS_MAX];
 
     memcpy(fds, standard, 3 * sizeof *fds);
@@ -54,10 +64,8 @@ __attribute__((noreturn)) static void become(const struct proc_spec *spec, const
 
     if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
         _exit(127);
-    if (spec->raise_nofile && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    if (spec->raise_nofile)
+        proc_raise_files(SIZE_MAX);
     exec_clean(fds, 3 + (int)spec->fd_count, spec->file, spec->argv, spec->envp);
     _exit(errno == ENOENT ? 127 : 126);
 }

@@ -159,4 +159,7 @@ void proc_signal(const struct proc_id *id, int sig);
  * live. */
 size_t proc_wait_gone(const struct proc_id *ids, size_t count, int timeout_ms);
 
+/* Raises the soft limit of open descriptors to the hard limit unless it is at least `enough`. */
+void proc_raise_files(size_t enough);
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "model/team.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 enum {
@@ -129,18 +129,6 @@ int hosts_reply_error(const struct json *reply, struct err *err)
 
 /* ---- one request to many */
 
-/* Raises the limit of descriptors as far as allowed; calls without a descriptor wait. */
-static void raise_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= PLENTY_FDS ||
-        limit.rlim_cur == limit.rlim_max)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* The text of a request, and how many pending calls have to send it. */
 struct host_request {
     struct str text;
@@ -176,7 +164,7 @@ void hosts_start(struct host_call *calls, size_t count, const char *head, const 
 
     if (count == 0)
         return;
-    raise_limit();
+    proc_raise_files(PLENTY_FDS); /* calls without a descriptor wait */
     struct host_request *request = mem_alloc(sizeof *request);
     request->calls = count;
     str_add(&line, head);

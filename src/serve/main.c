@@ -5,6 +5,7 @@
  */
 #include "base/file.h"
 #include "base/loop.h"
+#include "base/proc.h"
 #include "base/sock.h"
 #include "base/time.h"
 #include "serve/api.h"
@@ -18,10 +19,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -66,16 +67,6 @@ static int parse_settings(struct config *config, char **words, struct err *err)
             return -1;
     }
     return 0;
-}
-
-static void raise_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int read_pem(const struct server *server, enum setting setting, char **ret, struct err *err)
@@ -277,7 +268,7 @@ static int run(char **argv, struct err *err)
     struct server server = {.root = ROOT_INIT, .config = CONFIG_INIT, .log = LOG_INIT, .lock = -1};
     struct service service = {.server = &server, .loop = LOOP_INIT, .signals = -1};
 
-    raise_limit();
+    proc_raise_files(SIZE_MAX);
     int rc = open_server(&server, argv, &service.bindings, err);
     if (rc == 0)
         rc = catch_signals(&service, err);

@@ -42,6 +42,18 @@ refused() {
         { echo "answer: $3" >&2; false; }
 }
 
+# An agent that is ready once $T/go is there, and writes each line that it reads to $T/lines
+late_reader() {
+    script agent <<S
+stty -echo
+until [ -e '$T/go' ]; do sleep 0.01; done
+echo now
+while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
+S
+    run_agent "bash $T/agent" 'ready = ^now' 'ready_timeout = 1h'
+    hosts_there
+}
+
 @test "what looks like commands, keys, formats or escapes arrives as it is" {
     local texts=("\$(touch $T/evil)" "\`touch $T/evil\`; touch $T/evil" '; kill-server' 'C-c' 'Enter' '-t x'
         '#{pid} #(touch x) %1 {x}' "it's \"quoted\" \\n \\ ~ * ?" '漢字 🙂 é — ß' '!! !$ ^x^y' '--' '')
@@ -163,14 +175,7 @@ PY
 }
 
 @test "what is sent to a starting agent waits in order until it is ready, and is told as queued" {
-    script agent <<S
-stty -echo
-until [ -e '$T/go' ]; do sleep 0.01; done
-echo now
-while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
-S
-    run_agent "bash $T/agent" 'ready = ^now' 'ready_timeout = 1h'
-    hosts_there
+    late_reader
     local i
     for i in 1 2 3; do
         [ "$(say_to solo "number $i" | jq -r .outcome)" = queued ]
@@ -185,14 +190,7 @@ S
 }
 
 @test "none is lost over a restart of the agent" {
-    script agent <<S
-stty -echo
-until [ -e '$T/go' ]; do sleep 0.01; done
-echo now
-while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
-S
-    run_agent "bash $T/agent" 'ready = ^now' 'ready_timeout = 1h'
-    hosts_there
+    late_reader
     took solo first
     took solo second
     ask solo '{"do":"restart"}' | jq -e .ok >/dev/null
@@ -302,18 +300,6 @@ S
         eventually session_log 'to=solo bytes=6 outcome=kept'
         "$MAS" stop -q "$ID"
     done
-}
-
-# late_reader: an agent that reads lines once $T/go exists.
-late_reader() {
-    script agent <<S
-stty -echo
-until [ -e '$T/go' ]; do sleep 0.01; done
-echo now
-while IFS= read -r line; do printf '%s\n' "\$line" >>'$T/lines'; done
-S
-    run_agent "bash $T/agent" 'ready = ^now' 'ready_timeout = 1h'
-    hosts_there
 }
 
 @test "messages that wait outlive stops and kills: they are typed after the next start, in order and once" {

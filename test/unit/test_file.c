@@ -1,41 +1,8 @@
-#include "unit.h"
-
-#include "base/file.h"
-#include "base/path.h"
-#include "base/str.h"
-#include "base/tree.h"
+#include "place.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* A directory of its own for each test. */
-struct place {
-    char path[64];
-    int dir;
-};
-
-static void place_free(struct place *place)
-{
-    struct err err = ERR_INIT;
-
-    fd_closep(&place->dir);
-    _cleanup_close_ int tmp = path_open_dir(AT_FDCWD, "/tmp");
-    CHECK_INT(tree_remove(tmp, place->path + strlen("/tmp/"), &err), 0);
-}
-#define _cleanup_place_ __attribute__((cleanup(place_free)))
-
-static struct place place_make(void)
-{
-    struct place place = {.path = "/tmp/mas-test-file-XXXXXX"};
-
-    CHECK(mkdtemp(place.path) != NULL);
-    place.dir = path_open_dir(AT_FDCWD, place.path);
-    return place;
-}
 
 /* Reads a file that cannot be read and returns the number of the error. */
 static int read_number(const struct place *place, const char *name, bool *ret_is_wrong)

@@ -1,43 +1,11 @@
-#include "unit.h"
+#include "place.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/str.h"
 #include "base/thread.h"
 #include "base/time.h"
-#include "base/tree.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/time.h>
-#include <unistd.h>
-
-/* A directory of its own for each test. */
-struct place {
-    char path[64];
-    int dir;
-};
-
-static void place_free(struct place *place)
-{
-    struct err err = ERR_INIT;
-
-    fd_closep(&place->dir);
-    _cleanup_close_ int tmp = path_open_dir(AT_FDCWD, "/tmp");
-    CHECK_INT(tree_remove(tmp, place->path + strlen("/tmp/"), &err), 0);
-}
-#define _cleanup_place_ __attribute__((cleanup(place_free)))
-
-static struct place place_make(void)
-{
-    struct place place = {.path = "/tmp/mas-test-lock-XXXXXX"};
-
-    CHECK(mkdtemp(place.path) != NULL);
-    place.dir = path_open_dir(AT_FDCWD, place.path);
-    return place;
-}
 
 static int lock(const struct place *place, int wait_ms, int *ret_fd, struct err *err)
 {
