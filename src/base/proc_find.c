@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -470,4 +471,30 @@ int proc_env_values(const char *key, char ***ret, struct err *err)
     else
         *ret = values;
     return rc;
+}
+
+pid_t proc_working_below(const char *path)
+{
+    DIR *proc = opendir("/proc");
+    size_t len = strlen(path);
+    pid_t found = 0;
+
+    for (struct dirent *entry; proc != NULL && found == 0 && (entry = readdir(proc)) != NULL;) {
+        char link[64];
+        char cwd[PATH_MAX];
+        if (isdigit((unsigned char)entry->d_name[0]) == 0)
+            continue;
+        (void)snprintf(link, sizeof link, "/proc/%.20s/cwd", entry->d_name);
+        ssize_t n = readlink(link, cwd, sizeof cwd - 1);
+        if (n <= 0)
+            continue;
+        cwd[n] = '\0';
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (strncmp(cwd, path, len) == 0 && (cwd[len] == '\0' || cwd[len] == '/') &&
+            !proc_is_ancestor(pid))
+            found = pid;
+    }
+    if (proc != NULL)
+        (void)closedir(proc);
+    return found;
 }

@@ -314,6 +314,14 @@ size_t str_fit(const char *text, size_t max)
     return str_cut(text, strnlen(text, max + 1), max);
 }
 
+bool str_ends(const char *text, const char *suffix)
+{
+    size_t len = strlen(text);
+    size_t end = strlen(suffix);
+
+    return len >= end && strcmp(text + len - end, suffix) == 0;
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

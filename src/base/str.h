@@ -78,6 +78,7 @@ size_t str_cut(const char *text, size_t len, size_t max);
 size_t str_fit(const char *text, size_t max);
 /* Returns true if `text` begins with `prefix`. */
 bool str_starts(const char *text, const char *prefix);
+bool str_ends(const char *text, const char *suffix);
 
 /* Allocation functions that never return NULL. */
 _Noreturn void mem_fail(void); /* says that there is no memory, and ends the process */

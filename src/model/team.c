@@ -101,6 +101,50 @@ const char *team_check_role(const char *text)
     return NULL;
 }
 
+static const char *const code_names[AGENT_CODE_COUNT] = {
+    [AGENT_CODE_NONE] = "none", [AGENT_CODE_VIEW] = "view", [AGENT_CODE_WORKTREE] = "worktree"};
+static const char *const cwd_names[AGENT_CWD_COUNT] = {
+    [AGENT_CWD_UNSET] = "", [AGENT_CWD_UNIT] = "unit", [AGENT_CWD_CODE] = "code"};
+
+const char *agent_code_name(enum agent_code code)
+{
+    return code_names[code];
+}
+
+bool agent_code_parse(const char *text, enum agent_code *ret)
+{
+    for (enum agent_code i = 0; i < AGENT_CODE_COUNT; i++) {
+        if (strcmp(text, code_names[i]) == 0) {
+            *ret = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *agent_cwd_name(enum agent_cwd cwd)
+{
+    return cwd_names[cwd];
+}
+
+bool agent_cwd_parse(const char *text, enum agent_cwd *ret)
+{
+    for (enum agent_cwd i = AGENT_CWD_UNIT; i < AGENT_CWD_COUNT; i++) {
+        if (strcmp(text, cwd_names[i]) == 0) {
+            *ret = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool agent_starts_in_code(const struct agent *agent)
+{
+    return agent->cwd == AGENT_CWD_CODE
+               ? agent->code != AGENT_CODE_NONE
+               : agent->cwd == AGENT_CWD_UNSET && agent->code == AGENT_CODE_WORKTREE;
+}
+
 struct agent *team_add_agent(struct team *team, const char *id)
 {
     if (team->agent_count == TEAM_AGENTS_MAX)
@@ -239,6 +283,10 @@ void team_free(struct team *team)
     free(team->windows);
     free(team->description);
     free(team->preset);
+    free(team->project.path);
+    free(team->project.onto);
+    free(team->project.base);
+    free(team->project.label);
     *team = (struct team)TEAM_INIT;
 }
 
@@ -262,6 +310,14 @@ void team_put_json(const struct team *team, struct json_out *out)
 {
     json_put(out, "description", team->description);
     json_put(out, "preset", team->preset);
+    if (team->project.path != NULL) {
+        json_open(out, "project", '{');
+        json_put(out, "path", team->project.path);
+        json_put(out, "onto", team->project.onto);
+        json_put(out, "base", team->project.base);
+        json_put(out, "label", team->project.label);
+        json_close(out, '}');
+    }
     json_open(out, "windows", '[');
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
@@ -289,6 +345,10 @@ void team_put_json(const struct team *team, struct json_out *out)
         json_put(out, "system", agent->system);
         if (agent->start != START_UNSET)
             json_put(out, "start", start_name(agent->start));
+        if (agent->code != AGENT_CODE_NONE)
+            json_put(out, "code", agent_code_name(agent->code));
+        if (agent->cwd != AGENT_CWD_UNSET)
+            json_put(out, "cwd", agent_cwd_name(agent->cwd));
         if (agent->prompt[0] != '\0')
             json_put(out, "prompt", agent->prompt);
         json_close(out, '}');
@@ -331,6 +391,8 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     const char *id = json_get_text(node, "id");
     const char *rank = json_get_text(node, "rank");
     _cleanup_free_ char *start = NULL;
+    _cleanup_free_ char *code = NULL;
+    _cleanup_free_ char *cwd = NULL;
 
     if (id == NULL || !str_is_word(id, TEAM_WORD_MAX) || team_agent(team, id) != NULL)
         return err_set(err, MAS_DAMAGED, "an agent's id is missing, bad or there twice");
@@ -349,7 +411,11 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
         parse_text(node, "prompt", MESSAGE_MAX, &agent->prompt) == -1 ||
         (agent->prompt != NULL && message_check(agent->prompt, strlen(agent->prompt)) != NULL) ||
         parse_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||
-        (start != NULL && !start_parse(start, &agent->start)))
+        (start != NULL && !start_parse(start, &agent->start)) ||
+        parse_text(node, "code", TEAM_WORD_MAX, &code) == -1 ||
+        (code != NULL && !agent_code_parse(code, &agent->code)) ||
+        parse_text(node, "cwd", TEAM_WORD_MAX, &cwd) == -1 ||
+        (cwd != NULL && !agent_cwd_parse(cwd, &agent->cwd)))
         return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
     return 0;
 }
@@ -376,12 +442,28 @@ static int window_from_json(const struct json *node, struct team *team, struct e
     return 0;
 }
 
+static int project_from_json(const struct json *node, struct team_project *project)
+{
+    if (node == NULL)
+        return 0;
+    return parse_text(node, "path", TEAM_PATH_MAX, &project->path) == -1 ||
+                   parse_text(node, "onto", TEAM_PATH_MAX, &project->onto) == -1 ||
+                   parse_text(node, "base", TEAM_OID_MAX, &project->base) == -1 ||
+                   parse_text(node, "label", TEAM_LABEL_MAX, &project->label) == -1 ||
+                   project->path == NULL || project->path[0] != '/' || project->onto == NULL ||
+                   project->base == NULL || project->label == NULL ||
+                   !str_is_word(project->label, TEAM_LABEL_MAX)
+               ? -1
+               : 0;
+}
+
 int team_from_json(const struct json *object, struct team *ret, struct err *err)
 {
     _cleanup_team_ struct team team = TEAM_INIT;
 
     if (parse_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
-        parse_word(object, "preset", &team.preset) == -1)
+        parse_word(object, "preset", &team.preset) == -1 ||
+        project_from_json(json_get(object, "project"), &team.project) == -1)
         return err_set(err, MAS_DAMAGED, "it has a bad member");
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)

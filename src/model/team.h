@@ -23,10 +23,29 @@ enum { /* bytes */
        TEAM_ROLE_MAX = 64,
        TEAM_MODEL_MAX = 256,
        TEAM_COMMAND_MAX = 8192,
-       TEAM_SYSTEM_MAX = 65536
+       TEAM_SYSTEM_MAX = 65536,
+       TEAM_PATH_MAX = 4096,
+       TEAM_OID_MAX = 64,
+       TEAM_LABEL_MAX = 64
 };
 
 enum rank { RANK_META, RANK_MANAGER, RANK_WORKER, RANK_COUNT };
+
+/* What an agent gets of the session's project; see code/repo.h. */
+enum agent_code {
+    AGENT_CODE_NONE,
+    AGENT_CODE_VIEW, /* the work tree that all readers share */
+    AGENT_CODE_WORKTREE, /* a repository and a branch of its own */
+    AGENT_CODE_COUNT
+};
+
+/* The working directory of an agent. */
+enum agent_cwd {
+    AGENT_CWD_UNSET, /* its work tree if it has one of its own, otherwise its unit */
+    AGENT_CWD_UNIT,
+    AGENT_CWD_CODE,
+    AGENT_CWD_COUNT
+};
 
 /* Agents that a rank may write to; a set of these bits. */
 enum reach {
@@ -48,6 +67,8 @@ struct agent {
     char *system; /* first text of every fresh context */
     char *prompt; /* its first message; "" if it has none */
     enum start start; /* START_UNSET: as its preset says */
+    enum agent_code code;
+    enum agent_cwd cwd;
     enum rank rank;
     size_t window; /* index into team.windows */
     int line; /* in template.ini; 0: unknown */
@@ -61,9 +82,18 @@ struct window {
     int line; /* as in struct agent */
 };
 
+/* The git repository that a team works on. */
+struct team_project {
+    char *path; /* absolute; NULL: none, and so are the others */
+    char *onto; /* the branch of it to land on, "refs/heads/..."; "" none */
+    char *base; /* the commit to begin with */
+    char *label; /* the part of branch names that tells sessions apart */
+};
+
 struct team {
     char *description;
     char *preset; /* "" for the default preset of mas.ini */
+    struct team_project project; /* set when the session is created */
     struct agent *agents;
     size_t agent_count;
     struct window *windows;
@@ -85,7 +115,8 @@ int team_read_ini(int fd, const char *file, struct team *ret, struct err *err);
 int team_check_ini(int fd, const char *file, struct diagnostics *diagnostics, struct team *ret,
                    struct err *err);
 
-/* Writes the members "description", "preset", "windows", "team" and "rules" into an open object. */
+/* Writes the members "description", "preset", "project" (if it has one), "windows", "team" and
+ * "rules" into an open object. */
 void team_put_json(const struct team *team, struct json_out *out);
 /* Reads these members back. Fails with MAS_DAMAGED. The caller releases *ret with team_free(). */
 int team_from_json(const struct json *object, struct team *ret, struct err *err);
@@ -99,6 +130,13 @@ const struct agent *team_agent(const struct team *team, const char *id);
 bool team_has_prompts(const struct team *team);
 /* Returns "meta", "manager" or "worker". */
 const char *rank_name(enum rank rank);
+/* Return the name of a value; the parse functions return false for an unknown name. */
+const char *agent_code_name(enum agent_code code);
+bool agent_code_parse(const char *text, enum agent_code *ret);
+const char *agent_cwd_name(enum agent_cwd cwd);
+bool agent_cwd_parse(const char *text, enum agent_cwd *ret);
+/* Returns true if the agent starts in its work tree. */
+bool agent_starts_in_code(const struct agent *agent);
 /* Returns the set of enum reach under which the first agent may write to the second. */
 unsigned team_reach(const struct agent *from, const struct agent *to);
 /* Appends the names of a set of enum reach, "manager, unit"; nothing if the set is empty. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const char *const window_keys[] = {"layout", "agents", NULL};
-static const char *const agent_keys[] = {"role",    "rank",   "group", "preset", "model",
-                                         "command", "system", "start", NULL};
+static const char *const agent_keys[] = {"role",   "rank",  "group", "preset", "model", "command",
+                                         "system", "start", "code",  "cwd",    NULL};
 static const char *const template_keys[] = {"description", "preset", NULL};
 static const char *const ranks[] = {"meta", "manager", "worker", NULL};
 
@@ -144,6 +144,14 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
         return start_parse(line->value, &agent->start)
                    ? 0
                    : ini_fail(line, err, "'%s' is not now or demand", line->value);
+    if (strcmp(line->key, "code") == 0)
+        return agent_code_parse(line->value, &agent->code)
+                   ? 0
+                   : ini_fail(line, err, "'%s' is not worktree, view or none", line->value);
+    if (strcmp(line->key, "cwd") == 0)
+        return agent_cwd_parse(line->value, &agent->cwd)
+                   ? 0
+                   : ini_fail(line, err, "'%s' is not unit or code", line->value);
     return ini_fail_unknown(line, "there is no such key in an agent, or it is empty",
                             suggest_of(line->key, agent_keys), err);
 }

@@ -1,0 +1,274 @@
+#include "code/git.h"
+
+#include "base/path.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ARGS_MAX = 128,
+    WORDS_MAX = 600, /* bytes of git's words in an error */
+    VERSION_MAJOR = 2,
+    VERSION_MINOR = 38, /* merge-tree --write-tree */
+};
+
+/* Settings that no repository can override. */
+static const char *const safe_settings[] = {
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.sshCommand=false",
+    "core.gitProxy=false",
+    "core.askPass=false",
+    "core.editor=false",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "core.autocrlf=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.precomposeUnicode=false",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+    "log.showSignature=false",
+    "gpg.program=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "diff.ignoreSubmodules=dirty",
+    "transfer.fsckObjects=true",
+    "advice.detachedHead=false",
+    "init.defaultBranch=main",
+};
+
+/* What git must not take from the environment or the files of this user and machine. */
+static const char *const safe_env[] = {
+    "LC_ALL=C.UTF-8",
+    "GIT_CONFIG_NOSYSTEM=1",
+    "GIT_ATTR_NOSYSTEM=1",
+    "GIT_TERMINAL_PROMPT=0",
+    "GIT_OPTIONAL_LOCKS=0",
+    "GIT_NO_REPLACE_OBJECTS=1",
+    "GIT_NO_LAZY_FETCH=1",
+    "GIT_LITERAL_PATHSPECS=1",
+    "GIT_ALLOW_PROTOCOL=none",
+    "GIT_PROTOCOL_FROM_USER=0",
+    "GIT_ADVICE=0",
+    "GIT_ALLOC_LIMIT=2g",
+    "GIT_PAGER=cat",
+    "GIT_EDITOR=false",
+};
+
+static void add_pair(char ***env, const char *name, const char *value)
+{
+    _cleanup_free_ char *entry = mem_printf("%s=%s", name, value);
+    strv_push(env, entry);
+}
+
+/* Adds one setting as the two variables that git reads it from. */
+static void add_setting(char ***env, size_t number, const char *setting)
+{
+    const char *equals = strchr(setting, '=');
+    _cleanup_free_ char *key =
+        mem_printf("GIT_CONFIG_KEY_%zu=%.*s", number, (int)(equals - setting), setting);
+    _cleanup_free_ char *value = mem_printf("GIT_CONFIG_VALUE_%zu=%s", number, equals + 1);
+
+    strv_push(env, key);
+    strv_push(env, value);
+}
+
+/* Appends a path to a list that colons separate, in double quotes because it may hold colons. */
+static void add_quoted(struct str *to, const char *path)
+{
+    str_add(to, to->len > 0 ? ":\"" : "\"");
+    for (; *path != '\0'; path++) {
+        if (*path == '"' || *path == '\\')
+            str_addc(to, '\\');
+        str_addc(to, *path);
+    }
+    str_addc(to, '"');
+}
+
+static void add_objects(char ***env, const struct git *git)
+{
+    _cleanup_str_ struct str list = STR_INIT;
+
+    if (git->write != NULL) {
+        _cleanup_free_ char *own = mem_printf("%s/objects", git->dir);
+        add_pair(env, "GIT_OBJECT_DIRECTORY", git->write);
+        add_quoted(&list, own);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(git->objects); i++)
+        if (git->objects[i] != NULL)
+            add_quoted(&list, git->objects[i]);
+    if (list.len > 0)
+        add_pair(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES", list.data);
+}
+
+static char **make_env(const struct git *git)
+{
+    static const char *const kept[] = {"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USER"};
+    char **env = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        const char *value = getenv(kept[i]);
+        if (value != NULL)
+            add_pair(&env, kept[i], value);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(safe_env); i++)
+        strv_push(&env, safe_env[i]);
+    if (git->dir != NULL) {
+        add_pair(&env, "GIT_DIR", git->dir);
+        add_pair(&env, "GIT_COMMON_DIR", git->dir);
+        strv_push(&env, "GIT_CONFIG_GLOBAL=/dev/null");
+    }
+    if (git->tree != NULL)
+        add_pair(&env, "GIT_WORK_TREE", git->tree);
+    if (git->index != NULL)
+        add_pair(&env, "GIT_INDEX_FILE", git->index);
+    add_objects(&env, git);
+    for (size_t i = 0; i < ARRAY_LEN(safe_settings); i++)
+        add_setting(&env, count++, safe_settings[i]);
+    for (size_t i = 0; git->settings != NULL && git->settings[i] != NULL; i++)
+        add_setting(&env, count++, git->settings[i]);
+    _cleanup_free_ char *total = mem_printf("GIT_CONFIG_COUNT=%zu", count);
+    strv_push(&env, total);
+    return env;
+}
+
+static char *find_git(struct err *err)
+{
+    char *path = path_find_program("git", getenv("PATH"), AT_FDCWD);
+
+    if (path != NULL)
+        return path;
+    (void)err_set(err, MAS_FAILED, "cannot run 'git': there is no such program in PATH");
+    (void)err_hint(err, "install git 2.38 or newer, for example: apt-get install git");
+    return NULL;
+}
+
+int git_run(const struct git *git, const char *const *args, const struct git_input *input,
+            struct proc_result *ret, struct err *err)
+{
+    _cleanup_free_ char *program = find_git(err);
+    _cleanup_strv_ char **env = NULL;
+    const char *argv[ARGS_MAX] = {"git"};
+    size_t count = 1;
+    struct proc proc;
+
+    if (program == NULL)
+        return -1;
+    for (; args[count - 1] != NULL && count < ARGS_MAX - 1; count++)
+        argv[count] = args[count - 1];
+    env = make_env(git);
+    _cleanup_close_ int top = git->cwd > 0 ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct proc_spec spec = {
+        .file = program,
+        .argv = (char *const *)(uintptr_t)argv,
+        .envp = env,
+        .cwd = git->cwd > 0 ? git->cwd : top,
+        .input = input != NULL ? input->text : NULL,
+        .input_len = input != NULL ? input->len : 0,
+        .output_max = GIT_OUTPUT_MAX,
+        .timeout_ms = GIT_TIMEOUT_MS,
+    };
+    return proc_start(&spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
+}
+
+int git_fail(const struct proc_result *result, const char *verb, struct err *err)
+{
+    static const char *const prefixes[] = {"fatal: ", "error: ", "warning: "};
+    const char *words = str_text(&result->err);
+    size_t len = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+        if (str_starts(words, prefixes[i]))
+            words += strlen(prefixes[i]);
+    len = strcspn(words, "\n");
+    if (len > WORDS_MAX)
+        len = str_fit(words, WORDS_MAX);
+    if (len == 0)
+        return err_set(err, MAS_FAILED, "git %s failed with exit code %d", verb, result->status);
+    return err_set(err, MAS_FAILED, "git %s: %.*s", verb, (int)len, words);
+}
+
+int git_must(const struct git *git, const char *const *args, const struct git_input *input,
+             struct proc_result *ret, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = git_run(git, args, input, &result, err);
+
+    if (rc == 0 && result.status != 0)
+        rc = git_fail(&result, args[0], err);
+    if (rc == 0 && ret != NULL)
+        *ret = result;
+    else
+        proc_result_free(&result);
+    return rc;
+}
+
+int git_text(const struct git *git, const char *const *args, char **ret, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_must(git, args, NULL, &result, err) == -1)
+        return -1;
+    size_t len = result.out.len;
+    *ret = mem_dupn(str_text(&result.out),
+                    len > 0 && result.out.data[len - 1] == '\n' ? len - 1 : len);
+    proc_result_free(&result);
+    return 0;
+}
+
+int git_check(struct err *err)
+{
+    const struct git none = {.dir = "/"};
+    _cleanup_free_ char *text = NULL;
+    int major = 0;
+    int minor = 0;
+
+    if (git_text(&none, GIT_ARGS("--version"), &text, err) == -1)
+        return -1;
+    if (sscanf(text, "git version %d.%d", &major, &minor) == 2 &&
+        (major > VERSION_MAJOR || (major == VERSION_MAJOR && minor >= VERSION_MINOR)))
+        return 0;
+    return err_set(err, MAS_FAILED, "cannot use '%s': mas needs git %d.%d or newer", text,
+                   VERSION_MAJOR, VERSION_MINOR);
+}
+
+bool git_is_oid(const char *text)
+{
+    size_t len = strspn(text, "0123456789abcdef");
+
+    return (len == 40 || len == GIT_OID_MAX) && text[len] == '\0';
+}
+
+bool git_parse_oid(const char *text, char ret[GIT_OID_TEXT])
+{
+    if (!git_is_oid(text))
+        return false;
+    memcpy(ret, text, strlen(text) + 1);
+    return true;
+}
+
+bool git_is_branch(const char *text)
+{
+    size_t len = strlen(text);
+
+    if (len == 0 || len > 200 || text[0] == '-' || text[0] == '/' || text[0] == '.' ||
+        text[len - 1] == '/' || text[len - 1] == '.' || strstr(text, "..") != NULL ||
+        strstr(text, "//") != NULL || strstr(text, "/.") != NULL || strstr(text, "@{") != NULL ||
+        strstr(text, ".lock") != NULL)
+        return false;
+    for (const char *p = text; *p != '\0'; p++)
+        if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("~^:?*[\\", *p) != NULL)
+            return false;
+    return strcmp(text, "HEAD") != 0 && strcmp(text, "@") != 0;
+}

@@ -1,0 +1,74 @@
+/*
+ * Runs git. Only git.c knows its arguments to find a repository and the settings that make it safe.
+ *
+ *     const struct git git = {.dir = code_git, .tree = "/path/of/a/work/tree"};
+ *     if (git_run(&git, GIT_ARGS("merge-tree", "--write-tree", ours, theirs), NULL, &result,
+ *                 err) == -1)
+ *
+ * A repository, its work tree and its attributes may be hostile. mas names the repository, the work
+ * tree and the index, and never lets git search for them, except in the project that a person
+ * named. It reads no configuration but that of the repository `dir`. Hooks, fsmonitor, filters,
+ * external diff programs, textconv, credential helpers, pagers, editors, signatures and every
+ * transport are off.
+ */
+#ifndef MAS_CODE_GIT_H
+#define MAS_CODE_GIT_H
+
+#include "base/err.h"
+#include "base/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    GIT_OID_MAX = 64, /* hex digits: SHA-256 */
+    GIT_OID_TEXT = GIT_OID_MAX + 1,
+    GIT_OUTPUT_MAX = 64 << 20, /* bytes */
+    GIT_TIMEOUT_MS = 600000,
+};
+
+struct git {
+    const char *dir; /* GIT_DIR; NULL: git searches it from `cwd` upwards (the project alone) */
+    const char *tree; /* work tree; NULL: none */
+    const char *index; /* index file; NULL: that of the repository */
+    const char
+        *write; /* directory for new objects; NULL: that of the repository, which is else read */
+    const char *objects[2]; /* directories with more objects to read; NULL: none */
+    int cwd; /* open directory; 0 or -1: "/" */
+    const char *const *settings; /* more settings "KEY=VALUE", NULL-terminated; NULL: none */
+};
+
+/* A NULL-terminated list of arguments. */
+#define GIT_ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* Standard input of git. */
+struct git_input {
+    const char *text;
+    size_t len;
+};
+
+/* Fails if git is missing or older than 2.38. */
+int git_check(struct err *err);
+
+/* Runs git and waits. *ret, initially PROC_RESULT_INIT, gets output and exit code; the caller
+ * releases it with proc_result_free(). Fails only if git cannot be run, is killed, or takes longer
+ * than GIT_TIMEOUT_MS. `input` may be NULL. */
+int git_run(const struct git *git, const char *const *args, const struct git_input *input,
+            struct proc_result *ret, struct err *err);
+/* Like git_run(), and fails with git's own words if its exit code is not 0. ret may be NULL. */
+int git_must(const struct git *git, const char *const *args, const struct git_input *input,
+             struct proc_result *ret, struct err *err);
+/* Like git_must(), for a command that prints one value: *ret is its output without the newline at
+ * the end. The caller frees it. */
+int git_text(const struct git *git, const char *const *args, char **ret, struct err *err);
+/* Turns the result of a failed command into an error, in git's words. Returns -1. */
+int git_fail(const struct proc_result *result, const char *verb, struct err *err);
+
+/* Returns true for the full name of an object: 40 or 64 lower-case hex digits. */
+bool git_is_oid(const char *text);
+/* Copies such a name; returns false, and leaves *ret alone, if the text is none. */
+bool git_parse_oid(const char *text, char ret[GIT_OID_TEXT]);
+/* Returns true for a name that is safe as a branch below refs/heads/. Stricter than git. */
+bool git_is_branch(const char *text);
+
+#endif

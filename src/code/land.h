@@ -1,0 +1,59 @@
+/*
+ * Brings the integration branch into the project, and knows what was brought there.
+ *
+ * Steps, under the lock of code.git:
+ *  1. Merge in code.git, where the project's objects are only read.
+ *  2. Copy the objects that the project lacks.
+ *  3. If the branch is checked out: check that nothing there is changed, and write the journal
+ *     code.git/landing: branch, old and new commit, work tree.
+ *  4. Move the branch from the old commit to the new one, in one step.
+ *  5. Move the work tree; remove the journal; set refs/mas/landed.
+ *
+ * Killed before 4, the project has at most some objects that it does not need. Killed after 4, the
+ * branch has landed and its work tree lags; land_finish() moves it.
+ */
+#ifndef MAS_CODE_LAND_H
+#define MAS_CODE_LAND_H
+
+#include "base/err.h"
+#include "code/repo.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum land_way {
+    LAND_AUTO, /* forward if possible, otherwise a merge */
+    LAND_MERGE, /* always a merge commit */
+    LAND_SQUASH, /* one commit */
+};
+
+struct land_options {
+    enum land_way way;
+    const char *onto; /* a branch; NULL: the one that the session began with */
+    const char *message; /* of the commit; NULL: one of mas */
+};
+
+struct land_result {
+    char *onto; /* full name of the branch */
+    char oid[GIT_OID_TEXT]; /* its commit now */
+    size_t commits; /* how many the integration branch had that it lacked */
+    bool checked_out; /* a work tree of the project followed */
+    char **files; /* not NULL: those in conflict; nothing was changed */
+};
+#define LAND_RESULT_INIT                                                                           \
+    {                                                                                              \
+        .onto = NULL                                                                               \
+    }
+void land_result_free(struct land_result *result);
+#define _cleanup_land_ __attribute__((cleanup(land_result_free)))
+
+/* Lands. The caller holds the lock of code.git. *ret must be LAND_RESULT_INIT. Fails with
+ * MAS_CONFLICT if the work tree of the branch has changes, or if the branch moved meanwhile. */
+int land(const struct repo *repo, const struct team_project *project,
+         const struct land_options *options, struct land_result *ret, struct err *err);
+
+/* Finishes a landing that was killed. *ret tells whether there was one. The caller holds the lock.
+ * Fails with MAS_CONFLICT, and leaves all as it is, if files that it would replace were changed. */
+int land_finish(const struct repo *repo, bool *ret, struct err *err);
+
+#endif

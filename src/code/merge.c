@@ -1,0 +1,146 @@
+#include "code/merge.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "code/stranger.h"
+#include "code/work.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOCK_MS = 60000 };
+
+void merge_result_free(struct merge_result *result)
+{
+    strv_free(result->files);
+    *result = (struct merge_result)MERGE_RESULT_INIT;
+}
+
+int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err)
+{
+    _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir == -1)
+        return err_errno(err, "cannot open '%s'", repo->git);
+    return file_lock(dir, "mas.lock", LOCK_MS, who, ret_fd, err) == -1
+               ? err_wrap(err, "cannot lock '%s'", repo->git)
+               : 0;
+}
+
+int merge_trees(const struct git *git, const char *ours, const char *theirs,
+                char ret_tree[GIT_OID_TEXT], char ***ret_files, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    char **files = NULL;
+
+    if (git_run(git,
+                GIT_ARGS("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours,
+                         theirs),
+                NULL, &result, err) == -1)
+        return -1;
+    /* the tree, then the names of files in conflict; each ends with a NUL */
+    const char *tree = str_text(&result.out);
+    char oid[GIT_OID_TEXT];
+    if (result.status > 1 || !git_parse_oid(tree, oid)) {
+        (void)git_fail(&result, "merge-tree", err);
+        proc_result_free(&result);
+        return -1;
+    }
+    ret_tree[0] = '\0';
+    if (result.status == 0)
+        memcpy(ret_tree, oid, sizeof oid);
+    const char *end = tree + result.out.len;
+    for (const char *name = tree + strlen(tree) + 1; name < end && name[0] != '\0';
+         name += strlen(name) + 1)
+        strv_push(&files, name);
+    proc_result_free(&result);
+    if (ret_files != NULL)
+        *ret_files = files;
+    else
+        strv_free(files);
+    return 0;
+}
+
+/* Reads the integration branch and what the agent's commit adds to it. */
+static int compare(const struct repo *repo, struct merge_result *result, char **ret_main,
+                   size_t *ret_missing, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *counts = NULL;
+
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), ret_main, err) == -1)
+        return -1;
+    _cleanup_free_ char *range = mem_printf("%s...%s", *ret_main, result->oid);
+    if (git_text(&git, GIT_ARGS("rev-list", "--left-right", "--count", range), &counts, err) == -1)
+        return -1;
+    char *tab = NULL;
+    *ret_missing = strtoul(counts, &tab, 10);
+    result->commits = strtoul(tab, NULL, 10);
+    return 0;
+}
+
+static int make_commit(const struct repo *repo, const char *name, const char *tree,
+                       const char *ours, const char *theirs, char **ret, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *text = mem_printf("Merge %s", name);
+
+    return git_text(&git, GIT_ARGS("commit-tree", tree, "-p", ours, "-p", theirs, "-m", text), ret,
+                    err);
+}
+
+int merge_commit(const struct repo *repo, const char *oid, const char *name,
+                 struct merge_result *ret, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
+    _cleanup_free_ char *main = NULL;
+    _cleanup_free_ char *commit = NULL;
+    char tree[GIT_OID_TEXT];
+    size_t missing = 0;
+
+    if (!git_parse_oid(oid, result.oid))
+        return err_set(err, MAS_FAILED, "cannot merge %s: '%s' is no commit", name, oid);
+    if (compare(repo, &result, &main, &missing, err) == -1)
+        return -1;
+    if (result.commits == 0) {
+        result.outcome = MERGE_NOTHING;
+    } else if (missing == 0) {
+        result.outcome = MERGE_FORWARD;
+        commit = mem_dup(result.oid);
+    } else {
+        if (merge_trees(&git, main, result.oid, tree, &result.files, err) == -1)
+            return err_wrap(err, "cannot merge %s", name);
+        result.outcome = tree[0] == '\0' ? MERGE_CONFLICT : MERGE_MADE;
+        if (result.outcome == MERGE_MADE &&
+            make_commit(repo, name, tree, main, result.oid, &commit, err) == -1)
+            return -1;
+    }
+    if (commit != NULL &&
+        git_must(&git, GIT_ARGS("update-ref", repo->main, commit, main), NULL, NULL, err) == -1)
+        return err_wrap(err, "cannot merge %s", name);
+    (void)repo_move_view(repo, commit != NULL ? commit : main, &result.view);
+    *ret = result;
+    result = (struct merge_result)MERGE_RESULT_INIT;
+    return 0;
+}
+
+int merge_agent(const struct repo *repo, const char *agent, struct merge_result *ret,
+                struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_free_ char *branch = repo_branch(repo, agent);
+    const char *name = branch + strlen("refs/heads/");
+    char oid[GIT_OID_TEXT];
+
+    if (stranger_open(repo, agent, &stranger, err) == -1 ||
+        stranger_ref(&stranger, branch, oid, err) == -1)
+        return -1;
+    if (oid[0] == '\0')
+        return err_set(err, MAS_DAMAGED, "cannot merge agent '%s': its branch '%s' is gone", agent,
+                       name);
+    return work_fetch(&stranger, oid, err) == -1 ? -1 : merge_commit(repo, oid, name, ret, err);
+}

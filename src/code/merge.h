@@ -1,0 +1,50 @@
+/*
+ * Merges agents' branches into the integration branch of code.git, without a work tree.
+ */
+#ifndef MAS_CODE_MERGE_H
+#define MAS_CODE_MERGE_H
+
+#include "base/err.h"
+#include "code/repo.h"
+
+#include <stddef.h>
+
+enum merge_outcome {
+    MERGE_NOTHING, /* the branch has nothing that the integration branch lacks */
+    MERGE_FORWARD, /* the integration branch was an ancestor: it is the agent's commit now */
+    MERGE_MADE, /* a merge commit was made */
+    MERGE_CONFLICT, /* nothing was changed; `files` are those that conflict */
+};
+
+struct merge_result {
+    enum merge_outcome outcome;
+    char oid[GIT_OID_TEXT]; /* the agent's commit */
+    size_t commits; /* how many of them are new */
+    char **files; /* of MERGE_CONFLICT; NULL-terminated */
+    struct err view; /* why the view did not follow; MAS_OK: it did */
+};
+#define MERGE_RESULT_INIT                                                                          \
+    {                                                                                              \
+        .outcome = MERGE_NOTHING                                                                   \
+    }
+void merge_result_free(struct merge_result *result);
+#define _cleanup_merge_ __attribute__((cleanup(merge_result_free)))
+
+/* Takes the lock of code.git; waits for other commands. The caller closes *ret_fd. */
+int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err);
+
+/* Fetches an agent's branch and merges it. The caller holds the lock. *ret must be
+ * MERGE_RESULT_INIT. The branch moves in one step, or not at all. */
+int merge_agent(const struct repo *repo, const char *agent, struct merge_result *ret,
+                struct err *err);
+
+/* Likewise for a commit that code.git has. `name` says in the message of the commit what it is. */
+int merge_commit(const struct repo *repo, const char *oid, const char *name,
+                 struct merge_result *ret, struct err *err);
+
+/* Merges two commits of a repository into a tree. *ret_tree is "" if they conflict; then
+ * *ret_files, if it is not NULL, lists the files. The caller releases it with strv_free(). */
+int merge_trees(const struct git *git, const char *ours, const char *theirs,
+                char ret_tree[GIT_OID_TEXT], char ***ret_files, struct err *err);
+
+#endif

@@ -1,0 +1,432 @@
+#include "code/repo.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/session.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    COPY_TRIES = 3, /* the project may be packed anew while its objects are copied */
+    SHALLOW_MAX = 1 << 20, /* bytes of the list of commits without parents */
+};
+
+void repo_open(const char *workspace, const char *label, struct repo *ret)
+{
+    ret->workspace = mem_dup(workspace);
+    ret->git = mem_printf("%s/" CODE_GIT, workspace);
+    ret->label = mem_dup(label);
+    ret->main = mem_printf("refs/heads/mas/%s/main", label);
+}
+
+int repo_load(const struct root *root, const char *id, struct team *ret_team, struct repo *ret,
+              struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_close_ int dir = workspace_open(root, id);
+    _cleanup_free_ char *path = workspace_path(root, id, NULL);
+
+    if (dir == -1)
+        return err_errno(err, "cannot open session '%s'", session_label(root, id).text);
+    if (team_file_load(dir, &team, err) == -1)
+        return err_wrap(err, "cannot read session '%s'", session_label(root, id).text);
+    if (team.project.path == NULL) {
+        (void)err_set(err, MAS_CONFLICT, "session '%s' has no project",
+                      session_label(root, id).text);
+        return err_hint(err, "give a new session one with: mas new --project DIR");
+    }
+    repo_open(path, team.project.label, ret);
+    *ret_team = team;
+    team = (struct team)TEAM_INIT;
+    return 0;
+}
+
+void repo_free(struct repo *repo)
+{
+    free(repo->workspace);
+    free(repo->git);
+    free(repo->label);
+    free(repo->main);
+    *repo = (struct repo)REPO_INIT;
+}
+
+char *repo_branch(const struct repo *repo, const char *agent)
+{
+    return mem_printf("refs/heads/mas/%s/%s", repo->label, agent);
+}
+
+char *repo_tree(const struct repo *repo, const char *agent)
+{
+    return mem_printf("%s/" CODE_DIR "/%s", repo->workspace, agent);
+}
+
+const char *repo_dir_of(const struct team *team, const struct agent *agent)
+{
+    if (team->project.path == NULL || agent->code == AGENT_CODE_NONE)
+        return NULL;
+    return agent->code == AGENT_CODE_VIEW ? CODE_VIEW : agent->id;
+}
+
+void repo_env(const struct repo *repo, const struct team *team, const struct agent *agent,
+              struct kv *to)
+{
+    const char *name = repo_dir_of(team, agent);
+
+    if (team->project.path == NULL)
+        return;
+    kv_put(to, "MAS_PROJECT", team->project.path);
+    if (name == NULL)
+        return;
+    _cleanup_free_ char *tree = repo_tree(repo, name);
+    _cleanup_free_ char *branch =
+        strcmp(name, CODE_VIEW) == 0 ? mem_dup(repo->main) : repo_branch(repo, agent->id);
+    kv_put(to, "MAS_CODE_DIR", tree);
+    kv_put(to, "MAS_CODE_BRANCH", branch + strlen("refs/heads/"));
+}
+
+struct git repo_git(const struct repo *repo)
+{
+    return (struct git){.dir = repo->git};
+}
+
+int repo_check_team(const struct team *team, struct err *err)
+{
+    for (size_t i = 0; i < team->agent_count; i++) {
+        const struct agent *agent = &team->agents[i];
+        if (strcmp(agent->id, "main") == 0 || strcmp(agent->id, CODE_VIEW) == 0)
+            return err_set(err, MAS_USAGE,
+                           "cannot use a project with agent '%s': branches and directories of mas "
+                           "have that name",
+                           agent->id);
+    }
+    return 0;
+}
+
+/* ---- code.git */
+
+/* info/ holds what depends on other repositories, and caches. */
+static bool is_object_dir(const char *name, void *arg)
+{
+    (void)arg;
+    return strcmp(name, "info") != 0 && !str_starts(name, "tmp_");
+}
+
+/* Copies the project's own objects, by hard links where the file system allows it: git never
+ * changes an object in place. */
+static int copy_objects(int to, const struct project *project, tree_tick *tick, void *arg,
+                        struct err *err)
+{
+    const struct tree_choice choice = {.link_readonly = true, .takes = is_object_dir};
+    _cleanup_free_ char *path = mem_printf("%s/objects", project->dir);
+    _cleanup_close_ int from = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (from == -1)
+        return err_errno(err, "cannot copy '%s'", path);
+    for (int tries = 1;; tries++) {
+        if (path_make_dir(to, "objects", 0755) == -1 && errno != EEXIST)
+            return err_errno(err, "cannot make '" CODE_GIT "/objects'");
+        _cleanup_close_ int objects = path_open_dir(to, "objects");
+        if (objects == -1)
+            return err_errno(err, "cannot open '" CODE_GIT "/objects'");
+        if (tree_copy_choice(from, objects, path, &choice, tick, arg, err) == 0)
+            return 0;
+        if (err->number != ENOENT || tries == COPY_TRIES || tree_remove(to, "objects", err) == -1)
+            return -1;
+    }
+}
+
+/* Has code.git borrow what the project borrows, until keep_borrowed(). *ret tells whether it does.
+ */
+static int borrow(const struct project *project, int dir, bool *ret, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/objects/info/alternates", project->dir);
+    _cleanup_free_ char *objects = mem_printf("%s/objects\n", project->dir);
+
+    *ret = access(path, F_OK) == 0;
+    if (!*ret)
+        return 0;
+    if (strchr(project->dir, '\n') != NULL)
+        return err_set(err, MAS_USAGE,
+                       "cannot use project '%s': it borrows objects, and its path holds a newline",
+                       project->path);
+    _cleanup_close_ int info =
+        path_open_beneath(dir, CODE_GIT "/objects/info", O_RDONLY | O_DIRECTORY);
+    return info == -1 ? err_errno(err, "cannot open '" CODE_GIT "/objects/info'")
+                      : file_create(info, "alternates", objects, strlen(objects), 0644, err);
+}
+
+/* Makes the borrowed objects the session's own. */
+static int keep_borrowed(const struct repo *repo, int dir, const struct project *project,
+                         struct err *err)
+{
+    const struct git git = repo_git(repo);
+
+    if (git_must(&git, GIT_ARGS("repack", "-a", "-d", "-q"), NULL, NULL, err) == -1)
+        return err_wrap(err, "cannot copy the objects that '%s' borrows", project->path);
+    return unlinkat(dir, CODE_GIT "/objects/info/alternates", 0) == -1
+               ? err_errno(err, "cannot remove '" CODE_GIT "/objects/info/alternates'")
+               : 0;
+}
+
+/* A shallow project names the commits whose parents it lacks. */
+static int copy_shallow(int to, const struct project *project, struct err *err)
+{
+    _cleanup_close_ int from = open(project->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (!project->shallow)
+        return 0;
+    if (from == -1)
+        return err_errno(err, "cannot open '%s'", project->dir);
+    return file_read(from, "shallow", SHALLOW_MAX, &text, &len, err) == -1
+               ? -1
+               : file_create(to, "shallow", text, len, 0644, err);
+}
+
+/* Makes a repository; its objects may be there already. */
+static int init(const struct repo *repo, int dir, const char *path, bool bare,
+                const struct project *project, struct err *err)
+{
+    const struct git git = {.cwd = dir};
+    _cleanup_free_ char *format = mem_printf("--object-format=%s", project->format);
+    _cleanup_free_ char *branch = mem_printf("--initial-branch=mas/%s/main", repo->label);
+
+    return git_must(&git,
+                    GIT_ARGS("init", "--quiet", "--template=", format, branch,
+                             bare ? "--bare" : "--quiet", "--", path),
+                    NULL, NULL, err);
+}
+
+/* Commits are made in the name of the person who made the session. */
+static int set_identity(const char *git_dir, const struct project *project, struct err *err)
+{
+    const struct git git = {.dir = git_dir};
+
+    return git_must(&git, GIT_ARGS("config", "user.name", project->user_name), NULL, NULL, err) ==
+                       -1 ||
+                   git_must(&git, GIT_ARGS("config", "user.email", project->user_email), NULL, NULL,
+                            err) == -1
+               ? -1
+               : 0;
+}
+
+static int make_code_git(const struct repo *repo, int dir, const struct project *project,
+                         tree_tick *tick, void *arg, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_str_ struct str refs = STR_INIT;
+    _cleanup_close_ int to = path_make_dir(dir, CODE_GIT, 0755);
+
+    if (to == -1)
+        return err_errno(err, "cannot make '" CODE_GIT "'");
+    str_addf(&refs, "create %s %s\ncreate %s %s\n", CODE_REF_BASE, project->base, repo->main,
+             project->base);
+    bool borrows = false;
+    if (copy_objects(to, project, tick, arg, err) == -1 ||
+        init(repo, dir, CODE_GIT, true, project, err) == -1 ||
+        copy_shallow(to, project, err) == -1 || set_identity(repo->git, project, err) == -1 ||
+        borrow(project, dir, &borrows, err) == -1 ||
+        git_must(&git, GIT_ARGS("update-ref", "--stdin"), &(struct git_input){refs.data, refs.len},
+                 NULL, err) == -1)
+        return -1;
+    return borrows ? keep_borrowed(repo, dir, project, err) : 0;
+}
+
+/* ---- work trees */
+
+/* What all work trees have alike. The paths are relative, so that a session can be moved. */
+static void format_config(const struct repo *repo, bool sha256, struct str *to)
+{
+    str_addf(to,
+             "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n"
+             "\tlogallrefupdates = true\n",
+             sha256 ? 1 : 0);
+    if (sha256)
+        str_add(to, "[extensions]\n\tobjectformat = sha256\n");
+    str_addf(to,
+             "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
+             "[remote \"team\"]\n\turl = ../../" CODE_GIT "\n"
+             "\tfetch = +refs/heads/mas/%s/*:refs/remotes/team/*\n",
+             repo->label);
+}
+
+/* Makes the first work tree, which the others are copies of. */
+static int make_first(const struct repo *repo, int dir, const char *name,
+                      const struct project *project, struct err *err)
+{
+    static const char alternates[] = "../../../../" CODE_GIT "/objects\n";
+    _cleanup_free_ char *path = mem_printf(CODE_DIR "/%s", name);
+    _cleanup_free_ char *tree = repo_tree(repo, name);
+    _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
+    _cleanup_str_ struct str config = STR_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+
+    if (init(repo, dir, path, false, project, err) == -1)
+        return -1;
+    _cleanup_free_ char *inner = mem_printf("%s/.git", path);
+    _cleanup_close_ int at = path_open_beneath(dir, inner, O_RDONLY | O_DIRECTORY);
+    _cleanup_close_ int info =
+        at == -1 ? -1 : path_open_beneath(at, "objects/info", O_RDONLY | O_DIRECTORY);
+    if (info == -1)
+        return err_errno(err, "cannot open '%s'", inner);
+    format_config(repo, strcmp(project->format, "sha256") == 0, &config);
+    str_addf(&head, "%s\n", project->base);
+    if (file_create(info, "alternates", alternates, strlen(alternates), 0644, err) == -1 ||
+        file_replace(at, "config", config.data, config.len, 0644, err) == -1 ||
+        file_replace(at, "HEAD", head.data, head.len, 0644, err) == -1 ||
+        copy_shallow(at, project, err) == -1 || set_identity(git_dir, project, err) == -1)
+        return -1;
+    _cleanup_close_ int cwd = path_open_beneath(dir, path, O_RDONLY | O_DIRECTORY);
+    const struct git git = {.dir = git_dir, .tree = tree, .cwd = cwd};
+    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", project->base), NULL, NULL, err) ==
+                   -1
+               ? err_wrap(err, "cannot check out the project for agent '%s'", name)
+               : 0;
+}
+
+static int copy_first(int code, const char *first, const char *name, tree_tick *tick, void *arg,
+                      struct err *err)
+{
+    _cleanup_close_ int from = path_open_dir(code, first);
+    _cleanup_close_ int to = path_make_dir(code, name, 0755);
+
+    if (from == -1 || to == -1)
+        return err_errno(err, "cannot make '" CODE_DIR "/%s'", name);
+    return tree_copy(from, to, CODE_DIR, tick, arg, err);
+}
+
+/* Creates a file below `dir` and the directories on its way. */
+static int create_below(int dir, const char *path, const struct str *text, struct err *err)
+{
+    _cleanup_free_ char *rest = mem_dup(path);
+    _cleanup_close_ int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *name = rest;
+
+    for (char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+        *slash = '\0';
+        int next = path_make_dir(at, name, 0755);
+        if (next == -1 && errno == EEXIST)
+            next = path_open_dir(at, name);
+        if (next == -1)
+            return err_errno(err, "cannot make '%s'", path);
+        fd_closep(&at);
+        at = next;
+    }
+    return file_create(at, name, text->data, text->len, 0644, err);
+}
+
+/* Makes the view, a work tree that is linked to code.git as `git worktree add` does it, but by
+ * relative paths. */
+static int make_view(const struct repo *repo, int dir, int code, const char *commit,
+                     struct err *err)
+{
+    static const char link[] = "gitdir: ../../" CODE_GIT "/" CODE_VIEW_GIT "\n";
+    static const char common[] = "../..\n";
+    _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
+    _cleanup_free_ char *place = mem_printf("%s/.git\n", tree);
+    _cleanup_close_ int git = path_open_dir(dir, CODE_GIT);
+    _cleanup_close_ int view = path_make_dir(code, CODE_VIEW, 0755);
+    _cleanup_close_ int worktrees = git == -1 ? -1 : path_make_dir(git, "worktrees", 0755);
+    _cleanup_close_ int own = worktrees == -1 ? -1 : path_make_dir(worktrees, CODE_VIEW, 0755);
+
+    if (view == -1 || own == -1)
+        return err_errno(err, "cannot make '" CODE_DIR "/" CODE_VIEW "'");
+    return file_create(own, "commondir", common, strlen(common), 0644, err) == -1 ||
+                   file_create(own, "gitdir", place, strlen(place), 0644, err) == -1 ||
+                   file_create(view, ".git", link, strlen(link), 0644, err) == -1 ||
+                   repo_move_view(repo, commit, err) == -1
+               ? -1
+               : 0;
+}
+
+int repo_move_view(const struct repo *repo, const char *commit, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_VIEW_GIT, repo->git);
+    _cleanup_free_ char *index = mem_printf("%s/index", path);
+    _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
+    _cleanup_free_ char *was = NULL;
+    _cleanup_close_ int own = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_str_ struct str head = STR_INIT;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+    char old[GIT_OID_TEXT] = "";
+
+    if (own == -1 && errno == ENOENT)
+        return 0; /* nobody in the team has the view */
+    if (own == -1 || cwd == -1)
+        return err_errno(err, "cannot open the view of the project");
+    if (file_read(own, "HEAD", GIT_OID_TEXT, &was, &len, &why) == 0) {
+        was[strcspn(was, "\n")] = '\0';
+        (void)git_parse_oid(was, old);
+    }
+    const struct git git = {.dir = repo->git, .tree = tree, .index = index, .cwd = cwd};
+    const char *const *args = old[0] == '\0' ? GIT_ARGS("read-tree", "-u", "--reset", commit)
+                                             : GIT_ARGS("read-tree", "-u", "-m", old, commit);
+    if (git_must(&git, args, NULL, NULL, err) == -1)
+        return err_wrap(err, "cannot update the view of the project");
+    str_addf(&head, "%s\n", commit);
+    return file_replace(own, "HEAD", head.data, head.len, 0644, err);
+}
+
+/* Gives a work tree its branch, and its index the times of the copied files. */
+static int finish_tree(const struct repo *repo, int code, const char *name,
+                       const struct project *project, struct err *err)
+{
+    _cleanup_free_ char *branch = repo_branch(repo, name);
+    _cleanup_free_ char *tree = repo_tree(repo, name);
+    _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
+    _cleanup_free_ char *inner = mem_printf("%s/.git", name);
+    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_str_ struct str tip = STR_INIT;
+    _cleanup_close_ int cwd = path_open_dir(code, name);
+    _cleanup_close_ int at = path_open_beneath(code, inner, O_RDONLY | O_DIRECTORY);
+
+    if (cwd == -1 || at == -1)
+        return err_errno(err, "cannot open '" CODE_DIR "/%s'", name);
+    str_addf(&tip, "%s\n", project->base);
+    str_addf(&head, "ref: %s\n", branch);
+    if (create_below(at, branch, &tip, err) == -1 ||
+        file_replace(at, "HEAD", head.data, head.len, 0644, err) == -1)
+        return -1;
+    const struct git git = {.dir = git_dir, .tree = tree, .cwd = cwd};
+    return git_must(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, NULL, err);
+}
+
+int repo_make(const struct repo *repo, int dir, const struct project *project,
+              const struct team *team, tree_tick *tick, void *arg, struct err *err)
+{
+    const char *writers[TEAM_AGENTS_MAX];
+    size_t count = 0;
+    bool viewed = false;
+
+    for (size_t i = 0; i < team->agent_count; i++) {
+        if (team->agents[i].code == AGENT_CODE_WORKTREE)
+            writers[count++] = team->agents[i].id;
+        viewed = viewed || team->agents[i].code == AGENT_CODE_VIEW;
+    }
+    if (make_code_git(repo, dir, project, tick, arg, err) == -1)
+        return -1;
+    _cleanup_close_ int code = path_make_dir(dir, CODE_DIR, 0755);
+    if (code == -1)
+        return err_errno(err, "cannot make '" CODE_DIR "'");
+    for (size_t i = 0; i < count; i++)
+        if ((i == 0 ? make_first(repo, dir, writers[0], project, err)
+                    : copy_first(code, writers[0], writers[i], tick, arg, err)) == -1)
+            return -1;
+    for (size_t i = 0; i < count; i++)
+        if (finish_tree(repo, code, writers[i], project, err) == -1)
+            return -1;
+    if (viewed && make_view(repo, dir, code, project->base, err) == -1)
+        return -1;
+    return syncfs(dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
+}

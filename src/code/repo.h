@@ -1,0 +1,87 @@
+/*
+ * The repositories of a session: code.git and those of its agents.
+ *
+ * code.git is a bare repository with all objects of the project. It belongs to mas. Its refs:
+ *
+ *     refs/heads/mas/LABEL/main   the integration branch
+ *     refs/mas/base               the commit of the project that the session began with
+ *     refs/mas/agents/AGENT       the agent's branch, as mas last fetched it
+ *     refs/mas/landed             the commit of the integration branch that was landed last
+ *
+ * Each agent that writes has code/AGENT/ with a repository of its own in .git, which borrows the
+ * objects of code.git through a relative path, so the session can be moved. It belongs to the
+ * agent: code/stranger.h reads it. code/view/ is a work tree of the integration branch without a
+ * branch of its own, for agents that only read.
+ *
+ * All of this is made in the workspace's stage, so it exists whole or not at all.
+ */
+#ifndef MAS_CODE_REPO_H
+#define MAS_CODE_REPO_H
+
+#include "base/err.h"
+#include "base/kv.h"
+#include "base/tree.h"
+#include "code/git.h"
+#include "code/project.h"
+#include "model/team.h"
+#include "store/root.h"
+
+#define CODE_GIT "code.git"
+#define CODE_DIR "code" /* the agents' work trees */
+#define CODE_VIEW "view"
+#define CODE_VIEW_GIT "worktrees/" CODE_VIEW /* in code.git: what belongs to the view alone */
+#define CODE_REF_BASE "refs/mas/base"
+#define CODE_REF_LANDED "refs/mas/landed"
+#define CODE_REF_AGENTS "refs/mas/agents/"
+
+/* Paths in the workspace of a session with a project. */
+struct repo {
+    char *workspace; /* absolute */
+    char *git; /* code.git */
+    char *label; /* the part of branch names that tells sessions apart: its name or 8 digits */
+    char *main; /* "refs/heads/mas/LABEL/main" */
+};
+
+#define REPO_INIT                                                                                  \
+    {                                                                                              \
+        .workspace = NULL                                                                          \
+    }
+
+/* Fills *ret for a workspace. The caller releases it with repo_free(). */
+void repo_open(const char *workspace, const char *label, struct repo *ret);
+void repo_free(struct repo *repo);
+#define _cleanup_repo_ __attribute__((cleanup(repo_free)))
+
+/* Opens the repositories of session `id`. Fails with MAS_CONFLICT if it has no project. The caller
+ * releases *ret_team with team_free() and *ret with repo_free(). */
+int repo_load(const struct root *root, const char *id, struct team *ret_team, struct repo *ret,
+              struct err *err);
+
+/* Returns "refs/heads/mas/LABEL/AGENT". The caller frees it. */
+char *repo_branch(const struct repo *repo, const char *agent);
+/* Returns the absolute path of an agent's work tree. The caller frees it. */
+char *repo_tree(const struct repo *repo, const char *agent);
+/* Returns the name of the directory below code/ that an agent works in or reads: its id or "view";
+ * NULL if it has none, or if the team has no project. */
+const char *repo_dir_of(const struct team *team, const struct agent *agent);
+/* Adds MAS_PROJECT and, for an agent that has code, MAS_CODE_DIR and MAS_CODE_BRANCH. *to is a
+ * struct kv; the caller frees it. */
+void repo_env(const struct repo *repo, const struct team *team, const struct agent *agent,
+              struct kv *to);
+/* Returns git on code.git. */
+struct git repo_git(const struct repo *repo);
+
+/* Checks that a team can work on a project: no writer is called "main" or "view". */
+int repo_check_team(const struct team *team, struct err *err);
+
+/* Makes code.git, and the work trees of the team, in the workspace that is open at `dir`. On
+ * failure the caller removes the workspace. */
+int repo_make(const struct repo *repo, int dir, const struct project *project,
+              const struct team *team, tree_tick *tick, void *arg, struct err *err);
+
+/* Moves the view, if the team has one, to a commit of the integration branch. Fails, and leaves the
+ * view as it was, if a file that was changed there is in the way. After a kill the view may be
+ * behind; the next call moves it. */
+int repo_move_view(const struct repo *repo, const char *commit, struct err *err);
+
+#endif

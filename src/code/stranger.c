@@ -1,0 +1,289 @@
+#include "code/stranger.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    REF_MAX = 1024, /* bytes of a file that holds a ref */
+    PACKED_MAX = 64 << 20, /* bytes of packed-refs */
+    LOG_MAX = 16 << 20, /* bytes of the log of the stash */
+    DEPTH_MAX = 32, /* directories below refs/ */
+};
+
+static const char borrowed[] = "../../../../" CODE_GIT "/objects\n";
+
+void stranger_free(struct stranger *stranger)
+{
+    free(stranger->tree);
+    free(stranger->objects);
+    free(stranger->branch);
+    fd_closep(&stranger->fd);
+    fd_closep(&stranger->cwd);
+    *stranger = (struct stranger)STRANGER_INIT;
+}
+
+static int refuse(const struct stranger *stranger, const char *why, struct err *err)
+{
+    return err_set(err, MAS_DAMAGED, "cannot read the repository of agent '%s': %s",
+                   stranger->agent, why);
+}
+
+/* Checks that nothing leads git to other places than this repository and code.git. */
+static int check_places(const struct stranger *stranger, struct err *err)
+{
+    static const char *const dirs[] = {"objects", "objects/info", "objects/pack", "refs"};
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    struct stat st;
+    size_t len = 0;
+
+    if (fstatat(stranger->fd, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return refuse(stranger, "it names another repository as its own", err);
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        _cleanup_close_ int fd = path_open_beneath(stranger->fd, dirs[i], O_PATH | O_DIRECTORY);
+        if (fd == -1)
+            return refuse(stranger, "a directory of it is missing or a link", err);
+    }
+    if (fstatat(stranger->fd, "objects/info/http-alternates", &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return refuse(stranger, "it borrows objects from elsewhere", err);
+    _cleanup_close_ int info =
+        path_open_beneath(stranger->fd, "objects/info", O_RDONLY | O_DIRECTORY);
+    if (info == -1 || file_read(info, "alternates", REF_MAX, &text, &len, &why) == -1) {
+        /* after a repack that copied what was borrowed */
+        return why.number == ENOENT ? 0
+                                    : refuse(stranger, "it borrows objects from elsewhere", err);
+    }
+    return strcmp(text, borrowed) == 0 ? 0
+                                       : refuse(stranger, "it borrows objects from elsewhere", err);
+}
+
+/* Cuts the newline off a line. */
+static void chomp(char *text)
+{
+    text[strcspn(text, "\n")] = '\0';
+}
+
+/* Looks a ref up in packed-refs: lines of an id, a blank and a name. */
+static int find_packed(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
+                       struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    ret[0] = '\0';
+    if (file_read(stranger->fd, "packed-refs", PACKED_MAX, &text, &len, &why) == -1)
+        return why.number == ENOENT ? 0 : refuse(stranger, "packed-refs cannot be read", err);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *blank = strchr(line, ' ');
+        if (blank == NULL || strcmp(blank + 1, name) != 0)
+            continue;
+        *blank = '\0';
+        return git_parse_oid(line, ret) ? 0 : refuse(stranger, "packed-refs is damaged", err);
+    }
+    return 0;
+}
+
+int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
+                 struct err *err)
+{
+    char text[REF_MAX];
+    _cleanup_close_ int fd = path_open_beneath(stranger->fd, name, O_RDONLY | O_NONBLOCK);
+
+    if (fd == -1)
+        return errno == ENOENT || errno == ENOTDIR || errno == EISDIR
+                   ? find_packed(stranger, name, ret, err)
+                   : refuse(stranger, "a ref is no file", err);
+    struct stat st;
+    ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, text, sizeof text - 1) : -1;
+    if (n < 0)
+        return S_ISDIR(st.st_mode) ? find_packed(stranger, name, ret, err)
+                                   : refuse(stranger, "a ref is no file", err);
+    text[n] = '\0';
+    chomp(text);
+    return git_parse_oid(text, ret) ? 0 : refuse(stranger, "a ref names no object", err);
+}
+
+static int read_head(struct stranger *stranger, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *own = repo_branch(stranger->repo, stranger->agent);
+    size_t len = 0;
+    struct err why = ERR_INIT;
+
+    if (file_read(stranger->fd, "HEAD", REF_MAX, &text, &len, &why) == -1)
+        return refuse(stranger, "HEAD cannot be read", err);
+    chomp(text);
+    if (git_parse_oid(text, stranger->head)) {
+        stranger->branch = mem_dup("");
+    } else if (str_starts(text, "ref: refs/heads/") &&
+               git_is_branch(text + strlen("ref: refs/heads/"))) {
+        stranger->branch = mem_dup(text + strlen("ref: "));
+        if (stranger_ref(stranger, stranger->branch, stranger->head, err) == -1)
+            return -1;
+        if (stranger->head[0] == '\0')
+            return refuse(stranger, "its branch has no commit", err);
+    } else {
+        return refuse(stranger, "HEAD names no branch", err);
+    }
+    stranger->is_detached = strcmp(stranger->branch, own) != 0;
+    return 0;
+}
+
+int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret, struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+
+    stranger.repo = repo;
+    stranger.agent = agent;
+    stranger.tree = repo_tree(repo, agent);
+    stranger.objects = mem_printf("%s/.git/objects", stranger.tree);
+    _cleanup_close_ int workspace = open(repo->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *path = mem_printf(CODE_DIR "/%s", agent);
+    if (workspace == -1)
+        return err_errno(err, "cannot open '%s'", repo->workspace);
+    stranger.cwd = path_open_beneath(workspace, path, O_RDONLY | O_DIRECTORY);
+    if (stranger.cwd == -1)
+        return refuse(&stranger, "its directory is missing or a link", err);
+    stranger.fd = path_open_dir(stranger.cwd, ".git");
+    if (stranger.fd == -1)
+        return refuse(&stranger, "its .git is missing, a file or a link", err);
+    if (check_places(&stranger, err) == -1 || read_head(&stranger, err) == -1)
+        return -1;
+    *ret = stranger;
+    stranger = (struct stranger)STRANGER_INIT;
+    return 0;
+}
+
+/* ---- all refs */
+
+struct walk {
+    const struct stranger *stranger;
+    stranger_each *each;
+    void *arg;
+};
+
+static int walk_dir(const struct walk *walk, const char *path, int depth, struct err *err)
+{
+    _cleanup_close_ int dir = path_open_beneath(walk->stranger->fd, path, O_RDONLY | O_DIRECTORY);
+    _cleanup_strv_ char **names = NULL;
+    struct stat st;
+
+    if (dir == -1 || depth > DEPTH_MAX)
+        return refuse(walk->stranger, "a directory of its refs cannot be read", err);
+    if (path_list(dir, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        _cleanup_free_ char *below = mem_printf("%s/%s", path, *name);
+        char oid[GIT_OID_TEXT];
+        if (fstatat(dir, *name, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        if (S_ISDIR(st.st_mode)) {
+            if (walk_dir(walk, below, depth + 1, err) == -1)
+                return -1;
+        } else if (!str_ends(*name, ".lock")) {
+            if (stranger_ref(walk->stranger, below, oid, err) == -1 ||
+                walk->each(below, oid, walk->arg, err) == -1)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int walk_packed(const struct walk *walk, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(walk->stranger->fd, "packed-refs", PACKED_MAX, &text, &len, &why) == -1)
+        return why.number == ENOENT ? 0 : refuse(walk->stranger, "packed-refs cannot be read", err);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *blank = strchr(line, ' ');
+        if (line[0] == '#' || line[0] == '^' || blank == NULL)
+            continue;
+        *blank = '\0';
+        char oid[GIT_OID_TEXT];
+        if (!git_is_oid(line) || !str_starts(blank + 1, "refs/") ||
+            !git_is_branch(blank + 1 + strlen("refs/")))
+            return refuse(walk->stranger, "packed-refs is damaged", err);
+        /* a file below refs/ overrides the line */
+        if (stranger_ref(walk->stranger, blank + 1, oid, err) == -1 ||
+            (oid[0] != '\0' && walk->each(blank + 1, oid, walk->arg, err) == -1))
+            return -1;
+    }
+    return 0;
+}
+
+/* Older entries of the stash stand only in its log: "<old> <new> <who> <time>\t<text>". */
+static int walk_stash(const struct walk *walk, struct err *err)
+{
+    _cleanup_close_ int dir =
+        path_open_beneath(walk->stranger->fd, "logs/refs", O_RDONLY | O_DIRECTORY);
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    if (dir == -1)
+        return 0;
+    if (file_read(dir, "stash", LOG_MAX, &text, &len, &why) == -1)
+        return why.number == ENOENT
+                   ? 0
+                   : refuse(walk->stranger, "the log of its stash cannot be read", err);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        char *oid = strchr(line, ' ');
+        if (oid == NULL)
+            continue;
+        oid++;
+        oid[strcspn(oid, " ")] = '\0';
+        if (!git_is_oid(oid))
+            return refuse(walk->stranger, "the log of its stash is damaged", err);
+        if (walk->each("refs/stash", oid, walk->arg, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+int stranger_refs(const struct stranger *stranger, stranger_each *each, void *arg, struct err *err)
+{
+    const struct walk walk = {.stranger = stranger, .each = each, .arg = arg};
+
+    return walk_packed(&walk, err) == -1 || walk_dir(&walk, "refs", 0, err) == -1 ||
+                   walk_stash(&walk, err) == -1
+               ? -1
+               : 0;
+}
+
+const char *stranger_progress(const struct stranger *stranger)
+{
+    static const struct {
+        const char *file, *what;
+    } signs[] = {
+        {"rebase-merge", "a rebase"}, {"rebase-apply", "a rebase"},
+        {"MERGE_HEAD", "a merge"},    {"CHERRY_PICK_HEAD", "a cherry-pick"},
+        {"REVERT_HEAD", "a revert"},  {"BISECT_LOG", "a bisect"},
+    };
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (fstatat(stranger->fd, signs[i].file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            return signs[i].what;
+    return NULL;
+}
+
+struct git stranger_git(const struct stranger *stranger, const char *index)
+{
+    return (struct git){.dir = stranger->repo->git,
+                        .tree = stranger->tree,
+                        .index = index,
+                        .objects = {stranger->objects},
+                        .cwd = stranger->cwd};
+}

@@ -1,0 +1,56 @@
+/*
+ * Reads the repository of an agent as a stranger's. The agent owns it and may have put anything
+ * there, so mas runs no git in it and reads none of its configuration. It reads HEAD and the refs
+ * itself, checks that objects come from nowhere else, and gives git their directory as one more
+ * place to read objects from.
+ */
+#ifndef MAS_CODE_STRANGER_H
+#define MAS_CODE_STRANGER_H
+
+#include "base/err.h"
+#include "code/git.h"
+#include "code/repo.h"
+
+struct stranger {
+    const struct repo *repo;
+    const char *agent; /* not owned */
+    char *tree; /* path of the work tree */
+    char *objects; /* path of its objects */
+    int fd; /* of .git */
+    int cwd; /* of the work tree */
+    char *branch; /* full name of the branch that is checked out; "" if none is */
+    char head[GIT_OID_TEXT]; /* the commit that is checked out */
+    bool is_detached; /* no branch is checked out, or another one than mas gave the agent */
+};
+
+#define STRANGER_INIT                                                                              \
+    {                                                                                              \
+        .fd = -1, .cwd = -1                                                                        \
+    }
+
+/* Opens the repository of an agent that has one. Fails with MAS_DAMAGED if it is no repository as
+ * mas made it: .git or a part of it is a link or no directory, it borrows objects from elsewhere,
+ * HEAD cannot be read. The caller releases *ret with stranger_free(). */
+int stranger_open(const struct repo *repo, const char *agent, struct stranger *ret,
+                  struct err *err);
+void stranger_free(struct stranger *stranger);
+#define _cleanup_stranger_ __attribute__((cleanup(stranger_free)))
+
+/* Reads a ref by its full name; *ret is "" if it does not exist. Fails with MAS_DAMAGED if it is a
+ * link, names another ref or no object. */
+int stranger_ref(const struct stranger *stranger, const char *name, char ret[GIT_OID_TEXT],
+                 struct err *err);
+
+/* Called for each ref, and for each entry of the stash. */
+typedef int stranger_each(const char *name, const char *oid, void *arg, struct err *err);
+int stranger_refs(const struct stranger *stranger, stranger_each *each, void *arg, struct err *err);
+
+/* Returns what is in progress there: "a rebase", "a merge", "a cherry-pick", "a revert", "a
+ * bisect"; NULL: nothing. */
+const char *stranger_progress(const struct stranger *stranger);
+
+/* Returns git on code.git that also sees the agent's objects, its work tree, and an index that mas
+ * keeps for it. */
+struct git stranger_git(const struct stranger *stranger, const char *index);
+
+#endif

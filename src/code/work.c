@@ -1,0 +1,148 @@
+#include "code/work.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "base/tree.h"
+#include "code/pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INCOMING "incoming" /* in code.git: packs that are not checked yet */
+#define SCRATCH "scratch" /* in code.git: objects that no ref needs */
+#define INDEXES "indexes" /* in code.git: an index for each work tree */
+
+static int damaged(const struct stranger *stranger, struct err *err)
+{
+    err->code = MAS_DAMAGED;
+    return err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent);
+}
+
+/* Opens an empty directory of code.git. Returns -1 with *err filled. */
+static int open_empty(int git, const char *name, struct err *err)
+{
+    if (tree_remove(git, name, err) == -1)
+        return -1;
+    int fd = path_make_dir(git, name, 0700);
+    return fd == -1 ? err_errno(err, "cannot make '" CODE_GIT "/%s'", name) : fd;
+}
+
+static int copy_objects(const struct stranger *stranger, const char *oid, struct err *err)
+{
+    const struct repo *repo = stranger->repo;
+    const struct git theirs = {.dir = repo->git, .objects = {stranger->objects}};
+    const struct git ours = repo_git(repo);
+    _cleanup_free_ char *wanted = mem_printf("%s\n", oid);
+    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (git == -1)
+        return err_errno(err, "cannot open '%s'", repo->git);
+    _cleanup_close_ int incoming = open_empty(git, INCOMING, err);
+    if (incoming == -1)
+        return -1;
+    return pack_copy(&theirs, &ours, INCOMING "/in", wanted, err) == -1
+               ? err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent)
+               : tree_remove(git, INCOMING, err);
+}
+
+int work_fetch(const struct stranger *stranger, const char *oid, struct err *err)
+{
+    const struct git git = repo_git(stranger->repo);
+    _cleanup_free_ char *ref = mem_printf(CODE_REF_AGENTS "%s", stranger->agent);
+    _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
+
+    if (copy_objects(stranger, oid, err) == -1)
+        return -1;
+    return git_must(&git, GIT_ARGS("cat-file", "-e", commit), NULL, NULL, err) == -1
+               ? damaged(stranger, err)
+               : git_must(&git, GIT_ARGS("update-ref", ref, oid), NULL, NULL, err);
+}
+
+void work_free(struct snapshot_tree *tree)
+{
+    struct err ignored = ERR_INIT;
+
+    if (tree->scratch != NULL)
+        (void)tree_remove(AT_FDCWD, tree->scratch, &ignored);
+    free(tree->scratch);
+    free(tree->index);
+    *tree = (struct snapshot_tree)SNAPSHOT_TREE_INIT;
+}
+
+int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err)
+{
+    const struct repo *repo = stranger->repo;
+    _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
+    _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+
+    if (dir == -1)
+        return err_errno(err, "cannot open '%s'", repo->git);
+    _cleanup_close_ int scratch = open_empty(dir, SCRATCH, err);
+    if (scratch == -1)
+        return -1;
+    if (mkdirat(dir, INDEXES, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
+    tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
+    tree.index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->agent);
+    struct git git = stranger_git(stranger, tree.index);
+    git.write = tree.scratch;
+    if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
+        git_must(&git, GIT_ARGS("add", "--all"), NULL, NULL, err) == -1 ||
+        git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
+        return err_wrap(err, "cannot read the work tree of agent '%s'", stranger->agent);
+    if (!git_parse_oid(text, tree.oid))
+        return err_set(err, MAS_FAILED, "git write-tree printed '%s'", text);
+    *ret = tree;
+    tree = (struct snapshot_tree)SNAPSHOT_TREE_INIT;
+    return 0;
+}
+
+/* Parses "<ahead>\t<behind>". */
+static bool parse_counts(const char *text, struct work_state *ret)
+{
+    char *end = NULL;
+
+    ret->behind = strtoul(text, &end, 10);
+    if (end == text || *end != '\t')
+        return false;
+    text = end + 1;
+    ret->ahead = strtoul(text, &end, 10);
+    return end != text && *end == '\0';
+}
+
+int work_state(const struct stranger *stranger, const struct snapshot_tree *tree,
+               struct work_state *ret, struct err *err)
+{
+    const struct git git = stranger_git(stranger, NULL);
+    _cleanup_free_ char *range = mem_printf("%s...%s", stranger->repo->main, stranger->head);
+    _cleanup_free_ char *counts = NULL;
+    struct proc_result result = PROC_RESULT_INIT;
+    struct work_state state = {.branch = ""};
+
+    if (git_text(&git, GIT_ARGS("rev-list", "--left-right", "--count", range), &counts, err) == -1)
+        return err_wrap(err, "cannot read the commits of agent '%s'", stranger->agent);
+    if (!parse_counts(counts, &state))
+        return err_set(err, MAS_FAILED, "git rev-list printed '%s'", counts);
+    if (stranger->branch[0] != '\0')
+        (void)snprintf(state.branch, sizeof state.branch, "%s",
+                       stranger->branch + strlen("refs/heads/"));
+    if (tree != NULL) {
+        struct git both = stranger_git(stranger, tree->index);
+        both.write = tree->scratch;
+        if (git_must(&both,
+                     GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree->oid),
+                     NULL, &result, err) == -1)
+            return -1;
+        for (size_t i = 0; i < result.out.len; i++)
+            state.changed += result.out.data[i] == '\0';
+        proc_result_free(&result);
+    }
+    *ret = state;
+    return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * What an agent has done in its repository: its commits, and what is not committed yet.
+ */
+#ifndef MAS_CODE_WORK_H
+#define MAS_CODE_WORK_H
+
+#include "base/err.h"
+#include "code/stranger.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Copies the commit `oid` of an agent, and all that it needs, into code.git, and checks each object
+ * on the way. Then sets refs/mas/agents/AGENT to it. The caller holds the lock of code.git. Fails
+ * with MAS_DAMAGED if an object is damaged, missing or not what its name says. */
+int work_fetch(const struct stranger *stranger, const char *oid, struct err *err);
+
+/* The files of a work tree as they are now, without those that .gitignore names. */
+struct snapshot_tree {
+    char *scratch; /* directory with the objects that only it needs; removed by work_free() */
+    char *index; /* the index that mas keeps for this work tree */
+    char oid[GIT_OID_TEXT]; /* the tree */
+};
+#define SNAPSHOT_TREE_INIT                                                                         \
+    {                                                                                              \
+        .scratch = NULL                                                                            \
+    }
+/* Reads the work tree. The caller holds the lock of code.git and releases *ret with work_free(). */
+int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err);
+void work_free(struct snapshot_tree *tree);
+#define _cleanup_work_ __attribute__((cleanup(work_free)))
+
+/* How a branch stands to the integration branch, and how many files differ from its commit. */
+struct work_state {
+    char branch[256]; /* without refs/heads/; "" no branch is checked out */
+    size_t ahead, behind; /* commits */
+    size_t changed; /* files that are not committed */
+};
+/* Takes a snapshot's counts. `tree` may be NULL: then `changed` stays 0. */
+int work_state(const struct stranger *stranger, const struct snapshot_tree *tree,
+               struct work_state *ret, struct err *err);
+
+#endif
