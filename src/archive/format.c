@@ -1,5 +1,6 @@
 #include "archive/format.h"
 
+#include "code/repo.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
 
@@ -14,6 +15,8 @@ const struct part parts[PARTS_COUNT] = {
     {.name = WORKSPACE_MEMORY "-wal", .mode = 0600, .max = NO_LIMIT},
     {.name = WORKSPACE_LOGS, .dir = true, .mode = 0700},
     {.name = WORKSPACE_UNIT, .dir = true, .required = true, .deep = true, .agents = true},
+    {.name = CODE_GIT, .dir = true, .deep = true},
+    {.name = CODE_DIR, .dir = true, .deep = true},
     {.name = WORKSPACE_WORKFLOWS, .dir = true, .deep = true, .agents = true},
 };
 

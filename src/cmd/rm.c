@@ -1,5 +1,6 @@
 #include "cmd/each_session.h"
 #include "cmd/print.h"
+#include "session/lost.h"
 #include "store/session.h"
 
 #include <signal.h>
@@ -13,11 +14,16 @@ static const struct opt opts[] = {
 static int remove_one(struct call *call, const struct life *life, const char *id, struct err *err)
 {
     struct life_end end = {.was = false};
+    struct lost lost = {.file = NULL};
+    const struct life_removal options = {
+        .force = call_opt(call, "force") != NULL, .keep = lost_keep, .arg = &lost};
     const struct session_label label =
         session_label(&call->root, id); /* before the session is removed */
 
-    if (life_remove(life, id, call_opt(call, "force") != NULL, &end, err) == -1)
+    if (life_remove(life, id, &options, &end, err) == -1) {
+        lost_free(&lost);
         return -1;
+    }
     if (end.untold.code != MAS_OK)
         err_warn("session '%s' is removed, but tmux could not be told: %s; what it may have left "
                  "there ends with: mas doctor --fix",
@@ -25,6 +31,11 @@ static int remove_one(struct call *call, const struct life *life, const char *id
     forget_sessions(&call->root, &id, 1);
     if (!call->quiet)
         printf("%s removed\n", label.text);
+    if (lost.file != NULL && !call->quiet)
+        printf("its work is kept; bring it back with: mas restore %s\n", lost.file);
+    if (lost.untold.code != MAS_OK)
+        err_warn("the project did not get the commits of '%s': %s", label.text, lost.untold.text);
+    lost_free(&lost);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "client/hosts.h"
+#include "code/repo.h"
 #include "host/backend.h"
 #include "host/state.h"
 #include "model/env_name.h"
@@ -93,6 +94,18 @@ static int acquire_place(struct host *host, struct err *err)
     return server_open(host, err);
 }
 
+/* Tells the agent where its part of the project is. */
+static void add_code_env(const struct host *host, struct kv *to)
+{
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, NULL);
+
+    if (host->team.project.path == NULL)
+        return;
+    repo_open(path, host->team.project.label, &repo);
+    repo_env(&repo, &host->team, host->agent, to);
+}
+
 static int receive_environment(struct host *host, bool *ret_prompts, struct err *err)
 {
     _cleanup_strv_ char **callers = NULL;
@@ -103,6 +116,7 @@ static int receive_environment(struct host *host, bool *ret_prompts, struct err 
         return -1;
     host->env = merge(callers);
     session_env(&host->root, &host->session, &own);
+    add_code_env(host, &own);
     for (size_t i = 0; i < own.count; i++)
         env_put(&host->env, own.pairs[i].key, own.pairs[i].value);
     kv_free(&own);
@@ -134,6 +148,22 @@ static int enter_unit(struct host *host, struct err *err)
     return enter(host, host->unit_waits ? WORKSPACE_UNIT : part, err);
 }
 
+/* Enters the agent's work tree if it starts there. */
+static int enter_code(struct host *host, struct err *err)
+{
+    const char *name = repo_dir_of(&host->team, host->agent);
+
+    if (name == NULL || !agent_starts_in_code(host->agent))
+        return 0;
+    _cleanup_free_ char *part = mem_printf(CODE_DIR "/%s", name);
+    _cleanup_free_ char *path = workspace_path(&host->root, host->session.id, part);
+    _cleanup_close_ int dir = path_open_beneath(host->dir, part, O_PATH | O_DIRECTORY);
+    if (dir == -1 || fchdir(dir) == -1)
+        return err_errno(err, "cannot enter '%s'", path);
+    env_put(&host->env, "PWD", path);
+    return 0;
+}
+
 /* Returns true if a SIGHUP or SIGTERM waits for the loop, which ends the copy of a directory. */
 static bool has_to_go(uint64_t files, uint64_t bytes, void *arg)
 {
@@ -156,7 +186,7 @@ int start_make_unit(struct host *host, struct err *err)
         return 0;
     _cleanup_free_ char *part = mem_printf("%s/%s", WORKSPACE_UNIT, host->agent->id);
     if (snapshot_make_unit(&host->root, host->dir, &host->team, host->agent->id, &way, err) == -1 ||
-        enter(host, part, err) == -1)
+        enter(host, part, err) == -1 || enter_code(host, err) == -1)
         return -1;
     host->unit_waits = false;
     return 0;
@@ -168,6 +198,7 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
 
     if (load(host, id, agent_id, err) == -1 || acquire_place(host, err) == -1 ||
         receive_environment(host, &prompts, err) == -1 || enter_unit(host, err) == -1 ||
+        enter_code(host, err) == -1 ||
         launch_command(&host->config, &host->team, host->agent, env_get(host->env, "SHELL"),
                        &host->argv, &host->preset, err) == -1)
         return -1;

@@ -6,6 +6,7 @@
 #include "model/manifest.h"
 #include "session/archive_helper.h"
 #include "session/life_internal.h"
+#include "session/unlanded.h"
 #include "store/placement.h"
 #include "store/stage.h"
 #include "store/workspace.h"
@@ -316,7 +317,8 @@ int archive_session(const struct life *life, const char *id, const char *file, b
         return -1;
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "archive", id, err);
-    if (life_require_stopped(life, dir, &session, "archive", err) == -1)
+    if (life_require_stopped(life, dir, &session, "archive", err) == -1 ||
+        (remove && unlanded_check(life->root, dir, id, err) == -1))
         return -1;
     int rc = write_archive(life, dir, &session, file, remove, &report, err);
     if (rc == 0 && remove)

@@ -38,6 +38,7 @@ struct life_options {
     const char *template; /* NULL: the one in the settings */
     const char *preset; /* for the whole team; NULL: each agent's own */
     const char *id; /* NULL: a new random id */
+    const char *project; /* DIR or DIR@REF for project_open(); NULL: none */
     const char *config; /* path of a file for prompts_from_file(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     bool private;
@@ -113,8 +114,18 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
 /* Makes a session private or not private, whether it runs or not. */
 int life_set_private(const struct life *life, const char *id, bool private, struct err *err);
 
-/* Removes a stopped session, or with `force` any session; then *end tells how it was stopped. */
-int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
+struct life_removal {
+    bool force; /* stop a running session; remove a damaged one, and one with work (see keep) */
+    /* With `force`: keeps what would be lost with the stopped session in the workspace `dir`,
+     * before it is removed. NULL: nothing. On failure the session stays. */
+    int (*keep)(const struct life *life, int dir, const struct session *session, void *arg,
                 struct err *err);
+    void *arg;
+};
+
+/* Removes a stopped session. Without `force`, fails with MAS_CONFLICT if it runs or has work that
+ * is not in its project. With `force`, *end tells how it was stopped. */
+int life_remove(const struct life *life, const char *id, const struct life_removal *options,
+                struct life_end *end, struct err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "client/survey.h"
 #include "session/launch.h"
 #include "session/life_internal.h"
+#include "session/unlanded.h"
 #include "store/index.h"
 #include "store/stage.h"
 #include "store/workspace.h"
@@ -279,8 +280,8 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
 }
 
 /* Stops a session before its removal, or refuses. */
-static int clear_way(const struct life *life, const char *id, int dir, bool force,
-                     struct life_end *end, struct err *err)
+static int clear_way(const struct life *life, const char *id, int dir,
+                     const struct life_removal *options, struct life_end *end, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
 
@@ -288,15 +289,20 @@ static int clear_way(const struct life *life, const char *id, int dir, bool forc
     if (life_load(life, dir, id, "remove", &session, err) == -1) {
         if (err->code != MAS_DAMAGED)
             return -1;
-        if (force)
+        if (options->force)
             return stop_unknown(life, id, err);
         return err_hint(err, "remove it all the same with: mas rm -f %s", id);
     }
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "remove", id, err);
-    if (force)
-        return life_stop_held(life, dir, &session, end, err);
-    return life_require_stopped(life, dir, &session, "remove", err);
+    if (options->force)
+        return life_stop_held(life, dir, &session, end, err) == -1
+                   ? -1
+                   : (options->keep != NULL ? options->keep(life, dir, &session, options->arg, err)
+                                            : 0);
+    return life_require_stopped(life, dir, &session, "remove", err) == -1
+               ? -1
+               : unlanded_check(life->root, dir, id, err);
 }
 
 /* Removes what can remain of a session without a workspace: a row, a tmux session. */
@@ -337,9 +343,10 @@ int life_remove_held(const struct life *life, const char *id, struct err *err)
     return -1;
 }
 
-int life_remove(const struct life *life, const char *id, bool force, struct life_end *end,
-                struct err *err)
+int life_remove(const struct life *life, const char *id, const struct life_removal *options,
+                struct life_end *end, struct err *err)
 {
+    bool force = options->force;
     _cleanup_close_ int dir = workspace_open(life->root, id);
     _cleanup_close_ int session_lock = -1;
 
@@ -358,7 +365,7 @@ int life_remove(const struct life *life, const char *id, bool force, struct life
     /* no process may outlive its workspace */
     if ((is_other ? stop_unknown(life, id, err)
                   : lock_session(life, dir, id, LOCK_TRY, "rm", &session_lock, err)) == -1 ||
-        (!is_other && clear_way(life, id, dir, force, end, err) == -1))
+        (!is_other && clear_way(life, id, dir, options, end, err) == -1))
         return -1;
     return life_remove_held(life, id, err);
 }

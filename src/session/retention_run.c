@@ -8,6 +8,7 @@
 #include "session/archive.h"
 #include "session/life_internal.h"
 #include "session/retention.h"
+#include "session/unlanded.h"
 #include "store/index.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
@@ -159,6 +160,8 @@ static bool prepare(const struct retention_run *run, struct going *going, int di
     if (result->session->status == RETENTION_CRASHED && !run->dry)
         tmux_drop_own_server(session->tmux_socket, session->tmux_name);
     if (is_inhabited(run, id) && life_sweep(run->life, id, &result->err) == -1)
+        return fail(going, RETENTION_FAILED);
+    if (unlanded_check(run->life->root, dir, id, &result->err) == -1)
         return fail(going, RETENTION_FAILED);
     if (run->options->archive && result->session->damaged) {
         (void)err_set(&result->err, MAS_DAMAGED,

@@ -206,6 +206,11 @@ int workspace_stage(const struct root *root, const struct config *config,
     return 0;
 }
 
+char *workspace_stage_path(const struct root *root, const struct stage *stage)
+{
+    return mem_printf("%s/%s/" STAGING_PREFIX "%s", root->path, ROOT_SESSIONS, stage->id);
+}
+
 int workspace_place(const struct root *root, struct stage *stage, struct err *err)
 {
     char name[ENTRY_NAME];

@@ -43,6 +43,8 @@ struct stage {
 int workspace_stage(const struct root *root, const struct config *config,
                     const struct session *session, const struct template *tmpl, tree_tick *tick,
                     void *arg, struct stage *ret, struct err *err);
+/* Returns the path of a workspace that has no final name yet. The caller frees it. */
+char *workspace_stage_path(const struct root *root, const struct stage *stage);
 /* Like workspace_stage(), but leaves the workspace empty for the caller to fill. `who` is the
  * verb. */
 int workspace_stage_empty(const struct root *root, const char *id, const char *who,

@@ -1,0 +1,22 @@
+/*
+ * What `mas rm -f` keeps of the work of a session: an archive below lost/ in the root and, if the
+ * project can be written, the commits as refs/mas/lost/ID/AGENT there.
+ */
+#ifndef MAS_SESSION_LOST_H
+#define MAS_SESSION_LOST_H
+
+#include "base/err.h"
+#include "session/life.h"
+
+struct lost {
+    char *file; /* the archive; NULL: nothing would have been lost */
+    struct err untold; /* why the project did not get the commits; MAS_OK: it did */
+};
+void lost_free(struct lost *lost);
+
+/* For struct life_removal: keeps the work of a session if it has any that is not in its project.
+ * `arg` is a zeroed struct lost, which the caller releases with lost_free(). */
+int lost_keep(const struct life *life, int dir, const struct session *session, void *arg,
+              struct err *err);
+
+#endif
