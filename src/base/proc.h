@@ -146,8 +146,8 @@ struct proc_above {
 int proc_lineage(const struct proc_id *id, struct proc_above **ret, size_t *ret_count);
 /* Returns true if the environment that the process was started with contains exactly this entry. */
 bool proc_has_entry(pid_t pid, const char *entry);
-/* Returns the pid of a process of this user whose working directory is `path` or below it, other than
- * this process and its ancestors; 0: there is none. */
+/* Returns the pid of a process of this user whose working directory is `path` or below it, other
+ * than this process and its ancestors; 0: there is none. */
 pid_t proc_working_below(const char *path);
 /* Returns argument number `index` of the process, or NULL if it has none or is gone. The caller
  * frees it. */

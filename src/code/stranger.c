@@ -165,13 +165,13 @@ int stranger_open(const struct repo *repo, const char *agent, struct stranger *r
 
 /* ---- all refs */
 
-struct walk {
+struct ref_reader {
     const struct stranger *stranger;
     stranger_each *each;
     void *arg;
 };
 
-static int walk_dir(const struct walk *walk, const char *path, int depth, struct err *err)
+static int walk_dir(const struct ref_reader *walk, const char *path, int depth, struct err *err)
 {
     _cleanup_close_ int dir = path_open_beneath(walk->stranger->fd, path, O_RDONLY | O_DIRECTORY);
     _cleanup_strv_ char **names = NULL;
@@ -198,7 +198,7 @@ static int walk_dir(const struct walk *walk, const char *path, int depth, struct
     return 0;
 }
 
-static int walk_packed(const struct walk *walk, struct err *err)
+static int walk_packed(const struct ref_reader *walk, struct err *err)
 {
     _cleanup_free_ char *text = NULL;
     struct err why = ERR_INIT;
@@ -224,7 +224,7 @@ static int walk_packed(const struct walk *walk, struct err *err)
 }
 
 /* Older entries of the stash stand only in its log: "<old> <new> <who> <time>\t<text>". */
-static int walk_stash(const struct walk *walk, struct err *err)
+static int walk_stash(const struct ref_reader *walk, struct err *err)
 {
     _cleanup_close_ int dir =
         path_open_beneath(walk->stranger->fd, "logs/refs", O_RDONLY | O_DIRECTORY);
@@ -254,7 +254,7 @@ static int walk_stash(const struct walk *walk, struct err *err)
 
 int stranger_refs(const struct stranger *stranger, stranger_each *each, void *arg, struct err *err)
 {
-    const struct walk walk = {.stranger = stranger, .each = each, .arg = arg};
+    const struct ref_reader walk = {.stranger = stranger, .each = each, .arg = arg};
 
     return walk_packed(&walk, err) == -1 || walk_dir(&walk, "refs", 0, err) == -1 ||
                    walk_stash(&walk, err) == -1
