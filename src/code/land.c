@@ -503,8 +503,10 @@ int land_finish(const struct repo *repo, bool *ret, struct err *err)
     int rc = 0;
 
     *ret = false;
-    if (read_journal(repo, &journal, err) == -1 || journal == NULL)
-        return journal == NULL && err->code == MAS_OK ? 0 : -1;
+    if (read_journal(repo, &journal, err) == -1)
+        return -1;
+    if (journal == NULL)
+        return 0;
     const char *tree = json_get_text(journal, "tree");
     const char *onto = json_get_text(journal, "onto");
     const char *old = json_get_text(journal, "old");
