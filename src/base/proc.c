@@ -62,6 +62,8 @@ __attribute__((noreturn)) static void become(const struct proc_spec *spec, const
     for (size_t i = 0; i < spec->fd_count; i++)
         fds[3 + i] = spec->fds[i];
 
+    if (spec->bound)
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (spec->cwd != -1 && fchdir(spec->cwd) == -1)
         _exit(127);
     if (spec->raise_nofile)

@@ -26,6 +26,7 @@ struct proc_spec {
     size_t input_len;
     size_t output_max; /* more bytes than this on stdout are an error */
     int timeout_ms; /* from the start; then the process is killed: MAS_TIMEOUT */
+    bool bound; /* the kernel kills it when the thread that started it ends */
     bool raise_nofile; /* raise the soft descriptor limit, for a server that it may start */
     const int *fds; /* passed on as descriptors 3, 4, ... */
     size_t fd_count; /* at most PROC_FDS_MAX */

@@ -178,6 +178,7 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .input_len = input != NULL ? input->len : 0,
         .output_max = GIT_OUTPUT_MAX,
         .timeout_ms = GIT_TIMEOUT_MS,
+        .bound = true, /* a git that outlives mas would write into what the next command removes */
     };
     return proc_start(&spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
 }

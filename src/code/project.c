@@ -24,30 +24,41 @@ void project_free(struct project *project)
     *project = (struct project)PROJECT_INIT;
 }
 
-/* Splits DIR@REF at the last '@' unless the whole is a directory. *ret_ref is NULL without a REF.
- */
+/* Splits DIR@REF: DIR is the longest part before an '@', or the whole, that exists. *ret_ref is
+ * NULL without a REF. */
 static int find_dir(const char *spec, char **ret_dir, char **ret_ref, struct err *err)
 {
-    const char *at = strrchr(spec, '@');
+    _cleanup_free_ char *dir = mem_dup(spec);
+    size_t len = strlen(spec);
     struct stat st;
-    bool whole = stat(spec, &st) == 0;
-    _cleanup_free_ char *dir =
-        whole || at == NULL ? mem_dup(spec) : mem_dupn(spec, (size_t)(at - spec));
+    int found = stat(dir, &st);
 
-    if (!whole && stat(dir, &st) == -1)
-        return err_errno(err, "cannot use project '%s'", dir);
+    while (found == -1 && len > 0)
+        if (spec[--len] == '@') {
+            dir[len] = '\0';
+            found = stat(dir, &st);
+        }
+    if (found == -1) {
+        free(dir);
+        const char *at = strrchr(spec, '@');
+        dir = at == NULL ? mem_dup(spec) : mem_dupn(spec, (size_t)(at - spec));
+        errno = stat(dir, &st) == -1 ? errno : ENOENT;
+        (void)err_errno(err, "cannot use project '%s'", dir);
+        err->code = MAS_USAGE;
+        return -1;
+    }
     if (!S_ISDIR(st.st_mode))
         return err_set(err, MAS_USAGE, "cannot use project '%s': it is not a directory", dir);
     *ret_dir = path_canonical(dir);
     if (*ret_dir == NULL)
         return err_errno(err, "cannot use project '%s'", dir);
-    *ret_ref = whole || at == NULL ? NULL : mem_dup(at + 1);
+    *ret_ref = dir[strlen(dir)] == spec[strlen(dir)] ? NULL : mem_dup(spec + strlen(dir) + 1);
     return 0;
 }
 
-/* Returns true for a repository without a work tree. git may be told not to find those by itself.
+/* Returns true for the inside of a repository. git may be told not to find those by itself.
  */
-static bool is_bare(const char *path)
+static bool is_inside(const char *path)
 {
     _cleanup_close_ int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -56,21 +67,46 @@ static bool is_bare(const char *path)
            faccessat(dir, "refs", F_OK, 0) == 0;
 }
 
-static int check_owner(const struct project *project, struct err *err)
+/* Refuses what belongs to another user, as git does unless safe.directory names it. */
+static int check_owner(const char *path, struct err *err)
 {
-    const char *paths[] = {project->path, project->dir};
     struct stat st;
 
-    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-        if (stat(paths[i], &st) == -1)
-            return err_errno(err, "cannot use project '%s'", paths[i]);
-        if (st.st_uid == geteuid())
-            continue;
-        return err_set(err, MAS_USAGE,
-                       "cannot use project '%s': '%s' belongs to another user (uid %u)",
-                       project->path, paths[i], (unsigned)st.st_uid);
+    if (stat(path, &st) == -1)
+        return err_errno(err, "cannot use project '%s'", path);
+    if (st.st_uid == geteuid())
+        return 0;
+    (void)err_set(err, MAS_USAGE,
+                  "cannot use project '%s': it belongs to another user (uid %u), and mas does not "
+                  "read git's safe.directory",
+                  path, (unsigned)st.st_uid);
+    return err_hint(err, "use a clone of your own: git clone DIR");
+}
+
+/* Refuses a work tree that the configuration moved elsewhere, and the repository inside one. */
+static int check_tree(const struct project *project, const struct git *git, struct err *err)
+{
+    _cleanup_free_ char *top = project->top != NULL ? path_canonical(project->top) : NULL;
+    struct proc_result bare = PROC_RESULT_INIT;
+    size_t len = top != NULL ? strlen(top) : 0;
+
+    if (project->top != NULL) {
+        if (top != NULL && strncmp(project->path, top, len) == 0 &&
+            (project->path[len] == '/' || project->path[len] == '\0' || len == 1))
+            return check_owner(top, err);
+        return err_set(err, MAS_USAGE, "cannot use project '%s': its work tree is '%s'",
+                       project->path, project->top);
     }
-    return 0;
+    if (git_run(git, GIT_ARGS("config", "--type=bool", "--get", "core.bare"), NULL, &bare, err) ==
+        -1)
+        return -1;
+    bool is_bare = strcmp(str_text(&bare.out), "true\n") == 0;
+    proc_result_free(&bare);
+    return is_bare ? 0
+                   : err_set(err, MAS_USAGE,
+                             "cannot use project '%s': it is the inside of a repository that has a "
+                             "work tree; name the work tree",
+                             project->path);
 }
 
 /* Finds the repository and what kind it is. */
@@ -81,15 +117,21 @@ static int find_repository(struct project *project, int cwd, bool bare, struct e
 
     if (git_text(&git, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
                  &project->dir, err) == -1) {
+        bool foreign = strstr(err->text, "dubious ownership") != NULL;
         err->code = MAS_USAGE;
         (void)err_wrap(err, "cannot use project '%s'", project->path);
-        return err_hint(err, "make it a repository with: git init");
+        return foreign ? err_hint(err, "use a clone of your own: git clone DIR")
+                       : err_hint(err, "make it a repository with: git init");
     }
+    if (check_owner(project->dir, err) == -1)
+        return -1;
     if (!bare && git_text(&git, GIT_ARGS("rev-parse", "--show-toplevel"), &project->top, err) == -1)
         return err_wrap(err, "cannot use project '%s'", project->path);
     if (git_text(&git, GIT_ARGS("rev-parse", "--is-shallow-repository", "--show-object-format"),
                  &kind, err) == -1)
         return err_wrap(err, "cannot use project '%s'", project->path);
+    if (check_tree(project, &git, err) == -1)
+        return -1;
     project->shallow = str_starts(kind, "true");
     project->format = mem_dup(kind + strcspn(kind, "\n") + 1);
     return 0;
@@ -127,32 +169,59 @@ static int refuse_ref(const struct project *project, const char *ref, const char
     return err_set(err, MAS_USAGE, "cannot use '%s' of project '%s': %s", ref, project->path, why);
 }
 
-/* Finds the commit to begin with and the branch to land on. */
-static int find_base(struct project *project, const char *ref, struct err *err)
+/* Finds the commit that `name` means, and the branch to land on. *ret_found tells whether there is
+ * one. */
+static int find_commit(struct project *project, const struct git *git, const char *name,
+                       bool *ret_found, struct err *err)
 {
-    const struct git git = {.dir = project->dir};
-    const char *name = ref != NULL ? ref : "HEAD";
-    struct err why = ERR_INIT;
-
-    if (ref != NULL && !git_is_branch(ref))
-        return refuse_ref(project, ref, "it is not a name of a branch, a tag or a commit", err);
-    if (str_starts(name, "refs/mas/"))
-        return refuse_ref(project, ref, "refs/mas/ belongs to mas", err);
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", name);
-    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", "--end-of-options", commit),
-                 &project->base, &why) == -1 ||
-        !git_is_oid(project->base))
-        return ref == NULL
-                   ? err_set(err, MAS_USAGE, "cannot use project '%s': it has no commit yet",
-                             project->path)
-                   : refuse_ref(project, ref, "there is no such branch, tag or commit", err);
-    if (git_text(&git, GIT_ARGS("rev-parse", "--symbolic-full-name", name), &project->onto, &why) ==
-            -1 ||
-        !str_starts(project->onto, "refs/heads/")) {
-        free(project->onto);
-        project->onto = mem_dup("");
-    }
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    char base[GIT_OID_TEXT];
+
+    if (git_run(git, GIT_ARGS("rev-parse", "--verify", "--quiet", "--end-of-options", commit), NULL,
+                &result, err) == -1)
+        return -1;
+    const char *text = str_text(&result.out);
+    _cleanup_free_ char *line = mem_dupn(text, strcspn(text, "\n"));
+    *ret_found = result.status == 0 && git_parse_oid(line, base);
+    proc_result_free(&result);
+    if (!*ret_found)
+        return 0;
+    _cleanup_free_ char *full = NULL;
+    if (git_text(git, GIT_ARGS("rev-parse", "--symbolic-full-name", name), &full, &ignored) == -1)
+        full = mem_dup("");
+    if (str_starts(full, "refs/mas/"))
+        return refuse_ref(project, name, "refs/mas/ belongs to mas", err);
+    project->base = mem_dup(base);
+    project->onto = mem_dup(str_starts(full, "refs/heads/") ? full : "");
     return 0;
+}
+
+/* Finds where to begin. A work tree has a HEAD of its own. A branch comes before a tag of the same
+ * name, and before a commit whose name begins so. */
+static int find_base(struct project *project, int cwd, const char *ref, struct err *err)
+{
+    const struct git here = {.cwd = cwd, .dir = project->top == NULL ? project->dir : NULL};
+    const struct git git = {.dir = project->dir};
+    bool found = false;
+
+    if (ref == NULL) {
+        if (find_commit(project, &here, "HEAD", &found, err) == -1)
+            return -1;
+        if (found)
+            return 0;
+        (void)err_set(err, MAS_USAGE, "cannot use project '%s': it has no commit yet",
+                      project->path);
+        return err_hint(err, "make one with: git commit");
+    }
+    if (!git_is_branch(ref))
+        return refuse_ref(project, ref, "it is not a name of a branch, a tag or a commit", err);
+    _cleanup_free_ char *branch = mem_printf("refs/heads/%s", ref);
+    if (find_commit(project, &git, branch, &found, err) == -1 ||
+        (!found && find_commit(project, &git, ref, &found, err) == -1))
+        return -1;
+    return found ? 0 : refuse_ref(project, ref, "there is no such branch, tag or commit", err);
 }
 
 static int check_whole(const struct project *project, struct err *err)
@@ -169,8 +238,7 @@ static int check_whole(const struct project *project, struct err *err)
     (void)err_set(err, MAS_USAGE,
                   "cannot use project '%s': it is a partial clone, which lacks objects",
                   project->path);
-    return err_hint(err, "make it whole with: git -C %s fetch --refetch --no-filter",
-                    project->path);
+    return err_hint(err, "use a whole clone: git clone without --filter");
 }
 
 int project_open(const char *spec, struct project *ret, struct err *err)
@@ -183,9 +251,10 @@ int project_open(const char *spec, struct project *ret, struct err *err)
     _cleanup_close_ int cwd = open(project.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (cwd == -1)
         return err_errno(err, "cannot use project '%s'", project.path);
-    if (find_repository(&project, cwd, is_bare(project.path), err) == -1 ||
-        check_owner(&project, err) == -1 || check_whole(&project, err) == -1 ||
-        find_base(&project, ref, err) == -1 || read_identity(&project, cwd, err) == -1)
+    if (check_owner(project.path, err) == -1 ||
+        find_repository(&project, cwd, is_inside(project.path), err) == -1 ||
+        check_whole(&project, err) == -1 || find_base(&project, cwd, ref, err) == -1 ||
+        read_identity(&project, cwd, err) == -1)
         return -1;
     *ret = project;
     project = (struct project)PROJECT_INIT;

@@ -119,6 +119,32 @@ static bool is_object_dir(const char *name, void *arg)
     return strcmp(name, "info") != 0 && !str_starts(name, "tmp_");
 }
 
+/* Refuses links among the objects: a copied link would lead git back into the project. */
+static int check_links(int objects, const struct project *project, struct err *err)
+{
+    _cleanup_strv_ char **dirs = NULL;
+    struct stat st;
+
+    if (path_list(objects, &dirs, err) == -1)
+        return -1;
+    for (char **dir = dirs; *dir != NULL; dir++) {
+        _cleanup_strv_ char **names = NULL;
+        if (fstatat(objects, *dir, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            return err_errno(err, "cannot read '" CODE_GIT "/objects/%s'", *dir);
+        bool link = S_ISLNK(st.st_mode);
+        if (S_ISDIR(st.st_mode) && path_list_in(objects, *dir, &names, err) == -1)
+            return -1;
+        _cleanup_close_ int at = names != NULL ? path_open_dir(objects, *dir) : -1;
+        for (char **name = names; name != NULL && *name != NULL && !link; name++)
+            link = fstatat(at, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+        if (link)
+            return err_set(err, MAS_USAGE,
+                           "cannot use project '%s': there is a symbolic link in its objects/%s",
+                           project->path, *dir);
+    }
+    return 0;
+}
+
 /* Copies the project's own objects, by hard links where the file system allows it: git never
  * changes an object in place. */
 static int copy_objects(int to, const struct project *project, tree_tick *tick, void *arg,
@@ -137,7 +163,7 @@ static int copy_objects(int to, const struct project *project, tree_tick *tick, 
         if (objects == -1)
             return err_errno(err, "cannot open '" CODE_GIT "/objects'");
         if (tree_copy_choice(from, objects, path, &choice, tick, arg, err) == 0)
-            return 0;
+            return check_links(objects, project, err);
         if (err->number != ENOENT || tries == COPY_TRIES || tree_remove(to, "objects", err) == -1)
             return -1;
     }
