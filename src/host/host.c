@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
+#include "memory/store.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 
@@ -53,6 +54,20 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
 {
     workspace_log(host->dir, config_log_limits(&host->config),
                   "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
+}
+
+int host_set_store_aside(const struct host *host, char **ret_words, struct err *err)
+{
+    _cleanup_free_ char *name = NULL;
+
+    if (store_set_aside(host->dir, &name, err) == -1)
+        return -1;
+    *ret_words = name == NULL ? NULL
+                              : mem_printf("%s was damaged and is kept as %s; a new one was begun",
+                                           STORE_FILE, name);
+    if (*ret_words != NULL)
+        host_log(host, *ret_words);
+    return 0;
 }
 
 void host_set_title(struct host *host)

@@ -170,6 +170,9 @@ void host_fill_status(const struct host *host, struct agent_status *ret);
 /* Writes a line about this agent, or about a message to it, to the session's log. */
 void host_log(const struct host *host, const char *words);
 void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome);
+/* Renames a damaged memory.db. *ret_words, which the caller frees, says so; it is NULL if another
+ * process has renamed it before. */
+int host_set_store_aside(const struct host *host, char **ret_words, struct err *err);
 
 /* ---- child.c */
 /* Starts the agent; if the tree of the one before has not ended, as soon as it has. On failure says
@@ -233,6 +236,9 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
 int request_check_watch(struct host *host, struct err *err);
 /* Answers one request. */
 void request_handle(struct host *host, struct client *client, const struct frame *frame);
+/* Begin and send a positive answer. The caller writes the other members in between. */
+void request_open_answer(const struct host *host, struct str *head, struct json_out *out);
+void request_close_answer(struct client *client, struct str *head, struct json_out *out);
 /* Appends the answer to `status`. */
 void request_put_status(const struct host *host, struct str *head);
 /* Answer the clients that wait for a start (error NULL: the agent runs) or for an end. */

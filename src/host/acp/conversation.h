@@ -263,6 +263,13 @@ int memory_need(struct host *host, struct err *err);
 void memory_failed(struct host *host, const struct err *err);
 /* Calls memory_failed() if rc is -1. Returns true if it is not. */
 bool memory_kept(struct host *host, int rc, const struct err *err);
+/* Stores a message of the present query. Returns its number; 0: it is not stored. */
+int64_t memory_add(struct host *host, const struct store_message *message);
+/* Updates a message; see store_update(). */
+void memory_update(struct host *host, int64_t number, const char *text, size_t len,
+                   const char *data, enum store_state state, enum store_sync sync);
+/* Stores the end of a prompt; see store_end_turn(). */
+void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason);
 /* Returns true, and resets the error, if a call has failed because the store was damaged or set
  * aside, and a new one is open now. Then the caller tries again. */
 bool memory_renew(struct host *host, struct err *err);

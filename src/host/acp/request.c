@@ -9,19 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Begins a positive answer; close_answer() ends and sends it. */
-static void open_answer(const struct host *host, struct str *head, struct json_out *out)
-{
-    *out = (struct json_out){.to = head};
-    json_open(out, NULL, '{');
-    json_put_bool(out, "ok", true);
-    json_put(out, "agent", host->agent->id);
-}
-
+/* Sends the answer, after which the connection ends unless it listens or waits. */
 static void close_answer(struct client *client, struct str *head, struct json_out *out)
 {
-    json_close(out, '}');
-    server_answer(client, head);
+    request_close_answer(client, head, out);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LEAVES;
 }
@@ -124,7 +115,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "started" : "queued");
     json_put(&out, "prompt", event_id(host, number, id));
     json_put_int(&out, "queued", (int64_t)conversation->queue.count - (at_once ? 1 : 0));
@@ -167,7 +158,7 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
                  queue_find(conversation, number) < conversation->queue.count;
     if (!there && host->child.phase == CHILD_NONE) /* the agent could not be started */
         return err_set(err, MAS_FAILED, "%s", host->child.note);
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "delivered" : "queued");
     if (wait) {
         client->kind = CLIENT_WATCHES;
@@ -191,7 +182,7 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
         return err_set(err, MAS_CONFLICT, "too many listen to it");
     (void)memory_need(host, err);
     host_fill_status(host, &status);
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     agent_status_tell(&status, &out);
     json_put_int(&out, "query", conversation->memory.place.number);
     event_put_modes(conversation, &out);
@@ -228,7 +219,7 @@ int acp_request_cancel(struct host *host, struct client *client, const struct fr
     (void)err;
     bool cancelled =
         prompt != NULL ? turn_cancel_prompt(host, event_number(host, prompt)) : turn_cancel(host);
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put_bool(&out, "cancelled", cancelled);
     close_answer(client, &head, &out);
     return 0;
@@ -253,7 +244,7 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
     verdict.wanted = option != NULL ? option : verdict.as != NULL ? verdict.as : "allow";
     if (permission_answer(host, &verdict, &permitted, err) == -1)
         return -1;
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "permission", event_id(host, permitted.number, id));
     json_put(&out, "option", permitted.option);
     json_put(&out, "title", permitted.title);
@@ -286,7 +277,7 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
     bool checked = options.mode == NULL || settings_knows_modes(conversation);
     if (clear_context(host, &options, &number, err) == -1)
         return -1;
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     if (!checked)
         json_put_bool(&out, "modeUnchecked", true);
     json_put(&out, "conversation", conversation->memory.place.conversation);
@@ -307,7 +298,7 @@ static int answer_ok(struct host *host, struct client *client)
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "conversation", host->conversation->memory.place.conversation);
     close_answer(client, &head, &out);
     return 0;

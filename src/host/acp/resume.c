@@ -72,16 +72,10 @@ static void keep_session(struct host *host)
 /* Stores how the agent came back, so that the history shows it. */
 static void store_notes(struct host *host, const char *words)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
     const struct store_message note = {
         .role = ROLE_NOTE, .state = MESSAGE_DONE, .text = words, .len = strlen(words)};
-    struct err err = ERR_INIT;
-    int64_t number;
 
-    if (memory->store != NULL)
-        (void)memory_kept(
-            host, store_add(memory->store, memory->place.query, &note, SYNC_CHUNK, &number, &err),
-            &err);
+    (void)memory_add(host, &note);
 }
 
 void resume_forget(struct resume *resume)
