@@ -21,7 +21,7 @@ done_asking() { wait "$asker" || true; }
     done_asking
     grep -q 'permit=yes-1' "$T/out"
     eventually state_is solo idle
-    [ -z "$(of solo ".note // empty")" ]
+    [ "$(of solo .note)" = null ]
 }
 
 @test "deny answers no; an option can be named; what is not offered is refused with what is" {
