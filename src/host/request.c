@@ -142,8 +142,8 @@ enum access {
     OTHERS, /* the same, but not the agent itself */
 };
 
-typedef int request_handler(struct host *host, struct client *client, const struct frame *frame,
-                            struct err *err);
+typedef int (*request_handler)(struct host *host, struct client *client, const struct frame *frame,
+                               struct err *err);
 
 /* All requests to a host, by whichever kind of agent answers them. A handler answers and returns 0,
  * or fails. */
@@ -152,7 +152,7 @@ static const struct request_kind {
     const char *name;
     const char *what; /* "cannot <what> agent '11'" */
     enum access access;
-    request_handler *handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
+    request_handler handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
 } requests[] = {
     /* name          what                         access  terminal, ACP */
     {"status",       "see",                       ALL,    {do_status, do_status}},
@@ -189,7 +189,7 @@ static int check_access(const struct host *host, struct client *client, const st
     return target_check_rule(&host->team, sender, host->agent, err);
 }
 
-/* Only the host of an ACP agent answers the request. */
+/* Fails a request that only the host of an ACP agent answers. */
 static int fail_no_acp(const struct host *host, const struct request_kind *request, struct err *err)
 {
     (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is no ACP agent", request->what,
@@ -213,7 +213,7 @@ static void log_refusal(const struct host *host, const struct client *client,
 static int answer(struct host *host, struct client *client, const struct frame *frame,
                   const struct request_kind *request, struct err *err)
 {
-    request_handler *handler = request->handlers[host->backend->kind];
+    request_handler handler = request->handlers[host->backend->kind];
 
     if (handler == NULL)
         return fail_no_acp(host, request, err);

@@ -216,8 +216,8 @@ void server_release_askers(struct host *host, int64_t prompt);
 /* Tells the watchers of messages that the host has taken one; `from` NULL: a person's. Skips
  * watchers that have left much unread. */
 void server_tell_message(struct host *host, const char *from, const char *text, size_t len);
-/* A client finds a new host only a moment after it came up. So the server keeps the frames of the
- * first seconds, as far as there is room, and tells them to clients that ask for that. */
+/* Keep frames of the first seconds, as far as there is room, and send them to a client that asks
+ * for them: clients find a new host only a moment after it has begun. */
 void server_keep_early(struct host *host, enum server_audience audience, const struct str *head,
                        const char *body, size_t len);
 void server_tell_early(const struct host *host, struct client *client,

@@ -241,7 +241,7 @@ static bool reads_keys(const struct host *host, int64_t now)
     return host->conversation->chat.plain;
 }
 
-/* A pane without mas-chat takes no prompts. */
+/* Drops keys: a pane without mas-chat takes no prompts. */
 static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     (void)keys;

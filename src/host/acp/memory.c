@@ -44,8 +44,8 @@ int memory_need(struct host *host, struct err *err)
     return need_store(host, &said, err);
 }
 
-/* The conversation of a new store is that of the agent's session, which still knows what was said.
- * `said`: the clients know that the old one was set aside. */
+/* Makes the agent's session, which still knows what was said, that of the new store's conversation.
+ * `said`: the clients know that the old store was set aside. */
 static void begin_anew(struct host *host, bool said)
 {
     struct err err = ERR_INIT;

@@ -89,7 +89,7 @@ void resume_forget(struct resume *resume)
 
 /* ---- sessions */
 
-/* The present session takes prompts. */
+/* Makes the settings of the present session, and then lets it take prompts. */
 static void join(struct host *host, enum store_outcome outcome)
 {
     struct conversation *conversation = host->conversation;
@@ -109,7 +109,6 @@ static void join(struct host *host, enum store_outcome outcome)
     resume->prime = is_new || !place->injected || place->is_new;
     resume->remind = is_new ? 0 : find_cut_off(host);
     resume->ignores = outcome == OUTCOME_LOADED;
-    conversation->offered.next_setting = 0;
     _cleanup_free_ char *words =
         mem_printf("conversation %s%s%s", name, resume->notes != NULL ? ": " : "",
                    resume->notes != NULL ? resume->notes : "");
@@ -123,7 +122,7 @@ static void join(struct host *host, enum store_outcome outcome)
                conversation->queue.count > 0 ? conversation->queue.prompts[0].number : 0);
     if (outcome != OUTCOME_FRESH)
         chat_print(host, "note", words, strlen(words));
-    settings_make(host);
+    settings_begin(host);
 }
 
 void resume_leave_session(struct host *host)
@@ -413,7 +412,8 @@ static void handle_resumed(struct host *host, const struct acp_answer *answer)
     try_method(host, method + 1);
 }
 
-/* A loaded session that shows nothing again, though something was said, knows nothing. */
+/* Takes a session that shows nothing again, though something was said, for one that knows nothing.
+ */
 void resume_settled(struct host *host)
 {
     static const char why[] = "the session came back empty";
@@ -471,8 +471,6 @@ void resume_answer(struct host *host, const struct acp_answer *answer)
     case ACP_CALL_SET_MODE:
     case ACP_CALL_SET_OPTION:
         settings_answer(host, answer);
-        if (waited_for && phase == PHASE_SETS)
-            settings_make(host);
         break;
     case ACP_CALL_CLOSE:
     case ACP_CALL_LIST:

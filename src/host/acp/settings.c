@@ -258,13 +258,13 @@ static int64_t ask_kept(struct host *host, int place, bool *ret_more)
                       json_text(option));
 }
 
-void settings_make(struct host *host)
+/* Makes the next setting, or enters READY after the last one. */
+static void make_next(struct host *host)
 {
     enum { MODE, MODEL, OTHERS };
     struct offered *offered = &host->conversation->offered;
     bool more = true;
 
-    conversation_enter(host, PHASE_SETS, 0, -1);
     while (more) {
         int setting = offered->next_setting++;
         int64_t serial = 0;
@@ -283,8 +283,16 @@ void settings_make(struct host *host)
     turn_run(host);
 }
 
+void settings_begin(struct host *host)
+{
+    host->conversation->offered.next_setting = 0;
+    conversation_enter(host, PHASE_SETS, 0, -1);
+    make_next(host);
+}
+
 void settings_answer(struct host *host, const struct acp_answer *answer)
 {
+    bool waited_for = phase_waits_for(&host->conversation->link.phase, PHASE_SETS, answer->serial);
     char why[256];
 
     if (!answer->ok) {
@@ -296,6 +304,8 @@ void settings_answer(struct host *host, const struct acp_answer *answer)
     } else {
         settings_parse_modes(host, answer->mode, NULL, 0);
     }
+    if (waited_for)
+        make_next(host);
 }
 
 /* ---- what a client sets */

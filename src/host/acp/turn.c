@@ -224,7 +224,7 @@ enum store_state turn_end_state(const char *stop_reason)
     return MESSAGE_DONE;
 }
 
-/* The turn has ended well: the agent knows the history, and so does its session. */
+/* Notes that the agent knows the history, because the turn has ended well. */
 static void note_success(struct host *host)
 {
     struct conversation *conversation = host->conversation;
@@ -292,7 +292,7 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
 
 /* ---- the agent's answer */
 
-/* The agent has answered the prompt with an error. */
+/* Ends a turn that the agent has answered with an error, or tries it in another session. */
 static void handle_error(struct host *host, const struct acp_answer *answer)
 {
     const struct turn *turn = &host->conversation->turn;

@@ -91,7 +91,7 @@ static void replace(char **to, const char *text)
     *to = mem_dup(text);
 }
 
-/* An empty word says nothing, and replaces nothing. */
+/* Replaces a word, unless the new one is empty. */
 static void replace_word(char **to, const char *text)
 {
     if (text != NULL && text[0] != '\0')
@@ -206,7 +206,7 @@ struct tool_call *update_know_tool(struct host *host, const struct acp_update *u
     return tool;
 }
 
-/* Also takes an update of a tool call that was never announced. */
+/* Handles a tool call, even if the agent never announced it. */
 static void handle_tool(struct host *host, const struct acp_update *update)
 {
     struct tool_call *tool = update_know_tool(host, update);
