@@ -181,9 +181,8 @@ static void plan_restart(struct host *host, const struct agent_end *end, int64_t
         return;
     }
     if (child->failures >= limit) {
-        host->backend->fail_queue(host, end->why != NULL
-                                            ? end->why
-                                            : "the agent ends each time before it takes a message");
+        host->backend->fail_queue(
+            host, end->why != NULL ? end->why : "the agent keeps ending before it takes a message");
         return;
     }
     int64_t delay = preset->restart_delay_ms;

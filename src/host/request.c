@@ -58,7 +58,7 @@ int request_check_watch(struct host *host, struct err *err)
 {
     if (server_lets_watch(host))
         return 0;
-    return err_set(err, MAS_CONFLICT, "cannot watch agent '%s': too many watch it",
+    return err_set(err, MAS_CONFLICT, "cannot watch agent '%s': too many clients watch it",
                    host->agent->id);
 }
 
@@ -185,16 +185,16 @@ static int check_access(const struct host *host, struct client *client, const st
     if (sender != NULL)
         client->from = sender->id;
     if (sender == host->agent && access == OTHERS)
-        return err_set(err, MAS_FAILED, "an agent does not decide that for itself");
+        return err_set(err, MAS_FAILED, "an agent may not decide this for itself");
     return target_check_rule(&host->team, sender, host->agent, err);
 }
 
 /* Fails a request that only the host of an ACP agent answers. */
 static int fail_no_acp(const struct host *host, const struct request_kind *request, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is no ACP agent", request->what,
+    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is not an ACP agent", request->what,
                   host->agent->id);
-    return err_hint(err, "text is sent to it with: mas send %s %s TEXT",
+    return err_hint(err, "send it text with: mas send %s %s TEXT",
                     session_label(&host->root, host->session.id).text, host->agent->id);
 }
 

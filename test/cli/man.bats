@@ -296,7 +296,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     part mas-session.5 Sh EXAMPLES | grep -v '^\.' | sed 's/^STATUS=.*/STATUS=stopped/' >"$ROOT/sessions/$id/.session"
     mas doctor --fix
     [ "$status" -eq 0 ]
-    [[ $output == *"its paths are those of another place"* ]]
+    [[ $output == *"its paths are those of another directory"* ]]
     [[ $output != *damaged* ]]
     [ "$(field "$id" '.name + " " + .status')" = 'fix-login stopped' ]
 }

@@ -54,7 +54,7 @@ static void begin_anew(struct host *host, bool said)
         resume_keep_session(host, STORE_FILE " was set aside", &err) == -1)
         host_log(host, err.text);
     if (!said) /* another host of the team, or doctor, has set it aside */
-        event_say(host, false, STORE_FILE " was set aside; a new one was begun");
+        event_say(host, false, STORE_FILE " was set aside; mas has created a new one");
 }
 
 /* Closes the store, and forgets the numbers and places that only it knows. */
@@ -92,7 +92,7 @@ void memory_failed(struct host *host, const struct err *err)
         }
     }
     if (!said)
-        event_say(host, false, "what is said now cannot be kept: %s", err->text);
+        event_say(host, false, "new messages cannot be stored: %s", err->text);
 }
 
 bool memory_kept(struct host *host, int rc, const struct err *err)

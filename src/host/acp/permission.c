@@ -311,7 +311,7 @@ static int answer_with(struct host *host, size_t index, const struct acp_word *o
 
     if (verdict->mode != NULL && !clear) {
         (void)err_set(err, MAS_USAGE,
-                      "a mode is for a plan that is carried out with a cleared context");
+                      "a mode is only for a plan that is carried out with a cleared context");
         return err_hint(err, "approve it with the option 'clear'");
     }
     if (clear) {
@@ -336,7 +336,7 @@ int permission_answer(struct host *host, const struct verdict *verdict,
         i++;
     if (i >= permissions->count)
         return err_set(err, MAS_NOT_FOUND,
-                       number != 0 ? "there is no such permission open"
+                       number != 0 ? "there is no such open permission request"
                                    : "it does not wait for a permission");
     const struct asked_permission *permission = &permissions->open[i];
     const struct acp_word *option = find_option(permission, verdict->wanted);

@@ -161,7 +161,7 @@ int plan_carry_out(struct host *host, size_t index, const struct acp_word *optio
     int64_t then = 0;
 
     if (permission->plan_text == NULL)
-        return err_set(err, MAS_FAILED, "the plan's words are not known");
+        return err_set(err, MAS_FAILED, "the text of the plan is unknown");
     if (mode != NULL && settings_check_mode(host, mode, err) == -1)
         return -1;
     _cleanup_free_ char *text = mem_printf("%s%s", carry_out, permission->plan_text);

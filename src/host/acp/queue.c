@@ -119,8 +119,8 @@ int queue_read(struct host *host, struct err *err)
     if (queue->count == 0)
         return 0;
     _cleanup_free_ char *words =
-        mem_printf("%zu prompt%s that waited %s asked now", queue->count,
-                   queue->count == 1 ? "" : "s", queue->count == 1 ? "is" : "are");
+        mem_printf("%zu waiting prompt%s %s sent now", queue->count, queue->count == 1 ? "" : "s",
+                   queue->count == 1 ? "is" : "are");
     host_log(host, words);
     event_say(host, false, "%s", words);
     return 0;

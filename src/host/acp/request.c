@@ -103,7 +103,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
         return -1;
     if (wait && !server_lets_watch(host))
-        return err_set(err, MAS_CONFLICT, "too many listen to it");
+        return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     struct new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
     if (conversation->turn.on ||
@@ -141,13 +141,13 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
     int64_t number = 0;
 
     if (!json_bool(json_get(frame->head, "enter"), true)) {
-        (void)err_set(err, MAS_USAGE, "it is an ACP agent, where a text is a whole prompt");
+        (void)err_set(err, MAS_USAGE, "it is an ACP agent, which takes only whole prompts");
         return err_hint(err, "send it without --no-enter");
     }
     if (check_prompt(host, frame, err) == -1)
         return -1;
     if (wait && !server_lets_watch(host))
-        return err_set(err, MAS_CONFLICT, "too many watch it");
+        return err_set(err, MAS_CONFLICT, "too many clients watch it");
     bool at_once = turn_begins_at_once(conversation);
     const struct new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client)};
@@ -179,7 +179,7 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
 
     bool first = client->kind == CLIENT_NEW;
     if (first && !server_lets_watch(host))
-        return err_set(err, MAS_CONFLICT, "too many listen to it");
+        return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     (void)memory_need(host, err);
     host_fill_status(host, &status);
     request_open_answer(host, &head, &out);
@@ -240,7 +240,7 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
 
     verdict.number = permission != NULL ? event_number(host, permission) : 0;
     if (permission != NULL && verdict.number == 0)
-        return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
+        return err_set(err, MAS_NOT_FOUND, "there is no such open permission request");
     verdict.wanted = option != NULL ? option : verdict.as != NULL ? verdict.as : "allow";
     if (permission_answer(host, &verdict, &permitted, err) == -1)
         return -1;
@@ -310,7 +310,7 @@ int acp_request_mode(struct host *host, struct client *client, const struct fram
     const char *mode = json_get_text(frame->head, "mode");
 
     if (mode == NULL || mode[0] == '\0' || strlen(mode) > ACP_ID_MAX)
-        return err_set(err, MAS_USAGE, "no mode was named");
+        return err_set(err, MAS_USAGE, "the mode is missing");
     return settings_set_mode(host, mode, err) == -1 ? -1 : answer_ok(host, client);
 }
 
@@ -322,7 +322,7 @@ int acp_request_set(struct host *host, struct client *client, const struct frame
 
     if (option == NULL || value == NULL || strlen(option) > ACP_ID_MAX ||
         strlen(value) > ACP_ID_MAX)
-        return err_set(err, MAS_USAGE, "no option and value were named");
+        return err_set(err, MAS_USAGE, "the option or its value is missing");
     return settings_set_option(host, option, value, err) == -1 ? -1 : answer_ok(host, client);
 }
 

@@ -244,7 +244,7 @@ void resume_begin(struct host *host)
             host, store_last_session(memory->store, memory->place.query, &home, &id, &why, &err),
             &err);
     if (why != NULL)
-        add_note(resume, "its session", "was left alone", why);
+        add_note(resume, "its session", "was not used", why);
     free(link->session);
     link->session = id;
     resume->failed = 0;
@@ -350,12 +350,12 @@ static void handle_initialize(struct host *host, const struct acp_answer *answer
         if (answer->code != ACP_TIMED_OUT && child_retry(host, time_monotonic_ms()))
             host_log(host, why);
         else
-            give_up(host, "the agent did not begin to speak the protocol: %s", why);
+            give_up(host, "the agent did not initialize the protocol: %s", why);
         return;
     }
     if (info->protocol != 1) {
         (void)snprintf(why, sizeof why, "%lld", (long long)info->protocol);
-        give_up(host, "the agent speaks version %s of the protocol, mas version 1", why);
+        give_up(host, "the agent speaks protocol version %s, but mas speaks version 1", why);
         return;
     }
     free(link->program);
@@ -434,8 +434,8 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
     if (needs_login(host, answer))
         return;
     if (!answer->ok || answer->session == NULL) {
-        give_up(host, "the agent made no session: %s",
-                answer->ok ? "it told no id" : link_why(answer, why, sizeof why));
+        give_up(host, "the agent created no session: %s",
+                answer->ok ? "it returned no id" : link_why(answer, why, sizeof why));
         return;
     }
     host->conversation->link.session = mem_dup(answer->session);

@@ -215,7 +215,7 @@ static int64_t ask_mode(struct host *host)
     const struct config_option *option = find_option(offered, NULL, "mode");
     if (offered->mode_count > 0 || option == NULL)
         event_say(host, true, "the agent has no mode '%s'%s%s", mode,
-                  offered->mode[0] != '\0' ? ": it is in " : "", offered->mode);
+                  offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
     return offered->mode_count == 0 ? ask_option(link, option, mode) : 0;
 }
 
@@ -296,7 +296,7 @@ void settings_answer(struct host *host, const struct acp_answer *answer)
     char why[256];
 
     if (!answer->ok) {
-        event_say(host, true, "the agent did not take the %s: %s",
+        event_say(host, true, "the agent rejected the %s: %s",
                   answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
                   link_why(answer, why, sizeof why));
     } else if (answer->call == ACP_CALL_SET_OPTION) {

@@ -223,13 +223,13 @@ void delivery_read(struct host *host)
     size_t waiting = 0;
     for (size_t i = 0; i < delivery->count; i++)
         waiting += delivery->queue[i].number != 0;
-    _cleanup_free_ char *words = mem_printf("%zu message%s that waited %s delivered now", waiting,
+    _cleanup_free_ char *words = mem_printf("%zu waiting message%s %s delivered now", waiting,
                                             waiting == 1 ? "" : "s", waiting == 1 ? "is" : "are");
     if (waiting > 0)
         host_log(host, words);
     if (cut_off > 0)
         host->backend->say(
-            host, "a message was being typed when the host before ended; it is not typed again");
+            host, "the previous host ended while it typed a message; mas does not type it again");
 }
 
 void delivery_leave(struct host *host)
