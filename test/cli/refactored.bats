@@ -140,7 +140,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     [ "$(jq '.sessions | length' <<<"$output")" -eq 2 ]
     old stop
     [ "$status" -eq 2 ]
-    [[ $stderr == *'set MAS_SESSION_ID to the id of the one'* ]]
+    [[ $stderr == *'set MAS_SESSION_ID to the id of one of them'* ]]
     old send solo hello
     [ "$status" -eq 2 ]
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]

@@ -166,7 +166,7 @@ $ROOT/sessions/$ID"
 }
 
 @test "find_active_session prints the newest that runs" {
-    fails 3 'cannot find an active session: none runs' find_active_session
+    fails 3 'cannot find an active session: no session is running' find_active_session
     new_session
     expected=$ID
     local id=$ID
