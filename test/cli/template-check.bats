@@ -214,7 +214,7 @@ $I:9: warning: [rules] meta: no agent of this team matches: all" ]
     mas template check mine
     [ "$status" -eq 1 ]
     [ "${#lines[@]}" -eq 201 ]
-    [ "${lines[200]}" = '50 more' ]
+    [ "${lines[200]}" = '50 more errors and warnings' ]
     [ "$stderr" = 'mas: cannot use 1 of 1 templates' ]
     [ "$("$MAS" template check --json mine | jq -c '[(.remarks | length), .errors, .warnings]')" = '[200,250,0]' ]
     rm "$D"/unit/a/fifo-{200..249}

@@ -171,7 +171,7 @@ your changes are in '$C'; continue with: mas template edit pair" ]
     shows() { tm capture-pane -p -t =edit: | grep -qF -- "$1"; }
     eventually shows '(e)dit again, (k)eep it for later, or (d)rop it?'
     tm send-keys -t =edit: x Enter
-    eventually shows "=' is missing"
+    eventually shows "missing '='"
     tm send-keys -t =edit: e Enter
     eventually shows 'pair: changed'
     eventually shows 'code 0'
