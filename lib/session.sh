@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Sessions of mas for shell scripts: to be sourced by bash, zsh or a POSIX shell (dash, busybox sh).
+# Sessions of mas for shell scripts. Source it in bash, zsh or a POSIX shell (dash, busybox sh).
 #
 #     . /usr/local/share/mas/lib/session.sh
 #
@@ -9,56 +9,58 @@
 #   initialize_session_units DIR
 #   load_session ID                                                        the session's variables
 #   find_session_by_id ID                     the workspace's directory
-#   find_active_session                       the id of the newest session that runs
+#   find_active_session                       the id of the newest running session
 #   update_session_status ID STATUS [WHY]
 #   stop_session ID
 #
-# generate_uuid             A version 4 UUID, of the kernel's randomness.
-# create_session_workspace  Makes an isolated session of this id and starts nothing: that is done by
-#                           `update_session_status ID active`, or `mas start ID`. CONFIG is a file as
-#                           for `mas new -c`; empty is none. An ID that exists is a conflict, 4.
-# initialize_session_units  Copies from the template what unit/ and workflows/ of the workspace DIR
-#                           lack. What is there stays as it is.
+# generate_uuid             Prints a random version 4 UUID.
+# create_session_workspace  Creates an isolated session with this id. Starts nothing: call
+#                           `update_session_status ID active` or `mas start ID` for that. CONFIG is a
+#                           file as for `mas new -c`; if it is empty, there is none. If the ID exists,
+#                           returns 4.
+# initialize_session_units  Copies from the template what is missing in unit/ and workflows/ of the
+#                           workspace DIR. Existing files stay as they are.
 # load_session              Sets and exports MAS_ROOT MAS_TMUX_SOCKET MAS_SESSION_MODE MAS_SESSION_ID
-#                           MAS_SESSION_DIR SESSION_NAME UNIT_DIR WORKFLOWS_DIR, and sets, from
-#                           .session, SESSION_ID TMUX_SESSION STATUS CREATED_AT. If it fails, all of
-#                           them stay as they were.
-# find_active_session       Where none runs: 3.
-# update_session_status     `active` is `mas start`, `stopped` is `mas stop`. `error` notes WHY, one
-#                           line, as the reason that `mas list` shows; for a session that does not
-#                           run, else 4. The next start or stop takes it back.
-# stop_session              `mas stop`; a session that is stopped already is no error.
+#                           MAS_SESSION_DIR SESSION_NAME UNIT_DIR WORKFLOWS_DIR, and sets SESSION_ID
+#                           TMUX_SESSION STATUS CREATED_AT from .session. On failure, all of them stay
+#                           unchanged.
+# find_active_session       Returns 3 if no session is running.
+# update_session_status     `active` calls `mas start`, `stopped` calls `mas stop`. `error` records the
+#                           line WHY as the reason that `mas list` shows; if the session is running,
+#                           returns 4. The next start or stop clears the error.
+# stop_session              Calls `mas stop`. It is not an error if the session is already stopped.
 #
-# An ID, but for create_session_workspace, is anything that `mas` takes for a SESSION: an id, a name,
-# the beginning of an id, @last. Nothing else is printed; what is wrong is said on standard error.
+# Except for create_session_workspace, an ID is anything that `mas` accepts as a SESSION: an id, a
+# name, the beginning of an id, @last. The functions print nothing else on standard output, and errors
+# on standard error.
 #
-# Each returns the exit code of mas: 0 done; 1 failed; 2 called wrongly; 3 no such session; 4 a
-# conflict; 5 the session's data is damaged; 6 tmux is missing or failed; 7 timed out.
+# Each function returns the exit code of mas: 0 success; 1 failure; 2 usage error; 3 no such session;
+# 4 conflict; 5 the session's data is damaged; 6 tmux is missing or failed; 7 timeout.
 #
-# The program is $MAS, else `mas` on PATH, else the one of the tree that this file is in; then MAS is
-# set to it. Where there is none, reading this file fails with 1. Besides MAS and what load_session
-# sets, no variable, option or positional parameter of the caller is changed, and names that begin
-# with _mas belong to this file.
+# The program is $MAS, else `mas` on PATH, else the one in the tree that contains this file, and then
+# MAS is set to its path. If there is no program, sourcing this file fails with 1. Apart from MAS and
+# the variables of load_session, the functions change no variable, option or positional parameter of
+# the caller. Names that begin with _mas belong to this file.
 
-# _mas OPERAND...: runs the program, whatever functions and aliases there are.
+# _mas OPERAND...: runs the program, not a function or alias of this name.
 _mas() {
     command "${MAS:-mas}" "$@"
 }
 
-# _mas_usage WORDS: says how a function is called.
+# _mas_usage WORDS: prints how to call a function.
 _mas_usage() {
     printf 'mas: usage: %s\n' "$1" >&2
     return 2
 }
 
-# _mas_look: finds the program. A relative name of this file is that from where the script is now.
+# _mas_look: finds the program. A relative name of this file is relative to the current directory.
 _mas_look() {
     if _mas version >/dev/null 2>&1; then return 0; fi
     if [ -z "${MAS-}" ]; then
-        # shellcheck disable=SC3028 # unset but in bash
+        # shellcheck disable=SC3028 # set only in bash
         set -- "${BASH_SOURCE-}"
         if [ -n "${ZSH_VERSION-}" ]; then eval 'set -- "${(%):-%x}"'; fi
-        # other shells do not tell what they read, but have it open
+        # other shells do not name the file that they read, but have it open
         if [ -z "$1" ]; then
             set -- "$(readlink "/proc/$$/fd/"* 2>/dev/null | grep '/session\.sh$' | tail -n 1)"
         fi
@@ -115,7 +117,7 @@ find_session_by_id() (
 find_active_session() (
     ids=$(_mas list --active -q) || exit
     if [ -z "$ids" ]; then
-        echo 'mas: cannot find an active session: none runs' >&2
+        echo 'mas: cannot find an active session: no session is running' >&2
         exit 3
     fi
     # oldest first

@@ -34,7 +34,7 @@ if [ -z "${MAS-}" ]; then
     MAS=$(command -v mas) || MAS=$(dirname -- "$(readlink -f -- "$0")")/../build/mas
 fi
 [ -x "$MAS" ] || command -v "$MAS" >/dev/null ||
-    fail 1 "cannot find the program '$MAS': it is not there" 'build it with: make'
+    fail 1 "cannot find the program '$MAS': there is no such program" 'build it with: make'
 
 verb=${1-help}
 [ $# -eq 0 ] || shift
@@ -49,8 +49,8 @@ esac
 # need_id: sets $id to the session to use, or fails.
 need_id() {
     [ -z "$id" ] || return 0
-    [ "$mode" = legacy ] || fail 2 "cannot run '$verb': many sessions may be isolated" \
-        'set MAS_SESSION_ID to the id of the one; list them with: mas list'
+    [ "$mode" = legacy ] || fail 2 "cannot run '$verb': a root may have many isolated sessions" \
+        'set MAS_SESSION_ID to the id of one of them; list the sessions with: mas list'
     id=$("$MAS" library legacy) || exit
 }
 
@@ -83,6 +83,6 @@ case $verb in
         ;;
     help | -h | --help) usage ;;
     version | -V | --version) exec "$MAS" version "$@" ;;
-    *) fail 2 "cannot run '$verb': it is no command" \
+    *) fail 2 "cannot run '$verb': there is no such command" \
         "usage: ${0##*/} start|stop|send|status|help|version" ;;
 esac

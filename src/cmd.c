@@ -135,11 +135,13 @@ static void explain_option(const struct cmd *cmd, const struct parser *parser, c
         (void)err_set(err, MAS_USAGE, "cannot run '%s': option '--%s' takes no value", cmd->name,
                       found[0]);
     else if (count > 1)
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': option '--%s' could be '--%s' or '--%s'%s",
+        (void)err_set(err, MAS_USAGE,
+                      "cannot run '%s': option '--%s' is ambiguous: it could be '--%s' or '--%s'%s",
                       cmd->name, name, found[0], found[1], count > 2 ? " or another" : "");
     else if (suggest.nearest != NULL)
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '--%s'; there is '--%s'",
-                      cmd->name, name, suggest.nearest);
+        (void)err_set(err, MAS_USAGE,
+                      "cannot run '%s': there is no option '--%s'; did you mean '--%s'?", cmd->name,
+                      name, suggest.nearest);
     else
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no option '--%s'", cmd->name,
                       name);
@@ -223,10 +225,7 @@ static int check_operands(struct call *call, struct err *err)
         return usage(cmd, err);
     }
     if (cmd->operands_max >= 0 && call->operand_count > cmd->operands_max) {
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': '%s' is one operand too many%s%s",
-                      cmd->name, call->operands[cmd->operands_max], cmd->stray != NULL ? "; " : "",
-                      cmd->stray != NULL ? cmd->stray : "");
-        return usage(cmd, err);
+        return call_unexpected(call, call->operands[cmd->operands_max], err);
     }
     return 0;
 }
@@ -311,4 +310,19 @@ char **call_opts(const struct call *call, const char *name)
 int call_usage(const struct call *call, struct err *err)
 {
     return usage(call->cmd, err);
+}
+
+int call_unexpected(const struct call *call, const char *operand, struct err *err)
+{
+    const char *stray = call->cmd->stray;
+
+    (void)err_set(err, MAS_USAGE, "cannot run '%s': unexpected operand '%s'%s%s", call->cmd->name,
+                  operand, stray != NULL ? "; " : "", stray != NULL ? stray : "");
+    return usage(call->cmd, err);
+}
+
+int call_bad_value(const struct call *call, const char *option, const char *want, struct err *err)
+{
+    return err_set(err, MAS_USAGE, "cannot use --%s '%s': it is not %s", option,
+                   call_opt(call, option), want);
 }

@@ -142,6 +142,10 @@ const char *call_opt(const struct call *call, const char *name);
 char **call_opts(const struct call *call, const char *name);
 /* Adds the usage line to an error as its hint. Returns -1. */
 int call_usage(const struct call *call, struct err *err);
+/* Sets the error for an operand that the command does not take. Returns -1. */
+int call_unexpected(const struct call *call, const char *operand, struct err *err);
+/* Sets the error for the value of an option; `want` says what the value must be. Returns -1. */
+int call_bad_value(const struct call *call, const char *option, const char *want, struct err *err);
 /* Finds the session that `text` names and stores its id in `ret`. If text is NULL, sets a usage
  * error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);

@@ -40,7 +40,7 @@ static int parse_globals(int argc, char **argv, const char **root, const char **
         } else if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
             *verb = "version";
         } else {
-            (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such option", argv[i]);
+            (void)err_set(err, MAS_USAGE, "cannot run 'mas': there is no option '%s'", argv[i]);
             return err_hint(err, "see: mas help");
         }
     }
@@ -61,8 +61,9 @@ static int run(int argc, char **argv, struct err *err)
     if (cmd == NULL) {
         (void)err_set(err, MAS_USAGE, "cannot run '%s': there is no such command", verb);
         const char *meant = suggest_command(verb);
-        return meant != NULL ? err_hint(err, "did you mean: mas %s  (all: mas help)", meant)
-                             : err_hint(err, "see: mas help");
+        return meant != NULL
+                   ? err_hint(err, "did you mean: mas %s  (all commands: mas help)", meant)
+                   : err_hint(err, "see: mas help");
     }
     if (i >= argc || argv[i] != verb) /* no verb was typed */
         return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);

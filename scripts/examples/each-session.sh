@@ -6,7 +6,7 @@
 #     each-session.sh --stopped du -sh unit
 #     each-session.sh sh -c 'echo "$SESSION_NAME: $(ls "$WORKFLOWS_DIR" | wc -l) workflows"'
 #
-# A session that cannot be read is told and left out. All are tried; the exit code is that of the
+# It reports a session that cannot be read and goes on with the next. The exit code is that of the
 # first failure.
 set -eu
 
@@ -29,7 +29,7 @@ ids=$(mas list -q $which)
 for id in $ids; do
     failed=0
     variables=$(mas env "$id") && (
-        set -a # exports what is set
+        set -a # export the variables
         eval "$variables"
         cd "$MAS_SESSION_DIR"
         exec "$@"

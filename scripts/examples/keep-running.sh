@@ -1,14 +1,14 @@
 #!/bin/sh
-# For cron: brings back the teams that a crash or a reboot took down, and tells which sessions need a
-# person. Prints nothing when all is well, so cron sends no mail.
+# For cron: starts the teams again that a crash or a reboot ended, and reports sessions that need a
+# person. Prints nothing if all is well, so that cron sends no mail.
 #
 #     keep-running.sh [ROOT]
 #
 #     */10 * * * *  /home/ann/mas/scripts/examples/keep-running.sh /home/ann/teams
 #
-# cron's environment is poor. The agents get this PATH, and what else the crontab sets; ROOT is the
-# directory with mas.ini, where it is not the one that `mas config` shows. The exit code is that of
-# mas, or 1 where sessions are broken.
+# cron sets few variables. The agents get this PATH and the variables that the crontab sets. ROOT is
+# the directory with mas.ini, if it is not the one that `mas config` shows. The exit code is that of
+# mas, or 1 if sessions are broken.
 set -eu
 
 PATH=${PATH:-/usr/bin:/bin}:/usr/local/bin:$HOME/.local/bin

@@ -1,14 +1,14 @@
 #!/bin/sh
-# A job for a team: makes a session, gives a message to its agents, waits until they have worked it
-# off, and collects their logs. The session is removed at the end, however that comes.
+# A job for a team: creates a session, sends its agents a message, waits until they have processed it,
+# and collects their logs. In the end it removes the session, whether or not the job succeeded.
 #
 #     team-job.sh [-a PRESET] [-c CONFIG] [-t TEMPLATE] [-w TIME] DIR TARGET TEXT...
 #
 #     team-job.sh -t pair -a claude -w 2h review-logs all 'Review the last commit.'
 #
-# DIR is made; in it are then <agent>.log, the text that each agent printed, session.log and
-# status.json. TIME is 30m where it is not said. The exit code is 0 when the agents are done, 7 when
-# the time was over, else that of mas, or 128 and the number of the signal that ended the job.
+# DIR is created if missing. In the end it contains <agent>.log with the text that each agent printed,
+# session.log and status.json. TIME defaults to 30m. The exit code is 0 if the agents have finished, 7
+# if the time is up, 128 plus the number of the signal that ended the job, else that of mas.
 set -eu
 
 usage() {
@@ -53,12 +53,12 @@ dir=$1 target=$2
 shift 2
 mkdir -p "$dir"
 
-# shellcheck source=lib/session.sh # in the sources, else where `make install` puts it
+# shellcheck source=lib/session.sh # in the source tree, or where `make install` puts it
 for library in "${0%/*}/../../lib/session.sh" /usr/local/share/mas/lib/session.sh; do
     if [ -f "$library" ]; then . "$library" && break; fi
 done
 
-# the id is known before the session is there: nothing is left behind, whenever a signal comes
+# choose the id before creating the session, so that a signal at any time leaves nothing behind
 id=$(generate_uuid)
 trap finish EXIT
 trap 'exit 129' HUP
@@ -66,7 +66,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 mas new -q --id "$id" ${preset:+--agent "$preset"} ${config:+-c "$config"} \
     ${template:+-t "$template"} >/dev/null
-# in the background, because a shell hears a signal while it waits, and not while a command runs
+# in the background, because a shell handles a signal during wait, but not while a command runs
 mas send -s "$id" --wait --timeout "$time" -- "$target" "$@" &
 sending=$!
 wait "$sending"

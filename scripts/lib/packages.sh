@@ -1,9 +1,9 @@
 # shellcheck shell=sh disable=SC2034 # the needs are for the caller
-# What has to be installed, found out by trying; for sourcing by quickstart.sh and test.sh.
+# Finds missing packages and installs them; quickstart.sh and test.sh source this file.
 #
-# A need is "package:kind:what": `package` is Debian's name of what gives it; `kind` says how to try:
-# command (a program on PATH), library (pkg-config knows it), header (the compiler finds it),
-# package (dpkg knows it). Where every need is met, no package manager is asked for anything.
+# A need is "package:kind:what". `package` is the Debian package that meets it. `kind` says how to
+# check it: command (a program on PATH), library (pkg-config knows it), header (the compiler finds
+# it), package (dpkg knows it). If every need is met, no package manager runs.
 
 BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-config:command:pkg-config
     libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
@@ -23,7 +23,7 @@ say() {
     printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2
 }
 
-# need_met KIND WHAT: true if it is there.
+# need_met KIND WHAT: succeeds if the need is met.
 need_met() {
     case $1 in
         command) command -v "$2" >/dev/null 2>&1 ;;
@@ -36,7 +36,7 @@ need_met() {
     esac
 }
 
-# packages_missing NEEDS: prints the packages of the needs that are not met, each behind a blank.
+# packages_missing NEEDS: prints the packages of the unmet needs, with a blank before each.
 packages_missing() {
     for need in $1; do
         package=${need%%:*} rest=${need#*:}
@@ -44,13 +44,13 @@ packages_missing() {
     done
 }
 
-# apt COMMAND...: runs apt-get as root; what it says is shown only where it fails.
+# apt COMMAND...: runs apt-get as root. Shows its output only if it fails.
 apt() {
     sudo=sudo
     if [ "$(id -u)" -eq 0 ]; then sudo=; fi
     log=$(mktemp)
     rc=0
-    # shellcheck disable=SC2086 # no word where root runs this
+    # shellcheck disable=SC2086 # $sudo is empty if root runs this
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
         -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@" >"$log" 2>&1 </dev/null || rc=$?
     if [ "$rc" -ne 0 ]; then cat "$log" >&2; fi
@@ -58,14 +58,14 @@ apt() {
     return "$rc"
 }
 
-# install_needs NEEDS: installs what is missing; fails with a word on what to do.
+# install_needs NEEDS: installs the missing packages; on failure, says what to do.
 install_needs() {
     missing=$(packages_missing "$1")
     if [ -z "$missing" ]; then
-        say "all packages are there"
+        say "all packages are installed"
         return 0
     fi
-    by_hand="install these (Debian's names) and run this again:$missing"
+    by_hand="install these Debian packages and run this script again:$missing"
     if ! command -v apt-get >/dev/null 2>&1; then
         say "this system has no apt-get; $by_hand"
         return 1
@@ -76,21 +76,21 @@ install_needs() {
             return 1
         fi
         if ! sudo -n true 2>/dev/null && ! [ -t 0 ]; then
-            say "sudo asks for a password, and there is no terminal to ask on; as root, $by_hand"
+            say "sudo needs a password, but there is no terminal; as root, $by_hand"
             return 1
         fi
     fi
     say "installing:$missing"
-    # An update that fails is no reason to stop: the lists may be good enough.
-    apt update || say "apt-get update failed; trying with the lists that are there"
+    # If the update fails, the existing lists may still be good enough.
+    apt update || say "apt-get update failed; trying with the existing package lists"
     # shellcheck disable=SC2086 # a list of words
     if ! apt install $missing; then
-        say "apt-get could not install; $by_hand"
+        say "apt-get could not install the packages; $by_hand"
         return 1
     fi
     missing=$(packages_missing "$1")
     if [ -n "$missing" ]; then
-        say "installed, but still not found:$missing"
+        say "still missing after the installation:$missing"
         return 1
     fi
 }

@@ -4,7 +4,7 @@
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
 # base/proc.c alone starts processes, base/loop.c alone waits for descriptors, client/hosts.c alone
 # connects to hosts. Only those who know where the directories of a session are compare its mode. A tag
-# stands for one thing.
+# stands for one thing. The two kinds of agent in host/ do not include each other.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
 
@@ -157,5 +157,9 @@ complain 'this tag stands for something else, too' < <(
             for (tag in count)
                 if (count[tag] > 1) printf "%s", lines[tag]
         }' "$code" | sort
+)
+complain 'a kind of agent does not include the other one' < <(
+    grep -E '^src/host/(terminal|acp)/[^:]*:[0-9]+:[ \t]*#[ \t]*include[ \t]*"host/(terminal|acp)/' "$code" |
+        grep -vE '^src/host/(terminal|acp)/[^"]*"host/\1/'
 )
 finish "$rc" "${#sources[@]} C files name only whom they may"

@@ -143,7 +143,7 @@ static int count_content(struct listing_walk *w, int dir, const char *name, stru
 
     w->listing->apparent += item->size;
     if (w->listing->apparent > MANIFEST_BYTES_MAX)
-        return fail(w, "with it the session has more than 1 TiB");
+        return fail(w, "with it, the session has more than 1 TiB");
     if (item->sparse) {
         _cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd == -1 || extents_find(fd, item->size, &extents, &count) == -1)
@@ -178,7 +178,8 @@ static int judge(struct listing_walk *w, const char *name, const struct stat *st
     if (strlen(name) > FORMAT_NAME_MAX)
         return fail(w, "its name is too long");
     if (S_ISSOCK(st->st_mode) || S_ISFIFO(st->st_mode)) {
-        warn(w, S_ISSOCK(st->st_mode) ? "is a socket, and left out" : "is a FIFO, and left out");
+        warn(w,
+             S_ISSOCK(st->st_mode) ? "is a socket and is left out" : "is a FIFO and is left out");
         return 1;
     }
     if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
@@ -187,8 +188,8 @@ static int judge(struct listing_walk *w, const char *name, const struct stat *st
         return err_set(w->err, MAS_DAMAGED, "'%s': it is %s", name, path_type_name(st->st_mode));
     if (level > 0 && !w->part->deep && !S_ISREG(st->st_mode)) {
         if (w->source->strict)
-            return fail(w, "it is no log, and would be left out");
-        warn(w, "is no log, and left out");
+            return fail(w, "it is not a log and would be left out");
+        warn(w, "is not a log and is left out");
         return 1;
     }
     if (S_ISREG(st->st_mode) && st->st_nlink > 1 &&
@@ -196,14 +197,14 @@ static int judge(struct listing_walk *w, const char *name, const struct stat *st
         if (level == 0)
             return err_set(w->err, MAS_DAMAGED, "'%s': it has several names (hard links)", name);
         if (w->source->strict)
-            return fail(w, "it has several names (hard links), and would be left out");
-        warn(w, "has several names (hard links), and is left out");
+            return fail(w, "it has several names (hard links) and would be left out");
+        warn(w, "has several names (hard links) and is left out");
         return 1;
     }
     if (S_ISREG(st->st_mode) && (st->st_mode & (S_ISUID | S_ISGID)) != 0)
         warn(w, "is archived without its setuid or setgid bit");
     if (w->listing->count == MANIFEST_ENTRIES_MAX)
-        return fail(w, "with it the session has more than 4000000 entries");
+        return fail(w, "with it, the session has more than 4000000 entries");
     return 0;
 }
 
@@ -238,7 +239,7 @@ static int walk_entry(struct listing_walk *w, int dir, const char *name, size_t 
     if (S_ISLNK(st.st_mode))
         return look_at_link(w, dir, name, level);
     if (level >= TREE_DEPTH_MAX)
-        return fail(w, "it is too many levels deep");
+        return fail(w, "it is nested too deeply");
     _cleanup_close_ int fd = path_open_dir(dir, name);
     return fd == -1 ? fail_errno(w) : walk_dir(w, fd, level + 1);
 }
@@ -305,10 +306,10 @@ static int look_for_others(struct listing_walk *w)
         str_clear(&w->path);
         str_add(&w->path, *name);
         if (w->source->strict) {
-            (void)fail(w, "it is no part of a session, and would be left out");
-            return err_hint(w->err, "move it into unit/, or away");
+            (void)fail(w, "it is not part of a session and would be left out");
+            return err_hint(w->err, "move it into unit/ or out of the session");
         }
-        warn(w, "is no part of a session, and left out");
+        warn(w, "is not part of a session and is left out");
     }
     return 0;
 }
@@ -349,5 +350,5 @@ int listing_compare(const struct archive_listing *before, const struct archive_l
         return 0;
     _cleanup_free_ char *path = i < after->count ? listing_path(after, i) : listing_path(before, i);
     (void)err_set(err, MAS_FAILED, "'%s': it changed while it was archived", path);
-    return err_hint(err, "try again when nobody changes the session's files");
+    return err_hint(err, "try again when nothing changes the session's files");
 }

@@ -93,7 +93,7 @@ int main(void)
     struct err err = ERR_INIT;
 
     if (follow_mas() == -1) {
-        (void)fputs("mas-archive: this is a part of mas; see: mas help archive\n", stderr);
+        (void)fputs("mas-archive: this program is part of mas; see: mas help archive\n", stderr);
         return MAS_USAGE;
     }
     (void)signal(SIGPIPE, SIG_IGN);
@@ -104,7 +104,7 @@ int main(void)
         const char *verb = json_get_text(order.head, "do");
         rc = strcmp(verb, "pack") == 0     ? run_pack(&parent, order.head, &err)
              : strcmp(verb, "unpack") == 0 ? run_unpack(&parent, order.head, &err)
-                                           : err_set(&err, MAS_FAILED, "no such order");
+                                           : err_set(&err, MAS_FAILED, "unknown request");
     }
     if (rc == -1)
         parent_fail(&parent, &err);

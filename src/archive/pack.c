@@ -54,7 +54,7 @@ static int fail(const struct packer *p, struct err *err, const char *why)
 static int changed(const struct packer *p, struct err *err)
 {
     (void)fail(p, err, "it changed while it was archived");
-    return err_hint(err, "try again when nobody changes the session's files");
+    return err_hint(err, "try again when nothing changes the session's files");
 }
 
 static int fail_errno(const struct packer *p, struct err *err)
@@ -71,7 +71,7 @@ static int tar_failed(const struct packer *p, struct err *err)
         return -1;
     }
     const char *why = archive_error_string(p->tar);
-    return fail(p, err, why != NULL ? why : "libarchive does not take it");
+    return fail(p, err, why != NULL ? why : "libarchive rejects it");
 }
 
 static la_ssize_t on_write(struct archive *tar, void *arg, const void *bytes, size_t len)

@@ -19,9 +19,9 @@ int parent_receive(struct parent *parent, const char *verb, struct frame *ret, s
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return err_errno(err, "cannot hear mas");
+            return err_errno(err, "cannot read from mas");
         if (n == 0)
-            return err_set(err, MAS_FAILED, "mas has gone");
+            return err_set(err, MAS_FAILED, "mas has exited");
         frames_feed(&parent->in, buf, (size_t)n);
     }
     if (rc == -1)
@@ -30,7 +30,7 @@ int parent_receive(struct parent *parent, const char *verb, struct frame *ret, s
     if (is != NULL && (verb == NULL || strcmp(is, verb) == 0))
         return 0;
     frame_free(ret);
-    return err_set(err, MAS_FAILED, "mas says what mas-archive does not understand");
+    return err_set(err, MAS_FAILED, "mas-archive does not understand a request of mas");
 }
 
 int parent_send(struct parent *parent, const struct str *head, struct err *err)
@@ -44,7 +44,7 @@ int parent_send(struct parent *parent, const struct str *head, struct err *err)
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return err_errno(err, "cannot tell mas");
+            return err_errno(err, "cannot write to mas");
         done += (size_t)n;
     }
     return 0;

@@ -19,7 +19,8 @@ int unpack_tar_failed(const struct unpacker *u, struct err *err)
         *err = u->err;
         return -1;
     }
-    return err_set(err, MAS_DAMAGED, "it is damaged: %s", why != NULL ? why : "it is no tar");
+    return err_set(err, MAS_DAMAGED, "it is damaged: %s",
+                   why != NULL ? why : "it is not a tar archive");
 }
 
 const char *unpack_below_top(const struct unpacker *u, const char *path)
@@ -70,10 +71,10 @@ static int read_text(struct unpacker *u, const char *name, struct archive_entry 
 
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != NULL ||
         archive_entry_size(entry) < 0 || (uint64_t)archive_entry_size(entry) > max)
-        return unpack_refuse(name, err, "it is no file of the size that it must have");
+        return unpack_refuse(name, err, "it is not a file of the required size");
     while ((rc = archive_read_data_block(u->tar, &bytes, &len, &at)) == ARCHIVE_OK) {
         if ((size_t)at != to->len || to->len + len > max)
-            return unpack_refuse(name, err, "it is no plain file");
+            return unpack_refuse(name, err, "it is not a regular file");
         if (len > 0) /* the last block may have no address */
             str_addn(to, bytes, len);
     }
@@ -109,7 +110,7 @@ static int read_manifest(struct unpacker *u, struct err *err)
     const char *path = rc == 1 ? archive_entry_pathname(entry) : "";
     if (strlen(path) != ID_TEXT + strlen(FORMAT_MANIFEST) ||
         strcmp(path + ID_TEXT, FORMAT_MANIFEST) != 0)
-        return err_set(err, MAS_DAMAGED, "it is no archive of mas: it does not begin with '%s'",
+        return err_set(err, MAS_DAMAGED, "it is not an archive of mas: it does not begin with '%s'",
                        FORMAT_MANIFEST);
     _cleanup_free_ char *top = mem_dupn(path, ID_TEXT);
     if (read_text(u, FORMAT_MANIFEST, entry, FORMAT_MANIFEST_MAX, &text, err) == -1)
@@ -119,7 +120,7 @@ static int read_manifest(struct unpacker *u, struct err *err)
         return err_wrap(err, "its manifest");
     if (strncmp(top, u->manifest.id, ID_TEXT - 1) != 0 || top[ID_TEXT - 1] != '/')
         return err_set(err, MAS_DAMAGED,
-                       "its manifest: it is that of another session than the entries");
+                       "its manifest and its entries belong to different sessions");
     u->ticket = hasher_feed(u->hasher, str_text(&text), text.len);
     hasher_end_file(u->hasher, FORMAT_MANIFEST);
     (void)hasher_list(u->hasher); /* wait until the text is hashed */
@@ -145,7 +146,7 @@ static int check_sums(struct unpacker *u, struct archive_entry *entry, struct er
     const char *name = strchr(list->data + at, ' ');
     if (name == NULL)
         return unpack_refuse(FORMAT_SUMS, err, "it does not list the files of the archive");
-    return err_set(err, MAS_DAMAGED, "its entry '%.*s': its checksum is another",
+    return err_set(err, MAS_DAMAGED, "its entry '%.*s': its checksum does not match",
                    (int)strcspn(name + 2, "\n"), name + 2);
 }
 
@@ -171,7 +172,7 @@ static int check_end(struct unpacker *u, struct err *err)
         good = is_zero(piece, (size_t)len) && u->taken - end <= PADDING_MAX;
     if (len == -1)
         return unpack_tar_failed(u, err);
-    return good ? 0 : err_set(err, MAS_DAMAGED, "something stands behind its end");
+    return good ? 0 : err_set(err, MAS_DAMAGED, "unexpected data after its end");
 }
 
 static int check_whole(const struct unpacker *u, struct err *err)
@@ -181,7 +182,7 @@ static int check_whole(const struct unpacker *u, struct err *err)
             return err_set(err, MAS_DAMAGED, "its '%s' is missing", parts[i].name);
     if (u->entries != u->manifest.entries || u->bytes != u->manifest.bytes ||
         u->links != u->manifest.links)
-        return err_set(err, MAS_DAMAGED, "it does not hold what its manifest says");
+        return err_set(err, MAS_DAMAGED, "its contents do not match its manifest");
     return 0;
 }
 
@@ -213,7 +214,7 @@ static int read_all(struct unpacker *u, struct err *err)
         return -1;
     rc = next_entry(u, &entry, err);
     if (rc == 1)
-        return unpack_refuse(archive_entry_pathname(entry), err, "it stands behind the checksums");
+        return unpack_refuse(archive_entry_pathname(entry), err, "it comes after the checksums");
     return rc == -1 || check_end(u, err) == -1 || check_whole(u, err) == -1 ? -1 : 0;
 }
 

@@ -10,14 +10,14 @@
 
 static int fail_errno(const char *name, struct err *err)
 {
-    return err_errno(err, "cannot make '%s'", name);
+    return err_errno(err, "cannot create '%s'", name);
 }
 
 /* Reports that a file cannot be created. If the name is the reason, the archive is damaged. */
 static int cannot_make(const char *name, struct err *err)
 {
     if (errno == EEXIST)
-        return unpack_refuse(name, err, "it is there twice");
+        return unpack_refuse(name, err, "it appears twice");
     return errno == ENAMETOOLONG ? unpack_refuse(name, err, "its name is too long")
                                  : fail_errno(name, err);
 }
@@ -30,11 +30,11 @@ static int check_path(const char *rel, size_t *ret_level, struct err *err)
     for (const char *name = rel;; level++) {
         size_t len = strcspn(name, "/");
         if (len == 0 || (len == 1 && name[0] == '.') || (len == 2 && memcmp(name, "..", 2) == 0))
-            return unpack_refuse(rel, err, "its path leads out, or nowhere");
+            return unpack_refuse(rel, err, "its path leads out of the session or is invalid");
         if (len > FORMAT_NAME_MAX)
             return unpack_refuse(rel, err, "its name is too long");
         if (level > TREE_DEPTH_MAX)
-            return unpack_refuse(rel, err, "it is too many levels deep");
+            return unpack_refuse(rel, err, "it is nested too deeply");
         if (name[len] == '\0')
             break;
         name += len + 1;
@@ -71,7 +71,7 @@ static int enter(struct unpacker *u, const char *rel, size_t level, int *ret, st
         if (dir_finish(u, err) == -1)
             return -1;
     if (u->open != level || u->path.len != len)
-        return unpack_refuse(rel, err, "its directory does not stand in front of it");
+        return unpack_refuse(rel, err, "its directory does not come before it");
     *ret = u->open > 0 ? u->dirs[u->open - 1].fd : u->unpack->dir;
     return 0;
 }
@@ -136,10 +136,10 @@ static int fill(struct unpacker *u, int fd, const char *rel, uint64_t size, stru
         if (len == 0)
             continue;
         if ((uint64_t)offset < at || (uint64_t)offset > size || len > size - (uint64_t)offset)
-            return unpack_refuse(rel, err, "its content does not fit its size");
+            return unpack_refuse(rel, err, "its contents do not match its size");
         u->bytes += len;
         if (u->bytes > u->manifest.bytes)
-            return unpack_refuse(rel, err, "with it there is more than the manifest says");
+            return unpack_refuse(rel, err, "with it, the archive has more than its manifest says");
         hasher_feed_zeros(u->hasher, (uint64_t)offset - at);
         unpack_feed(u, bytes, len);
         if (write_all_at(fd, bytes, len, (uint64_t)offset) == -1)
@@ -181,14 +181,14 @@ static int make_symlink(struct unpacker *u, int at, const char *rel, size_t leve
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, mtime_of(entry)};
 
     if (target == NULL || target[0] == '\0' || strlen(target) > FORMAT_LINK_MAX)
-        return unpack_refuse(rel, err, "it is a link to nothing, or too long");
+        return unpack_refuse(rel, err, "it is a link with an empty or too long target");
     if (link_leads_out(target, level)) {
         u->links++;
         if (!u->unpack->links) {
             (void)err_set(err, MAS_FAILED,
                           "its entry '%s': it is a link that leads out of the session, to '%s'",
                           rel, target);
-            return err_hint(err, "if you trust the archive, take such links with --links");
+            return err_hint(err, "if you trust the archive, accept such links with --links");
         }
     }
     if (symlinkat(target, at, base_name(rel)) == -1)
@@ -229,7 +229,7 @@ static int make_hardlink(struct unpacker *u, int at, const char *rel, struct arc
     _cleanup_close_ int from = open_parent(u, target);
     if (from == -1 || fstatat(from, base_name(target), &st, AT_SYMLINK_NOFOLLOW) == -1 ||
         !S_ISREG(st.st_mode))
-        return unpack_refuse(rel, err, "it is a hard link to no file of the archive");
+        return unpack_refuse(rel, err, "it is a hard link to a file that is not in the archive");
     return linkat(from, base_name(target), at, base_name(rel), 0) == -1 ? cannot_make(rel, err) : 0;
 }
 
@@ -238,7 +238,7 @@ static int check_kind(const char *rel, size_t level, const struct part *part, mo
                       bool hardlink, struct err *err)
 {
     if (part == NULL)
-        return unpack_refuse(rel, err, "it is no part of a session");
+        return unpack_refuse(rel, err, "it is not part of a session");
     if (kind != S_IFREG && kind != S_IFDIR && kind != S_IFLNK)
         return err_set(err, MAS_DAMAGED, "its entry '%s': it is %s", rel, path_type_name(kind));
     bool good = level == 0   ? kind == (part->dir ? S_IFDIR : S_IFREG) && !hardlink
@@ -246,7 +246,7 @@ static int check_kind(const char *rel, size_t level, const struct part *part, mo
                 : part->dir  ? level == 1 && kind == S_IFREG && !hardlink
                              : false;
     if (!good)
-        return err_set(err, MAS_DAMAGED, "its entry '%s': there must not be %s", rel,
+        return err_set(err, MAS_DAMAGED, "its entry '%s': it must not be %s", rel,
                        hardlink ? "a hard link" : path_type_name(kind));
     return 0;
 }
@@ -267,7 +267,7 @@ int unpack_entry(struct unpacker *u, const char *rel, struct archive_entry *entr
     if ((mode & ~(mode_t)TREE_MODE_BITS) != 0)
         return unpack_refuse(rel, err, "it has a setuid or setgid bit");
     if (++u->entries > u->manifest.entries)
-        return unpack_refuse(rel, err, "with it there is more than the manifest says");
+        return unpack_refuse(rel, err, "with it, the archive has more than its manifest says");
     u->seen[part - parts] = true;
     if (level == 0 && part->mode != 0)
         mode = part->mode;

@@ -81,7 +81,7 @@ static int read_magic(struct zstd_reader *reader, ZSTD_inBuffer *in, struct err 
         len += (size_t)n;
     }
     if (len < sizeof magic || memcmp(start, magic, sizeof magic) != 0)
-        return err_set(err, MAS_DAMAGED, "it is no archive of mas (tar, compressed by zstd)");
+        return err_set(err, MAS_DAMAGED, "it is not an archive of mas (tar compressed with zstd)");
     memcpy(reader->in, start, len);
     *in = (ZSTD_inBuffer){.src = reader->in, .size = len};
     return 0;
@@ -111,14 +111,14 @@ static int decompress(struct zstd_reader *reader, struct err *err)
             if (n == -1)
                 return -1;
             if (n == 0)
-                return err_set(err, MAS_DAMAGED, "it is cut off");
+                return err_set(err, MAS_DAMAGED, "it is truncated");
             in = (ZSTD_inBuffer){.src = reader->in, .size = (size_t)n};
         }
         if (out.pos > 0)
             hand_over(reader, piece, out.pos);
     }
     ssize_t more = in.pos < in.size ? 1 : read_some(reader, err);
-    return more > 0 ? err_set(err, MAS_DAMAGED, "something stands behind its end") : (int)more;
+    return more > 0 ? err_set(err, MAS_DAMAGED, "unexpected data after its end") : (int)more;
 }
 
 static void *thread_main(void *arg)

@@ -34,7 +34,8 @@ int zstd_writer_new(int fd, int level, struct zstd_writer **ret, struct err *err
         ZSTD_isError(ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, level)) !=
             0 ||
         ZSTD_isError(ZSTD_CCtx_setParameter(writer->context, ZSTD_c_checksumFlag, 1)) != 0)
-        return err_set(err, MAS_FAILED, "cannot compress: libzstd does not take level %d", level);
+        return err_set(err, MAS_FAILED, "cannot compress: libzstd does not support level %d",
+                       level);
     /* without thread support in libzstd, this thread compresses */
     (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_nbWorkers, THREADS);
     if (level <= JOB_LEVEL)

@@ -127,7 +127,7 @@ int file_open_own(int dir, const char *name, int flags, struct err *err)
         return fault(err, EINVAL, "cannot open '%s': it is %s", name, path_type_name(st.st_mode));
     if (st.st_nlink > 1) {
         (void)fault(err, EMLINK, "cannot open '%s': it has several names (hard links)", name);
-        return err_hint(err, "mas writes to its own files alone; remove the other names");
+        return err_hint(err, "mas writes only to files with a single name; remove the other names");
     }
     return TAKE_FD(fd);
 }
@@ -157,7 +157,8 @@ int file_create(int dir, const char *name, const void *bytes, size_t len, mode_t
 int file_sync_dir(int dir, struct err *err)
 {
     if (fsync(dir) == -1 && errno != EINVAL)
-        return err_errno(err, "cannot sync a directory (written, but not known to be durable)");
+        return err_errno(
+            err, "cannot sync a directory (the data is written, but may not survive a crash)");
     return 0;
 }
 
@@ -257,7 +258,8 @@ static int lock_once(int dir, const char *name, int wait_ms, int *ret_fd, struct
             return err_errno(err, "cannot lock '%s'", name);
         char holder[64] = "";
         read_holder(fd, holder, sizeof holder);
-        return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT, "%s has it", holder);
+        return err_set(err, wait_ms == LOCK_TRY ? MAS_CONFLICT : MAS_TIMEOUT, "%s holds the lock",
+                       holder);
     }
     if (!file_is_named(dir, name, fd, NULL))
         return 1;

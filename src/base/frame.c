@@ -35,7 +35,7 @@ static int parse_head(struct frames *frames, struct err *err)
     _cleanup_json_ struct json *head = NULL;
 
     if (end == NULL && have >= FRAME_HEAD_MAX)
-        return err_set(err, MAS_DAMAGED, "a line of more than %d bytes", FRAME_HEAD_MAX);
+        return err_set(err, MAS_DAMAGED, "a line is longer than %d bytes", FRAME_HEAD_MAX);
     if (end == NULL)
         return 0;
     if (json_parse(line, (size_t)(end - line), FRAME_HEAD_MAX, &head, err) == -1)
@@ -43,9 +43,9 @@ static int parse_head(struct frames *frames, struct err *err)
     const struct json *bytes = json_get(head, "bytes");
     int64_t body = bytes != NULL ? json_int(bytes, -1) : 0;
     if (!json_is_object(head))
-        return err_set(err, MAS_DAMAGED, "a line that is no object");
+        return err_set(err, MAS_DAMAGED, "a line is not a JSON object");
     if (body < 0 || body > FRAME_BODY_MAX)
-        return err_set(err, MAS_DAMAGED, "\"bytes\" is no number up to %d", FRAME_BODY_MAX);
+        return err_set(err, MAS_DAMAGED, "\"bytes\" is not a number from 0 to %d", FRAME_BODY_MAX);
     frames->at += (size_t)(end - line) + 1;
     frames->head = head;
     frames->body = (size_t)body;

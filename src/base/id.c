@@ -13,9 +13,9 @@ int id_make(char ret[ID_TEXT], struct err *err)
         n = getrandom(bytes, sizeof bytes, 0);
     while (n == -1 && errno == EINTR);
     if (n == -1)
-        return err_errno(err, "cannot make a session id: no random bytes");
+        return err_errno(err, "cannot create a session id: cannot read random bytes");
     if (n != (ssize_t)sizeof bytes)
-        return err_set(err, MAS_FAILED, "cannot make a session id: too few random bytes");
+        return err_set(err, MAS_FAILED, "cannot create a session id: too few random bytes");
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40);
     bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80);
     uuid_unparse_lower(bytes, ret);

@@ -102,11 +102,11 @@ static bool check_bytes(const struct ini *ini, const char *text, size_t len)
         why = "the file begins with a byte order mark";
     for (size_t i = 0; i < len && why == NULL; i++) {
         if (text[i] == '\0')
-            why = "NUL byte";
+            why = "the line contains a NUL byte";
         else if (text[i] == '\r' && i + 1 == len)
-            why = "carriage return; a line ends in a newline alone";
+            why = "the line ends in a carriage return; use a newline alone";
         else if (is_control(text, len, i))
-            why = "control character";
+            why = "the line contains a control character";
     }
     if (why != NULL)
         report(ini, "%s", why);
@@ -137,7 +137,7 @@ static void add_section(struct ini *ini, const char *line)
 
     ini->lost = true;
     if (bracket == NULL) {
-        report(ini, "']' is missing");
+        report(ini, "missing ']'");
         return;
     }
     len = (size_t)(bracket - start);
@@ -145,13 +145,13 @@ static void add_section(struct ini *ini, const char *line)
         len--;
     name = mem_dupn(start, len);
     if (bracket[1 + strspn(bracket + 1, " \t")] != '\0') {
-        report(ini, "something stands behind ']'");
+        report(ini, "unexpected text after ']'");
     } else if (len == 0) {
-        report(ini, "the section has no name");
+        report(ini, "missing section name");
     } else if (len > INI_SECTION_MAX) {
         report(ini, "the section's name is longer than %d bytes", INI_SECTION_MAX);
     } else if (holds_comment(name)) {
-        report(ini, "' ;' in the name of a section");
+        report(ini, "a section name must not contain ' ;'");
     } else {
         add_entry(ini, TAKE_PTR(name), NULL, NULL);
         ini->lost = false;
@@ -165,13 +165,13 @@ static int add_key(void *arg, const char *section, const char *key, const char *
 
     (void)section; /* inih gets one line at a time */
     if (key[0] == '\0')
-        report(ini, "nothing stands before '='");
+        report(ini, "missing key before '='");
     else if (strlen(key) > INI_KEY_MAX)
         report(ini, "the key is longer than %d bytes", INI_KEY_MAX);
     else if (holds_comment(key))
-        report(ini, "':' or ' ;' in a key; '=' stands between key and value");
+        report(ini, "a key must not contain ':' or ' ;'; separate key and value with '='");
     else if (ini->count == 0)
-        report(ini, "key '%s' stands before any [section]", key);
+        report(ini, "key '%s' comes before the first [section]", key);
     else
         add_entry(ini, ini->entries[ini->count - 1].section, mem_dup(key), mem_dup(value));
     return 1;
@@ -191,17 +191,18 @@ static void add_line(struct ini *ini, const char *text, size_t len)
     start = line + strspn(line, " \t");
     is_comment = strchr(";#", *start) != NULL; /* or blank: *start is the NUL */
     if (start > line && !is_comment)
-        report(ini, "the line begins with a blank; values do not go on here");
+        report(ini, "the line begins with a blank; a value must be on one line");
     else if (*start == '[')
         add_section(ini, line);
     else if (ini->lost)
         return;
     else if (!is_comment && line[strcspn(line, "=:")] == ':')
         report(ini, "%s",
-               strchr(line, '=') != NULL ? "':' or ' ;' in a key; '=' stands between key and value"
-                                         : "'=' is missing");
+               strchr(line, '=') != NULL
+                   ? "a key must not contain ':' or ' ;'; separate key and value with '='"
+                   : "missing '='");
     else if (ini_parse_string(line, add_key, ini) != 0)
-        report(ini, "'=' is missing");
+        report(ini, "missing '='");
 }
 
 static void add_lines(struct ini *ini, const char *text, size_t left)
@@ -259,7 +260,7 @@ static void check_twice(const struct ini *ini)
             continue;
         struct ini_line line = to_line(ini, b);
         struct err err = ERR_INIT;
-        (void)ini_fail(&line, &err, "the key stands in line %d already", a->line);
+        (void)ini_fail(&line, &err, "duplicate key: first used in line %d", a->line);
         ini->wrong(b->line, err.text, ini->arg);
     }
 }

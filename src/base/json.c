@@ -108,7 +108,7 @@ static int fail_twice(struct json_scan *s, const struct member *twice)
 {
     _cleanup_str_ struct str why = STR_INIT;
 
-    str_addf(&why, "key '%s' stands twice in one object", twice->key);
+    str_addf(&why, "duplicate key '%s' in an object", twice->key);
     return json_scan_fail_key(s, twice->ordinal, str_text(&why));
 }
 
@@ -121,7 +121,8 @@ static int build(struct json_scan *s, cJSON **ret)
 
     if (root == NULL || end != s->text + s->pos) {
         cJSON_Delete(root);
-        return json_scan_fail(s, 0, "cannot be parsed"); /* out of memory, or a gap in the scan */
+        return json_scan_fail(s, 0,
+                              "cannot parse the text"); /* out of memory, or a gap in the scan */
     }
     walk(&w, root);
     if (w.twice.key != NULL) {
@@ -140,7 +141,7 @@ int json_parse(const char *text, size_t len, size_t max_size, struct json **ret,
     int rc;
 
     if (len > max_size)
-        return err_set(err, MAS_DAMAGED, "%zu bytes of JSON, more than the %zu allowed", len,
+        return err_set(err, MAS_DAMAGED, "the text has %zu bytes, more than the %zu allowed", len,
                        max_size);
     rc = json_scan(&s);
     if (rc == 0)

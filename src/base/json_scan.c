@@ -36,7 +36,7 @@ static int peek(const struct json_scan *s, size_t ahead)
 /* Fails at pos because the input does not match the grammar. */
 static int scan_unexpected(const struct json_scan *s, const char *why)
 {
-    return json_scan_fail(s, s->pos, s->pos < s->len ? why : "the text ends too early");
+    return json_scan_fail(s, s->pos, s->pos < s->len ? why : "unexpected end of the text");
 }
 
 static void skip_space(struct json_scan *s)
@@ -92,14 +92,14 @@ static int scan_unicode_escape(struct json_scan *s)
     if (code == 0)
         return json_scan_fail(s, s->pos, "\\u0000 is not allowed in a string");
     if (code >= 0xDC00 && code <= 0xDFFF)
-        return json_scan_fail(s, s->pos, "half of a surrogate pair");
+        return json_scan_fail(s, s->pos, "unpaired surrogate");
     if (code < 0xD800 || code > 0xDBFF) {
         s->pos += 6;
         return 0;
     }
     second = peek(s, 6) == '\\' && peek(s, 7) == 'u' ? scan_hex(s, 8) : -1;
     if (second < 0xDC00 || second > 0xDFFF)
-        return json_scan_fail(s, s->pos, "half of a surrogate pair");
+        return json_scan_fail(s, s->pos, "unpaired surrogate");
     s->pos += 12;
     return 0;
 }
@@ -136,7 +136,7 @@ static int scan_string(struct json_scan *s)
             return 0;
         }
         if (c == -1)
-            return json_scan_fail(s, start, "the string is not closed");
+            return json_scan_fail(s, start, "unterminated string");
         if (c == '\\') {
             if (scan_escape(s) == -1)
                 return -1;
@@ -148,7 +148,7 @@ static int scan_string(struct json_scan *s)
             size_t n = json_wide_char(s->text + s->pos, s->len - s->pos);
 
             if (n == 0)
-                return json_scan_fail(s, s->pos, "bytes that are not UTF-8");
+                return json_scan_fail(s, s->pos, "invalid UTF-8");
             s->pos += n;
         }
     }
@@ -214,15 +214,15 @@ static int scan_number(struct json_scan *s)
     if (peek(s, 0) == '-')
         s->pos++;
     if (!is_digit(peek(s, 0)))
-        return scan_unexpected(s, "a digit is expected here");
+        return scan_unexpected(s, "expected a digit");
     if (peek(s, 0) == '0' && is_digit(peek(s, 1)))
-        return json_scan_fail(s, s->pos, "a number cannot begin with 0");
+        return json_scan_fail(s, s->pos, "a number must not have leading zeros");
     skip_digits(s);
     if (peek(s, 0) == '.') {
         plain = false;
         s->pos++;
         if (!is_digit(peek(s, 0)))
-            return scan_unexpected(s, "a digit is expected here");
+            return scan_unexpected(s, "expected a digit");
         skip_digits(s);
     }
     if (peek(s, 0) == 'e' || peek(s, 0) == 'E') {
@@ -231,7 +231,7 @@ static int scan_number(struct json_scan *s)
         if (peek(s, 0) == '+' || peek(s, 0) == '-')
             s->pos++;
         if (!is_digit(peek(s, 0)))
-            return scan_unexpected(s, "a digit is expected here");
+            return scan_unexpected(s, "expected a digit");
         skip_digits(s);
     }
     len = s->pos - start;
@@ -252,7 +252,7 @@ static int scan_word(struct json_scan *s, const char *word)
     size_t len = strlen(word);
 
     if (s->len - s->pos < len || memcmp(s->text + s->pos, word, len) != 0)
-        return json_scan_fail(s, s->pos, "a value is expected here");
+        return json_scan_fail(s, s->pos, "expected a value");
     s->pos += len;
     return 0;
 }
@@ -262,14 +262,14 @@ static int scan_value(struct json_scan *s);
 static int scan_key(struct json_scan *s)
 {
     if (peek(s, 0) != '"')
-        return scan_unexpected(s, "a key in double quotes is expected here");
+        return scan_unexpected(s, "expected a key in double quotes");
     if (s->keys++ == s->wanted_key)
         s->wanted_pos = s->pos;
     if (scan_string(s) == -1)
         return -1;
     skip_space(s);
     if (peek(s, 0) != ':')
-        return scan_unexpected(s, "':' is expected here");
+        return scan_unexpected(s, "expected ':'");
     s->pos++;
     return 0;
 }
@@ -281,7 +281,7 @@ static int scan_container(struct json_scan *s)
     int end = object ? '}' : ']';
 
     if (++s->depth > JSON_DEPTH_MAX)
-        return json_scan_fail(s, s->pos, "nested too deep");
+        return json_scan_fail(s, s->pos, "nested too deeply");
     s->pos++;
     skip_space(s);
     for (bool first = true; !first || peek(s, 0) != end; first = false) {
@@ -289,8 +289,7 @@ static int scan_container(struct json_scan *s)
             if (peek(s, 0) == end)
                 break;
             if (peek(s, 0) != ',')
-                return scan_unexpected(s, object ? "',' or '}' is expected here"
-                                                 : "',' or ']' is expected here");
+                return scan_unexpected(s, object ? "expected ',' or '}'" : "expected ',' or ']'");
             s->pos++;
             skip_space(s);
         }
@@ -323,7 +322,7 @@ static int scan_value(struct json_scan *s)
         return scan_word(s, "false");
     if (c == 'n')
         return scan_word(s, "null");
-    return scan_unexpected(s, "a value is expected here");
+    return scan_unexpected(s, "expected a value");
 }
 
 int json_scan(struct json_scan *s)
@@ -335,7 +334,7 @@ int json_scan(struct json_scan *s)
     end = s->pos;
     skip_space(s);
     if (s->pos < s->len)
-        return json_scan_fail(s, s->pos, "something stands behind the value");
+        return json_scan_fail(s, s->pos, "unexpected text after the value");
     s->pos = end;
     return 0;
 }

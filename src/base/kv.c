@@ -18,13 +18,13 @@ static const char *read_value(const char *p, const char *end, struct str *out)
     if (p == end || *p != '\'') {
         for (; p < end; p++)
             if (*p == '\0' || strchr(plain, *p) == NULL)
-                return "a value that needs quotes has none";
+                return "missing quotes around a value";
         return NULL;
     }
     for (p++;;) {
         const char *quote = memchr(p, '\'', (size_t)(end - p));
         if (quote == NULL)
-            return "a quote is not closed";
+            return "unterminated quote";
         str_addn(out, p, (size_t)(quote - p));
         p = quote + 1;
         if (p == end)
@@ -43,9 +43,9 @@ static int add_line(struct kv *kv, const char *line, const char *end, int number
         return err_set(err, MAS_DAMAGED, "line %d is not KEY=value", number);
     for (const char *p = line; p < end; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            return err_set(err, MAS_DAMAGED, "line %d holds a control character", number);
+            return err_set(err, MAS_DAMAGED, "line %d contains a control character", number);
     if (kv->count == KV_PAIRS_MAX)
-        return err_set(err, MAS_DAMAGED, "more than %d keys", KV_PAIRS_MAX);
+        return err_set(err, MAS_DAMAGED, "it has more than %d keys", KV_PAIRS_MAX);
 
     _cleanup_str_ struct str value = STR_INIT;
     const char *wrong = read_value(eq + 1, end, &value);
@@ -56,7 +56,7 @@ static int add_line(struct kv *kv, const char *line, const char *end, int number
 
     _cleanup_free_ char *key = mem_dupn(line, (size_t)(eq - line));
     if (kv_get(kv, key) != NULL)
-        return err_set(err, MAS_DAMAGED, "line %d: %s stands there twice", number, key);
+        return err_set(err, MAS_DAMAGED, "line %d: duplicate key %s", number, key);
     kv_put(kv, key, str_text(&value));
     return 0;
 }
@@ -67,13 +67,13 @@ int kv_parse(const char *text, size_t len, struct kv *ret, struct err *err)
     int number = 0;
 
     if (len > KV_FILE_MAX)
-        return err_set(err, MAS_DAMAGED, "larger than %d bytes", KV_FILE_MAX);
+        return err_set(err, MAS_DAMAGED, "it is larger than %d bytes", KV_FILE_MAX);
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         number++;
         if (newline == NULL) {
             kv_free(ret);
-            return err_set(err, MAS_DAMAGED, "line %d has no end", number);
+            return err_set(err, MAS_DAMAGED, "line %d does not end in a newline", number);
         }
         if (add_line(ret, text, newline, number, err) == -1) {
             kv_free(ret);

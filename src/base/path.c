@@ -139,7 +139,7 @@ int path_make_dirs(const char *path, struct err *err)
         char was = *p;
         *p = '\0';
         if (mkdir(copy, 0755) == -1 && errno != EEXIST)
-            return err_errno(err, "cannot make directory '%s'", copy);
+            return err_errno(err, "cannot create directory '%s'", copy);
         *p = was;
         if (was == '\0')
             return 0;

@@ -64,7 +64,7 @@ static int follow(struct path_walk *walk, const char *link, const struct stat *s
     if (n == -1)
         return err_errno(err, "'%s'", link);
     if (walk->links++ == LINKS_MAX)
-        return err_set(err, MAS_FAILED, "'%s' leads through too many links", link);
+        return err_set(err, MAS_FAILED, "'%s' leads through too many symbolic links", link);
     target[n] = '\0';
     if (target[0] == '/')
         walk->at[0] = '\0';

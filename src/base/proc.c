@@ -205,7 +205,7 @@ static const char *drain(int *fd, struct str *to, size_t max)
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1)
-            return errno == EAGAIN ? NULL : "cannot read what it prints";
+            return errno == EAGAIN ? NULL : "cannot read its output";
         if (n == 0) {
             fd_closep(fd);
             return NULL;
@@ -213,7 +213,7 @@ static const char *drain(int *fd, struct str *to, size_t max)
         to->len += (size_t)n;
         to->data[to->len] = '\0';
         if (to->len > max)
-            return "it prints too much";
+            return "it printed too much";
     }
     return NULL;
 }

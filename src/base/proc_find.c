@@ -326,7 +326,7 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
         found = mem_grow(found, count + 1, sizeof *found);
         found[count++] = (struct proc_id){.pid = pid, .start = line.start};
     }
-    int rc = meant == -1 || pid == -1 ? err_errno(err, "cannot see which processes are left") : 0;
+    int rc = meant == -1 || pid == -1 ? err_errno(err, "cannot list the remaining processes") : 0;
     if (dir != NULL)
         (void)closedir(dir);
     if (rc == -1) {
@@ -463,7 +463,7 @@ int proc_env_values(const char *key, char ***ret, struct err *err)
             !is_in_server(dirfd(dir), pid, at))
             strv_push(&values, at + strlen(prefix));
     }
-    int rc = seen == -1 || pid == -1 ? err_errno(err, "cannot see which processes are left") : 0;
+    int rc = seen == -1 || pid == -1 ? err_errno(err, "cannot list the remaining processes") : 0;
     if (dir != NULL)
         (void)closedir(dir);
     if (rc == -1)

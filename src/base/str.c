@@ -366,7 +366,7 @@ static int add_escaped(struct str *word, const char **text, bool in_quotes, stru
     char c = *++*text;
 
     if (c == '\0')
-        return err_set(err, MAS_FAILED, "a backslash with nothing behind it");
+        return err_set(err, MAS_FAILED, "a backslash at the end");
     if (in_quotes && strchr("$`\"\\\n", c) == NULL)
         str_addc(word, '\\');
     if (c != '\n') /* a line continuation */
@@ -381,7 +381,7 @@ static int add_quoted(struct str *word, const char **text, struct err *err)
 
     for (++*text; **text != quote; ++*text) {
         if (**text == '\0')
-            return err_set(err, MAS_FAILED, "unclosed %s quote",
+            return err_set(err, MAS_FAILED, "unterminated %s quote",
                            quote == '"' ? "double" : "single");
         if (quote == '"' && **text == '\\') {
             if (add_escaped(word, text, true, err) == -1)

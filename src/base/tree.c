@@ -400,12 +400,12 @@ static int dir_open(struct copy *c, struct dir *dir)
     struct stat st;
 
     if (dir->level > TREE_DEPTH_MAX)
-        return fail(c, dir, NULL, "it is too many levels deep");
+        return fail(c, dir, NULL, "it is nested too deeply");
     dir->from = openat(parent->from, dir->name, flags);
     if (dir->from == -1 || fstat(dir->from, &st) == -1)
         return fail(c, dir, NULL, NULL);
     if (st.st_dev == c->target.st_dev && st.st_ino == c->target.st_ino)
-        return fail(c, dir, NULL, "the copy would lie in what is copied");
+        return fail(c, dir, NULL, "the copy would be inside the original");
     dir->mode = st.st_mode & TREE_MODE_BITS;
     dir->mtime = st.st_mtim;
 
@@ -460,7 +460,7 @@ static int top_open(struct copy *c, struct dir *top, int from, int to)
         fstat(top->to, &c->target) == -1)
         return fail(c, top, NULL, NULL);
     if (st.st_dev == c->target.st_dev && st.st_ino == c->target.st_ino)
-        return fail(c, top, NULL, "the copy would lie in what is copied");
+        return fail(c, top, NULL, "the copy would be inside the original");
     return 0;
 }
 

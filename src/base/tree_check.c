@@ -43,7 +43,7 @@ static void check_entry(struct tree_check *check, int dir, const char *name, uns
 
     str_addf(&check->path, "%s%s", len > 0 ? "/" : "", name);
     if (why == NULL && is_dir && level >= TREE_DEPTH_MAX)
-        why = "it is too many levels deep";
+        why = "it is nested too deeply";
     if (why == NULL && is_dir) {
         _cleanup_close_ int sub = path_open_dir(dir, name);
         if (sub != -1)

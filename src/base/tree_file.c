@@ -31,7 +31,7 @@ const char *tree_refusal(mode_t mode)
     case S_IFBLK:
         return "it is a device";
     default:
-        return "it is of an unknown kind";
+        return "it is of unknown type";
     }
 }
 

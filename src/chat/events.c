@@ -249,10 +249,10 @@ static void on_end(struct chat *chat, const struct host_event *event)
     settle_plan(chat);
     view_end(&chat->view);
     if (strcmp(reason, HOST_END_FAILED) != 0 && strcmp(reason, "end_turn") != 0)
-        view_addf(&chat->view, STYLE_NOTE, "the turn has ended: %s", reason);
+        view_addf(&chat->view, STYLE_NOTE, "the turn ended: %s", reason);
     if (strcmp(reason, HOST_END_FAILED) == 0 && (error == NULL || !view_says(&chat->view, error)))
-        view_addf(&chat->view, STYLE_ERROR, "the turn has failed: %s",
-                  error != NULL ? error : "for a reason that is not known");
+        view_addf(&chat->view, STYLE_ERROR, "the turn failed: %s",
+                  error != NULL ? error : "unknown error");
     view_gap(&chat->view);
 }
 
@@ -402,7 +402,7 @@ void chat_answer(struct chat *chat, enum asked what, const struct json *head)
     else if (what == ASKED_LISTEN)
         handle_status(chat, head);
     else if (what == ASKED_CANCEL && !json_bool(json_get(head, "cancelled"), false))
-        view_addf(&chat->view, STYLE_NOTE, "no turn is in flight");
+        view_addf(&chat->view, STYLE_NOTE, "no turn is in progress");
     if (what == ASKED_PROMPT && strv_len(chat->sent) > 0)
         drop_text(chat->sent, 0);
 }

@@ -45,7 +45,7 @@ static void lose(struct chat_program *pane)
 
     if (chat->greeted) {
         view_end(&chat->view);
-        view_addf(&chat->view, STYLE_NOTE, "---- the connection is lost ----");
+        view_addf(&chat->view, STYLE_NOTE, "---- connection lost ----");
     }
     chat_forget(chat);
     host_connection_close(&chat->host);

@@ -11,7 +11,7 @@ bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *
                             body != NULL ? strlen(body) : 0))
         return true;
     view_end(&chat->view);
-    view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host now");
+    view_addf(&chat->view, STYLE_ERROR, "there is no connection to the agent's host");
     return false;
 }
 
@@ -41,8 +41,9 @@ static void say(struct chat *chat, const char *text)
 static void do_help(struct chat *chat, const char *rest)
 {
     (void)rest;
-    say(chat, "Enter sends, Ctrl-J or Alt-Enter begins a line, Up brings back.\n"
-              "Ctrl-C cancels the turn, Ctrl-L draws anew, Tab completes commands.");
+    say(chat,
+        "Enter sends, Ctrl-J or Alt-Enter begins a new line, Up recalls earlier input.\nCtrl-C "
+        "cancels the turn, Ctrl-L redraws the screen, Tab completes commands.");
     for (const struct command *own = chat_commands; own->name != NULL; own++) {
         _cleanup_free_ char *label = mem_printf("%s %s", own->name, own->operand);
         view_addf(&chat->view, STYLE_NOTE, "/%-13s %s", label, own->summary);
@@ -70,7 +71,7 @@ static void do_mode(struct chat *chat, const char *rest)
     }
     view_end(&chat->view);
     view_addf(&chat->view, STYLE_NOTE, "mode: %s",
-              chat->mode != NULL && chat->mode[0] != '\0' ? chat->mode : "not told");
+              chat->mode != NULL && chat->mode[0] != '\0' ? chat->mode : "unknown");
     for (const struct json *one = json_first(chat->modes); one != NULL; one = json_next(one)) {
         const char *id = json_get_text(one, "id");
         const char *name = json_get_text(one, "name");
@@ -105,12 +106,12 @@ static void do_new(struct chat *chat, const char *rest)
 }
 
 const struct command chat_commands[] = {
-    {"clear", "[TEXT]", "an empty context, and TEXT", do_clear},
-    {"mode", "[MODE]", "the permission mode", do_mode},
-    {"history", "[N]", "what was said", do_history},
-    {"cancel", "", "end the turn", do_cancel},
-    {"new", "", "another conversation", do_new},
-    {"help", "", "what there is", do_help},
+    {"clear", "[TEXT]", "clear the context, then send TEXT", do_clear},
+    {"mode", "[MODE]", "show or set the permission mode", do_mode},
+    {"history", "[N]", "show earlier messages", do_history},
+    {"cancel", "", "cancel the turn", do_cancel},
+    {"new", "", "begin a new conversation", do_new},
+    {"help", "", "show this help", do_help},
     {.name = NULL},
 };
 
@@ -160,7 +161,7 @@ static bool answer(struct chat *chat, const char *text)
     if (*end != '\0')
         return false;
     if (choice < 1 || choice > permission->options.count) {
-        view_addf(&chat->view, STYLE_ERROR, "there are 1 to %zu", permission->options.count);
+        view_addf(&chat->view, STYLE_ERROR, "choose 1 to %zu", permission->options.count);
         return true;
     }
     json_open(&out, NULL, '{');
@@ -204,7 +205,7 @@ void chat_submit(struct chat *chat, const char *text)
     if (chat->permission_count > 0) {
         view_end(&chat->view);
         view_addf(&chat->view, STYLE_NOTE,
-                  "queued until the permission is answered, with a digit from 1 to %zu and Enter",
+                  "queued until you answer the permission with a digit from 1 to %zu and Enter",
                   chat->permissions[0].options.count);
     }
 }

@@ -103,14 +103,14 @@ enum host_answer host_connection_turn(struct host_connection *connection, short 
         return HOST_PENDING;
     enum conn_read came = conn_read(&connection->conn);
     if (came == CONN_END || came == CONN_GONE)
-        return broken(err, "hung up");
+        return broken(err, "closed the connection");
     while (connection->conn.fd != -1 && (rc = conn_next(&connection->conn, &frame, &bad)) == 1) {
         bool enough = pass(connection, &frame, on_frame, arg);
         frame_free(&frame);
         if (enough)
             return HOST_ANSWERED;
     }
-    return rc == -1 ? broken(err, "does not speak as it should") : HOST_PENDING;
+    return rc == -1 ? broken(err, "sent an invalid answer") : HOST_PENDING;
 }
 
 int hosts_reply_error(const struct json *reply, struct err *err)
@@ -123,7 +123,8 @@ int hosts_reply_error(const struct json *reply, struct err *err)
         return 0;
     if (code < MAS_FAILED || code > MAS_TIMEOUT)
         code = MAS_FAILED;
-    (void)err_set(err, (int)code, "%s", why != NULL ? why : "its host refused without a reason");
+    (void)err_set(err, (int)code, "%s",
+                  why != NULL ? why : "its host refused the request without a reason");
     return hint != NULL ? err_hint(err, "%s", hint) : -1;
 }
 

@@ -22,14 +22,14 @@ int roster_open(const struct root *root, const char *id, struct roster_team *ret
 
     if (team.dir == -1 && errno == ENOENT) {
         (void)err_set(err, MAS_DAMAGED, "cannot read session '%s': its workspace is missing", id);
-        return err_hint(err, "see what is wrong with: mas doctor");
+        return err_hint(err, "check it with: mas doctor");
     }
     if (team.dir == -1)
         return err_errno(err, "cannot open session '%s'", id);
     if (team_file_load(team.dir, &team.team, err) == -1) {
         (void)close(team.dir);
         (void)err_wrap(err, "cannot read session '%s'", session_label(root, id).text);
-        return err_hint(err, "see what can be mended with: mas doctor");
+        return err_hint(err, "check it with: mas doctor");
     }
     team.run = path_open_dir(team.dir, WORKSPACE_RUN);
     memcpy(team.id, id, ID_TEXT);
@@ -150,7 +150,7 @@ int roster_failure(const struct roster *roster, size_t i, const char *what, stru
         *err = one->err;
     else
         (void)err_set(err, one->answer == HOST_ABSENT ? MAS_FAILED : MAS_TIMEOUT, "%s",
-                      one->answer == HOST_ABSENT ? "its host is not there"
+                      one->answer == HOST_ABSENT ? "its host is not running"
                                                  : "its host does not answer");
     if (!str_starts(err->text, "cannot "))
         (void)err_wrap(err, "cannot %s agent '%s'", what, one->agent);

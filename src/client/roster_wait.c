@@ -134,7 +134,7 @@ int roster_ask_live(const struct root *root, struct roster *roster,
             continue;
         one->answer = HOST_ENDED;
         (void)err_set(&one->err, MAS_FAILED, "its host has ended");
-        (void)err_hint(&one->err, "bring it back with: mas restart %s %s",
+        (void)err_hint(&one->err, "start it again with: mas restart %s %s",
                        roster_label(&roster->teams[0]).text, one->agent);
     }
     if (count_absent(roster) == 0)

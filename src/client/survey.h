@@ -113,6 +113,9 @@ int survey_find_anywhere(const struct root *root, const struct config *config, c
 int survey_select(const struct root *root, const struct config *config, const char *text,
                   char ret[ID_TEXT], struct err *err);
 
+/* Sets the error for a session that the root at this path does not have. Returns -1. */
+int survey_no_session(const char *root, const char *text, struct err *err);
+
 /* Returns true if `text` may mean a row of the index, without asking tmux. */
 bool survey_has(const struct index *index, const char *text);
 

@@ -58,6 +58,12 @@ bool survey_has(const struct index *index, const char *text)
     return false;
 }
 
+int survey_no_session(const char *root, const char *text, struct err *err)
+{
+    return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is no such session in '%s'",
+                   text, root);
+}
+
 int survey_select(const struct root *root, const struct config *config, const char *text,
                   char ret[ID_TEXT], struct err *err)
 {
@@ -78,12 +84,11 @@ int survey_select(const struct root *root, const struct config *config, const ch
     size_t count =
         strcmp(text, "@last") == 0 ? survey.count > 0 : find(&survey, text, &row, &candidates);
     if (count == 0) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", text,
-                      root->path);
-        return err_hint(err, "list them with: mas list");
+        (void)survey_no_session(root->path, text, err);
+        return err_hint(err, "list the sessions with: mas list");
     }
     if (count > 1) {
-        (void)err_set(err, MAS_CONFLICT, "cannot tell which session '%s' is: %zu match", text,
+        (void)err_set(err, MAS_CONFLICT, "cannot find session '%s': %zu sessions match", text,
                       count);
         return err_hint(err, "candidates: %s%s", candidates.data, count > 8 ? ", ..." : "");
     }

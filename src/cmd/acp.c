@@ -50,14 +50,11 @@ static int run_acp(struct call *call, struct err *err)
     if (targets_parse(call, TARGETS_OPTIONAL, &roster, err) == -1 ||
         targets_sender(call, &roster, "prompt", &from, err) == -1)
         return -1;
-    if (call->operand_count > 0) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'acp': '%s' is one operand too many",
-                      call->operands[0]);
-        return call_usage(call, err);
-    }
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
     const struct agent *agent = choose(&roster);
     if (agent == NULL) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'acp' for %zu agents: it takes one",
+        (void)err_set(err, MAS_USAGE, "cannot run 'acp' for %zu agents: name one agent",
                       roster.count);
         return call_usage(call, err);
     }

@@ -14,7 +14,7 @@ int agent_request_parse(struct call *call, const char *what, enum targets_form f
     if (targets_parse(call, form, &request->roster, err) == -1)
         return -1;
     if (request->roster.count != 1) {
-        (void)err_set(err, MAS_USAGE, "cannot %s %zu agents: it takes one", what,
+        (void)err_set(err, MAS_USAGE, "cannot %s %zu agents: name one agent", what,
                       request->roster.count);
         return call_usage(call, err);
     }
@@ -76,11 +76,8 @@ void agent_request_print(const struct agent_request *request, const struct json 
 
 int agent_request_operand(struct call *call, const char **ret, struct err *err)
 {
-    if (call->operand_count > 1) {
-        (void)err_set(err, MAS_USAGE, "cannot run '%s': '%s' is one operand too many",
-                      call->cmd->name, call->operands[1]);
-        return call_usage(call, err);
-    }
+    if (call->operand_count > 1)
+        return call_unexpected(call, call->operands[1], err);
     *ret = call->operand_count == 1 ? call->operands[0] : NULL;
     return 0;
 }

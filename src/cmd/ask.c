@@ -74,14 +74,13 @@ static const struct {
     int code;
     const char *words;
 } ends[] = {
-    {"max_tokens", MAS_MAX_TOKENS, "the model has reached its limit of tokens"},
-    {"max_turn_requests", MAS_MAX_REQUESTS,
-     "the agent has reached its limit of requests in a turn"},
-    {"refusal", MAS_REFUSAL, "the agent refuses to go on"},
+    {"max_tokens", MAS_MAX_TOKENS, "the model reached its token limit"},
+    {"max_turn_requests", MAS_MAX_REQUESTS, "the agent reached its limit of requests in a turn"},
+    {"refusal", MAS_REFUSAL, "the agent refused to continue"},
     {"cancelled", MAS_CANCELLED, "the turn was cancelled"},
     {HOST_END_CLEARED, MAS_CONFLICT, "the context was cleared before its turn"},
     {HOST_END_STOPPED, MAS_CONFLICT, "the session was stopped before its turn ended"},
-    {HOST_END_FAILED, MAS_FAILED, "the turn has failed"},
+    {HOST_END_FAILED, MAS_FAILED, "the turn failed"},
 };
 
 /* ---- the prompt */
@@ -106,7 +105,7 @@ static int read_text(struct call *call, struct asking *asking, struct err *err)
     } else if (asking->len > 0 && asking->text[asking->len - 1] == '\n') {
         asking->len--;
     }
-    return asking->len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot ask an empty text");
+    return asking->len > 0 ? 0 : err_set(err, MAS_USAGE, "cannot ask: the prompt is empty");
 }
 
 static int parse_options(struct call *call, struct asking *asking, struct err *err)
@@ -118,9 +117,9 @@ static int parse_options(struct call *call, struct asking *asking, struct err *e
     asking->shown = !call->json && isatty(STDOUT_FILENO) != 0;
     asking->told = !call->json && isatty(STDERR_FILENO) != 0;
     if (call_opt(call, "new") != NULL && call_opt(call, "conversation") != NULL)
-        return err_set(err, MAS_USAGE, "cannot run 'ask': --new or --conversation, not both");
+        return err_set(err, MAS_USAGE, "cannot use --new with --conversation");
     if (timeout != NULL && !asking->wait)
-        return err_set(err, MAS_USAGE, "cannot run 'ask': --timeout or --no-wait, not both");
+        return err_set(err, MAS_USAGE, "cannot use --timeout with --no-wait");
     if (targets_timeout(call, &asking->timeout_ms, err) == -1)
         return -1;
     asking->tags = call_opts(call, "tag");
@@ -308,8 +307,9 @@ static void on_accepted(struct asking *asking, const struct json *head)
     asking->prompt = mem_dup(json_get_text(head, "prompt"));
     if (asking->told && asking->wait && outcome != NULL && strcmp(outcome, "queued") == 0)
         say(asking, "",
-            json_int(json_get(head, "ahead"), 1) > 0 ? "queued: the agent is at another prompt"
-                                                     : "queued: the agent is not ready yet");
+            json_int(json_get(head, "ahead"), 1) > 0
+                ? "queued: the agent is working on another prompt"
+                : "queued: the agent is not ready yet");
 }
 
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
@@ -403,15 +403,15 @@ static int judge(const struct asking *asking, bool in_time, struct err *err)
 
     if (!in_time)
         return err_set(err, MAS_TIMEOUT,
-                       "cannot ask agent '%s': its turn has not ended in time, and was cancelled",
+                       "cannot ask agent '%s': its turn did not end in time and was cancelled",
                        agent);
     if (asking->stop_reason != NULL)
         return judge_end(asking, err);
     if (roster_failure(roster, 0, "ask", err) == -1) {
         if (asking->taken != NULL)
             (void)err_hint(err,
-                           "the prompt was taken, and waits for the next start if its turn had not "
-                           "begun: see mas history %s %s",
+                           "the agent's host has accepted the prompt; if its turn had not begun, "
+                           "it waits for the next start: see mas history %s %s",
                            roster_label(&roster->teams[0]).text, agent);
         return -1;
     }

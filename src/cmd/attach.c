@@ -46,7 +46,8 @@ static int hint_stopped(const struct call *call, const struct survey *survey, st
         const struct view *view = &survey->views[i];
         const char *name = view_name(view)[0] != '\0' ? view_name(view) : view->row.tmux_name;
         if (view->status == STATUS_STOPPED)
-            return err_hint(err, "start one first: mas start %s  (all: mas list)", name);
+            return err_hint(err, "start a session with: mas start %s  (all sessions: mas list)",
+                            name);
     }
     return roots_hint_none(call, err);
 }
@@ -59,8 +60,7 @@ static int run_attach(struct call *call, struct err *err)
     const char *agent = call->operand_count > 0 ? call->operands[0] : NULL;
 
     if (name != NULL && call->operand_count > 1)
-        return err_set(err, MAS_USAGE, "cannot run 'attach': '%s' is one operand too many",
-                       call->operands[1]);
+        return call_unexpected(call, call->operands[1], err);
     if (name == NULL && call->operand_count > 0) {
         name = call->operands[0];
         agent = call->operand_count > 1 ? call->operands[1] : NULL;

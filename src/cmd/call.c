@@ -22,7 +22,7 @@ static int load_config(struct call *call, const struct root *root, struct err *e
         (void)diagnostic_fail(&wrong.list[i], err->code, err);
     }
     if (wrong.errors > shown && shown > 0)
-        (void)err_hint(err, "%zu more are not shown", wrong.errors - shown);
+        (void)err_hint(err, "%zu more errors are not shown", wrong.errors - shown);
     return -1;
 }
 
@@ -62,9 +62,8 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
         return call_usage(call, err);
     }
     if (!call->has_root) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", text,
-                      call->searched);
-        (void)err_hint(err, "begin with: mas new");
+        (void)survey_no_session(call->searched, text, err);
+        (void)err_hint(err, "create a session with: mas new");
         return roots_hint_session(call, text, err);
     }
     if (survey_select(&call->root, &call->config, text, ret, err) == 0)

@@ -19,10 +19,8 @@ static int run_cancel(struct call *call, struct err *err)
     if (agent_request_parse(call, "cancel the turn of", TARGETS_AGENT, &request, err) == -1 ||
         agent_request_operand(call, &extra, err) == -1)
         return -1;
-    if (extra != NULL) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'cancel': '%s' is one operand too many", extra);
-        return call_usage(call, err);
-    }
+    if (extra != NULL)
+        return call_unexpected(call, extra, err);
     agent_request_open(&request, "cancel", &out);
     json_close(&out, '}');
     if (agent_request_ask(call, &request, &head, NULL, 0, &answer, err) == -1)
@@ -30,7 +28,7 @@ static int run_cancel(struct call *call, struct err *err)
     if (call->json)
         agent_request_print(&request, answer);
     else if (!json_bool(json_get(answer, "cancelled"), false) && isatty(STDERR_FILENO) != 0)
-        (void)fprintf(stderr, "no turn is in flight\n");
+        (void)fprintf(stderr, "no turn is in progress\n");
     return 0;
 }
 

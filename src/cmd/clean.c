@@ -58,7 +58,7 @@ static void print_result(const struct clean_totals *all, const struct retention_
 
     number_format_size(result->freed, size);
     if (result->fate == RETENTION_LOCKED)
-        printf("%s %sleft, it is locked\n", label, would);
+        printf("%s %skept, because it is locked\n", label, would);
     else
         printf("%s %s%sremoved, %s\n", label, would, all->archive ? "archived and " : "", size);
 }
@@ -105,7 +105,7 @@ static void print_totals(struct clean_totals *all)
     printf("%zu session%s %sremoved, %s freed", all->removed, all->removed == 1 ? "" : "s",
            all->dry ? "would be " : "", size);
     if (all->locked > 0)
-        printf(", %zu left because locked", all->locked);
+        printf(", %zu kept because locked", all->locked);
     if (all->failed > 0)
         printf(", %zu failed", all->failed);
     (void)putchar('\n');

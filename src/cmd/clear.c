@@ -37,10 +37,8 @@ static int run_clear(struct call *call, struct err *err)
     if (agent_request_parse(call, "clear", TARGETS_AGENT, &request, err) == -1)
         return -1;
     if (call->operand_count > 0) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'clear': '%s' is one operand too many",
-                      call->operands[0]);
-        (void)call_usage(call, err);
-        return err_hint(err, "a prompt for the fresh query is given with: --then TEXT");
+        (void)call_unexpected(call, call->operands[0], err);
+        return err_hint(err, "give the prompt for the fresh query with: --then TEXT");
     }
     if (read_then(call, &then, &then_len, err) == -1)
         return -1;
@@ -51,8 +49,8 @@ static int run_clear(struct call *call, struct err *err)
     if (agent_request_ask(call, &request, &head, then, then_len, &answer, err) == -1)
         return -1;
     if (json_bool(json_get(answer, "modeUnchecked"), false))
-        err_warn("agent '%s' does not run, so its modes are not known: it gets mode '%s' when it "
-                 "starts, if it has that",
+        err_warn("agent '%s' is not running, so its modes are unknown: it gets mode '%s' when it "
+                 "starts, if it has this mode",
                  json_get_text(answer, "agent"), mode);
     if (call->json)
         agent_request_print(&request, answer);

@@ -10,43 +10,25 @@
  */
 
 static const char bash_script[] =
-    "# bash completion for mas; made by 'mas completion bash'\n"
-    "_mas() {\n"
-    "    local line\n"
-    "    COMPREPLY=()\n"
-    "    while IFS= read -r line; do\n"
-    "        COMPREPLY+=(\"$line\")\n"
-    "    done < <(command mas complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
-    "}\n"
-    "complete -o default -F _mas mas\n";
+    "# bash completion for mas; written by 'mas completion bash'\n_mas() {\n    local line\n    "
+    "COMPREPLY=()\n    while IFS= read -r line; do\n        COMPREPLY+=(\"$line\")\n    done < "
+    "<(command mas complete -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n}\ncomplete -o "
+    "default -F _mas mas\n";
 
 static const char zsh_script[] =
-    "#compdef mas\n"
-    "# zsh completion for mas; made by 'mas completion zsh'\n"
-    "_mas() {\n"
-    "    local -a offered plain\n"
-    "    offered=(${(f)\"$(command mas complete --describe -- \"${(@)words[2,CURRENT]}\" "
-    "2>/dev/null)\"})\n"
-    "    plain=(${offered%%$'\\t'*})\n"
-    "    offered=(\"${(@)offered/$'\\t'/  -- }\")\n"
-    "    if (( ! ${#plain} )); then _files\n"
-    "    elif [[ $offered = *'  -- '* ]]; then compadd -l -d offered -a plain\n"
-    "    else compadd -a plain; fi\n"
-    "}\n"
-    "if [ \"${funcstack[1]-}\" = _mas ]; then _mas \"$@\"; else compdef _mas mas; fi\n";
+    "#compdef mas\n# zsh completion for mas; written by 'mas completion zsh'\n_mas() {\n    local "
+    "-a offered plain\n    offered=(${(f)\"$(command mas complete --describe -- "
+    "\"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n    plain=(${offered%%$'\\t'*})\n    "
+    "offered=(\"${(@)offered/$'\\t'/  -- }\")\n    if (( ! ${#plain} )); then _files\n    elif [[ "
+    "$offered = *'  -- '* ]]; then compadd -l -d offered -a plain\n    else compadd -a plain; "
+    "fi\n}\nif [ \"${funcstack[1]-}\" = _mas ]; then _mas \"$@\"; else compdef _mas mas; fi\n";
 
 static const char fish_script[] =
-    "# fish completion for mas; made by 'mas completion fish'\n"
-    "function __mas_complete\n"
-    "    set -l words (commandline -opc) (commandline -ct)\n"
-    "    set -l offered (command mas complete --describe -- $words[2..-1] 2>/dev/null)\n"
-    "    if test (count $offered) -gt 0\n"
-    "        printf '%s\\n' $offered\n"
-    "    else\n"
-    "        __fish_complete_path (commandline -ct)\n"
-    "    end\n"
-    "end\n"
-    "complete -c mas -f -a '(__mas_complete)'\n";
+    "# fish completion for mas; written by 'mas completion fish'\nfunction __mas_complete\n    set "
+    "-l words (commandline -opc) (commandline -ct)\n    set -l offered (command mas complete "
+    "--describe -- $words[2..-1] 2>/dev/null)\n    if test (count $offered) -gt 0\n        printf "
+    "'%s\\n' $offered\n    else\n        __fish_complete_path (commandline -ct)\n    "
+    "end\nend\ncomplete -c mas -f -a '(__mas_complete)'\n";
 
 static int run_completion(struct call *call, struct err *err)
 {
@@ -60,7 +42,7 @@ static int run_completion(struct call *call, struct err *err)
         (void)fputs(shells[i].script, stdout);
         return 0;
     }
-    return err_set(err, MAS_USAGE, "cannot complete for '%s': only for bash, zsh and fish",
+    return err_set(err, MAS_USAGE, "cannot complete for '%s': the shells are bash, zsh and fish",
                    call->operands[0]);
 }
 

@@ -87,13 +87,10 @@ static int run_context(struct call *call, struct err *err)
 
     if (targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
-    if (call->operand_count > 0) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'context': '%s' is one operand too many",
-                      call->operands[0]);
-        return call_usage(call, err);
-    }
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
     if (roster.count != 1)
-        return err_set(err, MAS_USAGE, "cannot give the context of %zu agents: name one",
+        return err_set(err, MAS_USAGE, "cannot print the context of %zu agents: name one agent",
                        roster.count);
     const char *text = call_opt(call, "for");
     _cleanup_free_ char *query = NULL;

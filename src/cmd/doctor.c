@@ -34,11 +34,11 @@ static int look_at_memory(int dir, const char *id, bool fix, char **ret_what, st
     store_close(store);
     store = NULL;
     if (!fix || (rc = store_set_aside(dir, &name, err)) == -1) {
-        *ret_what = mem_printf("%s; it can be set aside, so that a new one begins", why.text);
+        *ret_what = mem_printf("%s; it can be set aside, so that mas creates a new one", why.text);
         return fix ? -1 : 1;
     }
-    *ret_what =
-        mem_printf("%s; set aside as %s", why.text, name != NULL ? name : "another process did");
+    *ret_what = name != NULL ? mem_printf("%s; set aside as %s", why.text, name)
+                             : mem_printf("%s; another process set it aside", why.text);
     free(name);
     return 1;
 }
@@ -100,9 +100,11 @@ static int run_doctor(struct call *call, struct err *err)
     findings_free(&findings);
     if (open + by_hand == 0)
         return 0;
-    (void)err_set(err, MAS_FAILED, "cannot call everything in order: %zu found", open + by_hand);
-    return err_hint(err, open > 0 ? "mend what can be mended with: mas doctor --fix"
-                                  : "set right what is called 'by hand', and run this again");
+    (void)err_set(err, MAS_FAILED, "cannot call everything in order: %zu problem%s found",
+                  open + by_hand, open + by_hand == 1 ? "" : "s");
+    return err_hint(err, open > 0
+                             ? "repair what can be repaired with: mas doctor --fix"
+                             : "repair the findings marked 'by hand', then run 'mas doctor' again");
 }
 
 const struct cmd cmd_doctor = {

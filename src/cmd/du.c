@@ -50,8 +50,7 @@ static int add_named(const struct call *call, const char *id, void *arg, struct 
     const struct view *view = survey_look(&call->root, all->survey, id);
 
     if (view == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", id,
-                       call->root.path);
+        return survey_no_session(call->root.path, id, err);
     if (view->row.missing)
         return err_set(err, MAS_DAMAGED, "cannot measure session '%s': its workspace is missing",
                        id);
@@ -83,8 +82,8 @@ static int compare_items(const void *a, const void *b)
 static void warn_skipped(const char *what, const char *id, uint64_t skipped)
 {
     if (skipped > 0)
-        err_warn("%s'%s' takes at least what is shown: %ju of its entries cannot be read", what, id,
-                 (uintmax_t)skipped);
+        err_warn("%s'%s' uses at least the space shown: %ju of its entries cannot be read", what,
+                 id, (uintmax_t)skipped);
 }
 
 static void measure(const struct call *call, struct measured *all)

@@ -101,8 +101,10 @@ int each_session_run(struct call *call, each_session_do *act, each_session_want 
     bool named = call->operand_count > 0 || call->session != NULL;
 
     if (want != NULL && named)
-        return err_set(err, MAS_USAGE, "cannot run '%s': a SESSION and an option for many",
-                       call->cmd->name);
+        return err_set(
+            err, MAS_USAGE,
+            "cannot run '%s': it takes a SESSION or an option for many sessions, not both",
+            call->cmd->name);
     if (want == NULL && !named)
         return call_select(call, NULL, (char[ID_TEXT]){""}, err);
     if (want == NULL)

@@ -145,18 +145,19 @@ static int run_help(struct call *call, struct err *err)
         cmd = cmd_find(call->operands[0]);
         if (cmd == NULL) {
             const char *meant = suggest_command(call->operands[0]);
-            (void)err_set(err, MAS_USAGE, "cannot help with '%s': there is no such command",
+            (void)err_set(err, MAS_USAGE, "cannot show help for '%s': there is no such command",
                           call->operands[0]);
-            return meant != NULL ? err_hint(err, "did you mean: mas help %.*s  (all: mas help)",
-                                            (int)strcspn(meant, " "), meant)
-                                 : err_hint(err, "see: mas help");
+            return meant != NULL
+                       ? err_hint(err, "did you mean: mas help %.*s  (all commands: mas help)",
+                                  (int)strcspn(meant, " "), meant)
+                       : err_hint(err, "see: mas help");
         }
     }
     if (call->operand_count > 1) {
         const struct cmd *verb = cmd;
         cmd = cmd_action(verb, call->operands[1]);
         if (cmd == NULL) {
-            (void)err_set(err, MAS_USAGE, "cannot help with '%s %s': there is no such action",
+            (void)err_set(err, MAS_USAGE, "cannot show help for '%s %s': there is no such action",
                           verb->name, call->operands[1]);
             return err_hint(err, "see: mas help %s", verb->name);
         }

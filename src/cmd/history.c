@@ -25,12 +25,6 @@ static const char *const forms[] = {
     [HISTORY_MARKDOWN] = "md",
 };
 
-static int bad_value(const struct call *call, const char *option, const char *what, struct err *err)
-{
-    return err_set(err, MAS_USAGE, "cannot run 'history': '%s' of --%s is not %s",
-                   call_opt(call, option), option, what);
-}
-
 /* *ret stays unchanged if the option was not given. */
 static int read_number(const struct call *call, const char *option, int64_t *ret, struct err *err)
 {
@@ -41,7 +35,7 @@ static int read_number(const struct call *call, const char *option, int64_t *ret
     if (text == NULL)
         return 0;
     if (!number_parse(text, plain, 1, NUMBER_MAX, &n))
-        return bad_value(call, option, "a number", err);
+        return call_bad_value(call, option, "a number", err);
     *ret = (int64_t)n;
     return 0;
 }
@@ -57,9 +51,9 @@ static int read_roles(const struct call *call, unsigned *ret, struct err *err)
     _cleanup_strv_ char **names = str_split_list(text);
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         if (!store_role_parse(names[i], &role))
-            return bad_value(call, "role",
-                             "a list of user, agent, thought, tool, plan, permission, mode, note",
-                             err);
+            return call_bad_value(
+                call, "role", "a list of user, agent, thought, tool, plan, permission, mode, note",
+                err);
         roles |= 1u << role;
     }
     *ret = roles;
@@ -71,8 +65,8 @@ static int read_time(const struct call *call, const char *option, int64_t *ret, 
     const char *text = call_opt(call, option);
 
     if (text != NULL && !time_parse_past(text, ret))
-        return bad_value(call, option, "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
-                         err);
+        return call_bad_value(call, option,
+                              "an age such as 10m or a time such as 2025-12-18T08:00:00Z", err);
     return 0;
 }
 
@@ -81,7 +75,7 @@ static int read_form(const struct call *call, enum history_form *ret, struct err
     const char *text = call_opt(call, "export");
 
     if (text != NULL && (call->json || call_opt(call, "queries") != NULL))
-        return err_set(err, MAS_USAGE, "cannot run 'history': --export is not --json or --queries");
+        return err_set(err, MAS_USAGE, "cannot use --export with --json or --queries");
     *ret = call->json ? HISTORY_JSON : HISTORY_TEXT;
     for (size_t i = 0; text != NULL && i < ARRAY_LEN(forms); i++) {
         if (forms[i] != NULL && strcmp(forms[i], text) == 0) {
@@ -89,7 +83,7 @@ static int read_form(const struct call *call, enum history_form *ret, struct err
             return 0;
         }
     }
-    return text == NULL ? 0 : bad_value(call, "export", "md or jsonl", err);
+    return text == NULL ? 0 : call_bad_value(call, "export", "md or jsonl", err);
 }
 
 /* Reads the options that select messages. Default: an export is complete, other forms show the
@@ -110,7 +104,7 @@ static int read_filter(const struct call *call, enum history_form form, struct s
         read_time(call, "until", &ret->until_ms, err) == -1)
         return -1;
     if (limit_text != NULL && !all && limit == 0)
-        return bad_value(call, "limit", "a number from 1 on, or all", err);
+        return call_bad_value(call, "limit", "a positive number, or all", err);
     ret->limit = all ? 0 : (int)limit;
     ret->offset = (int)offset;
     ret->tag = call_opt(call, "tag");
@@ -145,16 +139,17 @@ static int find_conversation(struct store *store, const char *agent, const char 
 
     if (strlen(text) < CONVERSATION_MIN)
         return err_set(err, MAS_USAGE,
-                       "cannot find conversation '%s': it needs at least %d characters", text,
+                       "cannot find conversation '%s': an id needs at least %d characters", text,
                        CONVERSATION_MIN);
     if (store_queries(store, agent, compare, &search, err) == -1)
         return -1;
     if (search.found[0] == '\0')
         return err_set(err, MAS_NOT_FOUND,
-                       "cannot find conversation '%s': agent %s has none with that id", text,
-                       agent);
+                       "cannot find conversation '%s': agent %s has no conversation with that id",
+                       text, agent);
     if (search.several)
-        return err_set(err, MAS_CONFLICT, "cannot find conversation '%s': several begin so", text);
+        return err_set(err, MAS_CONFLICT,
+                       "cannot find conversation '%s': several ids begin with it", text);
     memcpy(ret, search.found, ID_TEXT);
     return 0;
 }
@@ -206,7 +201,7 @@ static int print_messages(struct store *store, const struct store_filter *filter
         (void)fputs("no messages\n", stderr);
     int64_t shown = filter->offset + history->count;
     if (pages && total > shown)
-        (void)fprintf(stderr, "%lld older: --offset %lld\n", (long long)(total - shown),
+        (void)fprintf(stderr, "%lld older messages: --offset %lld\n", (long long)(total - shown),
                       (long long)shown);
     return 0;
 }
@@ -245,9 +240,9 @@ static int failed(const struct roster_team *team, struct err *err)
 {
     if (err->code == MAS_USAGE || err->code == MAS_NOT_FOUND || err->code == MAS_CONFLICT)
         return -1;
-    (void)err_wrap(err, "cannot show what was said in session '%s'", roster_label(team).text);
+    (void)err_wrap(err, "cannot show the history of session '%s'", roster_label(team).text);
     if (err->code == MAS_DAMAGED)
-        (void)err_hint(err, "set it aside, so that the team goes on, with: mas doctor --fix");
+        (void)err_hint(err, "set it aside, so that the team can continue, with: mas doctor --fix");
     return -1;
 }
 
@@ -264,7 +259,7 @@ static int run_history(struct call *call, struct err *err)
         targets_parse(call, TARGETS_AGENT, &roster, err) == -1)
         return -1;
     if (roster.count != 1)
-        return err_set(err, MAS_USAGE, "cannot run 'history': it takes one agent");
+        return err_set(err, MAS_USAGE, "cannot run 'history': name one agent");
     const struct roster_team *team = &roster.teams[0];
     const struct context_asker asker = context_asker(&call->config);
     if (context_may_see(&call->root, &asker, team->id, &private, err) == -1)

@@ -23,13 +23,13 @@ static int tell_of_templates(const char *root, struct str *text, struct err *err
     for (char **name = names; *name != NULL; name++) {
         enum shipped_state state = shipped_look(&shipped, *name);
         if (state == SHIPPED_MISSING)
-            str_addf(text, "templates/%s: made\n", *name);
+            str_addf(text, "templates/%s: created\n", *name);
         else if (state == SHIPPED_EARLIER)
-            str_addf(text, "templates/%s: brought up to date\n", *name);
+            str_addf(text, "templates/%s: updated\n", *name);
         else if (state == SHIPPED_BEHIND)
             str_addf(text,
-                     "templates/%s: yours, left as it is; what is shipped has changed: "
-                     "mas template diff %s\n",
+                     "templates/%s: kept, because you have changed it; the shipped version has "
+                     "changed too, see: mas template diff %s\n",
                      *name, *name);
     }
     return 0;
@@ -49,7 +49,7 @@ static int run_init(struct call *call, struct err *err)
     else if (root_find(call->root_path, &found, &origin, err) == -1)
         return -1;
     if (found[0] == '\0')
-        return err_set(err, MAS_USAGE, "cannot make a root: the directory's name is empty");
+        return err_set(err, MAS_USAGE, "cannot create a root: the directory's name is empty");
     bool was_root = root_exists(found);
     if ((was_root && tell_of_templates(found, &news, err) == -1) ||
         root_init(found, &made, err) == -1)
@@ -67,10 +67,11 @@ static int run_init(struct call *call, struct err *err)
         return 0;
     str_add_visible(&safe, path, strlen(path));
     printf("%s: %s\n", safe.data,
-           was_root && !is_known  ? "is a root already, accepted: what it names may run"
-           : made && !was_root    ? "root made"
-           : made || news.len > 0 ? "is a root already"
-                                  : "is a root already, nothing to do");
+           was_root && !is_known
+               ? "is already a root, accepted: mas may run the programs that it names"
+           : made && !was_root    ? "root created"
+           : made || news.len > 0 ? "is already a root"
+                                  : "is already a root, nothing to do");
     printf("%s", news.len > 0 ? news.data : "");
     return 0;
 }

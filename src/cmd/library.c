@@ -41,8 +41,8 @@ static int find_by_dir(const struct call *call, const char *dir, const char **re
     _cleanup_free_ char *sessions = mem_printf("%s/%s/", call->root.path, ROOT_SESSIONS);
     if (!str_starts(path, sessions) || !id_is_valid(path + strlen(sessions)))
         return err_set(err, MAS_NOT_FOUND,
-                       "cannot find the session of '%s': it is no workspace of the root '%s'", dir,
-                       call->root.path);
+                       "cannot find the session of '%s': it is not a workspace of the root '%s'",
+                       dir, call->root.path);
     *ret_id = path + strlen(sessions);
     *ret_path = TAKE_PTR(path);
     return 0;
@@ -99,8 +99,9 @@ static int run_legacy(struct call *call, struct err *err)
     int found = call->has_root ? legacy_find(&call->root, id, err) : 0;
 
     if (found == 0) {
-        (void)err_set(err, MAS_NOT_FOUND, "cannot find the legacy session: there is none");
-        return err_hint(err, "make it with: mas new --mode legacy");
+        (void)err_set(err, MAS_NOT_FOUND,
+                      "cannot find the legacy session: the root has no legacy session");
+        return err_hint(err, "create it with: mas new --mode legacy");
     }
     if (found == -1)
         return -1;

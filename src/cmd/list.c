@@ -174,7 +174,7 @@ static int run_list(struct call *call, struct err *err)
     if (call->has_root && survey_take(&call->root, &call->config, depth, &survey, err) == -1)
         return -1;
     if (survey.index.broken != NULL)
-        err_warn("the index was made anew from the workspaces: %s", survey.index.broken);
+        err_warn("the index was rebuilt from the workspaces: %s", survey.index.broken);
     if (call->quiet) {
         for (size_t i = 0; i < survey.count; i++)
             if (is_wanted(call, &survey.views[i]))

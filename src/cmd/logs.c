@@ -312,12 +312,6 @@ static int watch_logs(const struct roster_team *team, struct watches *watches, s
     return 0;
 }
 
-static int bad_value(const struct call *call, const char *option, const char *what, struct err *err)
-{
-    return err_set(err, MAS_USAGE, "cannot run 'logs': '%s' of --%s is not %s",
-                   call_opt(call, option), option, what);
-}
-
 static int read_options(const struct call *call, struct logs_options *ret, struct err *err)
 {
     static const struct unit plain[] = {{"", 1}};
@@ -331,16 +325,16 @@ static int read_options(const struct call *call, struct logs_options *ret, struc
     ret->json = call->json;
     ret->all = lines != NULL ? strcmp(lines, "all") == 0 : !ret->follow || since != NULL;
     if (lines != NULL && !ret->all && !number_parse(lines, plain, 1, LINES_MAX, &count))
-        return bad_value(call, "lines", "a number of lines, or all", err);
+        return call_bad_value(call, "lines", "a number of lines, or all", err);
     ret->lines = (size_t)count;
     if (since != NULL && time_parse_age(since, &when))
         when = time(NULL) - when;
     else if (since != NULL && !time_parse(since, &when))
-        return bad_value(call, "since", "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
-                         err);
+        return call_bad_value(call, "since",
+                              "an age such as 10m or a time such as 2025-12-18T08:00:00Z", err);
     ret->since_ms = (int64_t)when * 1000;
     if (ret->raw && ret->json)
-        return err_set(err, MAS_USAGE, "cannot run 'logs': --raw is not --json");
+        return err_set(err, MAS_USAGE, "cannot use --raw with --json");
     return 0;
 }
 
@@ -392,7 +386,7 @@ static int run_logs(struct call *call, struct err *err)
         return -1;
     options.several = roster.count > 1;
     if (options.raw && options.several)
-        return err_set(err, MAS_USAGE, "cannot run 'logs': --raw takes one agent");
+        return err_set(err, MAS_USAGE, "cannot use --raw with more than one agent");
     const struct roster_team *team = &roster.teams[0];
     _cleanup_close_ int dir = path_open_dir(team->dir, WORKSPACE_LOGS);
     if (dir == -1)

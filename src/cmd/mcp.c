@@ -38,41 +38,42 @@ enum { SEND, LIST, READ, SEARCH, WAIT };
 static const struct mcp_tool tools[] = {
     [SEND] = {"send_message",
               "Send a message",
-              "Send a message to agents of the team. It is delivered as a prompt; what they answer "
-              "is read with read_messages after wait_for.",
+              "Send a message to agents of the team. mas delivers it as a prompt. To read the "
+              "answer, call wait_for, then read_messages.",
               false,
               {{"target", MCP_STRING,
-                "an agent's id, several with commas between, a unit, 'managers' or 'workers'", true,
-                1, 1024, NULL},
+                "an agent's id, a comma-separated list of ids, a unit, 'managers' or 'workers'",
+                true, 1, 1024, NULL},
                {"text", MCP_STRING, "the message", true, 1, TEXT_MAX, NULL}}},
     [LIST] = {"list_agents",
               "List the agents",
-              "The agents of the team: id, role, unit, what each is doing now, and whether the "
-              "team's rules let you write to it.",
+              "List the agents of the team: id, role, unit, current state, and whether the team's "
+              "rules let you write to the agent.",
               true,
               {{.name = NULL}}},
     [READ] = {"read_messages",
               "Read messages",
-              "What was said with an agent of the team, the newest messages, oldest first.",
+              "Read the newest messages of an agent's conversations, the oldest of them first.",
               true,
               {{"agent", MCP_STRING, "the agent's id", true, 1, 32, NULL},
-               {"limit", MCP_INTEGER, "how many messages (20)", false, 1, 500, NULL}}},
+               {"limit", MCP_INTEGER, "how many messages (default: 20)", false, 1, 500, NULL}}},
     [SEARCH] = {"search_history",
                 "Search the history",
-                "Messages that fit these words best, of this team or, where the settings share "
-                "them, of all teams.",
+                "Search the messages of this team or, if the settings share them, of all teams. "
+                "The best match comes first.",
                 true,
                 {{"query", MCP_STRING, "words to look for", true, 1, 4096, NULL},
-                 {"limit", MCP_INTEGER, "how many messages (10)", false, 1, 100, NULL}}},
+                 {"limit", MCP_INTEGER, "how many messages (default: 10)", false, 1, 100, NULL}}},
     [WAIT] = {"wait_for",
               "Wait for agents",
-              "Wait until agents are idle (done with what they were sent), have exited, or wait "
-              "for an answer.",
+              "Wait until agents are idle (they have done what they were sent), have exited, or "
+              "wait for an answer.",
               true,
-              {{"target", MCP_STRING, "an agent's id, several with commas between, or a unit", true,
-                1, 1024, NULL},
-               {"state", MCP_STRING, "what to wait for (idle)", false, 0, 0, states},
-               {"timeout", MCP_INTEGER, "seconds at most (60)", false, 1, WAIT_MAX, NULL}}},
+              {{"target", MCP_STRING, "an agent's id, a comma-separated list of ids, or a unit",
+                true, 1, 1024, NULL},
+               {"state", MCP_STRING, "what to wait for (default: idle)", false, 0, 0, states},
+               {"timeout", MCP_INTEGER, "the most seconds to wait (default: 60)", false, 1,
+                WAIT_MAX, NULL}}},
 };
 
 /* A call that is running. */
@@ -282,7 +283,8 @@ static char *words_of_error(const struct proc_result *result)
     }
     while (len > 0 && text[len - 1] == '\n')
         len--;
-    return len > 0 ? mem_dupn(text, len) : mem_printf("it failed with code %d", result->status);
+    return len > 0 ? mem_dupn(text, len)
+                   : mem_printf("the command exited with code %d", result->status);
 }
 
 static void handle_result(struct mcp_server *server, struct running *call)
@@ -415,9 +417,9 @@ static const struct mcp_self self = {
     .title = "mas team",
     .version = MAS_VERSION,
     .instructions =
-        "You are an agent of a team. list_agents tells who is in it and to whom you may write; "
-        "send_message gives somebody work; wait_for waits until it is done; read_messages reads "
-        "what came of it; search_history finds what was said before.",
+        "You are an agent of a team. list_agents says who is in the team and to whom you may "
+        "write. send_message gives an agent work. wait_for waits until the work is done. "
+        "read_messages reads the result. search_history finds earlier messages.",
 };
 
 static int run_mcp(struct call *call, struct err *err)
@@ -436,7 +438,7 @@ static int run_mcp(struct call *call, struct err *err)
         .loop = LOOP_INIT,
     };
     if (server.exe == NULL)
-        return err_errno(err, "cannot find the program that this is");
+        return err_errno(err, "cannot find the mas program");
     (void)signal(SIGPIPE, SIG_IGN);
     server.mcp = mcp_new(&ops, &server, &self, tools, ARRAY_LEN(tools));
     while (!server.ends && !mcp_is_stuck(server.mcp))

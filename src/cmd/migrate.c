@@ -20,8 +20,8 @@ static const struct {
     const char *would, *did;
     const char *between; /* precedes the target of the step */
 } words[] = {
-    [MIGRATE_MAKE] = {"make", "would make a session for", "made a session for", ", template "},
-    [MIGRATE_ADD] = {"add", "would make", "made", " from template "},
+    [MIGRATE_MAKE] = {"make", "would create a session for", "created a session for", ", template "},
+    [MIGRATE_ADD] = {"add", "would create", "created", " from template "},
     [MIGRATE_STOP] = {"stop", "would stop", "stopped", ", "},
     [MIGRATE_MOVE] = {"move", "would move", "moved", " to "},
     [MIGRATE_TURN] = {"isolate", "would isolate", "isolated", ", "},

@@ -91,7 +91,7 @@ const struct cmd cmd_new = {
                "pane. It prints where the session is and how to attach; with -q, only the "
                "session's id.",
     .opts = opts,
-    .stray = "a name goes behind '--name'",
+    .stray = "to name the session, use '--name'",
     .flags = CMD_ROOT | CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,
     .run = run_new,
 };

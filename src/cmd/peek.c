@@ -26,7 +26,7 @@ static int ask_tmux(const char *socket, struct roster *roster, struct tmux_scree
         return -1;
     if (live == NULL) {
         const struct session_label label = roster_label(&roster->teams[0]);
-        (void)err_set(err, MAS_CONFLICT, "cannot look at session '%s': it is not running",
+        (void)err_set(err, MAS_CONFLICT, "cannot peek at session '%s': it is not running",
                       label.text);
         return err_hint(err, "start it with: mas start %s", label.text);
     }
@@ -49,7 +49,7 @@ static int look(struct call *call, struct roster *roster, int history, struct tm
 
     roster_ask(roster, "{\"do\":\"status\"}", NULL, 0);
     if (session_load(&call->root, team->dir, team->id, &session, err) == -1)
-        return err_wrap(err, "cannot look at session '%s'", team->id);
+        return err_wrap(err, "cannot peek at session '%s'", team->id);
     roster_finish(roster, HOSTS_ANSWER_MS);
     for (size_t i = 0; i < roster->count; i++) {
         const struct roster_agent *agent = &roster->agents[i];
@@ -109,9 +109,10 @@ static int parse_history(const struct call *call, int *ret, struct err *err)
     char *end = NULL;
     long n = text != NULL ? strtol(text, &end, 10) : 0;
 
-    if (text != NULL && (end == text || *end != '\0' || n < 0 || n > TMUX_HISTORY_MAX))
-        return err_set(err, MAS_USAGE, "cannot look at '%s' lines: it is not a number up to %d",
-                       text, TMUX_HISTORY_MAX);
+    if (text != NULL && (end == text || *end != '\0' || n < 0 || n > TMUX_HISTORY_MAX)) {
+        _cleanup_free_ char *want = mem_printf("a number from 0 to %d", TMUX_HISTORY_MAX);
+        return call_bad_value(call, "history", want, err);
+    }
     *ret = (int)n;
     return 0;
 }
@@ -133,7 +134,7 @@ static int run_peek(struct call *call, struct err *err)
         print_screen(&roster, i, &screens[i]);
     for (size_t i = 0; i < roster.count; i++) {
         if (rc == 0 && screens[i].text == NULL)
-            rc = err_set(err, MAS_NOT_FOUND, "cannot look at agent '%s': its pane is gone",
+            rc = err_set(err, MAS_NOT_FOUND, "cannot peek at agent '%s': its pane is gone",
                          roster.agents[i].agent->id);
         free(screens[i].text);
     }

@@ -60,8 +60,8 @@ void warn_memory(const struct life_memory *memory)
         return;
     number_format_size(memory->needed, needed);
     number_format_size(memory->available, available);
-    err_warn("the agents are likely to take %s of memory, and %s is free; with start = demand "
-             "they start when they are spoken to",
+    err_warn("the agents will probably need %s of memory, but only %s is free; with start = "
+             "demand, each agent starts with its first message",
              needed, available);
 }
 
@@ -119,7 +119,7 @@ void forget_sessions(const struct root *root, const char *const *ids, size_t cou
     struct err err = ERR_INIT;
 
     if (search_forget(root, ids, count, &err) == -1)
-        err_warn("the search still knows what was said there: %s", err.text);
+        err_warn("the search index still contains the removed messages: %s", err.text);
 }
 
 static volatile sig_atomic_t caught;

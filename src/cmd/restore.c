@@ -31,7 +31,8 @@ static int own_conversations(int dir, const char *id, struct err *err)
     if (store_disown(store, &count, err) == -1)
         return -1;
     if (count > 0)
-        err_warn("the copy does not ask what waited for its agents (%lld)", (long long)count);
+        err_warn("the copy does not send the prompts that waited for its agents (%lld)",
+                 (long long)count);
     return 0;
 }
 

@@ -25,8 +25,8 @@ static int remove_one(struct call *call, const struct life *life, const char *id
         return -1;
     }
     if (end.untold.code != MAS_OK)
-        err_warn("session '%s' is removed, but tmux could not be told: %s; what it may have left "
-                 "there ends with: mas doctor --fix",
+        err_warn("session '%s' is removed, but its tmux session may be left: %s; end it with: mas "
+                 "doctor --fix",
                  label.text, end.untold.text);
     forget_sessions(&call->root, &id, 1);
     if (!call->quiet)

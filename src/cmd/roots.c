@@ -21,8 +21,8 @@ static bool ask(const struct call *call)
         return false;
     str_add_visible(&path, call->root.path, strlen(call->root.path));
     (void)fprintf(stderr,
-                  "The root '%s' was found from the current directory.\n"
-                  "What its mas.ini and its templates name would be run. Accept it? [y/N] ",
+                  "mas found the root '%s' from the current directory and\n"
+                  "would run programs that its mas.ini and templates name. Accept it? [y/N] ",
                   path.data);
     if (fgets(line, sizeof line, stdin) == NULL ||
         (strcmp(line, "y\n") != 0 && strcmp(line, "yes\n") != 0))
@@ -47,10 +47,10 @@ int roots_check(struct call *call, struct err *err)
     }
     str_add_shell(&word, call->root.path, false);
     (void)err_set(err, MAS_FAILED,
-                  "cannot run '%s' in root '%s': it was found from the current directory, and you "
-                  "neither made nor accepted it",
+                  "cannot run '%s' in root '%s': mas found it from the current directory, and you "
+                  "have neither created nor accepted it",
                   call->cmd->name, call->root.path);
-    return err_hint(err, "it names programs that would run; accept it with: mas init %s",
+    return err_hint(err, "mas would run programs that it names; accept it with: mas init %s",
                     word.data);
 }
 
@@ -61,8 +61,8 @@ void roots_warn_disbelieved(const struct call *call)
     if (call->config.disbelieved == NULL)
         return;
     str_add_shell(&word, call->root.path, false);
-    err_warn("the program that %s names is not run: you neither made nor accepted that root; "
-             "accept it with: mas init %s",
+    err_warn("mas does not run the program that %s names, because you have neither created nor "
+             "accepted that root; accept it with: mas init %s",
              call->config.disbelieved, word.data);
 }
 
@@ -109,10 +109,10 @@ static void add_others(const struct call *call, struct str *to)
     _cleanup_strv_ char **found = find_others(call, NULL);
 
     if (found == NULL) {
-        str_add(to, "begin with: mas new");
+        str_add(to, "create a session with: mas new");
         return;
     }
-    str_add(to, "there are some elsewhere: ");
+    str_add(to, "other roots have some: ");
     for (size_t i = 0; found[i] != NULL; i++) {
         if (i > 0)
             str_add(to, ", ");

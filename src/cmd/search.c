@@ -156,18 +156,13 @@ static bool show(const struct search_hit *hit, void *arg)
     return true;
 }
 
-static int bad_value(const char *option, const char *value, const char *want, struct err *err)
-{
-    return err_set(err, MAS_USAGE, "cannot search: '%s' of --%s is not %s", value, option, want);
-}
-
 static int read_time(const struct call *call, const char *option, int64_t *ret, struct err *err)
 {
     const char *text = call_opt(call, option);
 
     if (text != NULL && !time_parse_past(text, ret))
-        return bad_value(option, text, "an age such as 10m or a time such as 2025-12-18T08:00:00Z",
-                         err);
+        return call_bad_value(call, option,
+                              "an age such as 10m or a time such as 2025-12-18T08:00:00Z", err);
     return 0;
 }
 
@@ -179,7 +174,7 @@ static int read_role(const struct call *call, unsigned *ret, struct err *err)
     if (text == NULL)
         return 0;
     if (!store_role_parse(text, &role) || (SEARCH_ROLES >> role & 1) == 0)
-        return bad_value("role", text, "user, agent or tool", err);
+        return call_bad_value(call, "role", "user, agent or tool", err);
     *ret = 1U << role;
     return 0;
 }
@@ -192,14 +187,14 @@ static int read_options(const struct call *call, struct search_options *ret, str
     uint64_t count = FOUND;
 
     if (limit != NULL && (!number_parse(limit, plain, 1, SEARCH_FOUND_MAX, &count) || count == 0))
-        return bad_value("limit", limit, "a number from 1 to 1000", err);
+        return call_bad_value(call, "limit", "a number from 1 to 1000", err);
     ret->limit = (int)count;
     ret->agent = call_opt(call, "agent");
     ret->tag = call_opt(call, "tag");
     if (ret->agent != NULL && !str_is_word(ret->agent, 32))
-        return bad_value("agent", ret->agent, "an agent's id", err);
+        return call_bad_value(call, "agent", "an agent's id", err);
     if (ret->tag != NULL && strchr(ret->tag, ':') == NULL)
-        return bad_value("tag", ret->tag, "KEY:VALUE", err);
+        return call_bad_value(call, "tag", "KEY:VALUE", err);
     return read_role(call, &ret->roles, err) == -1 ||
                    read_time(call, "since", &ret->since_ms, err) == -1 ||
                    read_time(call, "until", &ret->until_ms, err) == -1
@@ -222,7 +217,8 @@ static int find_session(const struct call *call, char id[ID_TEXT], struct search
     if (asker.session != NULL &&
         id[0] == '\0') { /* an agent searches its own session, unless it may see all */
         if (!id_normalise(asker.session, id))
-            return err_set(err, MAS_FAILED, "cannot search: agent '%s' names no session of its own",
+            return err_set(err, MAS_FAILED,
+                           "cannot search: MAS_SESSION_ID of agent '%s' is not a session id",
                            getenv("MAS_AGENT_ID"));
         if (context_may_see(&call->root, &asker, id, &private, err) == -1)
             return -1;

@@ -64,8 +64,8 @@ static int read_text(struct call *call, struct sending *sending, struct err *err
         sending->text[sending->len - 1] == '\n')
         sending->len--;
     if (sending->len == 0 && (file != NULL || !sending->enter)) {
-        (void)err_set(err, MAS_USAGE, "cannot send an empty text");
-        return err_hint(err, "Enter alone is sent with: mas send SESSION TARGET ''");
+        (void)err_set(err, MAS_USAGE, "cannot send: the text is empty");
+        return err_hint(err, "to send Enter alone: mas send SESSION TARGET ''");
     }
     return 0;
 }
@@ -160,7 +160,7 @@ static int run_send(struct call *call, struct err *err)
     sending.enter = call_opt(call, "no-enter") == NULL;
     sending.wait = call_opt(call, "wait") != NULL;
     if (call_opt(call, "timeout") != NULL && !sending.wait)
-        return err_set(err, MAS_USAGE, "cannot run 'send': --timeout is for --wait");
+        return err_set(err, MAS_USAGE, "cannot use --timeout without --wait");
     if (targets_timeout(call, &sending.timeout_ms, err) == -1 ||
         targets_parse(call, TARGETS_ONE, &sending.roster, err) == -1 ||
         targets_sender(call, &sending.roster, "send to", &sending.from, err) == -1 ||

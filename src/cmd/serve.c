@@ -69,7 +69,7 @@ static int run_serve(struct call *call, struct err *err)
     if (file == NULL)
         return -1;
     if (mas == NULL)
-        return err_errno(err, "cannot find the program that runs");
+        return err_errno(err, "cannot find the mas program");
     strv_push(&argv, HELPER_SERVE);
     strv_push(&argv, mas);
     strv_push(&argv, call->root.path);

@@ -144,8 +144,7 @@ int print_view(const struct call *call, struct survey *survey, const char *id, s
     const struct view *view = survey_look(&call->root, survey, id);
 
     if (view == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot find session '%s': there is none in '%s'", id,
-                       call->root.path);
+        return survey_no_session(call->root.path, id, err);
     session_detail_look(&call->root, view, &detail);
     if (call->json) {
         _cleanup_str_ struct str text = STR_INIT;

@@ -47,9 +47,9 @@ static int start_one(struct call *call, const struct life *life, const char *id,
         return 0;
     const struct session_label label = session_label(&call->root, id);
     if (names.len > 0)
-        printf("%s runs, brought back: %s\n", label.text, names.data);
+        printf("%s is running, started agents again: %s\n", label.text, names.data);
     else
-        printf("%s %s%s\n", label.text, was ? "runs already" : "started",
+        printf("%s %s%s\n", label.text, was ? "is already running" : "started",
                was ? "" : str_text(&waiting));
     return 0;
 }

@@ -17,13 +17,12 @@ static const struct opt opts[] = {
 static void warn_rest(const char *label, const struct life_end *end)
 {
     if (end->untold.code != MAS_OK)
-        err_warn(
-            "the agents of session '%s' have ended, but tmux could not be told: %s; what may be "
-            "left there ends with another: mas stop %s",
-            label, end->untold.text, label);
+        err_warn("the agents of session '%s' have ended, but its tmux session may be left: %s; end "
+                 "it with: mas stop %s",
+                 label, end->untold.text, label);
     if (end->unwritten.code != MAS_OK)
-        err_warn("session '%s' is stopped, but that could not be written down: %s; until another "
-                 "'mas stop %s' it counts as crashed, and 'mas start --crashed' starts it",
+        err_warn("session '%s' is stopped, but its status could not be written: %s; until you run "
+                 "'mas stop %s' again, it counts as crashed, and 'mas start --crashed' starts it",
                  label, end->unwritten.text, label);
 }
 
@@ -37,7 +36,7 @@ static int stop_one(struct call *call, const struct life *life, const char *id, 
     warn_rest(label.text, &end);
     if (call->quiet)
         return 0;
-    printf("%s %s", label.text, end.was ? "was stopped already" : "stopped");
+    printf("%s %s", label.text, end.was ? "is already stopped" : "stopped");
     if (end.terminated > 0)
         printf(", %zu process%s had to be terminated", end.terminated,
                end.terminated == 1 ? "" : "es");

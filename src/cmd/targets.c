@@ -54,7 +54,7 @@ static int open_first(struct call *call, enum targets_form form, const char *tex
     if (open_named(call, text, ret, err) == 0)
         return 0;
     if (err->code == MAS_NOT_FOUND && text != NULL && (few || strlen(text) < ID_PREFIX_MIN))
-        return err_hint(err, "outside of a team's pane the session comes first: mas %s%s",
+        return err_hint(err, "outside of a team's pane, name the session first: mas %s%s",
                         call->cmd->name, call->cmd->operands);
     return -1;
 }
@@ -175,21 +175,20 @@ int targets_sender(const struct call *call, const struct roster *roster, const c
 
     if (is_agent && strcmp(session, team->id) != 0) {
         (void)err_set(err, MAS_FAILED,
-                      "cannot %s session '%s': the rule is that an agent writes to its own team "
-                      "only",
-                      what, roster_label(team).text);
+                      "cannot %s session '%s': an agent may write only to its own team", what,
+                      roster_label(team).text);
         return err_hint(err, "this is agent '%s' of session '%s'", agent,
                         session_label(team->root, session).text);
     }
     if (is_agent && from != NULL && strcmp(from, agent) != 0)
-        return err_set(err, MAS_FAILED,
-                       "cannot %s from agent '%s': the rule is that an agent speaks for itself, "
-                       "and this is agent '%s'",
-                       call->cmd->name, from, agent);
+        return err_set(
+            err, MAS_FAILED,
+            "cannot %s from agent '%s': this is agent '%s', and an agent may speak only for itself",
+            call->cmd->name, from, agent);
     if (is_agent)
         from = agent;
     if (from != NULL && team_agent(&team->team, from) == NULL)
-        return err_set(err, MAS_NOT_FOUND, "cannot %s from agent '%s': the team has none",
+        return err_set(err, MAS_NOT_FOUND, "cannot %s from agent '%s': the team has no such agent",
                        call->cmd->name, from);
     *ret = from;
     return 0;
@@ -201,8 +200,7 @@ int targets_timeout(const struct call *call, int *ret_ms, struct err *err)
 
     if (text == NULL || time_parse_duration(text, ret_ms))
         return 0;
-    return err_set(err, MAS_USAGE, "cannot wait for '%s': a time is such as 500ms, 30s or 5m",
-                   text);
+    return call_bad_value(call, "timeout", "a time such as 500ms, 30s or 5m", err);
 }
 
 int targets_bring_back(const struct call *call, struct roster *roster, size_t *ret_count,

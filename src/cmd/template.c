@@ -237,7 +237,7 @@ static int run_show(struct call *call, struct err *err)
     if (template_open(&call->root, name, &tmpl, err) == -1)
         return err->hint[0] != '\0'
                    ? -1
-                   : err_hint(err, "all that is wrong: mas template check %s", call->operands[0]);
+                   : err_hint(err, "see all errors with: mas template check %s", call->operands[0]);
     _cleanup_free_ char *path =
         tmpl.path[0] == '/' ? mem_dup(tmpl.path) : mem_printf("%s/%s", call->root.path, tmpl.path);
     if (call->json)
@@ -288,7 +288,7 @@ void template_print_diagnostics(const struct diagnostics *diagnostics, bool json
     }
     size_t more = diagnostics->errors + diagnostics->warnings - diagnostics->count;
     if (more > 0)
-        printf("%zu more\n", more);
+        printf("%zu more errors and warnings\n", more);
 }
 
 /* Checks the given templates, or all of the root. The diagnostics say which have errors. */

@@ -33,16 +33,17 @@ static int run_diff(struct call *call, struct err *err)
         enum shipped_state state = shipped_look(&shipped, *name);
         found = state != SHIPPED_MISSING;
         if (!found && wanted != NULL) {
-            (void)err_set(err, MAS_NOT_FOUND, "cannot compare '%s': the root has none", wanted);
-            return err_hint(err, "mas init brings it back");
+            (void)err_set(err, MAS_NOT_FOUND, "cannot compare '%s': it is missing in the root",
+                          wanted);
+            return err_hint(err, "restore it with: mas init");
         }
         if (found && state != SHIPPED_SAME && print_one(&shipped, *name, err) == -1)
             return -1;
     }
     if (wanted == NULL || found)
         return 0;
-    (void)err_set(err, MAS_NOT_FOUND, "cannot compare '%s': none of that name is shipped", wanted);
-    return err_hint(err, "what is shipped: mas template list");
+    (void)err_set(err, MAS_NOT_FOUND, "cannot compare '%s': mas does not ship it", wanted);
+    return err_hint(err, "see what is shipped with: mas template list");
 }
 
 const struct cmd cmd_template_diff = {

@@ -28,7 +28,7 @@ static int find_editor(char ***ret_words, char **ret_program, struct err *err)
             text = NULL;
     }
     if (text == NULL && !is_terminal()) {
-        (void)err_set(err, MAS_USAGE, "cannot edit a template: this is no terminal");
+        (void)err_set(err, MAS_USAGE, "cannot edit a template: stdin or stderr is not a terminal");
         return err_hint(err, "name a program in VISUAL or EDITOR");
     }
     if (text == NULL)
@@ -40,7 +40,8 @@ static int find_editor(char ***ret_words, char **ret_program, struct err *err)
     char *program =
         strv_len(words) > 0 ? path_find_program(words[0], getenv("PATH"), AT_FDCWD) : NULL;
     if (program == NULL) {
-        (void)err_set(err, MAS_FAILED, "cannot use the editor '%s': it is not there", text);
+        (void)err_set(err, MAS_FAILED,
+                      "cannot use the editor '%s': there is no such program in PATH", text);
         return err_hint(err, "name one in VISUAL or EDITOR");
     }
     *ret_program = program;
@@ -66,8 +67,8 @@ static char ask(void)
 
 static int kept(const struct template_edit *edit, struct err *err)
 {
-    return err_hint(err, "what you wrote is in '%s'; go on with: mas template edit %s", edit->path,
-                    edit->tmpl.name);
+    return err_hint(err, "your changes are in '%s'; continue with: mas template edit %s",
+                    edit->path, edit->tmpl.name);
 }
 
 /* Runs the editor once. Returns 1 if the copy should replace template.ini, 0 if the user changed
@@ -88,7 +89,7 @@ static int edit_once(struct call *call, const struct template_edit *edit, char *
     if (changed == 0)
         template_edit_drop(edit);
     if (status != 0)
-        return err_set(err, MAS_FAILED, "cannot edit template '%s': the editor ended with code %d",
+        return err_set(err, MAS_FAILED, "cannot edit template '%s': the editor exited with code %d",
                        edit->tmpl.name, status);
     if (changed == 0)
         return 0;
@@ -137,7 +138,7 @@ static int run_edit(struct call *call, struct err *err)
         return -1;
     strv_push(&words, state.path);
     if (state.resumed)
-        (void)fprintf(stderr, "going on with what was not finished the last time\n");
+        (void)fprintf(stderr, "continuing the unfinished edit\n");
     int rc = edit(call, &state, words, program, err);
     template_edit_free(&state);
     return rc;

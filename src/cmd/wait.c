@@ -93,7 +93,7 @@ static int never(const struct roster *roster, size_t i, enum goal goal, struct e
                       roster_problem(roster, i));
     else
         (void)err_set(err, MAS_FAILED,
-                      "cannot wait for agent '%s' %s: it has %s, and is not started again", id,
+                      "cannot wait for agent '%s' %s: it has %s and does not start again", id,
                       goal_words[goal], agent_state_name(agent->status.state));
     return err_hint(err, "start it with: mas restart %s %s",
                     roster_label(&roster->teams[agent->team]).text, id);
@@ -117,7 +117,7 @@ static int timed_out(const struct roster *roster, enum goal goal, const char *ti
                      agent->status.queued == 1 ? "" : "s");
     }
     return err_set(err, MAS_TIMEOUT, "cannot wait for agents %s: after %s %s", goal_words[goal],
-                   timeout, names.len > 0 ? str_text(&names) : "their processes still run");
+                   timeout, names.len > 0 ? str_text(&names) : "their processes are still running");
 }
 
 /* Keeps each status that the host reports; never ends the call. */
@@ -138,8 +138,7 @@ static int parse_goal(struct call *call, enum goal *ret, struct err *err)
     while (i < GOAL_COUNT && strcmp(text, goals[i]) != 0)
         i++;
     if (i == GOAL_COUNT) {
-        (void)err_set(err, MAS_USAGE, "cannot wait for '%s': --for takes idle, exit or waiting",
-                      text);
+        (void)call_bad_value(call, "for", "idle, exit or waiting", err);
         return call_usage(call, err);
     }
     *ret = (enum goal)i;
@@ -203,11 +202,8 @@ static int run_wait(struct call *call, struct err *err)
     if (targets_timeout(call, &timeout_ms, err) == -1 ||
         targets_parse(call, TARGETS_OPTIONAL, &roster, err) == -1)
         return -1;
-    if (call->operand_count > 0) {
-        (void)err_set(err, MAS_USAGE, "cannot run 'wait': '%s' is one operand too many",
-                      call->operands[0]);
-        return call_usage(call, err);
-    }
+    if (call->operand_count > 0)
+        return call_unexpected(call, call->operands[0], err);
     int64_t end = timeout_ms < 0 ? -1 : time_monotonic_ms() + timeout_ms;
     if (ask(call, &roster, goal, err) == -1)
         return -1;

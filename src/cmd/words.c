@@ -49,7 +49,7 @@ int words_query(const char *value, char **ret, struct err *err)
     if (words_text(value, &text, &len, err) == -1)
         return -1;
     if (strlen(text) != len)
-        return err_set(err, MAS_USAGE, "cannot look for what holds a NUL");
+        return err_set(err, MAS_USAGE, "cannot search for a text with a NUL byte");
     *ret = TAKE_PTR(text);
     return 0;
 }

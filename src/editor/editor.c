@@ -258,7 +258,7 @@ int editor_run(const struct editor_spec *spec, struct err *err)
     while (!editor.ends && !acp_agent_is_stuck(editor.acp))
         wait_and_serve(&editor);
     if (acp_agent_is_stuck(editor.acp))
-        rc = err_set(err, MAS_FAILED, "cannot go on: the client does not read");
+        rc = err_set(err, MAS_FAILED, "cannot continue: the client does not read");
     else
         flush_client(&editor);
     editor_free(&editor);

@@ -138,14 +138,14 @@ static void send_request(struct editor *editor, struct pending_request *pending,
 
     json_close(out, '}');
     if (out->to->len > EDITOR_HEAD_MAX) { /* the host would close the connection */
-        (void)err_set(&why, MAS_USAGE, "a word of it is too long");
+        (void)err_set(&why, MAS_USAGE, "a word of the request is too long");
         fail(editor, pending, &why);
         return;
     }
     if (host_connection_ask(&editor->host, pending->number, out->to->data, body,
                             body != NULL ? strlen(body) : 0))
         return;
-    (void)err_set(&why, MAS_CONFLICT, "too much waits for the agent's host");
+    (void)err_set(&why, MAS_CONFLICT, "too many requests wait for the agent's host");
     fail(editor, pending, &why);
 }
 
@@ -460,7 +460,7 @@ void editor_lost(struct editor *editor)
             continue;
         (void)err_set(&why, MAS_FAILED, "the host of agent '%s' has ended", editor->spec->agent);
         if (pending->step == STEP_RUNS || pending->step == STEP_FOLLOWS)
-            (void)err_hint(&why, "the prompt was taken: see mas history %s %s",
+            (void)err_hint(&why, "the host has accepted the prompt: see mas history %s %s",
                            editor->spec->session, editor->spec->agent);
         fail(editor, pending, &why);
     }
@@ -489,9 +489,9 @@ int64_t editor_pending_tick(struct editor *editor, int64_t now)
         } else if (pending->kind == PENDING_LOAD || pending->kind == PENDING_RESUME) {
             open_session(editor, pending);
         } else {
-            (void)err_set(&why, MAS_TIMEOUT, "the host of agent '%s' is not there",
+            (void)err_set(&why, MAS_TIMEOUT, "the host of agent '%s' is not running",
                           editor->spec->agent);
-            (void)err_hint(&why, "bring it back with: mas restart %s %s", editor->spec->session,
+            (void)err_hint(&why, "start it again with: mas restart %s %s", editor->spec->session,
                            editor->spec->agent);
             fail(editor, pending, &why);
         }

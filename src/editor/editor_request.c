@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct editor_command editor_commands[] = {
-    {"clear", "text to go on with", "Clear the context and go on in the same session",
+    {"clear", "text to continue with", "Clear the context and continue in the same session",
      PENDING_CLEAR},
     {"mode", "mode", "Set the permission mode, or list the modes", PENDING_MODE},
     {"set", "option value", "Set an option such as the model, or list the options", PENDING_OPTION},
@@ -41,8 +41,8 @@ static void list_choices(const struct editor *editor, enum pending_kind kind, st
             str_addc(to, '\n');
         }
     if (to->len == 0)
-        str_add(to, kind == PENDING_MODE ? "The agent has told no modes.\n"
-                                         : "The agent has told no options.\n");
+        str_add(to, kind == PENDING_MODE ? "The agent has reported no modes.\n"
+                                         : "The agent has reported no options.\n");
 }
 
 /* Parses the arguments of a typed command. Without arguments, answers with the choices, ends the
@@ -88,7 +88,7 @@ static void request_prompt(struct editor *editor, const struct editor_request *r
     struct err why = ERR_INIT;
 
     if (waiting_text(editor) + request->len > EDITOR_TEXT_MAX) {
-        (void)err_set(&why, MAS_CONFLICT, "too much waits for the agent's host");
+        (void)err_set(&why, MAS_CONFLICT, "too many requests wait for the agent's host");
         editor_refuse(editor, request->ticket, &why);
         return;
     }

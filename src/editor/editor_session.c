@@ -284,7 +284,7 @@ int editor_find(const struct editor *editor, const char *id, struct err *err)
         return 0;
     (void)err_set(err, MAS_NOT_FOUND, "agent '%s' has no conversation '%.*s'", editor->spec->agent,
                   ACP_ID_MAX, id);
-    return err_hint(err, "session/list tells those that it has");
+    return err_hint(err, "session/list lists the conversations that it has");
 }
 
 static bool read_title(const struct store_item *item, void *arg)

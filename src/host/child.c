@@ -17,9 +17,9 @@
 
 enum {
     STEADY_MS = 60000, /* a run this long forgives the failures before it */
-    EARLY_LIMIT =
-        1, /* restarts after an end before the first answer: agents of a team that start at
-              the same time may be in each other's way, as in a database that they share */
+    /* restarts after an end before the first answer: agents of a team that start at the same time
+     * may be in each other's way, as in a database that they share */
+    EARLY_LIMIT = 1,
     AT_ONCE_MS = 5000, /* the note of an end this soon has the last lines */
     RESTART_MAX_MS = 60000,
     PANE_ROOM = 1024, /* bytes for the message about an end */
@@ -53,6 +53,7 @@ void child_describe_end(const struct child *child, char *buf, size_t size)
         (void)snprintf(buf, size, "could not be started");
 }
 
+/* Ends a start that has failed, for the pane, the queue and the clients that wait for it. */
 static void fail_start(struct host *host, const char *why)
 {
     struct child *child = &host->child;
@@ -98,10 +99,12 @@ void child_start(struct host *host, int64_t now)
         fail_start(host, why);
         return;
     }
-    struct supervisor_spec spec = {
-        .program = program, .argv = host->argv, .env = host->env, .times = child_times(host)};
-    spec.piped = host->backend->piped;
-    spec.is_operator = host->is_operator;
+    struct supervisor_spec spec = {.program = program,
+                                   .argv = host->argv,
+                                   .env = host->env,
+                                   .times = child_times(host),
+                                   .is_operator = host->is_operator,
+                                   .piped = host->backend->piped};
     if (host->backend->connect(host, &spec, &slave, &err) == -1 ||
         supervisor_start(&spec, slave, &child->supervisor, &err) == -1) {
         fail_start(host, err.text);
@@ -178,9 +181,8 @@ static void plan_restart(struct host *host, const struct agent_end *end, int64_t
         return;
     }
     if (child->failures >= limit) {
-        host->backend->fail_queue(host, end->why != NULL
-                                            ? end->why
-                                            : "the agent ends each time before it takes a message");
+        host->backend->fail_queue(
+            host, end->why != NULL ? end->why : "the agent keeps ending before it takes a message");
         return;
     }
     int64_t delay = preset->restart_delay_ms;
@@ -302,7 +304,8 @@ void child_serve(struct host *host, int64_t now)
     }
 }
 
-/* The supervisor has ended: ends the run once the pane has taken all that the agent printed. */
+/* Ends the run after the supervisor has ended, once the pane has taken all that the agent printed.
+ */
 static void tick_gone(struct host *host, int64_t now)
 {
     enum { KILLED = SIGKILL }; /* as a wait status: ended by this signal */

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "host/backend.h"
 #include "host/state.h"
+#include "memory/store.h"
 #include "session/launch.h"
 #include "store/workspace.h"
 
@@ -53,6 +54,21 @@ void host_log_message(const struct host *host, const char *from, size_t len, con
 {
     workspace_log(host->dir, config_log_limits(&host->config),
                   "send from=%s to=%s bytes=%zu outcome=%s", from, host->agent->id, len, outcome);
+}
+
+int host_set_store_aside(const struct host *host, char **ret_words, struct err *err)
+{
+    _cleanup_free_ char *name = NULL;
+
+    if (store_set_aside(host->dir, &name, err) == -1)
+        return -1;
+    *ret_words = name == NULL
+                     ? NULL
+                     : mem_printf("%s was damaged and is kept as %s; mas has created a new one",
+                                  STORE_FILE, name);
+    if (*ret_words != NULL)
+        host_log(host, *ret_words);
+    return 0;
 }
 
 void host_set_title(struct host *host)
@@ -115,7 +131,7 @@ void host_keep_log(struct host *host, const char *bytes, size_t len)
     host->log_failed = !kept;
     _cleanup_free_ char *words =
         kept ? mem_printf("its log lost %ju bytes of output", (uintmax_t)host->log.lost)
-             : mem_dup("its log cannot be written; the agent goes on");
+             : mem_dup("its log cannot be written; the agent continues");
     host_log(host, words);
 }
 
@@ -262,7 +278,7 @@ static int catch_signals(struct host *host, struct err *err)
         (void)sigaddset(&mask, wanted[i]);
     (void)sigprocmask(SIG_BLOCK, &mask, NULL);
     host->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    return host->signals == -1 ? err_errno(err, "cannot take signals") : 0;
+    return host->signals == -1 ? err_errno(err, "cannot catch signals") : 0;
 }
 
 static int open_log(struct host *host, struct err *err)

@@ -75,12 +75,12 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
         *ret = client->agent;
         return 0;
     case PEER_STRANGER:
-        (void)err_set(err, MAS_FAILED, "the rule is that an agent writes to its own team only");
-        return err_hint(err, "what asks was started by %s", client->stranger);
+        (void)err_set(err, MAS_FAILED, "an agent may write only to its own team");
+        return err_hint(err, "the requesting process was started by %s", client->stranger);
     case PEER_GONE:
         return err_set(err, MAS_FAILED,
-                       "whose process asks cannot be seen: it has ended, or is outside of this "
-                       "PID namespace");
+                       "the requesting process cannot be identified: it has ended, or is outside "
+                       "of this PID namespace");
     case PEER_NEW:
     case PEER_PERSON:
     default:

@@ -11,15 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+void request_open_answer(const struct host *host, struct str *head, struct json_out *out)
+{
+    *out = (struct json_out){.to = head};
+    json_open(out, NULL, '{');
+    json_put_bool(out, "ok", true);
+    json_put(out, "agent", host->agent->id);
+}
+
+void request_close_answer(struct client *client, struct str *head, struct json_out *out)
+{
+    json_close(out, '}');
+    server_answer(client, head);
+}
+
 void request_put_status(const struct host *host, struct str *head)
 {
-    struct json_out out = {.to = head};
+    struct json_out out;
     struct agent_status status;
 
     host_fill_status(host, &status);
-    json_open(&out, NULL, '{');
-    json_put_bool(&out, "ok", true);
-    json_put(&out, "agent", host->agent->id);
+    request_open_answer(host, head, &out);
     agent_status_tell(&status, &out);
     json_close(&out, '}');
 }
@@ -46,7 +58,7 @@ int request_check_watch(struct host *host, struct err *err)
 {
     if (server_lets_watch(host))
         return 0;
-    return err_set(err, MAS_CONFLICT, "cannot watch agent '%s': too many watch it",
+    return err_set(err, MAS_CONFLICT, "cannot watch agent '%s': too many clients watch it",
                    host->agent->id);
 }
 
@@ -125,13 +137,13 @@ static int do_stop(struct host *host, struct client *client, const struct frame 
 
 /* Who may make a request. */
 enum access {
-    ACCESS_ALL, /* anyone */
-    ACCESS_TEAM, /* a person, and agents that the team's rule lets write to this one */
-    ACCESS_OTHERS, /* the same, but not the agent itself */
+    ALL, /* anyone */
+    TEAM, /* a person, and agents that the team's rule lets write to this one */
+    OTHERS, /* the same, but not the agent itself */
 };
 
-typedef int request_handler(struct host *host, struct client *client, const struct frame *frame,
-                            struct err *err);
+typedef int (*request_handler)(struct host *host, struct client *client, const struct frame *frame,
+                               struct err *err);
 
 /* All requests to a host, by whichever kind of agent answers them. A handler answers and returns 0,
  * or fails. */
@@ -140,22 +152,22 @@ static const struct request_kind {
     const char *name;
     const char *what; /* "cannot <what> agent '11'" */
     enum access access;
-    request_handler *handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
+    request_handler handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
 } requests[] = {
-    /* name          what                          access         [BACKEND_TERMINAL], [BACKEND_ACP] */
-    {"status",       "see",                        ACCESS_ALL,    {do_status, do_status}},
-    {"watch",        "watch",                      ACCESS_ALL,    {do_watch, do_watch}},
-    {"restart",      "restart",                    ACCESS_ALL,    {do_restart, do_restart}},
-    {"stop",         "stop",                       ACCESS_ALL,    {do_stop, do_stop}},
-    {"send",         "send to",                    ACCESS_TEAM,   {terminal_send, acp_request_send}},
-    {"ask",          "ask",                        ACCESS_TEAM,   {NULL, acp_request_ask}},
-    {"listen",       "listen to",                  ACCESS_ALL,    {NULL, acp_request_listen}},
-    {"cancel",       "cancel the turn of",         ACCESS_TEAM,   {NULL, acp_request_cancel}},
-    {"permit",       "answer",                     ACCESS_OTHERS, {NULL, acp_request_permit}},
-    {"clear",        "clear the context of",       ACCESS_OTHERS, {NULL, acp_request_clear}},
-    {"mode",         "set the mode of",            ACCESS_OTHERS, {NULL, acp_request_mode}},
-    {"set",          "set an option of",           ACCESS_OTHERS, {NULL, acp_request_set}},
-    {"conversation", "change the conversation of", ACCESS_OTHERS, {NULL, acp_request_conversation}},
+    /* name          what                         access  terminal, ACP */
+    {"status",       "see",                       ALL,    {do_status, do_status}},
+    {"watch",        "watch",                     ALL,    {do_watch, do_watch}},
+    {"restart",      "restart",                   ALL,    {do_restart, do_restart}},
+    {"stop",         "stop",                      ALL,    {do_stop, do_stop}},
+    {"send",         "send to",                   TEAM,   {terminal_send, acp_request_send}},
+    {"ask",          "ask",                       TEAM,   {NULL, acp_request_ask}},
+    {"listen",       "listen to",                 ALL,    {NULL, acp_request_listen}},
+    {"cancel",       "cancel the turn of",        TEAM,   {NULL, acp_request_cancel}},
+    {"permit",       "answer",                    OTHERS, {NULL, acp_request_permit}},
+    {"clear",        "clear the context of",      OTHERS, {NULL, acp_request_clear}},
+    {"mode",         "set the mode of",           OTHERS, {NULL, acp_request_mode}},
+    {"set",          "set an option of",          OTHERS, {NULL, acp_request_set}},
+    {"conversation", "change the conversation of", OTHERS, {NULL, acp_request_conversation}},
 };
 /* clang-format on */
 
@@ -166,23 +178,23 @@ static int check_access(const struct host *host, struct client *client, const st
     const struct agent *sender = NULL;
 
     client->from = NULL;
-    if (access == ACCESS_ALL)
+    if (access == ALL)
         return 0;
     if (peer_sender(host, client, frame, &sender, err) == -1)
         return -1;
     if (sender != NULL)
         client->from = sender->id;
-    if (sender == host->agent && access == ACCESS_OTHERS)
-        return err_set(err, MAS_FAILED, "an agent does not decide that for itself");
+    if (sender == host->agent && access == OTHERS)
+        return err_set(err, MAS_FAILED, "an agent may not decide this for itself");
     return target_check_rule(&host->team, sender, host->agent, err);
 }
 
-/* Only the host of an ACP agent answers the request. */
+/* Fails a request that only the host of an ACP agent answers. */
 static int fail_no_acp(const struct host *host, const struct request_kind *request, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is no ACP agent", request->what,
+    (void)err_set(err, MAS_CONFLICT, "cannot %s agent '%s': it is not an ACP agent", request->what,
                   host->agent->id);
-    return err_hint(err, "text is sent to it with: mas send %s %s TEXT",
+    return err_hint(err, "send it text with: mas send %s %s TEXT",
                     session_label(&host->root, host->session.id).text, host->agent->id);
 }
 
@@ -201,7 +213,7 @@ static void log_refusal(const struct host *host, const struct client *client,
 static int answer(struct host *host, struct client *client, const struct frame *frame,
                   const struct request_kind *request, struct err *err)
 {
-    request_handler *handler = request->handlers[host->backend->kind];
+    request_handler handler = request->handlers[host->backend->kind];
 
     if (handler == NULL)
         return fail_no_acp(host, request, err);
@@ -258,17 +270,14 @@ void request_ended(struct host *host)
     for (size_t i = 0; i < host->server.count; i++) {
         struct client *client = &host->server.clients[i];
         _cleanup_str_ struct str head = STR_INIT;
-        struct json_out out = {.to = &head};
+        struct json_out out;
         if (client->kind != CLIENT_STOPS)
             continue;
-        json_open(&out, NULL, '{');
-        json_put_bool(&out, "ok", true);
-        json_put(&out, "agent", host->agent->id);
+        request_open_answer(host, &head, &out);
         json_put_int(&out, "terminated", clear->terminated);
         json_put_int(&out, "killed", clear->killed);
         json_put(&out, "names", clear->names);
-        json_close(&out, '}');
-        server_answer(client, &head);
+        request_close_answer(client, &head, &out);
         client->kind = CLIENT_LEAVES;
     }
 }

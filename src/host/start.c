@@ -59,7 +59,7 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
     const char *root = getenv("MAS_ROOT");
 
     if (root == NULL || !id_is_valid(id))
-        return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' is for mas itself");
+        return err_set(err, MAS_USAGE, "cannot start an agent: 'mas host' is only for mas itself");
     if (root_open(root, &host->root, err) == -1 ||
         config_load(&host->root, true, &host->config, NULL, err) == -1)
         return -1;
@@ -70,9 +70,10 @@ static int load(struct host *host, const char *id, const char *agent_id, struct 
         team_file_load(host->dir, &host->team, err) == -1)
         return -1;
     host->agent = team_agent(&host->team, agent_id);
-    return host->agent != NULL ? 0
-                               : err_set(err, MAS_NOT_FOUND,
-                                         "cannot start agent '%s': the team has none", agent_id);
+    return host->agent != NULL
+               ? 0
+               : err_set(err, MAS_NOT_FOUND, "cannot start agent '%s': the team has no such agent",
+                         agent_id);
 }
 
 /* Takes lock and socket. This comes before the environment is read, so that every host of the team

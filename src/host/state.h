@@ -170,6 +170,9 @@ void host_fill_status(const struct host *host, struct agent_status *ret);
 /* Writes a line about this agent, or about a message to it, to the session's log. */
 void host_log(const struct host *host, const char *words);
 void host_log_message(const struct host *host, const char *from, size_t len, const char *outcome);
+/* Renames a damaged memory.db. *ret_words, which the caller frees, says so; it is NULL if another
+ * process has renamed it before. */
+int host_set_store_aside(const struct host *host, char **ret_words, struct err *err);
 
 /* ---- child.c */
 /* Starts the agent; if the tree of the one before has not ended, as soon as it has. On failure says
@@ -213,8 +216,8 @@ void server_release_askers(struct host *host, int64_t prompt);
 /* Tells the watchers of messages that the host has taken one; `from` NULL: a person's. Skips
  * watchers that have left much unread. */
 void server_tell_message(struct host *host, const char *from, const char *text, size_t len);
-/* A client finds a new host only a moment after it came up. So the server keeps the frames of the
- * first seconds, as far as there is room, and tells them to clients that ask for that. */
+/* Keep frames of the first seconds, as far as there is room, and send them to a client that asks
+ * for them: clients find a new host only a moment after it has begun. */
 void server_keep_early(struct host *host, enum server_audience audience, const struct str *head,
                        const char *body, size_t len);
 void server_tell_early(const struct host *host, struct client *client,
@@ -233,6 +236,9 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
 int request_check_watch(struct host *host, struct err *err);
 /* Answers one request. */
 void request_handle(struct host *host, struct client *client, const struct frame *frame);
+/* Begin and send a positive answer. The caller writes the other members in between. */
+void request_open_answer(const struct host *host, struct str *head, struct json_out *out);
+void request_close_answer(struct client *client, struct str *head, struct json_out *out);
 /* Appends the answer to `status`. */
 void request_put_status(const struct host *host, struct str *head);
 /* Answer the clients that wait for a start (error NULL: the agent runs) or for an end. */

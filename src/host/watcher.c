@@ -82,7 +82,7 @@ void watcher_reads(struct watcher *watcher)
         watcher->ready = true;
 }
 
-/* The program wants attention, unless it only answers a key. */
+/* Notes that the program wants attention, unless it only answers a key. */
 static void ring(struct watcher *watcher, int64_t now)
 {
     if (watcher->ready && (watcher->last_input == 0 || now - watcher->last_input > KEY_ECHO_MS))
@@ -116,7 +116,7 @@ static void set_title(struct watcher *watcher, const char *text, size_t len)
     watcher->claim_by_title = false;
 }
 
-/* OSC 133: shell integration, https://gitlab.freedesktop.org/Per_Bothner/specifications */
+/* Handles OSC 133, shell integration: https://gitlab.freedesktop.org/Per_Bothner/specifications */
 static void mark(struct watcher *watcher, char what)
 {
     if (what == 'C')
@@ -127,8 +127,8 @@ static void mark(struct watcher *watcher, char what)
         watcher_reads(watcher);
 }
 
-/* OSC 9;4;<state>: progress, of ConEmu; OSC 9;<text> and OSC 777;notify;<title>;<text>:
- * notifications, of iTerm2 and urxvt. */
+/* Handles titles; OSC 9;4;<state>, progress, of ConEmu; OSC 9;<text> and OSC
+ * 777;notify;<title>;<text>, notifications, of iTerm2 and urxvt. */
 static void handle_osc(struct watcher *watcher, const char *text, size_t len, int64_t now)
 {
     _cleanup_free_ char *osc = mem_dupn(text, len);
@@ -219,7 +219,7 @@ static size_t count_text(const struct watcher *watcher, const char *bytes, size_
     return bell != NULL ? (size_t)(bell - bytes) : len;
 }
 
-/* The program's question, if it had one, is answered. */
+/* Forgets the program's question, because it is answered. */
 static void drop_question(struct watcher *watcher)
 {
     watcher->attention = 0;

@@ -61,11 +61,13 @@ void watcher_start(struct watcher *watcher, const struct preset *preset, int64_t
 void watcher_free(struct watcher *watcher);
 
 void watcher_output(struct watcher *watcher, const char *bytes, size_t len, int64_t now);
-/* The program reads its terminal: it is ready, unless the preset has a pattern for that. */
+/* Notes that the program reads its terminal. Then it is ready, unless the preset has a pattern for
+ * that.
+ */
 void watcher_reads(struct watcher *watcher);
-/* A person pressed keys in the pane. */
+/* Notes that a person pressed keys in the pane. */
 void watcher_keys(struct watcher *watcher, const char *keys, size_t len, int64_t now);
-/* The program got a message. */
+/* Notes that the program got a message. */
 void watcher_task(struct watcher *watcher, int64_t now);
 
 /* Returns true if the program's text or title asks a question now, which an Enter would answer. A

@@ -55,19 +55,19 @@ int context_may_see(const struct root *root, const struct context_asker *asker, 
     if (asker->session == NULL || strcmp(asker->session, session) == 0)
         return 0;
     if (!asker->share) {
-        (void)err_set(err, MAS_FAILED,
-                      "cannot look into session '%s': the rule is that an agent sees its own "
-                      "session only",
-                      session);
-        return err_hint(err, "with 'share = yes' in [memory] of mas.ini agents see all");
+        (void)err_set(
+            err, MAS_FAILED,
+            "cannot read the history of session '%s': an agent may see only its own session",
+            session);
+        return err_hint(err,
+                        "to let agents see all sessions, set 'share = yes' in [memory] of mas.ini");
     }
     if (id_is_valid(asker->session) && read_private(root, asker->session, &own_private, err) == -1)
         return -1;
     if (private || own_private)
-        return err_set(err, MAS_FAILED,
-                       "cannot look into session '%s': the rule is that a private session shares "
-                       "no memory",
-                       session);
+        return err_set(
+            err, MAS_FAILED,
+            "cannot read the history of session '%s': a private session shares no memory", session);
     return 0;
 }
 
@@ -412,9 +412,9 @@ int context_open(const struct root *root, const struct config *config,
 /* ---- recall */
 
 static const char recall_head[] =
-    "<recalled_history>\n"
-    "This was said before, in other conversations, and may bear on the user's next words. It is "
-    "here for you to know, not to be answered, and is not part of this conversation.\n";
+    "<recalled_history>\nThese messages are from other conversations and may be relevant to the "
+    "user's next message. They are background: do not answer them. They are not part of this "
+    "conversation.\n";
 static const char recall_tail[] = "</recalled_history>\n";
 
 static void add_recalled(struct str *to, const struct context_item *item, size_t each)

@@ -59,7 +59,7 @@ static int make_file(int dir, const char *name, struct err *err)
     if (fd == -1 && errno == EEXIST)
         return 0; /* another thread registered it first */
     if (fd == -1 || fchmod(fd, 0600) == -1)
-        return err_errno(err, "cannot make '%s'", name);
+        return err_errno(err, "cannot create '%s'", name);
     return file_sync_dir(dir, err);
 }
 
@@ -72,7 +72,7 @@ static int not_regular(const char *name, mode_t mode, struct err *err)
 static int each_session_names(const char *name, struct err *err)
 {
     (void)err_set(err, MAS_FAILED, "cannot open '%s': it has several names (hard links)", name);
-    return err_hint(err, "mas writes to its own files alone; remove the other names");
+    return err_hint(err, "mas writes only to files with a single name; remove the other names");
 }
 
 /* Checks that the database and its companion files are missing, or regular files without other
@@ -102,7 +102,7 @@ static int look_at(struct db *db, struct err *err)
         if (st.st_nlink > 1)
             return each_session_names(name, err);
         if (i == 0 && db->is.st_size == 0 && st.st_size > 0)
-            return err_set(err, MAS_DAMAGED, "cannot open '%s': it is empty and its log is not",
+            return err_set(err, MAS_DAMAGED, "cannot open '%s': it is empty, but its log is not",
                            db->name);
     }
     return 0;
@@ -273,7 +273,8 @@ static int open_file(struct db *db, enum db_how how, struct err *err)
         }
     }
     if (!db_is_named(db))
-        return err_set(err, MAS_CONFLICT, "cannot open '%s': it was replaced meanwhile", db->name);
+        return err_set(err, MAS_CONFLICT, "cannot open '%s': it was replaced in the meantime",
+                       db->name);
     return 0;
 }
 
@@ -382,7 +383,8 @@ int db_check(struct db *db, struct err *err)
     int rc = db_step(db, stmt, err);
     if (rc == -1)
         return -1;
-    _cleanup_free_ char *finding = mem_dup(rc == 1 ? db_text(stmt, 0) : "nothing was checked");
+    _cleanup_free_ char *finding =
+        mem_dup(rc == 1 ? db_text(stmt, 0) : "the check returned nothing");
     db_reset(stmt);
     if (strcmp(finding, "ok") != 0)
         return err_set(err, MAS_DAMAGED, "cannot trust '%s': %s", db->name, finding);
@@ -391,7 +393,7 @@ int db_check(struct db *db, struct err *err)
     if (stmt == NULL || (rc = db_step(db, stmt, err)) == -1)
         return -1;
     if (rc == 1) {
-        (void)err_set(err, MAS_DAMAGED, "cannot trust '%s': a row of %s belongs to nothing",
+        (void)err_set(err, MAS_DAMAGED, "cannot trust '%s': a row of %s refers to a missing row",
                       db->name, db_text(stmt, 0));
         db_reset(stmt);
         return -1;

@@ -12,13 +12,13 @@ static const struct {
     int ours;
     const char *why; /* NULL: SQLite's own text */
 } words[] = {
-    {SQLITE_BUSY, MAS_TIMEOUT, "another process is writing to it without an end"},
-    {SQLITE_LOCKED, MAS_TIMEOUT, "another process is writing to it without an end"},
-    {SQLITE_PROTOCOL, MAS_TIMEOUT, "other processes are writing to it without an end"},
+    {SQLITE_BUSY, MAS_TIMEOUT, "another process keeps it locked"},
+    {SQLITE_LOCKED, MAS_TIMEOUT, "another process keeps it locked"},
+    {SQLITE_PROTOCOL, MAS_TIMEOUT, "other processes keep it locked"},
     {SQLITE_CORRUPT, MAS_DAMAGED, "it is damaged"},
     {SQLITE_NOTADB, MAS_DAMAGED, "it is not a database"},
     {SQLITE_TOOBIG, MAS_DAMAGED, "a value in it is too large"},
-    {SQLITE_CONSTRAINT, MAS_FAILED, "what is to be written contradicts what is there"},
+    {SQLITE_CONSTRAINT, MAS_FAILED, "the new data contradicts the existing data"},
     {SQLITE_FULL, MAS_FAILED, "no space left on device"},
     {SQLITE_NOMEM, MAS_FAILED, "out of memory"},
 };

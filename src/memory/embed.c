@@ -59,7 +59,7 @@ static int parse_line(struct embedding *embedding, const char *line, size_t len,
     size_t parts = 0;
 
     if (json_parse(line, len, LINE_MAX_BYTES, &json, &ignored) == -1)
-        return wrong(err, at, "is no JSON object");
+        return wrong(err, at, "is not a JSON object");
     const char *model = json_get_text(json, "model");
     const struct json *part = json_first(json_get(json, "vector"));
     for (; part != NULL && parts < EMBED_PARTS_MAX; part = json_next(part))
@@ -67,16 +67,16 @@ static int parse_line(struct embedding *embedding, const char *line, size_t len,
     if (parts == 0 || part != NULL)
         return wrong(err, at, "has no vector of 1 to 16384 numbers");
     if (model != NULL && strlen(model) > EMBED_MODEL_MAX)
-        return wrong(err, at, "names a model with more than 256 bytes");
+        return wrong(err, at, "has a model name of more than 256 bytes");
     if (at == 0) {
         embedding->model = mem_dup(model != NULL ? model : "");
         embedding->parts = parts;
     } else if (parts != embedding->parts ||
                (model != NULL && strcmp(model, embedding->model) != 0)) {
-        return wrong(err, at, "is of another model or another length than the first");
+        return wrong(err, at, "has another model or another length than the first");
     }
     if (shorten(numbers, parts, &embedding->vectors[at]) == -1)
-        return wrong(err, at, "has a vector that points nowhere");
+        return wrong(err, at, "has a vector of zeros only");
     embedding->count++;
     return 0;
 }
@@ -95,7 +95,7 @@ static int read_output(const struct str *output, size_t wanted, struct embedding
         at = newline != NULL ? newline + 1 : end;
     }
     if (embedding->count < wanted)
-        return err_set(err, MAS_FAILED, "it gave %zu vectors for %zu texts", embedding->count,
+        return err_set(err, MAS_FAILED, "it returned %zu vectors for %zu texts", embedding->count,
                        wanted);
     return 0;
 }
@@ -136,7 +136,7 @@ static int run(const char *command, const struct str *input, size_t wanted, stru
     if (proc_start(&spec, &proc, err) == -1 || proc_finish(&proc, ret, err) == -1)
         return -1;
     if (ret->status != 0)
-        return err_set(err, MAS_FAILED, "it ended with %d%s%s", ret->status,
+        return err_set(err, MAS_FAILED, "it exited with code %d%s%s", ret->status,
                        ret->err.len > 0 ? ": " : "", last_line(&ret->err));
     return 0;
 }

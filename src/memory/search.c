@@ -163,7 +163,7 @@ static int open_index(struct search *search, struct err *err)
         search->file = file_now(search->root);
     int rc = set_up(db, err);
     if (rc == 1)
-        return err_set(err, MAS_DAMAGED, "cannot use '%s': it is of another version", SEARCH_FILE);
+        return err_set(err, MAS_DAMAGED, "cannot use '%s': it has another version", SEARCH_FILE);
     if (rc == -1)
         return -1;
     search->db = TAKE_PTR(db);
@@ -201,13 +201,12 @@ static int open_unwritable(struct search *search, const struct err *reason, stru
     if (db_open(search->root->sessions, SEARCH_FILE, DB_READ, &db, &ignored) == 0 &&
         read_version(db, &version, &ignored) == 0 && version == VERSION) {
         search->fixed = true;
-        search_say(search, "what was said last may be missing: %s", why.text);
+        search_say(search, "the newest messages may be missing: %s", why.text);
     } else {
         db_close(db);
         db = NULL;
         search->unkept = true;
-        search_say(search, "the search index was made in memory, for this search alone: %s",
-                   why.text);
+        search_say(search, "the search index is in memory, for this search only: %s", why.text);
         if (db_open_memory(&db, err) == -1)
             return -1;
     }
@@ -219,7 +218,7 @@ static int open_unwritable(struct search *search, const struct err *reason, stru
 
 int search_remake(struct search *search, const char *why, struct err *err)
 {
-    search_say(search, "the search index was made anew: %s", why);
+    search_say(search, "the search index was rebuilt: %s", why);
     db_close(search->db);
     search->db = NULL;
     if (search->alone[0] != '\0' || search->unkept)

@@ -260,8 +260,8 @@ static int fill_pages(struct search_update *update, struct page_reader *reader, 
         filter.after = reader->last;
         struct err why = ERR_INIT;
         if (store_read(store, &filter, page_add, reader, &why) == -1) {
-            search_say(reader->search, "not all of session '%s' is searched: %s", reader->uuid,
-                       why.text);
+            search_say(reader->search, "some messages of session '%s' are not searched: %s",
+                       reader->uuid, why.text);
             return 0;
         }
         if (page_write(reader, err) == -1)
@@ -370,9 +370,9 @@ static int catch_up(struct search *search, int wait_ms, struct err *err)
 
     int rc = fill_all(&update, err);
     if (rc == 1) {
-        search_say(search, "%s: what was said last may be missing",
-                   is_late(&update) ? "there was no time to bring the index up to date"
-                                    : "another search brings the index up to date");
+        search_say(search, "%s: the newest messages may be missing",
+                   is_late(&update) ? "there was no time to update the index"
+                                    : "another search is updating the index");
         rc = 0;
     }
     return end(&update, rc, err);
@@ -390,7 +390,7 @@ int search_catch_up(struct search *search, int wait_ms, struct err *err)
     if (search->fixed || catch_up(search, wait_ms, &why) == 0)
         return 0;
     if (why.code == MAS_FAILED && search->alone[0] == '\0' && !search->unkept) {
-        search_say(search, "what was said last may be missing: %s", why.text);
+        search_say(search, "the newest messages may be missing: %s", why.text);
         return 0; /* its contents can be searched */
     }
     if (why.code == MAS_DAMAGED && search->alone[0] == '\0' &&

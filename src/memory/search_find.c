@@ -322,7 +322,7 @@ int search_find(struct search *search, const struct search_options *options, sea
     if (options->related && words_say_nothing(&words))
         return 0;
     if (words.count == 0)
-        return err_set(err, MAS_USAGE, "cannot search for '%s': there is no word in it",
+        return err_set(err, MAS_USAGE, "cannot search for '%s': it contains no word",
                        options->text);
     if (find_once(search, options, &words, &once, &why) == 0)
         return 0;

@@ -199,7 +199,8 @@ int search_rank_vectors(struct search *search, const char *text, const struct se
             *err = why;
             return -1;
         }
-        search_say(search, "words alone are searched, embed_command has failed: %s", why.text);
+        search_say(search, "the search uses words only, because embed_command failed: %s",
+                   why.text);
         return 0;
     }
     return rank(search, &embedding, model, scope, ret, err);

@@ -75,7 +75,7 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
         settle(dir, store, &version, err) == -1)
         return -1;
     if (!write && version == 0)
-        return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': nothing is in it yet");
+        return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': it is empty");
     if (store->agent != NULL) {
         int rc = store_begin(store, SYNC_FULL, err);
         if (rc == -1 || store_end(store, store_mend(store, err), err) == -1)
@@ -107,7 +107,8 @@ int store_may_write(const struct store *store, struct err *err)
 {
     if (store->write)
         return 0;
-    return err_set(err, MAS_FAILED, "cannot write to '" STORE_FILE "': it is open for reading");
+    return err_set(err, MAS_FAILED,
+                   "cannot write to '" STORE_FILE "': it is open only for reading");
 }
 
 int store_begin(struct store *store, enum store_sync sync, struct err *err)
@@ -145,8 +146,7 @@ static int check_conversations(struct store *store, struct err *err)
             continue;
         db_reset(s);
         return err_set(err, MAS_DAMAGED,
-                       "cannot trust '" STORE_FILE "': a conversation in it is "
-                       "not as mas writes it");
+                       "cannot trust '" STORE_FILE "': it contains an invalid conversation");
     }
     return rc;
 }
@@ -163,7 +163,7 @@ int store_check(struct store *store, struct err *err)
         return -1;
     if (strangers > 0)
         return err_set(err, MAS_DAMAGED,
-                       "cannot trust '" STORE_FILE "': a message is not of its agent");
+                       "cannot trust '" STORE_FILE "': a message belongs to another agent");
     return 0;
 }
 

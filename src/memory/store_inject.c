@@ -8,10 +8,9 @@
 #include <strings.h>
 
 static const char head[] =
-    "<earlier_conversation>\n"
-    "This is what was said in this conversation before you were started again; the oldest may be "
-    "left out. It is here for you to know, not to be answered: the user's next words come after "
-    "it.\n";
+    "<earlier_conversation>\nThese are the messages of this conversation from before your restart; "
+    "the oldest may be missing. They are background: do not answer them. The user's next message "
+    "follows them.\n";
 static const char tail[] = "</earlier_conversation>\n";
 static const char left_out[] = " [... cut]";
 static const char cut_off[] = " [interrupted]";

@@ -96,7 +96,7 @@ static int find_conversation(struct store *store, const char *id, int64_t *ret, 
 
     if (strlen(id) < PREFIX_MIN)
         return err_set(err, MAS_USAGE,
-                       "cannot find conversation '%s': it needs at least %d characters", id,
+                       "cannot find conversation '%s': an id needs at least %d characters", id,
                        PREFIX_MIN);
     sqlite3_stmt *s = db_prepare(store->db,
                                  "SELECT id FROM conversation WHERE agent = ?1"
@@ -111,10 +111,11 @@ static int find_conversation(struct store *store, const char *id, int64_t *ret, 
         return -1;
     if (count == 0)
         return err_set(err, MAS_NOT_FOUND,
-                       "cannot find conversation '%s': agent %s has none with that id", id,
-                       store->agent);
+                       "cannot find conversation '%s': agent %s has no conversation with that id",
+                       id, store->agent);
     if (count > 1)
-        return err_set(err, MAS_CONFLICT, "cannot find conversation '%s': several begin so", id);
+        return err_set(err, MAS_CONFLICT,
+                       "cannot find conversation '%s': several ids begin with it", id);
     *ret = found[0];
     return 0;
 }
@@ -340,7 +341,7 @@ static const char *why_elsewhere(const struct store *store, sqlite3_stmt *s,
     };
 
     if (parts[0].then[0] == '\0')
-        return "it was opened by a mas that did not keep where";
+        return "it was opened by an older version of mas, which did not record where";
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (strcmp(parts[i].then, parts[i].now) != 0)
             return parts[i].why;
@@ -416,7 +417,7 @@ char *store_method_skip(struct store *store, const char *program, const char *me
     db_bind(s, "tttiii", store->agent, program, method, (int64_t)METHOD_FAILURES,
             now - METHOD_AGE_MS, now);
     if (db_step(store->db, s, &ignored) == 1)
-        why = mem_printf("it failed %lld times, the last time with: %s",
+        why = mem_printf("it failed %lld times, most recently with: %s",
                          (long long)sqlite3_column_int64(s, 0), db_text(s, 1));
     db_reset(s);
     return why;

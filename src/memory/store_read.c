@@ -10,8 +10,7 @@
 
 static int damaged(struct err *err, const char *what)
 {
-    return err_set(err, MAS_DAMAGED, "cannot read '" STORE_FILE "': %s is not as mas writes it",
-                   what);
+    return err_set(err, MAS_DAMAGED, "cannot read '" STORE_FILE "': %s is invalid", what);
 }
 
 /* ---- the filter */

@@ -148,15 +148,15 @@ static int read_version(struct db *db, const struct store_schema *schema, int *r
         return 0;
     }
     if (application != APPLICATION_ID || version < 1)
-        return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': mas did not make it");
+        return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': mas did not create it");
     if (version > schema->version)
-        return err_set(err, MAS_FAILED, "cannot use '" STORE_FILE "': a newer mas has written it");
+        return err_set(err, MAS_FAILED,
+                       "cannot use '" STORE_FILE "': a newer version of mas wrote it");
     struct schema_upgrade upgrade = {.schema = schema, .to = (int)version};
     if (db_same_schema(db, run_steps, &upgrade, &same, err) == -1)
         return -1;
     if (!same)
-        return err_set(err, MAS_DAMAGED,
-                       "cannot use '" STORE_FILE "': it is not built as mas does");
+        return err_set(err, MAS_DAMAGED, "cannot use '" STORE_FILE "': it has an unknown schema");
     *ret = (int)version;
     return 0;
 }

@@ -19,9 +19,10 @@ static int check_tag(const char *tag, struct err *err)
     if (colon == NULL || colon == tag || colon[1] == '\0')
         return err_set(err, MAS_USAGE, "cannot tag with '%s': a tag is KEY:VALUE", tag);
     if (str_has_control(tag) || !str_is_utf8(tag, len))
-        return err_set(err, MAS_USAGE, "cannot tag with '%s': it is not plain text", tag);
+        return err_set(err, MAS_USAGE,
+                       "cannot tag with '%s': it is not text without control characters", tag);
     if (str_starts(tag, "session:") || str_starts(tag, "agent:"))
-        return err_set(err, MAS_USAGE, "cannot tag with '%s': mas puts that on by itself", tag);
+        return err_set(err, MAS_USAGE, "cannot tag with '%s': mas sets this tag itself", tag);
     return 0;
 }
 
@@ -30,7 +31,7 @@ int store_check_tags(char *const *tags, struct err *err)
     size_t count = strv_len(tags);
 
     if (count > STORE_TAGS_MAX)
-        return err_set(err, MAS_USAGE, "cannot tag a message %zu times: the limit is %d", count,
+        return err_set(err, MAS_USAGE, "cannot set %zu tags on a message: the limit is %d", count,
                        STORE_TAGS_MAX);
     for (size_t i = 0; i < count; i++) {
         if (check_tag(tags[i], err) == -1)
@@ -193,8 +194,7 @@ int store_close_message(struct store *store, int64_t number, enum store_state st
                (int64_t)state) == -1)
         return -1;
     if (sqlite3_changes(db_handle(store->db)) != 1)
-        return err_set(err, MAS_NOT_FOUND,
-                       "cannot finish a message: there is none with number %lld",
+        return err_set(err, MAS_NOT_FOUND, "cannot finish a message: there is no message %lld",
                        (long long)number);
     return 0;
 }

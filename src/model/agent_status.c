@@ -127,7 +127,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     const char *conversation = json_get_text(object, "conversation");
 
     if (!agent_state_parse(json_get_text(object, "state"), &status.state))
-        return err_set(err, MAS_DAMAGED, "its host told no state that is known");
+        return err_set(err, MAS_DAMAGED, "its host reported an unknown state");
     status.since_ms = read_time(object, "sinceMs");
     status.output_ms = read_time(object, "lastOutputMs");
     status.restart_ms = read_time(object, "restartAtMs");

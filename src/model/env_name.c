@@ -17,7 +17,7 @@ const char *env_check_name(const char *name)
     static const char *const own[] = {"SESSION_NAME", "UNIT_DIR", "WORKFLOWS_DIR",
                                       "PWD",          "TMUX",     "TMUX_PANE"};
     if (!env_is_name(name))
-        return "is no name of an environment variable";
+        return "is not a name of an environment variable";
     bool is_own = str_starts(name, "MAS_");
     for (size_t i = 0; i < ARRAY_LEN(own); i++)
         is_own = is_own || strcmp(name, own[i]) == 0;

@@ -81,7 +81,7 @@ const char *layout_check(const char *text)
     struct grid grid;
     return find(text) != NULL || parse_grid(text, &grid)
                ? NULL
-               : "a layout is tiled, even-horizontal, even-vertical, main-horizontal, "
+               : "a layout must be tiled, even-horizontal, even-vertical, main-horizontal, "
                  "main-vertical, or COLUMNSxROWS such as 3x2";
 }
 

@@ -26,7 +26,7 @@ static int parse_text(const struct json *json, const char *key, char **ret, stru
 {
     const char *text = json_get_text(json, key);
     if (text == NULL || str_has_control(text))
-        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or no text", key);
+        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or not a string", key);
     *ret = mem_dup(text);
     return 0;
 }
@@ -35,7 +35,7 @@ static int parse_count(const struct json *json, const char *key, uint64_t *ret, 
 {
     int64_t n = json_int(json_get(json, key), -1);
     if (n < 0)
-        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or no number", key);
+        return err_set(err, MAS_DAMAGED, "its \"%s\" is missing or not a number", key);
     *ret = (uint64_t)n;
     return 0;
 }
@@ -47,12 +47,13 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
     int64_t format = json_int(json_get(json, "format"), -1);
 
     if (format < 1)
-        return err_set(err, MAS_DAMAGED, "its \"format\" is missing or no number");
+        return err_set(err, MAS_DAMAGED, "its \"format\" is missing or not a number");
     if (format != MANIFEST_FORMAT)
-        return err_set(err, MAS_FAILED, "it has format %lld, and this mas knows format %d",
+        return err_set(err, MAS_FAILED,
+                       "it has format %lld, but this version of mas reads format %d",
                        (long long)format, MANIFEST_FORMAT);
     if (id == NULL || !id_is_valid(id))
-        return err_set(err, MAS_DAMAGED, "its \"sessionId\" is missing or no id");
+        return err_set(err, MAS_DAMAGED, "its \"sessionId\" is missing or not an id");
     memcpy(m.id, id, ID_TEXT);
     if (parse_text(json, "name", &m.name, err) == -1 ||
         parse_text(json, "template", &m.template, err) == -1 ||
@@ -65,7 +66,7 @@ int manifest_read(const struct json *json, struct manifest *ret, struct err *err
         parse_count(json, "linksOut", &m.links, err) == -1)
         return -1;
     if (m.entries > MANIFEST_ENTRIES_MAX || m.bytes > MANIFEST_BYTES_MAX)
-        return err_set(err, MAS_DAMAGED, "it speaks of %llu entries and %llu bytes, too much",
+        return err_set(err, MAS_DAMAGED, "it lists too much: %llu entries and %llu bytes",
                        (unsigned long long)m.entries, (unsigned long long)m.bytes);
     *ret = m;
     m = (struct manifest){.id = ""};

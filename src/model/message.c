@@ -14,7 +14,7 @@ const char *message_check(const char *text, size_t len)
         unsigned char c = (unsigned char)text[i];
         bool c1 = c == 0xc2 && i + 1 < len && (unsigned char)text[i + 1] < 0xa0;
         if ((c < 0x20 && c != '\t' && c != '\n') || c == 0x7f || c1)
-            return "holds a control character other than tab and newline";
+            return "contains a control character other than tab and newline";
     }
     return NULL;
 }

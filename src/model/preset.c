@@ -65,7 +65,7 @@ static const char *parse_regex(const char *value, void *to)
 {
     regex_t regex;
     if (strlen(value) > PRESET_REGEX_MAX)
-        return "at most 512 bytes";
+        return "a text of at most 512 bytes";
     if (value[0] != '\0') {
         if (regcomp(&regex, value, REG_EXTENDED | REG_NOSUB) != 0)
             return "an extended regular expression";
@@ -80,7 +80,7 @@ static const char *parse_command(const char *value, void *to)
     struct err ignored = ERR_INIT;
 
     if (str_split_words(value, &words, &ignored) == -1)
-        return "a program and its arguments, each quote closed";
+        return "a program and its arguments, with every quote closed";
     return parse_text(value, to);
 }
 
@@ -280,7 +280,7 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
     if (str_starts(line->key, "permission.")) {
         size_t kind = find_kind(line->key + strlen("permission."));
         if (kind == TOOL_KIND_COUNT)
-            return ini_fail_unknown(line, "there is no such kind of tool",
+            return ini_fail_unknown(line, "unknown kind of tool",
                                     nearest_kind(line->key + strlen("permission.")), err);
         const char *want = parse_policy(line->value, &preset->tool_permission[kind]);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
@@ -291,7 +291,7 @@ int preset_read(struct preset *preset, const struct ini_line *line, struct err *
         const char *want = keys[i].parse(line->value, (char *)preset + keys[i].member);
         return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
     }
-    return ini_fail_unknown(line, "there is no such key in a preset", nearest_key(line->key), err);
+    return ini_fail_unknown(line, "unknown key in a preset", nearest_key(line->key), err);
 }
 
 void preset_free(struct preset *preset)

@@ -44,7 +44,7 @@ static const char *check_name(const char *v)
 static const char *check_socket(const char *v)
 {
     if (strlen(v) > SOCKET_PATH_MAX || str_has_control(v))
-        return "at most 107 bytes without control characters";
+        return "a text of at most 107 bytes without control characters";
     if (strchr(v, '/') != NULL && v[0] != '/')
         return "a name, or an absolute path";
     return strcmp(v, ".") == 0 || strcmp(v, "..") == 0 ? "a name, or an absolute path" : NULL;
@@ -115,7 +115,7 @@ static const char *check_statuses(const char *v)
 {
     return retention_parse_status(v, &(unsigned){0})
                ? NULL
-               : "a list of stopped, error and crashed with commas between them";
+               : "a comma-separated list of stopped, error and crashed";
 }
 
 static const char *check_archive_dir(const char *v)
@@ -154,7 +154,7 @@ static const char *check_command(const char *v)
     struct err err = ERR_INIT;
     return !str_has_control(v) && str_split_words(v, &words, &err) == 0
                ? NULL
-               : "a program and its arguments, each quote closed";
+               : "a program and its arguments, with every quote closed";
 }
 
 static const char *check_messages(const char *v)
@@ -189,7 +189,7 @@ static const char *check_hosts(const char *v)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                   ".-_:[], \t";
-    return strspn(v, allowed) == strlen(v) ? NULL : "a list of names of hosts";
+    return strspn(v, allowed) == strlen(v) ? NULL : "a list of host names";
 }
 
 static const char *check_patterns(const char *v)
@@ -201,85 +201,102 @@ static const char *check_patterns(const char *v)
 }
 
 const struct setting_info setting_infos[SETTING_COUNT] = {
-    [SETTING_MODE] = {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
-                      "isolated: a workspace of its own for each session; or legacy"},
-    [SETTING_TEMPLATE] = {"session", "template", "MAS_TEMPLATE", "default", template_check_name,
-                          "the template of 'mas new' without -t: a name or an absolute path"},
+    [SETTING_MODE] =
+        {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
+         "isolated: each session has a workspace of its own; or legacy: one shared session"},
+    [SETTING_TEMPLATE] =
+        {"session", "template", "MAS_TEMPLATE", "default", template_check_name,
+         "the template that 'mas new' uses without -t: a name or an absolute path"},
     [SETTING_PRESET] = {"session", "preset", "MAS_PRESET", "shell", check_name,
-                        "how agents run that name no preset themselves"},
+                        "the preset of agents for which the template names none"},
     [SETTING_SOCKET] = {"tmux", "socket", "MAS_TMUX_SOCKET", "", check_socket,
-                        "tmux server: a name (tmux -L) or an absolute path (tmux -S); "
-                        "empty: the user's own"},
-    [SETTING_SERVER] = {"tmux", "server", "MAS_TMUX_SERVER", "shared", check_server,
-                        "shared: all teams on one server; per-session: a server for each"},
+                        "the tmux server: a name (tmux -L) or an absolute path (tmux -S); empty: "
+                        "the user's default server"},
+    [SETTING_SERVER] =
+        {"tmux", "server", "MAS_TMUX_SERVER", "shared", check_server,
+         "shared: all teams on one server; per-session: one server for each session"},
     [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", check_size,
-                      "columns x rows of a team's windows until somebody attaches"},
+                      "columns x rows of a team's windows until a client attaches"},
     [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_stop_time,
                         "how long 'mas stop' waits after the hang-up before SIGTERM"},
     [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_stop_time,
                            "how long 'mas stop' waits after SIGTERM before SIGKILL"},
     [SETTING_LOG_SIZE] = {"log", "size", NULL, "10M", check_log_size,
-                          "a log of a session that would grow beyond this begins anew"},
+                          "mas rotates a log that would grow beyond this size"},
     [SETTING_LOG_KEEP] = {"log", "keep", NULL, "3", check_log_keep,
-                          "how many older ones of each log are kept"},
-    [SETTING_ENV_PASS] = {"env", "pass", NULL, "*", check_patterns,
-                          "which variables of whoever starts a team its agents get"},
+                          "how many rotated files of each log mas keeps"},
+    [SETTING_ENV_PASS] =
+        {"env", "pass", NULL, "*", check_patterns,
+         "the environment variables that agents get from the command that starts them"},
     [SETTING_ENV_REMOVE] = {"env", "remove", NULL, "", check_patterns,
-                            "which of these they do not get"},
-    [SETTING_HARDLINK] = {"workspace", "hardlink", NULL, "no", check_hardlink,
-                          "readonly: files without write permission are linked, not copied"},
+                            "variables among these that agents do not get"},
+    [SETTING_HARDLINK] =
+        {"workspace", "hardlink", NULL, "no", check_hardlink,
+         "readonly: mas links files without write permission instead of copying them"},
     [SETTING_LAZY] = {"workspace", "lazy", NULL, "no", check_yes,
-                      "yes: an agent's directory is made when the agent first starts"},
-    [SETTING_CLEAN_OLDER] = {"retention", "older_than", NULL, "", check_age,
-                             "'mas clean' removes sessions that were last used so long ago"},
+                      "yes: mas creates an agent's directory when the agent first starts"},
+    [SETTING_CLEAN_OLDER] =
+        {"retention", "older_than", NULL, "", check_age,
+         "'mas clean' removes sessions that were last used at least this long ago"},
     [SETTING_CLEAN_KEEP] = {"retention", "keep", NULL, "", check_keep,
-                            "and leaves so many of the newest ones"},
-    [SETTING_CLEAN_STATUS] = {"retention", "status", NULL, "", check_statuses,
-                              "only those of these statuses: stopped, error, crashed"},
+                            "'mas clean' keeps this many of the newest sessions"},
+    [SETTING_CLEAN_STATUS] =
+        {"retention", "status", NULL, "", check_statuses,
+         "'mas clean' removes only sessions with these statuses: stopped, error, crashed"},
     [SETTING_CLEAN_ARCHIVE] = {"retention", "archive", NULL, "no", check_yes,
-                               "yes: it archives them first"},
-    [SETTING_ARCHIVE_DIR] = {"archive", "dir", NULL, "archive", check_archive_dir,
-                             "where archives go: below the root, or an absolute path"},
+                               "yes: 'mas clean' archives sessions before it removes them"},
+    [SETTING_ARCHIVE_DIR] =
+        {"archive", "dir", NULL, "archive", check_archive_dir,
+         "the directory for archives: a path below the root, or an absolute path"},
     [SETTING_ARCHIVE_LEVEL] = {"archive", "level", NULL, "3", check_level,
-                               "how hard archives are compressed, from 1 to 19"},
+                               "the compression level of archives, from 1 to 19"},
     [SETTING_LIMIT_SESSION] =
         {"limits", "session", NULL, "0", check_disk_size,
-         "how much 'mas new' lets a session take on disk; later it is only told; 0: any"},
+         "the disk space that 'mas new' allows a session; later mas only warns; 0: no limit"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
-                            "how much 'mas new' leaves free on the file system; 0: none"},
-    [SETTING_MEMORY_RECALL] = {"memory", "recall", NULL, "off", check_on,
-                               "on: what was said before on a subject goes into the first prompt "
-                               "of a fresh query"},
+                            "the space that 'mas new' leaves free on the file system; 0: none"},
+    [SETTING_MEMORY_RECALL] =
+        {"memory", "recall", NULL, "off", check_on,
+         "on: mas adds relevant history to the first prompt of a fresh query"},
     [SETTING_MEMORY_SHARE] = {"memory", "share", NULL, "no", check_yes,
-                              "yes: agents may search what was said in other sessions"},
-    [SETTING_MEMORY_EMBED] = {"memory", "embed_command", NULL, "", check_command,
-                              "a program that makes vectors of texts, for the search; "
-                              "empty: words alone"},
-    [SETTING_MEMORY_SUMMARY] = {"memory", "summary", NULL, "off", check_summary,
-                                "agent: its own summary stands in for history past the budget"},
-    [SETTING_MEMORY_MESSAGES] = {"memory", "messages", NULL, "50", check_messages,
-                                 "how many messages an agent that came back empty is told"},
+                              "yes: agents may search the conversations of other sessions"},
+    [SETTING_MEMORY_EMBED] =
+        {"memory", "embed_command", NULL, "", check_command,
+         "a program that computes vectors of texts for the search; empty: search by words only"},
+    [SETTING_MEMORY_SUMMARY] =
+        {"memory", "summary", NULL, "off", check_summary,
+         "agent: the agent's own summary replaces history beyond the budget"},
+    [SETTING_MEMORY_MESSAGES] =
+        {"memory", "messages", NULL, "50", check_messages,
+         "how many earlier messages mas tells an agent that starts with an empty context"},
     [SETTING_MEMORY_EACH] = {"memory", "each", NULL, "2000", check_characters,
-                             "how many characters of each"},
-    [SETTING_MEMORY_ALL] = {"memory", "all", NULL, "60000", check_characters,
-                            "how many in all; and in each list of 'mas context'"},
-    [SETTING_MEMORY_CURRENT] = {"memory", "current", NULL, "20", check_messages,
-                                "'mas context': prompts, and answers, of the conversation"},
-    [SETTING_MEMORY_RELEVANT] = {"memory", "relevant", NULL, "10", check_messages,
-                                 "'mas context': prompts, and answers, of relevant history"},
-    [SETTING_SERVE_LISTEN] = {"serve", "listen", NULL, "127.0.0.1:8765", check_listen,
-                              "where 'mas serve' listens; empty: only at the socket"},
-    [SETTING_SERVE_UNIX] = {"serve", "unix", NULL, "", check_path,
-                            "a Unix socket to listen at: below the root, or an absolute path"},
-    [SETTING_SERVE_TOKEN] = {"serve", "token_file", NULL, "serve.token", check_path,
-                             "the token of its clients: below the root, or an absolute path"},
+                             "at most this many characters of each message"},
+    [SETTING_MEMORY_ALL] =
+        {"memory", "all", NULL, "60000", check_characters,
+         "at most this many characters in all, also in each list of 'mas context'"},
+    [SETTING_MEMORY_CURRENT] =
+        {"memory", "current", NULL, "20", check_messages,
+         "'mas context': how many prompts, and how many answers, of the conversation"},
+    [SETTING_MEMORY_RELEVANT] =
+        {"memory", "relevant", NULL, "10", check_messages,
+         "'mas context': how many prompts, and how many answers, of the relevant history"},
+    [SETTING_SERVE_LISTEN] =
+        {"serve", "listen", NULL, "127.0.0.1:8765", check_listen,
+         "the address at which 'mas serve' listens; empty: only at the socket"},
+    [SETTING_SERVE_UNIX] =
+        {"serve", "unix", NULL, "", check_path,
+         "a Unix socket at which 'mas serve' listens: a path below the root, or an absolute path"},
+    [SETTING_SERVE_TOKEN] =
+        {"serve", "token_file", NULL, "serve.token", check_path,
+         "the file with the token for clients: a path below the root, or an absolute path"},
     [SETTING_SERVE_HOSTS] = {"serve", "hosts", NULL, "", check_hosts,
-                             "names that requests may be for, besides localhost"},
+                             "host names that requests may use, besides localhost"},
     [SETTING_SERVE_CERT] = {"serve", "tls_cert", NULL, "", check_path,
-                            "a certificate in PEM: 'mas serve' speaks TLS"},
-    [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", check_path, "its key"},
-    [SETTING_SERVE_REMOTE] = {"serve", "allow_remote", NULL, "no", check_yes,
-                              "yes: listen beyond this machine without TLS"},
+                            "a certificate in PEM format, with which 'mas serve' uses TLS"},
+    [SETTING_SERVE_KEY] = {"serve", "tls_key", NULL, "", check_path, "the key of the certificate"},
+    [SETTING_SERVE_REMOTE] =
+        {"serve", "allow_remote", NULL, "no", check_yes,
+         "yes: 'mas serve' may listen without TLS at an address that others can reach"},
 };
 
 bool setting_parse_size(const char *text, int *ret_columns, int *ret_rows)
@@ -313,7 +330,7 @@ void setting_write_defaults(struct str *to)
         str_addf(to, "; %s\n;%s =%s%s\n", setting_infos[i].help, setting_infos[i].key,
                  setting_infos[i].fallback[0] != '\0' ? " " : "", setting_infos[i].fallback);
         if (i == SETTING_ENV_REMOVE)
-            str_add(to, "; a variable that they get in any case\n;set.EDITOR = true\n");
+            str_add(to, "; a variable that agents always get\n;set.EDITOR = true\n");
     }
     str_add(to,
             "\n; A preset says how to run an agent; templates/agents.ini holds the shipped ones.\n"

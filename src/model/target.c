@@ -57,11 +57,11 @@ static int reaches_nobody(const struct team *team, const struct agent *from, con
     _cleanup_str_ struct str words = STR_INIT;
 
     team_add_reach(&words, team->rules[from->rank]);
-    (void)err_set(
-        err, MAS_FAILED,
-        "cannot reach '%s': the rule for a %s, '%s', lets agent '%s' write to none of them", word,
-        rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
-    return err_hint(err, "who may write to whom is in the template's [rules]");
+    (void)err_set(err, MAS_FAILED,
+                  "cannot reach '%s': the rule for a %s, '%s', does not let agent '%s' write to "
+                  "any of these agents",
+                  word, rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
+    return err_hint(err, "the template's [rules] say who may write to whom");
 }
 
 static int no_target(const struct team *team, const char *word, struct err *err)
@@ -78,8 +78,8 @@ static int no_target(const struct team *team, const char *word, struct err *err)
         if (first == i && team_agent(team, agent->group) == NULL) /* no agent has this name */
             str_addf(&units, ", %s", agent->group);
     }
-    (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has none", word);
-    return err_hint(err, "there are: %s%s, managers, workers, all", str_text(&ids),
+    (void)err_set(err, MAS_NOT_FOUND, "cannot find agent '%s': the team has no such agent", word);
+    return err_hint(err, "the team has: %s%s, managers, workers, all", str_text(&ids),
                     str_text(&units));
 }
 
@@ -120,5 +120,5 @@ int target_check_rule(const struct team *team, const struct agent *from, const s
     team_add_reach(&words, team->rules[from->rank]);
     (void)err_set(err, MAS_FAILED, "the rule for a %s, '%s', does not let agent '%s' write to it",
                   rank_name(from->rank), words.len > 0 ? words.data : "nobody", from->id);
-    return err_hint(err, "who may write to whom is in the template's [rules]");
+    return err_hint(err, "the template's [rules] say who may write to whom");
 }

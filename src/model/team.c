@@ -97,7 +97,7 @@ const char *team_check_role(const char *text)
 {
     size_t len = strlen(text);
     if (len == 0 || len > TEAM_ROLE_MAX || str_has_control(text) || !str_is_utf8(text, len))
-        return "a role is 1 to 64 bytes of UTF-8 without control characters";
+        return "a role must be 1 to 64 bytes of UTF-8 without control characters";
     return NULL;
 }
 
@@ -171,14 +171,14 @@ const char *team_place(struct team *team, size_t window, const char *id)
         if (strcmp(team->agents[i].id, id) != 0)
             continue;
         if (team->agents[i].window != TEAM_WINDOWS_MAX)
-            return "stands in two windows";
+            return "is in two windows";
         team->agents[i].window = window;
         struct window *w = &team->windows[window];
         w->agents = mem_grow(w->agents, w->count + 1, sizeof *w->agents);
         w->agents[w->count++] = i;
         return NULL;
     }
-    return "is not among the agents";
+    return "is not defined";
 }
 
 /* Sets missing text members to their empty value. */
@@ -204,7 +204,7 @@ static void complete_agent(struct agent *agent, team_wrong *wrong, void *arg)
         wrong(agent, NULL, why, arg);
     }
     if (agent->window == TEAM_WINDOWS_MAX)
-        wrong(agent, NULL, "stands in no window", arg);
+        wrong(agent, NULL, "is in no window", arg);
     fill(&agent->preset);
     fill(&agent->model);
     fill(&agent->command);
@@ -227,8 +227,8 @@ void team_complete(struct team *team, team_wrong *wrong, void *arg)
         if (window->count == 0)
             wrong(NULL, window, "has no agents", arg);
         if (window->count > layout_capacity(window->layout)) {
-            _cleanup_free_ char *why = mem_printf("has %zu agents, more than the layout %s holds",
-                                                  window->count, window->layout);
+            _cleanup_free_ char *why = mem_printf(
+                "has %zu agents, more than the layout %s can hold", window->count, window->layout);
             wrong(NULL, window, why, arg);
         }
     }
@@ -395,7 +395,7 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     _cleanup_free_ char *cwd = NULL;
 
     if (id == NULL || !str_is_word(id, TEAM_WORD_MAX) || team_agent(team, id) != NULL)
-        return err_set(err, MAS_DAMAGED, "an agent's id is missing, bad or there twice");
+        return err_set(err, MAS_DAMAGED, "an agent's id is missing, bad or used twice");
     struct agent *agent = team_add_agent(team, id);
     if (agent == NULL)
         return err_set(err, MAS_DAMAGED, "it has more than %d agents", TEAM_AGENTS_MAX);
@@ -434,7 +434,7 @@ static int window_from_json(const struct json *node, struct team *team, struct e
     for (const struct json *a = json_first(json_get(node, "agents")); a != NULL; a = json_next(a)) {
         const char *id = json_text(a);
         const char *wrong =
-            id != NULL ? team_place(team, team->window_count - 1, id) : "is no text";
+            id != NULL ? team_place(team, team->window_count - 1, id) : "is not a string";
         if (wrong != NULL)
             return err_set(err, MAS_DAMAGED, "window %s: agent %s %s", name, id != NULL ? id : "?",
                            wrong);

@@ -73,12 +73,12 @@ static int read_window(struct team_reader *reader, const struct ini_line *line, 
     if (line->key == NULL) {
         for (size_t i = 0; i < team->window_count; i++)
             if (strcmp(team->windows[i].name, name) == 0)
-                return ini_fail(line, err, "there is such a window already");
+                return ini_fail(line, err, "duplicate window name");
         if (!str_is_word(name, TEAM_WORD_MAX))
-            return ini_fail(line, err, "a window's name is 1 to 32 letters, digits, _ or -");
+            return ini_fail(line, err, "a window's name must be 1 to 32 letters, digits, _ or -");
         struct window *window = team_add_window(team, name);
         if (window == NULL)
-            return ini_fail(line, err, "more than %d windows", TEAM_WINDOWS_MAX);
+            return ini_fail(line, err, "the team has more than %d windows", TEAM_WINDOWS_MAX);
         window->line = line->line;
         return 0;
     }
@@ -89,8 +89,8 @@ static int read_window(struct team_reader *reader, const struct ini_line *line, 
                              : set_text(&window->layout, line, err);
     }
     if (strcmp(line->key, "agents") != 0)
-        return ini_fail_unknown(line, "there is no such key in a window",
-                                suggest_of(line->key, window_keys), err);
+        return ini_fail_unknown(line, "unknown key in a window", suggest_of(line->key, window_keys),
+                                err);
     _cleanup_strv_ char **ids = str_split_list(line->value);
     for (char **id = ids; id != NULL && *id != NULL; id++) {
         reader->places = mem_grow(reader->places, reader->place_count + 1, sizeof *reader->places);
@@ -107,12 +107,12 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
 
     if (line->key == NULL) {
         if (!str_is_word(id, TEAM_WORD_MAX))
-            return ini_fail(line, err, "an agent's id is 1 to 32 letters, digits, _ or -");
+            return ini_fail(line, err, "an agent's id must be 1 to 32 letters, digits, _ or -");
         if (team_agent(team, id) != NULL)
-            return ini_fail(line, err, "there is such an agent already");
+            return ini_fail(line, err, "duplicate agent id");
         struct agent *agent = team_add_agent(team, id);
         if (agent == NULL)
-            return ini_fail(line, err, "more than %d agents", TEAM_AGENTS_MAX);
+            return ini_fail(line, err, "the team has more than %d agents", TEAM_AGENTS_MAX);
         agent->line = line->line;
         return 0;
     }
@@ -126,7 +126,7 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
         if (team_rank_parse(line->value, &agent->rank) == 0)
             return 0;
         agent->rank = RANK_WORKER; /* counts as given */
-        return ini_fail(line, err, "a rank is meta, manager or worker");
+        return ini_fail(line, err, "a rank must be meta, manager or worker");
     }
     if (strcmp(line->key, "group") == 0 && line->value[0] != '\0')
         return set_word(&agent->group, line, err);
@@ -152,7 +152,7 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
         return agent_cwd_parse(line->value, &agent->cwd)
                    ? 0
                    : ini_fail(line, err, "'%s' is not unit or code", line->value);
-    return ini_fail_unknown(line, "there is no such key in an agent, or it is empty",
+    return ini_fail_unknown(line, "unknown or empty key in an agent",
                             suggest_of(line->key, agent_keys), err);
 }
 
@@ -164,8 +164,8 @@ static int no_section(const struct ini_line *line, struct err *err)
 
     while (nearest != NULL && sections[i] != nearest)
         i++;
-    return ini_fail_unknown(line, "there is no such section",
-                            nearest != NULL ? section_forms[i] : NULL, err);
+    return ini_fail_unknown(line, "unknown section", nearest != NULL ? section_forms[i] : NULL,
+                            err);
 }
 
 static int read_section(const struct ini_line *line, void *arg, struct err *err)
@@ -181,13 +181,13 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
         if (line->key == NULL)
             return 0;
         if (team_rank_parse(line->key, &rank) == -1)
-            return ini_fail_unknown(line, "a rule is for meta, manager or worker",
+            return ini_fail_unknown(line, "a rule must be for meta, manager or worker",
                                     suggest_of(line->key, ranks), err);
         reader->rules[rank] = line->line;
         return team_reach_parse(line->value, &reader->team.rules[rank]) == 0
                    ? 0
                    : ini_fail(line, err,
-                              "a rule lists manager, unit, workers, managers, meta or all");
+                              "a rule must list manager, unit, workers, managers, meta or all");
     }
     if (strcmp(line->section, "template") == 0) {
         if (line->key == NULL)
@@ -198,8 +198,7 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
                        : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
         if (strcmp(line->key, "preset") == 0)
             return set_word(&reader->team.preset, line, err);
-        return ini_fail_unknown(line, "there is no such key", suggest_of(line->key, template_keys),
-                                err);
+        return ini_fail_unknown(line, "unknown key", suggest_of(line->key, template_keys), err);
     }
     return no_section(line, err);
 }
@@ -232,7 +231,7 @@ static void check_rules(struct team_reader *reader)
         team_add_reach(&words, nobody);
         if (nobody != 0)
             diagnostics_add(reader->diagnostics, DIAGNOSTIC_WARNING, reader->file,
-                            reader->rules[rank], "[rules] %s: this means nobody in this team: %s",
+                            reader->rules[rank], "[rules] %s: no agent of this team matches: %s",
                             rank_name(rank), words.data);
     }
 }

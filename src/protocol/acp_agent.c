@@ -120,7 +120,7 @@ static const char *read_blocks(const struct json *blocks, struct str *ret)
     _cleanup_str_ struct str behind = STR_INIT;
 
     if (!json_is_array(blocks))
-        return "the prompt is no array of content blocks";
+        return "the prompt is not an array of content blocks";
     for (const struct json *block = json_first(blocks); block != NULL; block = json_next(block)) {
         const char *type = json_get_text_or(block, "type", "");
         const struct json *resource = json_get(block, "resource");
@@ -131,7 +131,7 @@ static const char *read_blocks(const struct json *blocks, struct str *ret)
         else if (strcmp(type, "resource") == 0 && json_get_text(resource, "text") != NULL)
             add_resource(&behind, resource);
         else
-            return "only text, links and embedded text can be taken in a prompt";
+            return "a prompt may contain only text, links and embedded text";
         if (ret->len + behind.len > ACP_AGENT_PROMPT_MAX)
             return "the prompt is too long";
     }
@@ -177,7 +177,7 @@ static void do_initialize(struct acp_agent *agent, const struct rpc_request *req
 static void do_authenticate(struct acp_agent *agent, const struct rpc_request *request)
 {
     refuse(agent, request->ticket, RPC_INVALID_PARAMS,
-           "there is nothing to log in to here: log in with the agent's own program");
+           "mas has no login of its own: log in with the agent's own program");
 }
 
 /* The members that a method requires. */
@@ -285,7 +285,7 @@ static void handle_request(void *arg, const struct rpc_request *request)
         return;
     }
     if (!agent->initialized) {
-        refuse(agent, request->ticket, RPC_INVALID_REQUEST, "initialize comes first");
+        refuse(agent, request->ticket, RPC_INVALID_REQUEST, "call initialize first");
         return;
     }
     if (strcmp(request->method, "authenticate") == 0) {
@@ -298,5 +298,5 @@ static void handle_request(void *arg, const struct rpc_request *request)
             return;
         }
     }
-    refuse(agent, request->ticket, RPC_NO_METHOD, "there is no such method");
+    refuse(agent, request->ticket, RPC_NO_METHOD, "method not found");
 }

@@ -221,9 +221,8 @@ static void read_initialize(struct acp *acp, struct acp_answer *answer)
 {
     read_info(acp, answer->result);
     if (acp->info.protocol != PROTOCOL)
-        spoil(answer, acp->info.protocol == 0
-                          ? "the agent does not say which version of the protocol it speaks"
-                          : "the agent speaks another version of the protocol than 1");
+        spoil(answer, acp->info.protocol == 0 ? "the agent reported no protocol version"
+                                              : "the agent does not support protocol version 1");
 }
 
 static void read_new(struct acp_answer *answer)
@@ -231,7 +230,7 @@ static void read_new(struct acp_answer *answer)
     const char *id = json_get_text(answer->result, "sessionId");
 
     if (id == NULL || *id == '\0' || strlen(id) > ACP_ID_MAX || str_has_control(id))
-        spoil(answer, "the agent gave no session id that can be used");
+        spoil(answer, "the agent returned no valid session id");
     else
         answer->session = id;
 }

@@ -91,6 +91,6 @@ enum {
 #define HOST_END_FAILED "failed" /* the agent ended or answered with an error; see `error` */
 #define HOST_END_STOPPED "stopped" /* the session was stopped; with `error`, before the turn */
 /* The end of the error of a prompt that was still queued when its agent was stopped. */
-#define HOST_WAITS "it waits, and is asked after the next start"
+#define HOST_WAITS "the prompt waits for the next start"
 
 #endif

@@ -224,7 +224,7 @@ static void do_list(struct mcp *mcp, const struct rpc_request *request, bool mod
     struct json_out out = {.to = &result};
 
     if (json_get_text(request->params, "cursor") != NULL) {
-        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_PARAMS, "there is no such cursor");
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_PARAMS, "unknown cursor");
         return;
     }
     open_result(mcp, &out, modern);
@@ -256,16 +256,17 @@ static char *check_value(const struct mcp_param *param, const struct json *value
     if (param->type == MCP_INTEGER)
         return number >= param->min && number <= param->max
                    ? NULL
-                   : mem_printf("'%s' is no integer from %lld to %lld", param->name,
+                   : mem_printf("'%s' is not an integer from %lld to %lld", param->name,
                                 (long long)param->min, (long long)param->max);
     if (text == NULL)
-        return mem_printf("'%s' is no string", param->name);
+        return mem_printf("'%s' is not a string", param->name);
     if (param->words != NULL)
-        return is_word(param->words, text) ? NULL
-                                           : mem_printf("'%s' is none of its values", param->name);
+        return is_word(param->words, text)
+                   ? NULL
+                   : mem_printf("'%s' is not one of the allowed values", param->name);
     size_t len = strlen(text);
     if (len < (size_t)param->min || len > (size_t)param->max)
-        return mem_printf("'%s' is to have %lld to %lld bytes", param->name, (long long)param->min,
+        return mem_printf("'%s' must have %lld to %lld bytes", param->name, (long long)param->min,
                           (long long)param->max);
     return NULL;
 }
@@ -273,13 +274,13 @@ static char *check_value(const struct mcp_param *param, const struct json *value
 static char *check_arguments(const struct mcp_tool *tool, const struct json *arguments)
 {
     if (arguments != NULL && !json_is_object(arguments))
-        return mem_dup("the arguments are no object");
+        return mem_dup("the arguments are not an object");
     for (const struct json *node = json_first(arguments); node != NULL; node = json_next(node)) {
         const struct mcp_param *param = tool->params;
         while (param->name != NULL && strcmp(param->name, json_key(node)) != 0)
             param++;
         if (param->name == NULL)
-            return mem_printf("there is no argument '%.*s'", 64, json_key(node));
+            return mem_printf("unknown argument '%.*s'", 64, json_key(node));
     }
     for (const struct mcp_param *param = tool->params; param->name != NULL; param++) {
         char *why = check_value(param, json_get(arguments, param->name));
@@ -313,8 +314,7 @@ static void do_call(struct mcp *mcp, const struct rpc_request *request, bool mod
     while (i < mcp->count && (name == NULL || strcmp(mcp->tools[i].name, name) != 0))
         i++;
     if (i == mcp->count) {
-        _cleanup_free_ char *why =
-            mem_printf("there is no tool '%.*s'", 64, name != NULL ? name : "");
+        _cleanup_free_ char *why = mem_printf("unknown tool '%.*s'", 64, name != NULL ? name : "");
         (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_PARAMS, why);
         return;
     }
@@ -383,7 +383,7 @@ static void refuse_version(struct mcp *mcp, const struct rpc_request *request, c
     json_put(&out, "requested", version);
     json_close(&out, '}');
     (void)rpc_refuse_with(mcp->rpc, request->ticket, UNSUPPORTED_VERSION,
-                          "this revision of the protocol is not supported", data.data);
+                          "unsupported protocol version", data.data);
 }
 
 static void handle_request(void *arg, const struct rpc_request *request)
@@ -403,9 +403,9 @@ static void handle_request(void *arg, const struct rpc_request *request)
     if (version != NULL && !modern && !mcp->initialized)
         refuse_version(mcp, request, version);
     else if (i == ARRAY_LEN(methods))
-        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_NO_METHOD, "there is no such method");
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_NO_METHOD, "method not found");
     else if (!methods[i].free && !modern && !mcp->initialized)
-        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_REQUEST, "initialize comes first");
+        (void)rpc_refuse(mcp->rpc, request->ticket, RPC_INVALID_REQUEST, "call initialize first");
     else
         methods[i].run(mcp, request, modern);
 }

@@ -294,7 +294,7 @@ static void handle_request(struct rpc *rpc, const struct json *message, const ch
         rpc->spec->request(rpc->arg, &request);
         return;
     }
-    const char *why = text == NULL                ? "an id is a number or a string"
+    const char *why = text == NULL                ? "an id must be a number or a string"
                       : strlen(text) > RPC_ID_MAX ? "an id is longer than 512 bytes"
                                                   : NULL;
     if (why != NULL || rpc->open_count == RPC_OPEN_MAX) {
@@ -330,7 +330,7 @@ static void handle_answer(struct rpc *rpc, const struct json *message, const cha
     if (remove_pending(rpc, answer.serial))
         rpc->spec->answer(rpc->arg, &answer);
     else if (answer.serial < 1 || answer.serial > rpc->serial)
-        garbage(rpc, "an answer to nothing that was asked", line, len);
+        garbage(rpc, "an answer to an unknown request", line, len);
 }
 
 /* Input with an id, so that the peer may wait, but neither a request nor an answer. */
@@ -423,9 +423,9 @@ static void handle_line(struct rpc *rpc, char *line, size_t len)
         handle_message(rpc, message, line, len);
     } else {
         if (json_is_array(message) && json_is_object(json_first(message)))
-            say_error(rpc, "null", RPC_INVALID_REQUEST, "a batch: send each message by itself",
-                      NULL);
-        garbage(rpc, "no JSON object", line, len);
+            say_error(rpc, "null", RPC_INVALID_REQUEST,
+                      "batches are not supported: send each message by itself", NULL);
+        garbage(rpc, "not a JSON object", line, len);
     }
 }
 

@@ -57,12 +57,12 @@ static bool parse_run(struct request *request, struct run_options *ret)
     if (run->mode != NULL && !mode_parse(run->mode, &mode))
         return refuse(request, "sessionMode", "neither isolated nor legacy");
     if (run->id != NULL && !id_normalise(run->id, run->own_id))
-        return refuse(request, "sessionId", "no version 4 UUID");
+        return refuse(request, "sessionId", "not a version 4 UUID");
     /* a path would name a directory of the machine and its programs */
     if (run->template != NULL && !str_is_word(run->template, TEMPLATE_NAME_MAX))
-        return refuse(request, "template", "no name of a template");
+        return refuse(request, "template", "not the name of a template");
     if (run->preset != NULL && !str_is_word(run->preset, PRESET_NAME_MAX))
-        return refuse(request, "preset", "no name of a preset");
+        return refuse(request, "preset", "not the name of a preset");
     wrong = run->name != NULL ? session_check_name(run->name) : NULL;
     if (wrong != NULL) {
         answer_error(request, 400, "cannot use the body: name: %s", wrong);
@@ -334,7 +334,7 @@ enum handled api_message(struct request *request)
     if (execute != NULL && enter != json_bool(execute, false))
         wrong = NULL, (void)refuse(request, "execute", "neither true nor false");
     else if (target[0] == '\0' || str_has_control(target))
-        (void)refuse(request, "target", "no agent, unit, managers, workers or all");
+        (void)refuse(request, "target", "not an agent, a unit, managers, workers or all");
     else if (wrong != NULL)
         answer_error(request, 400, "cannot use the body: message: it %s", wrong);
     else if (message[0] == '\0' && !enter)

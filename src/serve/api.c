@@ -94,7 +94,8 @@ static bool knows_queries(struct request *request)
         while (known != NULL && *known != NULL && strcmp(*known, request->queries[i].key) != 0)
             known++;
         if (known == NULL || *known == NULL) {
-            answer_error(request, 400, "there is no query '%s' here", request->queries[i].key);
+            answer_error(request, 400, "there is no query '%s' at this address",
+                         request->queries[i].key);
             return false;
         }
     }
@@ -115,7 +116,7 @@ bool api_begin(struct request *request)
     if (request->route == NULL) {
         request->answer.allow = allowed_of(request);
         if (request->answer.allow != NULL)
-            answer_error(request, 405, "cannot %s this address", request->verb);
+            answer_error(request, 405, "this address does not allow %s", request->verb);
         else if (request->part_count > 0 && strcmp(request->parts[0], "sessions") == 0)
             answer_error(request, 404, "there is no such session, or nothing of that name in it");
         else
@@ -143,7 +144,7 @@ enum handled api_handle(struct request *request)
         return HANDLED_NOW;
     }
     if (request->server->ending && request->method != METHOD_GET) {
-        answer_error(request, 503, "the server is going down");
+        answer_error(request, 503, "the server is shutting down");
         return HANDLED_NOW;
     }
     return request->route->handle(request);
@@ -160,7 +161,7 @@ bool api_read(struct request *request, const char *const *known)
         return false;
     }
     if (!json_is_object(request->json)) {
-        answer_error(request, 400, "cannot read the body: it is no object");
+        answer_error(request, 400, "cannot read the body: it is not an object");
         return false;
     }
     for (const struct json *n = json_first(request->json); n != NULL; n = json_next(n)) {
@@ -168,8 +169,7 @@ bool api_read(struct request *request, const char *const *known)
         while (*at != NULL && strcmp(*at, json_key(n)) != 0)
             at++;
         if (*at == NULL) {
-            answer_error(request, 400, "cannot use the body: %s: there is no such member",
-                         json_key(n));
+            answer_error(request, 400, "cannot use the body: %s: unknown member", json_key(n));
             return false;
         }
     }
@@ -181,7 +181,7 @@ bool api_text(struct request *request, const char *key, bool needed, const char 
     const struct json *node = json_get(request->json, key);
 
     if (node != NULL && !json_is_string(node)) {
-        answer_error(request, 400, "cannot use the body: %s: it is no text", key);
+        answer_error(request, 400, "cannot use the body: %s: it is not a string", key);
         return false;
     }
     if (node == NULL && needed) {
@@ -207,7 +207,7 @@ enum handled api_later(struct request *request, void (*run)(struct job *job))
     request->job = (struct job){.run = run, .done = done};
     if (pool_add(request->server->pool, &request->job))
         return HANDLED_LATER;
-    answer_error(request, 503, "too much is going on; try again");
+    answer_error(request, 503, "the server is busy; try again");
     return HANDLED_NOW;
 }
 
@@ -215,6 +215,6 @@ enum handled api_events(struct request *request)
 {
     if (http_streams(request->server->http) < SERVER_LISTENERS)
         return HANDLED_STREAM;
-    answer_error(request, 503, "%d listen already", SERVER_LISTENERS);
+    answer_error(request, 503, "%d clients are listening already", SERVER_LISTENERS);
     return HANDLED_NOW;
 }

@@ -28,9 +28,8 @@ static int check_reach(const struct config *config, const struct address *addres
         return 0;
     address_add(&name, address);
     (void)err_set(err, MAS_FAILED,
-                  "cannot listen at '%s': others can reach it, and would see the token", name.data);
-    return err_hint(err, "give --tls-cert and --tls-key, or, where a proxy does that, "
-                         "--allow-remote");
+                  "cannot listen at '%s': others can reach it and would see the token", name.data);
+    return err_hint(err, "give --tls-cert and --tls-key, or --allow-remote if a proxy uses TLS");
 }
 
 static void add(struct bindings *bindings, int fd, bool local, char *name, char *path)
@@ -61,7 +60,7 @@ static int bind_address(const struct config *config, struct bindings *bindings, 
     if (text[0] == '\0')
         return 0;
     if (!address_parse(text, &address))
-        return err_set(err, MAS_FAILED, "cannot listen at '%s': it is no ADDRESS:PORT", text);
+        return err_set(err, MAS_FAILED, "cannot listen at '%s': it is not ADDRESS:PORT", text);
     if (check_reach(config, &address, err) == -1)
         return -1;
     _cleanup_close_ int fd =
@@ -83,12 +82,14 @@ static int clear_path(const char *path, struct err *err)
     if (lstat(path, &st) == -1)
         return errno == ENOENT ? 0 : err_errno(err, "cannot listen at '%s'", path);
     if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
-        return err_set(err, MAS_CONFLICT, "cannot listen at '%s': something else is there", path);
+        return err_set(err, MAS_CONFLICT,
+                       "cannot listen at '%s': it exists and is not a socket of yours", path);
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     memcpy(at.sun_path, path, strlen(path) + 1);
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd != -1 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0)
-        return err_set(err, MAS_CONFLICT, "cannot listen at '%s': somebody does", path);
+        return err_set(err, MAS_CONFLICT,
+                       "cannot listen at '%s': another process is listening there", path);
     return unlink(path) == 0 ? 0 : err_errno(err, "cannot listen at '%s'", path);
 }
 
@@ -143,7 +144,7 @@ static int adopt_inherited(const struct config *config, int count, struct bindin
         if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == -1 || listens == 0 ||
             getsockname(fd, (struct sockaddr *)&address.at, &address.len) == -1)
             return err_set(err, MAS_FAILED,
-                           "cannot use descriptor %d: it is no socket that listens", fd);
+                           "cannot use descriptor %d: it is not a listening socket", fd);
         bool local = address.at.ss_family == AF_UNIX;
         if (!local && check_reach(config, &address, err) == -1)
             return -1;

@@ -24,7 +24,7 @@ static int make_token(int root, const char *path, struct err *err)
     _cleanup_free_ char *fresh = mem_printf("%s.%ld.new", path, (long)getpid());
 
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        return err_errno(err, "cannot make a token");
+        return err_errno(err, "cannot create a token");
     for (size_t i = 0; i < sizeof bytes; i++)
         str_addf(&text, "%02x", bytes[i]);
     str_addc(&text, '\n');
@@ -34,7 +34,7 @@ static int make_token(int root, const char *path, struct err *err)
     if (rc == -1 && errno == EEXIST)
         rc = 0;
     if (rc == -1)
-        (void)err_errno(err, "cannot make the token file '%s'", path);
+        (void)err_errno(err, "cannot create the token file '%s'", path);
     (void)unlinkat(root, fresh, 0);
     return rc;
 }
@@ -59,7 +59,7 @@ static int read_token(int root, const char *path, char **ret, struct err *err)
                        path_type_name(st.st_mode));
     if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
         (void)err_set(err, MAS_FAILED, "cannot use the token file '%s': others may read it", path);
-        return err_hint(err, "make it the user's own, with: chmod 600");
+        return err_hint(err, "make it private with: chmod 600");
     }
     if (file_read_stream(fd, path, TOKEN_MAX, &text, &len, err) == -1)
         return -1;
@@ -71,7 +71,7 @@ static int read_token(int root, const char *path, char **ret, struct err *err)
     if (!good) {
         free(text);
         return err_set(err, MAS_FAILED,
-                       "cannot use the token file '%s': a token is one word of 16 to 1024 "
+                       "cannot use the token file '%s': a token must be one word of 16 to 1024 "
                        "printable characters",
                        path);
     }
@@ -86,7 +86,7 @@ int guard_make(const struct root *root, const struct config *config, bool needs_
     char *token = NULL;
 
     if (needs_token && path[0] == '\0')
-        return err_set(err, MAS_FAILED, "cannot serve: there is no token file in the settings");
+        return err_set(err, MAS_FAILED, "cannot serve: the settings name no token file");
     if (needs_token && read_token(root->fd, path, &token, err) == -1)
         return -1;
     guard_free(ret);
@@ -183,7 +183,7 @@ bool guard_passes(const struct guard *guard, struct request *request, bool open)
         return false;
     }
     if (request->origin != NULL && !is_good_origin(guard, request->origin)) {
-        answer_error(request, 403, "cannot answer pages of this Origin");
+        answer_error(request, 403, "cannot answer requests from this Origin");
         return false;
     }
     request->known =
@@ -191,8 +191,8 @@ bool guard_passes(const struct guard *guard, struct request *request, bool open)
                            guard->token[0] != '\0' && same_token(guard->token, sent + 7));
     if (!open && !request->known) {
         answer_error(request, 401,
-                     sent == NULL ? "a token is needed: Authorization: Bearer TOKEN"
-                                  : "the token is not the right one");
+                     sent == NULL ? "the request needs a token: Authorization: Bearer TOKEN"
+                                  : "the token is wrong");
         return false;
     }
     return true;

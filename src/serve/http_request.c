@@ -173,7 +173,7 @@ static void refuse_large(struct exchange *exchange)
 {
     size_t most = body_limit(exchange);
     if (most == 0)
-        answer_error(&exchange->request, 413, "a body is of no use here");
+        answer_error(&exchange->request, 413, "this request takes no body");
     else
         answer_error(&exchange->request, 413, "the body is larger than %zu bytes", most);
 }
@@ -203,13 +203,14 @@ static bool is_plain(struct exchange *exchange)
     (void)MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, count_header, counts);
     for (size_t i = 0; i < ARRAY_LEN(single); i++)
         if (counts[i] > 1) {
-            answer_error(&exchange->request, 400, "the header %s stands there twice", single[i]);
+            answer_error(&exchange->request, 400, "duplicate header %s", single[i]);
             return false;
         }
     if (coding == NULL)
         return true;
     if (header(exchange->connection, "Content-Length") != NULL)
-        answer_error(&exchange->request, 400, "the body has a length, and is sent in chunks");
+        answer_error(&exchange->request, 400,
+                     "the request has both Content-Length and Transfer-Encoding");
     else if (strcasecmp(coding, "chunked") != 0)
         answer_error(&exchange->request, 400, "the Transfer-Encoding is not chunked");
     return exchange->request.answer.status == 0;

@@ -206,7 +206,7 @@ static void survey_again(struct list *list)
         list->taking = taking;
         return;
     }
-    (void)err_set(&list->err, MAS_FAILED, "cannot take a survey: there can be no thread");
+    (void)err_set(&list->err, MAS_FAILED, "cannot take a survey: cannot start a thread");
     free(taking);
 }
 

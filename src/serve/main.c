@@ -60,8 +60,7 @@ static int parse_settings(struct config *config, char **words, struct err *err)
             i++;
         if (equals == NULL || i > SETTING_SERVE_REMOTE)
             return err_set(err, MAS_USAGE,
-                           "cannot use '%s': this is a part of mas; see: mas help "
-                           "serve",
+                           "cannot use '%s': mas-serve is part of mas; see: mas help serve",
                            *words);
         if (config_override(config, i, equals + 1, "mas serve", err) == -1)
             return -1;
@@ -91,7 +90,7 @@ static int open_http(struct server *server, struct err *err)
         read_pem(server, SETTING_SERVE_KEY, &key, err) == -1)
         return -1;
     if ((cert == NULL) != (key == NULL))
-        return err_set(err, MAS_USAGE, "cannot speak TLS: it needs both a certificate and its key");
+        return err_set(err, MAS_USAGE, "cannot use TLS: it needs both a certificate and its key");
     return http_make(server, (struct http_handler){.begin = api_begin, .handle = api_handle}, cert,
                      key, &server->http, err);
 }
@@ -293,7 +292,7 @@ int main(int argc, char **argv)
 
     (void)signal(SIGXFSZ, SIG_IGN); /* as in mas */
     if (argc < 3) {
-        (void)fputs("mas-serve: this is a part of mas; see: mas help serve\n", stderr);
+        (void)fputs("mas-serve: this program is part of mas; see: mas help serve\n", stderr);
         return MAS_USAGE;
     }
     if (run(argv, &err) == -1) {

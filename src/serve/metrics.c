@@ -72,7 +72,7 @@ static void add_labels(struct str *to, size_t i)
 
 static void add_counts(const struct metrics *metrics, struct str *to)
 {
-    add_head(to, "mas_http_requests_total", "counter", "Requests that were answered.");
+    add_head(to, "mas_http_requests_total", "counter", "Requests answered.");
     for (size_t i = 0; i <= ROUTES_MAX; i++)
         for (size_t j = 0; j < ARRAY_LEN(statuses); j++) {
             uint64_t n = metrics->counters[i].by_status[j];
@@ -88,7 +88,7 @@ static void add_times(const struct metrics *metrics, struct str *to)
 {
     static const char name[] = "mas_http_request_seconds";
 
-    add_head(to, name, "histogram", "How long answers took.");
+    add_head(to, name, "histogram", "Time until the answer, in seconds.");
     for (size_t i = 0; i <= ROUTES_MAX; i++) {
         const struct counter *counter = &metrics->counters[i];
         if (counter->timed == 0)
@@ -127,7 +127,7 @@ static void add_sessions(const struct survey *survey, struct str *to)
     for (size_t i = 0; i < STATUS_COUNT; i++)
         str_addf(to, "mas_sessions{status=\"%s\"} %zu\n", status_name((enum status)i),
                  by_status[i]);
-    add_head(to, "mas_sessions_crashed", "gauge", "Sessions that stopped without being asked to.");
+    add_head(to, "mas_sessions_crashed", "gauge", "Sessions that have crashed.");
     str_addf(to, "mas_sessions_crashed %zu\n", crashed);
     add_head(to, "mas_agents", "gauge", "Agents by state.");
     for (size_t i = 0; i < AGENT_STATE_COUNT; i++)
@@ -142,9 +142,9 @@ static void answer_metrics(struct request *request, const struct survey *survey)
     add_sessions(survey, &body);
     add_counts(request->server->metrics, &body);
     add_times(request->server->metrics, &body);
-    add_head(&body, "mas_http_connections", "gauge", "Connections that are open.");
+    add_head(&body, "mas_http_connections", "gauge", "Open connections.");
     str_addf(&body, "mas_http_connections %zu\n", http_connections(request->server->http));
-    add_head(&body, "mas_event_listeners", "gauge", "Who listens to events.");
+    add_head(&body, "mas_event_listeners", "gauge", "Clients that listen to events.");
     str_addf(&body, "mas_event_listeners %zu\n", http_streams(request->server->http));
     answer_json(request, 200, &body);
     request->answer.type = "text/plain; version=0.0.4";

@@ -128,7 +128,7 @@ enum handled api_prompt(struct request *request)
     if (wrong != NULL)
         answer_error(request, 400, "cannot use the body: prompt: it %s", wrong);
     else if (tags != NULL && !json_is_array(tags))
-        answer_error(request, 400, "cannot use the body: tags: it is no list");
+        answer_error(request, 400, "cannot use the body: tags: it is not a list");
     return request->answer.status != 0 ? HANDLED_NOW : api_later(request, run_prompt);
 }
 

@@ -56,7 +56,7 @@ static bool split_query(struct request *request, char *text)
             return false;
         }
         if (request_query(request, pair) != NULL) {
-            answer_error(request, 400, "cannot take the query '%s' twice", pair);
+            answer_error(request, 400, "duplicate query '%s'", pair);
             return false;
         }
         request->queries[request->query_count++] = (struct query){pair, value};

@@ -27,7 +27,8 @@ static bool parse_number(struct request *request, const char *key, size_t most, 
                           ? strtoul(text, NULL, 10)
                           : most + 1;
     if (n > most) {
-        answer_error(request, 400, "cannot use the query %s: it is no number up to %zu", key, most);
+        answer_error(request, 400, "cannot use the query %s: it is not a number from 0 to %zu", key,
+                     most);
         return false;
     }
     *ret = n;

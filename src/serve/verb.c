@@ -39,7 +39,7 @@ static void parse_error(const char *said, int code, struct err *err)
         line = next == NULL ? NULL : next + 1;
     }
     if (line == NULL) {
-        (void)err_set(err, code, "mas ended with code %d", code);
+        (void)err_set(err, code, "mas exited with code %d", code);
         return;
     }
     line += strlen("mas: ");

@@ -69,7 +69,7 @@ int pool_make(size_t most, struct pool **ret, struct err *err)
 {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd == -1)
-        return err_errno(err, "cannot make an eventfd");
+        return err_errno(err, "cannot create an eventfd");
     struct pool *pool = mem_alloc(sizeof *pool);
     (void)pthread_mutex_init(&pool->mutex, NULL);
     (void)pthread_cond_init(&pool->more, NULL);

@@ -84,7 +84,7 @@ static int default_dir(const struct life *life, char **ret, struct err *err)
         return -1;
     *slash = '/';
     if (mkdir(path, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make directory '%s'", path);
+        return err_errno(err, "cannot create directory '%s'", path);
     *ret = mem_printf("%s/", path);
     return 0;
 }

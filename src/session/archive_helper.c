@@ -25,7 +25,7 @@ int archive_helper_start(const struct archive_work *work, struct archive_helper 
     if (file == NULL)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-        return err_errno(err, "cannot make a socket");
+        return err_errno(err, "cannot create a socket");
     const int fds[] = {pair[1], work->file, work->dir, work->parts, work->lock};
     const struct proc_spec spec = {.file = file,
                                    .argv = (char *[]){(char[]){HELPER}, NULL},
@@ -57,7 +57,7 @@ int archive_helper_say(struct archive_helper *helper, const char *text, struct e
         if (n == -1 && (errno == EPIPE || errno == ECONNRESET))
             return 0; /* it sent a message, or its exit tells more */
         if (n == -1)
-            return err_errno(err, "cannot talk to '%s'", HELPER);
+            return err_errno(err, "cannot write to '%s'", HELPER);
         text += n;
         len -= (size_t)n;
     }
@@ -79,7 +79,7 @@ static int has_ended(const struct life *life, struct archive_helper *helper, str
     if (rc == 0 && interrupted(life, 0, 0)) /* the terminal's signal was for both processes */
         (void)err_set(err, MAS_FAILED, "interrupted");
     else if (rc == 0)
-        (void)err_set(err, MAS_FAILED, "'%s' ended with code %d%s%.*s", HELPER, result.status,
+        (void)err_set(err, MAS_FAILED, "'%s' exited with code %d%s%.*s", HELPER, result.status,
                       result.err.len > 0 ? ": " : "", (int)strcspn(str_text(&result.err), "\n"),
                       str_text(&result.err));
     proc_result_free(&result);
@@ -102,7 +102,7 @@ static int hear(const struct life *life, struct archive_helper *helper, struct e
     if (n == -1 && errno == EINTR)
         return 1;
     if (n == -1 && errno != ECONNRESET)
-        return err_errno(err, "cannot hear '%s'", HELPER);
+        return err_errno(err, "cannot read from '%s'", HELPER);
     if (n <= 0)
         return 0;
     frames_feed(&helper->in, buf, (size_t)n);
@@ -117,7 +117,7 @@ static int parse_failure(const struct frame *frame, struct err *err)
     int64_t code = json_int(json_get(frame->head, "code"), MAS_FAILED);
 
     (void)err_set(err, code == MAS_DAMAGED ? MAS_DAMAGED : MAS_FAILED, "%s",
-                  text != NULL ? text : "for a reason that it does not tell");
+                  text != NULL ? text : "for an unknown reason");
     return hint != NULL && hint[0] != '\0' ? err_hint(err, "%s", hint) : -1;
 }
 
@@ -142,7 +142,7 @@ static int handle_frame(const struct life *life, struct archive_helper *helper, 
         return parse_failure(frame, err);
     if (is != NULL && strcmp(is, verb) == 0)
         return 1;
-    return err_set(err, MAS_FAILED, "'%s' is of another version than this mas", HELPER);
+    return err_set(err, MAS_FAILED, "'%s' belongs to another version of mas", HELPER);
 }
 
 int archive_helper_await(const struct life *life, struct archive_helper *helper, const char *verb,

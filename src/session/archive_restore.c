@@ -60,19 +60,19 @@ static int check_free(const struct restore *r, const struct manifest *manifest, 
     if (!r->options->new_id &&
         fstatat(root->sessions, manifest->id, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         (void)err_set(err, MAS_CONFLICT, "session '%s' exists", manifest->id);
-        return err_hint(err, "bring it back beside that one with --new-id");
+        return err_hint(err, "restore it under a new id with --new-id");
     }
     if (name[0] == '\0')
         return 0;
     if (session_check_name(name) != NULL)
-        return err_set(err, MAS_DAMAGED, "its name '%s' is no session name", name);
+        return err_set(err, MAS_DAMAGED, "its name '%s' is not a session name", name);
     _cleanup_close_ int lock = -1;
     if (root_lock(root, &lock, err) == -1 || index_ask(root, NULL, name, 1, &facts, err) == -1)
         return -1;
     if (!facts.name_taken)
         return 0;
     (void)err_set(err, MAS_CONFLICT, "another session is called '%s'", name);
-    return err_hint(err, "give it another name with -n");
+    return err_hint(err, "choose another name with -n");
 }
 
 /* Checks for [limits] free, and at least for space on the file system. */
@@ -83,13 +83,13 @@ static int check_room(const struct restore *r, const struct manifest *manifest, 
     if (usage_check_room(r->life->root, r->life->config, manifest->bytes, err) == -1)
         return -1;
     if (fstatvfs(r->life->root->sessions, &fs) == -1)
-        return err_errno(err, "cannot see how much room there is");
+        return err_errno(err, "cannot get the free space of its file system");
     uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
     if (manifest->bytes > room)
-        return err_set(err, MAS_FAILED, "it takes %ju bytes, and %ju are free",
+        return err_set(err, MAS_FAILED, "it needs %ju bytes, but only %ju are free",
                        (uintmax_t)manifest->bytes, (uintmax_t)room);
     if (fs.f_files > 0 && manifest->entries > fs.f_favail)
-        return err_set(err, MAS_FAILED, "it takes %ju files, and there is room for %ju",
+        return err_set(err, MAS_FAILED, "it needs %ju files, but only %ju more are possible",
                        (uintmax_t)manifest->entries, (uintmax_t)fs.f_favail);
     return 0;
 }
@@ -131,7 +131,7 @@ static int adopt(struct restore *r, const struct manifest *manifest, struct err 
         team_file_load(r->stage.dir, &team, err) == -1)
         return -1;
     if (strcmp(session->name, manifest->name) != 0)
-        return err_set(err, MAS_DAMAGED, "its %s has another name than its manifest",
+        return err_set(err, MAS_DAMAGED, "its %s and its manifest have different names",
                        WORKSPACE_SESSION);
     if (r->options->name != NULL) {
         free(session->name);
@@ -171,7 +171,7 @@ static int add_directories(int dir, struct err *err)
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (mkdirat(dir, names[i], 0700) == -1 ? errno != EEXIST
                                                : fchmodat(dir, names[i], 0700, 0) == -1)
-            return err_errno(err, "cannot make '%s'", names[i]);
+            return err_errno(err, "cannot create '%s'", names[i]);
     return 0;
 }
 
@@ -183,7 +183,7 @@ static int place(struct restore *r, struct err *err)
     if (add_directories(r->stage.dir, err) == -1)
         return -1;
     if (syncfs(r->stage.dir) == -1)
-        return err_errno(err, "cannot make the workspace durable");
+        return err_errno(err, "cannot sync the workspace");
     if (!r->options->new_id && workspace_stage_rename(root, &r->stage, r->session.id, err) == -1)
         return -1;
     if (r->life->tick != NULL && r->life->tick(0, 0, r->life->tick_arg))

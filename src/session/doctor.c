@@ -47,7 +47,7 @@ void doctor_mend(struct doctor *doctor, const char *subject, const char *what, i
     else if (mended == 0)
         doctor_add(doctor, FINDING_MENDED, subject, "%s", what);
     else
-        doctor_add(doctor, FINDING_HAND, subject, "%s (cannot mend it: %s)", what, why->text);
+        doctor_add(doctor, FINDING_HAND, subject, "%s (cannot repair it: %s)", what, why->text);
 }
 
 void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, const char *name,
@@ -81,7 +81,7 @@ void doctor_check_mode(struct doctor *doctor, const char *subject, int dir, cons
 static void add_stale(const char *name, void *arg)
 {
     struct doctor *doctor = arg;
-    doctor_mend(doctor, name, "left behind by a command that was killed", 0, NULL);
+    doctor_mend(doctor, name, "a killed command left it behind", 0, NULL);
 }
 
 void doctor_check_left(struct doctor *doctor, const char *subject, int dir, const char *name)
@@ -90,7 +90,7 @@ void doctor_check_left(struct doctor *doctor, const char *subject, int dir, cons
     char what[160];
     if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
         return;
-    (void)snprintf(what, sizeof what, "%s is left from a write that was interrupted", name);
+    (void)snprintf(what, sizeof what, "an interrupted write left %s behind", name);
     int rc = doctor->fix ? unlinkat(dir, name, 0) : 0;
     if (rc == -1)
         (void)err_errno(&why, "unlink");
@@ -125,10 +125,12 @@ static void check_templates(struct doctor *doctor)
         enum shipped_state state = shipped_look(&shipped, *name);
         if (state == SHIPPED_EARLIER)
             doctor_add(doctor, FINDING_NOTE, subject,
-                       "of an earlier version of mas; bring it up to date with: mas init");
+                       "it comes from an earlier version of mas; update it with: mas init");
         else if (state == SHIPPED_BEHIND)
             doctor_add(doctor, FINDING_NOTE, subject,
-                       "yours, and what is shipped has changed: mas template diff %s", *name);
+                       "you have changed it, and the shipped version has changed too; see: mas "
+                       "template diff %s",
+                       *name);
     }
 }
 
@@ -145,7 +147,7 @@ static int check_root_dir(struct doctor *doctor, struct err *err)
         if (str_starts(*name, MIGRATE_PREFIX) && id_is_valid(id) &&
             fstatat(doctor->root->sessions, id, &st, AT_SYMLINK_NOFOLLOW) == -1)
             doctor_add(doctor, FINDING_HAND, *name,
-                       "holds files of a session that was being migrated and is gone");
+                       "it contains files of a session that disappeared while it was migrated");
     }
     return 0;
 }
@@ -169,7 +171,7 @@ static int check_sessions_dir(struct doctor *doctor, struct err *err)
         return -1;
     for (char **name = names; *name != NULL; name++)
         if (!is_known(*name))
-            doctor_add(doctor, FINDING_NOTE, *name, "not made by mas, left alone");
+            doctor_add(doctor, FINDING_NOTE, *name, "mas did not create it and leaves it alone");
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->fd, ROOT_SESSIONS, S_IFDIR | 0755);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, INDEX_FILE, S_IFREG | 0600);
     doctor_check_mode(doctor, ROOT_SESSIONS, doctor->root->sessions, ROOT_LOCK, S_IFREG | 0600);
@@ -188,7 +190,7 @@ static int end_orphan(const struct doctor *doctor, const struct view *view, stru
     if (tmux_capture(view->live_socket, view->live->target, &text, err) == -1)
         return -1;
     if (mkdirat(doctor->root->fd, LOST_DIR, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '%s'", LOST_DIR);
+        return err_errno(err, "cannot create '%s'", LOST_DIR);
     _cleanup_close_ int lost = path_open_dir(doctor->root->fd, LOST_DIR);
     if (lost == -1)
         return err_errno(err, "cannot open '%s'", LOST_DIR);
@@ -203,11 +205,11 @@ static void check_orphan(struct doctor *doctor, const struct view *view)
     if (view->live != NULL) {
         int rc = doctor->fix ? end_orphan(doctor, view, &why) : 0;
         doctor_mend(doctor, view->row.id,
-                    "its tmux session runs without a workspace; what it shows is saved in lost/ "
-                    "and it is ended",
+                    "its tmux session runs without a workspace; --fix saves its screens in lost/ "
+                    "and ends it",
                     rc, &why);
     } else {
-        doctor_mend(doctor, view->row.id, "in the index, but without a workspace", 0, NULL);
+        doctor_mend(doctor, view->row.id, "it is in the index, but has no workspace", 0, NULL);
     }
     doctor->rows_wrong = true;
 }
@@ -233,7 +235,7 @@ static void check_processes(struct doctor *doctor, const struct survey *survey)
         bool ending = false;
         if (dir != -1 && hosts_live(dir, &ending, &ignored) == 0 && ending) {
             doctor_add(doctor, FINDING_NOTE, view->row.id,
-                       "its agents are being ended; end them now with: mas stop %s", view->row.id);
+                       "its agents are ending; end them now with: mas stop %s", view->row.id);
             continue;
         }
         struct err why = ERR_INIT;
@@ -260,7 +262,8 @@ static void check_names(struct doctor *doctor, const struct survey *survey)
         const char *name = view_name(sorted[i]);
         if (name[0] != '\0' && strcmp(name, view_name(sorted[i - 1])) == 0)
             doctor_add(doctor, FINDING_HAND, sorted[i]->row.id,
-                       "has the same name '%s' as %s; use their ids", name, sorted[i - 1]->row.id);
+                       "it has the same name '%s' as %s; use their ids", name,
+                       sorted[i - 1]->row.id);
     }
     free(sorted);
 }
@@ -271,12 +274,13 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
     struct err why = ERR_INIT;
 
     if (survey->index.broken != NULL)
-        doctor_add(doctor, FINDING_MENDED, INDEX_FILE, "made anew from the workspaces: %s",
+        doctor_add(doctor, FINDING_MENDED, INDEX_FILE, "it was rebuilt from the workspaces: %s",
                    survey->index.broken);
     for (size_t i = 0; i < survey->count; i++) {
         const struct view *view = &survey->views[i];
         if (view->row.unlisted)
-            doctor_mend(doctor, view->row.id, "has a workspace, but is not in the index", 0, NULL);
+            doctor_mend(doctor, view->row.id, "it has a workspace, but is not in the index", 0,
+                        NULL);
         else if (view->outdated)
             doctor_mend(doctor, view->row.id, "its row in the index is out of date", 0, NULL);
         doctor->rows_wrong |= view->row.unlisted || view->outdated;
@@ -284,7 +288,7 @@ static void check_rows(struct doctor *doctor, const struct survey *survey)
     if (!doctor->rows_wrong || !doctor->fix)
         return;
     if (root_lock(doctor->root, &lock, &why) == -1 || index_rebuild(doctor->root, &why) == -1)
-        doctor_add(doctor, FINDING_HAND, INDEX_FILE, "cannot be written: %s", why.text);
+        doctor_add(doctor, FINDING_HAND, INDEX_FILE, "it cannot be written: %s", why.text);
 }
 
 static void add_over(const char *subject, const char *what, void *arg)
@@ -321,9 +325,10 @@ static void tell_unknown(struct doctor *doctor, const struct survey *survey, siz
         count++;
     }
     if (count == 1)
-        doctor_add(doctor, FINDING_HAND, view->row.id, "not looked at: %s", view->failure->text);
+        doctor_add(doctor, FINDING_HAND, view->row.id, "it was not checked: %s",
+                   view->failure->text);
     else
-        doctor_add(doctor, FINDING_HAND, "tmux", "%zu sessions were not looked at: %s%s%s", count,
+        doctor_add(doctor, FINDING_HAND, "tmux", "%zu sessions were not checked: %s%s%s", count,
                    view->failure->text, view->failure->hint[0] != '\0' ? "; " : "",
                    view->failure->hint);
 }

@@ -128,12 +128,14 @@ static void reconstruct(int dir, const struct view *view, struct session *sessio
     know_time(&kv, "LAST_ACTIVITY", &session->activity);
     if (view->live == NULL)
         know_time(&kv, "STOPPED_AT", &session->stopped);
-    add_assumed(what, know_name(&kv, view, &session->name), "whether it had a name is not known");
-    _cleanup_free_ char *private = mem_printf(
-        "whether it was private is not known, so it is; if not: mas set %s private=no", id);
+    add_assumed(what, know_name(&kv, view, &session->name), "its name is unknown, so it has none");
+    _cleanup_free_ char *private = mem_printf("whether it was private is unknown, so it is private "
+                                              "now; to change that: mas set %s private=no",
+                                              id);
     add_assumed(what, know_bool(&kv, "PRIVATE", &session->private), private);
-    add_assumed(what, know_prompted(&kv, text, &session->prompted),
-                "whether its first messages were delivered is not known, so they are not again");
+    add_assumed(
+        what, know_prompted(&kv, text, &session->prompted),
+        "whether its first messages were delivered is unknown, so mas does not send them again");
     for (size_t i = 0; i < kv.count; i++)
         if (str_starts(kv.pairs[i].key, "X_"))
             kv_put(&session->extra, kv.pairs[i].key, kv.pairs[i].value);

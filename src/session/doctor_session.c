@@ -29,7 +29,7 @@ static void check_config(struct doctor *doctor, int dir, const struct session *s
         doctor_add(doctor, FINDING_HAND, session->id, "%s", why.text);
         return;
     }
-    _cleanup_free_ char *what = mem_printf("%s; it can be made from the template", why.text);
+    _cleanup_free_ char *what = mem_printf("%s; it can be created from the template", why.text);
     int rc = template_open(doctor->root, session->template, &tmpl, &why);
     if (rc == 0 && doctor->fix && (rc = doctor_put_aside(dir, WORKSPACE_CONFIG, &why)) == 0)
         rc = team_file_save(dir, &tmpl, &why);
@@ -63,21 +63,20 @@ static void check_snapshot(struct doctor *doctor, int dir, const struct session 
     for (size_t i = 0; i < team.agent_count; i++) {
         if (!snapshot_has_left(dir, team.agents[i].id))
             continue;
-        _cleanup_free_ char *what =
-            mem_printf("the directory of agent %s is left half made", team.agents[i].id);
+        _cleanup_free_ char *what = mem_printf(
+            "a killed host left the directory of agent %s incomplete", team.agents[i].id);
         int rc = doctor->fix ? snapshot_clear_left(dir, team.agents[i].id, &why) : 0;
         doctor_mend(doctor, session->id, what, rc, &why);
     }
     enum snapshot_state state = snapshot_look(doctor->root, dir, &team);
     if (state == SNAPSHOT_IDLE) {
         int rc = doctor->fix ? snapshot_make_all(doctor->root, dir, &team, NULL, &why) : 0;
-        doctor_mend(doctor, session->id, "it holds a snapshot that it does not need any more", rc,
-                    &why);
+        doctor_mend(doctor, session->id, "it has a snapshot that it no longer needs", rc, &why);
     } else if (state == SNAPSHOT_GONE) {
         int rc = doctor->fix ? make_units(doctor, dir, session, &team, &why) : 0;
         doctor_mend(doctor, session->id,
-                    "what directories of its agents are made from is gone; they can be made from "
-                    "the template as it is now",
+                    "the snapshot for its agents' directories is missing; they can be created from "
+                    "the current template",
                     rc, &why);
     }
 }
@@ -157,7 +156,7 @@ static void check_hosts(struct doctor *doctor, int dir, const struct session *se
         _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, team.agents[i].id);
         if (!file_is_locked(run, lock))
             doctor_add(doctor, FINDING_NOTE, view->row.id,
-                       "agent %s has no host; bring it back with: mas restart %s %s",
+                       "agent %s has no host; start it again with: mas restart %s %s",
                        team.agents[i].id, view->row.id, team.agents[i].id);
     }
 }
@@ -175,7 +174,7 @@ static void check_logs(struct doctor *doctor, int dir, const char *id)
     for (char **name = names; *name != NULL; name++)
         if (fstatat(logs, *name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             (!S_ISREG(st.st_mode) || st.st_nlink > 1))
-            doctor_add(doctor, FINDING_HAND, id, "%s/%s is %s; it is not written to",
+            doctor_add(doctor, FINDING_HAND, id, "%s/%s is %s; mas does not write to it",
                        WORKSPACE_LOGS, *name,
                        S_ISREG(st.st_mode) ? "a file with several names"
                                            : path_type_name(st.st_mode));
@@ -230,9 +229,9 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
     bool live = view->live != NULL;
 
     if (session->moved)
-        str_add(&what, "its paths are those of another place");
+        str_add(&what, "its paths are those of another directory");
     if (session->strange != NULL)
-        str_addf(&what, "%sits %s holds keys that mas does not write: %s", what.len > 0 ? "; " : "",
+        str_addf(&what, "%sits %s contains unknown keys: %s", what.len > 0 ? "; " : "",
                  WORKSPACE_SESSION, session->strange);
     if (live && strcmp(view->live->name, session->tmux_name) != 0) {
         str_addf(&what, "%sits tmux session is now called '%s'", what.len > 0 ? "; " : "",
@@ -248,7 +247,7 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
         return;
     }
     if (live && session->status == STATUS_STOPPED) {
-        str_addf(&what, "%sit runs although it was to be stopped", what.len > 0 ? "; " : "");
+        str_addf(&what, "%sit is running although its status is stopped", what.len > 0 ? "; " : "");
         session->status = STATUS_ACTIVE;
         session->stopped = 0;
     }
@@ -265,10 +264,10 @@ static void check_facts(struct doctor *doctor, int dir, struct session *session,
     }
     if (session->migrating != MIGRATING_NO)
         doctor_add(doctor, FINDING_NOTE, session->id,
-                   "a migration of it was interrupted; go on with: mas migrate %s", session->id);
+                   "its migration was interrupted; continue with: mas migrate %s", session->id);
     if (view->crashed)
-        doctor_add(doctor, FINDING_NOTE, session->id, "crashed; bring it back with: mas start %s",
-                   session->id);
+        doctor_add(doctor, FINDING_NOTE, session->id,
+                   "it has crashed; start it again with: mas start %s", session->id);
 }
 
 /* Checks the root's directories, in which the agents of a session work; modes there are the user's
@@ -362,14 +361,14 @@ void doctor_check_session(struct doctor *doctor, const struct view *view)
     }
     if (workspace_lock(dir, LOCK_TRY, "doctor", &lock, &why) == -1) {
         if (why.code == MAS_CONFLICT)
-            doctor_add(doctor, FINDING_NOTE, id, "busy, not looked at: %s", why.text);
+            doctor_add(doctor, FINDING_NOTE, id, "it is busy and was not checked: %s", why.text);
         else
             doctor_add(doctor, FINDING_HAND, id, "cannot lock it: %s", why.text);
         return;
     }
     if (fstatat(dir, WORKSPACE_SESSION, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         st.st_ino != view->metadata) {
-        doctor_add(doctor, FINDING_NOTE, id, "changed while it was looked at, left alone");
+        doctor_add(doctor, FINDING_NOTE, id, "it changed during the check and was left alone");
         return;
     }
     bool is_shared = placement_is_shared(view->row.mode);

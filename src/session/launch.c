@@ -96,8 +96,7 @@ static int check_program(const struct agent *agent, const struct preset *preset,
     if (path != NULL || (program[0] != '/' && strchr(program, '/') != NULL))
         return 0;
     (void)err_set(err, MAS_FAILED,
-                  "cannot start agent '%s': preset '%s' needs the program '%s', which is not "
-                  "there",
+                  "cannot start agent '%s': preset '%s' needs the program '%s', which is missing",
                   agent->id, preset->name, program);
     if (preset->install[0] != '\0')
         return err_hint(err, "install it with: %s", preset->install);
@@ -117,7 +116,7 @@ static int check_variables(const struct agent *agent, const struct preset *prese
             err, MAS_FAILED,
             "cannot start agent '%s': preset '%s' needs the variable %s, which is not set",
             agent->id, preset->name, *name);
-        return err_hint(err, "set it where mas is called, or in mas.ini: [env] set.%s = ...",
+        return err_hint(err, "set it in the environment of mas, or in mas.ini: [env] set.%s = ...",
                         *name);
     }
     return 0;
@@ -271,7 +270,7 @@ int launch_receive_env(int dir, size_t index, char ***ret_env, bool *ret_prompts
         return 0;
     }
     if (fd == -1 && errno == ESTALE)
-        return err_set(err, MAS_CONFLICT, "cannot start: the team was given up");
+        return err_set(err, MAS_CONFLICT, "cannot start: the start of the team was cancelled");
     if (fd == -1)
         return err_errno(err, "cannot read '%s/%s'", WORKSPACE_RUN, WORKSPACE_ENV);
     if (file_read(run, WORKSPACE_ENV, ENV_FILE_MAX, &text, &len, err) == -1)

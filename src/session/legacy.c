@@ -63,10 +63,10 @@ int legacy_find(const struct root *root, char ret[ID_TEXT], struct err *err)
 /* Sets the conflict with the root's legacy session as the error. */
 static int there_is_one(const char *id, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot make a legacy session: '%s' is one", id);
+    (void)err_set(err, MAS_CONFLICT, "cannot create a legacy session: '%s' exists already", id);
     return err_hint(err,
-                    "there is one at most: use it (mas start %s), or turn it into an isolated one "
-                    "with: mas migrate",
+                    "a root has at most one: start it with: mas start %s, or turn it into an "
+                    "isolated session with: mas migrate",
                     id);
 }
 

@@ -130,7 +130,7 @@ static int check_preset(const struct life *life, const char *name, struct err *e
 {
     if (config_preset(life->config, name) != NULL)
         return 0;
-    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is none of that name", name);
+    (void)err_set(err, MAS_NOT_FOUND, "cannot use preset '%s': there is no such preset", name);
     return config_hint_presets(life->config, err);
 }
 
@@ -165,8 +165,9 @@ static int check_options(const struct life *life, const struct life_options *opt
     if (options->id != NULL && !id_is_valid(options->id)) {
         (void)err_set(err, MAS_USAGE, "cannot use id '%s': it is not a version 4 UUID",
                       options->id);
-        return id_normalise(options->id, lower) ? err_hint(err, "in lower case: --id %s", lower)
-                                                : err_hint(err, "uuidgen -r makes one");
+        return id_normalise(options->id, lower)
+                   ? err_hint(err, "write it in lower case: --id %s", lower)
+                   : err_hint(err, "create one with: uuidgen -r");
     }
     return 0;
 }
@@ -281,7 +282,7 @@ static int finish_new(const struct life *life, struct session *session, const st
         return 0;
     launch_drop_env(stage->dir); /* no agent starts from now on */
     end_in_tmux(life, session);
-    return err_set(err, MAS_FAILED, "cannot make a session: interrupted");
+    return err_set(err, MAS_FAILED, "cannot create a session: interrupted");
 }
 
 /* Checks for obstacles to a new session before anything is copied; life_settle() checks again. */
@@ -290,9 +291,9 @@ static int check_free(const struct life *life, struct session *session, struct e
     _cleanup_close_ int there = workspace_open(life->root, session->id);
 
     if (there != -1 || errno == ENOTDIR || errno == ELOOP)
-        return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", session->id);
+        return err_set(err, MAS_CONFLICT, "cannot create session '%s': it exists", session->id);
     if (errno != ENOENT)
-        return err_errno(err, "cannot make session '%s'", session->id);
+        return err_errno(err, "cannot create session '%s'", session->id);
     return life_check_names(life, session, err);
 }
 
@@ -364,7 +365,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         check_free(life, &session, err) == -1)
         return -1;
     if (options->start && (tmux_check_room(session.tmux_socket, tmpl.team.agent_count, err) == -1 ||
-                           legacy_check_tmux(life->root, &session, "make", err) == -1))
+                           legacy_check_tmux(life->root, &session, "create", err) == -1))
         return -1;
     if (usage_check_new(life->root, life->config, &tmpl, session.mode, err) == -1)
         return -1;
@@ -405,7 +406,7 @@ int life_start_held(const struct life *life, int dir, struct session *session, s
     if (team_file_load(dir, &team, err) == -1) {
         (void)err_wrap(err, "cannot start session '%s'",
                        session_label(life->root, session->id).text);
-        return err_hint(err, "see what can be mended with: mas doctor");
+        return err_hint(err, "check it with: mas doctor");
     }
     struct launch_env options = {.config = life->config,
                                  .team = &team,

@@ -49,7 +49,7 @@ static int move_missing(struct gap *gap, struct err *err)
         if (renameat2(gap->from, *name, gap->to, *name, RENAME_NOREPLACE) == 0)
             gap->made++;
         else if (errno != EEXIST)
-            return err_errno(err, "cannot make '%s/%s'", gap->part, *name);
+            return err_errno(err, "cannot create '%s/%s'", gap->part, *name);
     }
     _cleanup_close_ int to = openat(gap->to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (to == -1)
@@ -227,10 +227,10 @@ int life_mark(const struct life *life, const char *id, const char *why, struct e
     struct tmux_session *live = NULL;
 
     if (strlen(why) > LIFE_WHY_MAX || !str_is_utf8(why, strlen(why)) || str_has_control(why))
-        return err_set(err, MAS_USAGE,
-                       "cannot mark session '%s': its error is to be one line of UTF-8 and at most "
-                       "%d bytes",
-                       session_label(life->root, id).text, LIFE_WHY_MAX);
+        return err_set(
+            err, MAS_USAGE,
+            "cannot mark session '%s': the reason must be one line of UTF-8 of at most %d bytes",
+            session_label(life->root, id).text, LIFE_WHY_MAX);
     if (life_hold(life, id, LOCK_TRY, "mark", &dir, &lock, err) == -1 ||
         life_load(life, dir, id, "mark", &session, err) == -1 ||
         survey_find_live(life->root, session.tmux_socket, id, &live, err) == -1)

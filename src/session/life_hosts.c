@@ -91,7 +91,7 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
             (why.code != MAS_CONFLICT && why.code != MAS_TIMEOUT))
             continue;
         (void)err_set(err, MAS_CONFLICT,
-                      "cannot %s session '%s': the host of its agent '%s' still lives", what,
+                      "cannot %s session '%s': the host of its agent '%s' is still running", what,
                       session_label(life->root, id).text, *agent);
         return err_hint(err, "end it with: mas stop %s", session_label(life->root, id).text);
     }

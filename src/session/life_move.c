@@ -62,7 +62,7 @@ static int check_part(const struct mover *mover, const char *part, struct err *e
                         mover->aside + strlen(MIGRATE_PREFIX), part);
     }
     if (is_aside(mover, part))
-        return err_set(err, MAS_CONFLICT, "cannot move '%s/%s': '%s/%s/%s' is to go there first",
+        return err_set(err, MAS_CONFLICT, "cannot move '%s/%s': '%s/%s/%s' must move there first",
                        root->path, part, root->path, mover->aside, part);
     if (statx(root->fd, part, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
         (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
@@ -117,7 +117,7 @@ static int move_across(const struct mover *mover, const char *part, struct err *
     struct err ignored = ERR_INIT;
 
     if (mkdirat(root->fd, mover->aside, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '%s/%s'", root->path, mover->aside);
+        return err_errno(err, "cannot create '%s/%s'", root->path, mover->aside);
     _cleanup_close_ int aside = path_open_dir(root->fd, mover->aside);
     if (aside == -1)
         return err_errno(err, "cannot open '%s/%s'", root->path, mover->aside);
@@ -200,7 +200,7 @@ int life_migrate_first(const struct life *life, const char *what, const char *id
 {
     const struct session_label label = session_label(life->root, id);
 
-    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': a migration of it was interrupted",
-                  what, label.text);
-    return err_hint(err, "go on with it: mas migrate %s", label.text);
+    (void)err_set(err, MAS_CONFLICT, "cannot %s session '%s': its migration was interrupted", what,
+                  label.text);
+    return err_hint(err, "continue it with: mas migrate %s", label.text);
 }

@@ -51,7 +51,7 @@ int life_choose_name(const struct life *life, struct session *session, size_t fr
         if (!facts->tmux_name_taken)
             return 0;
         (void)err_set(err, MAS_CONFLICT,
-                      "cannot make a legacy session: another session is called '%s' in tmux",
+                      "cannot create a legacy session: another session is called '%s' in tmux",
                       session->tmux_name);
         return err_hint(err, "see which with: mas list --all, or set SESSION_NAME");
     }
@@ -62,13 +62,14 @@ int life_choose_name(const struct life *life, struct session *session, size_t fr
         if (!facts->tmux_name_taken)
             return 0;
     }
-    return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: every name is taken",
+    return err_set(err, MAS_CONFLICT, "cannot name session '%s' in tmux: all its names are in use",
                    session->id);
 }
 
 int life_name_conflict(const char *name, struct err *err)
 {
-    (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another has that name", name);
+    (void)err_set(err, MAS_CONFLICT, "cannot name a session '%s': another session has that name",
+                  name);
     return err_hint(err, "see it with: mas show %s", name);
 }
 
@@ -96,11 +97,10 @@ int life_rename(const struct life *life, int dir, struct session *session, size_
     if (has_fixed_name(session)) {
         if (legacy_check_tmux(life->root, session, "start", err) == -1)
             return -1;
-        return from < FIXED_NAME_TRIES
-                   ? 0
-                   : err_set(err, MAS_CONFLICT,
-                             "cannot start the legacy session: other sessions of "
-                             "tmux come and go under its name");
+        return from < FIXED_NAME_TRIES ? 0
+                                       : err_set(err, MAS_CONFLICT,
+                                                 "cannot start the legacy session: other tmux "
+                                                 "sessions keep taking its name");
     }
     if (root_lock(life->root, &lock, err) == -1 ||
         life_choose_name(life, session, from, 0, &facts, err) == -1)

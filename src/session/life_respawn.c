@@ -22,7 +22,7 @@ static int pick_panes(const struct life_respawn *options, const struct tmux_pane
         if (picked[i] == NULL) {
             (void)err_set(err, MAS_NOT_FOUND,
                           "cannot restart agent '%s': its host has ended and its pane is gone", id);
-            return err_hint(err, "stop and start the session");
+            return err_hint(err, "stop the session and start it again");
         }
     }
     return 0;

@@ -26,8 +26,8 @@ static int lock_session(const struct life *life, int dir, const char *id, int wa
     if (may_be_gone && !file_is_named(life->root->sessions, id, dir, NULL)) {
         if (rc == 0)
             fd_closep(ret_lock);
-        return err_set(err, MAS_NOT_FOUND, "cannot %s session '%s': it was removed just now", who,
-                       id);
+        return err_set(err, MAS_NOT_FOUND,
+                       "cannot %s session '%s': another command has just removed it", who, id);
     }
     return rc == 0 ? 0
                    : err_wrap(err, "cannot lock session '%s'", session_label(life->root, id).text);
@@ -42,7 +42,7 @@ int life_hold(const struct life *life, const char *id, int wait_ms, const char *
             return err_errno(err, "cannot open session '%s'", id);
         (void)err_set(err, MAS_DAMAGED, "cannot %s session '%s': its workspace is missing", who,
                       id);
-        return err_hint(err, "see what is wrong with: mas doctor");
+        return err_hint(err, "check it with: mas doctor");
     }
     if (lock_session(life, dir, id, wait_ms, who, ret_lock, err) == -1) {
         (void)close(dir);
@@ -58,7 +58,7 @@ int life_load(const struct life *life, int dir, const char *id, const char *what
     if (session_load(life->root, dir, id, ret, err) == 0)
         return 0;
     (void)err_wrap(err, "cannot %s session '%s'", what, session_label(life->root, id).text);
-    return err_hint(err, "see what can be mended with: mas doctor");
+    return err_hint(err, "check it with: mas doctor");
 }
 
 int life_record(const struct life *life, int dir, const struct session *session, struct err *err)
@@ -244,8 +244,7 @@ int life_stop(const struct life *life, const char *id, struct life_end *ret, str
         return -1;
     if (life_load(life, dir, id, "stop", &session, err) == -1) {
         if (err->code == MAS_DAMAGED && stop_unknown(life, id, &ignored) == 0)
-            (void)err_hint(err, "its agents have ended all the same; see what can be mended with: "
-                                "mas doctor");
+            (void)err_hint(err, "its agents have ended anyway; check it with: mas doctor");
         return -1;
     }
     if (life_stop_held(life, dir, &session, &end, err) == -1)
@@ -291,7 +290,7 @@ static int clear_way(const struct life *life, const char *id, int dir,
             return -1;
         if (options->force)
             return stop_unknown(life, id, err);
-        return err_hint(err, "remove it all the same with: mas rm -f %s", id);
+        return err_hint(err, "remove it anyway with: mas rm -f %s", id);
     }
     if (life_is_half_moved(life, dir, &session))
         return life_migrate_first(life, "remove", id, err);
@@ -355,8 +354,7 @@ int life_remove(const struct life *life, const char *id, const struct life_remov
     bool is_other = dir == -1 && (errno == ENOTDIR || errno == ELOOP); /* a link or a file */
     if (dir == -1 && !(is_other && force)) {
         (void)err_errno(err, "cannot open session '%s'", id);
-        return is_other ? err_hint(err, "remove what stands in its place with: mas rm -f %s", id)
-                        : -1;
+        return is_other ? err_hint(err, "remove what is in its place with: mas rm -f %s", id) : -1;
     }
     /* a file that cannot be a lock belongs to no process and must not prevent the removal */
     if (!is_other && force && workspace_lock_fault(dir) != NULL &&

@@ -110,7 +110,7 @@ int life_hunt_down(const struct life *life, const struct life_hunt *hunt, int ha
             return 0;
         if (last)
             return err_set(err, MAS_FAILED,
-                           "cannot end session '%s': %zu of its processes do not end",
+                           "cannot end session '%s': %zu of its processes survive SIGKILL",
                            session_label(life->root, hunt->id).text, count);
         if (steps[i].sig == SIGTERM)
             end->terminated += count;

@@ -81,7 +81,8 @@ static int refuse_foreign(const char *socket, const char *name, struct err *err)
     if (there != 1 || id[0] != '\0')
         return there == -1 ? -1 : 0;
     (void)err_set(err, MAS_CONFLICT,
-                  "cannot migrate: the tmux session '%s' runs, and is none of mas", name);
+                  "cannot migrate: the tmux session '%s' is running and does not belong to mas",
+                  name);
     return err_hint(err, "end it first: tmux -S '%s' kill-session -t '=%s'", socket, name);
 }
 
@@ -319,7 +320,7 @@ static int isolate(struct work *work, struct err *err)
         turn(work, err) == 0)
         return 0;
     if (!undo(work) && err->hint[0] == '\0')
-        (void)err_hint(err, "go on with it: mas migrate %s",
+        (void)err_hint(err, "continue it with: mas migrate %s",
                        session_label(work->life->root, work->session.id).text);
     return -1;
 }

@@ -73,14 +73,14 @@ static int read_object(struct prompts_reader *reader, const struct json *node,
                        const struct prompts_member *members, size_t count)
 {
     if (!json_is_object(node))
-        return fail(reader, MAS_FAILED, "it is no object");
+        return fail(reader, MAS_FAILED, "it is not an object");
     for (const struct json *n = json_first(node); n != NULL; n = json_next(n)) {
         size_t i = 0;
         size_t was = enter(reader, json_key(n));
         while (i < count && strcmp(members[i].key, json_key(n)) != 0)
             i++;
         if (i == count)
-            return fail(reader, MAS_FAILED, "there is no such member");
+            return fail(reader, MAS_FAILED, "unknown member");
         if (members[i].read(reader, n) == -1)
             return -1;
         leave(reader, was);
@@ -93,7 +93,7 @@ static int read_list(struct prompts_reader *reader, const struct json *node, rea
     size_t i = 0;
 
     if (!json_is_array(node))
-        return fail(reader, MAS_FAILED, "it is no list");
+        return fail(reader, MAS_FAILED, "it is not a list");
     for (const struct json *n = json_first(node); n != NULL; n = json_next(n)) {
         size_t was = enter_element(reader, i++);
         if (read_element(reader, n) == -1)
@@ -122,7 +122,7 @@ static const char *check_model(const struct config *config, const char *text)
     (void)config;
     if (strlen(text) > TEAM_MODEL_MAX)
         return "is longer than 256 bytes";
-    return str_has_control(text) ? "holds a control character" : NULL;
+    return str_has_control(text) ? "contains a control character" : NULL;
 }
 
 static const char *check_command(const struct config *config, const char *text)
@@ -132,15 +132,14 @@ static const char *check_command(const struct config *config, const char *text)
     if (strlen(text) > TEAM_COMMAND_MAX)
         return "is longer than 8 KiB";
     if (str_split_words(text, &words, &ignored) == -1)
-        return "has a quote or a backslash too many";
+        return "has an unterminated quote or backslash";
     return check_message(config, text);
 }
 
 static const char *check_preset(const struct config *config, const char *text)
 {
-    return text[0] == '\0' || config_preset(config, text) != NULL
-               ? NULL
-               : "names a preset that is not there";
+    return text[0] == '\0' || config_preset(config, text) != NULL ? NULL
+                                                                  : "names an unknown preset";
 }
 
 /* A text member of an agent, and where it goes in struct agent. */
@@ -169,7 +168,7 @@ static void add_ids(const struct team *team, struct err *err)
 
     for (size_t i = 0; i < team->agent_count && ids.len < IDS_MAX; i++)
         str_addf(&ids, "%s%s", i > 0 ? ", " : "", team->agents[i].id);
-    (void)err_hint(err, "its agents: %s", str_text(&ids));
+    (void)err_hint(err, "its agents are: %s", str_text(&ids));
 }
 
 /* Returns the agent that an object describes; NULL on failure. */
@@ -181,7 +180,7 @@ static struct agent *find_agent(struct prompts_reader *reader, const struct json
     const char *id = json_text(member);
 
     if (id == NULL) {
-        (void)fail(reader, MAS_FAILED, member == NULL ? "it is missing" : "it is no text");
+        (void)fail(reader, MAS_FAILED, member == NULL ? "it is missing" : "it is not a string");
         return NULL;
     }
     const struct agent *agent = team_agent(reader->team, id);
@@ -193,7 +192,7 @@ static struct agent *find_agent(struct prompts_reader *reader, const struct json
     size_t place = (size_t)(agent - reader->team->agents);
     if (agent->rank != rank || reader->seen[place]) {
         if (reader->seen[place])
-            (void)fail(reader, MAS_FAILED, "agent '%s' stands there twice", id);
+            (void)fail(reader, MAS_FAILED, "duplicate agent '%s'", id);
         else
             (void)fail(reader, MAS_FAILED, "agent '%s' has the rank %s in the template", id,
                        rank_name(agent->rank));
@@ -212,9 +211,9 @@ static int read_field(struct prompts_reader *reader, const struct json *node, st
     while (i < ARRAY_LEN(fields) && strcmp(fields[i].key, json_key(node)) != 0)
         i++;
     if (i == ARRAY_LEN(fields))
-        return fail(reader, MAS_FAILED, "there is no such member");
+        return fail(reader, MAS_FAILED, "unknown member");
     if (text == NULL)
-        return fail(reader, MAS_FAILED, "it is no text");
+        return fail(reader, MAS_FAILED, "it is not a string");
     const char *wrong = fields[i].check(reader->config, text);
     if (wrong != NULL)
         return fail(reader, fields[i].check == check_preset ? MAS_NOT_FOUND : MAS_FAILED, "it %s",
@@ -226,7 +225,7 @@ static int read_field(struct prompts_reader *reader, const struct json *node, st
 static int read_agent(struct prompts_reader *reader, const struct json *node, enum rank rank)
 {
     if (!json_is_object(node))
-        return fail(reader, MAS_FAILED, "it is no object");
+        return fail(reader, MAS_FAILED, "it is not an object");
     struct agent *agent = find_agent(reader, node, rank);
     if (agent == NULL)
         return -1;
@@ -267,7 +266,9 @@ static int read_workers(struct prompts_reader *reader, const struct json *node)
 static int read_unit_id(struct prompts_reader *reader, const struct json *node)
 {
     int64_t id = json_int(node, -1);
-    return id >= 0 && id <= UNIT_ID_MAX ? 0 : fail(reader, MAS_FAILED, "it is no number of a unit");
+    return id >= 0 && id <= UNIT_ID_MAX
+               ? 0
+               : fail(reader, MAS_FAILED, "it is not the number of a unit");
 }
 
 static int read_unit(struct prompts_reader *reader, const struct json *node)
@@ -334,12 +335,12 @@ int prompts_from_words(char *const *words, struct team *team, struct err *err)
         const struct agent *agent = team_agent(team, id);
         if (agent == NULL) {
             (void)err_set(err, MAS_NOT_FOUND,
-                          "cannot use a prompt for agent '%s': the template has none", id);
+                          "cannot use a prompt for agent '%s': the template has no such agent", id);
             add_ids(team, err);
             return -1;
         }
         size_t place = (size_t)(agent - team->agents);
-        const char *wrong = seen[place]         ? "there is one already"
+        const char *wrong = seen[place]         ? "the agent has a prompt already"
                             : equals[1] == '\0' ? "it is empty"
                                                 : NULL;
         if (wrong != NULL)

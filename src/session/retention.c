@@ -23,7 +23,7 @@ int retention_read(const struct config *config, struct retention *ret, struct er
         options.keep = (size_t)config_number(config, SETTING_CLEAN_KEEP);
     (void)retention_parse_status(config_text(config, SETTING_CLEAN_STATUS), &options.statuses);
     if (!options.by_age && !options.by_count && options.statuses == 0) {
-        (void)err_set(err, MAS_USAGE, "cannot clean: nothing says which sessions are to go");
+        (void)err_set(err, MAS_USAGE, "cannot clean: no criterion selects the sessions to remove");
         return err_hint(err, "give --older-than, --keep or --status, or set them under [retention] "
                              "in mas.ini");
     }

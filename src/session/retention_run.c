@@ -166,7 +166,7 @@ static bool prepare(const struct retention_run *run, struct going *going, int di
     if (run->options->archive && result->session->damaged) {
         (void)err_set(&result->err, MAS_DAMAGED,
                       "cannot archive session '%s': its metadata is damaged", id);
-        rc = err_hint(&result->err, "see what can be mended with: mas doctor");
+        rc = err_hint(&result->err, "check it with: mas doctor");
     } else if (run->options->archive && !run->dry) {
         rc = archive_write(run->life, dir, session, NULL, &result->archive, &result->err);
     }

@@ -41,7 +41,7 @@ static int read_preset(struct config *config, const struct ini_line *line, struc
 {
     const char *name = line->section + strlen("preset ");
     if (!str_is_word(name, PRESET_NAME_MAX))
-        return ini_fail(line, err, "a preset's name is 1 to 32 letters, digits, _ or -");
+        return ini_fail(line, err, "a preset's name must be 1 to 32 letters, digits, _ or -");
     struct preset *preset = add_preset(config, name);
     return line->key == NULL ? 0 : preset_read(preset, line, err);
 }
@@ -55,7 +55,7 @@ static int read_env(struct config *config, const struct ini_line *line, struct e
     size_t i = 0;
 
     if (wrong == NULL && env_belongs_to_pane(entry))
-        wrong = "says something about the agent's own terminal";
+        wrong = "describes the agent's own terminal";
     if (wrong != NULL)
         return ini_fail(line, err, "'%s' %s", name, wrong);
     while (i < config->env_count && strcmp(config->env[i].name, name) != 0)
@@ -104,7 +104,7 @@ static int no_section(const struct config_reader *reader, const struct ini_line 
         suggest.nearest == NULL ? NULL
                                 : mem_printf("[%s%s]", suggest.nearest,
                                              strcmp(suggest.nearest, "preset") == 0 ? " NAME" : "");
-    return ini_fail_unknown(line, "there is no such section", nearest, err);
+    return ini_fail_unknown(line, "unknown section", nearest, err);
 }
 
 static int read_entry(const struct ini_line *line, void *arg, struct err *err)
@@ -137,7 +137,7 @@ static int read_entry(const struct ini_line *line, void *arg, struct err *err)
     }
     if (line->key == NULL && known)
         return 0;
-    return known ? ini_fail_unknown(line, "there is no such setting",
+    return known ? ini_fail_unknown(line, "unknown setting",
                                     nearest_setting(line->section, line->key), err)
                  : no_section(reader, line, err);
 }
@@ -169,7 +169,8 @@ static int read_settings(int dir, const char *name, const char *path, struct con
     }
     if ((st.st_mode & S_IWOTH) != 0) {
         (void)err_set(err, MAS_FAILED, "cannot use '%s': everybody may write to it", path);
-        return err_hint(err, "it names programs that mas runs; take that away with: chmod o-w");
+        return err_hint(
+            err, "it names programs that mas runs; take that permission away with: chmod o-w");
     }
     if (ini_read(fd, path, read_entry, add_wrong, reader, err) == -1) {
         err->code = MAS_FAILED;
@@ -349,5 +350,5 @@ int config_hint_presets(const struct config *config, struct err *err)
         str_addf(&names, "%s%s", i > 0 ? ", " : "", config->presets[i].name);
     if (names.len == 0)
         return err_hint(err, "presets are in templates/agents.ini and mas.ini");
-    return err_hint(err, "presets here: %s", names.data);
+    return err_hint(err, "the presets are: %s", names.data);
 }

@@ -75,7 +75,7 @@ static int open_staging(const struct root *root, struct placement_stage *stage, 
     staging_name(stage, name);
     stage->root = root->fd;
     if (mkdirat(root->fd, name, 0700) == -1)
-        return err_errno(err, "cannot make '%s/%s'", root->path, name);
+        return err_errno(err, "cannot create '%s/%s'", root->path, name);
     stage->dir = path_open_dir(root->fd, name);
     if (stage->dir == -1) {
         (void)err_errno(err, "cannot open '%s/%s'", root->path, name);
@@ -95,9 +95,9 @@ static int copy_part(const struct root *root, const struct template *tmpl, const
         return -1;
     if (strchr(part, '/') != NULL && mkdirat(stage->dir, WORKSPACE_UNIT, 0700) == -1 &&
         errno != EEXIST)
-        return err_errno(err, "cannot make '%s'", WORKSPACE_UNIT);
+        return err_errno(err, "cannot create '%s'", WORKSPACE_UNIT);
     if (mkdirat(stage->dir, part, 0700) == -1)
-        return err_errno(err, "cannot make '%s'", part);
+        return err_errno(err, "cannot create '%s'", part);
     _cleanup_close_ int to = path_open_beneath(stage->dir, part, O_RDONLY | O_DIRECTORY);
     _cleanup_close_ int from = path_open_beneath(tmpl->fd, part, O_RDONLY | O_DIRECTORY);
     if (from == -1 && errno != ENOENT)
@@ -135,8 +135,7 @@ int placement_stage(const struct root *root, const struct template *tmpl, tree_t
             (strcmp(*part, WORKSPACE_UNIT) == 0 && set_modes(ret->dir, &tmpl->team, err) == -1))
             return -1;
     if (ret->dir != -1 && syncfs(ret->dir) == -1)
-        return err_errno(err, "cannot make '%s' and '%s' durable", WORKSPACE_UNIT,
-                         WORKSPACE_WORKFLOWS);
+        return err_errno(err, "cannot sync '%s' and '%s'", WORKSPACE_UNIT, WORKSPACE_WORKFLOWS);
     return 0;
 }
 
@@ -151,7 +150,8 @@ int placement_stage_check(const struct root *root, const struct session *session
 
     if (there != 0)
         return there == 1 ? 0 : -1;
-    return err_set(err, MAS_CONFLICT, "cannot make session '%s': '%s/%s' was moved just now",
+    return err_set(err, MAS_CONFLICT,
+                   "cannot create session '%s': another command has just moved '%s/%s'",
                    session->id, root->path, WORKSPACE_UNIT);
 }
 
@@ -173,7 +173,8 @@ int placement_stage_place(struct placement_stage *stage, struct err *err)
         _cleanup_close_ int to = open_place(stage->root, *part, &name);
         if (to == -1 || renameat2(stage->dir, *part, to, name, RENAME_NOREPLACE) == -1) {
             if (errno == EEXIST)
-                return err_set(err, MAS_CONFLICT, "cannot make '%s': it was made just now", *part);
+                return err_set(err, MAS_CONFLICT,
+                               "cannot create '%s': another command has just created it", *part);
             return err_errno(err, "cannot put '%s' in place", *part);
         }
         stage->placed++;

@@ -76,7 +76,7 @@ static int check_owner(int fd, const char *name, const char *path, struct err *e
 {
     struct stat st;
     if (fstat(fd, &st) == -1)
-        return err_errno(err, "cannot use root '%s': cannot look at %s", path, name);
+        return err_errno(err, "cannot use root '%s': cannot examine %s", path, name);
     if (st.st_uid != geteuid()) {
         (void)err_set(err, MAS_FAILED,
                       "cannot use root '%s': %s belongs to user %ld, and mas runs as user %ld",
@@ -92,7 +92,7 @@ static int open_sessions(const struct root *root, int *ret, struct err *err)
     if (fd == -1 && errno == ENOENT) {
         if ((mkdirat(root->fd, ROOT_SESSIONS, 0755) == -1 && errno != EEXIST) ||
             fchmodat(root->fd, ROOT_SESSIONS, 0755, 0) == -1)
-            return err_errno(err, "cannot make '%s/%s'", root->path, ROOT_SESSIONS);
+            return err_errno(err, "cannot create '%s/%s'", root->path, ROOT_SESSIONS);
         fd = path_open_dir(root->fd, ROOT_SESSIONS);
     }
     if (fd == -1) {
@@ -113,14 +113,14 @@ int root_open(const char *path, struct root *ret, struct err *err)
     if (root.path == NULL || !root_exists(root.path)) {
         if (root.path != NULL || errno == ENOENT)
             (void)err_set(err, MAS_FAILED, "cannot use root '%s': %s", path,
-                          root.path != NULL ? "it holds no mas.ini" : "there is no such directory");
+                          root.path != NULL ? "it has no mas.ini" : "there is no such directory");
         else
             (void)err_errno(err, "cannot use root '%s'", path);
-        return err_hint(err, "make one with: mas init '%s'", path);
+        return err_hint(err, "create it with: mas init '%s'", path);
     }
     if (str_has_control(root.path))
-        return err_set(err, MAS_FAILED, "cannot use root '%s': its path holds control characters",
-                       root.path);
+        return err_set(err, MAS_FAILED,
+                       "cannot use root '%s': its path contains control characters", root.path);
     root.fd = open(root.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root.fd == -1)
         return err_errno(err, "cannot open root '%s'", path);
@@ -188,13 +188,13 @@ int root_init(const char *path, bool *ret_made, struct err *err)
     bool made = false;
 
     if (str_has_control(path))
-        return err_set(err, MAS_FAILED, "cannot make root '%s': its path holds control characters",
-                       path);
+        return err_set(err, MAS_FAILED,
+                       "cannot create root '%s': its path contains control characters", path);
     if (path_make_dirs(path, err) == -1)
         return -1;
     _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd == -1)
-        return err_errno(err, "cannot make root '%s'", path);
+        return err_errno(err, "cannot create root '%s'", path);
     if (check_owner(fd, "it", path, err) == -1)
         return -1;
     if (lock_dir(fd, path, err) == -1) /* of several processes that do this at once, one succeeds */
@@ -205,13 +205,13 @@ int root_init(const char *path, bool *ret_made, struct err *err)
         made = true;
         (void)fchmodat(fd, ROOT_SESSIONS, 0755, 0);
     } else if (errno != EEXIST) {
-        return err_errno(err, "cannot make '%s/%s'", path, ROOT_SESSIONS);
+        return err_errno(err, "cannot create '%s/%s'", path, ROOT_SESSIONS);
     }
     if (faccessat(fd, ROOT_SETTINGS, F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
         _cleanup_str_ struct str text = STR_INIT;
         setting_write_defaults(&text);
         if (file_replace(fd, ROOT_SETTINGS, text.data, text.len, 0644, err) == -1)
-            return err_wrap(err, "cannot make root '%s'", path);
+            return err_wrap(err, "cannot create root '%s'", path);
         made = true;
     }
     *ret_made = made;

@@ -68,7 +68,8 @@ static bool is_name(const char *name)
 
 const char *session_check_name(const char *name)
 {
-    static const char want[] = "a name is a letter and at most 63 more letters, digits, _ or -";
+    static const char want[] =
+        "a name must be a letter and at most 63 more letters, digits, _ or -";
     if (!is_name(name))
         return want;
     if (id_could_begin(name))
@@ -160,7 +161,7 @@ static int parse_time(struct kv *kv, const char *key, bool required, time_t *ret
     if (value[0] == '\0' && !required)
         return 0;
     if (!time_parse(value, ret))
-        return err_set(err, MAS_DAMAGED, "%s is no time", key);
+        return err_set(err, MAS_DAMAGED, "%s is not a time", key);
     return 0;
 }
 
@@ -271,13 +272,13 @@ static int parse_all(const struct root *root, struct kv *kv, const char *id,
         parse_status(kv, session, err) == -1)
         return -1;
     if (strcmp(own_id, id) != 0)
-        return err_set(err, MAS_DAMAGED, "SESSION_ID is that of another session");
+        return err_set(err, MAS_DAMAGED, "SESSION_ID belongs to another session");
     if (session->tmux_name[0] == '\0' || strlen(session->tmux_name) > TMUX_NAME_MAX)
         return err_set(err, MAS_DAMAGED, "TMUX_SESSION is empty or too long");
     if (session->tmux_socket[0] != '/')
-        return err_set(err, MAS_DAMAGED, "TMUX_SOCKET is no absolute path");
+        return err_set(err, MAS_DAMAGED, "TMUX_SOCKET is not an absolute path");
     if (session->name[0] != '\0' && !is_name(session->name))
-        return err_set(err, MAS_DAMAGED, "NAME is no session name");
+        return err_set(err, MAS_DAMAGED, "NAME is not a session name");
     if (session->activity == 0)
         session->activity = session->created;
     parse_paths(root, kv, session);

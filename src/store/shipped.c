@@ -248,7 +248,7 @@ int shipped_compare(const struct shipped *shipped, const char *name, struct str 
         return err_wrap(err, "cannot compare '%s'", name);
     int rc = result.status <= 1
                  ? 0
-                 : err_set(err, MAS_FAILED, "cannot compare '%s': diff ended with code %d", name,
+                 : err_set(err, MAS_FAILED, "cannot compare '%s': diff exited with code %d", name,
                            result.status);
     if (rc == 0)
         add_lines(ret, &result.out);
@@ -351,7 +351,7 @@ int shipped_give(int root, bool *ret_made, struct err *err)
     if (mkdirat(root, ROOT_TEMPLATES, 0755) == 0)
         *ret_made = true;
     else if (errno != EEXIST)
-        return err_errno(err, "cannot make '%s'", ROOT_TEMPLATES);
+        return err_errno(err, "cannot create '%s'", ROOT_TEMPLATES);
     if (shipped_open(root, &shipped, err) == -1)
         return -1;
     if (shipped_is_root(&shipped))

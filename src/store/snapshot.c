@@ -97,7 +97,7 @@ static int place(const struct root *root, int stage, int built, const char *name
         hold(stage, built, name, err) == -1)
         return -1;
     if (syncfs(built) == -1) /* from now on others may rely on it */
-        return err_errno(err, "cannot make a snapshot of the template durable");
+        return err_errno(err, "cannot sync the snapshot of the template");
     if (root_lock(root, &lock, err) == -1)
         return -1;
     _cleanup_close_ int all = path_make_dir(root->sessions, SNAPSHOTS_DIR, 0700);
@@ -139,7 +139,7 @@ static int build(const struct template *tmpl, int unit, int stage, const struct 
     _cleanup_close_ int to = built != -1 ? path_make_dir(built, WORKSPACE_UNIT, 0700) : -1;
 
     if (to == -1)
-        return err_errno(err, "cannot make '%s'", SNAPSHOT_NEW);
+        return err_errno(err, "cannot create '%s'", SNAPSHOT_NEW);
     if (tree_copy_choice(unit, to, name, &choice, way->tick, way->arg, err) == -1)
         return -1;
     look_at(tmpl, unit, way->link, &after);
@@ -220,13 +220,13 @@ static int make_as(int dir, int from, const char *agent, const char *fresh,
     _cleanup_close_ int to = path_make_dir(dir, fresh, 0700);
 
     if (unit == -1 || to == -1 || fstat(from, &st) == -1)
-        return err_errno(err, "cannot make '%s'", path);
+        return err_errno(err, "cannot create '%s'", path);
     if (tree_copy_choice(from, to, path, &choice, way->tick, way->arg, err) == -1)
         return -1;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
     if (fchmod(to, 0755) == -1 || futimens(to, times) == -1 || syncfs(to) == -1 ||
         renameat2(dir, fresh, unit, agent, RENAME_NOREPLACE) == -1)
-        return err_errno(err, "cannot make '%s'", path);
+        return err_errno(err, "cannot create '%s'", path);
     return file_sync_dir(unit, err);
 }
 
@@ -275,8 +275,8 @@ int snapshot_make_unit(const struct root *root, int dir, const struct team *team
     if (!has_unit(dir, agent)) {
         _cleanup_close_ int from = open_source(root, dir, agent);
         if (from == -1) {
-            (void)err_errno(err, "cannot make '%s/%s' from its snapshot", WORKSPACE_UNIT, agent);
-            return err_hint(err, "see what can be mended with: mas doctor");
+            (void)err_errno(err, "cannot create '%s/%s' from its snapshot", WORKSPACE_UNIT, agent);
+            return err_hint(err, "check it with: mas doctor");
         }
         if (make_unit(dir, from, agent, way, err) == -1)
             return -1;
@@ -300,7 +300,7 @@ static int make_one(const struct root *root, int dir, int run, const char *agent
         _cleanup_close_ int from =
             instead != NULL ? path_open_beneath(instead->fd, path, O_RDONLY | O_DIRECTORY)
                             : open_source(root, dir, agent);
-        rc = from == -1 ? err_errno(err, "cannot make '%s'", path)
+        rc = from == -1 ? err_errno(err, "cannot create '%s'", path)
                         : make_unit(dir, from, agent, &way, err);
     }
     (void)unlinkat(run, file, 0); /* as a host does when it exits */

@@ -42,7 +42,7 @@ static int copy_part(const struct copy_job *copy_job, int stage, const char *par
     _cleanup_free_ char *name = mem_printf("%s/%s", tmpl->path, part);
     _cleanup_close_ int to = path_make_dir(stage, part, 0755);
     if (to == -1)
-        return err_errno(err, "cannot make '%s'", part);
+        return err_errno(err, "cannot create '%s'", part);
     _cleanup_close_ int from = path_open_beneath(tmpl->fd, part, O_RDONLY | O_DIRECTORY);
     if (from == -1 && errno == ENOENT && !is_unit)
         return 0;
@@ -79,7 +79,7 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
     run = path_make_dir(dir, WORKSPACE_RUN, 0700);
     logs = path_make_dir(dir, WORKSPACE_LOGS, 0700);
     if (run == -1 || logs == -1)
-        return err_errno(err, "cannot make '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
+        return err_errno(err, "cannot create '%s' and '%s'", WORKSPACE_RUN, WORKSPACE_LOGS);
     if (file_create(dir, WORKSPACE_CONFIG, config->data, config->len, 0600, err) == -1)
         return -1;
     session_format(copy_job->root, copy_job->session, &text);
@@ -87,7 +87,7 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
         return -1;
     /* one sync for the whole tree is cheaper than one per file */
     if (syncfs(dir) == -1)
-        return err_errno(err, "cannot make the workspace durable");
+        return err_errno(err, "cannot sync the workspace");
     return 0;
 }
 
@@ -117,14 +117,14 @@ static int open_stage(const struct root *root, const char *name, const char *who
     stage->dir = path_make_dir(root->sessions, name, 0700);
     if (stage->dir == -1 && errno == EEXIST) {
         if (!is_stale(root->sessions, name))
-            return err_set(err, MAS_CONFLICT, "cannot make session '%s': another command makes it",
-                           stage->id);
+            return err_set(err, MAS_CONFLICT,
+                           "cannot create session '%s': another command is creating it", stage->id);
         if (trash_put_away(root, name, fresh, err) == -1)
             return -1;
         stage->dir = path_make_dir(root->sessions, name, 0700);
     }
     if (stage->dir == -1)
-        return err_errno(err, "cannot make '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
+        return err_errno(err, "cannot create '%s/%s/%s'", root->path, ROOT_SESSIONS, name);
     return workspace_lock(stage->dir, LOCK_TRY, who, &stage->lock, err);
 }
 
@@ -163,8 +163,8 @@ int workspace_stage_rename(const struct root *root, struct stage *stage, const c
         return -1;
     if (renameat2(root->sessions, from, root->sessions, to, RENAME_NOREPLACE) == -1) {
         if (errno == EEXIST)
-            return err_set(err, MAS_CONFLICT, "cannot make session '%s': another command makes it",
-                           id);
+            return err_set(err, MAS_CONFLICT,
+                           "cannot create session '%s': another command is creating it", id);
         return err_errno(err, "cannot rename '%s'", from);
     }
     memcpy(stage->id, id, ID_TEXT);
@@ -221,7 +221,7 @@ int workspace_place(const struct root *root, struct stage *stage, struct err *er
     (void)snprintf(name, sizeof name, STAGING_PREFIX "%s", stage->id);
     if (renameat2(root->sessions, name, root->sessions, stage->id, RENAME_NOREPLACE) == -1) {
         if (errno == EEXIST)
-            return err_set(err, MAS_CONFLICT, "cannot make session '%s': it exists", stage->id);
+            return err_set(err, MAS_CONFLICT, "cannot create session '%s': it exists", stage->id);
         return err_errno(err, "cannot put session '%s' in place", stage->id);
     }
     stage->placed = true;

@@ -52,8 +52,7 @@ int team_file_format(const struct template *tmpl, struct str *to, struct err *er
     str_addc(to, '\n');
     if (to->len > CONFIG_FILE_MAX)
         return err_set(err, MAS_FAILED,
-                       "cannot write '%s': what the template and the prompts say is more than %d "
-                       "bytes",
+                       "cannot write '%s': the template and the prompts have more than %d bytes",
                        WORKSPACE_CONFIG, CONFIG_FILE_MAX);
     return 0;
 }

@@ -52,9 +52,9 @@ static int missing(const struct root *root, const char *name, struct err *err)
 {
     _cleanup_str_ struct str names = STR_INIT;
     list_names(root, &names);
-    (void)err_set(err, MAS_NOT_FOUND, "cannot use template '%s': there is none of that name", name);
+    (void)err_set(err, MAS_NOT_FOUND, "cannot use template '%s': there is no such template", name);
     if (names.len > 0)
-        return err_hint(err, "templates here: %s", names.data);
+        return err_hint(err, "the templates are: %s", names.data);
     return err_hint(err, "get the shipped templates with: mas init '%s'", root->path);
 }
 
@@ -84,8 +84,8 @@ int template_resolve(const struct root *root, const char *text, char **ret, stru
         return err_errno(err, "cannot use template '%s'", text);
     if (template_check_name(path) != NULL)
         return err_set(err, MAS_USAGE,
-                       "cannot use template '%s': its path is over %d bytes, no UTF-8, or holds "
-                       "control characters",
+                       "cannot use template '%s': its path is longer than %d bytes, is not UTF-8, "
+                       "or contains control characters",
                        path, TEMPLATE_PATH_MAX);
     _cleanup_free_ char *own = mem_printf("%s/%s/", root->path, ROOT_TEMPLATES);
     if (str_starts(path, own) && str_is_word(path + strlen(own), TEMPLATE_NAME_MAX))
@@ -111,8 +111,8 @@ static int check_owner(const struct template *tmpl, int fd, const char *what, st
     else
         return 0;
     if (tmpl->name[0] == '/')
-        return err_hint(err,
-                        "it names programs to run; look at it, then copy it: mas template copy");
+        return err_hint(
+            err, "it names programs to run; inspect it, then copy it with: mas template copy");
     return err_hint(err, "it names programs that mas runs, so nobody else may write to it");
 }
 
@@ -121,7 +121,7 @@ int template_find(const struct root *root, const char *name, struct template *re
     bool is_path = name[0] == '/';
 
     if (template_check_name(name) != NULL)
-        return err_set(err, MAS_USAGE, "cannot use template '%s': a name is %s", name,
+        return err_set(err, MAS_USAGE, "cannot use template '%s': a name must be %s", name,
                        template_check_name(name));
     _cleanup_free_ char *rel = mem_printf("%s/%s", ROOT_TEMPLATES, name);
     int fd = openat(root->fd, is_path ? name : rel, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -177,7 +177,7 @@ int template_open(const struct root *root, const char *name, struct template *re
     if (team_read_ini(ini, file, &tmpl.team, err) == -1) {
         err->code = MAS_FAILED;
         (void)err_wrap(err, "cannot use template '%s'", name);
-        return err_hint(err, "see all that is wrong with: mas template check %s", name);
+        return err_hint(err, "see all errors with: mas template check %s", name);
     }
     if (check_parts(&tmpl, err) == -1)
         return -1;

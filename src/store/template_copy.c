@@ -25,14 +25,14 @@ static int fill(const struct template *tmpl, int templates, const char *stage, c
     _cleanup_close_ int dir = path_open_dir(templates, stage);
 
     if (dir == -1 || fchmod(dir, 0755) == -1)
-        return err_errno(err, "cannot make template '%s'", name);
+        return err_errno(err, "cannot create template '%s'", name);
     if (fstatat(tmpl->fd, TEMPLATE_INI, &st, AT_SYMLINK_NOFOLLOW) == -1)
         return err_errno(err, "cannot copy template '%s': cannot read its %s", tmpl->name,
                          TEMPLATE_INI);
     if (tree_copy(tmpl->fd, dir, tmpl->path, tick, arg, err) == -1)
         return -1;
     if (syncfs(dir) == -1)
-        return err_errno(err, "cannot make template '%s' durable", name);
+        return err_errno(err, "cannot sync template '%s'", name);
     if (renameat2(templates, stage, templates, name, RENAME_NOREPLACE) == -1)
         return errno == EEXIST ? refuse_taken(name, err)
                                : err_errno(err, "cannot put template '%s' in place", name);
@@ -60,9 +60,9 @@ int template_copy(const struct root *root, const char *from, const char *to, tre
     struct err ignored = ERR_INIT;
 
     if (!str_is_word(to, TEMPLATE_NAME_MAX))
-        return err_set(err, MAS_USAGE,
-                       "cannot copy to template '%s': a name is 1 to 32 letters, digits, _ or -",
-                       to);
+        return err_set(
+            err, MAS_USAGE,
+            "cannot copy to template '%s': a name must be 1 to 32 letters, digits, _ or -", to);
     if (template_find(root, from, &tmpl, err) == -1)
         return -1;
     _cleanup_close_ int templates =
@@ -75,7 +75,7 @@ int template_copy(const struct root *root, const char *from, const char *to, tre
     if (root_lock_templates(root, &lock, err) == -1 || sweep(templates, err) == -1)
         return -1;
     if (mkdirat(templates, stage, 0700) == -1)
-        return err_errno(err, "cannot make template '%s'", to);
+        return err_errno(err, "cannot create template '%s'", to);
     if (fill(&tmpl, templates, stage, to, tick, arg, err) == -1) {
         (void)tree_remove(templates, stage, &ignored);
         return -1;

@@ -40,7 +40,8 @@ int template_edit_begin(const struct root *root, const char *name, struct templa
         return -1;
     if (flock(edit.tmpl.fd, LOCK_EX | LOCK_NB) == -1)
         rc = errno == EWOULDBLOCK
-                 ? err_set(err, MAS_CONFLICT, "cannot edit template '%s': another edits it", name)
+                 ? err_set(err, MAS_CONFLICT,
+                           "cannot edit template '%s': another command is editing it", name)
                  : err_errno(err, "cannot edit template '%s'", name);
     else if (make_copy(&edit, &ignored) == -1)
         rc = err_set(err, MAS_FAILED, "cannot edit template '%s': %s", name, ignored.text);
@@ -75,8 +76,8 @@ int template_edit_finish(const struct template_edit *edit, struct err *err)
         return -1;
     if (now_len != edit->len || memcmp(now, edit->text, now_len) != 0)
         return err_set(err, MAS_CONFLICT,
-                       "cannot change template '%s': its %s has changed meanwhile", edit->tmpl.name,
-                       TEMPLATE_INI);
+                       "cannot change template '%s': its %s has changed in the meantime",
+                       edit->tmpl.name, TEMPLATE_INI);
     if (file_replace(dir, TEMPLATE_INI, text, len, edit->mode, err) == -1)
         return -1;
     template_edit_drop(edit);

@@ -215,7 +215,7 @@ char *usage_over(const struct config *config, const struct usage *usage)
         return NULL;
     number_format_size(usage->all.real, texts[0]);
     number_format_size(limit, texts[1]);
-    return mem_printf("takes %s on disk, more than the %s of limits.session", texts[0], texts[1]);
+    return mem_printf("uses %s on disk, more than limits.session (%s)", texts[0], texts[1]);
 }
 
 /* Returns how many bytes are free for this user on the file system of sessions/. */
@@ -224,8 +224,7 @@ static int ask_room(const struct root *root, uint64_t *ret, struct err *err)
     struct statvfs fs;
 
     if (fstatvfs(root->sessions, &fs) == -1)
-        return err_errno(err, "cannot ask how much is free below '%s/%s'", root->path,
-                         ROOT_SESSIONS);
+        return err_errno(err, "cannot get the free space of '%s/%s'", root->path, ROOT_SESSIONS);
     *ret = (uint64_t)fs.f_bavail * fs.f_frsize;
     return 0;
 }
@@ -258,7 +257,7 @@ void usage_find_over(const struct root *root, const struct config *config,
         number_format_size(room, texts[0]);
         number_format_size(floor, texts[1]);
         _cleanup_free_ char *what = mem_printf(
-            "%s is free on its file system, less than the %s of limits.free", texts[0], texts[1]);
+            "its file system has %s free, less than limits.free (%s)", texts[0], texts[1]);
         each(ROOT_SESSIONS, what, arg);
     }
 }
@@ -281,10 +280,11 @@ int usage_check_room(const struct root *root, const struct config *config, uint6
     number_format_size(floor, texts[2]);
     (void)err_set(
         err, MAS_FAILED,
-        "cannot write %s below '%s/%s': %s is free, and limits.free (%s) keeps %s of that",
+        "cannot write %s below '%s/%s': %s is free, of which limits.free (%s) reserves %s",
         texts[0], root->path, ROOT_SESSIONS, texts[1], config->settings[SETTING_LIMIT_FREE].origin,
         texts[2]);
-    return err_hint(err, "see what takes it: mas du; remove old sessions: mas clean");
+    return err_hint(err,
+                    "see what uses the space with: mas du; remove old sessions with: mas clean");
 }
 
 /* Measures what a session of this mode copies from the template. */
@@ -318,6 +318,6 @@ int usage_check_new(const struct root *root, const struct config *config,
     number_format_size(size.real, texts[0]);
     number_format_size(limit, texts[1]);
     return err_set(err, MAS_FAILED,
-                   "cannot use template '%s': it takes %s, and limits.session (%s) allows %s",
+                   "cannot use template '%s': it needs %s, but limits.session (%s) allows only %s",
                    tmpl->name, texts[0], config->settings[SETTING_LIMIT_SESSION].origin, texts[1]);
 }

@@ -44,7 +44,7 @@ int workspace_lock(int dir, int wait_ms, const char *who, int *ret_fd, struct er
 {
     if (file_lock(dir, WORKSPACE_LOCK, wait_ms, who, ret_fd, err) == 0)
         return 0;
-    return err->code == MAS_DAMAGED ? err_hint(err, "mend it with: mas doctor --fix") : -1;
+    return err->code == MAS_DAMAGED ? err_hint(err, "repair it with: mas doctor --fix") : -1;
 }
 
 const char *workspace_lock_fault(int dir)
@@ -71,7 +71,7 @@ int workspace_clear_lock(const struct root *root, int dir, struct err *err)
     bool is_held = fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1;
     fd_closep(&fd);
     if (is_held)
-        return err_set(err, MAS_CONFLICT, "cannot remove '%s': a command has it locked",
+        return err_set(err, MAS_CONFLICT, "cannot remove '%s': another command holds its lock",
                        WORKSPACE_LOCK);
     if (unlinkat(dir, WORKSPACE_LOCK, 0) == -1 &&
         (errno != EISDIR || unlinkat(dir, WORKSPACE_LOCK, AT_REMOVEDIR) == -1))

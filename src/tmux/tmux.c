@@ -20,7 +20,7 @@
 
 enum { OUTPUT_MAX = 64 << 20, ARGS_MAX = 32, CONNECT_S = 2 };
 
-#define USE_OWN_SOCKET "name a socket in a directory of your own, with MAS_TMUX_SOCKET=/..."
+#define USE_OWN_SOCKET "name a socket in a directory of your own with MAS_TMUX_SOCKET=/..."
 
 int tmux_program(char **ret, struct err *err)
 {
@@ -59,8 +59,10 @@ static int named_socket(const char *name, char **ret, struct err *err)
         return -1;
     char *path = mem_printf("%s/%s", dir, name[0] != '\0' ? name : "default");
     if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path || str_has_control(path)) {
-        (void)err_set(err, MAS_FAILED, "cannot use tmux socket '%s': its path is too long or bad",
-                      path);
+        (void)err_set(
+            err, MAS_FAILED,
+            "cannot use tmux socket '%s': its path is too long or contains control characters",
+            path);
         free(path);
         return err_hint(err, "set MAS_TMUX_SOCKET to a short absolute path");
     }
@@ -114,8 +116,10 @@ static int check_place(const char *socket_path, struct err *err)
             return err_hint(err, "change that with: %s", why.hint);
     } else if (strncmp(socket_path, own, len) == 0 && socket_path[len] == '/' &&
                lstat(own, &st) == 0 && (st.st_uid != geteuid() || (st.st_mode & 07) != 0)) {
-        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': '%s' is not your own alone",
-                      socket_path, own); /* tmux refuses that too */
+        (void)err_set(
+            err, MAS_TMUX,
+            "cannot use tmux socket '%s': '%s' must belong to you and be closed to others",
+            socket_path, own); /* tmux refuses that too */
     } else if (lstat(socket_path, &st) == 0 && st.st_uid != geteuid()) {
         (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': it belongs to user %ld",
                       socket_path, (long)st.st_uid);
@@ -158,10 +162,11 @@ static int check_server(const char *socket_path, pid_t *ret_pid, struct err *err
         return alive;
     bool stranger = errno == EPERM;
     if (stranger)
-        (void)err_set(err, MAS_TMUX, "cannot use tmux socket '%s': its server is another user's",
+        (void)err_set(err, MAS_TMUX,
+                      "cannot use tmux socket '%s': its server belongs to another user",
                       socket_path);
     else
-        (void)err_errno(err, "cannot ask tmux on '%s'", socket_path);
+        (void)err_errno(err, "cannot query tmux on '%s'", socket_path);
     err->code = MAS_TMUX;
     return stranger ? err_hint(err, USE_OWN_SOCKET) : -1;
 }
@@ -232,7 +237,7 @@ static int make_socket_dir(const char *socket_path, struct err *err)
     if (strcmp(dir, own) != 0)
         return 0;
     if (mkdir(dir, 0700) == -1 && errno != EEXIST)
-        return err_errno(err, "cannot make '%s'", dir);
+        return err_errno(err, "cannot create '%s'", dir);
     return 0;
 }
 
@@ -303,11 +308,11 @@ int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err)
     if (pid == 0)
         return -1;
     (void)err_set(err, MAS_TIMEOUT,
-                  "cannot ask tmux on '%s': its server, process %ld, does not answer", socket_path,
-                  (long)pid);
+                  "cannot query tmux on '%s': its server, process %ld, does not answer",
+                  socket_path, (long)pid);
     return err_hint(err,
-                    "try again when the machine is less busy; kill -CONT %ld wakes a server that "
-                    "was stopped, kill %ld ends it with all that runs in it",
+                    "try again when the machine is less busy; 'kill -CONT %ld' continues a stopped "
+                    "server, 'kill %ld' ends it and everything in it",
                     (long)pid, (long)pid);
 }
 
@@ -337,7 +342,7 @@ int tmux_fail(const struct proc_result *result, const char *what, struct err *er
     const char *text = str_text(result->err.len > 0 ? &result->err : &result->out);
     int len = (int)strcspn(text, "\n");
     if (len == 0)
-        return err_set(err, MAS_TMUX, "cannot %s: tmux ended with status %d", what, result->status);
+        return err_set(err, MAS_TMUX, "cannot %s: tmux exited with code %d", what, result->status);
     return err_set(err, MAS_TMUX, "cannot %s: tmux: %.*s", what, len > 200 ? 200 : len, text);
 }
 

@@ -120,7 +120,7 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
                      line, line);
     proc_result_free(&result);
     if (rc == 0 && script.len > 0)
-        rc = run_script(socket_path, &script, "read what the panes show", to, err);
+        rc = run_script(socket_path, &script, "read the contents of the panes", to, err);
     return rc;
 }
 
@@ -150,7 +150,7 @@ int tmux_capture_panes(const char *socket_path, const char *id, int history,
     if (script.len == 0)
         return 0;
     str_addf(&script, "display-message -p '%s %zu.'\n", nonce, count);
-    if (run_script(socket_path, &script, "read what the panes show", &out, err) == -1)
+    if (run_script(socket_path, &script, "read the contents of the panes", &out, err) == -1)
         return -1;
     const char *at = strstr(str_text(&out), nonce);
     while (at != NULL) {
@@ -171,7 +171,7 @@ int tmux_respawn(const char *socket_path, const struct tmux_pane *const *panes, 
 
     for (size_t i = 0; i < count; i++)
         str_addf(&script, "respawn-pane -k -t '%s'\n", panes[i]->pane);
-    return run_script(socket_path, &script, "start the hosts anew", NULL, err);
+    return run_script(socket_path, &script, "restart the hosts", NULL, err);
 }
 
 int tmux_set_root(const char *socket_path, const char *target, const struct root *root,
@@ -214,18 +214,18 @@ int tmux_check_attach(const char *socket_path, struct err *err)
     const char *term = getenv("TERM");
 
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
-        (void)err_set(err, MAS_FAILED, "cannot attach: this is no terminal");
-        return err_hint(err, "see what an agent's screen shows with: mas peek SESSION AGENT");
+        (void)err_set(err, MAS_FAILED, "cannot attach: stdin or stdout is not a terminal");
+        return err_hint(err, "see an agent's screen with: mas peek SESSION AGENT");
     }
     if (term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0) {
         (void)err_set(err, MAS_FAILED,
-                      "cannot attach: TERM does not say what kind of terminal this is");
+                      "cannot attach: TERM does not name the type of this terminal");
         return err_hint(err, "set it, for example: export TERM=xterm-256color");
     }
     if (inside != NULL && !is_same_file(inside, socket_path)) {
         (void)err_set(err, MAS_TMUX,
                       "cannot attach: this terminal is inside another tmux server ('%s')", inside);
-        return err_hint(err, "detach from it first, or put in front of the command: TMUX=");
+        return err_hint(err, "detach from it first, or begin the command with: TMUX=");
     }
     return 0;
 }

@@ -308,8 +308,8 @@ static int check_built(const struct tmux_team *team, struct proc_result *result,
                           "cannot start the team: the tmux server on '%s' has exit-unattached on, "
                           "so it would end when you detach",
                           team->session->tmux_socket);
-            return err_hint(err, "turn it off in your tmux.conf, or use a server of its own: "
-                                 "MAS_TMUX_SOCKET=mas");
+            return err_hint(err, "turn it off in your tmux.conf, or give mas a tmux server of its "
+                                 "own: MAS_TMUX_SOCKET=mas");
         }
         found +=
             tmux_agent_of(line, team->session->id, agent) && team_agent(team->team, agent) != NULL;
@@ -318,8 +318,8 @@ static int check_built(const struct tmux_team *team, struct proc_result *result,
         result->err.len > 0) /* "error creating /x (...)", which tmux does not treat as a failure */
         return explain(result, err);
     if (found != team->team->agent_count)
-        return err_set(err, MAS_TMUX, "cannot start the team: tmux made %zu of %zu panes", found,
-                       team->team->agent_count);
+        return err_set(err, MAS_TMUX, "cannot start the team: tmux created only %zu of %zu panes",
+                       found, team->team->agent_count);
     return 0;
 }
 

@@ -44,7 +44,7 @@ paste() {
     eventually shows_line half
     eventually shows_state 'working 1s'
     press C-c
-    eventually shows 'the turn has ended: cancelled'
+    eventually shows 'the turn ended: cancelled'
     eventually shows_state idle
 }
 
@@ -80,7 +80,7 @@ paste() {
     screen | grep -qE '^ +1 '
     screen | grep -qE '^ +2 '
     type_line 9
-    eventually shows 'there are 1 to'
+    eventually shows 'choose 1 to'
     type_line 1
     eventually shows 'answered: '
     eventually shows permit=yes
@@ -212,7 +212,7 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     type_line /nonsense
     eventually shows "there is no command '/nonsense'"
     type_line /cancel
-    eventually shows 'no turn is in flight'
+    eventually shows 'no turn is in progress'
     type_line /new
     eventually shows '---- conversation'
     type_line CW-TWO
@@ -320,7 +320,7 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     for n in 1 2 3 4; do "$MAS" ask "$ID" solo 'BIG:1500' >/dev/null; done
     "$MAS" ask "$ID" solo 'CW-LATER' >/dev/null
     kill -CONT "$pid"
-    eventually scrolled_shows 'the connection is lost'
+    eventually scrolled_shows 'connection lost'
     eventually shows 'seen=[CW-LATER] users=5'
     eventually shows_state idle
     type_line 'and now'
@@ -376,7 +376,7 @@ screen_has_choices() { screen | grep -qE '^ +1 [A-Z]'; }
     type_line ASK:execute
     eventually shows_state waiting
     type_line 'one more thing'
-    eventually shows 'queued until the permission is answered, with a digit from 1 to'
+    eventually shows 'queued until you answer the permission with a digit from 1 to'
     eventually is solo .queued 1
     type_line 1
     eventually shows 'last="one more thing"'

@@ -81,7 +81,7 @@ load lib
     run_acp "" "start = demand"
     mas clear "$ID" solo --mode nonsense
     [ "$status" -eq 0 ]
-    [ "$stderr" = "mas: warning: agent 'solo' does not run, so its modes are not known: it gets mode 'nonsense' when it starts, if it has that" ]
+    [ "$stderr" = "mas: warning: agent 'solo' is not running, so its modes are unknown: it gets mode 'nonsense' when it starts, if it has this mode" ]
     tell CW-ONE
     mas clear "$ID" solo --mode plan
     [ "$status" -eq 0 ]

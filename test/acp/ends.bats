@@ -138,7 +138,7 @@ cut_off() {
     sed -i "2i echo >>'$T/starts'" "$T/agent"
     new_session -t solo --agent made
     find_agent
-    eventually shows "did not begin to speak the protocol"
+    eventually shows "did not initialize the protocol"
     [ "$(wc -l <"$T/starts")" = 2 ]
 }
 
@@ -222,7 +222,7 @@ prints() {
     [ "$rc" -ne 0 ]
     tell CW-TWO
     knows CW-ONE CW-TWO
-    session_log "it did not end its turn when told to"
+    session_log "the agent did not end its turn when told to"
 }
 
 @test "stop ends the turn and what waits, as stopped; nothing of the agent is left" {

@@ -33,7 +33,7 @@ acp_team() {
 was_sent() { grep -qF -- "$1" "$TRACE"; }
 
 # asks [AGENT]: succeeds if the agent (solo) has an open permission.
-asks() { is "${1-solo}" '.permission != null' true; }
+asks() { [[ $(of "${1-solo}" .permission) != @(|null) ]]; }
 
 # The same with an agent whose options can change:
 #

@@ -95,12 +95,12 @@ for tool in listed:
 assert listed[1]["annotations"]["readOnlyHint"] and not listed[0]["annotations"]["readOnlyHint"]
 for name, arguments, why in (
         ("send_message", {"target": "11"}, "'text' is missing"),
-        ("send_message", {"target": "11", "text": 5}, "'text' is no string"),
-        ("send_message", {"target": "11", "text": ""}, "'text' is to have"),
-        ("send_message", {"target": "11", "text": "x", "more": 1}, "there is no argument 'more'"),
-        ("read_messages", {"agent": "11", "limit": 0}, "'limit' is no integer from 1"),
-        ("read_messages", {"agent": "11", "limit": 1.5}, "'limit' is no integer from 1"),
-        ("wait_for", {"target": "11", "state": "gone"}, "'state' is none of its values"),
+        ("send_message", {"target": "11", "text": 5}, "'text' is not a string"),
+        ("send_message", {"target": "11", "text": ""}, "'text' must have"),
+        ("send_message", {"target": "11", "text": "x", "more": 1}, "unknown argument 'more'"),
+        ("read_messages", {"agent": "11", "limit": 0}, "'limit' is not an integer from 1"),
+        ("read_messages", {"agent": "11", "limit": 1.5}, "'limit' is not an integer from 1"),
+        ("wait_for", {"target": "11", "state": "gone"}, "'state' is not one of the allowed values"),
         ("send_message", {"target": "--help", "text": "x"}, "--help"),
         ("read_messages", {"agent": "../x"}, "../x")):
     words = call(name, **arguments)

@@ -21,7 +21,7 @@ done_asking() { wait "$asker" || true; }
     done_asking
     grep -q 'permit=yes-1' "$T/out"
     eventually state_is solo idle
-    [ -z "$(of solo ".note // empty")" ]
+    [ "$(of solo .note)" = null ]
 }
 
 @test "deny answers no; an option can be named; what is not offered is refused with what is" {
@@ -169,7 +169,7 @@ mode_set() { grep '^<' "$T/trace" | grep -F session/set_mode | tail -n 1 | sed '
     in_background ASK:edit
     MAS_SESSION_ID=$ID MAS_AGENT_ID=solo mas deny solo
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot answer agent 'solo': an agent does not decide that for itself" ]
+    [ "$stderr" = "mas: cannot answer agent 'solo': an agent may not decide this for itself" ]
     "$MAS" cancel "$ID" solo
     done_asking
     tell ASK:read

@@ -88,7 +88,7 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     [ "$status" -eq 0 ]
     says after
     session_log 'the message is too long'
-    "$MAS" history "$ID" solo | grep -qF 'something that the agent said is missing: it was longer than 32 MiB'
+    "$MAS" history "$ID" solo | grep -qF 'a message of the agent is missing: it was longer than 32 MiB'
     [ "$(grep VmRSS "/proc/$(of solo .hostPid)/status" | tr -dc 0-9)" -lt 200000 ]
 }
 

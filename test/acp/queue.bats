@@ -65,7 +65,7 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     rc=0
     wait "$asker" || rc=$?
     [ "$rc" -eq 4 ]
-    grep -qF 'it waits, and is asked after the next start' "$T/out"
+    grep -qF 'the prompt waits for the next start' "$T/out"
     begin_again
     eventually order CW-Q0 CW-Q1 CW-Q2
     eventually all_done
@@ -151,7 +151,7 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     mas start "$ID"
     [[ $output == *"solo"*"2 queued"* ]]
     eventually all_done
-    session_log "agent=solo 2 prompts that waited are asked now"
+    session_log "agent=solo 2 waiting prompts are sent now"
     mas stop "$ID"
     [[ $output != *queued* ]]
 }
@@ -187,7 +187,7 @@ all_done() { is solo .queued 0 && state_is solo idle; }
     "$MAS" archive -q -o "$T/it.tar.zst" "$ID" >/dev/null
     original=$ID
     mas restore --new-id -q "$T/it.tar.zst"
-    [[ $stderr == *"the copy does not ask what waited for its agents (1)"* ]]
+    [[ $stderr == *"the copy does not send the prompts that waited for its agents (1)"* ]]
     ID=$output DIR=$ROOT/sessions/$output
     begin_again
     tell CW-Q5

@@ -106,7 +106,7 @@ load lib
     done
     [ "$(sent session/resume)" = 3 ]
     knows CW-MORE CW-ONE
-    notes | grep -F "conversation loaded: resume was not tried: it failed 3 times, the last time with: "
+    notes | grep -F "conversation loaded: resume was not tried: it failed 3 times, most recently with: "
     options "--version 2.0"
     again
     tell CW-TWO
@@ -239,7 +239,7 @@ load lib
     tell CW-COPY
     knows CW-COPY CW-ONE
     came_back injected
-    notes | grep -F "its session was left alone: it was opened by another session"
+    notes | grep -F "its session was not used: it was opened by another session"
     ID=$original DIR=$ROOT/sessions/$original
     tell CW-TWO
     knows CW-ONE CW-TWO

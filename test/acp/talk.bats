@@ -144,7 +144,7 @@ load lib
     tell CW-TWO
     [ "$status" -eq 0 ]
     knows CW-ONE CW-TWO
-    session_log "printed what is no message"
+    session_log "printed an invalid message"
     agent_log | grep -q hello
 }
 
@@ -165,8 +165,8 @@ load lib
 @test "a mode or a model that the agent does not have is told of, not passed over" {
     run_acp "" "mode = nonsense" "start = demand"
     tell CW-ONE
-    [ "$stderr" = "mas: the agent has no mode 'nonsense': it is in default" ]
-    "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'nonsense': it is in default"
+    [ "$stderr" = "mas: the agent has no mode 'nonsense': its mode is default" ]
+    "$MAS" history "$ID" solo | grep -qF "the agent has no mode 'nonsense': its mode is default"
     sed -i 's/^mode = nonsense$/mode = plan/' "$ROOT/mas.ini"
     options "--no-modes --no-options"
     again

@@ -24,7 +24,7 @@ tell() { mas ask --timeout 60s "$ID" solo "$1"; }
 
 ask_slowly() { timeout 60 "$MAS" ask "$ID" solo "$1" >"$T/out" 2>&1 3>&- & }
 
-asks() { is solo '.permission != null' true; }
+asks() { [[ $(of solo .permission) != @(|null) ]]; }
 
 @test "a whole turn of the SDK's example agent: text, tools, a permission by policy" {
     begin willing

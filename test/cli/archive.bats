@@ -98,11 +98,11 @@ left_nothing() {
     echo precious >"$ROOT/sessions/$ID/notes.txt"
     mas archive --rm "$ID" -o "$ARCHIVE"
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot archive session '$ID': 'notes.txt': it is no part of a session"* ]]
+    [[ $stderr == "mas: cannot archive session '$ID': 'notes.txt': it is not part of a session"* ]]
     left_nothing
     mas archive "$ID" -o "$ARCHIVE"
     [ "$status" -eq 0 ]
-    [[ $stderr == *"'notes.txt' is no part of a session, and left out" ]]
+    [[ $stderr == *"'notes.txt' is not part of a session and is left out" ]]
     [ "$(cat "$ROOT/sessions/$ID/notes.txt")" = precious ]
 }
 
@@ -283,8 +283,8 @@ stop it first with: mas stop $ID" ]
     echo x >suid && chmod 4755 suid
     mas archive "$ID" -o "$ARCHIVE"
     [ "$status" -eq 0 ]
-    [[ $stderr == *"'unit/solo/pipe' is a FIFO, and left out"* ]]
-    [[ $stderr == *"'unit/solo/socket' is a socket, and left out"* ]]
+    [[ $stderr == *"'unit/solo/pipe' is a FIFO and is left out"* ]]
+    [[ $stderr == *"'unit/solo/socket' is a socket and is left out"* ]]
     [[ $stderr == *"'unit/solo/suid' is archived without its setuid or setgid bit"* ]]
     run ! grep -qE 'pipe|socket' <<<"$(names "$ARCHIVE")"
     [[ $(tar --zstd -tvf "$ARCHIVE") == *'-rwxr-xr-x '*suid* ]]
@@ -364,7 +364,7 @@ leave_behind() {
     flock 8
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *"${STALE##*/}"*"left behind by a command that was killed"* ]]
+    [[ $output == *"${STALE##*/}"*"a killed command left it behind"* ]]
     [ "$(grep -c left <<<"$output")" -eq 1 ]
     [ -e "$STALE" ]
     mas doctor --fix
@@ -411,5 +411,5 @@ leave_behind() {
 
 @test "mas-archive by itself says what it is" {
     run -2 "${MAS%/*}/mas-archive" </dev/null 3>&-
-    [[ $output == 'mas-archive: this is a part of mas'* ]]
+    [[ $output == 'mas-archive: this program is part of mas'* ]]
 }

@@ -23,7 +23,7 @@ load ../acp/lib
     [[ $output == *"users=2"* ]]
     mas ask "$ID" solo - </dev/null
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot ask an empty text"* ]]
+    [[ $stderr == "mas: cannot ask: the prompt is empty"* ]]
     mas ask "$ID" solo
     [ "$status" -eq 2 ]
     mas ask "$ID" solo --file "$T/text" word
@@ -118,7 +118,7 @@ END
     "$MAS" ask "$ID" solo hello
     mas ask "$ID" solo --timeout 1500ms HANG
     [ "$status" -eq 7 ]
-    [[ $stderr == "mas: cannot ask agent 'solo': its turn has not ended in time, and was cancelled"* ]]
+    [[ $stderr == "mas: cannot ask agent 'solo': its turn did not end in time and was cancelled"* ]]
     eventually state_is solo idle
     was_sent session/cancel
     mas ask "$ID" solo --timeout 1x hello
@@ -224,7 +224,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     new_session -t solo --agent shell
     mas ask "$ID" solo hello
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot ask agent 'solo': it is no ACP agent"*"mas send"* ]]
+    [[ $stderr == "mas: cannot ask agent 'solo': it is not an ACP agent"*"mas send"* ]]
 }
 
 @test "a stopped session is not started" {
@@ -265,7 +265,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     done
     mas clear page sole
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find agent 'sole': the team has none"* ]]
+    [[ $stderr == "mas: cannot find agent 'sole': the team has no such agent"* ]]
     for verb in approve deny; do
         mas "$verb" page
         [ "$status" -eq 3 ]
@@ -276,7 +276,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     new_session -t pair --no-start
     mas ask "$ID" hello
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find agent 'hello': the team has none"* ]]
+    [[ $stderr == "mas: cannot find agent 'hello': the team has no such agent"* ]]
     mas history "$ID"
     [ "$status" -eq 2 ]
 }

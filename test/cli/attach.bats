@@ -156,12 +156,12 @@ $(tmux_name "$ID")"
     new_session -t solo
     mas attach "$ID"
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot attach: this is no terminal
-see what an agent's screen shows with: mas peek SESSION AGENT" ]
+    [ "$stderr" = "mas: cannot attach: stdin or stdout is not a terminal
+see an agent's screen with: mas peek SESSION AGENT" ]
     [ -z "$output" ]
     mas new -t solo -a
     [ "$status" -eq 1 ]
-    [[ $stderr == 'mas: cannot attach: this is no terminal'$'\n'* ]]
+    [[ $stderr == 'mas: cannot attach: stdin or stdout is not a terminal'$'\n'* ]]
     [ "$("$MAS" list -q)" = "$ID" ]
 }
 
@@ -206,11 +206,11 @@ see what an agent's screen shows with: mas peek SESSION AGENT" ]
     new_session -t solo --no-start -n newer
     mas attach
     [ "$status" -eq 3 ]
-    [ "${stderr#*$'\n'}" = 'start one first: mas start newer  (all: mas list)' ]
+    [ "${stderr#*$'\n'}" = 'start a session with: mas start newer  (all sessions: mas list)' ]
     "$MAS" rm -q older newer
     new_session -t solo --no-start
     mas attach
-    [ "${stderr#*$'\n'}" = "start one first: mas start mas-${ID:0:8}  (all: mas list)" ]
+    [ "${stderr#*$'\n'}" = "start a session with: mas start mas-${ID:0:8}  (all sessions: mas list)" ]
 }
 
 # What the terminal's last line shows.
@@ -252,10 +252,10 @@ start it with: mas start idle" ]
     new_session -t solo
     mas attach nothing
     [ "$status" -eq 3 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none in '$ROOT'" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is no such session in '$ROOT'" ]
     mas attach "$ID" solo more
     [ "$status" -eq 2 ]
-    [[ $stderr == *"'more' is one operand too many"* ]]
+    [[ $stderr == *"unexpected operand 'more'"* ]]
 }
 
 @test "attach to an agent that the team has not is an error and attaches nobody" {

@@ -40,7 +40,7 @@ processes() { grep -lsxzF "MAS_SESSION_ID=$1" /proc/[0-9]*/environ | cut -d/ -f3
     new_old 400
     mas clean
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot clean: nothing says which sessions are to go
+    [ "$stderr" = "mas: cannot clean: no criterion selects the sessions to remove
 give --older-than, --keep or --status, or set them under [retention] in mas.ini" ]
     mas clean --archive --dry-run
     [ "$status" -eq 2 ]
@@ -263,14 +263,14 @@ END
     local disk
     disk=$(snapshot)
     mas clean --older-than 7d --dry-run
-    [ "${lines[1]}" = "$busy would be left, it is locked" ]
-    [[ ${lines[2]} == '1 session would be removed, '*' freed, 1 left because locked' ]]
+    [ "${lines[1]}" = "$busy would be kept, because it is locked" ]
+    [[ ${lines[2]} == '1 session would be removed, '*' freed, 1 kept because locked' ]]
     [ "$(snapshot)" = "$disk" ]
     mas clean --older-than 7d
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [ "${lines[1]}" = "$busy left, it is locked" ]
-    [[ ${lines[2]} == '1 session removed, '*' freed, 1 left because locked' ]]
+    [ "${lines[1]}" = "$busy kept, because it is locked" ]
+    [[ ${lines[2]} == '1 session removed, '*' freed, 1 kept because locked' ]]
     [ "$(left)" = "$(ids "$busy")" ]
     mas clean -q --older-than 7d
     [ "$status" -eq 0 ]
@@ -288,7 +288,7 @@ END
     flock 8
     mas clean --older-than 7d
     [ "$status" -eq 0 ]
-    [ "${lines[0]}" = "$ID left, it is locked" ]
+    [ "${lines[0]}" = "$ID kept, because it is locked" ]
     exec 8<&-
     mas clean --older-than 7d
     [[ ${lines[0]} == "$ID removed"* ]]
@@ -303,7 +303,7 @@ END
     mas clean -q --older-than 7d
     [ "$status" -eq 6 ]
     [ -z "$output" ]
-    [[ $stderr == "mas: cannot clean 1 session: cannot use tmux socket '$T/loop': it leads through too many links"* ]]
+    [[ $stderr == "mas: cannot clean 1 session: cannot use tmux socket '$T/loop': it leads through too many symbolic links"* ]]
     [ "$(ls "$ROOT/sessions")" = "$unknown" ]
     mas clean --older-than 31d
     [ "$status" -eq 0 ]
@@ -581,7 +581,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     disk=$(cd "$ROOT/sessions/$kept" && find . -type f ! -name .session.lock -print0 | sort -z | xargs -0 sha256sum)
     mas clean --older-than 7d --archive
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot archive session '$kept': 'notes.txt': it is no part of a session"* ]]
+    [[ $stderr == "mas: cannot archive session '$kept': 'notes.txt': it is not part of a session"* ]]
     [[ ${lines[0]} == "$ID archived and removed"* ]]
     [[ ${lines[1]} == '1 session removed, '*' freed, 1 failed' ]]
     [ "$(left)" = "$(ids "$kept")" ]
@@ -603,7 +603,7 @@ archives() { find "$ROOT/archive" -name '*.tar.zst' 2>/dev/null | wc -l; }
     mas clean --keep 0 --archive --status error
     [ "$status" -eq 5 ]
     [[ $stderr == "mas: cannot archive session '$ID': its metadata is damaged
-see what can be mended with: mas doctor" ]]
+check it with: mas doctor" ]]
     [ -d "$ROOT/sessions/$ID" ]
     [ "$(archives)" -eq 0 ]
 }
@@ -617,7 +617,7 @@ see what can be mended with: mas doctor" ]]
     exec 7<"$T/hold"
     eventually grep -q archive "$ROOT/sessions/$ID/.session.lock"
     mas clean --older-than 7d --archive
-    [ "${lines[0]}" = "$ID left, it is locked" ]
+    [ "${lines[0]}" = "$ID kept, because it is locked" ]
     cat <&7 | zstd -tq
     exec 7<&-
     wait "$pid"

@@ -91,5 +91,5 @@ load ../acp/lib
     new_session -t solo --agent shell
     mas clear "$ID" solo
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot clear"*"'solo': it is no ACP agent"* ]]
+    [[ $stderr == "mas: cannot clear"*"'solo': it is not an ACP agent"* ]]
 }

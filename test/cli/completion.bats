@@ -63,11 +63,11 @@ lines_of() { sort -u <<<"$1" | xargs; }
         mas completion $shell
         [ "$status" -eq 0 ]
         [ -z "$stderr" ]
-        [[ $output == *"made by 'mas completion $shell'"* ]]
+        [[ $output == *"written by 'mas completion $shell'"* ]]
     done
     mas completion tcsh
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot complete for 'tcsh': only for bash, zsh and fish" ]
+    [ "$stderr" = "mas: cannot complete for 'tcsh': the shells are bash, zsh and fish" ]
     [ -z "$output" ]
     mas completion
     [ "$status" -eq 2 ]

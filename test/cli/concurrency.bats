@@ -60,7 +60,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     make_index
     at_once 8 "'$MAS' new -q -t solo --no-start -n wanted"
     [ "$(count)" = '1x0 7x4' ]
-    [ "$(grep -c "cannot name a session 'wanted': another has that name" "$T/err")" -eq 7 ]
+    [ "$(grep -c "cannot name a session 'wanted': another session has that name" "$T/err")" -eq 7 ]
     [ "$("$MAS" list --all -q)" = "$(cat "$T/out")" ]
     [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 -type d | wc -l)" -eq 1 ]
 }
@@ -87,7 +87,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     before=$(snapshot)
     mas new -t solo --no-start --id "$id"
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot make session '$id': "* ]]
+    [[ $stderr == "mas: cannot create session '$id': "* ]]
     [ "$(snapshot)" = "$before" ]
 }
 
@@ -122,7 +122,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     run ! grep -qvx '[04]' "$T/codes"
     [ "$(grep -c ' started$' "$T/out")" -eq 1 ]
     # the holder may not have had the time to write who it is
-    run ! grep -vE "cannot lock session '$ID': (pid [0-9]+ \(start\)|another process) has it" "$T/err"
+    run ! grep -vE "cannot lock session '$ID': (pid [0-9]+ \(start\)|another process) holds the lock" "$T/err"
     [ "$(tm list-sessions | wc -l)" -eq 1 ]
     [ "$(field "$ID" .agentsRunning)" = 1 ]
 }
@@ -131,8 +131,8 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     new_session -t solo
     at_once 8 "'$MAS' stop $ID"
     [ "$(count)" = 8x0 ]
-    [ "$(grep -c ' stopped$' "$T/out")" -eq 1 ]
-    [ "$(grep -c ' was stopped already$' "$T/out")" -eq 7 ]
+    [ "$(grep -c '^[^ ]* stopped$' "$T/out")" -eq 1 ]
+    [ "$(grep -c ' is already stopped$' "$T/out")" -eq 7 ]
     [ "$(meta "$ID" STATUS)" = stopped ]
 }
 
@@ -187,10 +187,10 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     flock 8
     mas start "$ID"
     [ "$status" -eq 4 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot lock session '$ID': pid 4711 (migrate) has it" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot lock session '$ID': pid 4711 (migrate) holds the lock" ]
     mas rm "$ID"
     [ "$status" -eq 4 ]
-    [[ $stderr == *'pid 4711 (migrate) has it'* ]]
+    [[ $stderr == *'pid 4711 (migrate) holds the lock'* ]]
     { "$MAS" stop "$ID" >"$T/out" 2>&1 && : >"$T/stopped"; } 3>&- 8<&- &
     local waiter=$!
     # it waits for the lock
@@ -198,7 +198,7 @@ make_index() { "$MAS" rm -q "$("$MAS" new -q -t solo --no-start)"; }
     [ ! -e "$T/stopped" ]
     exec 8<&-
     wait "$waiter"
-    [ "$(cat "$T/out")" = "$ID was stopped already" ]
+    [ "$(cat "$T/out")" = "$ID is already stopped" ]
 }
 
 @test "readers never see half of an index or of metadata" {

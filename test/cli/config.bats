@@ -102,22 +102,22 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "a setting that is misspelt names file, line and key" {
     ini '[session]' '' 'templat = solo'
-    refused "3: [session] templat: there is no such setting; did you mean 'template'?"
+    refused "3: [session] templat: unknown setting; did you mean 'template'?"
     ini '[session]' 'Template = solo'
-    refused "2: [session] Template: there is no such setting; did you mean 'template'?"
+    refused "2: [session] Template: unknown setting; did you mean 'template'?"
     ini '[tmux]' 'size = 80x24' '[tmux]' 'colour = yes'
-    refused '4: [tmux] colour: there is no such setting'
+    refused '4: [tmux] colour: unknown setting'
 }
 
 @test "a section that is misspelt names file and line" {
     ini '' '[sesion]' 'template = solo'
-    refused "2: [sesion]: there is no such section; did you mean '[session]'?"
+    refused "2: [sesion]: unknown section; did you mean '[session]'?"
     ini '[Session]'
-    refused "1: [Session]: there is no such section; did you mean '[session]'?"
+    refused "1: [Session]: unknown section; did you mean '[session]'?"
     ini '[presett shell]' 'command = x'
-    refused "1: [presett shell]: there is no such section; did you mean '[preset NAME]'?"
+    refused "1: [presett shell]: unknown section; did you mean '[preset NAME]'?"
     ini '[kitchen]'
-    refused '1: [kitchen]: there is no such section'
+    refused '1: [kitchen]: unknown section'
 }
 
 @test "a key outside a section is refused" {
@@ -129,7 +129,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "a key that stands there twice names both lines" {
     ini '[tmux]' 'size = 80x24' '' 'size = 90x24'
-    refused '4: [tmux] size: the key stands in line 2 already'
+    refused '4: [tmux] size: duplicate key: first used in line 2'
 }
 
 @test "values out of range or of the wrong kind name file, line and key" {
@@ -169,7 +169,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     done
     value=/$(printf '%0107d' 0)
     ini '[tmux]' "socket = $value"
-    refused "2: [tmux] socket: '$value' is not at most 107 bytes without control characters"
+    refused "2: [tmux] socket: '$value' is not a text of at most 107 bytes without control characters"
     value=/$(printf '%0106d' 0)
     ini '[tmux]' "socket = $value"
     [ "$(setting tmux.socket)" = "$value from $ROOT/mas.ini:2" ]
@@ -204,19 +204,19 @@ setup_more() { unset MAS_TMUX_SOCKET; }
 
 @test "text that is no INI file is refused with its line" {
     ini '[session]' 'template solo'
-    refused "2: '=' is missing"
+    refused "2: missing '='"
     ini '[session' 'template = solo'
-    refused "1: ']' is missing"
+    refused "1: missing ']'"
     ini '[session] x'
-    refused "1: something stands behind ']'"
+    refused "1: unexpected text after ']'"
     ini '[]'
-    refused '1: the section has no name'
+    refused '1: missing section name'
     ini '[session]' $'template = so\033[31mlo'
-    refused '2: control character'
+    refused '2: the line contains a control character'
     printf '[session]\r\ntemplate = solo\n' >"$ROOT/mas.ini"
-    refused '1: carriage return; a line ends in a newline alone'
+    refused '1: the line ends in a carriage return; use a newline alone'
     printf '[session]\ntemplate = so\0lo\n' >"$ROOT/mas.ini"
-    refused '2: NUL byte'
+    refused '2: the line contains a NUL byte'
     head -c 2000000 /dev/zero | tr '\0' '\n' >"$ROOT/mas.ini"
     mas list
     [ "$status" -eq 1 ]
@@ -228,7 +228,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     printf '[tmux]\nsiez = 1\n' >"$XDG_CONFIG_HOME/mas/mas.ini"
     mas list
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: $XDG_CONFIG_HOME/mas/mas.ini:2: [tmux] siez: there is no such setting; did you mean 'size'?" ]
+    [ "$stderr" = "mas: $XDG_CONFIG_HOME/mas/mas.ini:2: [tmux] siez: unknown setting; did you mean 'size'?" ]
 }
 
 @test "all errors of mas.ini and agents.ini are told, by file and line, and many are cut" {
@@ -238,11 +238,11 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ "$status" -eq 1 ]
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 5 ]
-    [ "${stderr_lines[0]}" = "mas: $ROOT/mas.ini:2: [tmux] sokcet: there is no such setting; did you mean 'socket'?" ]
-    [ "${stderr_lines[1]}" = "mas: $ROOT/mas.ini:3: '=' is missing" ]
-    [ "${stderr_lines[2]}" = "mas: $ROOT/mas.ini:4: [sesion]: there is no such section; did you mean '[session]'?" ]
+    [ "${stderr_lines[0]}" = "mas: $ROOT/mas.ini:2: [tmux] sokcet: unknown setting; did you mean 'socket'?" ]
+    [ "${stderr_lines[1]}" = "mas: $ROOT/mas.ini:3: missing '='" ]
+    [ "${stderr_lines[2]}" = "mas: $ROOT/mas.ini:4: [sesion]: unknown section; did you mean '[session]'?" ]
     [ "${stderr_lines[3]}" = "mas: $ROOT/mas.ini:7: [tmux] size: 'huge' is not COLUMNSxROWS, from 10x3 to 1000x1000" ]
-    [ "${stderr_lines[4]}" = "mas: $ROOT/templates/agents.ini:2: [preset a] commnd: there is no such key in a preset; did you mean 'command'?" ]
+    [ "${stderr_lines[4]}" = "mas: $ROOT/templates/agents.ini:2: [preset a] commnd: unknown key in a preset; did you mean 'command'?" ]
     {
         echo '[tmux]'
         for i in {1..33}; do echo "colour$i = x"; done
@@ -250,8 +250,8 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     mas list
     [ "$status" -eq 1 ]
     [ "${#stderr_lines[@]}" -eq 21 ]
-    [ "${stderr_lines[19]}" = "mas: $ROOT/mas.ini:21: [tmux] colour20: there is no such setting" ]
-    [ "${stderr_lines[20]}" = '13 more are not shown' ]
+    [ "${stderr_lines[19]}" = "mas: $ROOT/mas.ini:21: [tmux] colour20: unknown setting" ]
+    [ "${stderr_lines[20]}" = '13 more errors are not shown' ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
@@ -305,8 +305,8 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     before=$(snapshot)
     MAS_PRESET=nope mas new -t solo --no-start
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot use preset 'nope': there is none of that name
-presets here: "*"shell"* ]]
+    [[ $stderr == "mas: cannot use preset 'nope': there is no such preset
+the presets are: "*"shell"* ]]
     [ "$(snapshot)" = "$before" ]
     MAS_PRESET=nope mas new -q -t solo --no-start --agent shell
     [ "$status" -eq 0 ]
@@ -339,7 +339,7 @@ presets here: "*"shell"* ]]
 @test "config takes no operand" {
     mas config tmux.size
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'config': 'tmux.size' is one operand too many"* ]]
+    [[ $stderr == "mas: cannot run 'config': unexpected operand 'tmux.size'"* ]]
 }
 
 @test "sizes and numbers of logs out of range or of the wrong kind are refused" {
@@ -375,19 +375,19 @@ presets here: "*"shell"* ]]
     ini '[env]' 'pass = A=B'
     refused "2: [env] pass: 'A=B' is not a list of patterns of names, such as AWS_* *_TOKEN"
     ini '[env]' 'set.1X = y'
-    refused "2: [env] set.1X: '1X' is no name of an environment variable"
+    refused "2: [env] set.1X: '1X' is not a name of an environment variable"
     ini '[env]' 'set. = y'
-    refused "2: [env] set.: '' is no name of an environment variable"
+    refused "2: [env] set.: '' is not a name of an environment variable"
     for name in MAS_AGENT_ID TMUX TMUX_PANE PWD SESSION_NAME UNIT_DIR WORKFLOWS_DIR; do
         ini '[env]' "set.$name = y"
         refused "2: [env] set.$name: '$name' is set by mas itself"
     done
     for name in TERM COLUMNS LINES OLDPWD; do
         ini '[env]' "set.$name = y"
-        refused "2: [env] set.$name: '$name' says something about the agent's own terminal"
+        refused "2: [env] set.$name: '$name' describes the agent's own terminal"
     done
     ini '[env]' 'EDITOR = vi'
-    refused '2: [env] EDITOR: there is no such setting'
+    refused '2: [env] EDITOR: unknown setting'
 }
 
 @test "[memory] has what the contract says, and refuses what is out of range or of the wrong kind" {
@@ -401,7 +401,7 @@ presets here: "*"shell"* ]]
     ini '[memory]' 'summary = me'
     refused "2: [memory] summary: 'me' is not off or agent"
     ini '[memory]' "embed_command = embed 'open"
-    refused "2: [memory] embed_command: 'embed 'open' is not a program and its arguments, each quote closed"
+    refused "2: [memory] embed_command: 'embed 'open' is not a program and its arguments, with every quote closed"
     for key in messages current relevant; do
         for value in 10001 -1 '' ten 1K; do
             ini '[memory]' "$key = $value"

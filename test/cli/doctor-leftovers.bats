@@ -13,8 +13,8 @@ load doctor
     : >"$ROOT/sessions/$stale/.session.lock"
     [ "$("$MAS" list -q)" = "$ID" ]
     [ "$("$MAS" list --all -q)" = "$ID" ]
-    finds "$stale" 'left behind by a command that was killed'
-    mends "$stale" 'left behind by a command that was killed'
+    finds "$stale" 'a killed command left it behind'
+    mends "$stale" 'a killed command left it behind'
     [ ! -e "$ROOT/sessions/$stale" ]
     [ "$(field "$ID" .status)" = active ]
 }
@@ -22,8 +22,8 @@ load doctor
 @test "the rest of a removal goes" {
     local stale=.trash-0c0c0c0c-1111-4222-8333-444444444444
     mkdir -p "$ROOT/sessions/$stale/unit"
-    finds "$stale" 'left behind'
-    mends "$stale" 'left behind'
+    finds "$stale" 'left it behind'
+    mends "$stale" 'left it behind'
     [ ! -e "$ROOT/sessions/$stale" ]
 }
 
@@ -37,7 +37,7 @@ load doctor
     [ "$status" -eq 0 ]
     [ -d "$busy" ]
     exec 8>&-
-    finds "${busy##*/}" 'left behind'
+    finds "${busy##*/}" 'left it behind'
 }
 
 @test "stale staging that holds links or is one costs nothing outside" {
@@ -69,9 +69,9 @@ load doctor
     chmod 640 "$ROOT/sessions/backup.tar"
     local before
     before=$(snapshot)
-    notes notes 'not made by mas, left alone'
-    notes backup.tar 'not made by mas'
-    notes 0C0C0C0C-1111-4222-8333-444444444444 'not made by mas'
+    notes notes 'mas did not create it and leaves it alone'
+    notes backup.tar 'mas did not create it'
+    notes 0C0C0C0C-1111-4222-8333-444444444444 'mas did not create it'
     mas doctor --fix
     [ "$status" -eq 0 ]
     [ "$(snapshot)" = "$before" ]
@@ -92,8 +92,8 @@ load doctor
 @test "the rest of an interrupted write of the index goes" {
     a_stopped_session
     echo '{"half' >"$ROOT/sessions/.sessions.index.new"
-    finds sessions '.sessions.index.new is left'
-    mends sessions '.sessions.index.new is left'
+    finds sessions 'left .sessions.index.new behind'
+    mends sessions 'left .sessions.index.new behind'
     [ ! -e "$ROOT/sessions/.sessions.index.new" ]
     [ "$("$MAS" list -q)" = "$ID" ]
 }
@@ -102,9 +102,9 @@ load doctor
     a_stopped_session
     echo half >"$(ws "$ID")/.session.new"
     echo half >"$(ws "$ID")/config.json.new"
-    finds "$ID" '.session.new is left'
-    finds "$ID" 'config.json.new is left'
-    mends "$ID" '.session.new is left'
+    finds "$ID" 'left .session.new behind'
+    finds "$ID" 'left config.json.new behind'
+    mends "$ID" 'left .session.new behind'
     [ ! -e "$(ws "$ID")/.session.new" ]
     [ ! -e "$(ws "$ID")/config.json.new" ]
     [ "$(field "$ID" .name)" = idle ]
@@ -144,7 +144,7 @@ load doctor
     [ "$status" -eq 0 ]
     [[ $output == *mended*'and 1 more are left over'* ]]
     mas doctor
-    [[ $output == "note "*" agent solo has no host; bring it back with: mas restart $ID solo" ]]
+    [[ $output == "note "*" agent solo has no host; start it again with: mas restart $ID solo" ]]
     [ -z "$(ls -A "$(ws "$ID")/run")" ]
 }
 
@@ -168,7 +168,7 @@ load doctor
     settled "$ID"
     pkill -KILL -f "mas host $ID lead"
     mas doctor --fix
-    notes "$ID" "agent lead has no host; bring it back with: mas restart $ID lead"
+    notes "$ID" "agent lead has no host; start it again with: mas restart $ID lead"
     : >"$(ws "$ID")/run/env" # of a start that never ended, by a clock that was wrong
     touch -d '+1 year' "$(ws "$ID")/run/env"
     mas doctor --fix

@@ -54,15 +54,15 @@ breaks_and_mends() {
         "$MAS" set -q "$ID" "private=$private"
         sed -i "s/^STATUS=.*/STATUS=asleep/" "$meta"
         mends "$ID" 'its .session is damaged'
-        [[ $output != *'not known'* ]]
+        [[ $output != *'unknown'* ]]
         # a first start still hands out its first messages
         [ "$(meta "$ID" PRIVATE) $(meta "$ID" PROMPTED) $(meta "$ID" X_TICKET)" = "$private  seven" ]
         [ "$(meta "$ID" CREATED_NSEC)" = "$(. "$T/good" && echo "${CREATED_NSEC-}")" ]
     done
     # and where the line itself is gone, what is taken for it is said
     sed -i '/^PRIVATE/d; s/^STATUS=.*/STATUS=asleep/' "$meta"
-    finds "$ID" "whether it was private is not known, so it is; if not: mas set $ID private=no"
-    mends "$ID" 'whether it was private is not known'
+    finds "$ID" "whether it was private is unknown, so it is private now; to change that: mas set $ID private=no"
+    mends "$ID" 'whether it was private is unknown'
     [ "$(meta "$ID" PRIVATE)" = yes ]
     sed -i 's/^PRIVATE=yes/&\nPROMPTED=yes/; s/^STATUS=.*/STATUS=asleep/' "$meta"
     mends "$ID" 'its .session is damaged'
@@ -160,8 +160,8 @@ breaks_and_mends() {
     local copy=0c0c0c0c-1111-4222-8333-444444444444 pid
     pid=$(agent_pid "$ID")
     cp -a "$(ws "$ID")" "$(ws "$copy")"
-    finds "$copy" 'SESSION_ID is that of another session'
-    mends "$copy" 'SESSION_ID is that of another session'
+    finds "$copy" 'SESSION_ID belongs to another session'
+    mends "$copy" 'SESSION_ID belongs to another session'
     [ "$(meta "$copy" SESSION_ID)" = "$copy" ]
     [ "$(meta "$copy" TMUX_SESSION)" = mas-0c0c0c0c ]
     [ "$(field "$copy" .status)" = stopped ]

@@ -11,7 +11,7 @@ load doctor
     ROOT=$T/moved
     export MAS_ROOT=$ROOT
     [ "$(field "$ID" .status)" = active ]
-    finds "$ID" 'its paths are those of another place'
+    finds "$ID" 'its paths are those of another directory'
     finds "$ID" 'its tmux session names the old root'
     mends "$ID" 'its tmux session names the old root'
     [ "$(meta "$ID" SESSION_DIR)" = "$ROOT/sessions/$ID" ]
@@ -45,8 +45,8 @@ load doctor
     mv "$ROOT" "$T/moved"
     ROOT=$T/moved
     export MAS_ROOT=$ROOT
-    finds "$ID" 'its paths are those of another place'
-    mends "$ID" 'its paths are those of another place'
+    finds "$ID" 'its paths are those of another directory'
+    mends "$ID" 'its paths are those of another directory'
     [ "$(meta "$ID" SESSION_DIR)" = "$ROOT/sessions/$ID" ]
 }
 

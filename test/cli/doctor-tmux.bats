@@ -57,8 +57,8 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
     a_stopped_session
     rm -r "$(ws "$ID")"
     [ "$("$MAS" list --json | jq -r '.sessions[0].status')" = error ]
-    finds "$ID" 'in the index, but without a workspace'
-    mends "$ID" 'in the index, but without a workspace'
+    finds "$ID" 'it is in the index, but has no workspace'
+    mends "$ID" 'it is in the index, but has no workspace'
     [ -z "$("$MAS" list -q)" ]
 }
 
@@ -70,7 +70,7 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
     hosts_gone "$ID"
     local before
     before=$(snapshot)
-    notes "$ID" "crashed; bring it back with: mas start $ID"
+    notes "$ID" "it has crashed; start it again with: mas start $ID"
     mas doctor --fix
     [ "$status" -eq 0 ]
     [ "$(snapshot)" = "$before" ]
@@ -117,8 +117,8 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
     sed -i 's/^STATUS=.*/STATUS=stopped/' "$(ws "$ID")/.session"
     echo 'STOPPED_AT=2025-01-01T00:00:00Z' >>"$(ws "$ID")/.session"
     [ "$("$MAS" list --all --json | jq -r '.sessions[0].status')" = active ]
-    finds "$ID" 'it runs although it was to be stopped'
-    mends "$ID" 'it runs although it was to be stopped'
+    finds "$ID" 'it is running although its status is stopped'
+    mends "$ID" 'it is running although its status is stopped'
     [ "$(meta "$ID" STATUS)" = active ]
     [ -z "$(meta "$ID" STOPPED_AT)" ]
     [ "$(agent_pid "$ID")" = "$pid" ]
@@ -145,7 +145,7 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
     disk=$(snapshot)
     run --separate-stderr env PATH="$T/bin" "$MAS" doctor --fix
     [ "$(snapshot)" = "$disk" ]
-    [[ $output == "by hand "*"$ID "*"not looked at: cannot run 'tmux': there is no such program in PATH" ]]
+    [[ $output == "by hand "*"$ID "*"it was not checked: cannot run 'tmux': there is no such program in PATH" ]]
     is_in_order
     [ "$(field "$ID" .status)" = active ]
 }
@@ -157,7 +157,7 @@ is_tmux_session() { tm has-session -t "=$1:" 2>/dev/null; }
     run --separate-stderr env PATH="$T/bin" "$MAS" doctor --fix
     [ "$status" -eq 1 ]
     [ "${#lines[@]}" -eq 1 ]
-    [[ $output == "by hand "*" tmux "*"2 sessions were not looked at: cannot run 'tmux': "*'; install tmux'* ]]
+    [[ $output == "by hand "*" tmux "*"2 sessions were not checked: cannot run 'tmux': "*'; install tmux'* ]]
 }
 
 # A team whose agent ignores the hang-up
@@ -183,7 +183,7 @@ an_agent_without_tmux() {
     printf '[stop]\nhangup = 60s\n' >>"$ROOT/mas.ini"
     an_agent_that_stays
     tm kill-server
-    notes "$ID" "its agents are being ended; end them now with: mas stop $ID"
+    notes "$ID" "its agents are ending; end them now with: mas stop $ID"
     mas doctor --fix
     [ "$status" -eq 0 ]
     [ -e "/proc/$PID" ]

@@ -82,7 +82,7 @@ logs 700'
     echo '{"template":"solo","agents":' >"$(ws "$ID")/config.json"
     cp "$(ws "$ID")/config.json" "$T/broken"
     finds "$ID" 'its config.json is damaged'
-    mends "$ID" 'it can be made from the template'
+    mends "$ID" 'it can be created from the template'
     cmp "$T/broken" "$(ws "$ID")"/config.json.broken-*
     [ "$(mode "$(ws "$ID")/config.json")" = 600 ]
     mas start "$ID"
@@ -93,8 +93,8 @@ logs 700'
 @test "a config.json that is gone is made from the template" {
     a_stopped_session
     rm "$(ws "$ID")/config.json"
-    finds "$ID" 'it can be made from the template'
-    mends "$ID" 'it can be made from the template'
+    finds "$ID" 'it can be created from the template'
+    mends "$ID" 'it can be created from the template'
     jq -e . "$(ws "$ID")/config.json"
     [ -z "$(find "$(ws "$ID")" -name '*.broken-*')" ]
 }

@@ -40,7 +40,7 @@ load doctor
 @test "doctor takes no operand" {
     mas doctor everything
     [ "$status" -eq 2 ]
-    [[ $stderr == *"'everything' is one operand too many"* ]]
+    [[ $stderr == *"unexpected operand 'everything'"* ]]
 }
 
 # ---- the index
@@ -61,7 +61,7 @@ load doctor
     echo '{"version":"1.0", "sessions":[{' >"$ROOT/sessions/.sessions.index"
     mas doctor
     [ "$status" -eq 0 ]
-    [[ $output == mended*.sessions.index*'made anew from the workspaces'* ]]
+    [[ $output == mended*.sessions.index*'it was rebuilt from the workspaces'* ]]
     jq -e '.sessions | length == 1' "$ROOT/sessions/.sessions.index"
     is_in_order
 }
@@ -147,6 +147,6 @@ load doctor
     run env PATH="$T/bin" "$MAS" doctor
     [ "$status" -ne 0 ]
     [ "$(grep -c "cannot run 'tmux'" <<<"$output")" -eq 1 ]
-    [[ $output == *"2 sessions were not looked at: cannot run 'tmux': there is no such program in PATH"* ]]
+    [[ $output == *"2 sessions were not checked: cannot run 'tmux': there is no such program in PATH"* ]]
     mas stop --all
 }

@@ -141,7 +141,7 @@ root_on() {
     mas du
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$stderr" = "no sessions in '$ROOT'; begin with: mas new" ]
+    [ "$stderr" = "no sessions in '$ROOT'; create a session with: mas new" ]
     measured
     [ "$(jq -c '[.sessions, .total.real]' <<<"$output")" = '[[],0]' ]
 }
@@ -300,7 +300,7 @@ shares() {
     fi
     run --separate-stderr "${as[@]}" "$MAS" du --json
     [ "$status" -eq 0 ]
-    [[ $stderr == "mas: warning: session '$ID' takes at least what is shown: 1 of its entries cannot be read" ]]
+    [[ $stderr == "mas: warning: session '$ID' uses at least the space shown: 1 of its entries cannot be read" ]]
     [ "$(of "$ID" .skipped)" = 1 ]
     [ "$(of "$ID" .real)" -ge $((2 << 20)) ]
     [ "$(of "$ID" .real)" -lt $((3 << 20)) ]

@@ -83,7 +83,7 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
         mkdir -p "$T/$path"
         mas init "$T/$path"
         [ "$status" -eq 1 ]
-        [[ $stderr == *'holds control characters'* ]]
+        [[ $stderr == *'contains control characters'* ]]
         touch "$T/$path/mas.ini"
         mas --root "$T/$path" env @last
         [ "$status" -eq 1 ]
@@ -121,7 +121,7 @@ WORKFLOWS_DIR='$ROOT/sessions/$ID/workflows'" ]
     mas env nope
     [ "$status" -eq 3 ]
     [ -z "$output" ]
-    [[ $stderr == "mas: cannot find session 'nope': there is none"* ]]
+    [[ $stderr == "mas: cannot find session 'nope': there is no such session"* ]]
     new_session -t solo --no-start
     chmod 600 "$ROOT/sessions/$ID/.session"
     # shellcheck disable=SC2016

@@ -368,7 +368,7 @@ lower=case" ]
     printf '%s\n' '[env]' 'remove = PATH' 'set.PATH = /nowhere' '[preset p]' 'command = sleep 1000' >"$ROOT/mas.ini"
     mas new -t solo --agent p
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot start agent 'solo': preset 'p' needs the program 'sleep', which is not there"* ]]
+    [[ $stderr == "mas: cannot start agent 'solo': preset 'p' needs the program 'sleep', which is missing"* ]]
 }
 
 @test "a variable that a preset needs must be there before anything starts" {
@@ -380,7 +380,7 @@ lower=case" ]
         mas new -t solo --agent p
         [ "$status" -eq 1 ]
         [ "$stderr" = "mas: cannot start agent 'solo': preset 'p' needs the variable API_KEY, which is not set
-set it where mas is called, or in mas.ini: [env] set.API_KEY = ..." ]
+set it in the environment of mas, or in mas.ini: [env] set.API_KEY = ..." ]
     done
     [ "$(snapshot)" = "$before" ]
     API_KEY=k new_session -t solo --agent p

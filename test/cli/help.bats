@@ -149,13 +149,13 @@ options() {
 @test "help of a command that is not there is a usage error" {
     mas help nope
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot help with 'nope': there is no such command"* ]]
+    [[ $stderr == "mas: cannot show help for 'nope': there is no such command"* ]]
     [ -z "$output" ]
     mas help new list
     [ "$status" -eq 2 ]
     mas help stat
     [ "$status" -eq 2 ]
-    [ "${stderr#*$'\n'}" = 'did you mean: mas help status  (all: mas help)' ]
+    [ "${stderr#*$'\n'}" = 'did you mean: mas help status  (all commands: mas help)' ]
 }
 
 @test "a word that is nearly a command, or another program's word for it, is told" {
@@ -164,7 +164,7 @@ options() {
         mas "$word"
         [ "$status" -eq 2 ]
         [ "$stderr" = "mas: cannot run '$word': there is no such command
-did you mean: mas $meant  (all: mas help)" ] || { echo "$stderr" >&2; false; }
+did you mean: mas $meant  (all commands: mas help)" ] || { echo "$stderr" >&2; false; }
     done <<END
 nwe new
 lst list
@@ -192,11 +192,11 @@ END
 @test "an option that is not there, is not whole or takes no value is told apart" {
     mas new --nmae x
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'new': there is no option '--nmae'; there is '--name'"$'\n'"usage: "* ]]
+    [[ $stderr == "mas: cannot run 'new': there is no option '--nmae'; did you mean '--name'?"$'\n'"usage: "* ]]
     mas new --zzzz=x
     [[ $stderr == "mas: cannot run 'new': there is no option '--zzzz'"$'\n'"usage: "* ]]
     mas list --a
-    [[ $stderr == "mas: cannot run 'list': option '--a' could be '--active' or '--all'"$'\n'"usage: "* ]]
+    [[ $stderr == "mas: cannot run 'list': option '--a' is ambiguous: it could be '--active' or '--all'"$'\n'"usage: "* ]]
     mas list --json=yes
     [[ $stderr == "mas: cannot run 'list': option '--json' takes no value"$'\n'"usage: "* ]]
     mas list --js=yes
@@ -206,9 +206,9 @@ END
 @test "a name behind new without its option is told" {
     mas new shop
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'new': 'shop' is one operand too many; a name goes behind '--name'"$'\n'"usage: "* ]]
+    [[ $stderr == "mas: cannot run 'new': unexpected operand 'shop'; to name the session, use '--name'"$'\n'"usage: "* ]]
     mas list shop
-    [[ $stderr == "mas: cannot run 'list': 'shop' is one operand too many"$'\n'"usage: "* ]]
+    [[ $stderr == "mas: cannot run 'list': unexpected operand 'shop'"$'\n'"usage: "* ]]
 }
 
 @test "a command that is not there is a usage error" {
@@ -220,7 +220,7 @@ END
     [ "$status" -eq 2 ]
     mas --nope list
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot run '--nope': there is no such option"$'\n'"see: mas help" ]
+    [ "$stderr" = "mas: cannot run 'mas': there is no option '--nope'"$'\n'"see: mas help" ]
     mas --root
     [ "$status" -eq 2 ]
 }

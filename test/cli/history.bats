@@ -156,7 +156,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     MAS_AGENT_ID=11 MAS_SESSION_ID=550e8400-e29b-41d4-a716-446655440000 mas history "$ID" 10
     [ "$status" -eq 1 ]
     [ -z "$output" ]
-    [[ $stderr == *"an agent sees its own session only"* ]]
+    [[ $stderr == *"an agent may see only its own session"* ]]
 }
 
 @test "other agents' words are not in it" {
@@ -171,7 +171,7 @@ ask() { "$MAS" history "$ID" 10 --json "${@:2}" | jq -rc "$1"; }
     printf 'garbage' | dd of="$ROOT/sessions/$ID/memory.db" conv=notrunc status=none
     mas history "$ID" 10
     [ "$status" -eq 5 ]
-    [[ $stderr == "mas: cannot show what was said in session '$ID': "*"not a database"* ]]
+    [[ $stderr == "mas: cannot show the history of session '$ID': "*"not a database"* ]]
     [[ $stderr == *"mas doctor --fix"* ]]
 }
 

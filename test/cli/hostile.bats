@@ -93,7 +93,7 @@ sys.exit(subprocess.run([sys.argv[2], "list"]).returncode)
 END
     kill -CONT "$server"
     [ "$status" -eq 0 ]
-    [[ $output == *"error: cannot ask tmux on '$SOCK'"* ]]
+    [[ $output == *"error: cannot query tmux on '$SOCK'"* ]]
     # shellcheck disable=SC2329
     is_active() { [ "$(field "$ID" .status)" = active ]; }
     eventually is_active

@@ -204,7 +204,7 @@ comes_back() {
     index_of "$(row "$A" active one)"
     mas new -t solo -n two --no-start
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot name a session 'two': another has that name
+    [ "$stderr" = "mas: cannot name a session 'two': another session has that name
 see it with: mas show two" ]
     [ "$(listed)" = "$IDS" ]
 }

@@ -7,7 +7,7 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
 @test "init makes mas.ini, templates and sessions and says where" {
     mas init "$T/new root"
     [ "$status" -eq 0 ]
-    [ "$output" = "$T/new root: root made" ]
+    [ "$output" = "$T/new root: root created" ]
     [ -z "$stderr" ]
     [ -f "$T/new root/mas.ini" ]
     [ -d "$T/new root/templates/default" ]
@@ -44,7 +44,7 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
     before=$(snapshot)
     mas init
     [ "$status" -eq 0 ]
-    [ "$output" = "$ROOT: is a root already, nothing to do" ]
+    [ "$output" = "$ROOT: is already a root, nothing to do" ]
     [ "$(snapshot)" = "$before" ]
 }
 
@@ -54,8 +54,8 @@ shipped() { (cd "$PROJECT/templates" && find . -mindepth 1 -printf '%P %y %l\n' 
     echo x >"$ROOT/templates/mine/file"
     mas init
     [ "$status" -eq 0 ]
-    [ "$output" = "$ROOT: is a root already
-templates/solo: made" ]
+    [ "$output" = "$ROOT: is already a root
+templates/solo: created" ]
     diff -r --no-dereference "$PROJECT/templates/solo" "$ROOT/templates/solo"
     [ "$(cat "$ROOT/templates/mine/file")" = x ]
 }
@@ -79,10 +79,10 @@ templates/solo: made" ]
 @test "init refuses an empty name and more than one directory" {
     mas init ''
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot make a root: "*empty* ]]
+    [[ $stderr == "mas: cannot create a root: "*empty* ]]
     mas init "$T/a" "$T/b"
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'init': '$T/b' is one operand too many"* ]]
+    [[ $stderr == "mas: cannot run 'init': unexpected operand '$T/b'"* ]]
     [ ! -e "$T/a" ]
 }
 
@@ -90,10 +90,10 @@ templates/solo: made" ]
     echo x >"$T/file"
     mas init "$T/file"
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot make root '$T/file': "* ]]
+    [[ $stderr == "mas: cannot create root '$T/file': "* ]]
     mas init "$T/file/below"
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot make directory '$T/file/below': "* ]]
+    [[ $stderr == "mas: cannot create directory '$T/file/below': "* ]]
     [ "$(cat "$T/file")" = x ]
 }
 
@@ -110,7 +110,7 @@ templates/solo: made" ]
 @test "init refuses a path with control characters" {
     mas init "$T/a"$'\n'"b"
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot make root '$T/a\\x0ab': its path holds control characters" ]
+    [ "$stderr" = "mas: cannot create root '$T/a\\x0ab': its path contains control characters" ]
     [ ! -e "$T/a"$'\n'"b" ]
     mas init "$T/"$'\033[31m'
     [ "$status" -eq 1 ]
@@ -173,26 +173,26 @@ newer_mas() {
     echo '# mine' >>"$ROOT/templates/solo/template.ini"
     run "$NEWER" doctor
     [ "$status" -eq 0 ]
-    [[ $output == *'templates/agents.ini '*'of an earlier version of mas; bring it up to date with: mas init'* ]]
-    [[ $output == *'templates/solo '*"yours, and what is shipped has changed: mas template diff solo"* ]]
+    [[ $output == *'templates/agents.ini '*'it comes from an earlier version of mas; update it with: mas init'* ]]
+    [[ $output == *'templates/solo '*"you have changed it, and the shipped version has changed too; see: mas template diff solo"* ]]
     [[ $output != *templates/default* ]]
     run --separate-stderr "$NEWER" init
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [ "$output" = "$ROOT: is a root already
-templates/agents.ini: brought up to date
-templates/pair: brought up to date
-templates/solo: yours, left as it is; what is shipped has changed: mas template diff solo
-templates/trio: made" ]
+    [ "$output" = "$ROOT: is already a root
+templates/agents.ini: updated
+templates/pair: updated
+templates/solo: kept, because you have changed it; the shipped version has changed too, see: mas template diff solo
+templates/trio: created" ]
     diff -r "$NEW/pair" "$ROOT/templates/pair"
     cmp "$NEW/agents.ini" "$ROOT/templates/agents.ini"
     [ "$(tail -n 1 "$ROOT/templates/solo/template.ini")" = '# mine' ]
     [ -z "$(find "$ROOT/templates" -name '.new-*')" ]
     # he was told
-    [ "$("$NEWER" init)" = "$ROOT: is a root already, nothing to do" ]
+    [ "$("$NEWER" init)" = "$ROOT: is already a root, nothing to do" ]
     [ "$("$NEWER" doctor)" = 'everything is in order' ]
     # and back
-    [[ $("$MAS" init) == *'templates/agents.ini: brought up to date'* ]]
+    [[ $("$MAS" init) == *'templates/agents.ini: updated'* ]]
     cmp "$PROJECT/templates/agents.ini" "$ROOT/templates/agents.ini"
 }
 

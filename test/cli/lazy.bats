@@ -200,11 +200,11 @@ make_units() {
     new_session -t solo --no-start
     rm -r "$SNAPSHOTS"
     "$MAS" start -q "$ID"
-    eventually eval '"$MAS" peek "$ID" solo | grep -q "could not be started: cannot make .unit/solo. from its snapshot"'
+    eventually eval '"$MAS" peek "$ID" solo | grep -q "could not be started: cannot create .unit/solo. from its snapshot"'
     "$MAS" stop -q "$ID"
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *"$ID"*"made from is gone; they can be made from the template as it is now"* ]]
+    [[ $output == *"$ID"*"the snapshot for its agents' directories is missing; they can be created from the current template"* ]]
     [ ! -e "$(unit)/solo" ]
     mas doctor --fix
     [ "$status" -eq 0 ]
@@ -231,7 +231,7 @@ make_units() {
     done
     ln -sf "$T/evil" "$ROOT/sessions/$ID/.snapshot"
     mas doctor
-    [[ $output == *"made from is gone"* ]]
+    [[ $output == *"the snapshot for its agents' directories is missing"* ]]
     [ ! -e "$(unit)/solo" ]
 }
 
@@ -270,7 +270,7 @@ make_units() {
     echo half >"$ROOT/sessions/$ID/.new-lead/file"
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *"the directory of agent lead is left half made"* ]]
+    [[ $output == *"a killed host left the directory of agent lead incomplete"* ]]
     mas doctor --fix
     [ "$status" -eq 0 ]
     [ ! -e "$ROOT/sessions/$ID/.new-lead" ]
@@ -289,7 +289,7 @@ make_units() {
     mv "$T/kept" "$SNAPSHOTS"
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *".snapshots/"*"left behind by a command that was killed"* ]]
+    [[ $output == *".snapshots/"*"a killed command left it behind"* ]]
     mas doctor --fix
     [ "$status" -eq 0 ]
     [ ! -e "$SNAPSHOTS" ]

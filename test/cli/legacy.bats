@@ -150,8 +150,8 @@ no_leftovers() {
     mas new --mode legacy -t solo
     [ "$status" -eq 4 ]
     [ -z "$output" ]
-    [ "$stderr" = "mas: cannot make a legacy session: '$ID' is one
-there is one at most: use it (mas start $ID), or turn it into an isolated one with: mas migrate" ]
+    [ "$stderr" = "mas: cannot create a legacy session: '$ID' exists already
+a root has at most one: start it with: mas start $ID, or turn it into an isolated session with: mas migrate" ]
     SESSION_NAME=other mas new --mode legacy -t solo
     [ "$status" -eq 4 ]
     [ "$(snapshot)" = "$before" ]
@@ -165,7 +165,7 @@ there is one at most: use it (mas start $ID), or turn it into an isolated one wi
     rm "$ROOT/sessions/.sessions.index"
     mas new --mode legacy -t pair --no-start
     [ "$status" -eq 4 ]
-    [[ $stderr == *"'$ID' is one"* ]]
+    [[ $stderr == *"'$ID' exists already"* ]]
     "$MAS" doctor --fix
     [ "$(meta "$ID" MODE)" = legacy ]
     "$MAS" doctor
@@ -186,7 +186,7 @@ there is one at most: use it (mas start $ID), or turn it into an isolated one wi
             ID=$(<"$T/out.$i")
         else
             [ "$rc" -eq 4 ]
-            grep -q '^mas: cannot make ' "$T/err.$i"
+            grep -q '^mas: cannot create ' "$T/err.$i"
         fi
     done
     [ "$won" -eq 1 ]
@@ -235,7 +235,7 @@ there is one at most: use it (mas start $ID), or turn it into an isolated one wi
     before=$(snapshot)
     mas new --mode legacy -t pair
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot make the legacy session: tmux has another session 'mas-tmux'
+    [ "$stderr" = "mas: cannot create the legacy session: tmux has another session 'mas-tmux'
 end that first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
     [ "$(snapshot)" = "$before" ]
     legacy --no-start
@@ -255,7 +255,7 @@ end that first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
     other=$("$MAS" --root "$T/other" new -q --mode legacy -t solo)
     mas new --mode legacy -t solo
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot make the legacy session: tmux has another session 'mas-tmux'
+    [ "$stderr" = "mas: cannot create the legacy session: tmux has another session 'mas-tmux'
 it is the team of session $other; set SESSION_NAME to another name" ]
     legacy --no-start
     mas start "$ID"
@@ -280,7 +280,7 @@ it is the team of session $other; set SESSION_NAME to another name" ]
     exec 9>&-
     cat "$T/err"
     [ "$rc" -eq 4 ]
-    [ "$(head -n 1 "$T/err")" = "mas: cannot make a legacy session: '$ID' is one" ]
+    [ "$(head -n 1 "$T/err")" = "mas: cannot create a legacy session: '$ID' exists already" ]
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]
     tm has-session -t =mas-tmux
 }
@@ -322,7 +322,7 @@ it is the team of session $other; set SESSION_NAME to another name" ]
     mkdir -p "$left/unit/lead"
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *"${left##*/}"*"left behind by a command that was killed"* ]]
+    [[ $output == *"${left##*/}"*"a killed command left it behind"* ]]
     "$MAS" doctor --fix
     [ ! -e "$left" ]
     mkdir -p "$left/unit/lead"

@@ -30,7 +30,7 @@ refuses() {
 @test "new refuses a template that is more than a session may take" {
     put "$ROOT/templates/solo/unit/solo/data" 3
     limit 'session = 2M'
-    refuses "mas: cannot use template 'solo': it takes 3.[0-9]M, and limits.session ($ROOT/mas.ini:*) allows 2.0M"
+    refuses "mas: cannot use template 'solo': it needs 3.[0-9]M, but limits.session ($ROOT/mas.ini:*) allows only 2.0M"
     new_session -t pair --no-start
     [ -d "$(ws "$ID")" ]
 }
@@ -44,8 +44,8 @@ refuses() {
 
 @test "new refuses where less would be left than is to stay free" {
     limit 'free = 1000T'
-    refuses "mas: cannot write *K below '$ROOT/sessions': * is free, and limits.free ($ROOT/mas.ini:*) keeps 1.0P of that
-see what takes it: mas du; remove old sessions: mas clean"
+    refuses "mas: cannot write *K below '$ROOT/sessions': * is free, of which limits.free ($ROOT/mas.ini:*) reserves 1.0P
+see what uses the space with: mas du; remove old sessions with: mas clean"
     mas new -t solo --no-start
     [ "$status" -eq 1 ]
 }
@@ -63,7 +63,7 @@ small_root() {
     small_root
     put "$ROOT/templates/solo/unit/solo/data" 8
     limit "free = $(($(df --output=avail -B1M "$T/fs" | tail -n 1) - 4))M"
-    refuses "mas: cannot write 8.[0-9]M below '$ROOT/sessions': *M is free, and limits.free (*) keeps *M of that*"
+    refuses "mas: cannot write 8.[0-9]M below '$ROOT/sessions': *M is free, of which limits.free (*) reserves *M*"
     new_session -t pair --no-start
     [ -d "$(ws "$ID")" ]
     mas doctor
@@ -103,13 +103,13 @@ small_root() {
     mas status
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == AGENT* ]]
-    [[ ${lines[-1]} == 'fat takes 3.'?'M on disk, more than the 2.0M of limits.session' ]]
+    [[ ${lines[-1]} == 'fat uses 3.'?'M on disk, more than limits.session (2.0M)' ]]
     mas status "$ID" --json
     [ "$(jq -r '.sessions[0].diskLimit' <<<"$output")" = $((2 << 20)) ]
     [ "$(jq -r '.sessions[0].diskUsed' <<<"$output")" -ge $((3 << 20)) ]
     "$MAS" stop -q "$ID"
     mas status "$ID"
-    [[ ${lines[-1]} == 'fat takes '* ]]
+    [[ ${lines[-1]} == 'fat uses '* ]]
     mas start "$ID"
     [ "$status" -eq 0 ]
 }
@@ -127,8 +127,8 @@ small_root() {
     [ "$status" -eq 1 ]
     [ "$(jq -r '.findings[] | [.state, .subject] | join(" ")' <<<"$output")" = "by hand $ID
 by hand sessions" ]
-    [[ $(jq -r '.findings[0].what' <<<"$output") == 'takes 3.'?'M on disk, more than the 2.0M of limits.session' ]]
-    [[ $(jq -r '.findings[1].what' <<<"$output") == *' is free on its file system, less than the 1.0P of limits.free' ]]
+    [[ $(jq -r '.findings[0].what' <<<"$output") == 'uses 3.'?'M on disk, more than limits.session (2.0M)' ]]
+    [[ $(jq -r '.findings[1].what' <<<"$output") == 'its file system has '*' free, less than limits.free (1.0P)' ]]
     [ "$(snapshot)" = "$before" ]
     rm "$(ws "$ID")/unit/solo/data"
     sed -i '/^free/d' "$ROOT/mas.ini"

@@ -31,7 +31,7 @@ link_out() {
             # shellcheck disable=SC2086
             mas $words
             [ "$status" -eq 5 ]
-            [[ $stderr == "mas: cannot lock session 'team': cannot open '.session.lock': "*$'\n'"mend it with: mas doctor --fix" ]]
+            [[ $stderr == "mas: cannot lock session 'team': cannot open '.session.lock': "*$'\n'"repair it with: mas doctor --fix" ]]
         done
         is_untouched
         mas doctor
@@ -63,7 +63,7 @@ link_out() {
     ln "$DIR/.session.lock" "$T/second"
     mas rm -f team
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot remove '.session.lock': a command has it locked" ]
+    [ "$stderr" = "mas: cannot remove '.session.lock': another command holds its lock" ]
     [ -d "$DIR" ]
     exec 8<&-
 }
@@ -78,14 +78,14 @@ link_out() {
     is_untouched
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *"logs/session.log is a file with several names; it is not written to"* ]]
+    [[ $output == *"logs/session.log is a file with several names; mas does not write to it"* ]]
 }
 
 @test "an archive takes no log that is linked, and no memory" {
     link_out hard "$DIR/logs/session.log"
     mas archive team -o "$T/a.tar.zst"
     [ "$status" -eq 0 ]
-    [[ $stderr == *"'logs/session.log' has several names (hard links), and is left out"* ]]
+    [[ $stderr == *"'logs/session.log' has several names (hard links) and is left out"* ]]
     run tar --zstd -xOf "$T/a.tar.zst"
     [[ $output != *$'\n1999\n'* ]]
     mas archive team --rm -o "$T/b.tar.zst"

@@ -28,7 +28,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
     mas list
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$stderr" = "no sessions in '$ROOT'; begin with: mas new" ]
+    [ "$stderr" = "no sessions in '$ROOT'; create a session with: mas new" ]
     mas list -q
     [ "$status" -eq 0 ]
     [ -z "$output$stderr" ]
@@ -249,7 +249,7 @@ sorted() { printf '%s\n' "$@" | sort | xargs; }
 @test "list takes no operand" {
     mas list one
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'list': 'one' is one operand too many"$'\n'"usage: mas list"* ]]
+    [[ $stderr == "mas: cannot run 'list': unexpected operand 'one'"$'\n'"usage: mas list"* ]]
 }
 
 @test "another environment sees the same sessions" {

@@ -167,12 +167,12 @@ $(ms_ago 10) 24" >"$LOGS/agent-10.log.times"
     for word in -1 x '' 1k 99999999999999999999; do
         mas logs "$ID" -n "$word"
         [ "$status" -eq 2 ]
-        [ "$stderr" = "mas: cannot run 'logs': '$word' of --lines is not a number of lines, or all" ]
+        [ "$stderr" = "mas: cannot use --lines '$word': it is not a number of lines, or all" ]
     done
     for word in 10 x 5y '' 2025-13-01T00:00:00Z 2025-12-18 99999999999w; do
         mas logs "$ID" --since "$word"
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot run 'logs': '$word' of --since is not an age such as 10m or a time such as "* ]]
+        [[ $stderr == "mas: cannot use --since '$word': it is not an age such as 10m or a time such as "* ]]
     done
 }
 

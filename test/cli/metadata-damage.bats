@@ -18,16 +18,16 @@ load metadata
     # shellcheck disable=SC2016
     for value in '$(touch ran)' '`touch ran`' 'x;touch ran' 'x touch ran' 'x&touch ran' '|touch ran' '>ran' '<ran' '$HOME' '${x}' '"x"' \
         '"$(touch ran)"' 'a\b' '~' '*' '(x)' '#x' 'x#y' '!' 'é' 'x=y' '{a,b}' '[a]' '?'; do
-        line_is ': a value that needs quotes has none' "X_KEY=$value"
+        line_is ': missing quotes around a value' "X_KEY=$value"
     done
-    is_damaged 'its .session is damaged: line *: a value that needs quotes has none'
+    is_damaged 'its .session is damaged: line *: missing quotes around a value'
 }
 
 @test "quotes that are not closed and text behind quotes are damage" {
     two
-    line_is ': a quote is not closed' "X_KEY='open"
-    line_is ': a quote is not closed' "X_KEY='"
-    line_is ': a quote is not closed' "X_KEY='a'\\''b"
+    line_is ': unterminated quote' "X_KEY='open"
+    line_is ': unterminated quote' "X_KEY='"
+    line_is ': unterminated quote' "X_KEY='a'\\''b"
     # shellcheck disable=SC2016
     for value in "'a'b" "'a'\$(touch ran)" "'a''b'" "'a' ; touch ran" "'a'\\b" "'a'\\'" "'a' "; do
         line_is ': text follows a quoted value' "X_KEY=$value"
@@ -38,20 +38,20 @@ load metadata
 @test "control characters are damage, quoted or not" {
     two
     for bytes in $'\t' $'\r' $'\033[31m' $'\177' $'\007' $'\001'; do
-        line_is ' holds a control character' "X_KEY='a${bytes}b'"
-        line_is ' holds a control character' "X_KEY=a${bytes}b"
+        line_is ' contains a control character' "X_KEY='a${bytes}b'"
+        line_is ' contains a control character' "X_KEY=a${bytes}b"
     done
     cp "$T/metadata" "$(FILE)"
     printf "X_KEY='a\0b'\n" >>"$(FILE)"
-    is_damaged 'its .session is damaged: line * holds a control character'
+    is_damaged 'its .session is damaged: line * contains a control character'
     sed 's/$/\r/' "$T/metadata" >"$(FILE)"
-    is_damaged 'its .session is damaged: line 1 holds a control character'
+    is_damaged 'its .session is damaged: line 1 contains a control character'
 }
 
 @test "a file that does not end in a newline is damage" {
     two
     head -c -1 "$T/metadata" >"$(FILE)"
-    is_damaged 'its .session is damaged: line * has no end'
+    is_damaged 'its .session is damaged: line * does not end in a newline'
 }
 
 @test "a file that was cut off anywhere is damage" {
@@ -71,11 +71,11 @@ load metadata
 
 @test "a key that stands there twice is damage" {
     two
-    line_is ': STATUS stands there twice' 'STATUS=stopped'
+    line_is ': duplicate key STATUS' 'STATUS=stopped'
     cp "$T/metadata" "$(FILE)"
     printf 'X_KEY=1\n' >>"$(FILE)"
     cat "$(FILE)" >"$T/metadata"
-    line_is ': X_KEY stands there twice' 'X_KEY=1'
+    line_is ': duplicate key X_KEY' 'X_KEY=1'
 }
 
 @test "a file of 1 MB is damage, and so are too many keys" {
@@ -83,7 +83,7 @@ load metadata
     { cat "$T/metadata" && head -c 1000000 /dev/zero | tr '\0' 'x'; } >"$(FILE)"
     is_damaged 'cannot read *.session*: it is larger than * bytes'
     { cat "$T/metadata" && seq -f 'X_KEY%.0f=1' 300; } >"$(FILE)"
-    is_damaged 'its .session is damaged: more than * keys'
+    is_damaged 'its .session is damaged: it has more than * keys'
     { cat "$T/metadata" && printf 'X_KEY%0100d=1\n' 0; } >"$(FILE)"
     is_damaged 'its .session is damaged: line * is not KEY=value'
 }

@@ -24,11 +24,11 @@ load metadata
 @test "another session's id is damage" {
     two
     cp "$ROOT/sessions/$GOOD/.session" "$(FILE)"
-    is_damaged 'its .session is damaged: SESSION_ID is that of another session'
+    is_damaged 'its .session is damaged: SESSION_ID belongs to another session'
     sed -i "s/^SESSION_ID=.*/SESSION_ID=/" "$(FILE)"
-    is_damaged 'its .session is damaged: SESSION_ID is *'
+    is_damaged 'its .session is damaged: SESSION_ID belongs to another session'
     sed "s/^SESSION_ID=.*/SESSION_ID=${ID^^}/" "$T/metadata" >"$(FILE)"
-    is_damaged 'its .session is damaged: SESSION_ID is that of another session'
+    is_damaged 'its .session is damaged: SESSION_ID belongs to another session'
 }
 
 @test "values that are none of the key's are damage" {
@@ -43,19 +43,19 @@ STATUS||STATUS is not active, stopped or error
 STATUS|Active|STATUS is not active, stopped or error
 MODE|wild|MODE is not isolated or legacy
 PRIVATE|maybe|PRIVATE is not yes or no
-CREATED_AT|yesterday|CREATED_AT is no time
-CREATED_AT||CREATED_AT is no time
-CREATED_AT|2025-13-40T99:99:99Z|CREATED_AT is no time
-CREATED_AT|2025-12-18T08:00:00|CREATED_AT is no time
-CREATED_AT|2025-12-18T08:00:00+01:00|CREATED_AT is no time
-LAST_ACTIVITY|x|LAST_ACTIVITY is no time
+CREATED_AT|yesterday|CREATED_AT is not a time
+CREATED_AT||CREATED_AT is not a time
+CREATED_AT|2025-13-40T99:99:99Z|CREATED_AT is not a time
+CREATED_AT|2025-12-18T08:00:00|CREATED_AT is not a time
+CREATED_AT|2025-12-18T08:00:00+01:00|CREATED_AT is not a time
+LAST_ACTIVITY|x|LAST_ACTIVITY is not a time
 TMUX_SESSION||TMUX_SESSION is empty or too long
-TMUX_SOCKET||TMUX_SOCKET is no absolute path
-TMUX_SOCKET|relative/path|TMUX_SOCKET is no absolute path
-NAME|two.words|NAME is no session name
-NAME|9lives|NAME is no session name
+TMUX_SOCKET||TMUX_SOCKET is not an absolute path
+TMUX_SOCKET|relative/path|TMUX_SOCKET is not an absolute path
+NAME|two.words|NAME is not a session name
+NAME|9lives|NAME is not a session name
 EOF
-    is_damaged 'its .session is damaged: NAME is no session name'
+    is_damaged 'its .session is damaged: NAME is not a session name'
 }
 
 @test "stop of a damaged session ends its team and tells the damage" {
@@ -76,7 +76,7 @@ EOF
     echo 'NAME=$(touch ran)' >>"$(FILE)"
     mas rm "$ID"
     [ "$status" -eq 5 ]
-    [[ $stderr == *$'\n'"remove it all the same with: mas rm -f $ID" ]]
+    [[ $stderr == *$'\n'"remove it anyway with: mas rm -f $ID" ]]
     [ -d "$ROOT/sessions/$ID" ]
     mas rm -f "$ID"
     [ "$status" -eq 0 ]
@@ -188,7 +188,7 @@ EOF
     [ "$(field broken .status)" = active ]
     mas doctor
     [ "$status" -eq 1 ]
-    [[ $output == *"$ID  its .session holds keys that mas does not write: PATH, PROMPT_COMMAND, LD_PRELOAD, IFS, X"* ]]
+    [[ $output == *"$ID  its .session contains unknown keys: PATH, PROMPT_COMMAND, LD_PRELOAD, IFS, X"* ]]
     grep -q ^PATH= "$(FILE)"
     cp "$(FILE)" "$T/planted"
     mas doctor --fix

@@ -144,8 +144,8 @@ host_that_goes() {
     mas migrate -n old
     [ "$status" -eq 0 ]
     ID=$("$MAS" list -q)
-    [ "$output" = "made a session for $ROOT/unit, template pair
-made $ROOT/unit/reviewer from template pair
+    [ "$output" = "created a session for $ROOT/unit, template pair
+created $ROOT/unit/reviewer from template pair
 moved $ROOT/unit to $ROOT/sessions/$ID/unit
 moved $ROOT/workflows to $ROOT/sessions/$ID/workflows
 isolated $ID, mas-${ID:0:8}" ]
@@ -217,8 +217,8 @@ isolated $ID, mas-${ID:0:8}" ]
     before=$(snapshot)
     MAS_TEMPLATE=pair mas migrate --dry-run
     [ "$status" -eq 0 ]
-    [ "$output" = "would make a session for $ROOT/unit, template pair
-would make $ROOT/unit/reviewer from template pair
+    [ "$output" = "would create a session for $ROOT/unit, template pair
+would create $ROOT/unit/reviewer from template pair
 would move $ROOT/unit to $ROOT/sessions/<id>/unit
 would move $ROOT/workflows to $ROOT/sessions/<id>/workflows
 would isolate <id>" ]
@@ -243,7 +243,7 @@ would isolate <id>" ]
     before=$(snapshot)
     mas migrate -n taken
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot name a session 'taken': another has that name"* ]]
+    [[ $stderr == "mas: cannot name a session 'taken': another session has that name"* ]]
     mas migrate -n 'a b'
     [ "$status" -eq 2 ]
     [ "$(snapshot)" = "$before" ]
@@ -257,7 +257,7 @@ would isolate <id>" ]
     before=$(snapshot)
     MAS_TEMPLATE=pair mas migrate
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot migrate: the tmux session 'mas-tmux' runs, and is none of mas
+    [ "$stderr" = "mas: cannot migrate: the tmux session 'mas-tmux' is running and does not belong to mas
 end it first: tmux -S '$SOCK' kill-session -t '=mas-tmux'" ]
     MAS_TEMPLATE=pair mas migrate --dry-run
     [ "$status" -eq 4 ]
@@ -360,7 +360,7 @@ half_moved() {
     [ "$(field "$ID" .migrating)" = true ]
     mas doctor
     [ "$status" -eq 0 ]
-    [[ $output == *"a migration of it was interrupted; go on with: mas migrate $ID"* ]]
+    [[ $output == *"its migration was interrupted; continue with: mas migrate $ID"* ]]
     local before
     before=$(snapshot)
     "$MAS" doctor --fix
@@ -370,8 +370,8 @@ half_moved() {
         # shellcheck disable=SC2086
         mas $verb "$ID"
         [ "$status" -eq 4 ]
-        [ "$stderr" = "mas: cannot $(sed 's/ .*//; s/^rm/remove/' <<<"$verb") session '$ID': a migration of it was interrupted
-go on with it: mas migrate $ID" ]
+        [ "$stderr" = "mas: cannot $(sed 's/ .*//; s/^rm/remove/' <<<"$verb") session '$ID': its migration was interrupted
+continue it with: mas migrate $ID" ]
     done
     [ ! -e "$ROOT/archive" ]
     mas new --mode legacy -t pair

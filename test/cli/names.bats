@@ -125,22 +125,22 @@ nothing_left() {
             return 1
         }
     done <<'EOF'
---name:a name is a letter and at most 63 more letters, digits, _ or -
---template:a name is 1 to 32 letters, digits, _ or -
---agent:there is none of that name
+--name:a name must be a letter and at most 63 more letters, digits, _ or -
+--template:a name must be 1 to 32 letters, digits, _ or -
+--agent:there is no such preset
 --id:it is not a version 4 UUID
 --mode:it is not isolated or legacy
 EOF
     try show "$long"
     is_refused SESSION 3
-    [[ ${stderr%%$'\n'*} == *": there is none in "* ]]
+    [[ ${stderr%%$'\n'*} == *": there is no such session in "* ]]
     nothing_left
 }
 
 @test "an id in upper case is refused with the same in lower case" {
     try new -t solo --id 550E8400-E29B-41D4-A716-446655440000
     [ "$stderr" = "mas: cannot use id '550E8400-E29B-41D4-A716-446655440000': it is not a version 4 UUID
-in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
+write it in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     is_refused upper 2
     nothing_left
 }
@@ -168,7 +168,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     before=$(snapshot)
     mas new -t solo --id $id
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot make session '$id': it exists" ]
+    [ "$stderr" = "mas: cannot create session '$id': it exists" ]
     [ "$(snapshot)" = "$before" ]
     [ "$(field one .status)" = active ]
     "$MAS" stop -q one
@@ -192,7 +192,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
         kept=$(ls -lR --time-style=+ "$place" "$T/outside")
         mas new -t solo --id $id
         [ "$status" -eq 4 ]
-        [ "$stderr" = "mas: cannot make session '$id': it exists" ]
+        [ "$stderr" = "mas: cannot create session '$id': it exists" ]
         [ "$(ls -lR --time-style=+ "$place" "$T/outside")" = "$kept" ]
         [ "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '.sessions.*')" = "$place" ]
         rm -r "$place"
@@ -281,7 +281,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     name=$(field shop .tmuxSession)
     mas new -t solo --no-start -n "$name"
     [ "$status" -eq 4 ]
-    [ "${stderr_lines[0]}" = "mas: cannot name a session '$name': another has that name" ]
+    [ "${stderr_lines[0]}" = "mas: cannot name a session '$name': another session has that name" ]
     [ "$("$MAS" list -q | wc -l)" -eq 1 ]
 
     # nor the other way round: the id's first digits are another session's name already
@@ -291,7 +291,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
     [ "$(field "$output" .tmuxSession)" = mas-3e846642-1111 ]
     SESSION_NAME=shop mas new -t solo --mode legacy --no-start
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot make a legacy session: another session is called 'shop'"* ]]
+    [[ $stderr == "mas: cannot create a legacy session: another session is called 'shop'"* ]]
 }
 
 @test "what is one session's name and another's name in tmux selects neither" {
@@ -302,7 +302,7 @@ in lower case: --id 550e8400-e29b-41d4-a716-446655440000" ]
         # shellcheck disable=SC2086 # words
         mas $verb tea
         [ "$status" -eq 4 ]
-        [[ ${stderr_lines[0]} == *"cannot tell which session 'tea' is: 2 match" ]]
+        [[ ${stderr_lines[0]} == *"cannot find session 'tea': 2 sessions match" ]]
     done
     [ "$("$MAS" list -q | wc -l)" -eq 2 ]
 }
@@ -326,7 +326,7 @@ fails_as() {
     fails_as 4 "$running" rm "$ID"
     fails_as 4 "cannot archive session 'shop': it is running"$'\n'"stop it first with: mas stop shop" archive "$ID"
     MAS_SESSION_ID=$ID MAS_AGENT_ID=lead mas send "$other" solo hi
-    [ "$stderr" = "mas: cannot send to session 'other': the rule is that an agent writes to its own team only
+    [ "$stderr" = "mas: cannot send to session 'other': an agent may write only to its own team
 this is agent 'lead' of session 'shop'" ]
     exec 9>"$ROOT/sessions/$ID/.session.lock" && flock 9
     fails_as 4 "cannot lock session 'shop': " start "$ID"
@@ -335,10 +335,10 @@ this is agent 'lead' of session 'shop'" ]
     [ "$status" -eq 0 ]
     [[ $stderr == "mas: warning: the agents of session 'shop' have ended"*"mas stop shop" ]]
     mas stop "$ID"
-    for verb in 'send to' 'look at' 'wait for' restart; do
+    for verb in 'send to' 'peek at' 'wait for' restart; do
         case $verb in
             send*) set -- send "$ID" lead hi ;;
-            look*) set -- peek "$ID" lead ;;
+            peek*) set -- peek "$ID" lead ;;
             wait*) set -- wait "$ID" ;;
             *) set -- restart "$ID" lead ;;
         esac

@@ -69,7 +69,7 @@ attach: mas attach mas-${id:0:8}" ]
     before=$(snapshot)
     mas new -t solo -n one
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot name a session 'one': another has that name
+    [ "$stderr" = "mas: cannot name a session 'one': another session has that name
 see it with: mas show one" ]
     [ -z "$output" ]
     [ "$(snapshot)" = "$before" ]
@@ -97,7 +97,7 @@ see it with: mas show one" ]
     [ "$(field "$name" .name)" = "$name" ]
     mas new -t solo --no-start -n "${name}x"
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot use name '${name}x': a name is a letter and at most 63 more letters, digits, _ or -" ]
+    [ "$stderr" = "mas: cannot use name '${name}x': a name must be a letter and at most 63 more letters, digits, _ or -" ]
     [ "$("$MAS" list -q | wc -l)" -eq 1 ]
 }
 
@@ -122,7 +122,7 @@ see it with: mas show one" ]
 @test "new -t of a template that is not there lists those that are" {
     mas new -t nope
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot use template 'nope': there is none of that name"$'\n'"templates here: "* ]]
+    [[ $stderr == "mas: cannot use template 'nope': there is no such template"$'\n'"the templates are: "* ]]
     for name in default pair solo; do
         [[ ${stderr#*here: } == *"$name"* ]]
     done
@@ -141,15 +141,15 @@ see it with: mas show one" ]
 @test "new --agent of a preset that is not there is refused" {
     mas new -t solo --agent nope
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot use preset 'nope': there is none of that name
-presets here: shell, claude, "*", opencode-tty" ]]
+    [[ $stderr == "mas: cannot use preset 'nope': there is no such preset
+the presets are: shell, claude, "*", opencode-tty" ]]
     nothing_made
 }
 
 @test "new refuses a preset whose program is missing, names it and how to get it, and makes nothing" {
     mas_without_programs new --agent gemini
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot start agent '00': preset 'gemini' needs the program 'gemini', which is not there
+    [ "$stderr" = "mas: cannot start agent '00': preset 'gemini' needs the program 'gemini', which is missing
 install it with: npm install -g @google/gemini-cli" ]
     nothing_made
     printf '[preset gone]\ncommand = /no/such/program x\n' >>"$ROOT/mas.ini"
@@ -221,7 +221,7 @@ install it with: npm install -g @google/gemini-cli" ]
 @test "new -a without a terminal is refused before anything is made" {
     mas new -t solo -a
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot attach: this is no terminal"$'\n'* ]]
+    [[ $stderr == "mas: cannot attach: stdin or stdout is not a terminal"$'\n'* ]]
     nothing_made
     mas new -t solo -a --no-start
     [ "$status" -eq 2 ]
@@ -232,7 +232,7 @@ install it with: npm install -g @google/gemini-cli" ]
 @test "new takes no operand and no unknown option" {
     mas new solo
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot run 'new': 'solo' is one operand too many; a name goes behind '--name'"$'\n'"usage: mas new "* ]]
+    [[ $stderr == "mas: cannot run 'new': unexpected operand 'solo'; to name the session, use '--name'"$'\n'"usage: mas new "* ]]
     mas new --nope
     [ "$status" -eq 2 ]
     [[ $stderr == "mas: cannot run 'new': "*"--nope"*$'\n'"usage: mas new "* ]]
@@ -370,15 +370,15 @@ and more'
 2|lead|cannot use prompt 'lead': it is not AGENT=TEXT
 2|=text|cannot use prompt '=text': it is not AGENT=TEXT
 2|lead=|cannot use a prompt for agent 'lead': it is empty
-3|99=x|cannot use a prompt for agent '99': the template has none
-3|lead =x|cannot use a prompt for agent 'lead ': the template has none
+3|99=x|cannot use a prompt for agent '99': the template has no such agent
+3|lead =x|cannot use a prompt for agent 'lead ': the template has no such agent
 EOF
     mas new -t pair -p lead=a -p lead=b
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': there is one already" ]
+    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': the agent has a prompt already" ]
     mas new -t pair -p $'lead=\e[31m'
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it holds a control character other than tab and newline" ]
+    [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it contains a control character other than tab and newline" ]
     mas new -t pair -p $'lead=\xff'
     [ "$status" -eq 2 ]
     [ "$stderr" = "mas: cannot use a prompt for agent 'lead': it is not UTF-8" ]
@@ -393,31 +393,31 @@ EOF
             { echo "$json: $status $stderr" >&2; false; }
         nothing_made
     done <<'EOF'
-1|[]|it is no object
-1|{"agents":[]}|agents: it is no object
-1|{"agent":{}}|agent: there is no such member
-1|{"agents":{"unit":[]}}|agents.unit: there is no such member
-1|{"agents":{"units":{}}}|agents.units: it is no list
-1|{"agents":{"units":[{},[]]}}|agents.units[1]: it is no object
-1|{"agents":{"units":[{"unitId":"1"}]}}|agents.units[0].unitId: it is no number of a unit
-1|{"agents":{"units":[{"unitId":-1}]}}|agents.units[0].unitId: it is no number of a unit
-1|{"agents":{"units":[{"workers":{"id":"11"}}]}}|agents.units[0].workers: it is no list
-1|{"agents":{"units":[{"workers":["11"]}]}}|agents.units[0].workers[0]: it is no object
-1|{"agents":{"units":[{"boss":{"id":"10"}}]}}|agents.units[0].boss: there is no such member
+1|[]|it is not an object
+1|{"agents":[]}|agents: it is not an object
+1|{"agent":{}}|agent: unknown member
+1|{"agents":{"unit":[]}}|agents.unit: unknown member
+1|{"agents":{"units":{}}}|agents.units: it is not a list
+1|{"agents":{"units":[{},[]]}}|agents.units[1]: it is not an object
+1|{"agents":{"units":[{"unitId":"1"}]}}|agents.units[0].unitId: it is not the number of a unit
+1|{"agents":{"units":[{"unitId":-1}]}}|agents.units[0].unitId: it is not the number of a unit
+1|{"agents":{"units":[{"workers":{"id":"11"}}]}}|agents.units[0].workers: it is not a list
+1|{"agents":{"units":[{"workers":["11"]}]}}|agents.units[0].workers[0]: it is not an object
+1|{"agents":{"units":[{"boss":{"id":"10"}}]}}|agents.units[0].boss: unknown member
 1|{"agents":{"metaManager":{"prompt":"x"}}}|agents.metaManager.id: it is missing
-1|{"agents":{"metaManager":{"id":0}}}|agents.metaManager.id: it is no text
+1|{"agents":{"metaManager":{"id":0}}}|agents.metaManager.id: it is not a string
 3|{"agents":{"units":[{"workers":[{"id":"11"},{"id":"99"}]}]}}|agents.units[0].workers[1].id: the template has no agent '99'
 1|{"agents":{"units":[{"manager":{"id":"11"}}]}}|agents.units[0].manager.id: agent '11' has the rank worker in the template
-1|{"agents":{"units":[{"manager":{"id":"10"}},{"manager":{"id":"10"}}]}}|agents.units[1].manager.id: agent '10' stands there twice
-1|{"agents":{"metaManager":{"id":"00","prompt":7}}}|agents.metaManager.prompt: it is no text
-1|{"agents":{"metaManager":{"id":"00","prompt":"a\u001bb"}}}|agents.metaManager.prompt: it holds a control character other than tab and newline
-1|{"agents":{"metaManager":{"id":"00","prompt":"a\u009bb"}}}|agents.metaManager.prompt: it holds a control character other than tab and newline
-1|{"agents":{"metaManager":{"id":"00","promt":"x"}}}|agents.metaManager.promt: there is no such member
-3|{"agents":{"metaManager":{"id":"00","preset":"nope"}}}|agents.metaManager.preset: it names a preset that is not there
-1|{"agents":{"metaManager":{"id":"00","command":"a 'b"}}}|agents.metaManager.command: it has a quote or a backslash too many
-1|{"agents":{"metaManager":{"id":"00","model":"a\nb"}}}|agents.metaManager.model: it holds a control character
-1|{"agents":{"metaManager":{"id":"00","id":"10"}}}|line 1, column 37: key 'id' stands twice in one object
-1|{"agents":{}} x|line 1, column 15: something stands behind the value
+1|{"agents":{"units":[{"manager":{"id":"10"}},{"manager":{"id":"10"}}]}}|agents.units[1].manager.id: duplicate agent '10'
+1|{"agents":{"metaManager":{"id":"00","prompt":7}}}|agents.metaManager.prompt: it is not a string
+1|{"agents":{"metaManager":{"id":"00","prompt":"a\u001bb"}}}|agents.metaManager.prompt: it contains a control character other than tab and newline
+1|{"agents":{"metaManager":{"id":"00","prompt":"a\u009bb"}}}|agents.metaManager.prompt: it contains a control character other than tab and newline
+1|{"agents":{"metaManager":{"id":"00","promt":"x"}}}|agents.metaManager.promt: unknown member
+3|{"agents":{"metaManager":{"id":"00","preset":"nope"}}}|agents.metaManager.preset: it names an unknown preset
+1|{"agents":{"metaManager":{"id":"00","command":"a 'b"}}}|agents.metaManager.command: it has an unterminated quote or backslash
+1|{"agents":{"metaManager":{"id":"00","model":"a\nb"}}}|agents.metaManager.model: it contains a control character
+1|{"agents":{"metaManager":{"id":"00","id":"10"}}}|line 1, column 37: duplicate key 'id' in an object
+1|{"agents":{}} x|line 1, column 15: unexpected text after the value
 EOF
     mas new -c "$T/c.json"
     mas new -c "$T/nope"
@@ -439,7 +439,7 @@ EOF
     { printf '{"agents":{"units":[{"manager":{"id":"solo","prompt":"' && head -c 4194000 /dev/zero | tr '\0' x && printf '"}}]}}'; } >"$T/c.json"
     mas new -t solo -c "$T/c.json"
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot write 'config.json': what the template and the prompts say is more than 4194304 bytes" ]
+    [ "$stderr" = "mas: cannot write 'config.json': the template and the prompts have more than 4194304 bytes" ]
     nothing_made
     { printf '{"agents":{"units":[{"manager":{"id":"solo","prompt":"' && head -c 4190000 /dev/zero | tr '\0' x && printf '"}}]}}'; } >"$T/c.json"
     mas new -q -t solo -c "$T/c.json" --no-start
@@ -476,11 +476,11 @@ EOF
     printf '%s\n' '[preset shell]' 'memory = 9T' >"$ROOT/mas.ini"
     mas new -q -t pair
     [ "$status" -eq 0 ]
-    [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, and "*" is free; with start = demand they start when they are spoken to" ]]
+    [[ $stderr == "mas: warning: the agents will probably need 18T of memory, but only "*" is free; with start = demand, each agent starts with its first message" ]]
     "$MAS" stop -q "$output"
     mas start -q "$output"
     [ "$status" -eq 0 ]
-    [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, and "* ]]
+    [[ $stderr == "mas: warning: the agents will probably need 18T of memory, but only "* ]]
     mas new -q -t pair --no-start
     [ -z "$stderr" ]
     # only what starts now counts, which an agent with a first message does
@@ -488,10 +488,10 @@ EOF
     mas new -q -t pair
     [ -z "$stderr" ]
     mas new -q -t pair -p lead=hello
-    [[ $stderr == "mas: warning: the agents are likely to take 9.0T of memory, "* ]]
+    [[ $stderr == "mas: warning: the agents will probably need 9.0T of memory, "* ]]
     sed -i '/^\[agent reviewer\]/a start = now' "$ROOT/templates/pair/template.ini"
     mas new -q -t pair
-    [[ $stderr == "mas: warning: the agents are likely to take 9.0T of memory, "* ]]
+    [[ $stderr == "mas: warning: the agents will probably need 9.0T of memory, "* ]]
     printf '%s\n' '[preset shell]' 'memory = 1K' >"$ROOT/mas.ini"
     mas new -q -t pair
     [ -z "$stderr" ]
@@ -503,7 +503,7 @@ EOF
     printf '%s\n' '[preset shell]' 'memory = 9T' >"$ROOT/mas.ini"
     mas start -q "$a" "$b"
     [ "$status" -eq 0 ]
-    [[ $stderr == "mas: warning: the agents are likely to take 18T of memory, "* ]]
+    [[ $stderr == "mas: warning: the agents will probably need 18T of memory, "* ]]
 }
 
 @test "a first message reaches its agent at the first start, and never again" {

@@ -24,14 +24,14 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     [ "${lines[0]}" = "mas-tmux  $id" ]
     old start
     [ "$status" -eq 0 ]
-    [ "$output" = "$id runs already" ]
+    [ "$output" = "$id is already running" ]
     old stop
     [ "$status" -eq 0 ]
     [ "$output" = "$id stopped" ]
     [ "$(field "$id" .status)" = stopped ]
     old stop
     [ "$status" -eq 0 ]
-    [ "$output" = "$id was stopped already" ]
+    [ "$output" = "$id is already stopped" ]
     old start
     [ "$status" -eq 0 ]
     [ "$output" = "$id started" ]
@@ -46,7 +46,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     id=$("$MAS" list -q)
     new_session -n mas-tmux
     old start
-    [ "$output" = "mine runs already" ]
+    [ "$output" = "mine is already running" ]
     tm rename-session -t =team other
     old stop
     [ "$output" = "mine stopped" ]
@@ -92,7 +92,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
         # shellcheck disable=SC2086 # words
         old $verb
         [ "$status" -eq 3 ]
-        [ "${stderr%%$'\n'*}" = 'mas: cannot find the legacy session: there is none' ]
+        [ "${stderr%%$'\n'*}" = 'mas: cannot find the legacy session: the root has no legacy session' ]
     done
     [ "$("$MAS" list --active -q)" = "$ID" ]
 }
@@ -110,7 +110,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     [ "$status" -eq 0 ]
     [ "$(field "$SOME" '.mode + " " + .status')" = 'isolated active' ]
     old start
-    [ "$output" = "$SOME runs already" ]
+    [ "$output" = "$SOME is already running" ]
     old send solo hello
     eventually heard hello
     old status --json
@@ -140,7 +140,7 @@ heard() { [ "$(cat "$T/heard" 2>/dev/null)" = "$1" ]; }
     [ "$(jq '.sessions | length' <<<"$output")" -eq 2 ]
     old stop
     [ "$status" -eq 2 ]
-    [[ $stderr == *'set MAS_SESSION_ID to the id of the one'* ]]
+    [[ $stderr == *'set MAS_SESSION_ID to the id of one of them'* ]]
     old send solo hello
     [ "$status" -eq 2 ]
     [ "$("$MAS" list --active -q | wc -l)" -eq 2 ]

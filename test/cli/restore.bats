@@ -138,10 +138,10 @@ is_refused() {
     "$MAS" archive -q "$ID" -o "$ARCHIVE"
     is_refused "$ARCHIVE" 4
     [[ $stderr == *"session '$ID' exists
-bring it back beside that one with --new-id" ]]
+restore it under a new id with --new-id" ]]
     is_refused "$ARCHIVE" 4 --new-id
     [[ $stderr == *"another session is called 'fix-login'
-give it another name with -n" ]]
+choose another name with -n" ]]
     mas restore -q --new-id -n other "$ARCHIVE"
     [ "$status" -eq 0 ]
     local new=$output
@@ -250,7 +250,7 @@ give it another name with -n" ]]
     put_away "$ID"
     is_refused "$ARCHIVE" 1
     [[ $stderr == *"its entry 'unit/solo/venv/bin/python3': it is a link that leads out of the session, to '/usr/bin/python3'
-if you trust the archive, take such links with --links" ]]
+if you trust the archive, accept such links with --links" ]]
     mas restore --links -q "$ARCHIVE"
     [ "$status" -eq 0 ]
     [ "$(look "$ID")" = "$before" ]

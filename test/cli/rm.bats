@@ -103,7 +103,7 @@ crash_with_an_agent_left() {
 @test "an unknown session is exit 3, with -f too" {
     mas rm nothing
     [ "$status" -eq 3 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none in '$ROOT'" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is no such session in '$ROOT'" ]
     mas rm -f nothing
     [ "$status" -eq 3 ]
 }

@@ -86,22 +86,22 @@ no_root_env() { unset MAS_ROOT; }
     mas list
     [ "$status" -eq 0 ]
     [ -z "$output" ]
-    [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; begin with: mas new" ]
+    [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; create a session with: mas new" ]
     mas show mas-12345678
     [ "$status" -eq 3 ]
-    [ "$stderr" = "mas: cannot find session 'mas-12345678': there is none in '$XDG_DATA_HOME/mas'"$'\n'"begin with: mas new" ]
+    [ "$stderr" = "mas: cannot find session 'mas-12345678': there is no such session in '$XDG_DATA_HOME/mas'"$'\n'"create a session with: mas new" ]
 }
 
 @test "new does not set up a root that was named" {
     MAS_ROOT=$T/nowhere mas new -t solo
     [ "$status" -eq 1 ]
     [ "$stderr" = "mas: cannot use root '$T/nowhere': there is no such directory
-make one with: mas init '$T/nowhere'" ]
+create it with: mas init '$T/nowhere'" ]
     [ ! -e "$T/nowhere" ]
     mkdir "$T/empty"
     mas --root "$T/empty" new -t solo
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot use root '$T/empty': it holds no mas.ini"* ]]
+    [[ $stderr == "mas: cannot use root '$T/empty': it has no mas.ini"* ]]
     [ -z "$(ls -A "$T/empty")" ]
 }
 
@@ -189,7 +189,7 @@ make one with: mas init '$T/nowhere'" ]
     mas new -t solo
     [ "$status" -eq 1 ]
     [ "$stderr" = "mas: cannot use '$ROOT/templates/agents.ini': everybody may write to it
-it names programs that mas runs; take that away with: chmod o-w" ]
+it names programs that mas runs; take that permission away with: chmod o-w" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
@@ -278,7 +278,7 @@ it names programs that mas runs, so nobody else may write to it" ]
     for verb in list new config; do
         MAS_ROOT=$bad mas "$verb"
         [ "$status" -eq 1 ]
-        [ "$stderr" = "mas: cannot use root '$T/a\\x0ab': its path holds control characters" ]
+        [ "$stderr" = "mas: cannot use root '$T/a\\x0ab': its path contains control characters" ]
     done
     [ -z "$(ls -A "$bad/sessions")" ]
     bad=$T/$'esc\033]0;x\a'
@@ -362,8 +362,8 @@ plant_root() {
         # shellcheck disable=SC2086
         mas $words </dev/null
         [ "$status" -eq 1 ]
-        [ "$stderr" = "mas: cannot run '${words%% *}' in root '$T/trap': it was found from the current directory, and you neither made nor accepted it
-it names programs that would run; accept it with: mas init $T/trap" ]
+        [ "$stderr" = "mas: cannot run '${words%% *}' in root '$T/trap': mas found it from the current directory, and you have neither created nor accepted it
+mas would run programs that it names; accept it with: mas init $T/trap" ]
     done
     [ "$(ls "$T/trap/sessions")" = "$id" ]
     [ ! -e "$T/ran" ]
@@ -381,7 +381,7 @@ it names programs that would run; accept it with: mas init $T/trap" ]
     done
     mas search word
     [ "$status" -eq 0 ]
-    [ "${stderr%%$'\n'*}" = "mas: warning: the program that $T/trap/mas.ini:6 names is not run: you neither made nor accepted that root; accept it with: mas init $T/trap" ]
+    [ "${stderr%%$'\n'*}" = "mas: warning: mas does not run the program that $T/trap/mas.ini:6 names, because you have neither created nor accepted that root; accept it with: mas init $T/trap" ]
     [ "$("$MAS" config --json | jq -c '[.rootAccepted, (.settings[] | select(.key == "memory.embed_command").origin)]')" = '[false,"built in"]' ]
     [[ $("$MAS" config) == *"$T/trap  current directory, not accepted"* ]]
     [ ! -e "$T/ran" ]
@@ -405,11 +405,11 @@ it names programs that would run; accept it with: mas init $T/trap" ]
     plant_root "$T/trap"
     mas init
     [ "$status" -eq 0 ]
-    [ "$output" = "$T/trap: is a root already, accepted: what it names may run" ]
+    [ "$output" = "$T/trap: is already a root, accepted: mas may run the programs that it names" ]
     [ "$(stat -c %a "$XDG_STATE_HOME/mas/roots")" = 600 ]
     [ "$(cat "$XDG_STATE_HOME/mas/roots")" = "$(id -u) $T/trap" ]
     mas init
-    [ "$output" = "$T/trap: is a root already, nothing to do" ]
+    [ "$output" = "$T/trap: is already a root, nothing to do" ]
     [ "$("$MAS" config --json | jq -r '.rootAccepted')" = true ]
     new_session -t solo
     eventually test -e "$T/ran"
@@ -435,7 +435,7 @@ it names programs that would run; accept it with: mas init $T/trap" ]
     new_in new-session -d -s ask -x 150 -y 20
     eventually shows 'Accept it? [y/N]'
     tm send-keys -t =ask: n Enter
-    eventually shows 'neither made nor accepted it'
+    eventually shows 'neither created nor accepted it'
     eventually shows 'code 1'
     [ -z "$(ls "$T/trap/sessions")" ]
     new_in respawn-pane -k -t =ask:
@@ -467,7 +467,7 @@ it names programs that would run; accept it with: mas init $T/trap" ]
     touch "$T/file"
     XDG_STATE_HOME=$T/file mas init "$T/new"
     [ "$status" -eq 0 ]
-    [ "$output" = "$T/new: root made" ]
+    [ "$output" = "$T/new: root created" ]
     [[ $stderr == "mas: warning: cannot remember root '$T/new': "* ]]
     "$MAS" --root "$T/new" new -q -t solo --no-start
 }
@@ -488,27 +488,27 @@ it names programs that would run; accept it with: mas init $T/trap" ]
     cd "$T"
     mas list
     [ "$status" -eq 0 ]
-    [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; there are some elsewhere: mas --root $ROOT list" ]
+    [ "$stderr" = "no sessions in '$XDG_DATA_HOME/mas'; other roots have some: mas --root $ROOT list" ]
     for text in shop "$ID" "${ID:0:8}" "mas-${ID:0:8}"; do
         mas show "$text"
         [ "$status" -eq 3 ]
-        [ "$stderr" = "mas: cannot find session '$text': there is none in '$XDG_DATA_HOME/mas'
+        [ "$stderr" = "mas: cannot find session '$text': there is no such session in '$XDG_DATA_HOME/mas'
 it is in another root: mas --root $ROOT show $text" ]
     done
     mas attach
     [ "$status" -eq 3 ]
     [ "$stderr" = "mas: cannot attach: no session is running in '$XDG_DATA_HOME/mas'
-there are some elsewhere: mas --root $ROOT list" ]
+other roots have some: mas --root $ROOT list" ]
     [ ! -e "$XDG_DATA_HOME/mas" ]
     make_root "$T/second"
     cd "$T/second"
     mas send shop all hello
     [ "$status" -eq 3 ]
-    [ "$stderr" = "mas: cannot find session 'shop': there is none in '$T/second'
+    [ "$stderr" = "mas: cannot find session 'shop': there is no such session in '$T/second'
 it is in another root: mas --root $ROOT send shop" ]
     mas show nothing
-    [ "$stderr" = "mas: cannot find session 'nothing': there is none in '$T/second'
-list them with: mas list" ]
+    [ "$stderr" = "mas: cannot find session 'nothing': there is no such session in '$T/second'
+list the sessions with: mas list" ]
 }
 
 @test "two roots on one tmux server do not see each other's sessions" {

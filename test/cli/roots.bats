@@ -68,7 +68,7 @@ other_is_untouched() {
     for verb in show env start stop rm attach; do
         mas "$verb" theirs
         [ "$status" -eq 3 ]
-        [[ $stderr == *"cannot find session 'theirs': there is none"* ]]
+        [[ $stderr == *"cannot find session 'theirs': there is no such session"* ]]
     done
     mas stop "mas-$(other list -q | cut -c1-8)"
     [ "$status" -eq 3 ]

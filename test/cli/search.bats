@@ -112,13 +112,13 @@ setup_more() {
         # shellcheck disable=SC2086 # an option and its value
         mas search word $wrong
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot search: '"*"' of --"* ]]
+        [[ $stderr == "mas: cannot use --"*" '"*"': it is not "* ]]
     done
     mas search
     [ "$status" -eq 2 ]
     mas search '?!' ''
     [ "$status" -eq 2 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot search for '?! ': there is no word in it" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot search for '?! ': it contains no word" ]
     mas search word -s nosuch
     [ "$status" -eq 3 ]
 }
@@ -186,7 +186,7 @@ db.execute("INSERT INTO word (word) VALUES (\"integrity-check\")")' "$ROOT/sessi
         dd if="$T/damage" of="$index" conv=notrunc status=none
         mas search gateway -n 1 --json
         [ "$status" -eq 0 ]
-        [[ $stderr == "mas: warning: the search index was made anew: "* ]]
+        [[ $stderr == "mas: warning: the search index was rebuilt: "* ]]
         [ "$(jq -r '.messages[0].text' <<<"$output")" = "$want" ]
         mas search gateway
         [ -z "$stderr" ]
@@ -195,7 +195,7 @@ db.execute("INSERT INTO word (word) VALUES (\"integrity-check\")")' "$ROOT/sessi
 db = sqlite3.connect(sys.argv[1])
 db.execute("PRAGMA user_version = 99")' "$index"
     mas search gateway -n 1
-    [[ $stderr == *"it is of another version"* ]]
+    [[ $stderr == *"it has another version"* ]]
     # in the middle, where it is found out late
     pages=$(($(stat -c %s "$index") / 4096))
     for ((page = 1; page < pages; page++)); do
@@ -244,7 +244,7 @@ db.execute("PRAGMA user_version = 99")' "$index"
     [ -z "$(found gateway)" ]
     mas search gateway -s one
     [ "$status" -eq 1 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot look into session '$ONE': the rule is that an agent sees its own session only" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot read the history of session '$ONE': an agent may see only its own session" ]
     MAS_SESSION_ID='' mas search gateway
     [ "$status" -eq 1 ]
     echo $'[memory]\nshare = yes' >>"$ROOT/mas.ini"
@@ -254,7 +254,7 @@ db.execute("PRAGMA user_version = 99")' "$index"
     MAS_AGENT_ID='' MAS_SESSION_ID='' new_session -n secret -t pair --no-start --private
     mas search gateway -s secret
     [ "$status" -eq 1 ]
-    [[ $stderr == *"the rule is that a private session shares no memory"* ]]
+    [[ $stderr == *"a private session shares no memory"* ]]
     export MAS_SESSION_ID=$ID
     [ -z "$(found gateway)" ]
     mas search gateway -s one
@@ -301,7 +301,7 @@ unwritable() {
     [ "$status" -eq 0 ]
     [[ $output == *"raise the time-out of the gateway"* ]]
     [[ $output != *replaced* ]]
-    [ "$stderr" = "mas: warning: what was said last may be missing: cannot write to '.memory.index': Read-only file system" ]
+    [ "$stderr" = "mas: warning: the newest messages may be missing: cannot write to '.memory.index': Read-only file system" ]
     unwritable "$MAS" context "$ONE" lead --for gateway
     [ "$status" -eq 0 ]
     [[ $stderr == *"may be missing"* ]]
@@ -316,7 +316,7 @@ unwritable() {
     unwritable "$MAS" search gateway
     [ "$status" -eq 0 ]
     [[ $output == *"raise the time-out of the gateway"* ]]
-    [[ $stderr == "mas: warning: the search index was made in memory, for this search alone: "*"Read-only file system" ]]
+    [[ $stderr == "mas: warning: the search index is in memory, for this search only: "*"Read-only file system" ]]
     [ ! -e "$ROOT/sessions/.memory.index" ]
 }
 

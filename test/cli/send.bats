@@ -70,7 +70,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     new_session -t solo --agent keeper
     mas send "$ID" solo - </dev/null
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot send an empty text"* ]]
+    [[ $stderr == "mas: cannot send: the text is empty"* ]]
     mas send "$ID" solo --no-enter ''
     [ "$status" -eq 2 ]
     mas send "$ID" solo ''
@@ -97,7 +97,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     head -c 4194305 /dev/zero | tr '\0' 'a' >"$T/large"
     mas send "$ID" solo --file "$T/large"
     [ "$status" -eq 1 ]
-    [[ $stderr == *"larger than 4194304 bytes"* ]]
+    [[ $stderr == *"it is larger than 4194304 bytes"* ]]
 }
 
 @test "in a team SESSION is left out, and the sender is known" {
@@ -116,7 +116,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     eventually heard lead hello
     MAS_SESSION_ID=$other mas send nobody hello
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find agent 'nobody': the team has none"$'\n'"there are: 00, 10,"* ]]
+    [[ $stderr == "mas: cannot find agent 'nobody': the team has no such agent"$'\n'"the team has: 00, 10,"* ]]
 }
 
 @test "who may not write is refused, with the rule named" {
@@ -130,7 +130,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     [ "$status" -eq 0 ]
     mas send "$ID" 10 --from 99 hello
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot send from agent '99': the team has none"* ]]
+    [[ $stderr == "mas: cannot send from agent '99': the team has no such agent"* ]]
     log_lines 'send from=11 to=20 bytes=5 outcome=refused'
 }
 
@@ -138,7 +138,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     new_session --agent keeper
     MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 10 00 hello
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot send from agent '10': the rule is that an agent speaks for itself, and this is agent '11'"* ]]
+    [[ $stderr == "mas: cannot send from agent '10': this is agent '11', and an agent may speak only for itself"* ]]
     [ -z "$(log_lines 'from=10')" ]
     MAS_SESSION_ID=$ID MAS_AGENT_ID=11 mas send --from 11 10 hello
     [ "$status" -eq 0 ]
@@ -152,7 +152,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     new_session -t pair --agent keeper
     MAS_SESSION_ID=$own MAS_AGENT_ID=lead mas send "$ID" lead hello
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot send to session '$ID': the rule is that an agent writes to its own team only"* ]]
+    [[ $stderr == "mas: cannot send to session '$ID': an agent may write only to its own team"* ]]
     [ ! -e "$T/heard.lead" ]
 }
 
@@ -167,7 +167,7 @@ log_lines() { sed -n "s/^[^ ]* //p" "$ROOT/sessions/$ID/logs/session.log" | grep
     mas send "$ID" all hello
     [ "$status" -eq 1 ]
     [ "$stderr" = "mas: cannot send to agent 'lead': its host has ended
-bring it back with: mas restart $ID lead" ]
+start it again with: mas restart $ID lead" ]
     eventually heard reviewer hello
     mas send "$ID" all --json again
     [ "$status" -eq 1 ]
@@ -227,8 +227,8 @@ start it with: mas start $ID" ]
     new_session -t default -n shop --no-start
     mas send 10 hi
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find session '10': there is none"*$'\n'"outside of a team's pane the session comes first: mas send [SESSION] TARGET TEXT..." ]]
+    [[ $stderr == "mas: cannot find session '10': there is no such session"*$'\n'"outside of a team's pane, name the session first: mas send [SESSION] TARGET TEXT..." ]]
     mas peek lead
     [ "$status" -eq 3 ]
-    [[ $stderr == *$'\n'"outside of a team's pane the session comes first: mas peek [SESSION] TARGET..." ]]
+    [[ $stderr == *$'\n'"outside of a team's pane, name the session first: mas peek [SESSION] TARGET..." ]]
 }

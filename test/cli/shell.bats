@@ -166,7 +166,7 @@ $ROOT/sessions/$ID"
 }
 
 @test "find_active_session prints the newest that runs" {
-    fails 3 'cannot find an active session: none runs' find_active_session
+    fails 3 'cannot find an active session: no session is running' find_active_session
     new_session
     expected=$ID
     local id=$ID
@@ -246,7 +246,7 @@ $ROOT/sessions/$ID"
     new_session -t pair --no-start
     dir=$ROOT/sessions/$ID
     rm -r "$ROOT/templates/pair" "$dir/workflows"
-    fails 3 "cannot fill session '$ID': cannot use template 'pair': there is none" \
+    fails 3 "cannot fill session '$ID': cannot use template 'pair': there is no such template" \
         'initialize_session_units "$1"' "$dir"
     diff -r "$T/pair/unit" "$dir/unit"
 }
@@ -286,7 +286,7 @@ $ROOT/sessions/$ID"
     fails 1 "cannot fill session '$ID': template 'solo' has no directory for agent $agent" \
         'initialize_session_units "$1"' "$dir"
     sed -i "s/^TEMPLATE=.*/TEMPLATE=gone/" "$dir/.session"
-    fails 3 "cannot fill session '$ID': cannot use template 'gone': there is none" \
+    fails 3 "cannot fill session '$ID': cannot use template 'gone': there is no such template" \
         'initialize_session_units "$1"' "$dir"
 }
 
@@ -306,7 +306,7 @@ $ROOT/sessions/$ID"
     "$MAS" stop -q "$ID"
     local why
     for why in $'two\nlines' $'\e[2J' $'\xff' "$(printf '%01001d' 0)"; do
-        fails 2 "cannot mark session '$ID': its error is to be one line" \
+        fails 2 "cannot mark session '$ID': the reason must be one line" \
             'update_session_status "$1" error "$2"' "$ID" "$why"
     done
     [ "$(meta "$ID" STATUS)" = stopped ]
@@ -326,7 +326,7 @@ $ROOT/sessions/$ID"
         fails 3 "cannot find session '$gone'" "$call"' "$1"' "$gone"
     done
     fails 3 "cannot find session '$gone'" 'update_session_status "$1" active' "$gone"
-    fails 4 "cannot make session '$ID': it exists" 'create_session_workspace "$1"' "$ID"
+    fails 4 "cannot create session '$ID': it exists" 'create_session_workspace "$1"' "$ID"
     fails 2 "cannot use id 'x'" 'create_session_workspace x'
     fails 1 "cannot " 'create_session_workspace "$(generate_uuid)" none.json'
     fails 6 'cannot start' 'PATH=$1 update_session_status @last active' "$T"

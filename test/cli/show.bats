@@ -123,7 +123,7 @@ setup_more() { quick_idle; }
     for text in 550 550f One on mas-550e840 550e8400-e29b-41d4-a716-446655440001 '' '*' 550e8400-e29b-41d4-a716-4466554400000; do
         mas show "$text"
         [ "$status" -eq 3 ]
-        [ "$stderr" = "mas: cannot find session '$text': there is none in '$ROOT'"$'\n'"list them with: mas list" ]
+        [ "$stderr" = "mas: cannot find session '$text': there is no such session in '$ROOT'"$'\n'"list the sessions with: mas list" ]
         [ -z "$output" ]
     done
 }
@@ -134,7 +134,7 @@ setup_more() { quick_idle; }
     "$MAS" new -q -t solo --no-start --id 550effff-e29b-41d4-a716-446655440000
     mas show 550e84
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot tell which session '550e84' is: 2 match
+    [ "$stderr" = "mas: cannot find session '550e84': 2 sessions match
 candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-446655440000" ]
     [ "$(field 550e840 .name)" = one ]
 }
@@ -145,7 +145,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     sed -i 's/^NAME=.*/NAME=mas-beeff00d/' "$ROOT/sessions/$ID/.session"
     mas show mas-beeff00d
     [ "$status" -eq 4 ]
-    [[ $stderr == "mas: cannot tell which session 'mas-beeff00d' is: 2 match"$'\n'* ]]
+    [[ $stderr == "mas: cannot find session 'mas-beeff00d': 2 sessions match"$'\n'* ]]
 }
 
 @test "@last is the newest" {
@@ -169,7 +169,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
 @test "@last without a session is an error" {
     mas show @last
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find session '@last': there is none"* ]]
+    [[ $stderr == "mas: cannot find session '@last': there is no such session"* ]]
 }
 
 @test "show without a SESSION is an error outside a team, and its own team inside" {
@@ -189,7 +189,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     [ "$("$MAS" show --session=one --json | jq -r .sessionId)" = "$ID" ]
     mas show -s one two
     [ "$status" -eq 2 ]
-    [[ $stderr == *"'two' is one operand too many"* ]]
+    [[ $stderr == *"unexpected operand 'two'"* ]]
 }
 
 @test "-- ends the options" {
@@ -198,7 +198,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     [ "$status" -eq 0 ]
     mas show -- --json
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot find session '--json': there is none"* ]]
+    [[ $stderr == "mas: cannot find session '--json': there is no such session"* ]]
 }
 
 @test "show writes nothing" {

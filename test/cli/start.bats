@@ -91,7 +91,7 @@ fails_to_start() {
     disk=$(snapshot)
     mas start "$ID"
     [ "$status" -eq 0 ]
-    [ "$output" = "$ID runs already" ]
+    [ "$output" = "$ID is already running" ]
     [ "$(agent_pid "$ID")" = "$pid" ]
     [ "$(snapshot)" = "$disk" ]
 }
@@ -103,15 +103,15 @@ fails_to_start() {
     reviewer=$(agent_pid "$ID" reviewer)
     mas start half
     [ "$status" -eq 0 ]
-    [ "$output" = "half runs, brought back: lead" ]
+    [ "$output" = "half is running, started agents again: lead" ]
     [ -z "$stderr" ]
     [ "$(agent_pid "$ID" reviewer)" = "$reviewer" ]
     mas start half
-    [ "$output" = "half runs already" ]
+    [ "$output" = "half is already running" ]
     orphan_agents "$ID"
     mas start half
     [ "$status" -eq 0 ]
-    [ "$output" = "half runs, brought back: lead,reviewer" ]
+    [ "$output" = "half is running, started agents again: lead,reviewer" ]
     [ "$(field half .agentsRunning)" = 2 ]
     [ "$("$MAS" doctor)" = 'everything is in order' ]
 }

@@ -98,7 +98,7 @@ teardown_more() {
     before=$(snapshot)
     mas stop "$ID"
     [ "$status" -eq 0 ]
-    [ "$output" = "$ID was stopped already" ]
+    [ "$output" = "$ID is already stopped" ]
     [ "$(snapshot)" = "$before" ]
 }
 
@@ -112,7 +112,7 @@ teardown_more() {
 @test "an unknown session is exit 3" {
     mas stop nothing
     [ "$status" -eq 3 ]
-    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is none in '$ROOT'" ]
+    [ "${stderr%%$'\n'*}" = "mas: cannot find session 'nothing': there is no such session in '$ROOT'" ]
 }
 
 @test "several sessions are stopped by one command" {
@@ -376,7 +376,7 @@ EOS
     mas stop "$ID"
     [ "$status" -eq 5 ]
     [[ $stderr == "mas: cannot stop session '$ID': its .session is damaged"* ]]
-    [[ $stderr == *$'\n''its agents have ended all the same; '*'mas doctor'* ]]
+    [[ $stderr == *$'\n''its agents have ended anyway; '*'mas doctor'* ]]
     is_gone "$ID"
     run ! is_tmux_session "$ID"
     [ "$(cat "$ROOT/sessions/$ID/.session")" = 'what is this' ]
@@ -438,7 +438,7 @@ is_told() {
     run --separate-stderr env PATH="$T/bin" "$MAS" stop shop
     [ "$status" -eq 0 ]
     [[ $output == "shop stopped, "*killed* ]]
-    [[ $stderr == "mas: warning: the agents of session 'shop' have ended, but tmux could not be told: cannot run 'tmux'"*"mas stop shop" ]]
+    [[ $stderr == "mas: warning: the agents of session 'shop' have ended, but its tmux session may be left: cannot run 'tmux'"*"mas stop shop" ]]
     is_told
     # another stop finishes it, and so do a start and doctor
     mas stop shop
@@ -451,7 +451,7 @@ is_told() {
     is_told
     mas start shop
     [ "$status" -eq 0 ]
-    [ "$output" = "shop runs, brought back: solo" ]
+    [ "$output" = "shop is running, started agents again: solo" ]
     [ "$(field shop .agentsRunning)" = 1 ]
     env PATH="$T/bin" "$MAS" stop -q --all 2>/dev/null
     is_told
@@ -475,7 +475,7 @@ is_told() {
         ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 run --separate-stderr \
             "${user[@]}" prlimit --nproc=1 "$T/mas" $verb
         [ "$status" -eq 0 ] || { echo "$verb: $stderr" >&2; false; }
-        [[ $stderr == "mas: warning: "*"tmux could not be told: cannot start "* ]]
+        [[ $stderr == "mas: warning: "*"its tmux session may be left: cannot start "* ]]
         is_gone "$ID"
         "${user[@]}" "$T/mas" doctor --fix
         [ "$("${user[@]}" "$T/mas" doctor)" = 'everything is in order' ]
@@ -487,7 +487,7 @@ is_told() {
 @test "stop, start, rm and clean call a session that has a name by that" {
     new_session -t solo -n shop
     [ "$("$MAS" stop "$ID")" = 'shop stopped' ]
-    [ "$("$MAS" stop shop)" = 'shop was stopped already' ]
+    [ "$("$MAS" stop shop)" = 'shop is already stopped' ]
     [ "$("$MAS" start "${ID:0:8}")" = 'shop started' ]
     [ "$("$MAS" stop shop)" = 'shop stopped' ]
     [[ $("$MAS" clean --keep 0 --status stopped --dry-run) == 'shop would be removed, '* ]]

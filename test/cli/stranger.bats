@@ -102,7 +102,7 @@ a_session_on() {
     chown 0 "$T/mine/socket"
     mas new -t solo
     [ "$status" -eq 6 ]
-    [[ $stderr == *": its server is another user's"* ]]
+    [[ $stderr == *": its server belongs to another user"* ]]
     [ ! -e "$T/written" ]
     [ ! -e "$TRAP/asked" ]
 }
@@ -164,7 +164,7 @@ is_refused() {
     mkdir -m 755 "$T/mine/tmux-0"
     mas new -t solo
     [ "$status" -eq 6 ]
-    [[ $stderr == *"'$T/mine/tmux-0' is not your own alone"* ]]
+    [[ $stderr == *"'$T/mine/tmux-0' must belong to you and be closed to others"* ]]
     chmod 700 "$T/mine/tmux-0"
     new_session -t solo
     [ "$(field "$ID" .status)" = active ]

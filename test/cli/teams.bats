@@ -49,7 +49,7 @@ offered() { "$MAS" complete -- "$@" | xargs; }
     done
     mas peek team carol
     [ "$status" -eq 3 ]
-    [[ $stderr == *'there are: alice, bob-2, X_1, 0, left, right_side, managers, workers, all' ]]
+    [[ $stderr == *'the team has: alice, bob-2, X_1, 0, left, right_side, managers, workers, all' ]]
 
     # messages, logs, states
     "$MAS" send team left 'good morning'
@@ -163,13 +163,13 @@ offered() { "$MAS" complete -- "$@" | xargs; }
     make_team small 2x2 u:a u:b u:c u:d u:e
     mas new -t small
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot use template 'small': $ROOT/templates/small/template.ini:1: window all has 5 agents, more than the layout 2x2 holds
-see all that is wrong with: mas template check small" ]
+    [ "$stderr" = "mas: cannot use template 'small': $ROOT/templates/small/template.ini:1: window all has 5 agents, more than the layout 2x2 can hold
+see all errors with: mas template check small" ]
     for layout in 0x1 1x0 65x1 2x x2 2x2x2 -1x2 2X2 ' ' 1000x1; do
         make_team "bad" "$layout" u:a
         mas new -t bad
         [ "$status" -eq 1 ]
-        [[ $stderr == *':2: [window all] layout: a layout is tiled, '*'COLUMNSxROWS such as 3x2'* ]]
+        [[ $stderr == *':2: [window all] layout: a layout must be tiled, '*'COLUMNSxROWS such as 3x2'* ]]
     done
     run tm list-sessions
     [ "$status" -ne 0 ]

@@ -37,36 +37,36 @@ finds() {
         'agents = b' '[agent a]' 'role =' 'rank = boss' 'group = g' 'no equals sign' \
         '[agent b]' 'role = r' 'start = later' '[agent x y]' 'role = r' '[rules]' 'boss = all' \
         'worker = everyone' '[window v]'
-    finds "$I:1: [templat]: there is no such section; did you mean '[template]'?" \
-        "$I:4: agent c is not among the agents" \
-        "$I:5: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2" \
-        "$I:6: [window w] colour: there is no such key in a window" \
-        "$I:7: [window w] agents: the key stands in line 4 already" \
-        "$I:9: [agent a] role: a role is 1 to 64 bytes of UTF-8 without control characters" \
-        "$I:10: [agent a] rank: a rank is meta, manager or worker" \
-        "$I:12: '=' is missing" \
+    finds "$I:1: [templat]: unknown section; did you mean '[template]'?" \
+        "$I:4: agent c is not defined" \
+        "$I:5: [window w] layout: a layout must be tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2" \
+        "$I:6: [window w] colour: unknown key in a window" \
+        "$I:7: [window w] agents: duplicate key: first used in line 4" \
+        "$I:9: [agent a] role: a role must be 1 to 64 bytes of UTF-8 without control characters" \
+        "$I:10: [agent a] rank: a rank must be meta, manager or worker" \
+        "$I:12: missing '='" \
         "$I:13: agent b lacks its group" \
         "$I:13: agent b lacks its rank" \
         "$I:15: [agent b] start: 'later' is not now or demand" \
-        "$I:16: [agent x y]: an agent's id is 1 to 32 letters, digits, _ or -" \
-        "$I:19: [rules] boss: a rule is for meta, manager or worker" \
-        "$I:20: [rules] worker: a rule lists manager, unit, workers, managers, meta or all" \
+        "$I:16: [agent x y]: an agent's id must be 1 to 32 letters, digits, _ or -" \
+        "$I:19: [rules] boss: a rule must be for meta, manager or worker" \
+        "$I:20: [rules] worker: a rule must list manager, unit, workers, managers, meta or all" \
         "$I:21: window v has no agents"
 }
 
 @test "keys behind a header that cannot be read belong to nothing" {
     template "${window_a[@]}" "${agent_a[@]}" '[agent b' 'role = other' 'rank = boss' '[]' 'role = x'
-    finds "$I:7: ']' is missing" "$I:10: the section has no name"
+    finds "$I:7: missing ']'" "$I:10: missing section name"
     template '[agent bad id]' 'role = x' 'rank = boss' 'nonsense = 1' "${window_a[@]}" "${agent_a[@]}"
-    finds "$I:1: [agent bad id]: an agent's id is 1 to 32 letters, digits, _ or -"
+    finds "$I:1: [agent bad id]: an agent's id must be 1 to 32 letters, digits, _ or -"
 }
 
 @test "agents in no window, in two, and windows that are too small" {
     template "${window_a[@]}" 'layout = 1x1' '[window v]' 'agents = a' \
         "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g'
-    finds "$I:4: window v has no agents" "$I:5: agent a stands in two windows" "$I:10: agent b stands in no window"
+    finds "$I:4: window v has no agents" "$I:5: agent a is in two windows" "$I:10: agent b is in no window"
     template '[window w]' 'layout = 1x1' 'agents = a, b' "${agent_a[@]}" '[agent b]' 'role = r' 'rank = worker' 'group = g'
-    finds "$I:1: window w has 2 agents, more than the layout 1x1 holds"
+    finds "$I:1: window w has 2 agents, more than the layout 1x1 can hold"
 }
 
 @test "a window that has no room for its panes at [tmux] size is found" {
@@ -98,7 +98,7 @@ finds() {
     mas template check mine
     [ "$status" -eq 0 ]
     mkdir -p "$D/unit/a/${deep}e/f"
-    finds "$D/unit/a/${deep}e: it cannot be copied: it is too many levels deep"
+    finds "$D/unit/a/${deep}e: it cannot be copied: it is nested too deeply"
 }
 
 @test "a file that cannot be read is found" {
@@ -138,27 +138,27 @@ $D/unit/a/secret: it cannot be copied: Permission denied" ]
     mas template check mine
     [ "$status" -eq 0 ]
     [ -z "$stderr" ]
-    [ "$output" = "$I:5: warning: cannot start agent 'a': preset 'far' needs the program 'no-such-program', which is not there
+    [ "$output" = "$I:5: warning: cannot start agent 'a': preset 'far' needs the program 'no-such-program', which is missing
 $I:9: warning: cannot start agent 'b': preset 'keyed' needs the variable MAS_TEST_KEY, which is not set" ]
     MAS_TEST_KEY=1 mas template check mine --json
     [ "$(jq -c '[.errors, .warnings, .remarks[0].file, .remarks[0].line, .remarks[0].severity]' <<<"$output")" = "[0,1,\"$I\",5,\"warning\"]" ]
     template "${window_a[@]}" "${agent_a[@]}" 'preset = nope'
     finds "$I:3: cannot start agent 'a': there is no preset 'nope'"
     template "${window_a[@]}" "${agent_a[@]}" "command = sh -c 'unclosed"
-    finds "$I:3: cannot start agent 'a': its command: unclosed single quote"
+    finds "$I:3: cannot start agent 'a': its command: unterminated single quote"
     printf '[preset torn]\ncommand = cat %s\n' "\\" >>"$ROOT/mas.ini"
     template "${window_a[@]}" "${agent_a[@]}" 'preset = torn'
     mas template check mine
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: $ROOT/mas.ini:"*": [preset torn] command: 'cat \\' is not a program and its arguments, each quote closed" ]]
+    [[ $stderr == "mas: $ROOT/mas.ini:"*": [preset torn] command: 'cat \\' is not a program and its arguments, with every quote closed" ]]
 }
 
 @test "rules that mean nobody are warned of" {
     template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'worker = unit, managers' 'meta = all'
     mas template check mine
     [ "$status" -eq 0 ]
-    [ "$output" = "$I:8: warning: [rules] worker: this means nobody in this team: unit, managers
-$I:9: warning: [rules] meta: this means nobody in this team: all" ]
+    [ "$output" = "$I:8: warning: [rules] worker: no agent of this team matches: unit, managers
+$I:9: warning: [rules] meta: no agent of this team matches: all" ]
 }
 
 @test "what stands among the templates and is none is found by a check of all" {
@@ -166,12 +166,12 @@ $I:9: warning: [rules] meta: this means nobody in this team: all" ]
     mas template check
     [ "$status" -eq 1 ]
     [ "${#lines[@]}" -eq 2 ]
-    [[ ${lines[0]} == "$ROOT/templates/bad name: cannot use template 'bad name': a name is 1 to 32 letters"* ]]
+    [[ ${lines[0]} == "$ROOT/templates/bad name: cannot use template 'bad name': a name must be 1 to 32 letters"* ]]
     [[ ${lines[1]} == "$ROOT/templates/empty/template.ini: cannot read "*"No such file or directory" ]]
     [ "$stderr" = 'mas: cannot use 2 of 5 templates' ]
     mas template check default nope
     [ "$status" -eq 1 ]
-    [[ $output == "$ROOT/templates/nope: cannot use template 'nope': there is none of that name" ]]
+    [[ $output == "$ROOT/templates/nope: cannot use template 'nope': there is no such template" ]]
 }
 
 @test "a directory that is called by its path is checked" {
@@ -183,7 +183,7 @@ $I:9: warning: [rules] meta: this means nobody in this team: all" ]
     sed -i 's/^rank = worker/rank = w/' template.ini
     mas template check ../out
     [ "$status" -eq 1 ]
-    [ "$output" = "$T/out/template.ini:$(grep -n '^rank = w$' template.ini | cut -d: -f1): [agent reviewer] rank: a rank is meta, manager or worker" ]
+    [ "$output" = "$T/out/template.ini:$(grep -n '^rank = w$' template.ini | cut -d: -f1): [agent reviewer] rank: a rank must be meta, manager or worker" ]
     chmod o+w template.ini
     mas template check .
     [[ $output == "$T/out/template.ini: cannot use template '$T/out': everybody may write to template.ini" ]]
@@ -214,7 +214,7 @@ $I:9: warning: [rules] meta: this means nobody in this team: all" ]
     mas template check mine
     [ "$status" -eq 1 ]
     [ "${#lines[@]}" -eq 201 ]
-    [ "${lines[200]}" = '50 more' ]
+    [ "${lines[200]}" = '50 more errors and warnings' ]
     [ "$stderr" = 'mas: cannot use 1 of 1 templates' ]
     [ "$("$MAS" template check --json mine | jq -c '[(.remarks | length), .errors, .warnings]')" = '[200,250,0]' ]
     rm "$D"/unit/a/fifo-{200..249}

@@ -47,7 +47,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     for name in '' 'a b' ../x a/b .new-x "$(printf '%033d' 0)" . "$T/abs"; do
         mas template copy solo "$name"
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot copy to template '"*"': a name is 1 to 32 letters, digits, _ or -" ]]
+        [[ $stderr == "mas: cannot copy to template '"*"': a name must be 1 to 32 letters, digits, _ or -" ]]
     done
     mas template copy nope mine
     [ "$status" -eq 3 ]
@@ -77,7 +77,7 @@ tree_of() { (cd "$1" && find . -mindepth 1 -printf '%P %m %l %T@\n' | sort && fi
     before=$(snapshot)
     mas template copy "$ROOT" mine
     [ "$status" -eq 1 ]
-    [[ $stderr == *'the copy would lie in what is copied'* ]]
+    [[ $stderr == *'the copy would be inside the original'* ]]
     [ "$(snapshot)" = "$before" ]
 }
 

@@ -46,16 +46,16 @@ editor() {
     editor 'sed -i "s/^rank = worker/rank = w/; s/^description.*/description = mine/" "$1"'
     edit pair
     [ "$status" -eq 1 ]
-    [ "$output" = "$C:$(grep -n '^rank = w$' "$C" | cut -d: -f1): [agent reviewer] rank: a rank is meta, manager or worker" ]
+    [ "$output" = "$C:$(grep -n '^rank = w$' "$C" | cut -d: -f1): [agent reviewer] rank: a rank must be meta, manager or worker" ]
     [ "$stderr" = "mas: cannot change template 'pair': it would have 1 error
-what you wrote is in '$C'; go on with: mas template edit pair" ]
+your changes are in '$C'; continue with: mas template edit pair" ]
     [ "$(cat "$I")" = "$BEFORE" ]
     new_session -t pair --no-start # and the old one works
     [ ! -e "$ROOT/sessions/$ID/.template-edit.ini" ]
     editor 'sed -i "s/^rank = w$/rank = worker/" "$1"'
     edit pair
     [ "$status" -eq 0 ]
-    [ "$stderr" = 'going on with what was not finished the last time' ]
+    [ "$stderr" = 'continuing the unfinished edit' ]
     grep -qx 'description = mine' "$I"
     [ ! -e "$C" ]
 }
@@ -64,7 +64,7 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     editor 'echo "meta = all" >>"$1"'
     edit pair
     [ "$status" -eq 0 ]
-    [[ $output == "$C:"*': warning: [rules] meta: this means nobody in this team: all'$'\n''pair: changed' ]]
+    [[ $output == "$C:"*': warning: [rules] meta: no agent of this team matches: all'$'\n''pair: changed' ]]
     grep -qx 'meta = all' "$I"
 }
 
@@ -73,13 +73,13 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     before=$(snapshot)
     edit pair
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot edit template 'pair': the editor ended with code 3" ]
+    [ "$stderr" = "mas: cannot edit template 'pair': the editor exited with code 3" ]
     [ "$(snapshot)" = "$before" ]
     editor 'echo "; more" >>"$1"; kill -KILL $$'
     edit pair
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot edit template 'pair': the editor ended with code 137
-what you wrote is in '$C'; go on with: mas template edit pair" ]
+    [ "$stderr" = "mas: cannot edit template 'pair': the editor exited with code 137
+your changes are in '$C'; continue with: mas template edit pair" ]
     [ "$(cat "$I")" = "$BEFORE" ]
     [ "$(tail -n 1 "$C")" = '; more' ]
 }
@@ -118,10 +118,10 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
 @test "without an editor and a terminal it is a usage error" {
     edit pair
     [ "$status" -eq 2 ]
-    [ "$stderr" = 'mas: cannot edit a template: this is no terminal'$'\n''name a program in VISUAL or EDITOR' ]
+    [ "$stderr" = 'mas: cannot edit a template: stdin or stderr is not a terminal'$'\n''name a program in VISUAL or EDITOR' ]
     EDITOR=no-such-editor edit pair
     [ "$status" -eq 1 ]
-    [ "${stderr_lines[0]}" = "mas: cannot use the editor 'no-such-editor': it is not there" ]
+    [ "${stderr_lines[0]}" = "mas: cannot use the editor 'no-such-editor': there is no such program in PATH" ]
     EDITOR="'unclosed" edit pair
     [ "$status" -eq 2 ]
     EDITOR=true edit nope
@@ -137,7 +137,7 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     eventually [ -s "$T/up" ]
     EDITOR=true edit pair
     [ "$status" -eq 4 ]
-    [ "$stderr" = "mas: cannot edit template 'pair': another edits it" ]
+    [ "$stderr" = "mas: cannot edit template 'pair': another command is editing it" ]
     echo >"$T/go"
     wait $pid
 }
@@ -146,7 +146,7 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     editor "echo '; theirs' >>'$I'" 'echo "; mine" >>"$1"'
     edit pair
     [ "$status" -eq 4 ]
-    [ "${stderr_lines[0]}" = "mas: cannot change template 'pair': its template.ini has changed meanwhile" ]
+    [ "${stderr_lines[0]}" = "mas: cannot change template 'pair': its template.ini has changed in the meantime" ]
     [ "$(tail -n 1 "$I")" = '; theirs' ]
     [ "$(tail -n 1 "$C")" = '; mine' ]
 }
@@ -171,7 +171,7 @@ what you wrote is in '$C'; go on with: mas template edit pair" ]
     shows() { tm capture-pane -p -t =edit: | grep -qF -- "$1"; }
     eventually shows '(e)dit again, (k)eep it for later, or (d)rop it?'
     tm send-keys -t =edit: x Enter
-    eventually shows "=' is missing"
+    eventually shows "missing '='"
     tm send-keys -t =edit: e Enter
     eventually shows 'pair: changed'
     eventually shows 'code 0'

@@ -33,15 +33,15 @@ solo 1 shipped null $ROOT/templates/solo" ]
     mas template list
     [ "$status" -eq 0 ]
     grep -q '^default  *13  *shipped' <<<"$output"
-    [[ $output == *"wrong "*"-  "*"own "*"broken: $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or worker"* ]]
+    [[ $output == *"wrong "*"-  "*"own "*"broken: $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manager or worker"* ]]
     [[ $output == *"empty "*"broken: cannot read '$ROOT/templates/empty/template.ini': No such file or directory"* ]]
-    [[ $output == *"bad name "*'broken: a name is 1 to 32 letters'* ]]
+    [[ $output == *"bad name "*'broken: a name must be 1 to 32 letters'* ]]
     [[ $output != *$'\033'* ]]
     [[ $output == *'a\x1b[31m '* ]]
     [ "$("$MAS" template list --json | jq -r '.templates[] | select(.name == "wrong") | .description, .agents, .problem')" = \
         "null
 0
-$ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or worker" ]
+$ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank must be meta, manager or worker" ]
     mas template list -q
     [ "$output" = $'default\npair\nsolo\nwrong' ]
 }
@@ -96,14 +96,14 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
 @test "show of what is not there or broken fails and says what to do" {
     mas template show nope
     [ "$status" -eq 3 ]
-    [ "$stderr" = "mas: cannot use template 'nope': there is none of that name"$'\n'"templates here: default, pair, solo" ]
+    [ "$stderr" = "mas: cannot use template 'nope': there is no such template"$'\n'"the templates are: default, pair, solo" ]
     mas template show ./nope
     [ "$status" -eq 3 ]
     [ "$stderr" = "mas: cannot use template './nope': there is no such directory" ]
     echo broken >"$ROOT/templates/solo/template.ini"
     mas template show solo
     [ "$status" -eq 1 ]
-    [[ $stderr == *"template.ini:1: "*$'\n''see all that is wrong with: mas template check solo' ]]
+    [[ $stderr == *"template.ini:1: "*$'\n''see all errors with: mas template check solo' ]]
     mas template show
     [ "$status" -eq 2 ]
     mas template show a b
@@ -140,7 +140,7 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
     [ "$status" -eq 2 ]
     mas help list nope
     [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot help with 'list nope': there is no such action"$'\n''see: mas help list' ]
+    [ "$stderr" = "mas: cannot show help for 'list nope': there is no such action"$'\n''see: mas help list' ]
 }
 
 # shellcheck disable=SC2154 # set by run
@@ -186,10 +186,10 @@ $ROOT/templates/wrong/template.ini:4: [agent a] rank: a rank is meta, manager or
     mas template diff mine
     [ "$status" -eq 3 ]
     [ -z "$output" ]
-    [[ $stderr == "mas: cannot compare 'mine': none of that name is shipped"* ]]
+    [[ $stderr == "mas: cannot compare 'mine': mas does not ship it"* ]]
     mas template diff solo
     [ "$status" -eq 3 ]
-    [[ $stderr == "mas: cannot compare 'solo': the root has none"*'mas init'* ]]
+    [[ $stderr == "mas: cannot compare 'solo': it is missing in the root"*'mas init'* ]]
     mkdir "$T/none"
     run --separate-stderr env "PATH=$T/none" "$MAS" template diff pair
     [ "$status" -eq 0 ]

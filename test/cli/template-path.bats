@@ -90,7 +90,7 @@ setup_more() {
     for path in $'./a\nb' $'./a\xffb'; do
         mas new -t "$path" --no-start
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot use template '$T/a\\x"*"b': its path is over 1024 bytes, no UTF-8, or holds control characters" ]]
+        [[ $stderr == "mas: cannot use template '$T/a\\x"*"b': its path is longer than 1024 bytes, is not UTF-8, or contains control characters" ]]
     done
     long=$T/$(printf '%0250d/' 1 2 3 4)
     mkdir -p "$long"
@@ -119,7 +119,7 @@ setup_more() {
         chown nobody "my team/$what"
         mas new -t './my team' --no-start
         [ "$status" -eq 1 ]
-        [[ $stderr == "mas: cannot use template '$T/my team': "*" belongs to user $(id -u nobody)"$'\n'"it names programs to run; look at it, then copy it: mas template copy" ]]
+        [[ $stderr == "mas: cannot use template '$T/my team': "*" belongs to user $(id -u nobody)"$'\n'"it names programs to run; inspect it, then copy it with: mas template copy" ]]
         mas template check './my team'
         [ "$status" -eq 1 ]
         chown root "my team/$what"

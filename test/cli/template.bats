@@ -93,24 +93,24 @@ EOF
 
 @test "a section, key or value that is wrong is told with file and line" {
     template '[templat]'
-    refused ":1: [templat]: there is no such section; did you mean '[template]'?"
-    [ "${stderr_lines[1]}" = 'see all that is wrong with: mas template check mine' ]
+    refused ":1: [templat]: unknown section; did you mean '[template]'?"
+    [ "${stderr_lines[1]}" = 'see all errors with: mas template check mine' ]
     template '[template]' 'name = x'
-    refused ':2: [template] name: there is no such key'
+    refused ':2: [template] name: unknown key'
     template "${window_a[@]}" 'colour = red' "${agent_a[@]}"
-    refused ':3: [window w] colour: there is no such key in a window'
+    refused ':3: [window w] colour: unknown key in a window'
     template "${window_a[@]}" "${agent_a[@]}" 'rol = x'
-    refused ":7: [agent a] rol: there is no such key in an agent, or it is empty; did you mean 'role'?"
+    refused ":7: [agent a] rol: unknown or empty key in an agent; did you mean 'role'?"
     template "${window_a[@]}" 'layout = round' "${agent_a[@]}"
-    refused ':3: [window w] layout: a layout is tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2'
+    refused ':3: [window w] layout: a layout must be tiled, even-horizontal, even-vertical, main-horizontal, main-vertical, or COLUMNSxROWS such as 3x2'
     template "${window_a[@]}" "${agent_a[@]}" 'start = later'
     refused ":7: [agent a] start: 'later' is not now or demand"
     template "${window_a[@]}" '[agent a]' 'role = x' 'rank = boss'
-    refused ':5: [agent a] rank: a rank is meta, manager or worker'
+    refused ':5: [agent a] rank: a rank must be meta, manager or worker'
     template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'boss = all'
-    refused ':8: [rules] boss: a rule is for meta, manager or worker'
+    refused ':8: [rules] boss: a rule must be for meta, manager or worker'
     template "${window_a[@]}" "${agent_a[@]}" '[rules]' 'worker = unit, everyone'
-    refused ':8: [rules] worker: a rule lists manager, unit, workers, managers, meta or all'
+    refused ':8: [rules] worker: a rule must list manager, unit, workers, managers, meta or all'
     template "${window_a[@]}" "${agent_a[@]}" 'preset = no word'
     refused ":7: [agent a] preset: 'no word' is not 1 to 32 letters, digits, _ or -"
     template "${window_a[@]}" "${agent_a[@]}" "model = $(printf '%0257d' 0)"
@@ -120,27 +120,27 @@ EOF
 @test "names of windows and agents are words" {
     for name in '#(touch ran)' 'a b' 'a;b' 'ä' "$(printf '%033d' 0)" 'a.b' '../a' "\$(touch ran)"; do
         template "[window $name]" 'agents = a' "${agent_a[@]}"
-        refused ":1: [window $name]: a window's name is 1 to 32 letters, digits, _ or -"
+        refused ":1: [window $name]: a window's name must be 1 to 32 letters, digits, _ or -"
         template "${window_a[@]}" "[agent $name]" 'role = x'
-        refused ":3: [agent $name]: an agent's id is 1 to 32 letters, digits, _ or -"
+        refused ":3: [agent $name]: an agent's id must be 1 to 32 letters, digits, _ or -"
     done
     template "${window_a[@]}" "${agent_a[@]}" '[window w]' 'layout = tiled'
-    refused ':7: [window w]: there is such a window already'
+    refused ':7: [window w]: duplicate window name'
     template "${window_a[@]}" "${agent_a[@]}" '[agent a]' 'model = x'
-    refused ':7: [agent a]: there is such an agent already'
+    refused ':7: [agent a]: duplicate agent id'
     run find "$T" -name 'ran*'
     [ -z "$output" ]
 }
 
 @test "a role is text without control characters" {
     template "${window_a[@]}" '[agent a]' "role = $(printf '%065d' 0)"
-    refused ':4: [agent a] role: a role is 1 to 64 bytes of UTF-8 without control characters'
+    refused ':4: [agent a] role: a role must be 1 to 64 bytes of UTF-8 without control characters'
     template "${window_a[@]}" '[agent a]' $'role = a\xff'
-    refused ':4: [agent a] role: a role is 1 to 64 bytes of UTF-8 without control characters'
+    refused ':4: [agent a] role: a role must be 1 to 64 bytes of UTF-8 without control characters'
     template "${window_a[@]}" '[agent a]' $'role = a\033[31m'
-    refused ':4: control character'
+    refused ':4: the line contains a control character'
     template "${window_a[@]}" '[agent a]' 'role ='
-    refused ':4: [agent a] role: a role is 1 to 64 bytes of UTF-8 without control characters'
+    refused ':4: [agent a] role: a role must be 1 to 64 bytes of UTF-8 without control characters'
 }
 
 @test "a hostile role is shown as it is and run nowhere" {
@@ -169,26 +169,26 @@ EOF
     template "${window_a[@]}" '[agent a]' 'role = x' 'rank = worker'
     refused ':3: agent a lacks its group'
     template "${window_a[@]}" "${agent_a[@]}" '[agent b]' 'role = x' 'rank = worker' 'group = g'
-    refused ':7: agent b stands in no window'
+    refused ':7: agent b is in no window'
     template '[window w]' 'agents = a, c' "${agent_a[@]}"
-    refused ':2: agent c is not among the agents'
+    refused ':2: agent c is not defined'
     template '[window w]' 'agents = a' '[window v]' 'agents = a' "${agent_a[@]}"
-    refused ':4: agent a stands in two windows'
+    refused ':4: agent a is in two windows'
     template "${window_a[@]}" '[window v]' "${agent_a[@]}"
     refused ':3: window v has no agents'
 }
 
 @test "text that is no INI file is refused with its line" {
     template 'agents = a'
-    refused ":1: key 'agents' stands before any [section]"
+    refused ":1: key 'agents' comes before the first [section]"
     template '[window w]' 'agents a'
-    refused ":2: '=' is missing"
+    refused ":2: missing '='"
     template '[window w' 'agents = a'
-    refused ":1: ']' is missing"
+    refused ":1: missing ']'"
     template "${window_a[@]}" 'agents = a' "${agent_a[@]}"
-    refused ':3: [window w] agents: the key stands in line 2 already'
+    refused ':3: [window w] agents: duplicate key: first used in line 2'
     printf '[window w]\nagents = a\0b\n' >"$ROOT/templates/mine/template.ini"
-    refused ':2: NUL byte'
+    refused ':2: the line contains a NUL byte'
     printf '\xef\xbb\xbf[window w]\n' >"$ROOT/templates/mine/template.ini"
     refused ':1: the file begins with a byte order mark'
     head -c 3000 /dev/urandom | tr -d '\0' >"$ROOT/templates/mine/template.ini"
@@ -208,7 +208,7 @@ EOF
     template '[window w]' "agents = ${ids[*]}" "${lines[@]}"
     mas new -t mine
     [ "$status" -eq 1 ]
-    [ "${stderr_lines[0]}" = "mas: cannot use template 'mine': $ROOT/templates/mine/template.ini:1027: [agent x257]: more than 256 agents" ]
+    [ "${stderr_lines[0]}" = "mas: cannot use template 'mine': $ROOT/templates/mine/template.ini:1027: [agent x257]: the team has more than 256 agents" ]
     [ -z "$(ls -A "$ROOT/sessions")" ]
 }
 
@@ -282,29 +282,29 @@ EOF
 
 @test "an error in agents.ini is told with file and line" {
     presets '[preset shell]' 'command =' 'colour = red'
-    presets_refused ':3: [preset shell] colour: there is no such key in a preset'
+    presets_refused ':3: [preset shell] colour: unknown key in a preset'
     presets '[presets]'
-    presets_refused ":1: [presets]: there is no such section; did you mean '[preset NAME]'?"
+    presets_refused ":1: [presets]: unknown section; did you mean '[preset NAME]'?"
     presets '[tmux]' 'size = 80x24'
-    presets_refused ':1: [tmux]: there is no such section'
+    presets_refused ':1: [tmux]: unknown section'
     presets '[preset a b]'
-    presets_refused ":1: [preset a b]: a preset's name is 1 to 32 letters, digits, _ or -"
+    presets_refused ":1: [preset a b]: a preset's name must be 1 to 32 letters, digits, _ or -"
     presets '[preset a]' 'protocol = http'
     presets_refused ':2: [preset a] protocol: '"'"'http'"'"' is not tty or acp'
     presets '[preset a]' 'permission.paint = ask'
-    presets_refused ':2: [preset a] permission.paint: there is no such kind of tool'
+    presets_refused ':2: [preset a] permission.paint: unknown kind of tool'
     presets '[preset a]' 'permission.serch = ask'
-    presets_refused ":2: [preset a] permission.serch: there is no such kind of tool; did you mean 'search'?"
+    presets_refused ":2: [preset a] permission.serch: unknown kind of tool; did you mean 'search'?"
     presets '[preset a]' 'env.1X = y'
-    presets_refused ":2: [preset a] env.1X: '1X' is no name of an environment variable"
+    presets_refused ":2: [preset a] env.1X: '1X' is not a name of an environment variable"
     presets '[preset a]' 'env.A-B = y'
-    presets_refused ":2: [preset a] env.A-B: 'A-B' is no name of an environment variable"
+    presets_refused ":2: [preset a] env.A-B: 'A-B' is not a name of an environment variable"
     presets '[preset a]' 'env. = y'
-    presets_refused ":2: [preset a] env.: '' is no name of an environment variable"
+    presets_refused ":2: [preset a] env.: '' is not a name of an environment variable"
     presets '[preset a]' 'env.MAS_SESSION_ID = y'
     presets_refused ':2: [preset a] env.MAS_SESSION_ID: '"'"'MAS_SESSION_ID'"'"' is set by mas itself'
     presets '[preset a]' 'command = x' 'command = y'
-    presets_refused ':3: [preset a] command: the key stands in line 2 already'
+    presets_refused ':3: [preset a] command: duplicate key: first used in line 2'
 }
 
 @test "every key of a preset is checked" {
@@ -319,9 +319,9 @@ initialize_timeout|soon|a time such as 200ms, 2s or 1m, up to 24h
 resume_timeout|25h|a time such as 200ms, 2s or 1m, up to 24h
 end_timeout|-1s|a time such as 200ms, 2s or 1m, up to 24h
 tools|maybe|yes or no
-command|fix 'it|a program and its arguments, each quote closed
-command|run "|a program and its arguments, each quote closed
-command|back\|a program and its arguments, each quote closed
+command|fix 'it|a program and its arguments, with every quote closed
+command|run "|a program and its arguments, with every quote closed
+command|back\|a program and its arguments, with every quote closed
 operator||yes or no
 start||now or demand
 restart|always|never or on-crash
@@ -344,7 +344,7 @@ needs_env|A-B|a list of at most 32 names of environment variables
 needs_env|A, 1B|a list of at most 32 names of environment variables
 EOF
     presets '[preset a]' "waiting = $(printf '%0513d' 0)"
-    presets_refused ":2: [preset a] waiting: '$(printf '%0513d' 0)' is not at most 512 bytes"
+    presets_refused ":2: [preset a] waiting: '$(printf '%0513d' 0)' is not a text of at most 512 bytes"
 }
 
 @test "a preset's command is split by the shell's quoting rules and nothing in it is expanded" {
@@ -387,7 +387,7 @@ EOF
     presets '[preset p]' "command = sh -c 'sleep 1"
     mas new -t solo --agent p
     [ "$status" -ne 0 ]
-    [[ $stderr == "mas: $ROOT/templates/agents.ini:2: [preset p] command: "*' is not a program and its arguments, each quote closed' ]]
+    [[ $stderr == "mas: $ROOT/templates/agents.ini:2: [preset p] command: "*' is not a program and its arguments, with every quote closed' ]]
     [ -z "$(find "$ROOT/sessions" -mindepth 1 -type d)" ]
 }
 

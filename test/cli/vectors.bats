@@ -54,7 +54,7 @@ P
     [ "$("$MAS" context s lead --for - --json <<<car | jq -r '.relevant_history[0].content')" = "my automobile is red" ]
     run --separate-stderr "$MAS" search - < <(printf 'a\0b')
     [ "$status" -eq 2 ]
-    [[ $stderr == 'mas: cannot look for what holds a NUL'* ]]
+    [[ $stderr == 'mas: cannot search for a text with a NUL byte'* ]]
 }
 
 @test "another model makes all anew" {
@@ -74,10 +74,10 @@ P
         mas search loaf --json
         [ "$status" -eq 0 ]
         [ "$(jq -r '.messages[0].text' <<<"$output")" = "a loaf of it" ]
-        [[ $stderr == "mas: warning: words alone are searched, embed_command has failed: "* ]] || { echo "$program: $stderr"; false; }
+        [[ $stderr == "mas: warning: the search uses words only, because embed_command failed: "* ]] || { echo "$program: $stderr"; false; }
         [ "$(wc -l <<<"$stderr")" -eq 1 ]
     done
-    [[ $stderr == *"it ended with 1: oops" ]]
+    [[ $stderr == *"it exited with code 1: oops" ]]
     rm "$T/embed"
     mas search loaf
     [ "$status" -eq 0 ]

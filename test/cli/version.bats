@@ -22,7 +22,7 @@ load ../helper
 @test "version takes no operand" {
     mas version now
     [ "$status" -eq 2 ]
-    [[ $stderr == *"one operand too many"* ]]
+    [[ $stderr == *"unexpected operand"* ]]
 }
 
 # mas without a standard output; its errors are what is printed.

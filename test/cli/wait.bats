@@ -70,7 +70,7 @@ END
     "$MAS" wait "$ID" lead --for exit
     mas wait "$ID" --for idle
     [ "$status" -eq 1 ]
-    [ "$stderr" = "mas: cannot wait for agent 'lead' to be idle: it has exited, and is not started again
+    [ "$stderr" = "mas: cannot wait for agent 'lead' to be idle: it has exited and does not start again
 start it with: mas restart $ID lead" ]
     mas wait "$ID" lead --for waiting
     [ "$status" -eq 1 ]
@@ -124,7 +124,7 @@ start it with: mas restart $ID lead" ]
         # shellcheck disable=SC2086 # words
         mas $words --timeout soon
         [ "$status" -eq 2 ]
-        [ "$stderr" = "mas: cannot wait for 'soon': a time is such as 500ms, 30s or 5m" ]
+        [ "$stderr" = "mas: cannot use --timeout 'soon': it is not a time such as 500ms, 30s or 5m" ]
     done
     for words in "$ID --for ever" "$ID --for idle --timeout soon" "$ID solo x --for idle" ""; do
         # shellcheck disable=SC2086
@@ -143,7 +143,7 @@ start it with: mas restart $ID lead" ]
     [ "$("$MAS" status shop --json | jq -r '[.sessions[].agents[].state] | unique | join(" ")')" = idle ]
     mas wait shop --for nothing
     [ "$status" -eq 2 ]
-    [[ $stderr == "mas: cannot wait for 'nothing': --for takes idle, exit or waiting"$'\n'* ]]
+    [[ $stderr == "mas: cannot use --for 'nothing': it is not idle, exit or waiting"$'\n'* ]]
 }
 
 @test "wait --any comes back with the first agent, and fails once none of them can" {
@@ -160,5 +160,5 @@ start it with: mas restart $ID lead" ]
     "$MAS" wait "$ID" --for exit
     mas wait "$ID" --for idle --any
     [ "$status" -eq 1 ]
-    [[ $stderr == *'has exited, and is not started again'* ]]
+    [[ $stderr == *'has exited and does not start again'* ]]
 }

@@ -198,7 +198,7 @@ refuses() {
     before=$(ls -A "$ROOT/sessions")
     mas new -t solo
     [ "$status" -eq 1 ]
-    [[ $stderr == "mas: cannot copy 'templates/solo/unit/"*"': it is too many levels deep" ]]
+    [[ $stderr == "mas: cannot copy 'templates/solo/unit/"*"': it is nested too deeply" ]]
     [ "$(ls -A "$ROOT/sessions")" = "$before" ]
 }
 

@@ -74,7 +74,7 @@ fails_for_room() {
     before=$STATE
     "$MAS" "$@" >"$T/out" 2>"$T/err"
     check_exit "$?" ''
-    grep -qE 'No space left on device|bytes, and [0-9]+ are free' "$T/err" ||
+    grep -qE 'No space left on device|bytes, but only [0-9]+ are free' "$T/err" ||
         bad "$1 said: $(<"$T/err")"
     look_at_all
     [[ $STATE == "$before" ]] || bad "$1 changed: $(diff <(echo "$before") <(echo "$STATE"))"

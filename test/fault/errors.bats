@@ -239,7 +239,7 @@ start_beside_clean() {
     # shellcheck disable=SC2046 # words without blanks
     stopped_at pwrite64 "$SESSIONS/$TARGET/.session.lock" $(arguments clean)
     text=$("$MAS" start "$TARGET" 2>&1)
-    [[ $? -eq 4 && $text == *"(clean) has it" ]] || bad "start said: $text"
+    [[ $? -eq 4 && $text == *"(clean) holds the lock" ]] || bad "start said: $text"
     go_on
     [[ $(<"$T/held") == *'1 session removed'* ]] || bad "it said: $(<"$T/held")"
     [[ ! -e $SESSIONS/$TARGET ]] || bad 'it is still there'
@@ -283,7 +283,7 @@ full_disk() {
     strace -f -o "$T/trace" -P "$SESSIONS/$RUNS/.session.new" -e trace=fsync \
         -e inject=fsync:error=ENOSPC "$MAS" stop --all >"$T/out" 2>"$T/err" ||
         bad "it exits with $?: $(<"$T/err")"
-    [[ $(<"$T/err") == "mas: warning: session '$RUNS' is stopped, but that could not be written down: "*'No space left on device'*"mas stop $RUNS"* ]] ||
+    [[ $(<"$T/err") == "mas: warning: session '$RUNS' is stopped, but its status could not be written: "*'No space left on device'*"mas stop $RUNS"* ]] ||
         bad "it said: $(<"$T/err")"
     look processes
     [[ -z $LOOK ]] || bad 'processes are left'

@@ -392,7 +392,7 @@ check_snapshots() {
             bad "the snapshot $path is not complete"
     done
     for name in "${!HELD[@]}"; do
-        [[ " ${SNAPSHOTS[*]-} " == *" .snapshots/$name "* ]] || bad "a session holds $name, which is not there"
+        [[ " ${SNAPSHOTS[*]-} " == *" .snapshots/$name "* ]] || bad "a session holds $name, which is missing"
     done
     ((${#HELD[@]} || ${#SNAPSHOTS[@]} == 0)) || bad 'there is a directory for snapshots'
 }
@@ -796,7 +796,7 @@ What is read of a session without its lock is what to call it, which may be its 
 read with the lock.
 free all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session", O_RDONLY|/\.session>)
 
-The index is a cache: where it cannot be read it is made anew from the workspaces.
+The index is a cache: where it cannot be read it is it was rebuilt from the workspaces.
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 '
 

@@ -62,7 +62,7 @@ asked() {
 }
 
 OUTSIDE='env -u MAS_AGENT_ID -u MAS_SESSION_ID -u MAS_AGENT_ROLE -u MAS_SESSION_DIR'
-NOT_ITSELF='an agent does not decide that for itself'
+NOT_ITSELF='an agent may not decide this for itself'
 
 # An agent that keeps each line that it hears
 hearing() {
@@ -161,7 +161,7 @@ END
     hosts_there lead reviewer
     inside lead "$OUTSIDE $MAS send -s $other solo hello"
     [ "$rc" -eq 1 ]
-    said "mas: cannot send to agent 'solo': the rule is that an agent writes to its own team only"
+    said "mas: cannot send to agent 'solo': an agent may write only to its own team"
     said "agent 'lead' of session '$ID'"
     "$MAS" send "$other" solo hi
     eventually heard solo hi

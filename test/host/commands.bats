@@ -214,7 +214,7 @@ S
     ask_badly solo liar
     mas wait "$ID" solo --for exit --timeout 10s
     [ "$status" -eq 1 ]
-    [[ $stderr == *"'solo'"*'does not speak as it should'* ]] || { echo "$stderr" >&2; false; }
+    [[ $stderr == *"'solo'"*'sent an invalid answer'* ]] || { echo "$stderr" >&2; false; }
     marked_are 1
 }
 
@@ -254,7 +254,7 @@ S
     orphan_agents "$ID"
     mas wait "$ID" --for exit --timeout 200ms
     [ "$status" -eq 7 ]
-    [ "${stderr%%$'\n'*}" = 'mas: cannot wait for agents to exit: after 200ms their processes still run' ]
+    [ "${stderr%%$'\n'*}" = 'mas: cannot wait for agents to exit: after 200ms their processes are still running' ]
     pkill -KILL -f "^sleep $MARK\$"
     mas wait "$ID" --for exit --timeout 20s
     [ "$status" -eq 0 ]

@@ -57,7 +57,7 @@ $DIR/unit/solo $DIR/unit/solo second" ]
     hosts_there
     mv "$ROOT/sessions/.snapshots" "$T/snapshots"
     run ! took solo hello
-    eventually shows "agent solo could not be started: cannot make 'unit/solo' from its snapshot: No such file"
+    eventually shows "agent solo could not be started: cannot create 'unit/solo' from its snapshot: No such file"
     eventually state_is solo exited
     run "$MAS" restart "$ID" solo
     [ "$status" -ne 0 ]

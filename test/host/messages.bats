@@ -395,7 +395,7 @@ P
     yes 'sixteen letters' | head -c 65536 >"$T/big"
     took solo typed
     send_file "$T/big" >/dev/null
-    refused 1 'a newer mas has written it' "$(say_to solo more)"
+    refused 1 'a newer version of mas wrote it' "$(say_to solo more)"
     is solo .queued 1
 }
 

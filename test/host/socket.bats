@@ -96,7 +96,7 @@ is_calm() {
     is_well # for who asks and goes there is a place yet
     mas wait "$ID" --for waiting --timeout 10s
     [ "$status" -eq 1 ]
-    [[ $stderr == *"'solo'"*'too many watch it'* ]] || { echo "$stderr" >&2; false; }
+    [[ $stderr == *"'solo'"*'too many clients watch it'* ]] || { echo "$stderr" >&2; false; }
     took solo hello
     eventually is_calm "$HOST"
     kill %%

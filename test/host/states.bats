@@ -139,7 +139,7 @@ S
     is solo .note 'may I?'
     tell 'yes\n'
     eventually state_is solo idle
-    is solo '.note // ""' ''
+    is solo .note null
     tell '\033]777;notify;Agent;needs you\033\\'
     eventually state_is solo waiting
     is solo .note 'Agent;needs you'

@@ -227,12 +227,12 @@ raw() {
         head -n 1 "$T/said" | grep -q ' 400 ' || { echo "$lines: $(cat "$T/said")"; return 1; }
         grep -q "$what" "$T/said" || { echo "$lines: $(cat "$T/said")"; return 1; }
     done <<'END'
-Host: localhost;Host: evil.example;Content-Length: 2|Host stands there twice
-Host: localhost;Origin: http://localhost;Origin: http://evil.example;Content-Length: 2|Origin stands there twice
-Host: localhost;Authorization: Bearer x;Content-Length: 2|Authorization stands there twice
-Host: localhost;Content-Length: 2;Content-Length: 200|Content-Length stands there twice
-Host: localhost;Content-Length: 2;Transfer-Encoding: chunked|in chunks
-Host: localhost;Transfer-Encoding: chunked;Transfer-Encoding: gzip|Transfer-Encoding stands there twice
+Host: localhost;Host: evil.example;Content-Length: 2|duplicate header Host
+Host: localhost;Origin: http://localhost;Origin: http://evil.example;Content-Length: 2|duplicate header Origin
+Host: localhost;Authorization: Bearer x;Content-Length: 2|duplicate header Authorization
+Host: localhost;Content-Length: 2;Content-Length: 200|duplicate header Content-Length
+Host: localhost;Content-Length: 2;Transfer-Encoding: chunked|both Content-Length and Transfer-Encoding
+Host: localhost;Transfer-Encoding: chunked;Transfer-Encoding: gzip|duplicate header Transfer-Encoding
 Host: localhost;Transfer-Encoding: gzip, chunked|not chunked
 Host: localhost;Transfer-Encoding: identity|not chunked
 END

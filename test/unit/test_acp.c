@@ -199,11 +199,10 @@ static void refuses_another_version(void)
     begin(&h);
     (void)acp_initialize(h.acp, -1);
     feed(&h, "{\"id\":1,\"result\":{\"protocolVersion\":2}}\n");
-    check_heard(&h, "=1 call 0 error -2 the agent speaks another version of the protocol than 1\n");
+    check_heard(&h, "=1 call 0 error -2 the agent does not support protocol version 1\n");
     (void)acp_initialize(h.acp, -1);
     feed(&h, "{\"id\":2,\"result\":{}}\n");
-    check_heard(&h, "=2 call 0 error -2 the agent does not say which version of the protocol it "
-                    "speaks\n");
+    check_heard(&h, "=2 call 0 error -2 the agent reported no protocol version\n");
     CHECK_STR(acp_info(h.acp)->auth, "[]");
     end(&h);
 }
@@ -253,8 +252,8 @@ static void needs_a_session_id(void)
     begin(&h);
     for (size_t i = 0; i < ARRAY_LEN(results); i++) {
         _cleanup_free_ char *line = mem_printf("{\"id\":%zu,\"result\":%s}\n", i + 1, results[i]);
-        _cleanup_free_ char *want = mem_printf(
-            "=%zu call 1 error -2 the agent gave no session id that can be used\n", i + 1);
+        _cleanup_free_ char *want =
+            mem_printf("=%zu call 1 error -2 the agent returned no valid session id\n", i + 1);
 
         (void)acp_session_new(h.acp, "/w", NULL, -1);
         feed(&h, line);

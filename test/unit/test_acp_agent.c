@@ -139,14 +139,14 @@ static void initialize_comes_first_and_says_what_there_is(void)
 
     begin_raw(&f);
     say(&f, "1", "session/new", "{\"cwd\":\"/\"}");
-    check_error(&f, "1", -32600, "initialize comes first");
+    check_error(&f, "1", -32600, "call initialize first");
     say(&f, NULL, "session/cancel", "{\"sessionId\":\"s\"}");
     say(&f, "2", "initialize", "{\"protocolVersion\":\"1\"}");
     check_error(&f, "2", -32602, "protocolVersion is missing");
     say(&f, "3", "initialize", "{}");
     check_error(&f, "3", -32602, "protocolVersion is missing");
     say(&f, "4", "session/list", "{}");
-    check_error(&f, "4", -32600, "initialize comes first");
+    check_error(&f, "4", -32600, "call initialize first");
     say(&f, "5", "initialize", "{\"protocolVersion\":7}");
     check_sent(&f, "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"protocolVersion\":1,"
                    "\"agentCapabilities\":{\"loadSession\":true,\"promptCapabilities\":{\"image\":"
@@ -202,19 +202,19 @@ static void what_lacks_a_member_is_refused(void)
          "configId or value is missing"},
         {"session/set_config_option", "{\"sessionId\":\"s\",\"configId\":\"o\",\"value\":{}}",
          "configId or value is missing"},
-        {"session/prompt", "{\"sessionId\":\"s\"}", "the prompt is no array of content blocks"},
+        {"session/prompt", "{\"sessionId\":\"s\"}", "the prompt is not an array of content blocks"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":\"x\"}",
-         "the prompt is no array of content blocks"},
+         "the prompt is not an array of content blocks"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[]}", "the prompt is empty"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"text\",\"text\":\"\"}]}",
          "the prompt is empty"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"image\",\"data\":\"\"}]}",
-         "only text, links and embedded text can be taken in a prompt"},
+         "a prompt may contain only text, links and embedded text"},
         {"session/prompt", "{\"sessionId\":\"s\",\"prompt\":[5]}",
-         "only text, links and embedded text can be taken in a prompt"},
+         "a prompt may contain only text, links and embedded text"},
         {"session/prompt",
          "{\"sessionId\":\"s\",\"prompt\":[{\"type\":\"resource\",\"resource\":{\"blob\":\"\"}}]}",
-         "only text, links and embedded text can be taken in a prompt"},
+         "a prompt may contain only text, links and embedded text"},
     };
     struct editor f;
 
@@ -224,7 +224,7 @@ static void what_lacks_a_member_is_refused(void)
         check_error(&f, "1", -32602, bad[i][2]);
     }
     say(&f, "2", "session/fork", "{}");
-    check_error(&f, "2", -32601, "there is no such method");
+    check_error(&f, "2", -32601, "method not found");
     check_told(&f, "", -1);
     end(&f);
 }

@@ -219,10 +219,10 @@ static void reads_nothing_else(void)
     check_refused(&p, method, ",\"path\":\"@/dir/passwd\"", -32602, "symbolic link");
     check_refused(&p, method, ",\"path\":\"@/none\"", -32002, "no such file");
     check_refused(&p, method, ",\"path\":\"@/nul/x\"", -32002, "no such file");
-    check_refused(&p, method, ",\"path\":\"@/fifo\"", -32603, "no regular file");
-    check_refused(&p, method, ",\"path\":\"@\"", -32603, "no regular file");
-    check_refused(&p, method, ",\"path\":\"@/nul\"", -32603, "no text file");
-    check_refused(&p, method, ",\"path\":\"@/latin\"", -32603, "no text file");
+    check_refused(&p, method, ",\"path\":\"@/fifo\"", -32603, "not a regular file");
+    check_refused(&p, method, ",\"path\":\"@\"", -32603, "not a regular file");
+    check_refused(&p, method, ",\"path\":\"@/nul\"", -32603, "not a text file");
+    check_refused(&p, method, ",\"path\":\"@/latin\"", -32603, "not a text file");
     int fd = openat(p.root.dir, "x", O_WRONLY);
     CHECK(ftruncate(fd, AGENT_FILE_MAX + 1) == 0);
     (void)close(fd);
@@ -277,9 +277,10 @@ static void writes_nothing_else(void)
     check_refused(&p, method, ",\"path\":\"@/u/../run/f\",\"content\":\"\"", -32602, "out of the");
     check_refused(&p, method, ",\"path\":\"@/link\",\"content\":\"\"", -32602, "symbolic link");
     check_refused(&p, method, ",\"path\":\"@/dir/f\",\"content\":\"\"", -32002, "");
-    check_refused(&p, method, ",\"path\":\"@/fifo\",\"content\":\"\"", -32603, "no regular file");
-    check_refused(&p, method, ",\"path\":\"@\",\"content\":\"\"", -32603, "no regular file");
-    check_refused(&p, method, ",\"path\":\"@/x/\",\"content\":\"\"", -32603, "no regular file");
+    check_refused(&p, method, ",\"path\":\"@/fifo\",\"content\":\"\"", -32603,
+                  "not a regular file");
+    check_refused(&p, method, ",\"path\":\"@\",\"content\":\"\"", -32603, "not a regular file");
+    check_refused(&p, method, ",\"path\":\"@/x/\",\"content\":\"\"", -32603, "not a regular file");
     for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
         _cleanup_free_ char *params = mem_printf(",\"path\":\"@/%s\",\"content\":\"\"", ours[i]);
 
@@ -356,9 +357,10 @@ static void refuses_what_it_cannot_run(void)
     CHECK(fchmodat(p.root.dir, "broken", 0700, 0) == 0);
     check_refused(&p, method, "", -32602, "command is missing");
     check_refused(&p, method, ",\"command\":\"no-such-program\"", -32602, "no such program");
-    check_refused(&p, method, ",\"command\":\"echo\",\"args\":[1]", -32602, "no list of text");
+    check_refused(&p, method, ",\"command\":\"echo\",\"args\":[1]", -32602,
+                  "not a list of strings");
     check_refused(&p, method, ",\"command\":\"echo\",\"env\":[{\"name\":\"A=B\",\"value\":\"\"}]",
-                  -32602, "no list of names");
+                  -32602, "not a list of names");
     check_refused(&p, method, ",\"command\":\"echo\",\"cwd\":\"/\"", -32602,
                   "not in the workspace");
     check_refused(&p, method, ",\"command\":\"echo\",\"cwd\":\"@/..\"", -32602, "be entered");

@@ -133,9 +133,9 @@ static void one_answer_each(void)
     CHECK_STR(calls[1].arg, "working");
     CHECK_INT(calls[2].answer, HOST_LATE);
     CHECK_INT(calls[3].answer, HOST_BROKEN);
-    CHECK_STR(calls[3].err.text, "its host hung up");
+    CHECK_STR(calls[3].err.text, "its host closed the connection");
     CHECK_INT(calls[4].answer, HOST_BROKEN);
-    CHECK_STR(calls[4].err.text, "its host does not speak as it should");
+    CHECK_STR(calls[4].err.text, "its host sent an invalid answer");
     CHECK_INT(calls[5].answer, HOST_ABSENT);
     free(calls[0].arg);
     free(calls[1].arg);
@@ -266,9 +266,9 @@ static void refusals_become_errors(void)
         {"{\"ok\":true}", 0, 0, "", ""},
         {"{\"ok\":false,\"code\":4,\"why\":\"w\",\"hint\":\"h\"}", -1, 4, "w", "h"},
         {"{\"ok\":false,\"code\":0,\"why\":\"%s\"}", -1, 1, "%s", ""},
-        {"{\"ok\":false,\"code\":99}", -1, 1, "its host refused without a reason", ""},
-        {"{}", -1, 1, "its host refused without a reason", ""},
-        {"{\"ok\":\"true\"}", -1, 1, "its host refused without a reason", ""},
+        {"{\"ok\":false,\"code\":99}", -1, 1, "its host refused the request without a reason", ""},
+        {"{}", -1, 1, "its host refused the request without a reason", ""},
+        {"{\"ok\":\"true\"}", -1, 1, "its host refused the request without a reason", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct json *json = NULL;

@@ -188,43 +188,44 @@ static void refuses_bad_lines(void)
         const char *why;
     } cases[] = {
         {"\xEF\xBB\xBF[a]\n", "error: f.ini:1: the file begins with a byte order mark"},
-        {"[a]\r\n", "error: f.ini:1: carriage return; a line ends in a newline alone"},
-        {"[a]\nk=a\rb\n", "error: f.ini:2: control character"},
-        {"[a]\nk=\x1b[31m\n", "error: f.ini:2: control character"},
-        {"# \x7f\n", "error: f.ini:1: control character"},
-        {"# \xC2\x9B\n", "error: f.ini:1: control character"},
-        {"[a]\nk=1\n\fl=2\n", "error: f.ini:3: control character"},
-        {"k=1\n", "error: f.ini:1: key 'k' stands before any [section]"},
-        {"[a\n", "error: f.ini:1: ']' is missing"},
-        {"[]\n", "error: f.ini:1: the section has no name"},
-        {"[  ]\n", "error: f.ini:1: the section has no name"},
-        {"[a] x\n", "error: f.ini:1: something stands behind ']'"},
-        {"[a] ; x\n", "error: f.ini:1: something stands behind ']'"},
-        {"[a]b]\n", "error: f.ini:1: something stands behind ']'"},
-        {"[a ;b]\n", "error: f.ini:1: ' ;' in the name of a section"},
-        {"[a]\nk\n", "error: f.ini:2: '=' is missing"},
-        {"[a]\nk: v\n", "error: f.ini:2: '=' is missing"},
+        {"[a]\r\n", "error: f.ini:1: the line ends in a carriage return; use a newline alone"},
+        {"[a]\nk=a\rb\n", "error: f.ini:2: the line contains a control character"},
+        {"[a]\nk=\x1b[31m\n", "error: f.ini:2: the line contains a control character"},
+        {"# \x7f\n", "error: f.ini:1: the line contains a control character"},
+        {"# \xC2\x9B\n", "error: f.ini:1: the line contains a control character"},
+        {"[a]\nk=1\n\fl=2\n", "error: f.ini:3: the line contains a control character"},
+        {"k=1\n", "error: f.ini:1: key 'k' comes before the first [section]"},
+        {"[a\n", "error: f.ini:1: missing ']'"},
+        {"[]\n", "error: f.ini:1: missing section name"},
+        {"[  ]\n", "error: f.ini:1: missing section name"},
+        {"[a] x\n", "error: f.ini:1: unexpected text after ']'"},
+        {"[a] ; x\n", "error: f.ini:1: unexpected text after ']'"},
+        {"[a]b]\n", "error: f.ini:1: unexpected text after ']'"},
+        {"[a ;b]\n", "error: f.ini:1: a section name must not contain ' ;'"},
+        {"[a]\nk\n", "error: f.ini:2: missing '='"},
+        {"[a]\nk: v\n", "error: f.ini:2: missing '='"},
         {"[a]\nk: v = w\n",
-         "error: f.ini:2: ':' or ' ;' in a key; '=' stands between key and value"},
+         "error: f.ini:2: a key must not contain ':' or ' ;'; separate key and value with '='"},
         {"[a]\nk ;v = w\n",
-         "error: f.ini:2: ':' or ' ;' in a key; '=' stands between key and value"},
-        {"[a]\n=v\n", "error: f.ini:2: nothing stands before '='"},
-        {"[a]\n = v\n", "error: f.ini:2: the line begins with a blank; values do not go on here"},
+         "error: f.ini:2: a key must not contain ':' or ' ;'; separate key and value with '='"},
+        {"[a]\n=v\n", "error: f.ini:2: missing key before '='"},
+        {"[a]\n = v\n",
+         "error: f.ini:2: the line begins with a blank; a value must be on one line"},
         {"[a]\nk=v\n more\n",
-         "error: f.ini:3: the line begins with a blank; values do not go on here"},
-        {" [a]\n", "error: f.ini:1: the line begins with a blank; values do not go on here"},
-        {"[a]\nk=1\n\nk = 2\n", "error: f.ini:4: [a] k: the key stands in line 2 already"},
+         "error: f.ini:3: the line begins with a blank; a value must be on one line"},
+        {" [a]\n", "error: f.ini:1: the line begins with a blank; a value must be on one line"},
+        {"[a]\nk=1\n\nk = 2\n", "error: f.ini:4: [a] k: duplicate key: first used in line 2"},
         {"[a]\nk=1\n[b]\nk=1\n[a]\nk=1\n",
-         "error: f.ini:6: [a] k: the key stands in line 2 already"},
-        {"[a]\nz=1\nb=1\nb=2\nz=2\n", "error: f.ini:4: [a] b: the key stands in line 3 already;"
-                                      "5: [a] z: the key stands in line 2 already"},
+         "error: f.ini:6: [a] k: duplicate key: first used in line 2"},
+        {"[a]\nz=1\nb=1\nb=2\nz=2\n", "error: f.ini:4: [a] b: duplicate key: first used in line 3;"
+                                      "5: [a] z: duplicate key: first used in line 2"},
     };
     _cleanup_str_ struct str s = STR_INIT;
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         CHECK_STR(read_ini(&s, cases[i].text), cases[i].why);
-    CHECK_STR(read_bytes(&s, "[a]\nk=a\0b\n", 10), "error: f.ini:2: NUL byte");
-    CHECK_STR(read_bytes(&s, "\0", 1), "error: f.ini:1: NUL byte");
+    CHECK_STR(read_bytes(&s, "[a]\nk=a\0b\n", 10), "error: f.ini:2: the line contains a NUL byte");
+    CHECK_STR(read_bytes(&s, "\0", 1), "error: f.ini:1: the line contains a NUL byte");
     /* other case is another key */
     CHECK_STR(read_ini(&s, "[a]\nk=1\nK=2\n"), "1[a];2[a]k=1;3[a]K=2;");
 }
@@ -246,17 +247,17 @@ static void check_both(const char *text, const char *lines, const char *errors)
 static void goes_on_after_bad_lines(void)
 {
     check_both("[a]\nk=1\nbad\nl=2\n\rm=3\n", "1[a];2[a]k=1;4[a]l=2;",
-               "3: '=' is missing;5: control character;");
+               "3: missing '=';5: the line contains a control character;");
     check_both("[a]\nk=1\nk=2\nbad\n", "1[a];2[a]k=1;3[a]k=2;",
-               "4: '=' is missing;3: [a] k: the key stands in line 2 already;");
+               "4: missing '=';3: [a] k: duplicate key: first used in line 2;");
 }
 
 static void skips_the_keys_of_a_bad_header(void)
 {
     check_both("[a]\n[b\nk=1\nbad\n k=1\n[c]\nl=2\n", "1[a];6[c];7[c]l=2;",
-               "2: ']' is missing;"
-               "5: the line begins with a blank; values do not go on here;");
-    check_both("[a\x01]\nk=1\n", "", "1: control character;");
+               "2: missing ']';"
+               "5: the line begins with a blank; a value must be on one line;");
+    check_both("[a\x01]\nk=1\n", "", "1: the line contains a control character;");
 }
 
 static void goes_on_after_a_refused_key(void)

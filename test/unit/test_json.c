@@ -178,32 +178,32 @@ static void refuses_bad_grammar(void)
         const char *text;
         const char *why;
     } cases[] = {
-        {"", "line 1, column 1: the text ends too early"},
-        {" \n ", "line 2, column 2: the text ends too early"},
-        {"\xEF\xBB\xBF{}", "line 1, column 1: a value is expected here"},
-        {"{} x", "line 1, column 4: something stands behind the value"},
-        {"1 2", "line 1, column 3: something stands behind the value"},
-        {"nul", "line 1, column 1: a value is expected here"},
-        {"truex", "line 1, column 5: something stands behind the value"},
-        {"True", "line 1, column 1: a value is expected here"},
-        {"NaN", "line 1, column 1: a value is expected here"},
-        {"'a'", "line 1, column 1: a value is expected here"},
-        {"/**/1", "line 1, column 1: a value is expected here"},
-        {"[", "line 1, column 2: the text ends too early"},
-        {"[1", "line 1, column 3: the text ends too early"},
-        {"[1,", "line 1, column 4: the text ends too early"},
-        {"[1,]", "line 1, column 4: a value is expected here"},
-        {"[,1]", "line 1, column 2: a value is expected here"},
-        {"[1 2]", "line 1, column 4: ',' or ']' is expected here"},
-        {"[1}", "line 1, column 3: ',' or ']' is expected here"},
-        {"{\"a\":1]", "line 1, column 7: ',' or '}' is expected here"},
-        {"{\n  \"\xC3\xBC\" 1}", "line 2, column 7: ':' is expected here"},
-        {"{\"a\":1,}", "line 1, column 8: a key in double quotes is expected here"},
-        {"{a:1}", "line 1, column 2: a key in double quotes is expected here"},
-        {"{1:1}", "line 1, column 2: a key in double quotes is expected here"},
-        {"{\"a\"", "line 1, column 5: the text ends too early"},
-        {"{\"a\":", "line 1, column 6: the text ends too early"},
-        {"]", "line 1, column 1: a value is expected here"},
+        {"", "line 1, column 1: unexpected end of the text"},
+        {" \n ", "line 2, column 2: unexpected end of the text"},
+        {"\xEF\xBB\xBF{}", "line 1, column 1: expected a value"},
+        {"{} x", "line 1, column 4: unexpected text after the value"},
+        {"1 2", "line 1, column 3: unexpected text after the value"},
+        {"nul", "line 1, column 1: expected a value"},
+        {"truex", "line 1, column 5: unexpected text after the value"},
+        {"True", "line 1, column 1: expected a value"},
+        {"NaN", "line 1, column 1: expected a value"},
+        {"'a'", "line 1, column 1: expected a value"},
+        {"/**/1", "line 1, column 1: expected a value"},
+        {"[", "line 1, column 2: unexpected end of the text"},
+        {"[1", "line 1, column 3: unexpected end of the text"},
+        {"[1,", "line 1, column 4: unexpected end of the text"},
+        {"[1,]", "line 1, column 4: expected a value"},
+        {"[,1]", "line 1, column 2: expected a value"},
+        {"[1 2]", "line 1, column 4: expected ',' or ']'"},
+        {"[1}", "line 1, column 3: expected ',' or ']'"},
+        {"{\"a\":1]", "line 1, column 7: expected ',' or '}'"},
+        {"{\n  \"\xC3\xBC\" 1}", "line 2, column 7: expected ':'"},
+        {"{\"a\":1,}", "line 1, column 8: expected a key in double quotes"},
+        {"{a:1}", "line 1, column 2: expected a key in double quotes"},
+        {"{1:1}", "line 1, column 2: expected a key in double quotes"},
+        {"{\"a\"", "line 1, column 5: unexpected end of the text"},
+        {"{\"a\":", "line 1, column 6: unexpected end of the text"},
+        {"]", "line 1, column 1: expected a value"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -212,17 +212,17 @@ static void refuses_bad_grammar(void)
 
 static void refuses_bad_numbers(void)
 {
-    CHECK_STR(fault("01"), "line 1, column 1: a number cannot begin with 0");
-    CHECK_STR(fault("[-00]"), "line 1, column 3: a number cannot begin with 0");
-    CHECK_STR(fault("-"), "line 1, column 2: the text ends too early");
-    CHECK_STR(fault("-a"), "line 1, column 2: a digit is expected here");
-    CHECK_STR(fault("+1"), "line 1, column 1: a value is expected here");
-    CHECK_STR(fault(".5"), "line 1, column 1: a value is expected here");
-    CHECK_STR(fault("1."), "line 1, column 3: the text ends too early");
-    CHECK_STR(fault("1.e1"), "line 1, column 3: a digit is expected here");
-    CHECK_STR(fault("1e"), "line 1, column 3: the text ends too early");
-    CHECK_STR(fault("1e+"), "line 1, column 4: the text ends too early");
-    CHECK_STR(fault("0x10"), "line 1, column 2: something stands behind the value");
+    CHECK_STR(fault("01"), "line 1, column 1: a number must not have leading zeros");
+    CHECK_STR(fault("[-00]"), "line 1, column 3: a number must not have leading zeros");
+    CHECK_STR(fault("-"), "line 1, column 2: unexpected end of the text");
+    CHECK_STR(fault("-a"), "line 1, column 2: expected a digit");
+    CHECK_STR(fault("+1"), "line 1, column 1: expected a value");
+    CHECK_STR(fault(".5"), "line 1, column 1: expected a value");
+    CHECK_STR(fault("1."), "line 1, column 3: unexpected end of the text");
+    CHECK_STR(fault("1.e1"), "line 1, column 3: expected a digit");
+    CHECK_STR(fault("1e"), "line 1, column 3: unexpected end of the text");
+    CHECK_STR(fault("1e+"), "line 1, column 4: unexpected end of the text");
+    CHECK_STR(fault("0x10"), "line 1, column 2: unexpected text after the value");
     CHECK_STR(fault("1111111111222222222233333333334444444444555555555566666666667777"),
               "line 1, column 1: the number is too long");
     json_free(parse("111111111122222222223333333333444444444455555555556666666666777"));
@@ -230,27 +230,27 @@ static void refuses_bad_numbers(void)
 
 static void refuses_bad_strings(void)
 {
-    CHECK_STR(fault("\"a"), "line 1, column 1: the string is not closed");
-    CHECK_STR(fault("\"a\\\""), "line 1, column 1: the string is not closed");
+    CHECK_STR(fault("\"a"), "line 1, column 1: unterminated string");
+    CHECK_STR(fault("\"a\\\""), "line 1, column 1: unterminated string");
     CHECK_STR(fault("\"\\"), "line 1, column 2: unknown escape in a string");
     CHECK_STR(fault("\"a\nb\""), "line 1, column 3: control character in a string");
     CHECK_STR(fault("\"a\tb\""), "line 1, column 3: control character in a string");
     CHECK_STR(fault_bytes("\"a\0b\"", 5), "line 1, column 3: control character in a string");
-    CHECK_STR(fault_bytes("1\0", 2), "line 1, column 2: something stands behind the value");
+    CHECK_STR(fault_bytes("1\0", 2), "line 1, column 2: unexpected text after the value");
     CHECK_STR(fault("\"\\x41\""), "line 1, column 2: unknown escape in a string");
     CHECK_STR(fault("\"\\u12\""), "line 1, column 2: \\u needs four hex digits");
     CHECK_STR(fault("\"\\u00g0\""), "line 1, column 2: \\u needs four hex digits");
     CHECK_STR(fault("\"\\u"), "line 1, column 2: \\u needs four hex digits");
     CHECK_STR(fault("\"a\\u0000b\""), "line 1, column 3: \\u0000 is not allowed in a string");
     CHECK_STR(fault("{\"a\\u0000\":1}"), "line 1, column 4: \\u0000 is not allowed in a string");
-    CHECK_STR(fault("\"\\ud800\""), "line 1, column 2: half of a surrogate pair");
-    CHECK_STR(fault("\"\\ud800\\u0041\""), "line 1, column 2: half of a surrogate pair");
-    CHECK_STR(fault("\"\\ud800\\ud800\""), "line 1, column 2: half of a surrogate pair");
-    CHECK_STR(fault("\"\\udc00\""), "line 1, column 2: half of a surrogate pair");
-    CHECK_STR(fault("\"\xC3\""), "line 1, column 2: bytes that are not UTF-8");
-    CHECK_STR(fault("\"\xED\xA0\x80\""), "line 1, column 2: bytes that are not UTF-8");
-    CHECK_STR(fault("\"\xC0\xAF\""), "line 1, column 2: bytes that are not UTF-8");
-    CHECK_STR(fault("\"\xFF"), "line 1, column 2: bytes that are not UTF-8");
+    CHECK_STR(fault("\"\\ud800\""), "line 1, column 2: unpaired surrogate");
+    CHECK_STR(fault("\"\\ud800\\u0041\""), "line 1, column 2: unpaired surrogate");
+    CHECK_STR(fault("\"\\ud800\\ud800\""), "line 1, column 2: unpaired surrogate");
+    CHECK_STR(fault("\"\\udc00\""), "line 1, column 2: unpaired surrogate");
+    CHECK_STR(fault("\"\xC3\""), "line 1, column 2: invalid UTF-8");
+    CHECK_STR(fault("\"\xED\xA0\x80\""), "line 1, column 2: invalid UTF-8");
+    CHECK_STR(fault("\"\xC0\xAF\""), "line 1, column 2: invalid UTF-8");
+    CHECK_STR(fault("\"\xFF"), "line 1, column 2: invalid UTF-8");
 }
 
 static void refuses_equal_keys(void)
@@ -258,19 +258,18 @@ static void refuses_equal_keys(void)
     _cleanup_str_ struct str s = STR_INIT;
 
     CHECK_STR(fault("{\"a\":1,\n \"b\":2, \"a\":3}"),
-              "line 2, column 9: key 'a' stands twice in one object");
-    CHECK_STR(fault("{\"a\":1,\"\\u0061\":2}"),
-              "line 1, column 8: key 'a' stands twice in one object");
+              "line 2, column 9: duplicate key 'a' in an object");
+    CHECK_STR(fault("{\"a\":1,\"\\u0061\":2}"), "line 1, column 8: duplicate key 'a' in an object");
     CHECK_STR(fault("[{\"x\":{\"y\":1}},{\"x\":{\"y\":1,\"z\":0,\"y\":2}}]"),
-              "line 1, column 34: key 'y' stands twice in one object");
-    CHECK_STR(fault("{\"\":1,\"\":2}"), "line 1, column 7: key '' stands twice in one object");
+              "line 1, column 34: duplicate key 'y' in an object");
+    CHECK_STR(fault("{\"\":1,\"\":2}"), "line 1, column 7: duplicate key '' in an object");
     json_free(parse("{\"a\":{\"a\":1},\"A\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":1}]}"));
     /* enough keys to be sorted; of two faults the one that comes first is named */
     str_add(&s, "{");
     for (int i = 0; i < 100; i++)
         str_addf(&s, "\"k%d\":{\"in\":%d},\n", i, i);
     str_add(&s, "\"k70\":0, \"k7\":0}");
-    CHECK_STR(fault(str_text(&s)), "line 101, column 1: key 'k70' stands twice in one object");
+    CHECK_STR(fault(str_text(&s)), "line 101, column 1: duplicate key 'k70' in an object");
 }
 
 static void many_keys_take_little_time(void)
@@ -299,7 +298,7 @@ static void depth_is_limited(void)
     str_clear(&s);
     for (int i = 0; i < 100000; i++)
         str_add(&s, "[");
-    CHECK_STR(fault(str_text(&s)), "line 1, column 65: nested too deep");
+    CHECK_STR(fault(str_text(&s)), "line 1, column 65: nested too deeply");
     json_free(parse("[[],[],[[],[]]]")); /* beside each other is not deep */
 }
 
@@ -313,7 +312,7 @@ static void size_is_limited(void)
     root = NULL;
     CHECK_INT(json_parse("[1] ", 4, 3, &root, &err), -1);
     CHECK_INT(err.code, MAS_DAMAGED);
-    CHECK_STR(err.text, "4 bytes of JSON, more than the 3 allowed");
+    CHECK_STR(err.text, "the text has 4 bytes, more than the 3 allowed");
     CHECK(root == NULL);
 }
 

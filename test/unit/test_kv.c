@@ -50,7 +50,7 @@ static void names_the_line(void)
     struct kv kv = {.count = 0};
     struct err err = ERR_INIT;
     CHECK(parse("A=b\nB=c d\n", &kv, &err) == -1);
-    CHECK_STR(err.text, "line 2: a value that needs quotes has none");
+    CHECK_STR(err.text, "line 2: missing quotes around a value");
 }
 
 static void has_limits(void)

@@ -22,7 +22,7 @@ static void a_try_ends_at_once_and_names_the_holder(void)
     REQUIRE(lock(&place, LOCK_TRY, &held, &err) == 0);
     CHECK_INT(lock(&place, LOCK_TRY, &fd, &err), -1);
     CHECK_INT(err.code, MAS_CONFLICT);
-    (void)snprintf(want, sizeof want, "pid %ld (test) has it", (long)getpid());
+    (void)snprintf(want, sizeof want, "pid %ld (test) holds the lock", (long)getpid());
     CHECK_STR(err.text, want);
     fd_closep(&held);
     CHECK_INT(lock(&place, LOCK_TRY, &fd, &err), 0);

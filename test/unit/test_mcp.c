@@ -129,10 +129,10 @@ static void nothing_but_ping_comes_before_it(void)
 
     begin(&s);
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
-    check_sent(&s, ERROR("1", "-32600", "initialize comes first"));
+    check_sent(&s, ERROR("1", "-32600", "call initialize first"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
              "call\",\"params\":{\"name\":\"list\"}}\n");
-    check_sent(&s, ERROR("2", "-32600", "initialize comes first"));
+    check_sent(&s, ERROR("2", "-32600", "call initialize first"));
     check_told(&s, "");
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"ping\"}\n");
     check_sent(&s, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
@@ -173,19 +173,19 @@ static void arguments_are_held_to_the_row(void)
 {
     static const char *const bad[][2] = {
         {"{}", "'text' is missing"},
-        {"{\"text\":1}", "'text' is no string"},
-        {"{\"text\":null}", "'text' is no string"},
-        {"{\"text\":\"\"}", "'text' is to have 1 to 10 bytes"},
-        {"{\"text\":\"12345678901\"}", "'text' is to have 1 to 10 bytes"},
-        {"{\"text\":\"a\",\"n\":0}", "'n' is no integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":6}", "'n' is no integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":1.5}", "'n' is no integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":\"1\"}", "'n' is no integer from 1 to 5"},
-        {"{\"text\":\"a\",\"n\":1e30}", "'n' is no integer from 1 to 5"},
-        {"{\"text\":\"a\",\"word\":\"gone\"}", "'word' is none of its values"},
-        {"{\"text\":\"a\",\"Text\":\"b\"}", "there is no argument 'Text'"},
-        {"[\"a\"]", "the arguments are no object"},
-        {"\"a\"", "the arguments are no object"},
+        {"{\"text\":1}", "'text' is not a string"},
+        {"{\"text\":null}", "'text' is not a string"},
+        {"{\"text\":\"\"}", "'text' must have 1 to 10 bytes"},
+        {"{\"text\":\"12345678901\"}", "'text' must have 1 to 10 bytes"},
+        {"{\"text\":\"a\",\"n\":0}", "'n' is not an integer from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":6}", "'n' is not an integer from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":1.5}", "'n' is not an integer from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":\"1\"}", "'n' is not an integer from 1 to 5"},
+        {"{\"text\":\"a\",\"n\":1e30}", "'n' is not an integer from 1 to 5"},
+        {"{\"text\":\"a\",\"word\":\"gone\"}", "'word' is not one of the allowed values"},
+        {"{\"text\":\"a\",\"Text\":\"b\"}", "unknown argument 'Text'"},
+        {"[\"a\"]", "the arguments are not an object"},
+        {"\"a\"", "the arguments are not an object"},
     };
     struct server s;
 
@@ -219,17 +219,17 @@ static void a_tool_that_is_not_there_is_an_error_of_the_protocol(void)
     begin_old(&s);
     feed(&s,
          "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"rm\"}}\n");
-    check_sent(&s, ERROR("1", "-32602", "there is no tool 'rm'"));
+    check_sent(&s, ERROR("1", "-32602", "unknown tool 'rm'"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":5}}\n");
-    check_sent(&s, ERROR("2", "-32602", "there is no tool ''"));
+    check_sent(&s, ERROR("2", "-32602", "unknown tool ''"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\"}\n");
-    check_sent(&s, ERROR("3", "-32602", "there is no tool ''"));
+    check_sent(&s, ERROR("3", "-32602", "unknown tool ''"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"resources/list\"}\n");
-    check_sent(&s, ERROR("4", "-32601", "there is no such method"));
+    check_sent(&s, ERROR("4", "-32601", "method not found"));
     feed(
         &s,
         "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/list\",\"params\":{\"cursor\":\"x\"}}\n");
-    check_sent(&s, ERROR("5", "-32602", "there is no such cursor"));
+    check_sent(&s, ERROR("5", "-32602", "unknown cursor"));
     feed(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"list\"}}\n");
     check_sent(&s, ""); /* a notification asks for nothing */
     check_told(&s, "");
@@ -276,13 +276,13 @@ static void the_newest_revision_needs_no_handshake(void)
                    ",\"content\":[{\"type\":\"text\",\"text\":\"ok\"}],\"isError\":false}}\n");
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"_meta\":{"
              "\"io.modelcontextprotocol/protocolVersion\":\"2030-01-01\"}}}\n");
-    check_sent(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32022,\"message\":\"this "
-                   "revision of the protocol is not supported\",\"data\":{\"supported\":["
+    check_sent(&s, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":-32022,\"message\":"
+                   "\"unsupported protocol version\",\"data\":{\"supported\":["
                    "\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\",\"2024-11-05\"],"
                    "\"requested\":\"2030-01-01\"}}}\n");
     /* one that does not name it still has to shake hands */
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}\n");
-    check_sent(&s, ERROR("3", "-32600", "initialize comes first"));
+    check_sent(&s, ERROR("3", "-32600", "call initialize first"));
     end(&s);
 }
 
@@ -309,12 +309,12 @@ static void a_batch_is_refused_and_what_is_no_message_is_skipped(void)
 
     begin_old(&s);
     feed(&s, "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]\n");
-    check_sent(&s, ERROR("null", "-32600", "a batch: send each message by itself"));
+    check_sent(&s,
+               ERROR("null", "-32600", "batches are not supported: send each message by itself"));
     feed(&s, "[]\n[1]\n[INFO] hello\nhello\n7\n\"x\"\nnull\n{}\n");
     check_sent(&s, "");
     feed(&s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}\n");
-    check_sent(&s,
-               ERROR("null", "-32700", "line 1, column 25: key 'id' stands twice in one object"));
+    check_sent(&s, ERROR("null", "-32700", "line 1, column 25: duplicate key 'id' in an object"));
     end(&s);
 }
 

@@ -18,7 +18,7 @@ static void text_is_good(void)
 
 static void control_characters_are_refused(void)
 {
-    static const char want[] = "holds a control character other than tab and newline";
+    static const char want[] = "contains a control character other than tab and newline";
 
     for (int c = 1; c < 0x20; c++) {
         char text[] = {'a', (char)c, 'b', '\0'};

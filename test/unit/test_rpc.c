@@ -161,9 +161,9 @@ static void keeps_ids_as_they_are(void)
     feed(&h, "{\"id\":null,\"method\":\"m\"}\n{\"id\":[1],\"method\":\"m\"}\n");
     check_heard(&h, "");
     check_out(&h, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":"
-                  "\"an id is a number or a string\"}}\n"
+                  "\"an id must be a number or a string\"}}\n"
                   "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":"
-                  "\"an id is a number or a string\"}}\n");
+                  "\"an id must be a number or a string\"}}\n");
     end(&h);
 }
 
@@ -245,9 +245,9 @@ static void skips_garbage(void)
 
     begin(&h);
     feed(&h, "Welcome!\n[]\n42\n\"x\"\n");
-    check_heard(&h, "garbage Welcome!: line 1, column 1: a value is expected here\n"
-                    "garbage []: no JSON object\ngarbage 42: no JSON object\n"
-                    "garbage \"x\": no JSON object\n");
+    check_heard(&h, "garbage Welcome!: line 1, column 1: expected a value\n"
+                    "garbage []: not a JSON object\ngarbage 42: not a JSON object\n"
+                    "garbage \"x\": not a JSON object\n");
     check_out(&h, "");
     feed(&h,
          "{\"id\":1,\"method\"\n{\"id\":4}x\n{\"id\":4,\"method\":5}\n{}\n{\"method\":\"ok\"}\n");
@@ -277,7 +277,7 @@ static void skips_what_is_too_long_or_too_deep(void)
     for (int i = 0; i < 100; i++)
         feed(&h, "]");
     feed(&h, ",\"method\":\"deep\"}\n{\"method\":\"next\"}\n");
-    CHECK(strstr(h.notes.data, "nested too deep\n- next null\n") != NULL);
+    CHECK(strstr(h.notes.data, "nested too deeply\n- next null\n") != NULL);
     end(&h);
 }
 

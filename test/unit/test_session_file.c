@@ -138,29 +138,29 @@ static void refuses_wrong_values(void)
 {
     static const struct file_case cases[] = {
         {"SESSION_ID", "", "SESSION_ID is missing"},
-        {"SESSION_ID", "SESSION_ID=" ID(2), "SESSION_ID is that of another session"},
-        {"SESSION_ID", "SESSION_ID=", "SESSION_ID is that of another session"},
+        {"SESSION_ID", "SESSION_ID=" ID(2), "SESSION_ID belongs to another session"},
+        {"SESSION_ID", "SESSION_ID=", "SESSION_ID belongs to another session"},
         {"TMUX_SESSION", "", "TMUX_SESSION is missing"},
         {"TMUX_SESSION", "TMUX_SESSION=", "TMUX_SESSION is empty or too long"},
         {"STATUS", "", "STATUS is missing"},
         {"STATUS", "STATUS=Active", "STATUS is not active, stopped or error"},
         {"CREATED_AT", "", "CREATED_AT is missing"},
-        {"CREATED_AT", "CREATED_AT=", "CREATED_AT is no time"},
-        {"CREATED_AT", "CREATED_AT=2025-12-18", "CREATED_AT is no time"},
+        {"CREATED_AT", "CREATED_AT=", "CREATED_AT is not a time"},
+        {"CREATED_AT", "CREATED_AT=2025-12-18", "CREATED_AT is not a time"},
         {"CREATED_NSEC", "CREATED_NSEC=1000000000",
          "CREATED_NSEC is not a number from 0 to 999999999"},
         {"TMUX_SOCKET", "", "TMUX_SOCKET is missing"},
-        {"TMUX_SOCKET", "TMUX_SOCKET=default", "TMUX_SOCKET is no absolute path"},
-        {"TMUX_SOCKET", "TMUX_SOCKET=", "TMUX_SOCKET is no absolute path"},
-        {"NAME", "NAME=1a", "NAME is no session name"},
-        {"NAME", "NAME='a b'", "NAME is no session name"},
-        {"NAME", "NAME=../etc", "NAME is no session name"},
+        {"TMUX_SOCKET", "TMUX_SOCKET=default", "TMUX_SOCKET is not an absolute path"},
+        {"TMUX_SOCKET", "TMUX_SOCKET=", "TMUX_SOCKET is not an absolute path"},
+        {"NAME", "NAME=1a", "NAME is not a session name"},
+        {"NAME", "NAME='a b'", "NAME is not a session name"},
+        {"NAME", "NAME=../etc", "NAME is not a session name"},
         {"MODE", "MODE=shared", "MODE is not isolated or legacy"},
         {"MIGRATING", "MIGRATING=error", "MIGRATING is not active or stopped"},
         {"PRIVATE", "PRIVATE=1", "PRIVATE is not yes or no"},
         {"PROMPTED", "PROMPTED=YES", "PROMPTED is not yes or no"},
-        {"LAST_ACTIVITY", "LAST_ACTIVITY=now", "LAST_ACTIVITY is no time"},
-        {"STOPPED_AT", "STOPPED_AT=0", "STOPPED_AT is no time"},
+        {"LAST_ACTIVITY", "LAST_ACTIVITY=now", "LAST_ACTIVITY is not a time"},
+        {"STOPPED_AT", "STOPPED_AT=0", "STOPPED_AT is not a time"},
     };
     check_cases(cases, ARRAY_LEN(cases), "error: its .session is damaged: ");
 }
@@ -168,15 +168,15 @@ static void refuses_wrong_values(void)
 static void refuses_other_forms(void)
 {
     static const struct file_case cases[] = {
-        {"NAME", "NAME=alpha\nNAME=beta", "line 8: NAME stands there twice"},
-        {"PATH", "PATH=/a\nPATH=/a", "line 17: PATH stands there twice"},
-        {"NAME", "NAME=$(touch x)", "line 7: a value that needs quotes has none"},
+        {"NAME", "NAME=alpha\nNAME=beta", "line 8: duplicate key NAME"},
+        {"PATH", "PATH=/a\nPATH=/a", "line 17: duplicate key PATH"},
+        {"NAME", "NAME=$(touch x)", "line 7: missing quotes around a value"},
         {"NAME", "NAME='al'pha", "line 7: text follows a quoted value"},
-        {"NAME", "NAME='alpha", "line 7: a quote is not closed"},
-        {"NAME", "NAME='al\npha'", "line 7: a quote is not closed"},
-        {"TEMPLATE", "TEMPLATE='\x1b[2J'", "line 9 holds a control character"},
-        {"TEMPLATE", "TEMPLATE='a\tb'", "line 9 holds a control character"},
-        {"TEMPLATE", "TEMPLATE=tp\r", "line 9 holds a control character"},
+        {"NAME", "NAME='alpha", "line 7: unterminated quote"},
+        {"NAME", "NAME='al\npha'", "line 7: unterminated quote"},
+        {"TEMPLATE", "TEMPLATE='\x1b[2J'", "line 9 contains a control character"},
+        {"TEMPLATE", "TEMPLATE='a\tb'", "line 9 contains a control character"},
+        {"TEMPLATE", "TEMPLATE=tp\r", "line 9 contains a control character"},
         {"NAME", "# text", "line 7 is not KEY=value"},
         {"NAME", "export NAME=alpha", "line 7 is not KEY=value"},
         {"NAME", "\nNAME=alpha", "line 7 is not KEY=value"},
@@ -191,7 +191,7 @@ static void refuses_what_is_too_long(void)
         const char *key;
         size_t most;
         const char *why;
-    } cases[] = {{"NAME", SESSION_NAME_MAX, "NAME is no session name"},
+    } cases[] = {{"NAME", SESSION_NAME_MAX, "NAME is not a session name"},
                  {"TMUX_SESSION", TMUX_NAME_MAX, "TMUX_SESSION is empty or too long"}};
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
@@ -215,7 +215,7 @@ static void refuses_other_bytes_and_files(void)
 {
     static const char *const texts[][2] = {{"", "SESSION_ID is missing"},
                                            {"\n", "line 1 is not KEY=value"},
-                                           {"NAME=a", "line 1 has no end"}};
+                                           {"NAME=a", "line 1 does not end in a newline"}};
     _cleanup_place_ struct place place = place_make();
     _cleanup_root_ struct root root = ROOT_INIT;
     _cleanup_str_ struct str text = STR_INIT;

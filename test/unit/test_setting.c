@@ -206,20 +206,19 @@ static void names_what_is_wrong(void)
     } cases[] = {
         {"[tmux]\nsize=9x9\n",
          ":2: [tmux] size: '9x9' is not COLUMNSxROWS, from 10x3 to 1000x1000"},
-        {"[tmux]\nsizes=80x24\n",
-         ":2: [tmux] sizes: there is no such setting; did you mean 'size'?"},
-        {"[tmux]\nsocekt=x\n",
-         ":2: [tmux] socekt: there is no such setting; did you mean 'socket'?"},
-        {"[tmux]\nhangup=2s\n", ":2: [tmux] hangup: there is no such setting"},
-        {"[env]\nste.X=1\n", ":2: [env] ste.X: there is no such setting"},
-        {"[env]\nset.A B=1\n", ":2: [env] set.A B: 'A B' is no name of an environment variable"},
-        {"[memroy]\n", ":1: [memroy]: there is no such section; did you mean '[memory]'?"},
-        {"[prest x]\n", ":1: [prest x]: there is no such section; did you mean '[preset NAME]'?"},
+        {"[tmux]\nsizes=80x24\n", ":2: [tmux] sizes: unknown setting; did you mean 'size'?"},
+        {"[tmux]\nsocekt=x\n", ":2: [tmux] socekt: unknown setting; did you mean 'socket'?"},
+        {"[tmux]\nhangup=2s\n", ":2: [tmux] hangup: unknown setting"},
+        {"[env]\nste.X=1\n", ":2: [env] ste.X: unknown setting"},
+        {"[env]\nset.A B=1\n", ":2: [env] set.A B: 'A B' is not a name of an environment variable"},
+        {"[memroy]\n", ":1: [memroy]: unknown section; did you mean '[memory]'?"},
+        {"[prest x]\n", ":1: [prest x]: unknown section; did you mean '[preset NAME]'?"},
         {"[env]\nset.MAS_X=1\n", ":2: [env] set.MAS_X: 'MAS_X' is set by mas itself"},
-        {"[something]\n", ":1: [something]: there is no such section"},
-        {"[preset a b]\n", ":1: [preset a b]: a preset's name is 1 to 32 letters, digits, _ or -"},
-        {"size=80x24\n", ":1: key 'size' stands before any [section]"},
-        {"[log]\nkeep=1\nkeep=2\n", ":3: [log] keep: the key stands in line 2 already"},
+        {"[something]\n", ":1: [something]: unknown section"},
+        {"[preset a b]\n",
+         ":1: [preset a b]: a preset's name must be 1 to 32 letters, digits, _ or -"},
+        {"size=80x24\n", ":1: key 'size' comes before the first [section]"},
+        {"[log]\nkeep=1\nkeep=2\n", ":3: [log] keep: duplicate key: first used in line 2"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -297,7 +296,7 @@ static void presets_come_from_all_files(void)
     CHECK_STR(preset->login, "l");
     CHECK(config_preset(&config, "b") == NULL);
     CHECK_INT(config_hint_presets(&config, &err), -1);
-    CHECK_STR(err.hint, "presets here: a");
+    CHECK_STR(err.hint, "the presets are: a");
     REQUIRE(CHECK_INT(config.env_count, 1));
     CHECK_STR(config.env[0].name, "K");
     CHECK_STR(config.env[0].value, "v w");

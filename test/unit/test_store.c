@@ -64,7 +64,7 @@ static void a_reader_makes_nothing(void)
     store = opened(&place, NULL);
     REQUIRE(store != NULL);
     CHECK_INT(store_add(store, 1, &message, SYNC_FULL, &number, &err), -1);
-    CHECK_STR(err.text, "cannot write to 'memory.db': it is open for reading");
+    CHECK_STR(err.text, "cannot write to 'memory.db': it is open only for reading");
     CHECK_INT(store_method_tried(store, "p", "load", "why", &err), -1);
     store_close(store);
 }
@@ -431,7 +431,7 @@ static void a_method_is_skipped_after_three_failures_of_its_agent(void)
     REQUIRE(store != NULL && other != NULL);
     fail_method(store, 3);
     _cleanup_free_ char *why = store_method_skip(store, "x 1", "load");
-    CHECK_STR(why, "it failed 3 times, the last time with: bad luck");
+    CHECK_STR(why, "it failed 3 times, most recently with: bad luck");
     CHECK(!skips(store, "x 2", "load") && !skips(store, "x 1", "resume"));
     CHECK(!skips(other, "x 1", "load"));
     WELL(store_method_tried(store, "x 1", "load", NULL, &err));

@@ -240,7 +240,7 @@ static void an_older_schema_is_carried_forward(void)
 
     CHECK_INT(settle(&place, 2, true, &version, &err), -1);
     CHECK_INT(err.code, MAS_FAILED);
-    CHECK_STR(err.text, "cannot use 'memory.db': a newer mas has written it");
+    CHECK_STR(err.text, "cannot use 'memory.db': a newer version of mas wrote it");
 }
 
 /* ---- what is not ours, and damage */
@@ -335,7 +335,7 @@ static void what_is_no_database_is_refused(void)
     (void)unlinkat(place.dir, STORE_FILE, 0);
     scribble(&place, STORE_FILE "-wal", 0, 5000);
     CHECK_INT(mknodat(place.dir, STORE_FILE, S_IFREG | 0600, 0), 0);
-    check_damaged(&place, "cannot open 'memory.db': it is empty and its log is not");
+    check_damaged(&place, "cannot open 'memory.db': it is empty, but its log is not");
     (void)unlinkat(place.dir, STORE_FILE, 0);
     CHECK_INT(symlinkat("/etc/passwd", place.dir, STORE_FILE), 0);
     check_damaged(&place, "cannot open 'memory.db': it is a symbolic link");
@@ -362,7 +362,7 @@ static void what_mas_did_not_make_is_refused(void)
     _cleanup_place_ struct place place = place_make();
 
     CHECK_INT(run_sql(&place, "CREATE TABLE message (id)"), SQLITE_OK);
-    check_damaged(&place, "cannot use 'memory.db': mas did not make it");
+    check_damaged(&place, "cannot use 'memory.db': mas did not create it");
     for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
         fill(&place);
         CHECK_INT(run_sql(&place, hostile[i]), SQLITE_OK);

@@ -15,8 +15,7 @@ static char *injected(struct store *store, int64_t query, const struct store_bud
 /* The lines between the frame; "-" where there is no frame. In place. */
 static const char *inside(char *text)
 {
-    char *start = strstr(text, "comes after it.\n");
-    start = start != NULL ? start : strstr(text, "come after it.\n");
+    char *start = strstr(text, "follows them.\n");
     char *end = start != NULL ? strstr(start, "</earlier_conversation>\n") : NULL;
     if (end == NULL || strcmp(end, "</earlier_conversation>\n") != 0)
         return text[0] == '\0' ? "" : "-";

@@ -17,9 +17,9 @@ static void err_set_formats_and_drops_hint(void)
 
     CHECK_INT(err_hint(&err, "old %d", 1), -1);
     CHECK_STR(err.hint, "old 1");
-    CHECK_INT(err_set(&err, MAS_CONFLICT, "cannot make '%s': %s", "x", "exists"), -1);
+    CHECK_INT(err_set(&err, MAS_CONFLICT, "cannot create '%s': %s", "x", "exists"), -1);
     CHECK_INT(err.code, MAS_CONFLICT);
-    CHECK_STR(err.text, "cannot make 'x': exists");
+    CHECK_STR(err.text, "cannot create 'x': exists");
     CHECK_STR(err.hint, "");
 }
 
@@ -427,11 +427,11 @@ static void split_refuses_what_is_open(void)
 {
     _cleanup_str_ struct str s = STR_INIT;
 
-    CHECK_STR(split(&s, "a 'b"), "error: unclosed single quote");
-    CHECK_STR(split(&s, "a \"b"), "error: unclosed double quote");
-    CHECK_STR(split(&s, "a \"b\\\""), "error: unclosed double quote");
-    CHECK_STR(split(&s, "a \\"), "error: a backslash with nothing behind it");
-    CHECK_STR(split(&s, "\"\\"), "error: a backslash with nothing behind it");
+    CHECK_STR(split(&s, "a 'b"), "error: unterminated single quote");
+    CHECK_STR(split(&s, "a \"b"), "error: unterminated double quote");
+    CHECK_STR(split(&s, "a \"b\\\""), "error: unterminated double quote");
+    CHECK_STR(split(&s, "a \\"), "error: a backslash at the end");
+    CHECK_STR(split(&s, "\"\\"), "error: a backslash at the end");
 }
 
 static void split_reads_what_shell_wrote(void)

@@ -91,8 +91,8 @@ static void an_agent_means_whom_it_may_write_to(void)
     size_t count = 0;
     struct err err = ERR_INIT;
     CHECK(target_resolve(&team, &team.agents[0], "workers", &found, &count, &err) == -1);
-    CHECK_STR(err.text, "cannot reach 'workers': the rule for a meta, 'managers', lets agent '00' "
-                        "write to none of them");
+    CHECK_STR(err.text, "cannot reach 'workers': the rule for a meta, 'managers', does not let "
+                        "agent '00' write to any of these agents");
 }
 
 static void an_id_counts_more_than_a_word(void)
@@ -128,7 +128,7 @@ static void says_what_there_is(void)
         struct err err = ERR_INIT;
         CHECK_INT(target_resolve(&team, NULL, bad[i], &found, &count, &err), -1);
         CHECK_INT(err.code, MAS_NOT_FOUND);
-        CHECK_STR(err.hint, "there are: 00, 10, 11, 12, 20, 21, meta, design, build, managers, "
+        CHECK_STR(err.hint, "the team has: 00, 10, 11, 12, 20, 21, meta, design, build, managers, "
                             "workers, all");
     }
 }

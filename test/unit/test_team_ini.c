@@ -48,26 +48,27 @@ static void refuses_wrong_templates(void)
         const char *text, *why;
     } cases[] = {
         {"", "t.ini: it has no agents"},
-        {TWO_AGENTS, "t.ini:1: agent 10 stands in no window"},
+        {TWO_AGENTS, "t.ini:1: agent 10 is in no window"},
         {TWO_AGENTS WINDOW "[window v]\n", "t.ini:11: window v has no agents"},
         {TWO_AGENTS "[window w]\nagents=10,11\n[window w]\n",
-         "t.ini:11: [window w]: there is such a window already"},
-        {TWO_AGENTS "[window w]\nagents=10,11,10\n", "t.ini:10: agent 10 stands in two windows"},
-        {TWO_AGENTS "[window w]\nagents=10,11,12\n", "t.ini:10: agent 12 is not among the agents"},
+         "t.ini:11: [window w]: duplicate window name"},
+        {TWO_AGENTS "[window w]\nagents=10,11,10\n", "t.ini:10: agent 10 is in two windows"},
+        {TWO_AGENTS "[window w]\nagents=10,11,12\n", "t.ini:10: agent 12 is not defined"},
         {TWO_AGENTS "[window w]\nagents=10,11\nlayout=1x1\n",
-         "t.ini:9: window w has 2 agents, more than the layout 1x1 holds"},
-        {TWO_AGENTS WINDOW "[agent 10]\n", "t.ini:11: [agent 10]: there is such an agent already"},
+         "t.ini:9: window w has 2 agents, more than the layout 1x1 can hold"},
+        {TWO_AGENTS WINDOW "[agent 10]\n", "t.ini:11: [agent 10]: duplicate agent id"},
         {TWO_AGENTS WINDOW "[agent a b]\n",
-         "t.ini:11: [agent a b]: an agent's id is 1 to 32 letters, digits, _ or -"},
+         "t.ini:11: [agent a b]: an agent's id must be 1 to 32 letters, digits, _ or -"},
         {TWO_AGENTS WINDOW "[agent ../x]\n",
-         "t.ini:11: [agent ../x]: an agent's id is 1 to 32 letters, digits, _ or -"},
+         "t.ini:11: [agent ../x]: an agent's id must be 1 to 32 letters, digits, _ or -"},
         {TWO_AGENTS WINDOW "[agent aaaaaaaaaabbbbbbbbbbccccccccccddd]\n",
-         "t.ini:11: [agent aaaaaaaaaabbbbbbbbbbccccccccccddd]: an agent's id is 1 to 32 letters, "
+         "t.ini:11: [agent aaaaaaaaaabbbbbbbbbbccccccccccddd]: an agent's id must be 1 to 32 "
+         "letters, "
          "digits, _ or -"},
         {"[agent 1]\nrole=r\nrank=boss\ngroup=g\n",
-         "t.ini:3: [agent 1] rank: a rank is meta, manager or worker"},
-        {"[agent 1]\nrole=\n",
-         "t.ini:2: [agent 1] role: a role is 1 to 64 bytes of UTF-8 without control characters"},
+         "t.ini:3: [agent 1] rank: a rank must be meta, manager or worker"},
+        {"[agent 1]\nrole=\n", "t.ini:2: [agent 1] role: a role must be 1 to 64 bytes of UTF-8 "
+                               "without control characters"},
         {"[agent 1]\nrank=worker\ngroup=g\n[window w]\nagents=1\n",
          "t.ini:1: agent 1 lacks its role"},
         {"[agent 1]\nrole=r\ngroup=g\n[window w]\nagents=1\n", "t.ini:1: agent 1 lacks its rank"},
@@ -80,15 +81,13 @@ static void refuses_wrong_templates(void)
         {"[agent 1]\nsystem=\xff\n", "t.ini:2: [agent 1] system: it is not UTF-8"},
         {"[agent 1]\nstart=later\n", "t.ini:2: [agent 1] start: 'later' is not now or demand"},
         {"[rules]\nworker=boss\n",
-         "t.ini:2: [rules] worker: a rule lists manager, unit, workers, managers, meta or all"},
-        {"[rules]\nworkers=all\n",
-         "t.ini:2: [rules] workers: a rule is for meta, manager or worker; did you mean 'worker'?"},
-        {"[agent 1]\nrolle=x\n",
-         "t.ini:2: [agent 1] rolle: there is no such key in an agent, or it "
-         "is empty; did you mean 'role'?"},
-        {"[windw w]\n",
-         "t.ini:1: [windw w]: there is no such section; did you mean '[window NAME]'?"},
-        {"[nothing]\n", "t.ini:1: [nothing]: there is no such section"},
+         "t.ini:2: [rules] worker: a rule must list manager, unit, workers, managers, meta or all"},
+        {"[rules]\nworkers=all\n", "t.ini:2: [rules] workers: a rule must be for meta, manager or "
+                                   "worker; did you mean 'worker'?"},
+        {"[agent 1]\nrolle=x\n", "t.ini:2: [agent 1] rolle: unknown or empty key in an agent; "
+                                 "did you mean 'role'?"},
+        {"[windw w]\n", "t.ini:1: [windw w]: unknown section; did you mean '[window NAME]'?"},
+        {"[nothing]\n", "t.ini:1: [nothing]: unknown section"},
     };
     _cleanup_str_ struct str got = STR_INIT;
 
@@ -118,10 +117,11 @@ static void teams_have_limits(void)
         const char *want;
     } cases[] = {
         {TEAM_AGENTS_MAX, 1, "'' preset ''\n"},
-        {TEAM_AGENTS_MAX + 1, 1, "error: t.ini:1025: [agent a256]: more than 256 agents"},
+        {TEAM_AGENTS_MAX + 1, 1,
+         "error: t.ini:1025: [agent a256]: the team has more than 256 agents"},
         {TEAM_WINDOWS_MAX, TEAM_WINDOWS_MAX, "'' preset ''\n"},
         {TEAM_WINDOWS_MAX + 1, TEAM_WINDOWS_MAX + 1,
-         "error: t.ini:453: [window w64]: more than 64 windows"},
+         "error: t.ini:453: [window w64]: the team has more than 64 windows"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -141,16 +141,16 @@ static void tells_all_problems(void)
         const char *text, *want;
     } cases[] = {
         {TWO_AGENTS WINDOW "[rules]\nmeta=all\nworker=meta unit\nmanager=workers managers\n",
-         "W12: [rules] meta: this means nobody in this team: all\n"
-         "W14: [rules] manager: this means nobody in this team: managers\n"
-         "W13: [rules] worker: this means nobody in this team: meta\n"},
+         "W12: [rules] meta: no agent of this team matches: all\n"
+         "W14: [rules] manager: no agent of this team matches: managers\n"
+         "W13: [rules] worker: no agent of this team matches: meta\n"},
         {"[agent 1]\nrank=boss\nrolle=x\n[rules]\nworker=boss\n[window w]\nagents=2\n",
-         "2: [agent 1] rank: a rank is meta, manager or worker\n"
-         "3: [agent 1] rolle: there is no such key in an agent, or it is empty; did you mean "
+         "2: [agent 1] rank: a rank must be meta, manager or worker\n"
+         "3: [agent 1] rolle: unknown or empty key in an agent; did you mean "
          "'role'?\n"
-         "5: [rules] worker: a rule lists manager, unit, workers, managers, meta or all\n"
-         "7: agent 2 is not among the agents\n"
-         "1: agent 1 lacks its role\n1: agent 1 lacks its group\n1: agent 1 stands in no window\n"
+         "5: [rules] worker: a rule must list manager, unit, workers, managers, meta or all\n"
+         "7: agent 2 is not defined\n"
+         "1: agent 1 lacks its role\n1: agent 1 lacks its group\n1: agent 1 is in no window\n"
          "6: window w has no agents\n"},
         {TWO_AGENTS WINDOW, ""},
     };

@@ -76,7 +76,7 @@ void chat_reap(struct host *host)
     if (now - chat->started >= STEADY_MS)
         chat->failures = 0;
     if (++chat->failures > FAILURES_MAX) {
-        host_log(host, "mas-chat ends again and again; the pane shows plain lines");
+        host_log(host, "mas-chat keeps ending; the pane shows plain lines");
         be_plain(host);
         return;
     }

@@ -61,8 +61,8 @@ void clear_turn_ended(struct host *host)
     resume_leave_session(host);
     if (is_littered(link)) {
         host_log(host, link->unclosed > 0
-                           ? "it cannot close sessions and is started anew"
-                           : "it keeps what closed sessions had and is started anew");
+                           ? "the agent cannot close sessions and is restarted"
+                           : "the agent keeps programs of closed sessions and is restarted");
         child_end(host, child_times(host), 0, true);
         return;
     }
@@ -157,8 +157,8 @@ int clear_change_conversation(struct host *host, enum conversation_choice choice
     if (choice == CHOICE_NAMED && strcmp(id, conversation->memory.place.conversation) == 0)
         return 0;
     if (conversation->turn.on || conversation->queue.count > 0) {
-        (void)err_set(err, MAS_CONFLICT, "it is at work");
-        return err_hint(err, "wait for it, or end its turn with: mas cancel SESSION %s",
+        (void)err_set(err, MAS_CONFLICT, "it is working");
+        return err_hint(err, "wait for it, or cancel its turn with: mas cancel SESSION %s",
                         host->agent->id);
     }
     return clear_enter_conversation(host, choice, id, err);

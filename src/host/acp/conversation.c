@@ -104,7 +104,7 @@ void conversation_enter(struct host *host, enum phase phase, int64_t serial, int
     if (phase_enter(state, phase, serial, until))
         return;
     _cleanup_free_ char *words =
-        mem_printf("the phase %s follows %s, which waits for %s: a bug of mas", phase_name(phase),
+        mem_printf("bug in mas: the phase %s follows %s, which waits for %s", phase_name(phase),
                    phase_name(before), phase_event(before));
     host_log(host, words);
 }
@@ -241,7 +241,7 @@ static bool reads_keys(const struct host *host, int64_t now)
     return host->conversation->chat.plain;
 }
 
-/* A pane without mas-chat takes no prompts. */
+/* Drops keys: a pane without mas-chat takes no prompts. */
 static void handle_keys(struct host *host, const char *keys, size_t len, int64_t now)
 {
     (void)keys;
@@ -268,8 +268,8 @@ static void serve(struct host *host, struct loop *loop)
 /* Ends an agent that goes on with a turn that it was told to end, and starts it again. */
 static void end_stubborn(struct host *host)
 {
-    host_log(host, "it did not end its turn when told to; it is started anew");
-    event_say(host, true, "the agent did not end its turn when told to; it is started anew");
+    host_log(host, "the agent did not end its turn when told to; it is restarted");
+    event_say(host, true, "the agent did not end its turn when told to; it is restarted");
     turn_end(host, "cancelled", 0, NULL);
     child_end(host, child_times(host), 0, true);
 }

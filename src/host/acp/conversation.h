@@ -53,8 +53,9 @@ enum {
 /*
  * The agent's process and its session. `acp` exists while the process runs, and the phase is not
  * OFF then. `session` is the id of the session that prompts go to, or that is resumed or loaded;
- * NULL until it is known. link.c makes and closes the pipes; the files that enter a phase
- * (phase_enter()) make the request that it waits for.
+ * NULL until it is known. Whoever enters a phase makes the request that the phase waits for.
+ * resume.c sets program and session and counts the sessions that it leaves, clear.c counts the
+ * programs that those leave behind, and conversation_trouble() sets needs_login.
  */
 struct agent_link {
     int in, out, err; /* the agent's standard files; -1 */
@@ -80,7 +81,7 @@ enum resume_method { METHOD_RESUME, METHOD_LOAD, METHOD_NEW };
  * How the present session knows what was said before. A resumed or loaded session is proved once a
  * turn in it has ended well. Until then an error of the first prompt leads to the next method, and
  * `failed` keeps the methods whose sessions failed so. turn.c ends `prime`, `remind` and `ignores`
- * when a turn has ended well; update.c counts the replay.
+ * when a turn has ended well; update.c counts the replay and collects the summary.
  */
 struct resume {
     enum store_outcome outcome; /* the way in which the session came to know it */
@@ -145,8 +146,11 @@ struct tool_call {
     char *id, *title, *kind, *status, *text;
 };
 
-/* The turn. If it is not on, tool calls and growing messages are what the agent says by itself. A
- * turn begins in the phase READY only. */
+/*
+ * The turn. If it is not on, tool calls and growing messages are what the agent says by itself. A
+ * turn begins in the phase READY only. update.c keeps tool calls, messages and plan; whoever hears
+ * the agent sets `heard`. memory.c sets `unkept`, and the numbers to 0 if it begins a new store.
+ */
 struct turn {
     bool on;
     struct prompt prompt;
@@ -223,8 +227,8 @@ struct conversation {
 /* ---- conversation.c */
 /* Enters a phase; see phase.h. */
 void conversation_enter(struct host *host, enum phase phase, int64_t serial, int64_t until);
-/* The agent cannot be used: enters STUCK, and ends the turn and all prompts that wait with `why`.
- */
+/* Enters STUCK, because the agent cannot be used, and ends the turn and all prompts that wait with
+ * `why`. */
 void conversation_trouble(struct host *host, bool needs_login, const char *why);
 /* Returns how much of what was said goes in front of a prompt ([memory]). */
 struct store_budget conversation_budget(const struct host *host);
@@ -235,11 +239,11 @@ int link_connect(struct host *host, int ret_fds[3], struct err *err);
 /* Closes them, and forgets the session and what the agent offered. */
 void link_disconnect(struct host *host);
 void link_free(struct agent_link *link);
-/* The process runs: sends `initialize`. */
+/* Sends `initialize` to the process, which runs now. */
 void link_begin(struct host *host);
 /* Ends the turn and closes the agent's input, because mas ends the agent. */
 void link_hang_up(struct host *host);
-/* The process has ended: ends the turn with why. */
+/* Ends the turn with `why` after the process has ended, and disconnects. */
 void link_ended(struct host *host, const char *why);
 void link_want(const struct host *host, struct loop *loop);
 void link_serve(struct host *host, struct loop *loop);
@@ -258,11 +262,18 @@ const char *link_why(const struct acp_answer *answer, char *buf, size_t size);
 /* ---- memory.c */
 /* Opens the store unless it is open, and reads the prompts that wait in it. */
 int memory_need(struct host *host, struct err *err);
-/* Call it if a call of the store has failed: tells the clients once a turn, and sets a damaged
- * store aside and goes on in a new one. */
+/* Handles a failed call of the store: tells the clients once a turn, sets a damaged store aside and
+ * goes on in a new one. */
 void memory_failed(struct host *host, const struct err *err);
 /* Calls memory_failed() if rc is -1. Returns true if it is not. */
 bool memory_kept(struct host *host, int rc, const struct err *err);
+/* Stores a message of the present query. Returns its number; 0: it is not stored. */
+int64_t memory_add(struct host *host, const struct store_message *message);
+/* Updates a message; see store_update(). */
+void memory_update(struct host *host, int64_t number, const char *text, size_t len,
+                   const char *data, enum store_state state, enum store_sync sync);
+/* Stores the end of a prompt; see store_end_turn(). */
+void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason);
 /* Returns true, and resets the error, if a call has failed because the store was damaged or set
  * aside, and a new one is open now. Then the caller tries again. */
 bool memory_renew(struct host *host, struct err *err);
@@ -278,21 +289,20 @@ void resume_forget(struct resume *resume);
 void resume_leave_session(struct host *host);
 /* Opens a new session. */
 void resume_open_session(struct host *host);
-/* The loaded session has been silent for long enough, or has taken too long. */
+/* Ends the replay of a loaded session, which has been silent for long enough or taken too long. */
 void resume_settled(struct host *host);
 /* Records that the agent uses the present session for the query. */
 int resume_keep_session(struct host *host, const char *note, struct err *err);
-/* A turn has ended well: records that the session works. Call it before the end of the turn is
- * recorded. */
+/* Records that the session works, as a turn has ended well. Call it before that end is stored. */
 void resume_prove(struct host *host);
-/* The turn has failed. If it was the first one in a session that was resumed or loaded, and the
+/* Handles a failed turn. If it was the first one in a session that was resumed or loaded, and the
  * agent has said nothing in it, puts its prompt back in front of the queue, tries the next method
  * and returns true. */
 bool resume_by_next_method(struct host *host, const char *why);
-/* The first prompt has failed in the session of the last method, too. So the sessions are not the
- * reason, and the host resumes the one before. */
+/* Resumes the previous session, because the first prompt has failed in the session of the last
+ * method, too: so the sessions are not the reason. */
 void resume_again(struct host *host);
-/* The agent has ended in its first turn. */
+/* Counts an end of the agent in the first turn against the method. */
 void resume_died(struct host *host, const char *why);
 
 /* ---- summary.c */
@@ -304,8 +314,9 @@ void summary_end(struct host *host, const struct acp_answer *answer);
 void summary_add(const struct conversation *conversation, struct str *to);
 
 /* ---- settings.c */
-/* Makes one setting after the other, then becomes READY. */
-void settings_make(struct host *host);
+/* Makes one setting after the other, then enters READY. */
+void settings_begin(struct host *host);
+/* Handles an answer to a setting, and makes the next one if the phase waits for that. */
 void settings_answer(struct host *host, const struct acp_answer *answer);
 /* Keep modes and options of a session's answer or of an update, and tell them. */
 void settings_parse_modes(struct host *host, const char *mode, const struct acp_word *modes,
@@ -355,7 +366,7 @@ void queue_fail(struct host *host, const char *stop_reason, const char *error);
 void queue_keep(struct host *host, const char *why);
 /* Reads the prompts that waited when the previous host ended, however it ended. */
 int queue_read(struct host *host, struct err *err);
-/* Returns the smallest number of a prompt that waits; INT64_MAX if none does. What was said before
+/* Returns the number of the first prompt that waits; INT64_MAX if none does. What was said before
  * it is the history. */
 int64_t queue_first_number(const struct conversation *conversation);
 void queue_free_prompt(struct prompt *prompt);
@@ -388,7 +399,7 @@ bool turn_begins_at_once(const struct conversation *conversation);
 /* ---- update.c */
 /* Handles an update of the agent, in a turn and outside of one. */
 void update_handle(struct host *host, const struct acp_update *update);
-/* Programs have ended: tells the tool calls that show their output again. */
+/* Tells the tool calls that show the output of programs again, because a program has ended. */
 void update_show_programs(struct host *host);
 /* Ends the text that grows: what comes next is another message. */
 void update_close_text(struct host *host);
@@ -415,13 +426,13 @@ int clear_change_conversation(struct host *host, enum conversation_choice choice
 /* Changes to the conversation of the next prompt, while others wait behind it. */
 int clear_enter_conversation(struct host *host, enum conversation_choice choice, const char *id,
                              struct err *err);
-/* The turn that was cut off (ENDS_TURN) has ended. */
+/* Goes on after the end of a turn that was cut off (ENDS_TURN). */
 void clear_turn_ended(struct host *host);
 
 /* ---- permission.c */
 /* Handles a request for a permission: answers by the preset's policy, or asks the clients. */
 void permission_ask(struct host *host, const struct acp_permission *request);
-/* The agent does not need the answer any more. */
+/* Removes a permission that the agent has withdrawn. */
 void permission_withdraw(struct host *host, const char *ticket);
 /* Cancels all permissions that are asked. */
 void permission_drop_all(struct host *host);
@@ -522,7 +533,7 @@ char *tools_servers(const struct host *host);
 /* ---- chat.c */
 void chat_open(struct host *host);
 void chat_close(struct host *host);
-/* mas-chat has ended: plans its next start. */
+/* Plans the next start of mas-chat, which has ended. */
 void chat_reap(struct host *host);
 int64_t chat_tick(struct host *host, int64_t now);
 /* Prints an event as plain lines, unless mas-chat shows it. */

@@ -108,7 +108,7 @@ static void close_event(struct client_event *event, const char **body, size_t *l
         event_open(event, "note");
         json_put(&event->out, "message", NULL);
         json_close(&event->out, '}');
-        *body = "something is too long to be told; mas history has it";
+        *body = "a message is too long to show; see it with: mas history";
         *len = strlen(*body);
     }
     if (*len > BODY_MAX)

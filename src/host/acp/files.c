@@ -45,16 +45,16 @@ static struct refusal refusal_of(int error)
     if (error == ENOENT || error == ENOTDIR)
         return (struct refusal){ACP_NO_SUCH, "there is no such file"};
     if (error == ELOOP)
-        return (struct refusal){RPC_INVALID_PARAMS, "a symbolic link is not followed"};
+        return (struct refusal){RPC_INVALID_PARAMS, "symbolic links are not followed"};
     if (error == EXDEV)
         return (struct refusal){RPC_INVALID_PARAMS, "the path leads out of the workspace"};
     return (struct refusal){RPC_INTERNAL_ERROR, strerror(error)};
 }
 
 static const struct refusal outside = {RPC_INVALID_PARAMS, "the path is not in the workspace"};
-static const struct refusal not_text = {RPC_INTERNAL_ERROR, "it is no text file (UTF-8)"};
+static const struct refusal not_text = {RPC_INTERNAL_ERROR, "it is not a text file (UTF-8)"};
 static const struct refusal too_large = {RPC_INTERNAL_ERROR, "it is too large (16 MiB at most)"};
-static const struct refusal not_regular = {RPC_INTERNAL_ERROR, "it is no regular file"};
+static const struct refusal not_regular = {RPC_INTERNAL_ERROR, "it is not a regular file"};
 static const struct refusal of_mas = {RPC_INVALID_PARAMS, "this file belongs to mas"};
 static const struct refusal no_path = {RPC_INVALID_PARAMS, "path is missing"};
 static const struct refusal no_content = {RPC_INVALID_PARAMS, "content is missing"};

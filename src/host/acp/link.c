@@ -32,7 +32,7 @@ int link_connect(struct host *host, int ret_fds[3], struct err *err)
     link_disconnect(host);
     if (pipe2(in, O_CLOEXEC) == -1 || pipe2(out, O_CLOEXEC) == -1 ||
         pipe2(error, O_CLOEXEC) == -1) {
-        (void)err_errno(err, "cannot make a pipe");
+        (void)err_errno(err, "cannot create a pipe");
         for (int i = 0; i < 2; i++) {
             fd_closep(&in[i]);
             fd_closep(&out[i]);
@@ -120,12 +120,12 @@ static void on_garbage(void *arg, const char *why, const char *bytes, size_t len
 
     if (turn->on && !turn->skipped && strcmp(why, RPC_TOO_LONG) == 0) {
         turn->skipped = true; /* what is missing may be a part of the answer */
-        event_say(host, true, "something that the agent said is missing: it was longer than %d MiB",
+        event_say(host, true, "a message of the agent is missing: it was longer than %d MiB",
                   ACP_LINE_MAX >> 20);
     }
     if (host->conversation->link.garbage++ > 0)
         return; /* one line in the session's log is enough */
-    str_addf(&words, "the agent printed what is no message (%s): ", why);
+    str_addf(&words, "the agent printed an invalid message (%s): ", why);
     str_add_visible(&words, bytes, len < WORDS_SHOWN ? len : WORDS_SHOWN);
     host_log(host, words.data);
 }
@@ -163,7 +163,7 @@ void link_flush(struct host *host)
     size_t len = 0;
 
     if (link->acp != NULL && acp_is_stuck(link->acp) && host->child.phase == CHILD_RUNS) {
-        conversation_trouble(host, false, "the agent does not read what it is sent");
+        conversation_trouble(host, false, "the agent does not read its input");
         child_end(host, child_times(host), 0, false);
         return;
     }
@@ -289,7 +289,7 @@ void link_ended(struct host *host, const char *why)
     drain(host);
     enum phase phase = conversation->link.phase.now;
     const char *when = phase == PHASE_INITIALIZES ? " before its first answer"
-                       : phase < PHASE_READY      ? " before it took a prompt"
+                       : phase < PHASE_READY      ? " before it accepted a prompt"
                                                   : "";
     str_addf(&words, "the agent ended%s: %s", when, why);
     if (!host->child.asked)
@@ -355,7 +355,7 @@ void link_add_login(const struct host *host, struct str *to)
 const char *link_why(const struct acp_answer *answer, char *buf, size_t size)
 {
     const char *words =
-        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "an error";
+        answer->message != NULL && answer->message[0] != '\0' ? answer->message : "unknown error";
 
     if (answer->code == ACP_TIMED_OUT)
         (void)snprintf(buf, size, "no answer in time");

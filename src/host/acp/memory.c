@@ -22,37 +22,30 @@ static int open_store(struct host *host, struct err *err)
     return -1;
 }
 
-/* Renames a damaged database. */
-static int set_aside(struct host *host, struct err *err)
+/* Opens the store. Sets a damaged one aside before; *ret_said: the clients know that. */
+static int need_store(struct host *host, bool *ret_said, struct err *err)
 {
-    _cleanup_free_ char *name = NULL;
+    _cleanup_free_ char *words = NULL;
 
-    if (store_set_aside(host->dir, &name, err) == -1)
-        return -1;
-    _cleanup_free_ char *words =
-        mem_printf("%s was damaged and is kept as %s; a new one was begun", STORE_FILE, name);
-    host_log(host, words);
-    event_say(host, false, "%s", words);
-    return 0;
-}
-
-/* Opens the store. *ret_aside: a damaged one was set aside before. */
-static int need_store(struct host *host, bool *ret_aside, struct err *err)
-{
+    *ret_said = false;
     if (host->conversation->memory.store != NULL || open_store(host, err) == 0)
         return 0;
-    *ret_aside = err->code == MAS_DAMAGED && set_aside(host, err) == 0;
-    return *ret_aside ? open_store(host, err) : -1;
+    if (err->code != MAS_DAMAGED || host_set_store_aside(host, &words, err) == -1)
+        return -1;
+    *ret_said = words != NULL;
+    if (words != NULL)
+        event_say(host, false, "%s", words);
+    return open_store(host, err);
 }
 
 int memory_need(struct host *host, struct err *err)
 {
-    bool aside = false;
-    return need_store(host, &aside, err);
+    bool said;
+    return need_store(host, &said, err);
 }
 
-/* The conversation of a new store is that of the agent's session, which still knows what was said.
- * `said`: the clients know that the old one was set aside. */
+/* Makes the agent's session, which still knows what was said, that of the new store's conversation.
+ * `said`: the clients know that the old store was set aside. */
 static void begin_anew(struct host *host, bool said)
 {
     struct err err = ERR_INIT;
@@ -61,7 +54,7 @@ static void begin_anew(struct host *host, bool said)
         resume_keep_session(host, STORE_FILE " was set aside", &err) == -1)
         host_log(host, err.text);
     if (!said) /* another host of the team, or doctor, has set it aside */
-        event_say(host, false, STORE_FILE " was set aside; a new one was begun");
+        event_say(host, false, STORE_FILE " was set aside; mas has created a new one");
 }
 
 /* Closes the store, and forgets the numbers and places that only it knows. */
@@ -85,7 +78,7 @@ void memory_failed(struct host *host, const struct err *err)
 {
     struct conversation *conversation = host->conversation;
     bool said = conversation->turn.unkept;
-    bool aside = false;
+    bool set_aside_said;
     struct err again = ERR_INIT;
 
     conversation->turn.unkept = true;
@@ -93,13 +86,13 @@ void memory_failed(struct host *host, const struct err *err)
         host_log(host, err->text);
     if (err->code == MAS_DAMAGED) {
         forget_store(conversation);
-        if (need_store(host, &aside, &again) == 0) {
-            begin_anew(host, aside);
+        if (need_store(host, &set_aside_said, &again) == 0) {
+            begin_anew(host, set_aside_said);
             return;
         }
     }
     if (!said)
-        event_say(host, false, "what is said now cannot be kept: %s", err->text);
+        event_say(host, false, "new messages cannot be stored: %s", err->text);
 }
 
 bool memory_kept(struct host *host, int rc, const struct err *err)
@@ -107,6 +100,44 @@ bool memory_kept(struct host *host, int rc, const struct err *err)
     if (rc == -1)
         memory_failed(host, err);
     return rc == 0;
+}
+
+int64_t memory_add(struct host *host, const struct store_message *message)
+{
+    const struct conversation_memory *memory = &host->conversation->memory;
+    struct err err = ERR_INIT;
+    int64_t number = 0;
+
+    if (memory->store == NULL ||
+        !memory_kept(
+            host, store_add(memory->store, memory->place.query, message, SYNC_CHUNK, &number, &err),
+            &err))
+        return 0;
+    return number;
+}
+
+void memory_update(struct host *host, int64_t number, const char *text, size_t len,
+                   const char *data, enum store_state state, enum store_sync sync)
+{
+    struct store *store = host->conversation->memory.store;
+    struct err err = ERR_INIT;
+
+    if (store != NULL)
+        (void)memory_kept(host, store_update(store, number, text, len, data, state, sync, &err),
+                          &err);
+}
+
+void memory_end_prompt(struct host *host, int64_t prompt, const char *stop_reason)
+{
+    const struct conversation_memory *memory = &host->conversation->memory;
+    enum store_state state = turn_end_state(stop_reason);
+    struct err err = ERR_INIT;
+
+    if (memory->store != NULL)
+        (void)memory_kept(host,
+                          store_end_turn(memory->store, memory->place.query, prompt, stop_reason,
+                                         state, state == MESSAGE_DONE, &err),
+                          &err);
 }
 
 bool memory_renew(struct host *host, struct err *err)

@@ -34,12 +34,10 @@ static void remove_at(struct permissions *permissions, size_t index)
 static void store_decision(struct host *host, const struct asked_permission *permission,
                            const struct acp_word *option, const char *by)
 {
-    struct store *store = host->conversation->memory.store;
     _cleanup_str_ struct str data = STR_INIT;
     struct json_out out = {.to = &data};
-    struct err err = ERR_INIT;
 
-    if (store == NULL || permission->number == 0)
+    if (permission->number == 0)
         return;
     json_open(&out, NULL, '{');
     event_put_permission(host, permission, &out);
@@ -47,11 +45,8 @@ static void store_decision(struct host *host, const struct asked_permission *per
     json_put(&out, "name", option != NULL ? option->name : NULL);
     json_put(&out, "by", by);
     json_close(&out, '}');
-    (void)memory_kept(host,
-                      store_update(store, permission->number, NULL, 0, data.data,
-                                   option != NULL ? MESSAGE_DONE : MESSAGE_INTERRUPTED, SYNC_CHUNK,
-                                   &err),
-                      &err);
+    memory_update(host, permission->number, NULL, 0, data.data,
+                  option != NULL ? MESSAGE_DONE : MESSAGE_INTERRUPTED, SYNC_CHUNK);
 }
 
 void permission_close(struct host *host, size_t index, const struct acp_word *option,
@@ -160,11 +155,8 @@ static bool allows(const struct acp_word *option)
 
 static void store_permission(struct host *host, struct asked_permission *permission)
 {
-    const struct conversation *conversation = host->conversation;
-    const struct conversation_memory *memory = &conversation->memory;
     _cleanup_str_ struct str data = STR_INIT;
     struct json_out out = {.to = &data};
-    struct err err = ERR_INIT;
 
     json_open(&out, NULL, '{');
     event_put_permission(host, permission, &out);
@@ -176,13 +168,9 @@ static void store_permission(struct host *host, struct asked_permission *permiss
         .len = strlen(permission->title),
         .data = data.data,
         .key = permission->tool_id[0] != '\0' ? permission->tool_id : NULL,
-        .trigger = turn_prompt(conversation),
+        .trigger = turn_prompt(host->conversation),
     };
-    if (memory->store != NULL)
-        (void)memory_kept(host,
-                          store_add(memory->store, memory->place.query, &message, SYNC_CHUNK,
-                                    &permission->number, &err),
-                          &err);
+    permission->number = memory_add(host, &message);
     (void)event_id(host, permission->number, permission->id);
 }
 
@@ -323,7 +311,7 @@ static int answer_with(struct host *host, size_t index, const struct acp_word *o
 
     if (verdict->mode != NULL && !clear) {
         (void)err_set(err, MAS_USAGE,
-                      "a mode is for a plan that is carried out with a cleared context");
+                      "a mode is only for a plan that is carried out with a cleared context");
         return err_hint(err, "approve it with the option 'clear'");
     }
     if (clear) {
@@ -348,7 +336,7 @@ int permission_answer(struct host *host, const struct verdict *verdict,
         i++;
     if (i >= permissions->count)
         return err_set(err, MAS_NOT_FOUND,
-                       number != 0 ? "there is no such permission open"
+                       number != 0 ? "there is no such open permission request"
                                    : "it does not wait for a permission");
     const struct asked_permission *permission = &permissions->open[i];
     const struct acp_word *option = find_option(permission, verdict->wanted);

@@ -16,8 +16,8 @@ bool plan_is_asked(const struct acp_permission *request)
            (tool->title != NULL && strcasestr(tool->title, "exitplanmode") != NULL);
 }
 
-/* The text is in the request, else in the tool call that announced it, else it is the newest plan
- * of the turn. */
+/* Takes the text from the request, else from the tool call that announced it, else from the newest
+ * plan of the turn. */
 char *plan_find_text(const struct conversation *conversation, const struct acp_permission *request,
                      const struct tool_call *known)
 {
@@ -37,8 +37,8 @@ char *plan_find_text(const struct conversation *conversation, const struct acp_p
 
 /* ---- the option that clears */
 
-/* An agent that cleared by itself would bring back what was cleared after a restart. So mas takes
- * its option for that of mas, and clears in its place. */
+/* Also returns true for an option of the agent itself: mas clears in its place, because an agent
+ * that clears by itself brings back after a restart what was cleared. */
 bool plan_option_clears(const struct acp_word *option)
 {
     return strcmp(option->id, PLAN_CLEAR_OPTION) == 0 ||
@@ -142,7 +142,7 @@ const char *plan_mode(const struct host *host, const struct acp_word *option, co
 
 /* ---- the plan is carried out */
 
-/* Those who wait for the end of one prompt wait for that of another one. */
+/* Lets those who wait for the end of one prompt wait for that of another one. */
 static void move_askers(struct host *host, int64_t from, int64_t to)
 {
     for (size_t i = 0; from != 0 && i < host->server.count; i++) {
@@ -161,7 +161,7 @@ int plan_carry_out(struct host *host, size_t index, const struct acp_word *optio
     int64_t then = 0;
 
     if (permission->plan_text == NULL)
-        return err_set(err, MAS_FAILED, "the plan's words are not known");
+        return err_set(err, MAS_FAILED, "the text of the plan is unknown");
     if (mode != NULL && settings_check_mode(host, mode, err) == -1)
         return -1;
     _cleanup_free_ char *text = mem_printf("%s%s", carry_out, permission->plan_text);

@@ -32,7 +32,7 @@ static const char *read_words(const struct json *params, struct program *program
     strv_push(&program->argv, command);
     for (const struct json *it = json_first(args); it != NULL; it = json_next(it)) {
         if (json_text(it) == NULL || count++ == WORDS_MAX)
-            return "args is no list of text, or too long";
+            return "args is not a list of strings, or is too long";
         strv_push(&program->argv, json_text(it));
     }
     return NULL;
@@ -51,7 +51,7 @@ static const char *read_env(char *const *env, const struct json *params, struct 
         const char *value = json_get_text(it, "value");
 
         if (name == NULL || value == NULL || !env_is_name(name) || count++ == WORDS_MAX)
-            return "env is no list of names and values, or too long";
+            return "env is not a list of names and values, or is too long";
         if (!str_starts(name, "MAS_"))
             env_put(&program->env, name, value);
     }
@@ -127,7 +127,7 @@ int program_launch(const struct program *program, struct supervisor_times times,
 
     spec.pipes[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (spec.pipes[0] == -1 || pipe2(out, O_CLOEXEC) == -1) {
-        (void)err_errno(err, "cannot make a pipe");
+        (void)err_errno(err, "cannot create a pipe");
         fd_closep(&spec.pipes[0]);
         return -1;
     }

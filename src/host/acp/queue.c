@@ -119,8 +119,8 @@ int queue_read(struct host *host, struct err *err)
     if (queue->count == 0)
         return 0;
     _cleanup_free_ char *words =
-        mem_printf("%zu prompt%s that waited %s asked now", queue->count,
-                   queue->count == 1 ? "" : "s", queue->count == 1 ? "is" : "are");
+        mem_printf("%zu waiting prompt%s %s sent now", queue->count, queue->count == 1 ? "" : "s",
+                   queue->count == 1 ? "is" : "are");
     host_log(host, words);
     event_say(host, false, "%s", words);
     return 0;
@@ -197,14 +197,8 @@ int queue_add(struct host *host, const struct new_prompt *prompt, int64_t *ret, 
 void queue_drop(struct host *host, struct prompt *prompt, bool kept, const char *stop_reason,
                 const char *error)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
-    struct err err = ERR_INIT;
-
-    if (memory->store != NULL && !kept)
-        (void)memory_kept(host,
-                          store_end_turn(memory->store, memory->place.query, prompt->number,
-                                         stop_reason, turn_end_state(stop_reason), false, &err),
-                          &err);
+    if (!kept)
+        memory_end_prompt(host, prompt->number, stop_reason);
     _cleanup_free_ char *outcome =
         error != NULL ? mem_printf("%s: %s", stop_reason, error) : mem_dup(stop_reason);
     host_log_message(host, prompt->from, prompt->len, outcome);

@@ -9,19 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Begins a positive answer; close_answer() ends and sends it. */
-static void open_answer(const struct host *host, struct str *head, struct json_out *out)
-{
-    *out = (struct json_out){.to = head};
-    json_open(out, NULL, '{');
-    json_put_bool(out, "ok", true);
-    json_put(out, "agent", host->agent->id);
-}
-
+/* Sends the answer, after which the connection ends unless it listens or waits. */
 static void close_answer(struct client *client, struct str *head, struct json_out *out)
 {
-    json_close(out, '}');
-    server_answer(client, head);
+    request_close_answer(client, head, out);
     if (client->kind == CLIENT_NEW)
         client->kind = CLIENT_LEAVES;
 }
@@ -112,7 +103,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     if (check_prompt(host, frame, err) == -1 || read_tags(frame, &tags, err) == -1)
         return -1;
     if (wait && !server_lets_watch(host))
-        return err_set(err, MAS_CONFLICT, "too many listen to it");
+        return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     struct new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client), .tags = tags};
     if (conversation->turn.on ||
@@ -124,7 +115,7 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "started" : "queued");
     json_put(&out, "prompt", event_id(host, number, id));
     json_put_int(&out, "queued", (int64_t)conversation->queue.count - (at_once ? 1 : 0));
@@ -150,13 +141,13 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
     int64_t number = 0;
 
     if (!json_bool(json_get(frame->head, "enter"), true)) {
-        (void)err_set(err, MAS_USAGE, "it is an ACP agent, where a text is a whole prompt");
+        (void)err_set(err, MAS_USAGE, "it is an ACP agent, which takes only whole prompts");
         return err_hint(err, "send it without --no-enter");
     }
     if (check_prompt(host, frame, err) == -1)
         return -1;
     if (wait && !server_lets_watch(host))
-        return err_set(err, MAS_CONFLICT, "too many watch it");
+        return err_set(err, MAS_CONFLICT, "too many clients watch it");
     bool at_once = turn_begins_at_once(conversation);
     const struct new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client)};
@@ -167,7 +158,7 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
                  queue_find(conversation, number) < conversation->queue.count;
     if (!there && host->child.phase == CHILD_NONE) /* the agent could not be started */
         return err_set(err, MAS_FAILED, "%s", host->child.note);
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "outcome", at_once ? "delivered" : "queued");
     if (wait) {
         client->kind = CLIENT_WATCHES;
@@ -188,10 +179,10 @@ int acp_request_listen(struct host *host, struct client *client, const struct fr
 
     bool first = client->kind == CLIENT_NEW;
     if (first && !server_lets_watch(host))
-        return err_set(err, MAS_CONFLICT, "too many listen to it");
+        return err_set(err, MAS_CONFLICT, "too many clients listen to it");
     (void)memory_need(host, err);
     host_fill_status(host, &status);
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     agent_status_tell(&status, &out);
     json_put_int(&out, "query", conversation->memory.place.number);
     event_put_modes(conversation, &out);
@@ -228,7 +219,7 @@ int acp_request_cancel(struct host *host, struct client *client, const struct fr
     (void)err;
     bool cancelled =
         prompt != NULL ? turn_cancel_prompt(host, event_number(host, prompt)) : turn_cancel(host);
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put_bool(&out, "cancelled", cancelled);
     close_answer(client, &head, &out);
     return 0;
@@ -249,11 +240,11 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
 
     verdict.number = permission != NULL ? event_number(host, permission) : 0;
     if (permission != NULL && verdict.number == 0)
-        return err_set(err, MAS_NOT_FOUND, "there is no such permission open");
+        return err_set(err, MAS_NOT_FOUND, "there is no such open permission request");
     verdict.wanted = option != NULL ? option : verdict.as != NULL ? verdict.as : "allow";
     if (permission_answer(host, &verdict, &permitted, err) == -1)
         return -1;
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "permission", event_id(host, permitted.number, id));
     json_put(&out, "option", permitted.option);
     json_put(&out, "title", permitted.title);
@@ -286,7 +277,7 @@ int acp_request_clear(struct host *host, struct client *client, const struct fra
     bool checked = options.mode == NULL || settings_knows_modes(conversation);
     if (clear_context(host, &options, &number, err) == -1)
         return -1;
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     if (!checked)
         json_put_bool(&out, "modeUnchecked", true);
     json_put(&out, "conversation", conversation->memory.place.conversation);
@@ -307,7 +298,7 @@ static int answer_ok(struct host *host, struct client *client)
     _cleanup_str_ struct str head = STR_INIT;
     struct json_out out;
 
-    open_answer(host, &head, &out);
+    request_open_answer(host, &head, &out);
     json_put(&out, "conversation", host->conversation->memory.place.conversation);
     close_answer(client, &head, &out);
     return 0;
@@ -319,7 +310,7 @@ int acp_request_mode(struct host *host, struct client *client, const struct fram
     const char *mode = json_get_text(frame->head, "mode");
 
     if (mode == NULL || mode[0] == '\0' || strlen(mode) > ACP_ID_MAX)
-        return err_set(err, MAS_USAGE, "no mode was named");
+        return err_set(err, MAS_USAGE, "the mode is missing");
     return settings_set_mode(host, mode, err) == -1 ? -1 : answer_ok(host, client);
 }
 
@@ -331,7 +322,7 @@ int acp_request_set(struct host *host, struct client *client, const struct frame
 
     if (option == NULL || value == NULL || strlen(option) > ACP_ID_MAX ||
         strlen(value) > ACP_ID_MAX)
-        return err_set(err, MAS_USAGE, "no option and value were named");
+        return err_set(err, MAS_USAGE, "the option or its value is missing");
     return settings_set_option(host, option, value, err) == -1 ? -1 : answer_ok(host, client);
 }
 

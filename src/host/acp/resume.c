@@ -72,16 +72,10 @@ static void keep_session(struct host *host)
 /* Stores how the agent came back, so that the history shows it. */
 static void store_notes(struct host *host, const char *words)
 {
-    const struct conversation_memory *memory = &host->conversation->memory;
     const struct store_message note = {
         .role = ROLE_NOTE, .state = MESSAGE_DONE, .text = words, .len = strlen(words)};
-    struct err err = ERR_INIT;
-    int64_t number;
 
-    if (memory->store != NULL)
-        (void)memory_kept(
-            host, store_add(memory->store, memory->place.query, &note, SYNC_CHUNK, &number, &err),
-            &err);
+    (void)memory_add(host, &note);
 }
 
 void resume_forget(struct resume *resume)
@@ -95,7 +89,7 @@ void resume_forget(struct resume *resume)
 
 /* ---- sessions */
 
-/* The present session takes prompts. */
+/* Makes the settings of the present session, and then lets it take prompts. */
 static void join(struct host *host, enum store_outcome outcome)
 {
     struct conversation *conversation = host->conversation;
@@ -115,7 +109,6 @@ static void join(struct host *host, enum store_outcome outcome)
     resume->prime = is_new || !place->injected || place->is_new;
     resume->remind = is_new ? 0 : find_cut_off(host);
     resume->ignores = outcome == OUTCOME_LOADED;
-    conversation->offered.next_setting = 0;
     _cleanup_free_ char *words =
         mem_printf("conversation %s%s%s", name, resume->notes != NULL ? ": " : "",
                    resume->notes != NULL ? resume->notes : "");
@@ -129,7 +122,7 @@ static void join(struct host *host, enum store_outcome outcome)
                conversation->queue.count > 0 ? conversation->queue.prompts[0].number : 0);
     if (outcome != OUTCOME_FRESH)
         chat_print(host, "note", words, strlen(words));
-    settings_make(host);
+    settings_begin(host);
 }
 
 void resume_leave_session(struct host *host)
@@ -251,7 +244,7 @@ void resume_begin(struct host *host)
             host, store_last_session(memory->store, memory->place.query, &home, &id, &why, &err),
             &err);
     if (why != NULL)
-        add_note(resume, "its session", "was left alone", why);
+        add_note(resume, "its session", "was not used", why);
     free(link->session);
     link->session = id;
     resume->failed = 0;
@@ -357,12 +350,12 @@ static void handle_initialize(struct host *host, const struct acp_answer *answer
         if (answer->code != ACP_TIMED_OUT && child_retry(host, time_monotonic_ms()))
             host_log(host, why);
         else
-            give_up(host, "the agent did not begin to speak the protocol: %s", why);
+            give_up(host, "the agent did not initialize the protocol: %s", why);
         return;
     }
     if (info->protocol != 1) {
         (void)snprintf(why, sizeof why, "%lld", (long long)info->protocol);
-        give_up(host, "the agent speaks version %s of the protocol, mas version 1", why);
+        give_up(host, "the agent speaks protocol version %s, but mas speaks version 1", why);
         return;
     }
     free(link->program);
@@ -419,7 +412,8 @@ static void handle_resumed(struct host *host, const struct acp_answer *answer)
     try_method(host, method + 1);
 }
 
-/* A loaded session that shows nothing again, though something was said, knows nothing. */
+/* Takes a session that shows nothing again, though something was said, for one that knows nothing.
+ */
 void resume_settled(struct host *host)
 {
     static const char why[] = "the session came back empty";
@@ -440,8 +434,8 @@ static void handle_new(struct host *host, const struct acp_answer *answer)
     if (needs_login(host, answer))
         return;
     if (!answer->ok || answer->session == NULL) {
-        give_up(host, "the agent made no session: %s",
-                answer->ok ? "it told no id" : link_why(answer, why, sizeof why));
+        give_up(host, "the agent created no session: %s",
+                answer->ok ? "it returned no id" : link_why(answer, why, sizeof why));
         return;
     }
     host->conversation->link.session = mem_dup(answer->session);
@@ -477,8 +471,6 @@ void resume_answer(struct host *host, const struct acp_answer *answer)
     case ACP_CALL_SET_MODE:
     case ACP_CALL_SET_OPTION:
         settings_answer(host, answer);
-        if (waited_for && phase == PHASE_SETS)
-            settings_make(host);
         break;
     case ACP_CALL_CLOSE:
     case ACP_CALL_LIST:

@@ -215,7 +215,7 @@ static int64_t ask_mode(struct host *host)
     const struct config_option *option = find_option(offered, NULL, "mode");
     if (offered->mode_count > 0 || option == NULL)
         event_say(host, true, "the agent has no mode '%s'%s%s", mode,
-                  offered->mode[0] != '\0' ? ": it is in " : "", offered->mode);
+                  offered->mode[0] != '\0' ? ": its mode is " : "", offered->mode);
     return offered->mode_count == 0 ? ask_option(link, option, mode) : 0;
 }
 
@@ -258,13 +258,13 @@ static int64_t ask_kept(struct host *host, int place, bool *ret_more)
                       json_text(option));
 }
 
-void settings_make(struct host *host)
+/* Makes the next setting, or enters READY after the last one. */
+static void make_next(struct host *host)
 {
     enum { MODE, MODEL, OTHERS };
     struct offered *offered = &host->conversation->offered;
     bool more = true;
 
-    conversation_enter(host, PHASE_SETS, 0, -1);
     while (more) {
         int setting = offered->next_setting++;
         int64_t serial = 0;
@@ -283,12 +283,20 @@ void settings_make(struct host *host)
     turn_run(host);
 }
 
+void settings_begin(struct host *host)
+{
+    host->conversation->offered.next_setting = 0;
+    conversation_enter(host, PHASE_SETS, 0, -1);
+    make_next(host);
+}
+
 void settings_answer(struct host *host, const struct acp_answer *answer)
 {
+    bool waited_for = phase_waits_for(&host->conversation->link.phase, PHASE_SETS, answer->serial);
     char why[256];
 
     if (!answer->ok) {
-        event_say(host, true, "the agent did not take the %s: %s",
+        event_say(host, true, "the agent rejected the %s: %s",
                   answer->call == ACP_CALL_SET_MODE ? "mode" : "option",
                   link_why(answer, why, sizeof why));
     } else if (answer->call == ACP_CALL_SET_OPTION) {
@@ -296,6 +304,8 @@ void settings_answer(struct host *host, const struct acp_answer *answer)
     } else {
         settings_parse_modes(host, answer->mode, NULL, 0);
     }
+    if (waited_for)
+        make_next(host);
 }
 
 /* ---- what a client sets */

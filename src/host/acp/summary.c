@@ -11,11 +11,10 @@ enum {
     SUMMARY_SHARE = 4, /* a summary may take this part of the budget */
 };
 
-static const char ask_words[] = "Sum up the conversation above for yourself, as you will go on "
-                                "with it: what is wanted, what was "
-                                "decided and done, what is open, and all names, numbers and code "
-                                "words. Answer with the summary "
-                                "alone.";
+static const char ask_words[] =
+    "Summarize the conversation above for yourself, because you will continue it: what the user "
+    "wants, what was decided and done, what is still open, and all names, numbers and code words. "
+    "Answer with the summary only.";
 
 /* Returns the history, which the caller frees; NULL if all of it fits into the budget. */
 static char *read_long(struct host *host)
@@ -62,7 +61,7 @@ void summary_end(struct host *host, const struct acp_answer *answer)
     size_t most = conversation_budget(host).all / SUMMARY_SHARE;
 
     if (!answer->ok) {
-        event_say(host, true, "no summary could be made of what was said before: %s",
+        event_say(host, true, "the agent made no summary of the earlier messages: %s",
                   answer->message != NULL ? answer->message : "no answer");
         acp_cancel(link->acp, link->session);
         str_free(summary);

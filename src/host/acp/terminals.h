@@ -26,8 +26,8 @@ enum { TERMINALS_MAX = 64 }; /* programs that are not released, or have not ende
 
 struct terminals;
 
-/* The caller owns what it passes, which has to outlive the result. `times`: how programs are ended.
- */
+/* Returns an empty set. The caller owns what it passes, which has to outlive the set. `times`: how
+ * programs are ended. */
 struct terminals *terminals_new(const struct work_place *place, char *const *env,
                                 struct supervisor_times times);
 /* Ends all programs, through their supervisors. */

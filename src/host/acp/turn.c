@@ -136,18 +136,14 @@ static void begin_turn(struct host *host)
 {
     struct conversation *conversation = host->conversation;
     struct turn *turn = &conversation->turn;
-    struct err err = ERR_INIT;
 
     update_close_text(host); /* what the agent said by itself */
     turn_free(turn);
     turn->on = true;
     turn->prompt = queue_remove(conversation, 0);
     /* stored before it is sent, so that neither a kill nor a loss of power asks it twice */
-    if (conversation->memory.store != NULL && !turn->prompt.begun)
-        (void)memory_kept(host,
-                          store_update(conversation->memory.store, turn->prompt.number, NULL, 0,
-                                       NULL, MESSAGE_DONE, SYNC_FULL, &err),
-                          &err);
+    if (!turn->prompt.begun)
+        memory_update(host, turn->prompt.number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
     if (!turn->prompt.told)
         tell_prompt(host, &turn->prompt);
     send_prompt(host);
@@ -184,19 +180,14 @@ void turn_run(struct host *host)
 
 void turn_put_back(struct host *host)
 {
-    struct conversation *conversation = host->conversation;
-    struct turn *turn = &conversation->turn;
-    struct err err = ERR_INIT;
+    struct turn *turn = &host->conversation->turn;
 
     permission_drop_all(host);
     turn->prompt.begun = false;
     turn->prompt.told = true;
     queue_push_first(host, &turn->prompt);
-    if (conversation->memory.store != NULL) /* it waits again, also for the next host */
-        (void)memory_kept(host,
-                          store_update(conversation->memory.store, turn->prompt.number, NULL, 0,
-                                       NULL, MESSAGE_OPEN, SYNC_FULL, &err),
-                          &err);
+    /* it waits again, also for the next host */
+    memory_update(host, turn->prompt.number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
     turn->prompt = (struct prompt){.number = 0};
     turn_free(turn);
 }
@@ -233,7 +224,7 @@ enum store_state turn_end_state(const char *stop_reason)
     return MESSAGE_DONE;
 }
 
-/* The turn has ended well: the agent knows the history, and so does its session. */
+/* Notes that the agent knows the history, because the turn has ended well. */
 static void note_success(struct host *host)
 {
     struct conversation *conversation = host->conversation;
@@ -248,12 +239,8 @@ static void note_success(struct host *host)
 
 void turn_end(struct host *host, const char *stop_reason, int64_t code, const char *error)
 {
-    struct conversation *conversation = host->conversation;
-    struct turn *turn = &conversation->turn;
-    const struct conversation_memory *memory = &conversation->memory;
-    enum store_state state = turn_end_state(stop_reason);
-    bool succeeded = state == MESSAGE_DONE;
-    struct err err = ERR_INIT;
+    struct turn *turn = &host->conversation->turn;
+    bool succeeded = turn_end_state(stop_reason) == MESSAGE_DONE;
 
     if (!turn->on)
         return;
@@ -262,11 +249,7 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
         event_say(host, true, "%s", error);
     if (succeeded)
         resume_prove(host);
-    if (memory->store != NULL)
-        (void)memory_kept(host,
-                          store_end_turn(memory->store, memory->place.query, turn->prompt.number,
-                                         stop_reason, state, succeeded, &err),
-                          &err);
+    memory_end_prompt(host, turn->prompt.number, stop_reason);
     if (succeeded)
         note_success(host);
     host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
@@ -309,7 +292,7 @@ bool turn_cancel_prompt(struct host *host, int64_t number)
 
 /* ---- the agent's answer */
 
-/* The agent has answered the prompt with an error. */
+/* Ends a turn that the agent has answered with an error, or tries it in another session. */
 static void handle_error(struct host *host, const struct acp_answer *answer)
 {
     const struct turn *turn = &host->conversation->turn;

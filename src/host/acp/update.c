@@ -16,23 +16,6 @@ enum {
     PLAN_MAX = 32 * 1024, /* of a plan's entries */
 };
 
-/* Stores a message of the turn. Returns its number; 0: it is not stored. */
-static int64_t add(struct host *host, const struct store_message *message)
-{
-    struct conversation *conversation = host->conversation;
-    struct err err = ERR_INIT;
-    int64_t number = 0;
-
-    if (conversation->memory.store == NULL)
-        return 0;
-    return memory_kept(host,
-                       store_add(conversation->memory.store, conversation->memory.place.query,
-                                 message, SYNC_CHUNK, &number, &err),
-                       &err)
-               ? number
-               : 0;
-}
-
 /* Ends a message that grows. */
 static void finish(struct host *host, int64_t *number)
 {
@@ -76,7 +59,7 @@ static void handle_piece(struct host *host, enum store_role role, const char *te
                                               .text = text,
                                               .len = n,
                                               .trigger = turn_prompt(conversation)};
-        *grows = add(host, &message);
+        *grows = memory_add(host, &message);
         *len = 0;
     }
     event_tell_text(host, role == ROLE_THOUGHT ? "thought" : "text", *grows, *len, text, n);
@@ -108,7 +91,7 @@ static void replace(char **to, const char *text)
     *to = mem_dup(text);
 }
 
-/* An empty word says nothing, and replaces nothing. */
+/* Replaces a word, unless the new one is empty. */
 static void replace_word(char **to, const char *text)
 {
     if (text != NULL && text[0] != '\0')
@@ -145,7 +128,6 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     _cleanup_str_ struct str data = STR_INIT;
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &data};
-    struct err err = ERR_INIT;
     size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
     bool over = strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
 
@@ -163,10 +145,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
         str_addf(&text, "\n(%zu bytes are left out)", strlen(content + kept));
     enum store_state state = over ? MESSAGE_DONE : MESSAGE_OPEN;
     if (tool->number != 0 && conversation->memory.store != NULL) {
-        (void)memory_kept(host,
-                          store_update(conversation->memory.store, tool->number, str_text(&text),
-                                       text.len, data.data, state, SYNC_CHUNK, &err),
-                          &err);
+        memory_update(host, tool->number, str_text(&text), text.len, data.data, state, SYNC_CHUNK);
         return;
     }
     const struct store_message message = {.role = ROLE_TOOL,
@@ -176,7 +155,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
                                           .data = data.data,
                                           .key = tool->id,
                                           .trigger = turn_prompt(conversation)};
-    tool->number = add(host, &message);
+    tool->number = memory_add(host, &message);
 }
 
 static void tell_tool(struct host *host, struct tool_call *tool)
@@ -227,7 +206,7 @@ struct tool_call *update_know_tool(struct host *host, const struct acp_update *u
     return tool;
 }
 
-/* Also takes an update of a tool call that was never announced. */
+/* Handles a tool call, even if the agent never announced it. */
 static void handle_tool(struct host *host, const struct acp_update *update)
 {
     struct tool_call *tool = update_know_tool(host, update);
@@ -248,7 +227,6 @@ static void handle_plan(struct host *host, const struct acp_update *update)
     _cleanup_str_ struct str data = STR_INIT;
     struct json_out out = {.to = &data};
     struct client_event event;
-    struct err err = ERR_INIT;
     char id[EVENT_ID_MAX];
     size_t shown = 0;
 
@@ -269,10 +247,8 @@ static void handle_plan(struct host *host, const struct acp_update *update)
     json_close(&out, ']');
     replace(&turn->plan_text, str_text(&text));
     if (turn->plan != 0 && conversation->memory.store != NULL) {
-        (void)memory_kept(host,
-                          store_update(conversation->memory.store, turn->plan, str_text(&text),
-                                       text.len, data.data, MESSAGE_DONE, SYNC_CHUNK, &err),
-                          &err);
+        memory_update(host, turn->plan, str_text(&text), text.len, data.data, MESSAGE_DONE,
+                      SYNC_CHUNK);
     } else {
         const struct store_message message = {.role = ROLE_PLAN,
                                               .state = MESSAGE_DONE,
@@ -280,7 +256,7 @@ static void handle_plan(struct host *host, const struct acp_update *update)
                                               .len = text.len,
                                               .data = data.data,
                                               .trigger = turn_prompt(conversation)};
-        turn->plan = add(host, &message);
+        turn->plan = memory_add(host, &message);
     }
     event_open(&event, "plan");
     json_put(&event.out, "message", event_id(host, turn->plan, id));
@@ -295,26 +271,28 @@ static void handle_plan(struct host *host, const struct acp_update *update)
 static void handle_mode(struct host *host, const char *mode)
 {
     struct conversation *conversation = host->conversation;
+    struct conversation_memory *memory = &conversation->memory;
     struct err err = ERR_INIT;
 
     if (mode == NULL || strcmp(mode, conversation->offered.mode) == 0)
         return;
     settings_parse_modes(host, mode, NULL, 0);
-    if (conversation->link.phase.now != PHASE_READY || conversation->memory.store == NULL)
+    if (conversation->link.phase.now != PHASE_READY || memory->store == NULL)
         return;
     const struct store_message message = {.role = ROLE_MODE,
                                           .state = MESSAGE_DONE,
                                           .text = mode,
                                           .len = strlen(mode),
                                           .trigger = turn_prompt(conversation)};
-    (void)add(host, &message);
-    free(conversation->memory.place.mode);
-    conversation->memory.place.mode = mem_dup(mode);
-    (void)memory_kept(host,
-                      store_keep_settings(conversation->memory.store,
-                                          conversation->memory.place.conversation, mode, NULL, NULL,
-                                          &err),
-                      &err);
+    (void)memory_add(host, &message);
+    if (memory->store == NULL)
+        return;
+    free(memory->place.mode);
+    memory->place.mode = mem_dup(mode);
+    (void)memory_kept(
+        host,
+        store_keep_settings(memory->store, memory->place.conversation, mode, NULL, NULL, &err),
+        &err);
 }
 
 static void tell_usage(struct host *host, const struct json *update)
@@ -329,70 +307,60 @@ static void tell_usage(struct host *host, const struct json *update)
 
 static void tell_title(struct host *host, const struct acp_update *update)
 {
+    struct offered *offered = &host->conversation->offered;
     struct client_event event;
 
     if (update->text == NULL)
         return;
-    free(host->conversation->offered.title);
-    host->conversation->offered.title =
-        mem_dupn(update->text, str_fit(update->text, AGENT_TITLE_MAX - 1));
+    free(offered->title);
+    offered->title = mem_dupn(update->text, str_fit(update->text, AGENT_TITLE_MAX - 1));
     event_open(&event, "title");
-    json_put(&event.out, "title", host->conversation->offered.title);
+    json_put(&event.out, "title", offered->title);
     event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
 }
 
 static void handle_commands(struct host *host, const struct acp_update *update)
 {
-    struct conversation *conversation = host->conversation;
+    struct offered *offered = &host->conversation->offered;
     struct client_event event;
 
-    settings_free_words(conversation->offered.commands, conversation->offered.command_count);
-    conversation->offered.command_count = update->count < OFFERED_MAX ? update->count : OFFERED_MAX;
-    conversation->offered.commands =
-        settings_copy_words(update->words, conversation->offered.command_count);
+    settings_free_words(offered->commands, offered->command_count);
+    offered->command_count = update->count < OFFERED_MAX ? update->count : OFFERED_MAX;
+    offered->commands = settings_copy_words(update->words, offered->command_count);
     event_open(&event, "commands");
-    event_put_commands(conversation, &event.out);
+    event_put_commands(host->conversation, &event.out);
     event_tell(host, &event, NULL, 0, 0);
 }
 
-void update_handle(struct host *host, const struct acp_update *update)
+static bool is_content(const struct acp_update *update)
 {
-    struct conversation *conversation = host->conversation;
-    bool ours = conversation->link.session != NULL && update->session != NULL &&
-                strcmp(conversation->link.session, update->session) == 0;
+    return update->kind == ACP_TEXT || update->kind == ACP_THOUGHT || update->kind == ACP_TOOL ||
+           update->kind == ACP_PLAN;
+}
 
-    if (conversation->link.phase.now == PHASE_SETTLES)
-        conversation->resume.quiet_since = time_monotonic_ms();
-    /* commands may come before the answer with the session's id */
-    if (!ours && !(update->kind == ACP_COMMANDS && conversation->link.phase.now == PHASE_OPENS))
-        return;
-    if (conversation->link.phase.now == PHASE_LOADS ||
-        conversation->link.phase.now == PHASE_SETTLES)
-        conversation->resume.replayed += update->kind <= ACP_PLAN;
-    if (conversation->link.phase.now == PHASE_SUMS_UP && update->kind == ACP_TEXT)
-        str_addn(&conversation->resume.summary, update->text, update->len);
-    bool content = update->kind == ACP_TEXT || update->kind == ACP_THOUGHT ||
-                   update->kind == ACP_TOOL || update->kind == ACP_PLAN;
-    conversation->turn.heard = conversation->turn.heard || (conversation->turn.on && content);
-    bool news = conversation->turn.on ||
-                (conversation->link.phase.now == PHASE_READY && !conversation->resume.ignores);
+/* Keeps what the agent says or does. */
+static void handle_content(struct host *host, const struct acp_update *update)
+{
     switch (update->kind) {
     case ACP_TEXT:
-        if (news)
-            handle_chunk(host, update, ROLE_AGENT);
+        handle_chunk(host, update, ROLE_AGENT);
         break;
     case ACP_THOUGHT:
-        if (news)
-            handle_chunk(host, update, ROLE_THOUGHT);
+        handle_chunk(host, update, ROLE_THOUGHT);
         break;
     case ACP_TOOL:
-        if (news)
-            handle_tool(host, update);
+        handle_tool(host, update);
         break;
-    case ACP_PLAN:
-        if (news)
-            handle_plan(host, update);
+    default:
+        handle_plan(host, update);
         break;
+    }
+}
+
+/* Keeps what the agent tells of itself. */
+static void handle_news(struct host *host, const struct acp_update *update)
+{
+    switch (update->kind) {
     case ACP_COMMANDS:
         handle_commands(host, update);
         break;
@@ -408,9 +376,34 @@ void update_handle(struct host *host, const struct acp_update *update)
     case ACP_USAGE:
         tell_usage(host, update->json);
         break;
-    case ACP_USER: /* mas has told its prompts already */
-    case ACP_OTHER:
-    default:
+    default: /* the clients know the prompts that the agent repeats */
         break;
     }
+}
+
+void update_handle(struct host *host, const struct acp_update *update)
+{
+    struct conversation *conversation = host->conversation;
+    struct resume *resume = &conversation->resume;
+    struct turn *turn = &conversation->turn;
+    const char *session = conversation->link.session;
+    enum phase phase = conversation->link.phase.now;
+    bool ours = session != NULL && update->session != NULL && strcmp(session, update->session) == 0;
+
+    if (phase == PHASE_SETTLES)
+        resume->quiet_since = time_monotonic_ms();
+    /* commands may come before the answer with the session's id */
+    if (!ours && !(update->kind == ACP_COMMANDS && phase == PHASE_OPENS))
+        return;
+    if (phase == PHASE_LOADS || phase == PHASE_SETTLES)
+        resume->replayed += update->kind <= ACP_PLAN;
+    if (phase == PHASE_SUMS_UP && update->kind == ACP_TEXT)
+        str_addn(&resume->summary, update->text, update->len);
+    if (!is_content(update)) {
+        handle_news(host, update);
+        return;
+    }
+    turn->heard = turn->heard || turn->on;
+    if (turn->on || (phase == PHASE_READY && !resume->ignores))
+        handle_content(host, update);
 }

@@ -95,20 +95,15 @@ static int add_to_store(struct host *host, struct message *message, bool begun, 
 static bool renew_store(struct host *host, struct err *err)
 {
     struct delivery *delivery = &host->terminal->delivery;
-    _cleanup_free_ char *name = NULL;
+    _cleanup_free_ char *words = NULL;
 
     if (err->code != MAS_DAMAGED)
         return false;
     store_close(delivery->store);
     delivery->store = NULL;
-    if (store_set_aside(host->dir, &name, err) == -1)
+    if (host_set_store_aside(host, &words, err) == -1)
         return false;
     *err = (struct err)ERR_INIT;
-    if (name != NULL) {
-        _cleanup_free_ char *words =
-            mem_printf("%s was damaged and is kept as %s; a new one was begun", STORE_FILE, name);
-        host_log(host, words);
-    }
     for (size_t i = 0; i < delivery->count; i++)
         delivery->queue[i].number = 0;
     return true;
@@ -228,13 +223,13 @@ void delivery_read(struct host *host)
     size_t waiting = 0;
     for (size_t i = 0; i < delivery->count; i++)
         waiting += delivery->queue[i].number != 0;
-    _cleanup_free_ char *words = mem_printf("%zu message%s that waited %s delivered now", waiting,
+    _cleanup_free_ char *words = mem_printf("%zu waiting message%s %s delivered now", waiting,
                                             waiting == 1 ? "" : "s", waiting == 1 ? "is" : "are");
     if (waiting > 0)
         host_log(host, words);
     if (cut_off > 0)
         host->backend->say(
-            host, "a message was being typed when the host before ended; it is not typed again");
+            host, "the previous host ended while it typed a message; mas does not type it again");
 }
 
 void delivery_leave(struct host *host)

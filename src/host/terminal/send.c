@@ -25,14 +25,11 @@ static int check_message(const struct host *host, const struct frame *frame, str
 static void answer(struct host *host, struct client *client, bool delivered, bool wait)
 {
     _cleanup_str_ struct str head = STR_INIT;
-    struct json_out out = {.to = &head};
+    struct json_out out;
 
-    json_open(&out, NULL, '{');
-    json_put_bool(&out, "ok", true);
-    json_put(&out, "agent", host->agent->id);
+    request_open_answer(host, &head, &out);
     json_put(&out, "outcome", delivered ? "delivered" : "queued");
-    json_close(&out, '}');
-    server_answer(client, &head);
+    request_close_answer(client, &head, &out);
     client->kind = wait ? CLIENT_WATCHES : CLIENT_LEAVES;
     client->dirty = wait;
 }

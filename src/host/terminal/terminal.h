@@ -76,7 +76,7 @@ const char *delivery_refusal(const struct host *host, const char *text, size_t l
 /* Types what can be typed. Returns when to continue if the terminal does not become writable, -1:
  * not before something happens. */
 int64_t delivery_run(struct host *host, int64_t now);
-/* The agent has ended: the next one gets a message that is half typed from its beginning. */
+/* Stops typing, as the agent has ended. The next one gets the message from its beginning. */
 void delivery_interrupt(struct host *host);
 /* Writes what waits to disk. On failure removes the messages that are not there and whose typing
  * has not begun. */
