@@ -105,6 +105,9 @@ run_readme() {
     [[ $output =~ page\ +solo\ .*stopped\ \(crashed\) ]]
     [ "$(grep -cE '^(quickstart|shop|page) started$' <<<"$output")" -eq 3 ]
     [[ $output == *'everything is in order'* ]]
+    # work on code came home, and left nothing to keep
+    [[ $output == *$'\n1 commit landed on '*$'\nOolong\nAssam\n'*$'\nmenu removed\n'* ]]
+    [ ! -e "$CLONE/lost" ]
     # the template of one's own ran, and so did an agent; an archive came back twice
     [[ $output =~ mas-[0-9a-f]{8}\ +writing\ +desk\  ]]
     [[ $output =~ mas-[0-9a-f]{8}\ +fix\ +solo\  ]]
