@@ -104,9 +104,13 @@ const struct cmd cmd_diff = {
     .operands = " [SESSION] [TARGET]",
     .summary = "show what agents have changed in the project",
     .examples = "mas diff login --stat\n"
-                "mas diff login 21",
-    .details = "mas compares the files of each agent, also those that are not committed, with "
-               "the commit at which the agent's branch left the integration branch.",
+                "mas diff login 21\n"
+                "mas diff login 21,22 --base",
+    .details =
+        "mas compares the files of each agent, also those that are not committed or new, with "
+        "the commit at which the agent's branch left the integration branch. Agents without "
+        "a repository of their own are left out. Unlike git in an agent's repository, this "
+        "runs nothing that the agent has configured.",
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,

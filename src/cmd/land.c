@@ -69,12 +69,14 @@ const struct cmd cmd_land = {
     .name = "land",
     .group = GROUP_CODE,
     .operands = " [SESSION]",
-    .summary = "bring the team's work into the project",
+    .summary = "bring the integration branch into the project",
     .examples = "mas land login\n"
                 "mas land login --squash -m 'Reset passwords by mail'",
-    .details = "mas brings the integration branch into the project's branch: forward if that is "
-               "possible, otherwise by a merge. If the branch is checked out, its work tree must "
-               "have no changes, and follows.",
+    .details =
+        "mas moves the project's branch forward to the integration branch if that is possible, "
+        "and makes a merge commit otherwise. If the project's branch is checked out, its "
+        "files must have no changes, and follow. A conflict, or a branch that moves "
+        "meanwhile, changes nothing. mas pushes nothing.",
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,

@@ -74,12 +74,14 @@ const struct cmd cmd_merge = {
     .name = "merge",
     .group = GROUP_CODE,
     .operands = " [SESSION] AGENT...",
-    .summary = "merge agents' branches into the team's",
+    .summary = "merge agents' branches into the integration branch",
     .examples = "mas merge login 21 22\n"
                 "mas merge login workers",
-    .details = "mas fetches the commits of each agent and merges them into the integration "
-               "branch, without a work tree. A conflict changes nothing; mas names the files "
-               "and exits with code 4.",
+    .details =
+        "mas fetches the commits of each agent and merges them into the integration branch, "
+        "which all agents can get with sync. What is not committed is not merged. A conflict "
+        "changes nothing: mas names the files, goes on with the next agent, and exits with "
+        "code 4.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,

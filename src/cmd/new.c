@@ -9,8 +9,7 @@ static const struct opt opts[] = {
     {'n', "name", "NAME", "name the session", OFFER_NONE},
     {'t', "template", "TEMPLATE", "the template of the team", OFFER_TEMPLATE},
     {0, "agent", "PRESET", "run all agents of the team with this preset", OFFER_PRESET},
-    {0, "project", "DIR[@REF]", "a git repository to work on, and where in it to begin",
-     OFFER_FILE},
+    {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on", OFFER_FILE},
     {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},
     {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated", OFFER_NONE},
     {0, "id", "UUID", "use this session id instead of a random one", OFFER_NONE},
@@ -86,10 +85,13 @@ const struct cmd cmd_new = {
     .summary = "create a workspace and start its team",
     .examples = "mas new\n"
                 "mas new --name shop --template pair --agent claude\n"
-                "mas new --name page --template solo --attach",
-    .details = "mas copies the template into a new workspace and starts each agent in a "
-               "pane. It prints where the session is and how to attach; with -q, only the "
-               "session's id.",
+                "mas new --name page --template solo --attach\n"
+                "mas new --name login --project ~/src/shop@main",
+    .details =
+        "mas copies the template into a new workspace and starts each agent in a "
+        "pane. It prints where the session is and how to attach; with -q, only the "
+        "session's id. With --project, each agent that writes gets a repository and a branch "
+        "of its own; 'mas land' brings the work home.",
     .opts = opts,
     .stray = "to name the session, use '--name'",
     .flags = CMD_ROOT | CMD_RUNS | CMD_PRESETS | CMD_MAKES_ROOT | CMD_JSON | CMD_QUIET,

@@ -52,6 +52,9 @@ const struct cmd cmd_rm = {
     .summary = "remove stopped sessions with all their files",
     .examples = "mas rm shop\n"
                 "mas rm --force shop page",
+    .details =
+        "mas refuses to remove a session with work that is not in its project. With -f, it "
+        "first keeps such work: as an archive in lost/, and as refs/mas/lost in the project.",
     .opts = opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,

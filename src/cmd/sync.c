@@ -79,11 +79,13 @@ const struct cmd cmd_sync = {
     .name = "sync",
     .group = GROUP_CODE,
     .operands = " [SESSION] [TARGET]",
-    .summary = "bring the team's branch to agents",
+    .summary = "bring the integration branch to agents",
     .examples = "mas sync login\n"
                 "mas sync login 21 --project",
-    .details = "mas moves the branch and the work tree of each agent forward to the integration "
-               "branch. An agent that has work of its own stays as it is and has to merge.",
+    .details =
+        "mas moves the branch and the work tree of each agent forward to the integration branch. "
+        "An agent that has commits or changed files of its own stays as it is; mas prints "
+        "why, and the command with which the agent merges by itself.",
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,
