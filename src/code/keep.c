@@ -64,7 +64,14 @@ static void open_landed(struct keeper *keeper, const struct team_project *projec
     struct proc_result result = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
 
+    const struct git own = repo_git(keeper->repo);
+
     str_add(&keeper->landed, "^" CODE_REF_BASE "\n");
+    if (git_run(&own, GIT_ARGS("for-each-ref", "--format=^%(objectname)", CODE_REF_CHANGES), NULL,
+                &result, &ignored) == 0)
+        str_addn(&keeper->landed, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    result = (struct proc_result)PROC_RESULT_INIT;
     if (project_open(project->path, &opened, &ignored) == -1)
         return;
     const struct git git = {.dir = opened.dir};

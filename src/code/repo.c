@@ -245,24 +245,20 @@ static int set_identity(const char *git_dir, const struct project *project, stru
                : 0;
 }
 
-static int make_code_git(const struct repo *repo, int dir, const struct project *project,
-                         tree_tick *tick, void *arg, struct err *err)
+int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
+              void *arg, struct err *err)
 {
     const struct git git = repo_git(repo);
-    _cleanup_str_ struct str refs = STR_INIT;
     _cleanup_close_ int to = path_make_dir(dir, CODE_GIT, 0755);
 
     if (to == -1)
         return err_errno(err, "cannot make '" CODE_GIT "'");
-    str_addf(&refs, "create %s %s\ncreate %s %s\n", CODE_REF_BASE, project->base, repo->main,
-             project->base);
     bool borrows = false;
     if (copy_objects(to, project, tick, arg, err) == -1 ||
         init(repo, dir, CODE_GIT, true, project, err) == -1 ||
         copy_shallow(to, project, err) == -1 || set_identity(repo->git, project, err) == -1 ||
         borrow(project, dir, &borrows, err) == -1 ||
-        git_must(&git, GIT_ARGS("update-ref", "--stdin"), &(struct git_input){refs.data, refs.len},
-                 NULL, err) == -1)
+        git_must(&git, GIT_ARGS("update-ref", CODE_REF_BASE, project->base), NULL, NULL, err) == -1)
         return -1;
     return borrows ? keep_borrowed(repo, dir, project, err) : 0;
 }
@@ -428,9 +424,10 @@ static int finish_tree(const struct repo *repo, int code, const char *name,
     return git_must(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, NULL, err);
 }
 
-int repo_make(const struct repo *repo, int dir, const struct project *project,
-              const struct team *team, tree_tick *tick, void *arg, struct err *err)
+int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
+                    const struct team *team, tree_tick *tick, void *arg, struct err *err)
 {
+    const struct git git = repo_git(repo);
     const char *writers[TEAM_AGENTS_MAX];
     size_t count = 0;
     bool viewed = false;
@@ -440,7 +437,7 @@ int repo_make(const struct repo *repo, int dir, const struct project *project,
             writers[count++] = team->agents[i].id;
         viewed = viewed || team->agents[i].code == AGENT_CODE_VIEW;
     }
-    if (make_code_git(repo, dir, project, tick, arg, err) == -1)
+    if (git_must(&git, GIT_ARGS("update-ref", repo->main, project->base), NULL, NULL, err) == -1)
         return -1;
     _cleanup_close_ int code = path_make_dir(dir, CODE_DIR, 0755);
     if (code == -1)

@@ -6,6 +6,7 @@
  *     refs/heads/mas/LABEL/main   the integration branch
  *     refs/mas/base               the commit of the project that the session began with
  *     refs/mas/agents/AGENT       the agent's branch, as mas last fetched it
+ *     refs/mas/changes            what was not committed in the project then, as a commit
  *     refs/mas/landed             the commit of the integration branch that was landed last
  *
  * Each agent that writes has code/AGENT/ with a repository of its own in .git, which borrows the
@@ -31,6 +32,7 @@
 #define CODE_VIEW "view"
 #define CODE_VIEW_GIT "worktrees/" CODE_VIEW /* in code.git: what belongs to the view alone */
 #define CODE_REF_BASE "refs/mas/base"
+#define CODE_REF_CHANGES "refs/mas/changes"
 #define CODE_REF_LANDED "refs/mas/landed"
 #define CODE_REF_AGENTS "refs/mas/agents/"
 
@@ -74,10 +76,14 @@ struct git repo_git(const struct repo *repo);
 /* Checks that a team can work on a project: no writer is called "main" or "view". */
 int repo_check_team(const struct team *team, struct err *err);
 
-/* Makes code.git, and the work trees of the team, in the workspace that is open at `dir`. On
- * failure the caller removes the workspace. */
-int repo_make(const struct repo *repo, int dir, const struct project *project,
-              const struct team *team, tree_tick *tick, void *arg, struct err *err);
+/* Makes code.git in the workspace that is open at `dir`. On failure the caller removes the
+ * workspace. */
+int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
+              void *arg, struct err *err);
+/* Then makes the integration branch and the work trees of the team, which begin with
+ * project->base. */
+int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
+                    const struct team *team, tree_tick *tick, void *arg, struct err *err);
 
 /* Moves the view, if the team has one, to a commit of the integration branch. Fails, and leaves the
  * view as it was, if a file that was changed there is in the way. After a kill the view may be

@@ -283,6 +283,7 @@ void team_free(struct team *team)
     free(team->windows);
     free(team->description);
     free(team->preset);
+    free(team->wants);
     free(team->project.path);
     free(team->project.onto);
     free(team->project.base);

@@ -93,6 +93,7 @@ struct team_project {
 struct team {
     char *description;
     char *preset; /* "" for the default preset of mas.ini */
+    char *wants; /* DIR[@REF] in template.ini; "" none */
     struct team_project project; /* set when the session is created */
     struct agent *agents;
     size_t agent_count;

@@ -11,7 +11,7 @@
 static const char *const window_keys[] = {"layout", "agents", NULL};
 static const char *const agent_keys[] = {"role",   "rank",  "group", "preset", "model", "command",
                                          "system", "start", "code",  "cwd",    NULL};
-static const char *const template_keys[] = {"description", "preset", NULL};
+static const char *const template_keys[] = {"description", "preset", "project", NULL};
 static const char *const ranks[] = {"meta", "manager", "worker", NULL};
 
 /* Sections by their first word, and how messages show them. */
@@ -198,6 +198,10 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
                        : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
         if (strcmp(line->key, "preset") == 0)
             return set_word(&reader->team.preset, line, err);
+        if (strcmp(line->key, "project") == 0)
+            return line->value[0] == '\0' || line->value[0] == '/'
+                       ? set_text(&reader->team.wants, line, err)
+                       : ini_fail(line, err, "'%s' is not an absolute path", line->value);
         return ini_fail_unknown(line, "unknown key", suggest_of(line->key, template_keys), err);
     }
     return no_section(line, err);

@@ -17,12 +17,12 @@ enum { STATUS_CREATED = 201 };
 
 /* ---- POST /runs */
 
-static const char *const run_members[] = {"agents", "sessionMode", "sessionId", "template",
-                                          "name",   "preset",      "private",   NULL};
+static const char *const run_members[] = {"agents", "sessionMode", "sessionId", "template", "name",
+                                          "preset", "private",     "project",   NULL};
 
 /* Options of a new session. */
 struct run_options {
-    const char *mode, *id, *template, *name, *preset;
+    const char *mode, *id, *template, *name, *preset, *project;
     bool private;
     char own_id[ID_TEXT];
 };
@@ -45,7 +45,8 @@ static bool parse_run(struct request *request, struct run_options *ret)
         !api_text(request, "sessionId", false, &run->id) ||
         !api_text(request, "template", false, &run->template) ||
         !api_text(request, "name", false, &run->name) ||
-        !api_text(request, "preset", false, &run->preset))
+        !api_text(request, "preset", false, &run->preset) ||
+        !api_text(request, "project", false, &run->project))
         return false;
     if (json_get(request->json, "agents") == NULL) {
         answer_error(request, 400, "cannot use the body: agents: it is missing");
@@ -63,6 +64,8 @@ static bool parse_run(struct request *request, struct run_options *ret)
         return refuse(request, "template", "not the name of a template");
     if (run->preset != NULL && !str_is_word(run->preset, PRESET_NAME_MAX))
         return refuse(request, "preset", "not the name of a preset");
+    if (run->project != NULL && run->project[0] != '/')
+        return refuse(request, "project", "not an absolute path");
     wrong = run->name != NULL ? session_check_name(run->name) : NULL;
     if (wrong != NULL) {
         answer_error(request, 400, "cannot use the body: name: %s", wrong);
@@ -124,6 +127,7 @@ static int make_session(const struct request *request, struct run_options *run, 
     add_option(words, &count, "--template", run->template);
     add_option(words, &count, "--name", run->name);
     add_option(words, &count, "--agent", run->preset);
+    add_option(words, &count, "--project", run->project);
     if (run->private)
         words[count++] = "--private";
     if (verb_run(request->server, words, &agents, NULL, err) == 0)

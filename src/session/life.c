@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "client/survey.h"
 #include "code/project.h"
-#include "code/repo.h"
 #include "session/launch.h"
 #include "session/legacy.h"
 #include "session/life_internal.h"
@@ -297,34 +296,6 @@ static int check_free(const struct life *life, struct session *session, struct e
     return life_check_names(life, session, err);
 }
 
-/* Makes the team one that works on a project. Label: what tells its branches from other sessions'.
- */
-static void set_project(struct team *team, const struct project *project,
-                        const struct session *session)
-{
-    team->project = (struct team_project){
-        .path = mem_dup(project->path),
-        .onto = mem_dup(project->onto),
-        .base = mem_dup(project->base),
-        .label = session->name[0] != '\0' ? mem_dup(session->name)
-                                          : mem_dupn(session->id, session_name_digits[0]),
-    };
-}
-
-/* Makes the repositories of a staged workspace. */
-static int make_code(const struct life *life, const struct project *project,
-                     const struct team *team, const struct stage *stage, struct err *err)
-{
-    _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_free_ char *path = NULL;
-
-    if (project->path == NULL)
-        return 0;
-    path = workspace_stage_path(life->root, stage);
-    repo_open(path, team->project.label, &repo);
-    return repo_make(&repo, stage->dir, project, team, life->tick, life->tick_arg, err);
-}
-
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err)
 {
@@ -346,8 +317,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
          prompts_from_file(options->config, life->config, &tmpl.team, err) == -1) ||
         prompts_from_words(options->prompts, &tmpl.team, err) == -1 ||
         keep_preset(life, &tmpl.team, err) == -1 ||
-        (options->project != NULL && (repo_check_team(&tmpl.team, err) == -1 ||
-                                      project_open(options->project, &project, err) == -1)))
+        life_find_project(life, options, &tmpl.team, &project, err) == -1)
         return -1;
     session.prompted = options->start && team_has_prompts(&tmpl.team);
     if (options->start
@@ -360,7 +330,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
         return -1;
     fill_session(life, options, name, &session);
     if (project.path != NULL)
-        set_project(&tmpl.team, &project, &session);
+        life_set_project(&tmpl.team, &project, &session);
     if (life_set_tmux_name(life, &session, session_name_digits[0], err) == -1 ||
         check_free(life, &session, err) == -1)
         return -1;
@@ -373,7 +343,7 @@ int life_make(const struct life *life, const struct life_options *options, struc
     if (workspace_stage(life->root, life->config, &session, &tmpl, life->tick, life->tick_arg,
                         stage, err) == -1)
         return -1;
-    if (make_code(life, &project, &tmpl.team, stage, err) == -1 ||
+    if (life_make_code(life, options, &project, &tmpl.team, stage, err) == -1 ||
         finish_new(life, &session, &tmpl.team, stage, &lock, &env, err) == -1) {
         life_undo_new(life, &session, stage, &lock);
         return -1;

@@ -38,7 +38,9 @@ struct life_options {
     const char *template; /* NULL: the one in the settings */
     const char *preset; /* for the whole team; NULL: each agent's own */
     const char *id; /* NULL: a new random id */
-    const char *project; /* DIR or DIR@REF for project_open(); NULL: none */
+    const char *project; /* DIR or DIR@REF for project_open(); NULL: that of MAS_PROJECT, which
+                          * inside of a team names its own, or of the template */
+    bool changes; /* take the uncommitted changes of the project along */
     const char *config; /* path of a file for prompts_from_file(); NULL: none */
     char *const *prompts; /* words for prompts_from_words(); NULL: none */
     bool private;

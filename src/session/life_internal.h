@@ -4,6 +4,7 @@
 #ifndef MAS_SESSION_LIFE_INTERNAL_H
 #define MAS_SESSION_LIFE_INTERNAL_H
 
+#include "code/project.h"
 #include "session/life.h"
 #include "store/index.h"
 #include "store/stage.h"
@@ -49,6 +50,17 @@ int life_settle(const struct life *life, struct session *session, struct stage *
 /* Removes what was created, and releases the metadata lock if it is held. */
 void life_undo_new(const struct life *life, const struct session *session, struct stage *stage,
                    int *metadata_lock);
+/* Opens the project of a new session; *ret stays as it is if it has none. */
+int life_find_project(const struct life *life, const struct life_options *options,
+                      const struct team *team, struct project *ret, struct err *err);
+/* Makes the team one that works on a project. Label: what tells its branches from other
+ * sessions'. */
+void life_set_project(struct team *team, const struct project *project,
+                      const struct session *session);
+/* Makes the repositories of a staged workspace. */
+int life_make_code(const struct life *life, const struct life_options *options,
+                   const struct project *project, const struct team *team,
+                   const struct stage *stage, struct err *err);
 /* Like life_new(), but *stage (initially STAGE_INIT) keeps the session's directory and lock. */
 int life_make(const struct life *life, const struct life_options *options, struct session *ret,
               struct stage *stage, struct err *err);

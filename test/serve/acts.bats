@@ -86,6 +86,8 @@ NONE=11111111-1111-4111-8111-111111111111
     check '{"agents":{},"name":"feed"}' 'name: a name of four or more hex digits'
     check '{"agents":{},"name":"$(touch x)"}' name
     check '{"agents":{},"private":"yes"}' private
+    check '{"agents":{},"project":"here"}' project
+    check '{"agents":{},"project":1}' project
     check '{"agents":{"metaManager":{"id":"zz"}},"template":"solo"}' 'agents.metaManager.id'
     check '{"agents":{"units":[{"manager":{"id":"solo","promt":"x"}}]},"template":"solo"}' 'agents.units\\[0\\].manager.promt'
     check '{"agents":{"units":[{"manager":{"id":7}}]},"template":"solo"}' 'agents.units\\[0\\].manager.id'
@@ -232,4 +234,19 @@ NONE=11111111-1111-4111-8111-111111111111
     serve
     api DELETE "/sessions/$ID"
     is 409 '.error.hint | test("(POST /sessions/'"$ID"'/stop|DELETE /sessions/'"$ID"'.force=true)$")'
+}
+
+@test "POST /runs gives a team a project" {
+    git config --global user.name Person
+    git config --global user.email person@example.org
+    git init -q -b main "$T/project"
+    git -C "$T/project" commit -q --allow-empty -m Begin
+    serve
+    post /runs '{"agents":{},"template":"solo","project":"'"$T/project@main"'"}'
+    is 201 '.status == "active"'
+    [ "$(jq -r .project.onto "$(jq -r .workingDir <<<"$output")/config.json")" = refs/heads/main ]
+    post /runs '{"agents":{},"template":"solo","project":"'"$T/none"'"}'
+    refused 400 bad_request 'cannot use project'
+    post /runs '{"agents":{},"template":"solo","sessionMode":"legacy","project":"'"$T/project"'"}'
+    refused 400 bad_request 'legacy mode'
 }
