@@ -52,6 +52,13 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     done
 }
 
+# Creates a session whose agents work on a project.
+new_code_session() {
+    git init -q "$T/project"
+    git -C "$T/project" -c user.name=Ann -c user.email=ann@localhost commit -q --allow-empty -m 'Begin'
+    new_session --project "$T/project" "$@"
+}
+
 @test "mas(1) has every verb, and no other" {
     run diff <(verbs | sort) <(part mas.1 Sh COMMANDS | sed -n 's/^\.Ss //p' | sort)
     [ "$status" -eq 0 ]
@@ -104,11 +111,41 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
     [ "$status" -eq 0 ]
 }
 
+# The variables that only agents of a team with a project get.
+code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut -d'"' -f2; }
+
+@test "mas-code(7) has every variable that agents with a project get, and no other" {
+    code_variables | sort >"$T/source"
+    [ "$(wc -l <"$T/source")" -eq 3 ]
+    run diff "$T/source" <(part mas-code.7 Sh ENVIRONMENT | sed -n 's/^\.It Ev //p' | sort)
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
+}
+
+@test "mas-code(7) has every ref of mas" {
+    words mas-code.7 >"$T/words"
+    grep -ohE '"refs/mas/[a-z]+/?' "$SRC"/code/*.[ch] | tr -d '"' | sort -u >"$T/refs"
+    [ "$(wc -l <"$T/refs")" -ge 4 ]
+    while read -r ref; do
+        grep -qE "^$ref(agent|id/agent)?$" "$T/words" || { echo "not in the page: $ref" >&2; false; }
+    done <"$T/refs"
+}
+
+@test "mas-session(5) has every file that mas adds to code.git" {
+    new_code_session -t pair --no-start
+    mas diff "$ID"
+    [ "$status" -eq 0 ]
+    part mas-session.5 Ss Code | grep '^\.It Pa' | grep -oE 'Pa [a-z.]+' | cut -d' ' -f2 >"$T/page"
+    grep -qx 'code.git' "$T/page"
+    run diff <(printf '%s\n' HEAD config logs objects refs) <(
+        find "$ROOT/sessions/$ID/code.git" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vxFf "$T/page" | sort)
+    [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
+}
+
 @test "mas(1) has every variable that agents get, and every one that mas reads" {
     local name
     new_session -t solo
     part mas.1 Sh ENVIRONMENT | grep -oE '\b[A-Z][A-Z_]+\b' | sort -u >"$T/page"
-    for name in $("$MAS" env "$ID" | cut -d= -f1) MAS_AGENT_ID MAS_AGENT_ROLE; do
+    for name in $("$MAS" env "$ID" | cut -d= -f1) MAS_AGENT_ID MAS_AGENT_ROLE $(code_variables); do
         part mas.1 Ss 'Set for every agent' | grep -q "^\.It Ev $name$"
     done
     while read -r name; do
@@ -250,7 +287,7 @@ has_word() { grep -qxF -- "$1" "$2" || { echo "not in the page: $1" >&2; return 
 
 @test "mas-session(5) has every member of the index and of config.json" {
     local key
-    new_session -t solo
+    new_code_session -t solo
     words mas-session.5 >"$T/words"
     for key in $(jq -r '[paths | .[-1] | strings] | unique[]' "$ROOT/sessions/.sessions.index") \
         $(jq -r '[paths | .[-1] | strings] | unique[]' "$ROOT/sessions/$ID/config.json"); do
