@@ -1,16 +1,44 @@
 #include "client/session_detail.h"
 
+#include "base/str.h"
+#include "code/work.h"
 #include "store/placement.h"
 #include "store/workspace.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void session_detail_free(struct session_detail *detail)
 {
     roster_free(&detail->roster);
     usage_free(&detail->usage);
+    repo_free(&detail->code.repo);
     free(detail->panes);
+}
+
+/* Looks at the project, and at the work trees of agents whose hosts told nothing of them. */
+static void look_at_code(const struct root *root, struct session_detail *detail)
+{
+    struct session_code *code = &detail->code;
+    const struct team_project *project =
+        detail->roster.team_count > 0 ? &detail->roster.teams[0].team.project : NULL;
+
+    if (project == NULL || project->path == NULL)
+        return;
+    _cleanup_free_ char *path = workspace_path(root, detail->view.row.id, NULL);
+    repo_open(path, project->label, &code->repo);
+    code->path = project->path;
+    code->branch = code->repo.main + strlen("refs/heads/");
+    code->onto = str_starts(project->onto, "refs/heads/") ? project->onto + strlen("refs/heads/")
+                                                          : project->onto;
+    code->gone = access(project->path, F_OK) == -1;
+    (void)repo_count_unlanded(&code->repo, &code->unlanded, &code->problem);
+    for (size_t i = 0; i < detail->roster.count; i++) {
+        struct roster_agent *one = &detail->roster.agents[i];
+        if (one->agent->code == AGENT_CODE_WORKTREE && one->status.code.looked_ms == 0)
+            work_look(&code->repo, one->agent->id, &one->status.code);
+    }
 }
 
 void session_detail_look(const struct root *root, const struct view *view,
@@ -30,6 +58,7 @@ void session_detail_look(const struct root *root, const struct view *view,
         (void)tmux_panes(view->live_socket, view->live->target, view->row.id, &ret->panes,
                          &ret->pane_count, &ignored);
     roster_finish(&ret->roster, HOSTS_ANSWER_MS);
+    look_at_code(root, ret);
     for (size_t i = 0; i < ret->roster.count; i++)
         if (ret->roster.agents[i].told) {
             ret->view.counts.told++;
@@ -80,9 +109,28 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
             json_put(out, "problem", roster_problem(&detail->roster, i));
             json_put(out, "pane", pane->pane);
         }
+        code_figures_put(&one->status.code, out);
     }
     if (code != -1)
         json_put_int(out, "exitStatus", code);
+    json_close(out, '}');
+}
+
+static void put_code(const struct session_code *code, struct json_out *out)
+{
+    if (code->path == NULL) {
+        json_put(out, "project", NULL);
+        return;
+    }
+    json_open(out, "project", '{');
+    json_put(out, "path", code->path);
+    json_put_bool(out, "gone", code->gone);
+    json_put(out, "branch", code->branch);
+    json_put(out, "onto", code->onto[0] != '\0' ? code->onto : NULL);
+    if (code->problem.code == MAS_OK)
+        json_put_int(out, "unlanded", (int64_t)code->unlanded);
+    else
+        json_put(out, "unlanded", NULL);
     json_close(out, '}');
 }
 
@@ -108,6 +156,7 @@ void session_detail_put_json(const struct root *root, const struct session_detai
     json_put_int(out, "apparentBytes", (int64_t)detail->usage.all.apparent);
     json_put_int(out, "realBytes", (int64_t)detail->usage.all.real);
     json_close(out, '}');
+    put_code(&detail->code, out);
     json_open(out, "agents", '[');
     for (size_t i = 0; i < detail->roster.count; i++)
         put_agent(detail, i, out);

@@ -6,7 +6,19 @@
 
 #include "client/roster.h"
 #include "client/survey.h"
+#include "code/repo.h"
 #include "store/usage.h"
+
+/* The project of a session. All texts belong to `repo` and the roster. */
+struct session_code {
+    struct repo repo;
+    const char *path; /* NULL: the session has no project */
+    const char *branch; /* the integration branch, without refs/heads/ */
+    const char *onto; /* the branch to land on, likewise; "": none */
+    bool gone; /* there is nothing at `path` */
+    size_t unlanded; /* commits of the integration branch that were not landed */
+    struct err problem; /* why they cannot be counted; MAS_OK: they are */
+};
 
 struct session_detail {
     struct view view; /* a copy with the hosts' reports added; its texts belong to the survey */
@@ -14,6 +26,7 @@ struct session_detail {
     struct tmux_pane *panes;
     size_t pane_count;
     struct usage usage;
+    struct session_code code;
 };
 
 #define SESSION_DETAIL_INIT                                                                        \
@@ -22,7 +35,8 @@ struct session_detail {
     }
 
 /* Fills *ret, which must be SESSION_DETAIL_INIT. Waits at most HOSTS_ANSWER_MS for the hosts. Parts
- * that cannot be read stay empty; the view gives the reason. The survey must outlive *ret. Release
+ * that cannot be read stay empty; the view gives the reason. If an agent's host does not answer,
+ * looks at its work tree itself. The survey must outlive *ret. Release
  * *ret with session_detail_free(). */
 void session_detail_look(const struct root *root, const struct view *view,
                          struct session_detail *ret);

@@ -13,7 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NOTE_SHOWN = 100 }; /* bytes of a note or title */
+enum {
+    NOTE_SHOWN = 100, /* bytes of a note or title */
+    CODE_OLD_MS = 60 * 1000, /* figures of code that are older are shown with their age */
+};
 
 const char *agent_word(const struct roster *roster, size_t i)
 {
@@ -41,6 +44,54 @@ void agent_age(const struct roster *roster, size_t i, int64_t now_ms, char buf[2
         time_age((time_t)(agent->status.since_ms / 1000), (time_t)(now_ms / 1000), buf);
     else
         (void)snprintf(buf, 24, "-");
+}
+
+bool agents_have_code(const struct roster *roster)
+{
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct roster_agent *one = &roster->agents[i];
+        if (one->agent->code == AGENT_CODE_WORKTREE &&
+            roster->teams[one->team].team.project.path != NULL)
+            return true;
+    }
+    return false;
+}
+
+void agent_branch(const struct roster *roster, size_t i, struct str *to)
+{
+    const struct code_figures *code = &roster->agents[i].status.code;
+
+    if (code->looked_ms == 0 || code->problem[0] != '\0')
+        str_add(to, "-");
+    else
+        str_add(to, code->branch[0] != '\0' ? code->branch : "(no branch)");
+}
+
+static void add_figure(struct str *to, size_t start, char sign, int n)
+{
+    if (n > 0)
+        str_addf(to, "%s%c%d", to->len > start ? " " : "", sign, n);
+}
+
+void agent_add_code(const struct roster *roster, size_t i, int64_t now_ms, struct str *to)
+{
+    const struct code_figures *code = &roster->agents[i].status.code;
+    size_t start = to->len;
+    char age[24];
+
+    if (code->looked_ms == 0) {
+        str_add(to, "-");
+        return;
+    }
+    add_figure(to, start, '+', code->ahead);
+    add_figure(to, start, '-', code->behind);
+    add_figure(to, start, '~', code->changed);
+    if (to->len == start)
+        str_add(to, code->problem[0] != '\0' ? "?" : "=");
+    if (now_ms - code->looked_ms < CODE_OLD_MS)
+        return;
+    time_age((time_t)(code->looked_ms / 1000), (time_t)(now_ms / 1000), age);
+    str_addf(to, " (%s)", age);
 }
 
 static void separate(struct str *to, size_t start)
@@ -109,7 +160,9 @@ void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struc
                  roster->agents[i].agent->id);
         return;
     }
-    const char *words = status->note[0] != '\0' ? status->note : status->title;
+    const char *words = status->note[0] != '\0'           ? status->note
+                        : status->code.problem[0] != '\0' ? status->code.problem
+                                                          : status->title;
     if (words[0] != '\0') {
         separate(to, start);
         add_words(to, words, ended);
@@ -130,6 +183,7 @@ void agent_put_json(const struct roster *roster, size_t i, struct json_out *out)
         json_put(out, "state", NULL);
         json_put(out, "problem", roster_problem(roster, i));
         json_put_int(out, "queued", one->status.queued);
+        code_figures_put(&one->status.code, out);
     }
 }
 

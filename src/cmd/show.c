@@ -46,15 +46,32 @@ static void add_conversation(struct table *table, const struct roster_agent *age
     table_add(table, text, NULL);
 }
 
+static void add_code(struct table *table, const struct session_detail *detail, size_t i,
+                     int64_t now)
+{
+    _cleanup_str_ struct str branch = STR_INIT;
+    _cleanup_str_ struct str code = STR_INIT;
+
+    agent_branch(&detail->roster, i, &branch);
+    agent_add_code(&detail->roster, i, now, &code);
+    table_add(table, str_text(&branch), NULL);
+    table_add(table, str_text(&code), NULL);
+}
+
 static void add_agents(const struct session_detail *detail, struct table *table)
 {
-    static const char *const heads[] = {"AGENT", "ROLE",     "UNIT", "STATE",       "SINCE",
-                                        "PID",   "RESTARTS", "PANE", "CONVERSATION"};
+    static const char *const heads[] = {"AGENT",        "ROLE",   "UNIT",     "STATE",
+                                        "SINCE",        "PID",    "RESTARTS", "PANE",
+                                        "CONVERSATION", "BRANCH", "CODE"};
+    enum { CONVERSATION = 8 };
     int64_t now = time_epoch_ms();
+    bool talks = any_talks(detail);
+    bool has_code = agents_have_code(&detail->roster);
 
-    table->columns = ARRAY_LEN(heads) - (any_talks(detail) ? 0 : 1);
-    for (size_t i = 0; i < table->columns; i++)
-        table_add(table, heads[i], colour_dim());
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (i < CONVERSATION || (i == CONVERSATION ? talks : has_code))
+            table_add(table, heads[i], colour_dim());
+    table->columns = table->count;
     for (size_t i = 0; i < detail->roster.count; i++) {
         const struct roster_agent *one = &detail->roster.agents[i];
         const struct tmux_pane *pane = session_detail_pane(detail, one->agent->id);
@@ -76,9 +93,27 @@ static void add_agents(const struct session_detail *detail, struct table *table)
         table_add(table, pid, NULL);
         table_add(table, restarts, NULL);
         table_add(table, pane != NULL ? pane->pane : "-", NULL);
-        if (table->columns == ARRAY_LEN(heads))
+        if (talks)
             add_conversation(table, one);
+        if (has_code)
+            add_code(table, detail, i, now);
     }
+}
+
+/* Appends "/src/shop (it is gone)", and "3 commits of mas/login/main on main". */
+static void describe_project(const struct session_code *code, struct str *project, struct str *land)
+{
+    if (code->path == NULL)
+        return;
+    str_addf(project, "%s%s", code->path, code->gone ? " (it is gone)" : "");
+    if (code->problem.code != MAS_OK) {
+        str_add(land, code->problem.text);
+        return;
+    }
+    str_addf(land, "%zu commit%s of %s", code->unlanded, code->unlanded == 1 ? "" : "s",
+             code->branch);
+    if (code->onto[0] != '\0')
+        str_addf(land, " on %s", code->onto);
 }
 
 static void print_fields(const struct call *call, const struct session_detail *detail)
@@ -96,6 +131,9 @@ static void print_fields(const struct call *call, const struct session_detail *d
         str_addf(&status, ": %s", view->reason);
     time_format(view_activity(view), activity);
     number_format_size(detail->usage.all.real, size);
+    _cleanup_str_ struct str project = STR_INIT;
+    _cleanup_str_ struct str land = STR_INIT;
+    describe_project(&detail->code, &project, &land);
     const struct {
         const char *name, *value;
     } fields[] = {
@@ -111,6 +149,8 @@ static void print_fields(const struct call *call, const struct session_detail *d
         {"last activity", activity},
         {"workspace", dir},
         {"disk use", size},
+        {"project", str_text(&project)},
+        {"to land", str_text(&land)},
         {"kept apart by", "convention only"},
         {"ended by", "process group, subreaper and sweep"},
     };
@@ -126,7 +166,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
 
 static void print_detail(const struct call *call, const struct session_detail *detail)
 {
-    static const char *const spare[] = {"PANE", "RESTARTS", "UNIT", "PID", "SINCE", NULL};
+    static const char *const spare[] = {"PANE", "RESTARTS", "UNIT", "PID", "BRANCH", "SINCE", NULL};
     struct table agents = {.columns = 1, .spare = spare};
 
     print_fields(call, detail);

@@ -32,6 +32,7 @@ struct look {
     struct usage *usages; /* one per team; NULL if there is no limit */
     uint64_t limit;
     bool watch, json;
+    bool has_code; /* an agent has a work tree: the table has columns for it */
     bool *gone; /* one per agent: the end of its host was shown */
     bool changed;
 };
@@ -149,6 +150,17 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
         str_addf(to, "(mas restart %s %s)", label(session), one->agent->id);
 }
 
+static void add_code(const struct look *look, struct table *table, size_t i, int64_t now)
+{
+    _cleanup_str_ struct str branch = STR_INIT;
+    _cleanup_str_ struct str code = STR_INIT;
+
+    agent_branch(&look->roster, i, &branch);
+    agent_add_code(&look->roster, i, now, &code);
+    table_add(table, str_text(&branch), NULL);
+    table_add(table, str_text(&code), NULL);
+}
+
 static void add_row(const struct look *look, struct table *table, size_t i, int64_t now)
 {
     const struct roster_agent *one = &look->roster.agents[i];
@@ -170,6 +182,8 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
     table_add(table, one->agent->role, NULL);
     table_add(table, state_word(look, i), agent_colour(&look->roster, i));
     table_add(table, age, NULL);
+    if (look->has_code)
+        add_code(look, table, i, now);
     table_add(table, pid, NULL);
     table_add(table, restarts, NULL);
     table_add(table, str_text(&note), NULL);
@@ -225,22 +239,29 @@ static void print_rest(const struct look *look, const size_t *order, size_t from
     print_line(&line);
 }
 
+static bool has_column(const struct look *look, const char *head)
+{
+    if (strcmp(head, "SESSION") == 0)
+        return look->roster.team_count > 1;
+    return look->has_code || (strcmp(head, "BRANCH") != 0 && strcmp(head, "CODE") != 0);
+}
+
 /* Prints the table of the agents in at most `rows` rows. `order` may be NULL. */
 static void print_table(const struct look *look, const size_t *order, size_t rows)
 {
-    static const char *const heads[] = {"SESSION", "AGENT", "ROLE",     "STATE",
-                                        "SINCE",   "PID",   "RESTARTS", "NOTE"};
-    static const char *const spare[] = {"PID", "RESTARTS", "ROLE", "SINCE", NULL};
-    size_t from = look->roster.team_count > 1 ? 0 : 1;
-    struct table table = {
-        .columns = ARRAY_LEN(heads) - from, .spare = spare, .whole_last = !look->watch};
+    static const char *const heads[] = {"SESSION", "AGENT", "ROLE", "STATE",    "SINCE",
+                                        "BRANCH",  "CODE",  "PID",  "RESTARTS", "NOTE"};
+    static const char *const spare[] = {"PID", "RESTARTS", "ROLE", "BRANCH", "SINCE", NULL};
+    struct table table = {.spare = spare, .whole_last = !look->watch};
     int64_t now = time_epoch_ms();
     size_t count = look->roster.count;
 
     if (count + 1 > rows) /* the headings and the summary of the rest take one row each */
         count = rows > 3 ? rows - 2 : 1;
-    for (size_t i = from; i < ARRAY_LEN(heads); i++)
-        table_add(&table, heads[i], colour_dim());
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (has_column(look, heads[i]))
+            table_add(&table, heads[i], colour_dim());
+    table.columns = table.count;
     for (size_t i = 0; i < count; i++)
         add_row(look, &table, order != NULL ? order[i] : i, now);
     if (look->roster.count > 0)
@@ -315,6 +336,10 @@ static void print_change(const struct look *look, size_t i)
         agent_add_note(&look->roster, i, time_epoch_ms(), &note);
         str_addf(&text, "%s  %s  %s  %s", now, label(&look->sessions[one->team]), one->agent->id,
                  state_word(look, i));
+        if (one->status.code.looked_ms != 0) {
+            str_add(&text, "  ");
+            agent_add_code(&look->roster, i, time_epoch_ms(), &text);
+        }
         if (note.len > 0) {
             str_add(&text, "  ");
             str_add_visible(&text, note.data, note.len);
@@ -393,6 +418,7 @@ static int run_status(struct call *call, struct err *err)
     int rc = add_sessions(call, &look, err);
     if (look.roster.team_count == 0 && rc == -1)
         return -1;
+    look.has_code = agents_have_code(&look.roster);
     roster_ask_coming(&look.roster, question(&look), HOSTS_COME_MS);
     if (look.watch) {
         watch(&look);

@@ -97,6 +97,20 @@ struct git repo_git(const struct repo *repo)
     return (struct git){.dir = repo->git};
 }
 
+int repo_count_unlanded(const struct repo *repo, size_t *ret, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *text = NULL;
+
+    if (git_text(&git,
+                 GIT_ARGS("rev-list", "--count", "--ignore-missing", repo->main, "^" CODE_REF_BASE,
+                          "^" CODE_REF_LANDED, "--"),
+                 &text, err) == -1)
+        return err_wrap(err, "cannot count the commits of '%s'", repo->git);
+    *ret = strtoul(text, NULL, 10);
+    return 0;
+}
+
 int repo_check_team(const struct team *team, struct err *err)
 {
     for (size_t i = 0; i < team->agent_count; i++) {

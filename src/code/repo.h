@@ -73,6 +73,10 @@ void repo_env(const struct repo *repo, const struct team *team, const struct age
 /* Returns git on code.git. */
 struct git repo_git(const struct repo *repo);
 
+/* Counts the commits of the integration branch that were neither in the project when the session
+ * began nor landed. */
+int repo_count_unlanded(const struct repo *repo, size_t *ret, struct err *err);
+
 /* Checks that a team can work on a project: no writer is called "main" or "view". */
 int repo_check_team(const struct team *team, struct err *err);
 

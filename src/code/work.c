@@ -1,12 +1,15 @@
 #include "code/work.h"
 
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "base/tree.h"
 #include "code/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,8 @@
 #define INCOMING "incoming" /* in code.git: packs that are not checked yet */
 #define SCRATCH "scratch" /* in code.git: objects that no ref needs */
 #define INDEXES "indexes" /* in code.git: an index for each work tree */
+
+enum { LOOK_WAIT_MS = 10000 }; /* for another process that looks */
 
 static int damaged(const struct stranger *stranger, struct err *err)
 {
@@ -116,6 +121,16 @@ static bool parse_counts(const char *text, struct work_state *ret)
     return end != text && *end == '\0';
 }
 
+/* Counts names that end with NUL. */
+static size_t count_names(const struct str *names)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < names->len; i++)
+        count += names->data[i] == '\0';
+    return count;
+}
+
 int work_state(const struct stranger *stranger, const struct snapshot_tree *tree,
                struct work_state *ret, struct err *err)
 {
@@ -139,10 +154,79 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
                      GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree->oid),
                      NULL, &result, err) == -1)
             return -1;
-        for (size_t i = 0; i < result.out.len; i++)
-            state.changed += result.out.data[i] == '\0';
+        state.changed = count_names(&result.out);
         proc_result_free(&result);
     }
     *ret = state;
     return 0;
+}
+
+/* Makes the directory of the indexes if it is missing, takes the lock of an index there, and
+ * removes the lock that a killed git left. */
+static int lock_index(const struct repo *repo, const char *index, int *ret_lock, struct err *err)
+{
+    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *lock = mem_printf("%s.looks", index);
+    _cleanup_free_ char *left = mem_printf("%s.lock", index);
+
+    if (git == -1)
+        return err_errno(err, "cannot open '%s'", repo->git);
+    if (mkdirat(git, INDEXES, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
+    _cleanup_close_ int dir = path_open_dir(git, INDEXES);
+    if (dir == -1)
+        return err_errno(err, "cannot open '" CODE_GIT "/" INDEXES "'");
+    if (file_lock(dir, lock, LOOK_WAIT_MS, "look", ret_lock, err) == -1)
+        return err_wrap(err, "cannot look at the work tree");
+    (void)unlinkat(dir, left, 0);
+    return 0;
+}
+
+static int to_int(size_t n)
+{
+    return n < INT_MAX ? (int)n : INT_MAX;
+}
+
+static int count(const struct repo *repo, const char *agent, struct work_state *ret,
+                 struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_free_ char *name = mem_printf("%s.look", agent);
+    _cleanup_free_ char *index = mem_printf("%s/" INDEXES "/%s", repo->git, name);
+    _cleanup_close_ int lock = -1;
+    struct proc_result result = PROC_RESULT_INIT;
+    struct work_state state;
+
+    if (stranger_open(repo, agent, &stranger, err) == -1 ||
+        lock_index(repo, name, &lock, err) == -1 || work_state(&stranger, NULL, &state, err) == -1)
+        return -1;
+    const struct git git = stranger_git(&stranger, index);
+    if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger.head), NULL, NULL, err) == -1 ||
+        git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
+        return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
+    proc_result_free(&result); /* its exit code is 1 if a file has changed */
+    if (git_must(&git,
+                 GIT_ARGS("ls-files", "-z", "--modified", "--others", "--exclude-standard",
+                          "--deduplicate"),
+                 NULL, &result, err) == -1)
+        return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
+    state.changed = count_names(&result.out);
+    proc_result_free(&result);
+    *ret = state;
+    return 0;
+}
+
+void work_look(const struct repo *repo, const char *agent, struct code_figures *ret)
+{
+    struct work_state state = {.branch = ""};
+    struct err err = ERR_INIT;
+
+    *ret = (struct code_figures){.problem = ""};
+    if (count(repo, agent, &state, &err) == -1)
+        memcpy(ret->problem, err.text, str_fit(err.text, sizeof ret->problem - 1));
+    memcpy(ret->branch, state.branch, sizeof ret->branch);
+    ret->ahead = to_int(state.ahead);
+    ret->behind = to_int(state.behind);
+    ret->changed = to_int(state.changed);
+    ret->looked_ms = time_epoch_ms();
 }

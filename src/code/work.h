@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "code/stranger.h"
+#include "model/agent_status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,12 +33,16 @@ void work_free(struct snapshot_tree *tree);
 
 /* How a branch stands to the integration branch, and how many files differ from its commit. */
 struct work_state {
-    char branch[256]; /* without refs/heads/; "" no branch is checked out */
+    char branch[AGENT_TITLE_MAX]; /* without refs/heads/; "" no branch is checked out */
     size_t ahead, behind; /* commits */
     size_t changed; /* files that are not committed */
 };
 /* Takes a snapshot's counts. `tree` may be NULL: then `changed` stays 0. */
 int work_state(const struct stranger *stranger, const struct snapshot_tree *tree,
                struct work_state *ret, struct err *err);
+/* Counts the same without a snapshot: it trusts the times of files, so that it reads only those
+ * that may have changed. Needs no lock, holds up no command that has it, and writes only an index
+ * of its own. An error becomes figures->problem. */
+void work_look(const struct repo *repo, const char *agent, struct code_figures *ret);
 
 #endif

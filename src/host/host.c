@@ -97,6 +97,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .log_lost = (int64_t)host->log.lost,
         .title = (char *)(uintptr_t) "",
         .note = (char *)(uintptr_t)(runs ? "" : child->note),
+        .code = host->code.figures,
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
     host->backend->fill_status(host, ret);
@@ -109,6 +110,8 @@ void host_update(struct host *host)
     host_fill_status(host, &now);
     if (host->backend->tell_status != NULL)
         host->backend->tell_status(host, &now);
+    if (now.state != host->told.state && now.state != AGENT_WORKING)
+        code_changed(host);
     if (now.state != host->told.state || host->told.since_ms == 0)
         host->told.since_ms = time_epoch_ms();
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
@@ -210,6 +213,7 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
     if (!host->child.gone)
         loop_want(loop, host->child.supervisor.fd, POLLIN);
     host->backend->want(host, loop, now);
+    code_want(host, loop);
     server_want(host, loop);
 }
 
@@ -222,6 +226,7 @@ static void serve(struct host *host, struct loop *loop, int64_t now)
     if (loop_got(loop, host->child.supervisor.fd) != 0)
         child_serve(host, now);
     host->backend->serve(host, loop);
+    code_serve(host, loop);
     short keys = loop_got(loop, STDIN_FILENO);
     if ((keys & POLLIN) != 0)
         read_keys(host, now);
@@ -237,6 +242,7 @@ static int64_t settle(struct host *host, int64_t now)
 
     next = time_sooner(next, host->backend->tick(host, now));
     host_update(host);
+    next = time_sooner(next, code_tick(host, now));
     next = time_sooner(next, server_tick(host, now));
     server_flush(host);
     return next;
@@ -300,6 +306,7 @@ static int begin(struct host *host, struct err *err)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
+    code_open(host);
     if (host->backend->open(host, err) == -1)
         return -1;
     if (launch_start(&host->config, &host->team, host->agent) == START_NOW ||
@@ -331,6 +338,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
         rc = run_loop(host, err);
     if (host->backend != NULL)
         host->backend->close(host);
+    code_close(host);
     server_close(host);
     pane_close(&host->pane);
     log_close(&host->log);

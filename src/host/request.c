@@ -75,6 +75,14 @@ static int do_watch(struct host *host, struct client *client, const struct frame
     return 0;
 }
 
+/* Others have changed the integration branch, or the agent's. */
+static int do_look(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
+{
+    code_changed(host);
+    return do_status(host, client, frame, err);
+}
+
 static int do_restart(struct host *host, struct client *client, const struct frame *frame,
                       struct err *err)
 {
@@ -157,6 +165,7 @@ static const struct request_kind {
     /* name          what                         access  terminal, ACP */
     {"status",       "see",                       ALL,    {do_status, do_status}},
     {"watch",        "watch",                     ALL,    {do_watch, do_watch}},
+    {"look",         "look at",                   ALL,    {do_look, do_look}},
     {"restart",      "restart",                   ALL,    {do_restart, do_restart}},
     {"stop",         "stop",                      ALL,    {do_stop, do_stop}},
     {"send",         "send to",                   TEAM,   {terminal_send, acp_request_send}},

@@ -8,6 +8,7 @@
  *     pane.h       the pane that people look at
  *     server.c     the socket: connections and their bytes
  *     peer.c       finds out whose process is at the other end of a connection
+ *     code.c       what the agent has changed in the session's project
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
  *
  * There are no threads, and only the loop waits. Each part tells the loop when it has to be called
@@ -115,6 +116,15 @@ struct host_server {
     struct str early[SERVER_AUDIENCE_COUNT]; /* all frames so far, for clients that come late */
 };
 
+/* The figures of the agent's work tree; of code.c. */
+struct code_look {
+    bool wanted; /* something may have changed since the last look began */
+    bool runs; /* `proc` looks */
+    struct proc proc;
+    int64_t due; /* the next one begins no earlier */
+    struct code_figures figures; /* of the last one */
+};
+
 struct backend;
 struct terminal;
 struct conversation;
@@ -144,6 +154,7 @@ struct host {
         struct conversation *conversation;
     };
     struct host_server server;
+    struct code_look code;
     struct log log;
     bool log_failed;
     int64_t output_ms; /* epoch, of the newest output */
@@ -191,6 +202,16 @@ int64_t child_tick(struct host *host, int64_t now);
 struct supervisor_times child_times(const struct host *host);
 /* Describes the end of the last run, as in "exited with code 3". */
 void child_describe_end(const struct child *child, char *buf, size_t size);
+
+/* ---- code.c */
+void code_open(struct host *host);
+void code_close(struct host *host);
+/* The agent may have changed its work tree: looks at it soon. */
+void code_changed(struct host *host);
+/* Begins a look that is due. Returns when to call again. */
+int64_t code_tick(struct host *host, int64_t now);
+void code_want(const struct host *host, struct loop *loop);
+void code_serve(struct host *host, struct loop *loop);
 
 /* ---- server.c */
 int server_open(struct host *host, struct err *err);

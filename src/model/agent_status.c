@@ -66,6 +66,32 @@ static void put_time(const struct writer *to, const char *key, const char *key_m
     put_number(to, key_ms, ms, 0);
 }
 
+static void put_figures(const struct code_figures *figures, const struct writer *to)
+{
+    put_time(to, "looked", "lookedMs", figures->looked_ms);
+    put_text(to, "branch", figures->branch, AGENT_TITLE_MAX, NULL);
+    json_put_int(to->out, "ahead", figures->ahead);
+    json_put_int(to->out, "behind", figures->behind);
+    json_put_int(to->out, "changed", figures->changed);
+    put_text(to, "problem", figures->problem, AGENT_TITLE_MAX, NULL);
+}
+
+void code_figures_put(const struct code_figures *figures, struct json_out *out)
+{
+    if (figures->looked_ms == 0) {
+        json_put(out, "code", NULL);
+        return;
+    }
+    json_open(out, "code", '{');
+    put_figures(figures, &(struct writer){.out = out, .all = true});
+    json_close(out, '}');
+}
+
+void code_figures_tell(const struct code_figures *figures, struct json_out *out)
+{
+    put_figures(figures, &(struct writer){.out = out});
+}
+
 static void put_members(const struct agent_status *status, const struct writer *to)
 {
     json_put(to->out, "state", agent_state_name(status->state));
@@ -94,11 +120,17 @@ static void put_members(const struct agent_status *status, const struct writer *
 void agent_status_put(const struct agent_status *status, struct json_out *out)
 {
     put_members(status, &(struct writer){.out = out, .all = true});
+    code_figures_put(&status->code, out);
 }
 
 void agent_status_tell(const struct agent_status *status, struct json_out *out)
 {
     put_members(status, &(struct writer){.out = out});
+    if (status->code.looked_ms == 0)
+        return;
+    json_open(out, "code", '{');
+    code_figures_tell(&status->code, out);
+    json_close(out, '}');
 }
 
 static int read_int(const struct json *object, const char *key, int fallback)
@@ -117,6 +149,31 @@ static char *read_text(const struct json *object, const char *key, size_t max)
 {
     const char *text = json_get_text(object, key);
     return text != NULL ? mem_dupn(text, str_fit(text, max)) : mem_dup("");
+}
+
+static void read_words(const struct json *object, const char *key, char buf[AGENT_TITLE_MAX])
+{
+    const char *text = json_get_text(object, key);
+    size_t len = text != NULL ? str_fit(text, AGENT_TITLE_MAX - 1) : 0;
+
+    memcpy(buf, text != NULL ? text : "", len);
+    buf[len] = '\0';
+}
+
+void code_figures_parse(const struct json *object, struct code_figures *ret)
+{
+    *ret = (struct code_figures){.looked_ms = read_time(object, "lookedMs")};
+    ret->ahead = read_int(object, "ahead", 0);
+    ret->behind = read_int(object, "behind", 0);
+    ret->changed = read_int(object, "changed", 0);
+    read_words(object, "branch", ret->branch);
+    read_words(object, "problem", ret->problem);
+}
+
+bool code_figures_equal(const struct code_figures *a, const struct code_figures *b)
+{
+    return a->ahead == b->ahead && a->behind == b->behind && a->changed == b->changed &&
+           strcmp(a->branch, b->branch) == 0 && strcmp(a->problem, b->problem) == 0;
 }
 
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err)
@@ -140,6 +197,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     status.log_lost = read_time(object, "logLost");
     if (pane != NULL && strlen(pane) < sizeof status.pane)
         memcpy(status.pane, pane, strlen(pane) + 1);
+    code_figures_parse(json_get(object, "code"), &status.code);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
     status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;

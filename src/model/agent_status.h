@@ -29,6 +29,15 @@ enum agent_state {
 
 enum { AGENT_NOTE_MAX = 512, AGENT_TITLE_MAX = 256 }; /* bytes */
 
+/* What an agent has done in its work tree, at the time when mas last looked. */
+struct code_figures {
+    int64_t looked_ms; /* milliseconds since 1970; 0: never, or the agent has no work tree */
+    char branch[AGENT_TITLE_MAX]; /* "": no branch is checked out */
+    int ahead, behind; /* commits, compared with the integration branch */
+    int changed; /* files that are not committed */
+    char problem[AGENT_TITLE_MAX]; /* why mas cannot read it; "": mas can */
+};
+
 struct agent_status {
     enum agent_state state;
     int64_t since_ms; /* milliseconds since 1970, like the next two */
@@ -44,6 +53,7 @@ struct agent_status {
     int64_t log_lost; /* bytes of output missing from its log */
     char *title; /* the terminal title that it set; or "" */
     char *note; /* last lines before its end, why it cannot start, or a notification; or "" */
+    struct code_figures code;
     /* ACP agents only; false and "" or NULL for a terminal program */
     bool acp;
     char conversation[37]; /* id of the current conversation */
@@ -67,5 +77,14 @@ void agent_status_tell(const struct agent_status *status, struct json_out *out);
  * *ret with agent_status_free(). */
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err);
 void agent_status_free(struct agent_status *status);
+
+/* Writes the member "code", null if nobody has looked. */
+void code_figures_put(const struct code_figures *figures, struct json_out *out);
+/* Writes the members in the short form, into an open object. */
+void code_figures_tell(const struct code_figures *figures, struct json_out *out);
+/* Reads such an object; all is 0 and "" if it is NULL. */
+void code_figures_parse(const struct json *object, struct code_figures *ret);
+/* Returns true if both say the same, whenever it was found. */
+bool code_figures_equal(const struct code_figures *a, const struct code_figures *b);
 
 #endif

@@ -44,9 +44,12 @@
  *                 the host does not know whether the agent has this mode.
  *   mode          mode
  *   set           option, value
+ *   look          the answer is the agent's status
+ *                 The work tree of the agent, or the integration branch, has changed: the host of
+ *                 any agent looks at it again, soon.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *
- * The host of a terminal program refuses all requests except `send` with MAS_CONFLICT ("cannot ask
+ * The host of a terminal program refuses all of these except `send` and `look` with MAS_CONFLICT ("cannot ask
  * agent '11': it is no ACP agent") and a hint to use `mas send`.
  *
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".

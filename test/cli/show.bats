@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 load ../helper
+load ../project
 
 setup_more() { quick_idle; }
 
@@ -208,4 +209,53 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     "$MAS" show "$ID" >/dev/null
     "$MAS" show "$ID" --json >/dev/null
     [ "$(snapshot)" = "$before" ]
+}
+
+# ---- code
+
+@test "show names the project and what is not landed, and looks at the code of a stopped team" {
+    make_project
+    new_session -t solo -n one --no-start --project "$P"
+    mas show one
+    [[ $output == *"project        $P"$'\n'* ]]
+    [[ $output == *'to land        0 commits of mas/one/main on main'* ]]
+    commit solo c c
+    echo more >>"$(tree_of solo)/a"
+    [ "$(field one '.agents[0].code | "\(.branch) \(.ahead) \(.behind) \(.changed)"')" = 'mas/one/solo 1 0 1' ]
+    "$MAS" merge -q one solo
+    mas show one
+    [[ $output == *'to land        1 commit of mas/one/main on main'* ]]
+    [[ $output =~ mas/one/solo\ +~1 ]]
+    "$MAS" land -q one
+    [ "$(field one .project.unlanded)" = 0 ]
+    commit solo d d
+    "$MAS" merge -q one solo
+    [ "$("$MAS" show one --json | jq -c .project)" = '{"path":"'"$P"'","gone":false,"branch":"mas/one/main","onto":"main","unlanded":1}' ]
+}
+
+@test "show says that the project is gone" {
+    make_project
+    new_session -t solo -n one --no-start --project "$P"
+    rm -rf "$P"
+    mas show one
+    [ "$status" -eq 0 ]
+    [[ $output == *"project        $P (it is gone)"* ]]
+    [ "$(field one .project.gone)" = true ]
+}
+
+@test "show of a session without a project has nothing of code" {
+    new_session -t solo -n one --no-start
+    mas show one
+    [[ $output != *project* && $output != *CODE* ]]
+    [ "$(field one '.project, .agents[0].code' | xargs)" = 'null null' ]
+}
+
+@test "show tells of a repository that is no longer one" {
+    make_project
+    new_session -t solo -n one --no-start --project "$P"
+    rm -rf "$(tree_of solo)/.git"
+    mas show one
+    [ "$status" -eq 0 ]
+    [[ $output == *' ?'* ]]
+    [[ $(field one '.agents[0].code.problem') == *'its .git is missing'* ]]
 }

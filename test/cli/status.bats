@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What each agent is doing, told by its host.
 load ../helper
+load ../project
 
 setup_more() { quick_idle; }
 
@@ -30,7 +31,7 @@ host_of() { agent "$1" .hostPid; }
     [ "$status" -eq 0 ]
     [ "$(jq -r '.sessions[0] | .sessionId, .name, .tmuxSession' <<<"$output" | xargs)" = "$ID one mas-${ID:0:8}" ]
     [ "$(jq -r '.sessions[0].agents[0] | keys_unsorted | join(" ")' <<<"$output")" = \
-        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs pid hostPid pane exitCode signal restarts queued logLost title note protocol" ]
+        "id role rank group state since sinceMs lastOutput lastOutputMs restartAt restartAtMs pid hostPid pane exitCode signal restarts queued logLost title note protocol code" ]
 }
 
 @test "an end is told with its code or signal and last words" {
@@ -259,4 +260,96 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     new_session -t pair
     "$(command -v env)" PATH="$T/nothing" "$MAS" status "$ID" >/dev/null
     "$(command -v env)" PATH="$T/nothing" "$MAS" status >/dev/null
+}
+
+# ---- code
+
+@test "branch, commits and files of an agent's work tree are shown" {
+    make_project
+    new_session -t solo -n one --project "$P"
+    eventually prints '0 0 0' figures solo
+    mas status one
+    [[ $output =~ BRANCH\ +CODE ]]
+    [[ $output =~ mas/one/solo\ +=\  ]]
+    commit solo c c
+    echo more >>"$(tree_of solo)/a"
+    echo new >"$(tree_of solo)/d"
+    "$MAS" send one solo true
+    eventually prints '1 0 2' figures solo
+    mas status one
+    [[ $output =~ mas/one/solo\ +\+1\ ~2\  ]]
+    mas status one --json
+    [ "$(jq -c '.sessions[0].agents[0].code | del(.looked, .lookedMs)' <<<"$output")" = \
+        '{"branch":"mas/one/solo","ahead":1,"behind":0,"changed":2,"problem":null}' ]
+    git -C "$(tree_of solo)" checkout -q --detach
+    "$MAS" send one solo true
+    detached() { "$MAS" status one | grep -qF '(no branch)'; }
+    eventually detached
+}
+
+@test "the age of what was seen of the code is told if it is old" {
+    make_project
+    new_session -t solo -n one --project "$P"
+    eventually prints '0 0 0' figures solo
+    seen() { "$MAS" status one --json | jq '.sessions[0].agents[0].code.lookedMs'; }
+    local first now
+    first=$(seen)
+    now=$(date +%s%3N)
+    [ "$first" -gt 0 ] && [ "$first" -le "$now" ] && [ "$first" -gt $((now - 60000)) ]
+    commit solo c c
+    look_again solo
+    eventually prints '1 0 0' figures solo
+    [ "$(seen)" -gt "$first" ]
+}
+
+@test "status of sessions without a project has nothing of code" {
+    new_session -t solo -n one
+    "$MAS" wait one --for idle
+    mas status one
+    [[ $output != *BRANCH* && $output != *CODE* ]]
+    [ "$("$MAS" status one --json | jq '.sessions[0].agents[0].code')" = null ]
+}
+
+@test "a host looks at the code without the lock of code.git, and holds up nobody" {
+    make_project
+    mkdir "$T/bin"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\ncase "$*" in *update-index*) echo x >>%s/looks; while [ -e %s/slow ]; do sleep 0.1; done;; esac\nexec %s "$@"\n' \
+        "$T" "$T" "$(command -v git)" >"$T/bin/git"
+    chmod +x "$T/bin/git"
+    PATH=$T/bin:$PATH new_session -t solo -n one --project "$P"
+    eventually prints '0 0 0' figures solo
+    # a look while another command has the lock
+    exec 7>>"$ROOT/sessions/$ID/code.git/mas.lock"
+    flock 7
+    commit solo c c
+    look_again solo
+    eventually prints '1 0 0' figures solo
+    exec 7>&-
+    # a command while a look takes long
+    local looks
+    looks=$(wc -l <"$T/looks")
+    touch "$T/slow"
+    echo new >"$(tree_of solo)/d"
+    look_again solo
+    looks_again() { [ "$(wc -l <"$T/looks")" -gt "$looks" ]; }
+    eventually looks_again
+    timeout 60 "$MAS" merge -q one solo
+    timeout 60 "$MAS" diff one solo
+    [ "$(figures solo)" = '1 0 0' ]
+    rm "$T/slow"
+    eventually prints '1 0 1' figures solo
+}
+
+@test "a repository that cannot be read is told, and nobody else suffers" {
+    make_project
+    new_session -t solo -n one --project "$P"
+    eventually prints '0 0 0' figures solo
+    rm "$(tree_of solo)/.git/HEAD"
+    look_again solo
+    troubled() { "$MAS" status one --json | jq -e '.sessions[0].agents[0].code.problem != null'; }
+    eventually troubled
+    mas status one
+    [ "$status" -eq 0 ]
+    [[ $output == *'?'*'HEAD cannot be read'* ]]
 }

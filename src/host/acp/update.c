@@ -122,6 +122,11 @@ static struct tool_call *add_tool(struct turn *turn, const char *id)
     return tool;
 }
 
+static bool is_over(const struct tool_call *tool)
+{
+    return strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
+}
+
 static void store_tool(struct host *host, struct tool_call *tool, const char *content)
 {
     struct conversation *conversation = host->conversation;
@@ -129,7 +134,6 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     _cleanup_str_ struct str text = STR_INIT;
     struct json_out out = {.to = &data};
     size_t kept = str_fit(content, STORE_TEXT_MAX / 2); /* beside its title */
-    bool over = strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
 
     json_open(&out, NULL, '{');
     json_put(&out, "id", tool->id);
@@ -143,7 +147,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     str_addn(&text, content, kept);
     if (content[kept] != '\0')
         str_addf(&text, "\n(%zu bytes are left out)", strlen(content + kept));
-    enum store_state state = over ? MESSAGE_DONE : MESSAGE_OPEN;
+    enum store_state state = is_over(tool) ? MESSAGE_DONE : MESSAGE_OPEN;
     if (tool->number != 0 && conversation->memory.store != NULL) {
         memory_update(host, tool->number, str_text(&text), text.len, data.data, state, SYNC_CHUNK);
         return;
@@ -213,6 +217,8 @@ static void handle_tool(struct host *host, const struct acp_update *update)
 
     if (tool == NULL)
         return;
+    if (is_over(tool))
+        code_changed(host);
     if (tool->number == 0)
         update_close_text(host);
     tell_tool(host, tool);

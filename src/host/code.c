@@ -1,0 +1,128 @@
+#include "base/json.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "code/repo.h"
+#include "host/state.h"
+
+#include <string.h>
+
+/*
+ * A child process, `mas look`, reads the work tree, because the host never waits for git. It takes
+ * no lock that other commands need.
+ */
+
+enum {
+    FIRST_MS = 1000, /* after the start of the host */
+    PAUSE_MS = 5000, /* from the beginning of one look to that of the next */
+    LOOK_MS = 120 * 1000, /* time limit */
+    OUTPUT_MAX = 8 * 1024, /* bytes; they fit into a pipe */
+};
+
+static bool has_tree(const struct host *host)
+{
+    return host->team.project.path != NULL && host->agent->code == AGENT_CODE_WORKTREE;
+}
+
+void code_open(struct host *host)
+{
+    host->code.due = time_monotonic_ms() + FIRST_MS;
+    host->code.wanted = has_tree(host);
+}
+
+void code_close(struct host *host)
+{
+    if (host->code.runs)
+        proc_abandon(&host->code.proc);
+    host->code.runs = false;
+}
+
+void code_changed(struct host *host)
+{
+    host->code.wanted = has_tree(host);
+}
+
+static void keep(struct host *host, const struct code_figures *figures)
+{
+    bool same =
+        host->code.figures.looked_ms != 0 && code_figures_equal(&host->code.figures, figures);
+
+    host->code.figures = *figures;
+    for (size_t i = 0; !same && i < host->server.count; i++)
+        host->server.clients[i].dirty = true;
+}
+
+static void keep_problem(struct host *host, const char *words)
+{
+    struct code_figures figures = {.looked_ms = time_epoch_ms()};
+
+    memcpy(figures.problem, words, str_fit(words, sizeof figures.problem - 1));
+    keep(host, &figures);
+}
+
+static void begin(struct host *host, int64_t now)
+{
+    _cleanup_free_ char *exe = path_exe();
+    const char *argv[] = {"mas", "look", host->session.id, host->agent->id, NULL};
+    struct err err = ERR_INIT;
+    const struct proc_spec spec = {
+        .file = exe,
+        .argv = (char *const *)(uintptr_t)argv,
+        .envp = host->env,
+        .cwd = -1,
+        .output_max = OUTPUT_MAX,
+        .timeout_ms = LOOK_MS,
+    };
+
+    host->code.wanted = false;
+    host->code.due = now + PAUSE_MS;
+    if (exe == NULL)
+        (void)err_errno(&err, "cannot find the program that this is");
+    else if (proc_start(&spec, &host->code.proc, &err) == 0)
+        host->code.runs = true;
+    if (!host->code.runs)
+        keep_problem(host, err.text);
+    host->code.proc.file = "mas look";
+}
+
+int64_t code_tick(struct host *host, int64_t now)
+{
+    if (host->code.runs && now >= host->code.proc.deadline) {
+        code_close(host);
+        keep_problem(host, "it takes too long to read the work tree");
+    }
+    if (host->code.runs)
+        return host->code.proc.deadline;
+    if (!host->code.wanted || host->leaving)
+        return -1;
+    if (now < host->code.due)
+        return host->code.due;
+    begin(host, now);
+    return host->code.runs ? host->code.proc.deadline : -1;
+}
+
+void code_want(const struct host *host, struct loop *loop)
+{
+    if (host->code.runs)
+        loop_want(loop, host->code.proc.pidfd, POLLIN);
+}
+
+void code_serve(struct host *host, struct loop *loop)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_json_ struct json *answer = NULL;
+    struct err err = ERR_INIT;
+    struct code_figures figures;
+
+    if (!host->code.runs || loop_got(loop, host->code.proc.pidfd) == 0)
+        return;
+    host->code.runs = false;
+    if (proc_finish(&host->code.proc, &result, &err) == 0 &&
+        json_parse(str_text(&result.out), result.out.len, OUTPUT_MAX, &answer, &err) == 0) {
+        code_figures_parse(answer, &figures);
+        keep(host, &figures);
+    } else {
+        keep_problem(host, err.text);
+    }
+    proc_result_free(&result);
+}
