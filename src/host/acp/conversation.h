@@ -14,10 +14,10 @@
  *     chat          chat.c        the pane: mas-chat, or plain lines
  *     memory        memory.c      where the conversation is stored
  *
- * Three files own no part: event.c tells clients what happens, request.c answers their requests,
- * and clear.c clears the context and changes the conversation. tools.c makes the list of the team's
- * tools for the agent's sessions. conversation.c makes all of this and is called by the loop;
- * nothing here waits.
+ * Some files own no part: event.c tells clients what happens, request.c answers their requests, and
+ * clear.c clears the context and changes the conversation. tools.c makes the list of the team's
+ * tools for the agent's sessions, and role.c the first text of a fresh context. conversation.c
+ * makes all of this and is called by the loop; nothing here waits.
  *
  * Everything that happens is stored, then told. A session of the agent is known by its id; the host
  * drops what comes from another session than the present one, so that nothing from before a clear
@@ -524,6 +524,11 @@ void work_serve(struct host *host, struct loop *loop);
 /* Returns the content of a tool call with the output of its programs, which the caller frees. */
 #define WORK_TERMINAL_MARK "[terminal "
 char *work_text(const struct host *host, const char *text);
+
+/* ---- role.c */
+/* Appends the first text of a fresh context: the agent's system text and, with a project, what the
+ * program does not find in its own directory. */
+void role_add(const struct host *host, struct str *to);
 
 /* ---- tools.c */
 /* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does

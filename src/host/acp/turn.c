@@ -103,13 +103,16 @@ static void send_prompt(struct host *host)
     struct conversation *conversation = host->conversation;
     const struct resume *resume = &conversation->resume;
     struct turn *turn = &conversation->turn;
+    _cleanup_str_ struct str role = STR_INIT;
     _cleanup_str_ struct str history = STR_INIT;
     _cleanup_free_ char *sender = name_sender(host, turn->prompt.from);
     const char *blocks[6] = {NULL};
     size_t n = 0;
 
-    if (resume->prime && host->agent->system[0] != '\0')
-        blocks[n++] = host->agent->system;
+    if (resume->prime)
+        role_add(host, &role);
+    if (role.len > 0)
+        blocks[n++] = role.data;
     if (resume->prime || resume->remind != 0)
         add_history(host, &history);
     if (resume->prime && history.len == 0)
