@@ -79,6 +79,8 @@ void tree_check(int dir, tree_refused *each, void *arg);
  * Unlinks symbolic links without following them. A missing entry is success.
  */
 int tree_remove(int at, const char *name, struct err *err);
+/* Likewise for an absolute path. Follows symbolic links on the way to its last part. */
+int tree_remove_path(const char *path, struct err *err);
 
 /* A tree to remove, and the result. */
 struct tree_removal {

@@ -181,6 +181,15 @@ int tree_remove(int at, const char *name, struct err *err)
     return remove_tree(&r, name, err);
 }
 
+int tree_remove_path(const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    _cleanup_free_ char *dir = mem_dupn(path, (size_t)(slash + 1 - path));
+    _cleanup_close_ int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    return at == -1 ? err_errno(err, "cannot open '%s'", dir) : tree_remove(at, slash + 1, err);
+}
+
 /* Shared by two threads that remove several trees. */
 struct removals {
     int at;

@@ -23,6 +23,7 @@
 enum {
     GIT_OID_MAX = 64, /* hex digits: SHA-256 */
     GIT_OID_TEXT = GIT_OID_MAX + 1,
+    GIT_OBJECTS_MAX = 3, /* the last is for pack_copy() */
     GIT_OUTPUT_MAX = 64 << 20, /* bytes */
     GIT_TIMEOUT_MS = 600000,
 };
@@ -33,7 +34,7 @@ struct git {
     const char *index; /* index file; NULL: that of the repository */
     const char
         *write; /* directory for new objects; NULL: that of the repository, which is else read */
-    const char *objects[2]; /* directories with more objects to read; NULL: none */
+    const char *objects[GIT_OBJECTS_MAX]; /* directories with more objects to read; NULL: none */
     int cwd; /* open directory; 0 or -1: "/" */
     const char *const *settings; /* more settings "KEY=VALUE", NULL-terminated; NULL: none */
 };

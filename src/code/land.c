@@ -290,7 +290,7 @@ static int copy_commit(const struct landing *landing, struct err *err)
     const struct git to = theirs(landing);
     _cleanup_free_ char *wanted = mem_printf("%s\n", landing->new);
 
-    return pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1
+    return pack_copy(&from, &to, PACK_TMP, wanted, err) == -1
                ? err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"))
                : 0;
 }

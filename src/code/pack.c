@@ -2,10 +2,12 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "base/tree.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Appends "^<id>" for each ref of a repository: what it has already. */
@@ -18,6 +20,24 @@ static int add_known(const struct git *to, struct str *text, struct err *err)
     str_addn(text, str_text(&result.out), result.out.len);
     proc_result_free(&result);
     return 0;
+}
+
+/* Makes a directory for a pack that is not checked yet, on the file system of `to`. */
+static char *make_dir(const struct git *to, const char *tmp, struct err *err)
+{
+    _cleanup_free_ char *dir = mem_printf("%s/%s-XXXXXX", to->dir, tmp);
+
+    if (mkdtemp(dir) == NULL) {
+        (void)err_errno(err, "cannot make '%s'", dir);
+        return NULL;
+    }
+    _cleanup_free_ char *pack = mem_printf("%s/pack", dir);
+    if (mkdir(pack, 0700) == -1) {
+        (void)err_errno(err, "cannot make '%s'", pack);
+        (void)rmdir(dir);
+        return NULL;
+    }
+    return TAKE_PTR(dir);
 }
 
 /* Moves a checked pack to the others: the index last, which makes git see it. */
@@ -38,28 +58,22 @@ static int place(const struct git *to, const char *prefix, const char *stem, str
     return syncfs(fd) == -1 ? err_errno(err, "cannot write '%s'", dir) : 0;
 }
 
-static void discard(const char *prefix, const char *stem)
-{
-    static const char *const endings[] = {"idx", "pack", "rev"};
-
-    for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
-        _cleanup_free_ char *path = mem_printf("%s-%s.%s", prefix, stem, endings[i]);
-        (void)unlink(path);
-    }
-}
-
-int pack_copy(const struct git *from, const struct git *to, const char *tmp, const char *oids,
-              struct err *err)
+/* Packs the commits into `dir`. *ret is the name of the pack; "" if `to` has all of it. */
+static int pack(const struct git *from, const struct git *to, const char *dir, const char *oids,
+                char ret[GIT_OID_TEXT], struct err *err)
 {
     _cleanup_str_ struct str wanted = STR_INIT;
-    _cleanup_free_ char *prefix = mem_printf("%s/%s", to->dir, tmp);
+    _cleanup_free_ char *prefix = mem_printf("%s/pack/new", dir);
     struct proc_result result = PROC_RESULT_INIT;
-    char stem[GIT_OID_TEXT];
+    struct git git = *from;
 
     str_add(&wanted, oids);
     if (add_known(to, &wanted, err) == -1)
         return -1;
-    if (git_must(from,
+    /* git renames the pack from the directory that it writes objects to */
+    git.objects[GIT_OBJECTS_MAX - 1] = from->write;
+    git.write = dir;
+    if (git_must(&git,
                  GIT_ARGS("pack-objects", "--revs", "--quiet", "--non-empty", "--delta-base-offset",
                           prefix),
                  &(struct git_input){wanted.data, wanted.len}, &result, err) == -1) {
@@ -69,15 +83,37 @@ int pack_copy(const struct git *from, const struct git *to, const char *tmp, con
     _cleanup_free_ char *name =
         mem_dupn(str_text(&result.out), strcspn(str_text(&result.out), "\n"));
     proc_result_free(&result);
-    if (name[0] == '\0')
-        return 0; /* all of it was there */
-    if (!git_parse_oid(name, stem))
-        return err_set(err, MAS_FAILED, "git pack-objects printed '%s'", name);
-    _cleanup_free_ char *pack = mem_printf("%s-%s.pack", prefix, stem);
-    if (git_must(to, GIT_ARGS("index-pack", "--strict", pack), NULL, NULL, err) == -1) {
-        discard(prefix, stem);
-        err->code = MAS_DAMAGED;
+    ret[0] = '\0';
+    return name[0] == '\0' || git_parse_oid(name, ret)
+               ? 0
+               : err_set(err, MAS_FAILED, "git pack-objects printed '%s'", name);
+}
+
+static int check(const struct git *to, const char *dir, const char *stem, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/pack/new-%s.pack", dir, stem);
+    struct git git = *to;
+
+    git.write = dir;
+    if (git_must(&git, GIT_ARGS("index-pack", "--strict", path), NULL, NULL, err) == 0)
+        return 0;
+    err->code = MAS_DAMAGED;
+    return -1;
+}
+
+int pack_copy(const struct git *from, const struct git *to, const char *tmp, const char *oids,
+              struct err *err)
+{
+    _cleanup_free_ char *dir = make_dir(to, tmp, err);
+    struct err ignored = ERR_INIT;
+    char stem[GIT_OID_TEXT];
+
+    if (dir == NULL)
         return -1;
-    }
-    return place(to, prefix, stem, err);
+    _cleanup_free_ char *prefix = mem_printf("%s/pack/new", dir);
+    int rc = pack(from, to, dir, oids, stem, err);
+    if (rc == 0 && stem[0] != '\0')
+        rc = check(to, dir, stem, err) == -1 ? -1 : place(to, prefix, stem, err);
+    (void)tree_remove_path(dir, &ignored);
+    return rc;
 }

@@ -8,9 +8,11 @@
 #include "code/git.h"
 
 /* Packs the commits `oids` (a line each) without what `to` has, lets git check each object in `to`,
- * and only then adds the pack there. `from` sees the objects of both. `tmp` is a path in `to` for a
- * pack that is not checked yet, "DIR/NAME"; DIR exists. Fails with MAS_DAMAGED if an object is
- * missing, damaged or not what its name says. A kill leaves at most files that begin with `tmp`. */
+ * and only then adds the pack there. `from` sees the objects of both; `to` may be on another file
+ * system. `tmp` is "DIR/NAME" in `to`: a pack that is not checked yet is in a directory DIR/NAME-*,
+ * which only a kill leaves. DIR exists. Fails with MAS_DAMAGED if an object is missing, damaged or
+ * not what its name says. */
+#define PACK_TMP "objects/tmp_objdir-mas" /* `git gc` removes old directories of this name */
 int pack_copy(const struct git *from, const struct git *to, const char *tmp, const char *oids,
               struct err *err);
 

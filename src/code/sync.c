@@ -202,7 +202,7 @@ int sync_project(const struct repo *repo, const struct team_project *project,
     const struct git from = {.dir = repo->git, .objects = {objects}};
     const struct git to = repo_git(repo);
     _cleanup_free_ char *wanted = mem_printf("%s\n", oid);
-    if (pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1)
+    if (pack_copy(&from, &to, PACK_TMP, wanted, err) == -1)
         return err_wrap(err, "cannot fetch project '%s'", project->path);
     return merge_commit(repo, oid, "the project", ret, err);
 }
