@@ -1,9 +1,6 @@
 /*
  * Finds work that would be lost with a session: what is neither in the project nor as mas made it.
- *
- * Work counts as landed if its commits are in a branch of the project, if each has the same changes
- * as a commit there (cherry-pick, rebase), or if merging it would change nothing there (squash).
- * Files are compared by content.
+ * code/landed.h tells which commits are in the project. Files are compared by content.
  */
 #ifndef MAS_CODE_KEEP_H
 #define MAS_CODE_KEEP_H
@@ -14,13 +11,17 @@
 #include <stddef.h>
 
 /* Appends a sentence for each kind of work of each agent that would be lost, to a list that the
- * caller releases with strv_free(): "21: 2 files are not committed: a, b". *ret stays NULL if there
- * is none. The caller holds the lock of code.git. A repository that cannot be read counts as work.
- */
+ * caller releases with strv_free(): "21: 2 files not committed: a, b". *ret stays NULL if there is
+ * none. The caller holds the lock of code.git. A repository that cannot be read counts as work.
+ * Fails only if git cannot be run. */
 int keep_find(const struct repo *repo, const struct team *team, char ***ret, struct err *err);
 
-/* Copies the work of each agent, also what is not committed, and the integration branch into the
- * project, as refs/mas/lost/ID/AGENT and refs/mas/lost/ID/main. The caller holds the lock. */
+/* Copies all commits that the project lacks into it, also of files that are not committed. The refs
+ * below refs/mas/lost/ID/ are main (the integration branch) and, for each agent, AGENT/work (its
+ * files on top of what is checked out), AGENT/staged, AGENT/stash/N and its own refs, such as
+ * AGENT/heads/BRANCH; likewise view/. Files that .gitignore names are not copied. The caller holds
+ * the lock. If one agent's work cannot be copied, that of the others is; *err is the first reason.
+ */
 int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err);
 
 #endif

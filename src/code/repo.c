@@ -16,6 +16,7 @@
 
 enum {
     COPY_TRIES = 3, /* the project may be packed anew while its objects are copied */
+    VIEW_HEAD_MAX = 1024, /* bytes */
     SHALLOW_MAX = 1 << 20, /* bytes of the list of commits without parents */
 };
 
@@ -367,6 +368,8 @@ static int make_view(const struct repo *repo, int dir, int code, const char *com
 {
     static const char link[] = "gitdir: ../../" CODE_GIT "/" CODE_VIEW_GIT "\n";
     static const char common[] = "../..\n";
+    static const char locked[] =
+        "mas\n"; /* `git worktree prune` would drop it in a moved session */
     _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
     _cleanup_free_ char *place = mem_printf("%s/.git\n", tree);
     _cleanup_close_ int git = path_open_dir(dir, CODE_GIT);
@@ -378,10 +381,37 @@ static int make_view(const struct repo *repo, int dir, int code, const char *com
         return err_errno(err, "cannot make '" CODE_DIR "/" CODE_VIEW "'");
     return file_create(own, "commondir", common, strlen(common), 0644, err) == -1 ||
                    file_create(own, "gitdir", place, strlen(place), 0644, err) == -1 ||
+                   file_create(own, "locked", locked, strlen(locked), 0644, err) == -1 ||
                    file_create(view, ".git", link, strlen(link), 0644, err) == -1 ||
                    repo_move_view(repo, commit, err) == -1
                ? -1
                : 0;
+}
+
+int repo_view_head(const struct repo *repo, char ret[GIT_OID_TEXT], struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" CODE_VIEW_GIT, repo->git);
+    _cleanup_close_ int own = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+
+    if (own == -1)
+        return err_errno(err, "cannot open '%s'", path);
+    if (file_read(own, "HEAD", VIEW_HEAD_MAX, &text, &len, err) == -1)
+        return err_wrap(err, "cannot read the view of the project");
+    text[strcspn(text, "\n")] = '\0';
+    if (git_parse_oid(text, ret))
+        return 0;
+    /* an agent has checked a branch out */
+    const struct git git = repo_git(repo);
+    const char *name = str_starts(text, "ref: ") ? text + strlen("ref: ") : "";
+    _cleanup_free_ char *oid = NULL;
+    if (str_starts(name, "refs/heads/") && git_is_branch(name + strlen("refs/heads/")) &&
+        git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", name), &oid, err) == 0 &&
+        git_parse_oid(oid, ret))
+        return 0;
+    return err_set(err, MAS_DAMAGED, "cannot read the view of the project: its HEAD is '%.100s'",
+                   text);
 }
 
 int repo_move_view(const struct repo *repo, const char *commit, struct err *err)

@@ -73,10 +73,18 @@ void work_free(struct snapshot_tree *tree)
     struct err ignored = ERR_INIT;
 
     if (tree->scratch != NULL)
-        (void)tree_remove(AT_FDCWD, tree->scratch, &ignored);
+        (void)tree_remove_path(tree->scratch, &ignored);
     free(tree->scratch);
     free(tree->index);
     *tree = (struct snapshot_tree)SNAPSHOT_TREE_INIT;
+}
+
+void work_forget(const struct stranger *stranger)
+{
+    _cleanup_free_ char *index =
+        mem_printf("%s/" INDEXES "/%s", stranger->repo->git, stranger->agent);
+
+    (void)unlink(index);
 }
 
 int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err)

@@ -29,6 +29,9 @@ struct snapshot_tree {
 /* Reads the work tree. The caller holds the lock of code.git and releases *ret with work_free(). */
 int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err);
 void work_free(struct snapshot_tree *tree);
+/* Removes the index that mas keeps, so that the next snapshot reads each file, whatever its times
+ * are. The caller holds the lock of code.git. */
+void work_forget(const struct stranger *stranger);
 #define _cleanup_work_ __attribute__((cleanup(work_free)))
 
 /* How a branch stands to the integration branch, and how many files differ from its commit. */

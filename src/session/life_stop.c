@@ -278,6 +278,20 @@ int life_require_stopped(const struct life *life, int dir, const struct session 
     return life_sweep(life, session->id, err);
 }
 
+/* Keeps the work of a session whose metadata is unreadable. */
+static int keep_unknown(const struct life *life, const char *id, int dir,
+                        const struct life_removal *options, struct err *err)
+{
+    _cleanup_session_ struct session session = SESSION_INIT;
+
+    if (options->keep == NULL)
+        return 0;
+    memcpy(session.id, id, ID_TEXT);
+    session.name = mem_dup("");
+    session.template = mem_dup("");
+    return options->keep(life, dir, &session, options->arg, err);
+}
+
 /* Stops a session before its removal, or refuses. */
 static int clear_way(const struct life *life, const char *id, int dir,
                      const struct life_removal *options, struct life_end *end, struct err *err)
@@ -289,7 +303,8 @@ static int clear_way(const struct life *life, const char *id, int dir,
         if (err->code != MAS_DAMAGED)
             return -1;
         if (options->force)
-            return stop_unknown(life, id, err);
+            return stop_unknown(life, id, err) == -1 ? -1
+                                                     : keep_unknown(life, id, dir, options, err);
         return err_hint(err, "remove it anyway with: mas rm -f %s", id);
     }
     if (life_is_half_moved(life, dir, &session))

@@ -8,6 +8,7 @@
 #include "store/workspace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -20,23 +21,51 @@ void lost_free(struct lost *lost)
     lost->file = NULL;
 }
 
+/* A session whose work is kept. */
+struct lost_work {
+    struct team team;
+    struct repo repo;
+    int lock;
+    bool readable; /* false: there may be work, which only the archive can keep */
+};
+
+static void lost_work_free(struct lost_work *kept)
+{
+    fd_closep(&kept->lock);
+    repo_free(&kept->repo);
+    team_free(&kept->team);
+}
+#define _cleanup_lost_work_ __attribute__((cleanup(lost_work_free)))
+
+/* Returns true if there is work to keep, or if that cannot be told; *untold is why. */
+static bool has_work(const struct life *life, int dir, const char *id, struct lost_work *kept,
+                     struct err *untold)
+{
+    _cleanup_free_ char *path = workspace_path(life->root, id, NULL);
+    _cleanup_strv_ char **work = NULL;
+
+    if (team_file_load(dir, &kept->team, untold) == -1)
+        return true;
+    if (kept->team.project.path == NULL)
+        return false;
+    repo_open(path, kept->team.project.label, &kept->repo);
+    if (merge_lock(&kept->repo, "rm", &kept->lock, untold) == -1 ||
+        keep_find(&kept->repo, &kept->team, &work, untold) == -1)
+        return true;
+    kept->readable = true;
+    return work != NULL;
+}
+
 int lost_keep(const struct life *life, int dir, const struct session *session, void *arg,
               struct err *err)
 {
     struct lost *lost = arg;
-    _cleanup_team_ struct team team = TEAM_INIT;
-    _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_free_ char *path = workspace_path(life->root, session->id, NULL);
-    _cleanup_strv_ char **work = NULL;
-    _cleanup_close_ int lock = -1;
-    struct err ignored = ERR_INIT;
+    _cleanup_lost_work_ struct lost_work kept = {.team = TEAM_INIT, .repo = REPO_INIT, .lock = -1};
+    struct stat st;
 
-    if (team_file_load(dir, &team, &ignored) == -1 || team.project.path == NULL)
-        return 0;
-    repo_open(path, team.project.label, &repo);
-    if (merge_lock(&repo, "rm", &lock, err) == -1 || keep_find(&repo, &team, &work, err) == -1)
-        return -1;
-    if (work == NULL)
+    if ((fstatat(dir, CODE_GIT, &st, AT_SYMLINK_NOFOLLOW) == -1 &&
+         fstatat(dir, CODE_DIR, &st, AT_SYMLINK_NOFOLLOW) == -1) ||
+        !has_work(life, dir, session->id, &kept, &lost->untold))
         return 0;
     if (mkdirat(life->root->fd, LOST_DIR, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '%s'", LOST_DIR);
@@ -45,6 +74,7 @@ int lost_keep(const struct life *life, int dir, const struct session *session, v
     if (archive_write(life, dir, session, file, &lost->file, err) == -1)
         return err_wrap(err, "cannot keep the work of session '%s'",
                         session_label(life->root, session->id).text);
-    (void)keep_save(&repo, &team, session->id, &lost->untold);
+    if (kept.readable)
+        (void)keep_save(&kept.repo, &kept.team, session->id, &lost->untold);
     return 0;
 }

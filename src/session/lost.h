@@ -1,6 +1,6 @@
 /*
  * What `mas rm -f` keeps of the work of a session: an archive below lost/ in the root and, if the
- * project can be written, the commits as refs/mas/lost/ID/AGENT there.
+ * project can be written, the commits as refs/mas/lost/ID/ there.
  */
 #ifndef MAS_SESSION_LOST_H
 #define MAS_SESSION_LOST_H
@@ -14,7 +14,8 @@ struct lost {
 };
 void lost_free(struct lost *lost);
 
-/* For struct life_removal: keeps the work of a session if it has any that is not in its project.
+/* For struct life_removal: keeps the work of a session if it has any that is not in its project,
+ * or if that cannot be told.
  * `arg` is a zeroed struct lost, which the caller releases with lost_free(). */
 int lost_keep(const struct life *life, int dir, const struct session *session, void *arg,
               struct err *err);

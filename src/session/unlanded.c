@@ -7,7 +7,9 @@
 #include "store/team_file.h"
 #include "store/workspace.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 int unlanded_check(const struct root *root, int dir, const char *id, struct err *err)
 {
@@ -17,11 +19,16 @@ int unlanded_check(const struct root *root, int dir, const char *id, struct err 
     _cleanup_strv_ char **work = NULL;
     _cleanup_str_ struct str all = STR_INIT;
     _cleanup_close_ int lock = -1;
-    struct err ignored = ERR_INIT;
+    struct stat st;
     const struct session_label label = session_label(root, id);
 
-    if (team_file_load(dir, &team, &ignored) == -1 || team.project.path == NULL)
-        return 0; /* the session was never made with a project, or is damaged in another way */
+    if (fstatat(dir, CODE_GIT, &st, AT_SYMLINK_NOFOLLOW) == -1 &&
+        fstatat(dir, CODE_DIR, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return 0; /* it was made without a project */
+    if (team_file_load(dir, &team, err) == -1)
+        return err_wrap(err, "cannot tell whether session '%s' has work", label.text);
+    if (team.project.path == NULL)
+        return 0;
     repo_open(path, team.project.label, &repo);
     if (merge_lock(&repo, "rm", &lock, err) == -1 || keep_find(&repo, &team, &work, err) == -1)
         return err_wrap(err, "cannot remove session '%s'", label.text);
@@ -34,6 +41,8 @@ int unlanded_check(const struct root *root, int dir, const char *id, struct err 
     (void)err_set(err, MAS_CONFLICT,
                   "cannot remove session '%s': it has work that is not in the project: %s",
                   label.text, str_text(&all));
-    return err_hint(err, "see it with: mas diff %s; bring it home with: mas merge, mas land",
-                    label.text);
+    return err_hint(err,
+                    "see it with: mas diff %s; bring it home with: mas merge, mas land; or "
+                    "remove it and keep its work aside with: mas rm -f %s",
+                    label.text, label.text);
 }

@@ -1,0 +1,242 @@
+/* The part of code/keep.h that copies work into the project. */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "code/keep.h"
+#include "code/landed.h"
+#include "code/pack.h"
+#include "code/project.h"
+#include "code/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDEX_MAX = 256 << 20 }; /* bytes */
+
+/* Commits that are copied together, because they are in the same repository. */
+struct saver {
+    struct landed *landed;
+    const struct project *project;
+    const char *id;
+    const char *who; /* the part of the refs' names behind the id */
+    struct git from;
+    struct str oids; /* a line each */
+    struct str refs; /* commands for update-ref */
+    size_t count;
+};
+
+static void saver_free(struct saver *saver)
+{
+    str_free(&saver->oids);
+    str_free(&saver->refs);
+}
+#define _cleanup_saver_ __attribute__((cleanup(saver_free)))
+
+/* Adds a commit unless it is added already, or a branch of the project or the integration branch
+ * has it. */
+static int add(struct saver *saver, const char *name, const char *oid, struct err *err)
+{
+    size_t missing = 0;
+
+    if (strstr(str_text(&saver->oids), oid) != NULL)
+        return 0;
+    if (landed_count(saver->landed, &saver->from, oid, &missing, err) == -1)
+        return -1;
+    if (missing == 0)
+        return 0;
+    str_addf(&saver->oids, "%s\n", oid);
+    str_addf(&saver->refs, "update refs/mas/lost/%s/%s%s %s\n", saver->id, saver->who, name, oid);
+    saver->count++;
+    return 0;
+}
+
+/* Names a ref after that of the agent; one that git would not take gets a number. */
+static int add_ref(const char *name, const char *oid, void *arg, struct err *err)
+{
+    struct saver *saver = arg;
+    char number[40];
+
+    (void)snprintf(number, sizeof number, "/other/%zu", saver->count);
+    if (strcmp(name, "refs/stash") == 0)
+        (void)snprintf(number, sizeof number, "/stash/%zu", saver->count);
+    else if (str_starts(name, "refs/") && git_is_branch(name + strlen("refs/"))) {
+        _cleanup_free_ char *below = mem_printf("/%s", name + strlen("refs/"));
+        return add(saver, below, oid, err);
+    }
+    return add(saver, number, oid, err);
+}
+
+static int flush(const struct saver *saver, struct err *err)
+{
+    const struct git to = {.dir = saver->project->dir};
+
+    return saver->count == 0
+               ? 0
+               : (pack_copy(&saver->from, &to, PACK_TMP, saver->oids.data, err) == -1 ||
+                          git_must(&to, GIT_ARGS("update-ref", "--stdin"),
+                                   &(struct git_input){saver->refs.data, saver->refs.len}, NULL,
+                                   err) == -1
+                      ? -1
+                      : 0);
+}
+
+/* Makes a commit of a tree if it differs from that of `head`; *ret is "" if it does not. */
+static int commit_tree(const struct git *git, const char *head, const char *tree, const char *text,
+                       char ret[GIT_OID_TEXT], struct err *err)
+{
+    _cleanup_free_ char *top = mem_printf("%s^{tree}", head);
+    _cleanup_free_ char *committed = NULL;
+    _cleanup_free_ char *oid = NULL;
+
+    ret[0] = '\0';
+    if (git_text(git, GIT_ARGS("rev-parse", "--verify", top), &committed, err) == -1)
+        return -1;
+    if (strcmp(committed, tree) == 0)
+        return 0;
+    if (git_text(git, GIT_ARGS("commit-tree", tree, "-p", head, "-m", text), &oid, err) == -1)
+        return -1;
+    return git_parse_oid(oid, ret) ? 0
+                                   : err_set(err, MAS_FAILED, "git commit-tree printed '%s'", oid);
+}
+
+/* Copies the agent's index: git writes into the one that it uses. */
+static int copy_index(const struct stranger *stranger, const char *to, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    struct err why = ERR_INIT;
+
+    if (file_read(stranger->fd, "index", INDEX_MAX, &text, &len, &why) == 0)
+        return file_create(AT_FDCWD, to, text, len, 0600, err);
+    if (why.number == ENOENT)
+        return 0;
+    *err = why;
+    return -1;
+}
+
+/* Adds what is staged, unless it is what the files are. An index with conflicts has no tree. */
+static int add_staged(struct saver *saver, const struct stranger *stranger, const char *files,
+                      struct err *err)
+{
+    _cleanup_free_ char *index = mem_printf("%s/staged", saver->from.write);
+    _cleanup_free_ char *tree = NULL;
+    struct git git = saver->from;
+    struct err ignored = ERR_INIT;
+    char oid[GIT_OID_TEXT];
+
+    if (copy_index(stranger, index, err) == -1)
+        return -1;
+    git.index = index;
+    if (git_text(&git, GIT_ARGS("write-tree"), &tree, &ignored) == -1 || strcmp(tree, files) == 0)
+        return 0;
+    if (commit_tree(&git, stranger->head, tree, "What was staged", oid, err) == -1)
+        return -1;
+    return oid[0] == '\0' ? 0 : add(saver, "/staged", oid, err);
+}
+
+static int save_agent(struct saver *saver, const struct repo *repo, const char *agent,
+                      struct err *err)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
+    char oid[GIT_OID_TEXT];
+
+    if (stranger_open(repo, agent, &stranger, err) == -1)
+        return -1;
+    work_forget(&stranger);
+    if (work_snapshot(&stranger, &tree, err) == -1)
+        return -1;
+    saver->from = landed_git(saver->landed, stranger.objects);
+    saver->from.write = tree.scratch;
+    return commit_tree(&saver->from, stranger.head, tree.oid, "What was not committed", oid, err) ==
+                       -1 ||
+                   add(saver, "/work", oid[0] != '\0' ? oid : stranger.head, err) == -1 ||
+                   add_staged(saver, &stranger, tree.oid, err) == -1 ||
+                   stranger_refs(&stranger, add_ref, saver, err) == -1
+               ? -1
+               : flush(saver, err);
+}
+
+/* Adds the files of the view as a commit. */
+static int add_view(struct saver *saver, const struct repo *repo, struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
+    _cleanup_free_ char *index = mem_printf("%s/" CODE_VIEW_GIT "/looked", repo->git);
+    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct git git = saver->from;
+    _cleanup_free_ char *files = NULL;
+    char head[GIT_OID_TEXT];
+    char oid[GIT_OID_TEXT];
+
+    if (cwd == -1)
+        return 0; /* nobody in the team has the view */
+    git.tree = tree;
+    git.index = index;
+    git.cwd = cwd;
+    if (repo_view_head(repo, head, err) == -1 ||
+        git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||
+        git_must(&git, GIT_ARGS("add", "--all"), NULL, NULL, err) == -1 ||
+        git_text(&git, GIT_ARGS("write-tree"), &files, err) == -1 ||
+        commit_tree(&git, head, files, "What was changed in the view", oid, err) == -1)
+        return -1;
+    return add(saver, "view/work", oid[0] != '\0' ? oid : head, err);
+}
+
+/* Saves the integration branch and what agents that only read have made. */
+static int save_team(struct saver *saver, const struct repo *repo, struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *text = NULL;
+
+    if (git_text(&git, GIT_ARGS("for-each-ref", "--format=%(objectname) %(refname)"), &text, err) ==
+        -1)
+        return -1;
+    saver->from = landed_git(saver->landed, NULL);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        const char *oid = strsep(&line, " ");
+        if (line == NULL || str_starts(line, "refs/mas/"))
+            continue;
+        _cleanup_free_ char *name = strcmp(line, repo->main) == 0
+                                        ? mem_dup("main")
+                                        : mem_printf("view/%s", line + strlen("refs/"));
+        if (add(saver, name, oid, err) == -1)
+            return -1;
+        if (strcmp(line, repo->main) == 0)
+            landed_know(saver->landed, oid); /* the agents' refs need not name it again */
+    }
+    return add_view(saver, repo, err) == -1 ? -1 : flush(saver, err);
+}
+
+int keep_save(const struct repo *repo, const struct team *team, const char *id, struct err *err)
+{
+    _cleanup_project_ struct project project = PROJECT_INIT;
+    _cleanup_landed_ struct landed landed = LANDED_INIT;
+    struct err why = ERR_INIT;
+
+    if (project_open(team->project.path, &project, err) == -1)
+        return -1;
+    landed_open(repo, &team->project, &landed);
+    for (size_t i = 0; i <= team->agent_count; i++) {
+        const struct agent *agent = i > 0 ? &team->agents[i - 1] : NULL;
+        _cleanup_saver_ struct saver saver = {.landed = &landed,
+                                              .project = &project,
+                                              .id = id,
+                                              .who = agent != NULL ? agent->id : "",
+                                              .oids = STR_INIT,
+                                              .refs = STR_INIT};
+        struct err one = ERR_INIT;
+        if (agent != NULL && agent->code != AGENT_CODE_WORKTREE)
+            continue;
+        int rc = agent == NULL ? save_team(&saver, repo, &one)
+                               : save_agent(&saver, repo, agent->id, &one);
+        if (rc == -1 && why.code == MAS_OK)
+            why = one; /* the others are saved all the same */
+    }
+    if (why.code == MAS_OK)
+        return 0;
+    *err = why;
+    return -1;
+}

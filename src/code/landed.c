@@ -1,0 +1,200 @@
+#include "code/landed.h"
+
+#include "base/proc.h"
+#include "code/merge.h"
+#include "code/project.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MERGES_MAX = 64, /* merge commits that are made again to compare them */
+    EARLIER_MAX = 64, /* commits of the project at which a squash is looked for */
+    PATHS_MAX = 100, /* arguments of git */
+};
+
+void landed_free(struct landed *landed)
+{
+    free(landed->objects);
+    free(landed->onto);
+    str_free(&landed->known);
+    *landed = (struct landed)LANDED_INIT;
+}
+
+void landed_open(const struct repo *repo, const struct team_project *project, struct landed *ret)
+{
+    _cleanup_project_ struct project opened = PROJECT_INIT;
+    const struct git own = repo_git(repo);
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+
+    *ret = (struct landed){.repo = repo, .known = STR_INIT};
+    str_add(&ret->known, "^" CODE_REF_BASE "\n");
+    /* the person's own changes are still in the project's work tree */
+    if (git_run(&own, GIT_ARGS("for-each-ref", "--format=^%(objectname)", CODE_REF_CHANGES), NULL,
+                &result, &ignored) == 0)
+        str_addn(&ret->known, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    result = (struct proc_result)PROC_RESULT_INIT;
+    if (project_open(project->path, &opened, &ret->untold) == -1)
+        return;
+    const struct git git = {.dir = opened.dir};
+    ret->objects = mem_printf("%s/objects", opened.dir);
+    if (git_must(
+            &git,
+            GIT_ARGS("for-each-ref", "--format=^%(objectname)", "refs/heads/", "refs/remotes/"),
+            NULL, &result, &ret->untold) == 0)
+        str_addn(&ret->known, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
+    if (project->onto[0] != '\0' &&
+        git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", project->onto), &ret->onto,
+                 &ignored) == -1)
+        ret->onto = NULL;
+}
+
+void landed_know(struct landed *landed, const char *oid)
+{
+    str_addf(&landed->known, "^%s\n", oid);
+}
+
+struct git landed_git(const struct landed *landed, const char *objects)
+{
+    return (struct git){.dir = landed->repo->git, .objects = {landed->objects, objects}};
+}
+
+/* Runs rev-list on commits and what is known. *ret is what it prints; the caller frees it. */
+static int list(const struct landed *landed, const struct git *git, const char *const *args,
+                const char *oids, char **ret, struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+
+    str_addf(&text, "%s\n", oids);
+    str_addn(&text, landed->known.data, landed->known.len);
+    if (git_must(git, args, &(struct git_input){text.data, text.len}, &result, err) == -1)
+        return -1;
+    *ret = mem_dup(str_text(&result.out));
+    proc_result_free(&result);
+    return 0;
+}
+
+int landed_count(const struct landed *landed, const struct git *git, const char *oids, size_t *ret,
+                 struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+
+    if (list(landed, git, GIT_ARGS("rev-list", "--count", "--stdin"), oids, &text, err) == -1)
+        return -1;
+    *ret = strtoul(text, NULL, 10);
+    return 0;
+}
+
+/* Returns true if the merge of two commits is the tree of `commit`. */
+static bool merge_is(const struct git *git, const char *ours, const char *theirs,
+                     const char *commit)
+{
+    _cleanup_free_ char *top = mem_printf("%s^{tree}", commit);
+    _cleanup_free_ char *tree = NULL;
+    struct err ignored = ERR_INIT;
+    char merged[GIT_OID_TEXT];
+
+    return git_text(git, GIT_ARGS("rev-parse", "--verify", top), &tree, &ignored) == 0 &&
+           merge_trees(git, ours, theirs, merged, NULL, &ignored) == 0 && strcmp(merged, tree) == 0;
+}
+
+/* Returns true if each commit that is not a merge has the same changes as one of the project. */
+static bool has_patches(const struct landed *landed, const struct git *git, const char *oid)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    bool all = git_run(git, GIT_ARGS("cherry", landed->onto, oid), NULL, &result, &ignored) == 0 &&
+               result.status == 0 && result.out.len > 0 &&
+               strchr(str_text(&result.out), '+') == NULL;
+
+    proc_result_free(&result);
+    return all;
+}
+
+/* `git cherry` skips merges. Returns true if none of them holds changes of its own. */
+static bool merges_are_plain(const struct landed *landed, const struct git *git, const char *oid)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t count = 0;
+
+    if (list(landed, git, GIT_ARGS("rev-list", "--merges", "--parents", "--stdin"), oid, &text,
+             &ignored) == -1)
+        return false;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+        const char *words[3];
+        size_t n = 0;
+        for (char *word; (word = strsep(&line, " ")) != NULL && n < ARRAY_LEN(words);)
+            words[n++] = word;
+        if (n < ARRAY_LEN(words))
+            continue; /* the empty end */
+        if (line != NULL || ++count > MERGES_MAX || !merge_is(git, words[1], words[2], words[0]))
+            return false;
+    }
+    return true;
+}
+
+/* Returns true if one commit of the project has the changes of all commits together. */
+static bool is_one_patch(const struct landed *landed, const struct git *git, const char *oid,
+                         const char *base)
+{
+    _cleanup_free_ char *tree = mem_printf("%s^{tree}", oid);
+    _cleanup_free_ char *commit = NULL;
+    struct err ignored = ERR_INIT;
+
+    return git_text(git, GIT_ARGS("commit-tree", tree, "-p", base, "-m", "squash"), &commit,
+                    &ignored) == 0 &&
+           has_patches(landed, git, commit);
+}
+
+/* Returns true if merging the commit would have changed nothing at an earlier commit of the project
+ * that changed the same files. */
+static bool was_in(const struct landed *landed, const struct git *git, const char *oid,
+                   const char *base)
+{
+    struct proc_result paths = PROC_RESULT_INIT;
+    _cleanup_free_ char *without = mem_printf("^%s", oid);
+    _cleanup_free_ char *max = mem_printf("--max-count=%d", EARLIER_MAX);
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    const char *args[PATHS_MAX + 8] = {"rev-list", max, landed->onto, without, "--"};
+    size_t count = 5;
+    bool found = false;
+
+    if (git_must(git, GIT_ARGS("diff-tree", "-r", "-z", "--name-only", base, oid), NULL, &paths,
+                 &ignored) == -1)
+        return false;
+    const char *names = str_text(&paths.out);
+    for (const char *name = names; name < names + paths.out.len && count < PATHS_MAX + 5;
+         name += strlen(name) + 1)
+        args[count++] = name;
+    if (git_text(git, args, &text, &ignored) == 0)
+        for (char *rest = text, *line; !found && (line = strsep(&rest, "\n")) != NULL;)
+            found = line[0] != '\0' && merge_is(git, line, oid, line);
+    proc_result_free(&paths);
+    return found;
+}
+
+int landed_missing(const struct landed *landed, const struct git *git, const char *oid, size_t *ret,
+                   struct err *err)
+{
+    _cleanup_free_ char *base = NULL;
+    struct err ignored = ERR_INIT;
+    size_t count = 0;
+
+    if (landed_count(landed, git, oid, &count, err) == -1)
+        return -1;
+    *ret = count;
+    if (count == 0 || landed->onto == NULL)
+        return 0;
+    if (merge_is(git, landed->onto, oid, landed->onto) ||
+        (has_patches(landed, git, oid) && merges_are_plain(landed, git, oid)) ||
+        (git_text(git, GIT_ARGS("merge-base", landed->onto, oid), &base, &ignored) == 0 &&
+         (is_one_patch(landed, git, oid, base) || was_in(landed, git, oid, base))))
+        *ret = 0;
+    return 0;
+}

@@ -1,0 +1,53 @@
+/*
+ * Tells whether commits of a session are in its project.
+ *
+ * A commit is there if a branch of the project has it, if merging it would change nothing there,
+ * now or at an earlier commit of the branch to land on (squash), or if that branch has commits with
+ * the same changes: one for each (cherry-pick, rebase) or one for all.
+ */
+#ifndef MAS_CODE_LANDED_H
+#define MAS_CODE_LANDED_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "code/repo.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct landed {
+    const struct repo *repo;
+    char *objects; /* of the project; NULL: it cannot be read */
+    char *onto; /* commit of the branch to land on; NULL: none */
+    struct str known; /* "^ID" lines: commits that need no look */
+    struct err untold; /* why the project cannot be read; MAS_OK: it can */
+};
+#define LANDED_INIT                                                                                \
+    {                                                                                              \
+        .repo = NULL                                                                               \
+    }
+
+/* Reads the project's branches. A project that cannot be read has only what the session began with.
+ * The caller releases *ret with landed_free(). */
+void landed_open(const struct repo *repo, const struct team_project *project, struct landed *ret);
+void landed_free(struct landed *landed);
+#define _cleanup_landed_ __attribute__((cleanup(landed_free)))
+
+/* From here on, what `oid` has needs no look. */
+void landed_know(struct landed *landed, const char *oid);
+
+/* Returns git on code.git that also sees the objects of the project and, if it is not NULL, of the
+ * directory `objects`. */
+struct git landed_git(const struct landed *landed, const char *objects);
+
+/* Counts the commits of `oids` (a line each) that neither a branch of the project nor what is known
+ * has. */
+int landed_count(const struct landed *landed, const struct git *git, const char *oids, size_t *ret,
+                 struct err *err);
+
+/* Counts the commits of `oid` that are not in the project in any way: 0 or all that landed_count()
+ * counts. */
+int landed_missing(const struct landed *landed, const struct git *git, const char *oid, size_t *ret,
+                   struct err *err);
+
+#endif
