@@ -49,19 +49,10 @@ static const char *const safe_settings[] = {
 
 /* What git must not take from the environment or the files of this user and machine. */
 static const char *const safe_env[] = {
-    "LC_ALL=C.UTF-8",
-    "GIT_CONFIG_NOSYSTEM=1",
-    "GIT_ATTR_NOSYSTEM=1",
-    "GIT_TERMINAL_PROMPT=0",
-    "GIT_OPTIONAL_LOCKS=0",
-    "GIT_NO_REPLACE_OBJECTS=1",
-    "GIT_NO_LAZY_FETCH=1",
-    "GIT_LITERAL_PATHSPECS=1",
-    "GIT_ALLOW_PROTOCOL=none",
-    "GIT_PROTOCOL_FROM_USER=0",
-    "GIT_ADVICE=0",
-    "GIT_ALLOC_LIMIT=2g",
-    "GIT_PAGER=cat",
+    "LC_ALL=C.UTF-8",        "GIT_CONFIG_NOSYSTEM=1",   "GIT_ATTR_NOSYSTEM=1",
+    "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",    "GIT_NO_REPLACE_OBJECTS=1",
+    "GIT_NO_LAZY_FETCH=1",   "GIT_ALLOW_PROTOCOL=none", "GIT_PROTOCOL_FROM_USER=0",
+    "GIT_ADVICE=0",          "GIT_ALLOC_LIMIT=2g",      "GIT_PAGER=cat",
     "GIT_EDITOR=false",
 };
 
@@ -124,6 +115,7 @@ static char **make_env(const struct git *git)
     }
     for (size_t i = 0; i < ARRAY_LEN(safe_env); i++)
         strv_push(&env, safe_env[i]);
+    strv_push(&env, git->magic ? "GIT_LITERAL_PATHSPECS=0" : "GIT_LITERAL_PATHSPECS=1");
     if (git->dir != NULL) {
         add_pair(&env, "GIT_DIR", git->dir);
         add_pair(&env, "GIT_COMMON_DIR", git->dir);

@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "code/landed.h"
+#include "code/placed.h"
 #include "code/work.h"
 
 #include <fcntl.h>
@@ -169,6 +170,22 @@ static int check_staged(struct keeper *keeper, const struct stranger *stranger,
     return rc;
 }
 
+/* Finds files that git ignores and that mas did not put there, or that were changed since. */
+static int check_ignored(struct keeper *keeper, const struct stranger *stranger,
+                         const struct git *git, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
+                 NULL, &result, err) == -1)
+        return -1;
+    int rc = placed_drop(keeper->repo, stranger->agent, &result.out, err);
+    if (rc == 0)
+        add_files(keeper, stranger->agent, &result.out, "ignored by git");
+    proc_result_free(&result);
+    return rc;
+}
+
 static int check_tree(struct keeper *keeper, const struct stranger *stranger, struct err *err)
 {
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
@@ -181,10 +198,7 @@ static int check_tree(struct keeper *keeper, const struct stranger *stranger, st
     return check_files(keeper, stranger->agent, &git,
                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
                        "not committed", err) == -1 ||
-                   check_files(
-                       keeper, stranger->agent, &git,
-                       GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
-                       "ignored by git", err) == -1 ||
+                   check_ignored(keeper, stranger, &git, err) == -1 ||
                    check_staged(keeper, stranger, &tree, err) == -1
                ? -1
                : 0;

@@ -493,7 +493,5 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
     for (size_t i = 0; i < count; i++)
         if (finish_tree(repo, code, writers[i], project, err) == -1)
             return -1;
-    if (viewed && make_view(repo, dir, code, project->base, err) == -1)
-        return -1;
-    return syncfs(dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
+    return viewed ? make_view(repo, dir, code, project->base, err) : 0;
 }

@@ -85,7 +85,7 @@ int repo_check_team(const struct team *team, struct err *err);
 int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
               void *arg, struct err *err);
 /* Then makes the integration branch and the work trees of the team, which begin with
- * project->base. */
+ * project->base. Does not sync. */
 int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
                     const struct team *team, tree_tick *tick, void *arg, struct err *err);
 

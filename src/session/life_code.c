@@ -1,10 +1,12 @@
 /* The part of session/life.h that gives a new session its project. */
 #include "code/changes.h"
+#include "code/placed.h"
 #include "code/repo.h"
 #include "session/life_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Returns DIR[@REF] of the new session, or NULL. */
 static const char *choose_project(const struct life_options *options, const struct team *team)
@@ -75,5 +77,8 @@ int life_make_code(const struct life *life, const struct life_options *options,
         return -1;
     if (commit != NULL)
         begun.base = commit;
-    return repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err);
+    if (repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err) == -1 ||
+        placed_make(&repo, project, team, err) == -1)
+        return -1;
+    return syncfs(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;
 }

@@ -1,0 +1,293 @@
+#include "code/placed.h"
+
+#include "base/file.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PLACED_DIR "placed" /* in code.git */
+
+enum {
+    LIST_MAX = 64 << 10, /* bytes of .worktreeinclude */
+    RECORD_MAX = 64 << 20, /* bytes of a list of files */
+};
+
+/* Opens the directory in which a file lies, without following a link. *ret_base is its name there.
+ */
+static int open_parent(int top, const char *name, const char **ret_base)
+{
+    const char *slash = strrchr(name, '/');
+    _cleanup_free_ char *dir =
+        slash != NULL ? mem_dupn(name, (size_t)(slash - name)) : mem_dup(".");
+
+    *ret_base = slash != NULL ? slash + 1 : name;
+    return path_open_beneath(top, dir, O_RDONLY | O_DIRECTORY);
+}
+
+/* Like open_parent(), but makes missing directories. */
+static int make_parent(int top, const char *name, const char **ret_base)
+{
+    _cleanup_free_ char *rest = mem_dup(name);
+    int at = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *part = rest;
+
+    for (char *slash; at != -1 && (slash = strchr(part, '/')) != NULL; part = slash + 1) {
+        *slash = '\0';
+        int next = path_make_dir(at, part, 0755);
+        if (next == -1 && errno == EEXIST)
+            next = path_open_dir(at, part);
+        int saved = errno;
+        close(at);
+        errno = saved;
+        at = next;
+    }
+    *ret_base = name + (part - rest);
+    return at;
+}
+
+/* ---- .worktreeinclude */
+
+static int refuse(const struct project *project, const char *name, const char *why, struct err *err)
+{
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    str_add_visible(&shown, name, strlen(name));
+    return err_set(err, MAS_USAGE, "cannot copy '%s' of project '%s': %s", str_text(&shown),
+                   project->path, why);
+}
+
+/* Checks the patterns. *ret tells whether there are any. */
+static int check_patterns(const struct project *project, int top, bool *ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(top, PLACED_LIST, LIST_MAX, &text, &len, &why) == -1)
+        return why.number == ENOENT ? 0 : refuse(project, PLACED_LIST, why.text, err);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
+        for (char *at = line, *part; line[0] != '#' && (part = strsep(&at, "/")) != NULL;)
+            if (strcmp(part, "..") == 0)
+                return refuse(project, PLACED_LIST, "a pattern in it holds '..'", err);
+    *ret = true;
+    return 0;
+}
+
+/* Lists the files of the project that the patterns name and that an agent's work tree ignores. */
+static int list_files(const struct repo *repo, const char *agent, int from, struct str *ret,
+                      struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const struct git there = {.cwd = from};
+    const struct git here = {.dir = repo->git, .tree = tree, .magic = true, .cwd = to};
+    _cleanup_str_ struct str paths = STR_INIT;
+    struct proc_result named = PROC_RESULT_INIT;
+    struct proc_result ignored = PROC_RESULT_INIT;
+
+    if (to == -1)
+        return err_errno(err, "cannot open '%s'", tree);
+    if (git_must(&there,
+                 GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-from=" PLACED_LIST),
+                 NULL, &named, err) == -1)
+        return -1;
+    /* no magic begins with a dot */
+    const char *end = str_text(&named.out) + named.out.len;
+    for (const char *name = str_text(&named.out); name < end; name += strlen(name) + 1) {
+        str_add(&paths, "./");
+        str_addn(&paths, name, strlen(name) + 1);
+    }
+    /* exit code 1: none is ignored */
+    int rc = git_run(&here, GIT_ARGS("check-ignore", "-z", "--stdin", "--no-index"),
+                     &(struct git_input){str_text(&paths), paths.len}, &ignored, err);
+    if (rc == 0 && ignored.status > 1)
+        rc = git_fail(&ignored, "check-ignore", err);
+    end = str_text(&ignored.out) + ignored.out.len;
+    for (const char *name = str_text(&ignored.out); rc == 0 && name < end; name += strlen(name) + 1)
+        str_addn(ret, name + 2, strlen(name + 2) + 1);
+    proc_result_free(&named);
+    proc_result_free(&ignored);
+    return rc;
+}
+
+static int copy_one(const struct project *project, int from, int to, const char *name, size_t *left,
+                    struct err *err)
+{
+    const char *base = NULL;
+    _cleanup_close_ int dir = open_parent(from, name, &base);
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    struct stat st;
+    size_t len = 0;
+
+    if (strchr(name, '\n') != NULL)
+        return refuse(project, name, "its name holds a newline", err);
+    if (dir == -1 || fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return refuse(project, name, strerror(errno), err);
+    if (S_ISLNK(st.st_mode))
+        return refuse(project, name, "it is a symbolic link", err);
+    if (file_read(dir, base, PLACED_FILE_MAX, &text, &len, &why) == -1)
+        return refuse(project, name, why.text, err);
+    if (len > *left)
+        return refuse(project, PLACED_LIST, "it names more than 256 MiB", err);
+    *left -= len;
+    _cleanup_close_ int parent = make_parent(to, name, &base);
+    if (parent == -1)
+        return err_errno(err, "cannot make the directory of '%s'", name);
+    return file_create(parent, base, text, len, st.st_mode & 0777, err);
+}
+
+/* ---- the record */
+
+/* Appends "<hash> <path>\n" for each regular file; others get no line. */
+static int hash_files(const struct repo *repo, const char *agent, const struct str *names,
+                      struct str *to, struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const struct git git = {.dir = repo->git, .cwd = cwd};
+    _cleanup_str_ struct str paths = STR_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+    const char *end = str_text(names) + names->len;
+
+    if (cwd == -1)
+        return err_errno(err, "cannot open '%s'", tree);
+    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
+        _cleanup_close_ int fd = path_open_beneath(cwd, name, O_PATH | O_NOFOLLOW);
+        struct stat st;
+        if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && strchr(name, '\n') == NULL)
+            str_addf(&paths, "%s\n", name);
+    }
+    if (paths.len == 0)
+        return 0;
+    if (git_must(&git, GIT_ARGS("hash-object", "--no-filters", "--stdin-paths"),
+                 &(struct git_input){paths.data, paths.len}, &result, err) == -1)
+        return -1;
+    char *hashes = result.out.data;
+    char *rest = paths.data;
+    for (char *hash; (hash = strsep(&hashes, "\n")) != NULL && hash[0] != '\0';)
+        str_addf(to, "%s %s\n", hash, strsep(&rest, "\n"));
+    proc_result_free(&result);
+    return 0;
+}
+
+int placed_record(const struct repo *repo, const char *agent, const struct str *names,
+                  struct err *err)
+{
+    _cleanup_str_ struct str lines = STR_INIT;
+    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (names->len == 0)
+        return 0;
+    if (git == -1)
+        return err_errno(err, "cannot open '%s'", repo->git);
+    if (hash_files(repo, agent, names, &lines, err) == -1)
+        return err_wrap(err, "cannot record the files of agent '%s'", agent);
+    if (mkdirat(git, PLACED_DIR, 0700) == -1 && errno != EEXIST)
+        return err_errno(err, "cannot make '" CODE_GIT "/" PLACED_DIR "'");
+    _cleanup_close_ int dir = path_open_dir(git, PLACED_DIR);
+    return dir == -1 ? err_errno(err, "cannot open '" CODE_GIT "/" PLACED_DIR "'")
+                     : file_replace(dir, agent, lines.data, lines.len, 0600, err);
+}
+
+/* Returns true if the lines hold exactly this one. */
+static bool has_line(const char *lines, const char *line, size_t len)
+{
+    for (const char *at = lines; *at != '\0'; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, line, len) == 0 && at[len] == '\n')
+            return true;
+    return false;
+}
+
+int placed_drop(const struct repo *repo, const char *agent, struct str *names, struct err *err)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" PLACED_DIR, repo->git);
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *recorded = NULL;
+    _cleanup_str_ struct str now = STR_INIT;
+    _cleanup_str_ struct str kept = STR_INIT;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+
+    if (names->len == 0 || dir == -1)
+        return 0;
+    if (file_read(dir, agent, RECORD_MAX, &recorded, &len, &why) == -1)
+        return 0; /* then all of them count as work */
+    if (hash_files(repo, agent, names, &now, err) == -1)
+        return -1;
+    const char *line = str_text(&now);
+    const char *end = str_text(names) + names->len;
+    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
+        size_t size = strcspn(line, "\n");
+        const char *blank = strchr(line, ' ');
+        bool here = blank != NULL && (size_t)(line + size - blank - 1) == strlen(name) &&
+                    strncmp(blank + 1, name, strlen(name)) == 0;
+        if (!here || !has_line(recorded, line, size))
+            str_addn(&kept, name, strlen(name) + 1);
+        if (here)
+            line += size + 1;
+    }
+    str_free(names);
+    *names = kept;
+    kept = (struct str)STR_INIT;
+    return 0;
+}
+
+/* ---- all of it */
+
+/* Copies the listed files into the work tree of an agent. */
+static int copy_files(const struct repo *repo, const struct project *project, const char *agent,
+                      int from, const struct str *names, struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_close_ int to = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const char *end = str_text(names) + names->len;
+    size_t left = PLACED_ALL_MAX;
+    size_t count = 0;
+
+    if (to == -1)
+        return err_errno(err, "cannot open '%s'", tree);
+    for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
+        if (str_ends(name, "/"))
+            return refuse(project, name, "it is a repository", err);
+        if (++count > PLACED_FILES_MAX)
+            return refuse(project, PLACED_LIST, "it names more than 10000 files", err);
+        if (copy_one(project, from, to, name, &left, err) == -1)
+            return -1;
+    }
+    return 0;
+}
+
+int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
+                struct err *err)
+{
+    _cleanup_close_ int from =
+        project->top != NULL ? open(project->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    _cleanup_str_ struct str names = STR_INIT;
+    bool found = false;
+    bool listed = false;
+
+    if (project->top == NULL)
+        return 0;
+    if (from == -1)
+        return err_errno(err, "cannot open '%s'", project->top);
+    if (check_patterns(project, from, &found, err) == -1)
+        return -1;
+    for (size_t i = 0; found && i < team->agent_count; i++) {
+        const char *agent = team->agents[i].id;
+        if (team->agents[i].code != AGENT_CODE_WORKTREE)
+            continue;
+        if (!listed && list_files(repo, agent, from, &names, err) == -1)
+            return err_wrap(err, "cannot copy the files that " PLACED_LIST " names");
+        listed = true;
+        if (copy_files(repo, project, agent, from, &names, err) == -1 ||
+            placed_record(repo, agent, &names, err) == -1)
+            return -1;
+    }
+    return 0;
+}

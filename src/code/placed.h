@@ -1,0 +1,36 @@
+/*
+ * Files that mas puts into an agent's work tree and that git ignores there. They are no work unless
+ * they are changed.
+ *
+ * code.git/placed/AGENT holds a line "<hash> <path>" for each.
+ */
+#ifndef MAS_CODE_PLACED_H
+#define MAS_CODE_PLACED_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "code/project.h"
+#include "code/repo.h"
+
+enum {
+    PLACED_FILES_MAX = 10000,
+    PLACED_FILE_MAX = 64 << 20, /* bytes of one file */
+    PLACED_ALL_MAX = 256 << 20, /* bytes of all */
+};
+
+#define PLACED_LIST ".worktreeinclude" /* in the project: patterns as in .gitignore */
+
+/* Copies the files of the project's work tree that .worktreeinclude names, and that the new work
+ * trees ignore, into those of the agents that write, and records them. Fails with MAS_USAGE if a
+ * pattern or a file leads out of the project, or beyond the limits. */
+int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
+                struct err *err);
+
+/* Records files of an agent's work tree as put there by mas. */
+int placed_record(const struct repo *repo, const char *agent, const struct str *names,
+                  struct err *err);
+
+/* Removes from a list of files, each ended with NUL, those that are as mas put them there. */
+int placed_drop(const struct repo *repo, const char *agent, struct str *names, struct err *err);
+
+#endif
