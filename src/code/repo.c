@@ -260,6 +260,17 @@ static int set_identity(const char *git_dir, const struct project *project, stru
                : 0;
 }
 
+/* Agents borrow objects that nothing in code.git needs, and may run git in the view, which collects
+ * garbage there. */
+static int keep_unreachable(const struct git *git, struct err *err)
+{
+    return git_must(git, GIT_ARGS("config", "gc.auto", "0"), NULL, NULL, err) == -1 ||
+                   git_must(git, GIT_ARGS("config", "gc.pruneExpire", "never"), NULL, NULL, err) ==
+                       -1
+               ? -1
+               : 0;
+}
+
 int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
               void *arg, struct err *err)
 {
@@ -272,7 +283,7 @@ int repo_make(const struct repo *repo, int dir, const struct project *project, t
     if (copy_objects(to, project, tick, arg, err) == -1 ||
         init(repo, dir, CODE_GIT, true, project, err) == -1 ||
         copy_shallow(to, project, err) == -1 || set_identity(repo->git, project, err) == -1 ||
-        borrow(project, dir, &borrows, err) == -1 ||
+        keep_unreachable(&git, err) == -1 || borrow(project, dir, &borrows, err) == -1 ||
         git_must(&git, GIT_ARGS("update-ref", CODE_REF_BASE, project->base), NULL, NULL, err) == -1)
         return -1;
     return borrows ? keep_borrowed(repo, dir, project, err) : 0;

@@ -146,6 +146,16 @@ user.email=person@example.org" ]
     [ "$(git -C "$W/code/10" ls-files -v | cut -c1 | sort -u)" = H ]
 }
 
+@test "git gc in the view removes no object that an agent may borrow" {
+    local oid
+    make_on "$P"
+    oid=$(echo borrowed | GIT_DIR=$W/code.git git hash-object -w --stdin)
+    touch -d '1 year ago' "$W/code.git/objects/${oid:0:2}/${oid:2}"
+    git -C "$W/code/view" gc -q
+    git -C "$W/code/10" cat-file -e "$oid"
+    [ "$(git -C "$W/code/view" config gc.auto)" = 0 ]
+}
+
 @test "REF names a branch, a tag or a commit" {
     local first
     first=$(git -C "$P" rev-parse 'v1^{commit}')
