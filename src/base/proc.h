@@ -148,8 +148,10 @@ int proc_lineage(const struct proc_id *id, struct proc_above **ret, size_t *ret_
 /* Returns true if the environment that the process was started with contains exactly this entry. */
 bool proc_has_entry(pid_t pid, const char *entry);
 /* Returns the pid of a process of this user whose working directory is `path` or below it, other
- * than this process and its ancestors; 0: there is none. */
-pid_t proc_working_below(const char *path);
+ * than this process and its ancestors; 0: there is none. `name` may be NULL: any program. */
+pid_t proc_working_below(const char *path, const char *name);
+/* Returns the pid of a process of this user that has this file open; 0: there is none. */
+pid_t proc_with_file(dev_t dev, ino_t ino);
 /* Returns argument number `index` of the process, or NULL if it has none or is gone. The caller
  * frees it. */
 char *proc_argument(pid_t pid, size_t index);

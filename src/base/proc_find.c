@@ -473,7 +473,7 @@ int proc_env_values(const char *key, char ***ret, struct err *err)
     return rc;
 }
 
-pid_t proc_working_below(const char *path)
+pid_t proc_working_below(const char *path, const char *name)
 {
     DIR *proc = opendir("/proc");
     size_t len = strlen(path);
@@ -490,11 +490,45 @@ pid_t proc_working_below(const char *path)
             continue;
         cwd[n] = '\0';
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        char comm[20];
         if (strncmp(cwd, path, len) == 0 && (cwd[len] == '\0' || cwd[len] == '/') &&
-            !proc_is_ancestor(pid))
+            (name == NULL || strcmp(proc_name(pid, comm), name) == 0) && !proc_is_ancestor(pid))
             found = pid;
     }
     if (proc != NULL)
         (void)closedir(proc);
     return found;
+}
+
+/* Returns true if the process has this file open. */
+static bool has_file(int proc_dir, pid_t pid, dev_t dev, ino_t ino)
+{
+    char path[40];
+    struct stat st;
+    const struct dirent *entry;
+    bool found = false;
+
+    (void)snprintf(path, sizeof path, "%ld/fd", (long)pid);
+    int fd = openat(proc_dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *fds = fd != -1 ? fdopendir(fd) : NULL;
+    if (fds == NULL && fd != -1)
+        (void)close(fd);
+    while (fds != NULL && !found && (entry = readdir(fds)) != NULL)
+        found =
+            fstatat(dirfd(fds), entry->d_name, &st, 0) == 0 && st.st_dev == dev && st.st_ino == ino;
+    if (fds != NULL)
+        (void)closedir(fds);
+    return found;
+}
+
+pid_t proc_with_file(dev_t dev, ino_t ino)
+{
+    DIR *proc = opendir("/proc");
+    pid_t pid = 0;
+
+    while ((pid = next_own(proc)) > 0 && !has_file(dirfd(proc), pid, dev, ino)) {
+    }
+    if (proc != NULL)
+        (void)closedir(proc);
+    return pid > 0 ? pid : 0;
 }

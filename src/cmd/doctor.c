@@ -116,7 +116,8 @@ const struct cmd cmd_doctor = {
                 "mas doctor --fix",
     .details = "Print a line for each finding. The exit status is 1 if a finding is open or "
                "has to be repaired by hand. With --fix, mas removes leftovers and replaces "
-               "damaged files; a damaged file stays beside the new one.",
+               "damaged files; a damaged file stays beside the new one. It "
+               "looks at the repositories of a project, but reads no objects: git fsck does.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON,
     .run = run_doctor,

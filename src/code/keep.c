@@ -207,7 +207,7 @@ static int check_tree(struct keeper *keeper, const struct stranger *stranger, st
 static void check_process(struct keeper *keeper, const char *who, const char *tree)
 {
     _cleanup_free_ char *path = path_canonical(tree);
-    pid_t pid = path != NULL ? proc_working_below(path) : 0;
+    pid_t pid = path != NULL ? proc_working_below(path, NULL) : 0;
     char name[20];
 
     if (pid == 0)

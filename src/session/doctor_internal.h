@@ -37,6 +37,8 @@ int doctor_put_aside(int dir, const char *name, struct err *err);
  * session. Adds every value that it had to assume to *what. */
 int doctor_rebuild_session(const struct doctor *doctor, int dir, const struct view *view,
                            struct str *what, struct err *err);
+/* Checks the repositories of a session that has a project. */
+void doctor_check_code(struct doctor *doctor, int dir, const char *id);
 /* Checks everything in a session that has a workspace. */
 void doctor_check_session(struct doctor *doctor, const struct view *view);
 

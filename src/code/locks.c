@@ -1,0 +1,57 @@
+#include "code/locks.h"
+
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DEPTH_MAX = 32 }; /* directories below refs/ */
+
+bool lock_is_left(const char *lock, const char *tree)
+{
+    _cleanup_free_ char *real = tree != NULL ? path_canonical(tree) : NULL;
+    struct stat st;
+
+    return lstat(lock, &st) == 0 && proc_with_file(st.st_dev, st.st_ino) == 0 &&
+           (real == NULL || proc_working_below(real, "git") == 0);
+}
+
+/* Searches a directory; `name` is its path below the repository, "" for the repository itself,
+ * where only locks of its own are looked for. */
+static int search(int dir, const char *path, const char *name, const char *tree, int depth,
+                  char ***ret, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+    struct stat st;
+
+    if (depth > DEPTH_MAX)
+        return 0;
+    if (path_list(dir, &names, err) == -1)
+        return -1;
+    for (char **entry = names; *entry != NULL; entry++) {
+        _cleanup_free_ char *below =
+            name[0] == '\0' ? mem_dup(*entry) : mem_printf("%s/%s", name, *entry);
+        _cleanup_free_ char *full = mem_printf("%s/%s", path, below);
+        if (fstatat(dir, *entry, &st, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        if (S_ISDIR(st.st_mode) &&
+            (name[0] != '\0' || strcmp(*entry, "refs") == 0 || strcmp(*entry, "worktrees") == 0)) {
+            _cleanup_close_ int sub = path_open_dir(dir, *entry);
+            if (sub != -1 && search(sub, path, below, tree, depth + 1, ret, err) == -1)
+                return -1;
+        } else if (S_ISREG(st.st_mode) && str_ends(*entry, ".lock") &&
+                   strcmp(below, "mas.lock") != 0 && lock_is_left(full, tree)) {
+            strv_push(ret, below);
+        }
+    }
+    return 0;
+}
+
+int lock_find_left(int dir, const char *path, const char *tree, char ***ret, struct err *err)
+{
+    return search(dir, path, "", tree, 0, ret, err);
+}

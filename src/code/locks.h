@@ -1,0 +1,20 @@
+/*
+ * Finds locks of git that a killed process has left. git never removes those, and refuses to work.
+ */
+#ifndef MAS_CODE_LOCKS_H
+#define MAS_CODE_LOCKS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/* Returns true if no process needs this lock, an absolute path: none has it open, and no git works
+ * in `tree`, because git closes some locks before it gives them up. `tree` may be NULL. */
+bool lock_is_left(const char *lock, const char *tree);
+
+/* Appends the paths, below the repository that is open at `dir`, of the locks that nobody needs, to
+ * a list that the caller releases with strv_free(). `path` is its absolute path. Follows no link.
+ */
+int lock_find_left(int dir, const char *path, const char *tree, char ***ret, struct err *err);
+
+#endif

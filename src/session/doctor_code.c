@@ -1,0 +1,208 @@
+/* The part of session/doctor.h that checks the repositories of a session with a project. It looks
+ * at what is cheap: it reads no object, which `git fsck` does. */
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "code/land.h"
+#include "code/locks.h"
+#include "code/merge.h"
+#include "code/stranger.h"
+#include "session/doctor_internal.h"
+#include "store/team_file.h"
+#include "store/workspace.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The repositories of one session. */
+struct code {
+    struct doctor *doctor;
+    const char *id;
+    const struct team *team;
+    struct repo repo;
+    int git; /* code.git */
+};
+
+/* Reports locks of git that killed processes left in a repository. */
+static void check_locks(struct code *code, int dir, const char *path, const char *shown,
+                        const char *tree)
+{
+    _cleanup_strv_ char **locks = NULL;
+    struct err why = ERR_INIT;
+
+    if (lock_find_left(dir, path, tree, &locks, &why) == -1) {
+        doctor_add(code->doctor, FINDING_HAND, code->id, "%s: %s", shown, why.text);
+        return;
+    }
+    for (char **lock = locks; lock != NULL && *lock != NULL; lock++) {
+        _cleanup_free_ char *what = mem_printf("a killed git left %s/%s", shown, *lock);
+        int rc = 0;
+        if (code->doctor->fix) {
+            char *slash = strrchr(*lock, '/');
+            _cleanup_free_ char *parent =
+                slash != NULL ? mem_dupn(*lock, (size_t)(slash - *lock)) : NULL;
+            _cleanup_close_ int at =
+                parent != NULL ? path_open_beneath(dir, parent, O_RDONLY | O_DIRECTORY) : -1;
+            rc = unlinkat(parent != NULL ? at : dir, slash != NULL ? slash + 1 : *lock, 0);
+            if (rc == -1)
+                (void)err_errno(&why, "unlink");
+        }
+        doctor_mend(code->doctor, code->id, what, rc, &why);
+    }
+}
+
+/* Reports what killed commands left in code.git. Its lock is held, or nobody has it. */
+static void check_left(struct code *code)
+{
+    static const char *const names[] = {"incoming", "scratch", "landing.new", "landing.index"};
+    _cleanup_close_ int objects = path_open_dir(code->git, "objects");
+    _cleanup_strv_ char **tmp = NULL;
+    struct err why = ERR_INIT;
+    struct stat st;
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (fstatat(code->git, names[i], &st, AT_SYMLINK_NOFOLLOW) == -1)
+            continue;
+        _cleanup_free_ char *what = mem_printf("a killed command left " CODE_GIT "/%s", names[i]);
+        int rc = code->doctor->fix ? tree_remove(code->git, names[i], &why) : 0;
+        doctor_mend(code->doctor, code->id, what, rc, &why);
+    }
+    if (objects == -1 || path_list(objects, &tmp, &why) == -1)
+        return;
+    for (char **name = tmp; *name != NULL; name++) {
+        if (!str_starts(*name, "tmp_objdir-mas"))
+            continue;
+        _cleanup_free_ char *what =
+            mem_printf("a killed command left " CODE_GIT "/objects/%s", *name);
+        int rc = code->doctor->fix ? tree_remove(objects, *name, &why) : 0;
+        doctor_mend(code->doctor, code->id, what, rc, &why);
+    }
+}
+
+static void check_landing(struct code *code)
+{
+    struct err why = ERR_INIT;
+    struct stat st;
+    bool finished = false;
+
+    if (fstatat(code->git, "landing", &st, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    int rc = code->doctor->fix ? land_finish(&code->repo, &finished, &why) : 0;
+    doctor_mend(code->doctor, code->id, "a landing was interrupted", rc, &why);
+}
+
+/* Checks code.git itself. Returns false if no more can be told. */
+static bool check_own(struct code *code, char ret_main[GIT_OID_TEXT])
+{
+    static const char *const parts[] = {"objects", "objects/pack", "refs"};
+    const struct git git = repo_git(&code->repo);
+    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *tree = mem_printf("%s^{tree}", code->repo.main);
+    struct err why = ERR_INIT;
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        _cleanup_close_ int fd = path_open_beneath(code->git, parts[i], O_PATH | O_DIRECTORY);
+        if (fd != -1)
+            continue;
+        doctor_add(code->doctor, FINDING_HAND, code->id, CODE_GIT "/%s is missing", parts[i]);
+        return false;
+    }
+    if (faccessat(code->git, "objects/info/alternates", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        doctor_add(code->doctor, FINDING_HAND, code->id,
+                   CODE_GIT " borrows objects from elsewhere, and may lose them");
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", code->repo.main), &text, &why) == -1 ||
+        !git_parse_oid(text, ret_main) ||
+        git_must(&git, GIT_ARGS("cat-file", "-e", tree), NULL, NULL, &why) == -1) {
+        doctor_add(code->doctor, FINDING_HAND, code->id, CODE_GIT " is damaged: %s",
+                   why.code != MAS_OK ? why.text : text);
+        return false;
+    }
+    return true;
+}
+
+static void check_agent(struct code *code, const char *agent)
+{
+    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
+    _cleanup_free_ char *shown = mem_printf(CODE_DIR "/%s/.git", agent);
+    struct err why = ERR_INIT;
+
+    if (stranger_open(&code->repo, agent, &stranger, &why) == -1) {
+        doctor_add(code->doctor, FINDING_HAND, code->id, "%s", why.text);
+        return;
+    }
+    _cleanup_free_ char *path = mem_printf("%s/.git", stranger.tree);
+    _cleanup_free_ char *tree = mem_printf("%s^{tree}", stranger.head);
+    const struct git git = stranger_git(&stranger, NULL);
+    check_locks(code, stranger.fd, path, shown, stranger.tree);
+    if (git_must(&git, GIT_ARGS("cat-file", "-e", tree), NULL, NULL, &why) == -1)
+        doctor_add(code->doctor, FINDING_HAND, code->id, "%s lacks the commit %.12s of its HEAD",
+                   shown, stranger.head);
+}
+
+static void check_view(struct code *code, const char *main)
+{
+    struct err why = ERR_INIT;
+    char head[GIT_OID_TEXT];
+
+    if (faccessat(code->git, CODE_VIEW_GIT, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
+        return;
+    if (repo_view_head(&code->repo, head, &why) == -1) {
+        doctor_add(code->doctor, FINDING_HAND, code->id, "%s", why.text);
+        return;
+    }
+    if (strcmp(head, main) == 0)
+        return;
+    int rc = code->doctor->fix ? repo_move_view(&code->repo, main, &why) : 0;
+    doctor_mend(code->doctor, code->id, "its view does not show the integration branch", rc, &why);
+}
+
+static void check_all(struct code *code)
+{
+    char main[GIT_OID_TEXT];
+    struct stat st;
+
+    if (stat(code->team->project.path, &st) == -1 || !S_ISDIR(st.st_mode))
+        doctor_add(code->doctor, FINDING_NOTE, code->id,
+                   "its project '%s' is gone; only mas land and mas sync --project need it",
+                   code->team->project.path);
+    check_left(code);
+    check_locks(code, code->git, code->repo.git, CODE_GIT, NULL);
+    if (!check_own(code, main))
+        return;
+    check_landing(code);
+    for (size_t i = 0; i < code->team->agent_count; i++)
+        if (code->team->agents[i].code == AGENT_CODE_WORKTREE)
+            check_agent(code, code->team->agents[i].id);
+    check_view(code, main);
+}
+
+void doctor_check_code(struct doctor *doctor, int dir, const char *id)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_free_ char *path = workspace_path(doctor->root, id, NULL);
+    struct code code = {.doctor = doctor, .id = id, .team = &team, .repo = REPO_INIT, .git = -1};
+    _cleanup_close_ int lock = -1;
+    struct err why = ERR_INIT;
+
+    if (team_file_load(dir, &team, &why) == -1 || team.project.path == NULL)
+        return;
+    code.git = path_open_dir(dir, CODE_GIT);
+    if (code.git == -1) {
+        doctor_add(doctor, FINDING_HAND, id, "its " CODE_GIT " is missing or no directory");
+        return;
+    }
+    repo_open(path, team.project.label, &code.repo);
+    if (file_is_locked(code.git, "mas.lock"))
+        doctor_add(doctor, FINDING_NOTE, id, "busy, its repositories were not looked at");
+    else if (doctor->fix && merge_lock(&code.repo, "doctor", &lock, &why) == -1)
+        doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
+    else if (git_check(&why) == -1)
+        doctor_add(doctor, FINDING_HAND, id, "its repositories were not looked at: %s", why.text);
+    else
+        check_all(&code);
+    repo_free(&code.repo);
+    fd_closep(&code.git);
+}
