@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "code/landed.h"
 #include "code/placed.h"
+#include "code/submodule.h"
 #include "code/work.h"
 
 #include <fcntl.h>
@@ -186,6 +187,17 @@ static int check_ignored(struct keeper *keeper, const struct stranger *stranger,
     return rc;
 }
 
+/* Finds what was changed in the submodules of the work tree code/NAME, where nobody can commit. */
+static int check_submodules(struct keeper *keeper, const char *name, struct err *err)
+{
+    _cleanup_str_ struct str names = STR_INIT;
+
+    if (submodule_changed(keeper->repo, name, &names, err) == -1)
+        return -1;
+    add_files(keeper, name, &names, "changed in submodules");
+    return 0;
+}
+
 static int check_tree(struct keeper *keeper, const struct stranger *stranger, struct err *err)
 {
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
@@ -199,6 +211,7 @@ static int check_tree(struct keeper *keeper, const struct stranger *stranger, st
                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
                        "not committed", err) == -1 ||
                    check_ignored(keeper, stranger, &git, err) == -1 ||
+                   check_submodules(keeper, stranger->agent, err) == -1 ||
                    check_staged(keeper, stranger, &tree, err) == -1
                ? -1
                : 0;
@@ -258,6 +271,8 @@ static int check_view_files(struct keeper *keeper, const char *head, struct err 
 
     if (cwd == -1)
         return err_errno(err, "cannot open '%s'", tree);
+    if (check_submodules(keeper, CODE_VIEW, err) == -1)
+        return -1;
     int rc = git_must(&git, GIT_ARGS("read-tree", head), NULL, NULL, err);
     if (rc == 0)
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);

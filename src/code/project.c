@@ -260,3 +260,24 @@ int project_open(const char *spec, struct project *ret, struct err *err)
     project = (struct project)PROJECT_INIT;
     return 0;
 }
+
+int project_check_lfs(const struct project *project, struct err *err)
+{
+    const struct git git = {.dir = project->dir, .magic = true};
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_run(&git,
+                GIT_ARGS("grep", "-l", "-z", "-E", "-e", "^[^#].*filter=lfs", project->base, "--",
+                         ":(glob)**/.gitattributes"),
+                NULL, &result, err) == -1)
+        return -1;
+    const char *colon = strchr(str_text(&result.out), ':');
+    _cleanup_free_ char *file = mem_dup(colon != NULL ? colon + 1 : "");
+    bool found = result.status == 0;
+    proc_result_free(&result);
+    return !found ? 0
+                  : err_set(err, MAS_USAGE,
+                            "cannot use project '%s': it keeps files with git-lfs (%s), which mas "
+                            "cannot check out",
+                            project->path, file);
+}

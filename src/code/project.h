@@ -30,6 +30,9 @@ struct project {
  * MAS_USAGE if it cannot be used: no repository, no commit yet, another user's, a partial clone,
  * an unknown or invalid REF. The caller releases *ret with project_free(). */
 int project_open(const char *spec, struct project *ret, struct err *err);
+/* Fails with MAS_USAGE if the commit to begin with has files of git-lfs: their contents are not in
+ * the repository, and mas runs no filter. */
+int project_check_lfs(const struct project *project, struct err *err);
 void project_free(struct project *project);
 #define _cleanup_project_ __attribute__((cleanup(project_free)))
 

@@ -2,6 +2,7 @@
 #include "code/changes.h"
 #include "code/placed.h"
 #include "code/repo.h"
+#include "code/submodule.h"
 #include "session/life_internal.h"
 
 #include <stdlib.h>
@@ -39,7 +40,8 @@ int life_find_project(const struct life *life, const struct life_options *option
                       spec);
         return err_hint(err, "use --mode isolated");
     }
-    if (repo_check_team(team, err) == -1 || project_open(spec, ret, err) == -1)
+    if (repo_check_team(team, err) == -1 || project_open(spec, ret, err) == -1 ||
+        project_check_lfs(ret, err) == -1)
         return -1;
     if (!options->changes || ret->top != NULL)
         return 0;
@@ -78,6 +80,7 @@ int life_make_code(const struct life *life, const struct life_options *options,
     if (commit != NULL)
         begun.base = commit;
     if (repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err) == -1 ||
+        submodule_make(&repo, &begun, team, err) == -1 ||
         placed_make(&repo, project, team, err) == -1)
         return -1;
     return syncfs(stage->dir) == -1 ? err_errno(err, "cannot write the project's copy") : 0;

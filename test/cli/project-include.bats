@@ -9,7 +9,7 @@ setup_more() {
     git config --global init.defaultBranch main
     P=$T/project
     git init -q "$P"
-    cd "$P"
+    cd "$P" || return
     printf '.env\nbuild/\n*.key\nlink\n' >.gitignore
     echo a >a
     git add .
@@ -21,7 +21,7 @@ setup_more() {
     chmod 700 build/deep/tool
     echo junk >build/junk
     echo untracked >loose
-    cd "$T/.outside/here"
+    cd "$T/.outside/here" || return
 }
 
 make_on() {

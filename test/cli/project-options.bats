@@ -170,6 +170,7 @@ use --mode isolated" ]
     git config --global protocol.file.allow always
     git -C "$P" submodule --quiet add "$T/two" sub
     git -C "$P" commit -qm sub
+    # shellcheck disable=SC2016 # a script
     printf '#!/bin/sh\necho "$0" >>%s/ran\ncat\n' "$T" >"$T/evil"
     chmod 755 "$T/evil"
     for dir in "$P" "$P/sub"; do
