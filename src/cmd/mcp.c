@@ -29,11 +29,26 @@ enum {
     CHUNK = 64 * 1024,
     WRITE_MAX = 4096, /* bytes that a pipe accepts without blocking when the loop reports room */
     TEXT_MAX = 1 << 20, /* bytes of a message */
+    PRINTED_MAX = 256 * 1024, /* bytes of a command's words, for the model */
 };
 
 static const char *const states[] = {"idle", "exit", "waiting", NULL};
 
-enum { SEND, LIST, READ, SEARCH, WAIT };
+static const char *const extents[] = {"files", "lines", NULL};
+
+enum { SEND, LIST, READ, SEARCH, WAIT, MERGE, SYNC, DIFF, TOOL_COUNT };
+
+/* The commands that the tools run. */
+static const struct {
+    const char *verb;
+    bool json; /* the command prints an object; otherwise its words are the answer */
+    bool waits; /* it may take long */
+} verbs[TOOL_COUNT] = {
+    [SEND] = {"send", true, false},    [LIST] = {"status", true, false},
+    [READ] = {"history", true, false}, [SEARCH] = {"search", true, false},
+    [WAIT] = {"wait", false, true},    [MERGE] = {"merge", false, true},
+    [SYNC] = {"sync", false, true},    [DIFF] = {"diff", false, true},
+};
 
 static const struct mcp_tool tools[] = {
     [SEND] = {"send_message",
@@ -74,6 +89,31 @@ static const struct mcp_tool tools[] = {
                {"state", MCP_STRING, "what to wait for (default: idle)", false, 0, 0, states},
                {"timeout", MCP_INTEGER, "the most seconds to wait (default: 60)", false, 1,
                 WAIT_MAX, NULL}}},
+    [MERGE] = {"merge",
+               "Merge commits",
+               "Merge the commits of your branch into the team's branch. On a conflict nothing is "
+               "merged, and the answer names the files.",
+               false,
+               {{"target", MCP_STRING,
+                 "whose branches instead of yours: an agent's id, or a comma-separated list of ids",
+                 false, 1, 1024, NULL}}},
+    [SYNC] = {"sync",
+              "Get the team's commits",
+              "Bring your branch and your work tree forward to the team's branch. If you have work "
+              "of your own, nothing changes, and the answer says what to do.",
+              false,
+              {{"target", MCP_STRING,
+                "whose instead of yours: an agent's id, or a comma-separated list of ids", false, 1,
+                1024, NULL}}},
+    [DIFF] = {"diff",
+              "Show changes",
+              "What you have changed in the project, also what is not committed.",
+              true,
+              {{"target", MCP_STRING,
+                "whose changes instead of yours: an agent's id, or a comma-separated list of ids",
+                false, 1, 1024, NULL},
+               {"show", MCP_STRING, "the files, or each line (default: files)", false, 0, 0,
+                extents}}},
 };
 
 /* A call that is running. */
@@ -121,15 +161,13 @@ static const char *number_of(struct command_words *words, int slot, const struct
 static void put_words(const struct mcp_server *server, size_t tool, const struct json *arguments,
                       struct command_words *words)
 {
-    static const char *const verbs[] = {"send", "status", "history", "search", "wait"};
-
     add_word(words, "mas");
-    add_word(words, verbs[tool]);
+    add_word(words, verbs[tool].verb);
     if (tool != SEARCH) {
         add_word(words, "--session");
         add_word(words, server->session);
     }
-    if (tool != WAIT)
+    if (verbs[tool].json)
         add_word(words, "--json");
     if (tool == SEND) {
         add_word(words, "--");
@@ -152,6 +190,14 @@ static void put_words(const struct mcp_server *server, size_t tool, const struct
         add_word(words, number_of(words, 1, arguments, "timeout", WAIT_DEFAULT, "s"));
         add_word(words, "--");
         add_word(words, json_get_text_or(arguments, "target", ""));
+    } else if (tool == MERGE || tool == SYNC || tool == DIFF) {
+        const char *target = json_get_text_or(arguments, "target", server->me);
+        const char *show = json_get_text_or(arguments, "show", "");
+        if (tool == DIFF && strcmp(show, "lines") != 0)
+            add_word(words, "--stat");
+        add_word(words, "--");
+        if (target != NULL)
+            add_word(words, target);
     }
     words->argv[words->count] = NULL;
 }
@@ -176,7 +222,7 @@ static void on_call(void *arg, const char *ticket, size_t tool, const struct jso
         .input = input,
         .input_len = input != NULL ? strlen(input) : 0,
         .output_max = OUTPUT_MAX,
-        .timeout_ms = tool == WAIT ? (WAIT_MAX + WAIT_DEFAULT) * 1000 : QUICK_MS,
+        .timeout_ms = verbs[tool].waits ? (WAIT_MAX + WAIT_DEFAULT) * 1000 : QUICK_MS,
     };
     struct running *call = &server->calls[server->count];
     if (proc_start(&spec, &call->proc, &err) == -1) {
@@ -248,6 +294,17 @@ static void put_messages(const struct json *answer, struct json_out *out)
     json_put_int(out, "total", json_int(json_get(answer, "total"), 0));
 }
 
+/* Writes what a command has printed, at most PRINTED_MAX bytes. */
+static void put_printed(const struct proc_result *result, struct json_out *out)
+{
+    const char *text = str_text(&result->out);
+    size_t len = str_fit(text, PRINTED_MAX);
+
+    json_put_fit(out, "text", text, PRINTED_MAX);
+    if (text[len] != '\0')
+        json_put_int(out, "more", (int64_t)strlen(text + len)); /* bytes that are left out */
+}
+
 /* Writes the parts of a command's output that a model needs. */
 static int put_answer(const struct mcp_server *server, size_t tool,
                       const struct proc_result *result, struct str *to, struct err *err)
@@ -255,12 +312,14 @@ static int put_answer(const struct mcp_server *server, size_t tool,
     _cleanup_json_ struct json *answer = NULL;
     struct json_out out = {.to = to};
 
-    if (tool != WAIT &&
+    if (verbs[tool].json &&
         json_parse(str_text(&result->out), result->out.len, OUTPUT_MAX, &answer, err) == -1)
         return -1;
     json_open(&out, NULL, '{');
     if (tool == WAIT)
         json_put_bool(&out, "reached", result->status == MAS_OK);
+    else if (!verbs[tool].json)
+        put_printed(result, &out);
     else if (tool == LIST)
         put_agents(server, answer, &out);
     else if (tool == SEND)
@@ -419,7 +478,9 @@ static const struct mcp_self self = {
     .instructions =
         "You are an agent of a team. list_agents says who is in the team and to whom you may "
         "write. send_message gives an agent work. wait_for waits until the work is done. "
-        "read_messages reads the result. search_history finds earlier messages.",
+        "read_messages reads the result. search_history finds earlier messages. If the team works "
+        "on a project, commit in your work tree with git: sync brings you the team's commits, "
+        "merge gives the team yours, diff shows changes.",
 };
 
 static int run_mcp(struct call *call, struct err *err)
@@ -457,9 +518,10 @@ const struct cmd cmd_mcp = {
     .operands = " [SESSION]",
     .summary = "give a model the tools of a team, on stdin and stdout",
     .examples = "mas mcp shop",
-    .details = "A server of the Model Context Protocol with the tools send_message, "
-               "list_agents, read_messages, search_history and wait_for. The ACP agents of a "
-               "team get this server automatically. The command ends when its input ends.",
+    .details =
+        "A server of the Model Context Protocol with the tools send_message, "
+        "list_agents, read_messages, search_history, wait_for, merge, sync and diff. The "
+        "ACP agents of a team get this server automatically. The command ends when its input ends.",
     .operands_max = 1,
     .offer = OFFER_SESSION,
     .flags = CMD_ROOT | CMD_SESSION,

@@ -4,6 +4,7 @@
 load ../helper
 load ../host/lib
 load lib
+load ../project
 
 # tools WORD...: runs a script from stdin with a client of `mas mcp WORD...`: call() calls a tool.
 tools() {
@@ -87,7 +88,7 @@ c.note("notifications/initialized")
 assert c.ask("ping") == {}
 listed = c.ask("tools/list")["tools"]
 assert [t["name"] for t in listed] == ["send_message", "list_agents", "read_messages",
-                                       "search_history", "wait_for"]
+                                       "search_history", "wait_for", "merge", "sync", "diff"]
 for tool in listed:
     schema = tool["inputSchema"]
     assert schema["type"] == "object" and schema["additionalProperties"] is False
@@ -214,4 +215,63 @@ assert call("search_history", query="secret")["messages"], "nothing found"
 END
     grep -q 'search --json .*-- -' "$T/lines"
     run ! grep secret "$T/lines"
+}
+
+@test "an agent merges and syncs its own branch, and sees what was changed" {
+    make_project
+    # two agents with a repository each
+    sed -i '/^\[agent reviewer\]/,/^\[/s/^code = .*/code = worktree/' "$ROOT/templates/pair/template.ini"
+    grep -A9 '^\[agent reviewer\]' "$ROOT/templates/pair/template.ini" | grep -qx 'code = worktree'
+    new_session -t pair -n one --no-start --project "$P"
+    commit lead c 'of lead'
+    echo more >>"$(tree_of reviewer)/b"
+    as lead tools <<'END'
+start()
+words = call("diff")["text"]
+assert " c | 1 +" in words, words
+assert "+of lead" in call("diff", show="lines")["text"]
+words = call("diff", target="reviewer")["text"]
+assert " b | 1 +" in words and " c " not in words, words
+words = call("merge")["text"]
+assert words == "lead: 1 commit merged into mas/one/main\n", words
+END
+    git -C "$(tree_of reviewer)" checkout -q b
+    as reviewer tools <<'END'
+start()
+words = call("sync")["text"]
+assert "updated" in words, words
+assert "nothing to merge" in call("merge")["text"]
+END
+    [ "$(cat "$(tree_of reviewer)/c")" = 'of lead' ]
+    # a conflict is an error with the files, and merges nothing
+    commit lead c 'first'
+    commit reviewer c 'second'
+    "$MAS" merge -q one lead
+    as reviewer tools <<'END'
+start()
+words = call("merge")
+assert isinstance(words, str) and "it conflicts in c" in words, words
+END
+    # a long answer is cut
+    seq 100000 >"$(tree_of lead)/long"
+    as lead tools <<'END'
+start()
+answer = call("diff", show="lines")
+assert len(answer["text"].encode()) <= 256 * 1024 and answer["more"] > 100000, answer["more"]
+END
+}
+
+@test "tools for code fail with words in a session without a project, and for a person who names nobody" {
+    new_session -t pair --no-start
+    as lead tools <<'END'
+start()
+for name in "merge", "sync", "diff":
+    words = call(name)
+    assert isinstance(words, str) and "has no project" in words, words
+END
+    tools "$ID" <<'END'
+start()
+words = call("merge")
+assert isinstance(words, str) and "TARGET" in words, words
+END
 }
