@@ -1,5 +1,6 @@
 #include "code/land.h"
 #include "client/survey.h"
+#include "cmd/code_record.h"
 #include "cmd/targets.h"
 #include "code/merge.h"
 
@@ -52,6 +53,7 @@ static int run_land(struct call *call, struct err *err)
         merge_lock(&repo, "land", &lock, err) == -1 ||
         land(&repo, &team.project, &options, &result, err) == -1)
         return -1;
+    code_record_land(call, &repo, &result);
     if (result.files != NULL)
         return fail_conflict(&result, session_label(&call->root, id).text, err);
     if (call->quiet)

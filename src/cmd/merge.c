@@ -1,4 +1,5 @@
 #include "code/merge.h"
+#include "cmd/code_record.h"
 #include "cmd/each_session.h"
 #include "cmd/targets.h"
 
@@ -39,6 +40,7 @@ static int merge_one(const struct call *call, const struct repo *repo, const cha
 
     if (merge_agent(repo, agent, &result, err) == -1)
         return -1;
+    code_record_merge(call, repo, agent, &result);
     if (result.view.code != MAS_OK)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT)
@@ -67,6 +69,8 @@ static int run_merge(struct call *call, struct err *err)
         if (merge_one(call, &repo, agent->id, &why) == -1)
             each_session_fail(&why, &rc, err);
     }
+    fd_closep(&lock);
+    code_record_end(call, &repo);
     return rc;
 }
 

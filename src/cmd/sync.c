@@ -1,5 +1,6 @@
 #include "code/sync.h"
 #include "client/survey.h"
+#include "cmd/code_record.h"
 #include "cmd/each_session.h"
 #include "cmd/targets.h"
 
@@ -19,6 +20,7 @@ static int sync_from_project(const struct call *call, const struct repo *repo,
 
     if (sync_project(repo, project, &result, err) == -1)
         return -1;
+    code_record_merge(call, repo, NULL, &result);
     if (result.view.code != MAS_OK)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT) {
@@ -42,6 +44,8 @@ static int sync_one(const struct call *call, const struct repo *repo, const char
 
     if (sync_agent(repo, agent, &outcome, &why, err) == -1)
         return -1;
+    if (outcome == SYNC_MOVED)
+        code_record_sync(call, repo, agent);
     if (call->quiet)
         return 0;
     if (outcome == SYNC_BEHIND)
@@ -72,6 +76,8 @@ static int run_sync(struct call *call, struct err *err)
         if (agent->code == AGENT_CODE_WORKTREE && sync_one(call, &repo, agent->id, &why) == -1)
             each_session_fail(&why, &rc, err);
     }
+    fd_closep(&lock);
+    code_record_end(call, &repo);
     return rc;
 }
 

@@ -1,8 +1,10 @@
 #include "serve/events.h"
 
 #include "base/time.h"
+#include "serve/code_follow.h"
 #include "serve/follow.h"
 #include "serve/server.h"
+#include "store/code_log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +35,7 @@ struct events {
     bool primed; /* the current state is known */
     int inotify;
     struct follow *follow;
+    struct code_follow *code;
 };
 
 static void add_followed(void *arg, const char *type, const struct str *body)
@@ -48,11 +51,12 @@ struct events *events_make(struct server *server, events_wake *wake)
     events->wake = wake;
     events->last_id = events->floor_id = (uint64_t)time_epoch_ms() * 1000;
     events->follow = follow_make(&server->root, add_followed, events);
+    events->code = code_follow_make(&server->root, add_followed, events);
     events->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (events->inotify != -1) { /* without it, events come up to a second late */
         _cleanup_free_ char *path = mem_printf("/proc/self/fd/%d", server->root.sessions);
         (void)inotify_add_watch(events->inotify, path,
-                                IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM);
+                                IN_CREATE | IN_DELETE | IN_MODIFY | IN_MOVED_TO | IN_MOVED_FROM);
     }
     return events;
 }
@@ -62,6 +66,7 @@ void events_free(struct events *events)
     if (events == NULL)
         return;
     follow_free(events->follow);
+    code_follow_free(events->code);
     for (uint64_t n = events->first; n < events->end; n++)
         free(events->ring[n % EVENTS_MAX].text);
     fd_closep(&events->inotify);
@@ -123,6 +128,7 @@ static void begin(struct events *events)
     events->primed = false;
     events->last_id = next_id(events);
     events->floor_id = events->last_id;
+    code_follow_begin(events->code);
 }
 
 void events_enter(struct events *events, const char *last, struct event_cursor *ret)
@@ -301,15 +307,30 @@ void events_compare(void *arg, const struct listing *was, const struct listing *
         events->wake(events->server, false);
 }
 
+/* Reads what has changed in sessions/. Bytes are written there only into files of mas itself, which
+ * change nothing in the list; one of them is the log of the code's events. */
+static void read_changes(struct events *events)
+{
+    _Alignas(struct inotify_event) char buf[4096];
+    bool code = false;
+    ssize_t n;
+
+    while ((n = read(events->inotify, buf, sizeof buf)) > 0)
+        for (ssize_t at = 0; at < n;) {
+            const struct inotify_event *change = (const struct inotify_event *)(void *)(buf + at);
+            bool is_log = change->len > 0 && strcmp(change->name, CODE_LOG_FILE) == 0;
+            code = code || is_log;
+            events->soon = events->soon || (!is_log && change->mask != IN_MODIFY);
+            at += (ssize_t)(sizeof *change + change->len);
+        }
+    if (code && is_wanted(events))
+        code_follow_read(events->code);
+}
+
 void events_turn(struct events *events, struct loop *loop)
 {
-    char buf[4096];
-
-    if (loop_got(loop, events->inotify) != 0) {
-        while (read(events->inotify, buf, sizeof buf) > 0)
-            ;
-        events->soon = true;
-    }
+    if (loop_got(loop, events->inotify) != 0)
+        read_changes(events);
     follow_turn(events->follow, loop);
 }
 
@@ -319,6 +340,7 @@ void events_tick(struct events *events)
 
     if (!is_wanted(events)) {
         follow_end(events->follow);
+        code_follow_end(events->code);
         events->primed = false;
         return;
     }

@@ -12,6 +12,7 @@
  *     agent.state         sessionId, agent, state, and the members of `mas status --json`
  *     message             sessionId, agent, role (user: a prompt, agent: its answer), text
  *     permission          sessionId, agent, permission, title, options: it waits for an answer
+ *     merged conflict landed   sessionId, agent, branch, commit, commits, files
  *     reset               earlier events are lost: read the list again
  */
 #ifndef MAS_SERVE_EVENTS_H

@@ -6,6 +6,7 @@
 #include "session/archive.h"
 #include "session/doctor_internal.h"
 #include "session/life.h"
+#include "store/code_log.h"
 #include "store/shipped.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
@@ -100,7 +101,8 @@ void doctor_check_left(struct doctor *doctor, const char *subject, int dir, cons
 /* Returns true for the names that mas uses in sessions/. */
 static bool is_known(const char *name)
 {
-    static const char *const known[] = {INDEX_FILE, ROOT_LOCK, SNAPSHOTS_DIR, ".gitkeep",
+    static const char *const known[] = {INDEX_FILE,       ROOT_LOCK,  SNAPSHOTS_DIR,
+                                        CODE_LOG_FILE,    ".gitkeep", CODE_LOG_FILE ".1",
                                         INDEX_FILE ".new"};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(name, known[i]) == 0)

@@ -338,7 +338,7 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     timeout 60 "$MAS" diff one solo
     [ "$(figures solo)" = '1 0 0' ]
     rm "$T/slow"
-    eventually prints '1 0 1' figures solo
+    eventually prints '0 0 1' figures solo
 }
 
 @test "a repository that cannot be read is told, and nobody else suffers" {

@@ -2,6 +2,7 @@
 # GET /events, /metrics, /openapi.json.
 load ../helper
 load lib
+load ../project
 
 is_state() { [ "$("$MAS" status "$ID" --json | jq -r ".sessions[].agents[] | select(.id == \"$1\").state")" = "$2" ]; }
 
@@ -256,4 +257,83 @@ END
     jq -r '.. | objects | select(has("$ref")) | .["$ref"]' <<<"$output" | sort -u | while IFS= read -r ref; do
         jq -e "getpath(\"${ref#\#/}\" | split(\"/\"))" <<<"$output" >/dev/null
     done
+}
+
+# A session with two agents that have a repository each.
+code_session() {
+    make_project
+    sed -i '/^\[agent reviewer\]/,/^\[/s/^code = .*/code = worktree/' "$ROOT/templates/pair/template.ini"
+    new_session -t pair -n one --no-start --project "$P"
+}
+
+@test "what becomes of the code of a session is told: merged, conflict, landed" {
+    code_session
+    serve
+    hear
+    eventually grep -q '^id: ' "$T/events"
+    commit lead c 'of lead'
+    commit reviewer c 'of reviewer'
+    "$MAS" merge -q one lead
+    eventually came merged ".[]; .sessionId == \"$ID\" and .agent == \"lead\" and .branch == \"mas/one/main\" and .commits == 1"
+    [ "$(data merged | jq -r .commit)" = "$(git -C "$(tree_of lead)" rev-parse HEAD)" ]
+    run ! "$MAS" merge -q one reviewer
+    eventually came conflict '.[]; .agent == "reviewer" and .files == ["c"] and .more == 0'
+    "$MAS" land -q one
+    eventually came landed '.[]; .agent == null and .branch == "main" and .commits == 1 and .files == []'
+    # what does nothing tells nothing; what comes from the project is told too
+    "$MAS" merge -q one lead
+    echo more >>"$P/a"
+    git -C "$P" commit -qam 'More'
+    "$MAS" sync -q one lead --project
+    eventually came merged '.[]; .agent == null'
+    [ "$(data merged | wc -l)" -eq 2 ]
+    # a client that comes later is told nothing old
+    kill "$LISTENER"
+    hear
+    eventually grep -q '^id: ' "$T/events"
+    commit lead d 'd'
+    "$MAS" merge -q one lead
+    eventually came merged '.[]; .agent == "lead"'
+    [ "$(data merged | wc -l)" -eq 1 ]
+    run "$MAS" logs one
+    [[ $output == *'merged agent=lead branch=mas/one/main commits=1 '* ]]
+    [[ $output == *'conflict agent=reviewer branch=mas/one/main commits=1 '*'files=c'* ]]
+    [[ $output == *'landed branch=main commits=1 '* ]]
+    [[ $output == *'synced agent=lead '* ]]
+    run "$MAS" doctor
+    [[ $output != *sessions.events* ]]
+}
+
+@test "names of files in a conflict are told whole, or made visible" {
+    code_session
+    local odd=$'a b\n"x"\e[31m'
+    commit lead "$odd" 1
+    commit reviewer "$odd" 2
+    "$MAS" merge -q one lead
+    serve
+    hear
+    eventually grep -q '^id: ' "$T/events"
+    run ! "$MAS" merge -q one reviewer
+    eventually came conflict '.[]; .files == ["a b\\x0a\"x\"\\x1b[31m"]'
+}
+
+@test "lines that are no events of code, and too long ones, are skipped" {
+    code_session
+    serve
+    hear
+    eventually grep -q '^id: ' "$T/events"
+    {
+        echo nonsense
+        echo '{"event":"session.removed","sessionId":"'"$ID"'"}'
+        echo '{"event":"merged","sessionId":"../x"}'
+        head -c 200000 /dev/zero | tr '\0' x
+        echo
+        printf '{"event":"merged","sessionId":"%s","agent":"half"' "$ID"
+    } >>"$ROOT/sessions/.sessions.events"
+    echo '}' >>"$ROOT/sessions/.sessions.events"
+    commit lead c 'of lead'
+    "$MAS" merge -q one lead
+    eventually came merged '.[]; .agent == "lead"'
+    [ "$(data merged | jq -r .agent | xargs)" = 'half lead' ]
+    [ -z "$(data session.removed)" ]
 }

@@ -1,0 +1,13 @@
+/*
+ * Tells hosts that the code of their session has changed.
+ */
+#ifndef MAS_CLIENT_LOOK_H
+#define MAS_CLIENT_LOOK_H
+
+#include "store/root.h"
+
+/* Has the hosts of a session look at the work trees of their agents again. Errors do not matter: a
+ * host that does not answer tells older figures. */
+void look_again(const struct root *root, const char *id);
+
+#endif
