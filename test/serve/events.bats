@@ -300,6 +300,7 @@ code_session() {
     [[ $output == *'conflict agent=reviewer branch=mas/one/main commits=1 '*'files=c'* ]]
     [[ $output == *'landed branch=main commits=1 '* ]]
     [[ $output == *'synced agent=lead '* ]]
+    [ "$(stat -c %a "$ROOT/sessions/.sessions.events")" = 600 ]
     run "$MAS" doctor
     [[ $output != *sessions.events* ]]
 }
