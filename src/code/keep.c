@@ -151,7 +151,7 @@ static int check_staged(struct keeper *keeper, const struct stranger *stranger,
     git.write = tree->scratch;
     int rc = git_must(&git, GIT_ARGS("diff-index", "--cached", "-z", "--name-only", stranger->head),
                       NULL, &head, err);
-    if (rc == 0)
+    if (rc == 0 && head.out.len > 0)
         rc = git_must(&git, GIT_ARGS("diff-index", "--cached", "-z", "--name-only", tree->oid),
                       NULL, &files, err);
     const char *a = str_text(&head.out);

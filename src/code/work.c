@@ -99,9 +99,9 @@ int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, st
     _cleanup_close_ int scratch = open_empty(dir, SCRATCH, err);
     if (scratch == -1)
         return -1;
+    tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
     if (mkdirat(dir, INDEXES, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
-    tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
     tree.index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->agent);
     struct git git = stranger_git(stranger, tree.index);
     git.write = tree.scratch;

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# kill -9 and errors in the commands on sessions with a project, at system calls that change something
+# or start git. After each the session is whole or gone, the project is as before but for what landed
+# and refs/mas/lost, and the next command goes on. The quick run takes every 11th point.
+load ../helper
+load ../cli/code.bash
+
+setup_more() {
+    make_project
+    make_trio
+    CALLS=clone,vfork,clone3,renameat2,renameat,unlinkat,unlink,mkdirat,mkdir,link,linkat,fsync,syncfs,write
+    STEP=11
+    [ "${TEST_FAULT-}" != full ] || STEP=1
+}
+
+# Prints each call of `mas ARGUMENT...` in a clean run as "NAME NUMBER".
+points() {
+    strace -qq -e trace="$CALLS" -e signal=none -o "$T/calls" "$MAS" "$@" >/dev/null 2>&1 || true
+    sed -n 's/^\([a-z0-9]*\)(.*/\1/p' "$T/calls" | awk '{print $1, ++count[$1]}' |
+        awk -v step="$STEP" 'NR % step == 1 || step == 1'
+}
+
+# inject FAULT NAME NUMBER ARGUMENT...: runs mas with a fault at one call; git does not outlive it.
+inject() {
+    local fault=$1 name=$2 number=$3
+    shift 3
+    strace -qq -e trace="$name" -e signal=none -o "$T/trace" -e inject="$name:$fault:when=$number" \
+        "$MAS" "$@" >"$T/out" 2>&1 || true
+}
+
+# The project is as it was, but for refs/mas/lost and objects, and whole.
+same_project() {
+    local now
+    now=$(project_state | grep -v 'refs/mas\|packed-refs' || true)
+    [ "$now" = "$BEFORE" ] || { diff <(echo "$BEFORE") <(echo "$now"); return 1; }
+    git -C "$P" fsck --strict --no-dangling --no-progress >"$T/fsck" 2>&1 || { cat "$T/fsck"; return 1; }
+}
+remember() { BEFORE=$(project_state | grep -v 'refs/mas\|packed-refs' || true); }
+
+# doctor repairs what is left, and then nothing is.
+repaired() {
+    "$MAS" doctor --fix >"$T/doctor" 2>&1 || { cat "$T/doctor"; return 1; }
+    run -0 "$MAS" doctor
+}
+
+failed() { echo "at $fault $point: $*"; cat "$T/out"; return 1; }
+
+# Every kind of work in a small form.
+some_work() {
+    change x a 3 mine
+    echo more >>"$C/x/b"
+    git -C "$C/x" stash -q
+    echo new >"$C/y/new"
+}
+
+@test "new --project is whole or nothing" {
+    local fault point id
+    "$MAS" init -q
+    remember
+    mapfile -t all < <(points new -q --no-start -t trio --project "$P" -n team)
+    "$MAS" rm -q team
+    [ "${#all[@]}" -gt 5 ]
+    for point in "${all[@]}"; do
+        for fault in signal=KILL error=ENOSPC error=EIO; do
+            # shellcheck disable=SC2086 # a name and a number
+            inject "$fault" $point new -q --no-start -t trio --project "$P" -n team
+            same_project || failed project
+            repaired || failed doctor
+            for id in $("$MAS" list -q --all); do
+                G=$ROOT/sessions/$id/code.git
+                whole || failed not whole
+                "$MAS" rm -q "$id" || failed rm
+            done
+        done
+    done
+}
+
+@test "rm of a session in which nothing was done removes it or leaves it whole" {
+    local fault point
+    make_team -t trio -n team
+    remember
+    mapfile -t all < <(points rm -q team)
+    [ "${#all[@]}" -gt 5 ]
+    for point in "${all[@]}"; do
+        for fault in signal=KILL error=ENOSPC error=EIO; do
+            [ -n "$("$MAS" list -q --all)" ] || make_team -t trio -n team
+            # shellcheck disable=SC2086
+            inject "$fault" $point rm -q team
+            same_project || failed project
+            repaired || failed doctor
+            [ ! -d "$G" ] || whole || failed not whole
+            [ -z "$(git -C "$P" for-each-ref refs/mas)" ] || failed refs
+        done
+    done
+}
+
+@test "rm never removes work, whatever fails" {
+    local fault point
+    make_team -t trio -n team
+    some_work
+    remember
+    mapfile -t all < <(points rm -q team)
+    for point in "${all[@]}"; do
+        for fault in signal=KILL error=ENOSPC error=EIO error=EMFILE; do
+            # shellcheck disable=SC2086
+            inject "$fault" $point rm -q team
+            [ -f "$C/y/new" ] || failed work is gone
+            same_project || failed project
+        done
+    done
+    repaired
+    whole
+}
+
+@test "rm -f keeps the work in the session or in lost/, whatever fails" {
+    local fault point file
+    make_team -t trio -n team
+    some_work
+    remember
+    "$MAS" archive -q -o "$T/all.tar.zst" team
+    mapfile -t all < <(points rm -qf team)
+    rm -rf "$ROOT/lost"
+    for point in "${all[@]}"; do
+        for fault in signal=KILL error=ENOSPC error=EIO; do
+            [ -d "$C" ] || "$MAS" restore -q "$T/all.tar.zst" >/dev/null
+            # shellcheck disable=SC2086
+            inject "$fault" $point rm -qf team
+            same_project || failed project
+            repaired || failed doctor
+            if [ ! -d "$C" ]; then
+                file=$(find "$ROOT/lost" -name '*.tar.zst' | head -n 1)
+                [ -n "$file" ] || failed work is gone
+                "$MAS" restore -q "$file" >/dev/null || failed restore
+                repaired || failed doctor after restore
+            fi
+            [ -f "$C/y/new" ] || failed work is gone
+            whole || failed not whole
+            rm -rf "$ROOT/lost"
+        done
+    done
+}
