@@ -30,11 +30,11 @@ looks_are() { [ "$(looks)" -ge "$1" ]; }
     team_with_slow_git
     sed -i '$!d' "$T/looks" # `mas new` ran git, too
     until looks_are 3; do look_again solo; done
-    local was='' now
-    while read -r now; do
-        [ -z "$was" ] || [ $((now - was)) -ge 4500 ] || { cat "$T/looks" >&2; false; }
-        was=$now
-    done <"$T/looks"
+    local times i
+    mapfile -t times <"$T/looks"
+    for ((i = 1; i < ${#times[@]}; i++)); do
+        [ $((times[i] - times[i - 1])) -ge 4500 ] || { printf '%s\n' "${times[@]}" >&2; false; }
+    done
 }
 
 @test "a lock of git that a killed look left does not stop the next one" {
