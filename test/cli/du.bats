@@ -355,3 +355,27 @@ END
     mas du --json "$ID"
     [ "$(snapshot)" = "$before" ]
 }
+
+@test "the repositories of a project count, and not as freed where the project has the same files" {
+    load code.bash
+    make_project
+    put "$P/large" 2
+    git -C "$P" add large
+    git -C "$P" commit -qm large
+    find "$P/.git/objects" -type f -size +1M | grep -q .
+    make_team -t solo
+    # large is in code.git, linked to the project's, and checked out in code/solo
+    [ "$(stat -c %h "$(find "$G/objects" -type f -size +1M)")" -ge 2 ] || skip 'no links here'
+    measured
+    [ "$(of "$ID" .real)" = "$(real "$(ws "$ID")")" ]
+    [ "$(of "$ID" .real)" -gt $((4 << 20)) ]
+    [ "$(of "$ID" .own)" -lt $((4 << 20)) ]
+    [ "$(of "$ID" .own)" -gt $((2 << 20)) ]
+    rm -rf "$P"
+    measured
+    [ "$(of "$ID" .own)" -gt $((4 << 20)) ]
+    printf '[limits]\nsession = 3M\n' >>"$ROOT/mas.ini"
+    mas doctor
+    [ "$status" -eq 1 ]
+    [[ $output = *"$ID"*'3'*M* ]]
+}
