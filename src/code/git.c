@@ -220,6 +220,42 @@ int git_text(const struct git *git, const char *const *args, char **ret, struct 
     return 0;
 }
 
+/* Enters the files that a command lists into the index. */
+static int enter(const struct git *git, const char *const *args, const char *how, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_str_ struct str names = STR_INIT;
+
+    if (git_must(git, args, NULL, &result, err) == -1)
+        return -1;
+    const char *end = str_text(&result.out) + result.out.len;
+    for (const char *name = str_text(&result.out); name < end; name += strlen(name) + 1) {
+        size_t len = strlen(name);
+        str_addn(&names, name, name[len - 1] == '/' ? len - 1 : len); /* a repository */
+        str_addc(&names, '\0');
+    }
+    proc_result_free(&result);
+    return names.len == 0 ? 0
+                          : git_must(git, GIT_ARGS("update-index", how, "-z", "--stdin"),
+                                     &(struct git_input){names.data, names.len}, NULL, err);
+}
+
+int git_add_all(const struct git *git, struct err *err)
+{
+    return enter(git,
+                 GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty",
+                          "--diff-filter=D"),
+                 "--force-remove", err) == -1 ||
+                   enter(git,
+                         GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty",
+                                  "--diff-filter=d"),
+                         "--add", err) == -1 ||
+                   enter(git, GIT_ARGS("ls-files", "-z", "--others", "--exclude-standard"), "--add",
+                         err) == -1
+               ? -1
+               : 0;
+}
+
 int git_check(struct err *err)
 {
     const struct git none = {.dir = "/"};

@@ -66,6 +66,10 @@ int git_text(const struct git *git, const char *const *args, char **ret, struct 
 /* Turns the result of a failed command into an error, in git's words. Returns -1. */
 int git_fail(const struct proc_result *result, const char *verb, struct err *err);
 
+/* Enters the work tree into the index as `git add --all` does. That command, however, runs git in
+ * each repository below the work tree, with the filters that its configuration names. */
+int git_add_all(const struct git *git, struct err *err);
+
 /* Returns true for the full name of an object: 40 or 64 lower-case hex digits. */
 bool git_is_oid(const char *text);
 /* Copies such a name; returns false, and leaves *ret alone, if the text is none. */

@@ -278,7 +278,8 @@ static int check_view_files(struct keeper *keeper, const char *head, struct err 
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
     proc_result_free(&refreshed); /* its exit code is 1 if a file has changed */
     if (rc == 0)
-        rc = check_files(keeper, "the view", &git, GIT_ARGS("diff-files", "-z", "--name-only"),
+        rc = check_files(keeper, "the view", &git,
+                         GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty"),
                          "changed", err);
     if (rc == 0)
         rc = check_files(keeper, "the view", &git, GIT_ARGS("ls-files", "-z", "--others"),

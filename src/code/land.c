@@ -384,9 +384,12 @@ static int list_changed(const struct leftover *leftover, const char *commit, cha
     struct git git = on_tree(leftover->tree, leftover->cwd, leftover->dir);
 
     git.index = index;
-    int rc = git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) == -1
-                 ? -1
-                 : list_paths(&git, GIT_ARGS("diff-files", "--name-only", "-z"), ret, err);
+    int rc =
+        git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) == -1
+            ? -1
+            : list_paths(&git,
+                         GIT_ARGS("diff-files", "--name-only", "-z", "--ignore-submodules=dirty"),
+                         ret, err);
     (void)unlink(index);
     return rc;
 }

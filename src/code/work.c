@@ -106,8 +106,7 @@ int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, st
     struct git git = stranger_git(stranger, tree.index);
     git.write = tree.scratch;
     if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
-        git_must(&git, GIT_ARGS("add", "--all"), NULL, NULL, err) == -1 ||
-        git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
+        git_add_all(&git, err) == -1 || git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
         return err_wrap(err, "cannot read the work tree of agent '%s'", stranger->agent);
     if (!git_parse_oid(text, tree.oid))
         return err_set(err, MAS_FAILED, "git write-tree printed '%s'", text);

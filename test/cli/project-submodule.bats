@@ -115,3 +115,28 @@ get it there with: git submodule update --init --recursive" ]
     git -C "$P" tag without HEAD^
     make_on "$P@without"
 }
+
+@test "a repository that an agent plants in its work tree runs nothing" {
+    make_on "$P"
+    A=$W/code/lead
+    git init -q "$A/sub"
+    echo x >"$A/sub/f"
+    git -C "$A/sub" add f
+    git -C "$A/sub" commit -qm sub
+    git -C "$A" add sub 2>/dev/null
+    git -C "$A" commit -qm link
+    # shellcheck disable=SC2016 # a script
+    printf '#!/bin/sh\necho "$0" >>%s/ran\ncat\n' "$T" >"$T/evil"
+    chmod 755 "$T/evil"
+    git -C "$A/sub" config filter.f.clean "$T/evil"
+    echo '* filter=f' >"$A/sub/.git/info/attributes"
+    echo y >"$A/sub/f"
+    git -C "$A" status >/dev/null
+    [ -e "$T/ran" ] # git alone runs it
+    rm "$T/ran"
+    for verb in status "diff $ID" "rm $ID" "merge $ID lead" "sync $ID" "rm -f $ID"; do
+        # shellcheck disable=SC2086 # words
+        mas $verb
+        [ ! -e "$T/ran" ]
+    done
+}
