@@ -9,14 +9,15 @@
 #include <string.h>
 
 const struct cmd *const cmd_table[] = {
-    &cmd_new,     &cmd_list,    &cmd_attach,   &cmd_send,     &cmd_stop,       &cmd_show,
-    &cmd_start,   &cmd_rm,      &cmd_clean,    &cmd_archive,  &cmd_restore,    &cmd_migrate,
-    &cmd_du,      &cmd_env,     &cmd_set,      &cmd_status,   &cmd_ask,        &cmd_cancel,
-    &cmd_clear,   &cmd_approve, &cmd_deny,     &cmd_wait,     &cmd_peek,       &cmd_logs,
-    &cmd_restart, &cmd_diff,    &cmd_merge,    &cmd_land,     &cmd_sync,       &cmd_history,
-    &cmd_search,  &cmd_context, &cmd_serve,    &cmd_acp,      &cmd_mcp,        &cmd_init,
-    &cmd_config,  &cmd_presets, &cmd_template, &cmd_doctor,   &cmd_completion, &cmd_version,
-    &cmd_help,    &cmd_host,    &cmd_look,     &cmd_complete, &cmd_library,    NULL,
+    &cmd_new,     &cmd_list,    &cmd_attach,  &cmd_send,     &cmd_stop,     &cmd_show,
+    &cmd_start,   &cmd_rm,      &cmd_clean,   &cmd_archive,  &cmd_restore,  &cmd_migrate,
+    &cmd_du,      &cmd_env,     &cmd_set,     &cmd_status,   &cmd_ask,      &cmd_cancel,
+    &cmd_clear,   &cmd_approve, &cmd_deny,    &cmd_wait,     &cmd_peek,     &cmd_logs,
+    &cmd_restart, &cmd_diff,    &cmd_review,  &cmd_merge,    &cmd_land,     &cmd_sync,
+    &cmd_history, &cmd_search,  &cmd_context, &cmd_serve,    &cmd_acp,      &cmd_mcp,
+    &cmd_init,    &cmd_config,  &cmd_presets, &cmd_template, &cmd_doctor,   &cmd_completion,
+    &cmd_version, &cmd_help,    &cmd_host,    &cmd_look,     &cmd_complete, &cmd_library,
+    NULL,
 };
 
 const struct cmd *cmd_find(const char *name)

@@ -150,7 +150,7 @@ int call_bad_value(const struct call *call, const char *option, const char *want
  * error. */
 int call_select(const struct call *call, const char *text, char ret[ID_TEXT], struct err *err);
 
-extern const struct cmd cmd_diff, cmd_land, cmd_merge, cmd_sync;
+extern const struct cmd cmd_diff, cmd_land, cmd_merge, cmd_review, cmd_sync;
 extern const struct cmd cmd_acp, cmd_approve, cmd_archive, cmd_ask, cmd_attach, cmd_cancel,
     cmd_clean, cmd_clear, cmd_complete, cmd_completion, cmd_config, cmd_context, cmd_deny,
     cmd_doctor, cmd_du, cmd_env, cmd_help, cmd_history, cmd_host, cmd_init, cmd_library, cmd_list,

@@ -1,100 +1,114 @@
-#include "cmd/each_session.h"
-#include "cmd/targets.h"
-#include "code/merge.h"
-#include "code/work.h"
+#include "cmd/code.h"
+#include "cmd/diff_print.h"
+#include "cmd/print.h"
+#include "code/comparison.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct opt opts[] = {
     {0, "stat", NULL, "only list the files and how many lines changed", OFFER_NONE},
+    {0, "since-look", NULL, "only what changed since your last 'mas diff' of the agent",
+     OFFER_NONE},
     {0, "base", NULL, "compare with the commit that the session began with", OFFER_NONE},
     {0, "integration", NULL, "compare with the integration branch", OFFER_NONE},
     {.name = NULL},
 };
 
 struct diff_job {
-    const struct repo *repo;
+    enum comparison_since since;
     bool stat;
-    const char *against; /* a ref; NULL: where the agent's branch left the integration branch */
+    bool looks; /* a person sees all of it: remember that */
     bool titled;
+    struct str text; /* what will be printed */
+    struct json_out json;
 };
 
-/* Prints git's output; other bytes than those of text are made visible. */
-static void print_diff(const struct str *text)
+static int diff_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
-    _cleanup_str_ struct str line = STR_INIT;
+    struct diff_job *job = arg;
+    _cleanup_comparison_ struct comparison changes = COMPARE_INIT;
+    struct proc_result result = PROC_RESULT_INIT;
+    bool json = code->call->json;
+    enum comparison_form form = json ? COMPARE_RAW : job->stat ? COMPARE_STAT : COMPARE_PATCH;
 
-    for (size_t i = 0; i < text->len;) {
-        size_t len = strcspn(text->data + i, "\n");
-        str_clear(&line);
-        str_add_visible(&line, text->data + i, len);
-        printf("%s\n", str_text(&line));
-        i += len + 1;
+    if (comparison_open(&code->repo, agent, job->since, &changes, err) == -1 ||
+        comparison_diff(&changes, form, &result, err) == -1)
+        return -1;
+    const struct work_state *state = &changes.state;
+    int rc = 0;
+    if (json) {
+        rc = diff_put_json(&changes, &result.out, !job->stat, &job->json, err);
+    } else {
+        if (job->titled)
+            str_addf(&job->text, "%s  %s  %zu ahead, %zu behind, %zu file%s not committed\n", agent,
+                     state->branch[0] != '\0' ? state->branch : "(no branch)", state->ahead,
+                     state->behind, state->changed, state->changed == 1 ? "" : "s");
+        diff_add_text(&result.out, job->stat, &job->text);
     }
+    proc_result_free(&result);
+    return rc == 0 && job->looks ? comparison_look(&changes, err) : rc;
 }
 
-static int diff_one(const struct diff_job *job, const char *agent, struct err *err)
+/* Removes the operand "main", which stands for the integration branch, from the end of the command
+ * line. Alone, it is the name of a session. */
+static bool pop_main(struct call *call)
 {
-    _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
-    _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
-    _cleanup_free_ char *from = NULL;
-    struct proc_result result = PROC_RESULT_INIT;
-    struct work_state state;
+    bool has_session = call->session != NULL || getenv("MAS_SESSION_ID") != NULL;
+    int count = call->operand_count;
 
-    if (stranger_open(job->repo, agent, &stranger, err) == -1 ||
-        work_snapshot(&stranger, &tree, err) == -1 ||
-        work_state(&stranger, &tree, &state, err) == -1)
-        return -1;
-    struct git git = stranger_git(&stranger, tree.index);
-    git.write = tree.scratch;
-    if (job->against != NULL)
-        from = mem_dup(job->against);
-    else if (git_text(&git, GIT_ARGS("merge-base", job->repo->main, stranger.head), &from, err) ==
-             -1)
-        return err_wrap(err, "cannot compare the branch of agent '%s'", agent);
-    if (git_must(&git,
-                 GIT_ARGS("diff", "--no-ext-diff", "--no-textconv", "--no-color",
-                          job->stat ? "--stat=80" : "--patch", from, tree.oid),
-                 NULL, &result, err) == -1)
-        return -1;
-    if (job->titled)
-        printf("%s  %s  %zu ahead, %zu behind, %zu file%s not committed\n", agent,
-               state.branch[0] != '\0' ? state.branch : "(no branch)", state.ahead, state.behind,
-               state.changed, state.changed == 1 ? "" : "s");
-    print_diff(&result.out);
-    proc_result_free(&result);
+    if (count == 0 || strcmp(call->operands[count - 1], COMPARE_MAIN) != 0 ||
+        (count == 1 && !has_session))
+        return false;
+    call->operand_count--;
+    return true;
+}
+
+static int parse_since(const struct call *call, enum comparison_since *ret, struct err *err)
+{
+    bool base = call_opt(call, "base") != NULL;
+    bool integration = call_opt(call, "integration") != NULL;
+    bool look = call_opt(call, "since-look") != NULL;
+
+    if (base + integration + look > 1)
+        return err_set(err, MAS_USAGE,
+                       "cannot use more than one of --base, --integration and "
+                       "--since-look");
+    *ret = base          ? COMPARE_BASE
+           : integration ? COMPARE_INTEGRATION
+           : look        ? COMPARE_LOOK
+                         : COMPARE_BRANCHED;
     return 0;
 }
 
 static int run_diff(struct call *call, struct err *err)
 {
-    _cleanup_roster_ struct roster roster = ROSTER_INIT;
-    _cleanup_team_ struct team team = TEAM_INIT;
-    _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_close_ int lock = -1;
-    bool base = call_opt(call, "base") != NULL;
-    bool integration = call_opt(call, "integration") != NULL;
-    int rc = 0;
+    _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
+    _cleanup_str_ struct str json = STR_INIT;
+    struct diff_job job = {.text = STR_INIT, .json = {.to = &json}};
+    bool is_main = pop_main(call);
+    const char *agent = getenv("MAS_AGENT_ID");
 
-    if (base && integration)
-        return err_set(err, MAS_USAGE, "cannot use --base with --integration");
-    if (targets_parse(call, TARGETS_OPTIONAL, &roster, err) == -1 ||
-        repo_load(&call->root, roster.teams[0].id, &team, &repo, err) == -1 ||
-        merge_lock(&repo, "diff", &lock, err) == -1)
+    if (parse_since(call, &job.since, err) == -1 ||
+        code_call_open(call, is_main ? TARGETS_NONE : TARGETS_OPTIONAL, false, &code, err) == -1)
         return -1;
-    const struct diff_job job = {.repo = &repo,
-                                 .stat = call_opt(call, "stat") != NULL,
-                                 .against = base          ? CODE_REF_BASE
-                                            : integration ? repo.main
-                                                          : NULL,
-                                 .titled = roster.count > 1};
-    for (size_t i = 0; i < roster.count; i++) {
-        struct err why = ERR_INIT;
-        const struct agent *agent = roster.agents[i].agent;
-        if (agent->code == AGENT_CODE_WORKTREE && diff_one(&job, agent->id, &why) == -1)
-            each_session_fail(&why, &rc, err);
-    }
+    job.stat = call_opt(call, "stat") != NULL;
+    job.looks = !job.stat && !call->json && (agent == NULL || agent[0] == '\0');
+    job.titled = code.roster.count > 1;
+    json_open(&job.json, NULL, '{');
+    json_put(&job.json, "sessionId", code.roster.teams[0].id);
+    json_open(&job.json, "agents", '[');
+    int rc = is_main ? diff_one(&code, COMPARE_MAIN, &job, err)
+                     : code_call_each(&code, diff_one, &job, err);
+    json_close(&job.json, ']');
+    json_close(&job.json, '}');
+    fd_closep(&code.lock); /* a pager may wait for a person */
+    if (call->json)
+        print_line(&json);
+    else
+        diff_page(&job.text);
+    str_free(&job.text);
     return rc;
 }
 
@@ -105,16 +119,16 @@ const struct cmd cmd_diff = {
     .summary = "show what agents have changed in the project",
     .examples = "mas diff login --stat\n"
                 "mas diff login 21\n"
-                "mas diff login 21,22 --base",
-    .details =
-        "mas compares the files of each agent, also those that are not committed or new, with "
-        "the commit at which the agent's branch left the integration branch. Agents without "
-        "a repository of their own are left out. Unlike git in an agent's repository, this "
-        "runs nothing that the agent has configured.",
+                "mas diff login main",
+    .details = "mas compares the files of each agent, also those that are not committed, with "
+               "the commit at which the agent's branch left the integration branch. The TARGET "
+               "'main' is the integration branch itself, compared with the commit that the "
+               "session began with. On a terminal the output goes through $PAGER (less, if it is "
+               "installed). --stat and --json do not count as a look for --since-look.",
     .opts = opts,
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_TARGET,
+    .flags = CMD_ROOT | CMD_TARGET | CMD_JSON,
     .run = run_diff,
 };

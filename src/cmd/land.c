@@ -1,7 +1,7 @@
 #include "code/land.h"
 #include "client/survey.h"
+#include "cmd/code.h"
 #include "cmd/code_record.h"
-#include "cmd/targets.h"
 #include "code/merge.h"
 
 #include <stdio.h>
@@ -12,6 +12,9 @@ static const struct opt opts[] = {
      OFFER_NONE},
     {0, "merge", NULL, "make a merge commit even if none is needed", OFFER_NONE},
     {0, "squash", NULL, "make one commit of all", OFFER_NONE},
+    {0, "rebase", NULL, "put each commit onto the branch, without merges", OFFER_NONE},
+    {0, "push", NULL, "then push the branch, as 'git push' does", OFFER_NONE},
+    {0, "pr", NULL, "open a pull request with gh instead of landing", OFFER_NONE},
     {'m', "message", "TEXT", "the message of the commit", OFFER_NONE},
     {.name = NULL},
 };
@@ -20,13 +23,56 @@ static int fail_conflict(const struct land_result *result, const char *session, 
 {
     _cleanup_str_ struct str files = STR_INIT;
 
-    for (char **file = result->files; *file != NULL; file++) {
-        str_add(&files, files.len > 0 ? ", " : "");
-        str_add(&files, *file);
+    code_add_files(result->files, &files);
+    if (result->at[0] != '\0') {
+        (void)err_set(err, MAS_CONFLICT, "cannot land session '%s': commit %.12s conflicts in %s",
+                      session, result->at, files.data);
+        return err_hint(err, "land with --merge or --squash");
     }
     (void)err_set(err, MAS_CONFLICT, "cannot land session '%s': it conflicts in %s", session,
-                  str_text(&files));
+                  files.data);
     return err_hint(err, "bring the branch to the agents with: mas sync --project %s", session);
+}
+
+/* Fails if options contradict each other. */
+static int parse_way(const struct call *call, enum land_way *ret, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum land_way way;
+    } ways[] = {{"merge", LAND_MERGE}, {"squash", LAND_SQUASH}, {"rebase", LAND_REBASE}};
+    const char *given = NULL;
+
+    *ret = LAND_AUTO;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        if (call_opt(call, ways[i].name) == NULL)
+            continue;
+        if (given != NULL)
+            return err_set(err, MAS_USAGE, "cannot use --%s with --%s", given, ways[i].name);
+        given = ways[i].name;
+        *ret = ways[i].way;
+    }
+    if (call_opt(call, "pr") == NULL)
+        return *ret == LAND_REBASE && call_opt(call, "message") != NULL
+                   ? err_set(err, MAS_USAGE, "cannot use --rebase with --message")
+                   : 0;
+    if (call_opt(call, "push") != NULL)
+        given = "push";
+    return given != NULL ? err_set(err, MAS_USAGE, "cannot use --pr with --%s", given) : 0;
+}
+
+static void print_landed(const struct call *call, const struct team *team,
+                         const struct land_result *result)
+{
+    if (call->quiet)
+        return;
+    if (result->commits == 0)
+        printf("nothing to land\n");
+    else
+        printf("%zu commit%s landed on %s of %s: %.12s\n", result->commits,
+               result->commits == 1 ? "" : "s", result->onto + strlen("refs/heads/"),
+               team->project.path, result->oid);
+    (void)fflush(stdout); /* before git prints */
 }
 
 static int run_land(struct call *call, struct err *err)
@@ -35,35 +81,32 @@ static int run_land(struct call *call, struct err *err)
     _cleanup_repo_ struct repo repo = REPO_INIT;
     _cleanup_land_ struct land_result result = LAND_RESULT_INIT;
     _cleanup_close_ int lock = -1;
-    bool merges = call_opt(call, "merge") != NULL;
-    bool squashes = call_opt(call, "squash") != NULL;
-    const struct land_options options = {
-        .way = merges     ? LAND_MERGE
-               : squashes ? LAND_SQUASH
-                          : LAND_AUTO,
+    struct land_options options = {
         .onto = call_opt(call, "onto"),
         .message = call_opt(call, "message"),
     };
     char id[ID_TEXT];
 
-    if (merges && squashes)
-        return err_set(err, MAS_USAGE, "cannot use --merge with --squash");
-    if (call_select(call, call->session, id, err) == -1 ||
+    if (parse_way(call, &options.way, err) == -1 ||
+        call_select(call, call->session, id, err) == -1 ||
         repo_load(&call->root, id, &team, &repo, err) == -1 ||
-        merge_lock(&repo, "land", &lock, err) == -1 ||
-        land(&repo, &team.project, &options, &result, err) == -1)
+        merge_lock(&repo, "land", &lock, err) == -1)
+        return -1;
+    if (call_opt(call, "pr") != NULL)
+        return land_request(&repo, &team.project, &options, err);
+    if (land(&repo, &team.project, &options, &result, err) == -1)
         return -1;
     code_record_land(call, &repo, &result);
     if (result.files != NULL)
         return fail_conflict(&result, session_label(&call->root, id).text, err);
-    if (call->quiet)
+    print_landed(call, &team, &result);
+    if (call_opt(call, "push") == NULL)
         return 0;
-    if (result.commits == 0)
-        printf("nothing to land\n");
-    else
-        printf("%zu commit%s landed on %s of %s: %.12s\n", result.commits,
-               result.commits == 1 ? "" : "s", result.onto + strlen("refs/heads/"),
-               team.project.path, result.oid);
+    if (land_push(&team.project, result.onto, err) == -1) {
+        (void)err_hint(err, "the branch has landed; push it with: git -C %s push",
+                       team.project.path);
+        return -1;
+    }
     return 0;
 }
 
@@ -74,11 +117,12 @@ const struct cmd cmd_land = {
     .summary = "bring the integration branch into the project",
     .examples = "mas land login\n"
                 "mas land login --squash -m 'Reset passwords by mail'",
-    .details =
-        "mas moves the project's branch forward to the integration branch if that is possible, "
-        "and makes a merge commit otherwise. If the project's branch is checked out, its "
-        "files must have no changes, and follow. A conflict, or a branch that moves "
-        "meanwhile, changes nothing. mas pushes nothing.",
+    .details = "mas brings the integration branch into the project's branch: forward if that is "
+               "possible, otherwise by a merge. If the branch is checked out, its work tree must "
+               "have no changes, and follows. --rebase drops merges and commits that the branch "
+               "has already. --push uses your own git configuration and never forces; if it "
+               "fails, the branch has landed all the same. --pr lands nothing: it pushes the "
+               "team's branch to the remote as mas/LABEL and opens a pull request for BRANCH.",
     .opts = opts,
     .operands_max = 1,
     .offer = OFFER_SESSION,

@@ -1,76 +1,93 @@
 #include "code/merge.h"
+#include "cmd/code.h"
 #include "cmd/code_record.h"
-#include "cmd/each_session.h"
-#include "cmd/targets.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void print_result(const struct call *call, const struct repo *repo, const char *agent,
+static const char *branch_of(const struct code_call *code)
+{
+    return code->repo.main + strlen("refs/heads/");
+}
+
+static void print_result(const struct code_call *code, const char *agent,
                          const struct merge_result *result)
 {
-    if (call->quiet)
+    if (code->call->quiet)
         return;
     if (result->outcome == MERGE_NOTHING)
         printf("%s: nothing to merge\n", agent);
     else
         printf("%s: %zu commit%s merged into %s\n", agent, result->commits,
-               result->commits == 1 ? "" : "s", repo->main + strlen("refs/heads/"));
+               result->commits == 1 ? "" : "s", branch_of(code));
 }
 
-static int fail_conflict(const struct repo *repo, const char *agent,
+static int fail_conflict(const struct code_call *code, const char *agent,
                          const struct merge_result *result, struct err *err)
 {
     _cleanup_str_ struct str files = STR_INIT;
+    _cleanup_str_ struct str text = STR_INIT;
 
-    for (char **file = result->files; file != NULL && *file != NULL; file++) {
-        str_add(&files, files.len > 0 ? ", " : "");
-        str_add(&files, *file);
-    }
+    code_add_files(result->files, &files);
+    str_addf(&text,
+             "Your branch conflicts with the team's, %s, in: %s. Nothing was merged. In your work "
+             "tree run: git fetch team && git merge team/main. Resolve the conflicts, commit, and "
+             "run: mas merge %s",
+             branch_of(code), files.data, agent);
+    code_tell(code, agent, &text);
     (void)err_set(err, MAS_CONFLICT, "cannot merge agent '%s': it conflicts in %s", agent,
-                  str_text(&files));
-    return err_hint(err, "in its work tree: git fetch team && git merge team/main  (%s)",
-                    repo->main + strlen("refs/heads/"));
+                  files.data);
+    return err_hint(err, "in its work tree: git fetch team && git merge team/main");
 }
 
-static int merge_one(const struct call *call, const struct repo *repo, const char *agent,
-                     struct err *err)
+/* The last lines of the check's output come before the error. */
+static int fail_check(const struct code_call *code, const char *agent,
+                      const struct check_result *check, struct err *err)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    for (const char *text = check->output; text[0] != '\0';) {
+        size_t len = strcspn(text, "\n");
+        str_clear(&line);
+        str_add_visible(&line, text, len);
+        (void)fprintf(stderr, "%s\n", str_text(&line));
+        text += len + (text[len] != '\0');
+    }
+    (void)err_set(err, MAS_FAILED, "cannot merge agent '%s': [code] check failed: %s", agent,
+                  check->why);
+    return err_hint(err, "see all of its output in %s/logs/check.log", code->repo.workspace);
+}
+
+static int merge_one(const struct code_call *code, const char *agent, void *arg, struct err *err)
 {
     _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
 
-    if (merge_agent(repo, agent, &result, err) == -1)
+    if (merge_agent(&code->repo, agent, arg, &result, err) == -1)
         return -1;
-    code_record_merge(call, repo, agent, &result);
+    code_record_merge(code->call, &code->repo, agent, &result);
     if (result.view.code != MAS_OK)
         err_warn("%s", result.view.text);
     if (result.outcome == MERGE_CONFLICT)
-        return fail_conflict(repo, agent, &result, err);
-    print_result(call, repo, agent, &result);
+        return fail_conflict(code, agent, &result, err);
+    if (result.outcome == MERGE_REFUSED)
+        return fail_check(code, agent, &result.check, err);
+    print_result(code, agent, &result);
     return 0;
 }
 
 static int run_merge(struct call *call, struct err *err)
 {
-    _cleanup_roster_ struct roster roster = ROSTER_INIT;
-    _cleanup_team_ struct team team = TEAM_INIT;
-    _cleanup_repo_ struct repo repo = REPO_INIT;
-    _cleanup_close_ int lock = -1;
-    int rc = 0;
+    _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
+    struct check check = {
+        .command = config_text(&call->config, SETTING_CODE_CHECK),
+        .timeout_ms = config_ms(&call->config, SETTING_CODE_CHECK_TIMEOUT),
+    };
 
-    if (targets_parse(call, TARGETS_AGENTS, &roster, err) == -1 ||
-        repo_load(&call->root, roster.teams[0].id, &team, &repo, err) == -1 ||
-        merge_lock(&repo, "merge", &lock, err) == -1)
+    if (code_call_open(call, TARGETS_AGENTS, true, &code, err) == -1)
         return -1;
-    for (size_t i = 0; i < roster.count; i++) {
-        struct err why = ERR_INIT;
-        const struct agent *agent = roster.agents[i].agent;
-        if (agent->code != AGENT_CODE_WORKTREE)
-            continue;
-        if (merge_one(call, &repo, agent->id, &why) == -1)
-            each_session_fail(&why, &rc, err);
-    }
-    fd_closep(&lock);
-    code_record_end(call, &repo);
+    int rc = code_call_each(&code, merge_one, &check, err);
+    fd_closep(&code.lock);
+    code_record_end(call, &code.repo);
     return rc;
 }
 
@@ -81,15 +98,15 @@ const struct cmd cmd_merge = {
     .summary = "merge agents' branches into the integration branch",
     .examples = "mas merge login 21 22\n"
                 "mas merge login workers",
-    .details =
-        "mas fetches the commits of each agent and merges them into the integration branch, "
-        "which all agents can get with sync. What is not committed is not merged. A conflict "
-        "changes nothing: mas names the files, goes on with the next agent, and exits with "
-        "code 4.",
+    .details = "mas fetches the commits of each agent and merges them into the integration "
+               "branch, without a work tree. If [code] check is set, that command has to succeed "
+               "on the new commit first. A conflict changes nothing: mas names the files, sends "
+               "them to the agent, and exits with code 4. Inside a team's pane, omit SESSION; an "
+               "agent that names nobody merges its own branch.",
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_TARGET | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET,
     .run = run_merge,
 };

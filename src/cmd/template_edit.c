@@ -2,6 +2,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "cmd.h"
+#include "cmd/edit.h"
 #include "cmd/template.h"
 #include "store/template.h"
 
@@ -10,52 +11,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static bool is_terminal(void)
-{
-    return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
-}
-
-/* Finds the user's editor: its words, and its program in PATH. */
-static int find_editor(char ***ret_words, char **ret_program, struct err *err)
-{
-    static const char *const names[] = {"VISUAL", "EDITOR"};
-    const char *text = NULL;
-    _cleanup_strv_ char **words = NULL;
-
-    for (size_t i = 0; text == NULL && i < ARRAY_LEN(names); i++) {
-        text = getenv(names[i]);
-        if (text != NULL && text[0] == '\0')
-            text = NULL;
-    }
-    if (text == NULL && !is_terminal()) {
-        (void)err_set(err, MAS_USAGE, "cannot edit a template: stdin or stderr is not a terminal");
-        return err_hint(err, "name a program in VISUAL or EDITOR");
-    }
-    if (text == NULL)
-        text = "vi";
-    if (str_split_words(text, &words, err) == -1) {
-        err->code = MAS_USAGE;
-        return err_wrap(err, "cannot use the editor '%s'", text);
-    }
-    char *program =
-        strv_len(words) > 0 ? path_find_program(words[0], getenv("PATH"), AT_FDCWD) : NULL;
-    if (program == NULL) {
-        (void)err_set(err, MAS_FAILED,
-                      "cannot use the editor '%s': there is no such program in PATH", text);
-        return err_hint(err, "name one in VISUAL or EDITOR");
-    }
-    *ret_program = program;
-    *ret_words = TAKE_PTR(words);
-    return 0;
-}
-
 /* Asks the user what to do with a copy that has errors: 'e' edit, 'k' keep or 'd' drop. Without a
  * terminal, 'k'. */
 static char ask(void)
 {
     char line[16];
 
-    while (is_terminal()) {
+    while (edit_is_terminal()) {
         (void)fputs("(e)dit again, (k)eep it for later, or (d)rop it? ", stderr);
         if (fgets(line, sizeof line, stdin) == NULL)
             break;
@@ -132,7 +94,7 @@ static int run_edit(struct call *call, struct err *err)
     _cleanup_free_ char *program = NULL;
     _cleanup_strv_ char **words = NULL;
 
-    if (find_editor(&words, &program, err) == -1 ||
+    if (edit_find("a template", &words, &program, err) == -1 ||
         template_resolve(&call->root, call->operands[0], &name, err) == -1 ||
         template_edit_begin(&call->root, name, &state, err) == -1)
         return -1;

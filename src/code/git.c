@@ -118,7 +118,7 @@ static char **make_env(const struct git *git)
     strv_push(&env, git->magic ? "GIT_LITERAL_PATHSPECS=0" : "GIT_LITERAL_PATHSPECS=1");
     if (git->dir != NULL) {
         add_pair(&env, "GIT_DIR", git->dir);
-        add_pair(&env, "GIT_COMMON_DIR", git->dir);
+        add_pair(&env, "GIT_COMMON_DIR", git->common != NULL ? git->common : git->dir);
         strv_push(&env, "GIT_CONFIG_GLOBAL=/dev/null");
     }
     if (git->tree != NULL)
@@ -173,6 +173,18 @@ int git_run(const struct git *git, const char *const *args, const struct git_inp
         .bound = true, /* a git that outlives mas would write into what the next command removes */
     };
     return proc_start(&spec, &proc, err) == -1 ? -1 : proc_finish(&proc, ret, err);
+}
+
+int git_as_person(const char *dir, const char *const *args, int *ret_status, struct err *err)
+{
+    _cleanup_free_ char *program = find_git(err);
+    const char *argv[ARGS_MAX] = {"git", "-C", dir};
+
+    if (program == NULL)
+        return -1;
+    for (size_t i = 0; args[i] != NULL && i < ARGS_MAX - 4; i++)
+        argv[i + 3] = args[i];
+    return proc_run(program, (char *const *)(uintptr_t)argv, ret_status, err);
 }
 
 int git_fail(const struct proc_result *result, const char *verb, struct err *err)

@@ -30,6 +30,7 @@ enum {
 
 struct git {
     const char *dir; /* GIT_DIR; NULL: git searches it from `cwd` upwards (the project alone) */
+    const char *common; /* GIT_COMMON_DIR, for a linked work tree; NULL: `dir` */
     const char *tree; /* work tree; NULL: none */
     const char *index; /* index file; NULL: that of the repository */
     const char
@@ -63,6 +64,9 @@ int git_must(const struct git *git, const char *const *args, const struct git_in
 /* Like git_must(), for a command that prints one value: *ret is its output without the newline at
  * the end. The caller frees it. */
 int git_text(const struct git *git, const char *const *args, char **ret, struct err *err);
+/* Runs git in a directory as the person would: with the person's environment, configuration and
+ * terminal, and the hooks of the project. *ret_status is its exit code. */
+int git_as_person(const char *dir, const char *const *args, int *ret_status, struct err *err);
 /* Turns the result of a failed command into an error, in git's words. Returns -1. */
 int git_fail(const struct proc_result *result, const char *verb, struct err *err);
 

@@ -205,8 +205,7 @@ static int check_tree(struct keeper *keeper, const struct stranger *stranger, st
     work_forget(stranger);
     if (work_snapshot(stranger, &tree, err) == -1)
         return -1;
-    struct git git = stranger_git(stranger, tree.index);
-    git.write = tree.scratch;
+    const struct git git = work_git(stranger, &tree);
     return check_files(keeper, stranger->agent, &git,
                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
                        "not committed", err) == -1 ||

@@ -4,9 +4,11 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/leftover.h"
 #include "code/merge.h"
 #include "code/pack.h"
 #include "code/project.h"
+#include "code/replay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +83,8 @@ static int open_onto(struct landing *landing, const struct team_project *project
     return 0;
 }
 
-/* Finds the work tree that has the branch checked out. */
+/* Finds the work tree that has the branch checked out. Only that of the project follows: somebody
+ * may be at work in another one. */
 static int find_tree(struct landing *landing, struct err *err)
 {
     const struct git git = theirs(landing);
@@ -99,7 +102,13 @@ static int find_tree(struct landing *landing, struct err *err)
             landing->tree = mem_dup(tree);
     }
     proc_result_free(&result);
-    return 0;
+    if (landing->tree == NULL ||
+        (landing->project.top != NULL && strcmp(landing->tree, landing->project.top) == 0))
+        return 0;
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot land onto '%s': it is checked out in another work tree, '%s'",
+                  landing->onto + strlen("refs/heads/"), landing->tree);
+    return err_hint(err, "switch that one to another branch, or name another one with --onto");
 }
 
 /* Makes the commit to land. result->files is set if there is a conflict. */
@@ -132,7 +141,7 @@ static int make_commit(struct landing *landing, const struct land_options *optio
     }
     if (merge_trees(&git, landing->old, main, tree, &result->files, err) == -1)
         return err_wrap(err, "cannot land '%s'", branch);
-    if (tree[0] == '\0')
+    if (tree[0] == '\0' && options->way != LAND_REBASE)
         return 0;
     strv_free(result->files);
     result->files = NULL;
@@ -147,6 +156,10 @@ static int make_commit(struct landing *landing, const struct land_options *optio
     }
     free(text);
     text = NULL;
+    if (options->way == LAND_REBASE)
+        return replay(&git, landing->old, main, landing->new, result->at, &result->files, err) == -1
+                   ? err_wrap(err, "cannot land '%s'", branch)
+                   : 0;
     _cleanup_free_ char *message = options->message != NULL      ? mem_dup(options->message)
                                    : options->way == LAND_SQUASH ? mem_printf("Land %s", branch)
                                                                  : mem_printf("Merge %s", branch);
@@ -163,36 +176,58 @@ static int make_commit(struct landing *landing, const struct land_options *optio
 
 /* ---- the work tree of the branch */
 
-static struct git on_tree(const char *tree, int cwd, const char *git_dir)
+struct checkout {
+    int cwd;
+    char *dir, *common; /* its repository; that of the project, or one that is linked to it */
+    struct git git;
+};
+
+static void checkout_free(struct checkout *checkout)
 {
-    return (struct git){.dir = git_dir, .tree = tree, .cwd = cwd};
+    fd_closep(&checkout->cwd);
+    free(checkout->dir);
+    free(checkout->common);
+}
+#define _cleanup_checkout_ __attribute__((cleanup(checkout_free)))
+
+static int checkout_open(const char *tree, struct checkout *ret, struct err *err)
+{
+    ret->cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret->cwd == -1)
+        return err_errno(err, "cannot open '%s'", tree);
+    const struct git git = {.cwd = ret->cwd};
+    if (git_text(&git, GIT_ARGS("rev-parse", "--absolute-git-dir"), &ret->dir, err) == -1 ||
+        git_text(&git, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
+                 &ret->common, err) == -1)
+        return -1;
+    ret->git = (struct git){.dir = ret->dir, .common = ret->common, .tree = tree, .cwd = ret->cwd};
+    return 0;
 }
 
-/* Finds the repository of a work tree: that of the project, or of one that is linked to it. */
-static int find_git_dir(int cwd, char **ret, struct err *err)
+static int fail_move(const char *tree, struct err *err)
 {
-    const struct git git = {.cwd = cwd};
-    return git_text(&git, GIT_ARGS("rev-parse", "--absolute-git-dir"), ret, err);
+    err->code = MAS_CONFLICT;
+    return err_wrap(err, "cannot update the work tree '%s'", tree);
 }
 
 static int check_clean(const struct landing *landing, struct err *err)
 {
-    _cleanup_close_ int cwd = open(landing->tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *dir = NULL;
+    _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
     struct proc_result result = PROC_RESULT_INIT;
 
-    if (cwd == -1)
-        return err_errno(err, "cannot open '%s'", landing->tree);
-    if (find_git_dir(cwd, &dir, err) == -1)
+    if (checkout_open(landing->tree, &checkout, err) == -1)
         return -1;
-    const struct git git = on_tree(landing->tree, cwd, dir);
-    if (git_must(&git, GIT_ARGS("status", "--porcelain", "--untracked-files=no"), NULL, &result,
-                 err) == -1)
+    if (git_must(&checkout.git, GIT_ARGS("status", "--porcelain", "--untracked-files=no"), NULL,
+                 &result, err) == -1)
         return -1;
     bool clean = result.out.len == 0;
     proc_result_free(&result);
-    if (clean)
-        return 0;
+    if (clean) /* a file that git does not track may be in the way, too */
+        return git_must(&checkout.git,
+                        GIT_ARGS("read-tree", "-n", "-u", "-m", landing->old, landing->new), NULL,
+                        NULL, err) == -1
+                   ? fail_move(landing->tree, err)
+                   : 0;
     (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': its work tree '%s' has changes",
                   landing->onto + strlen("refs/heads/"), landing->tree);
     return err_hint(err, "commit them, or put them away with: git stash");
@@ -228,18 +263,12 @@ static int drop_journal(const struct repo *repo, struct err *err)
  * the way. */
 static int move_tree(const char *tree, const char *old, const char *new, struct err *err)
 {
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *dir = NULL;
+    _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
 
-    if (cwd == -1)
-        return err_errno(err, "cannot open '%s'", tree);
-    if (find_git_dir(cwd, &dir, err) == -1)
+    if (checkout_open(tree, &checkout, err) == -1)
         return -1;
-    const struct git git = on_tree(tree, cwd, dir);
-    if (git_must(&git, GIT_ARGS("read-tree", "-u", "-m", old, new), NULL, NULL, err) == -1) {
-        err->code = MAS_CONFLICT;
-        return err_wrap(err, "cannot update the work tree '%s'", tree);
-    }
+    if (git_must(&checkout.git, GIT_ARGS("read-tree", "-u", "-m", old, new), NULL, NULL, err) == -1)
+        return fail_move(tree, err);
     return 0;
 }
 
@@ -276,7 +305,7 @@ static int land_open(struct landing *landing, const struct team_project *project
                      const struct land_options *options, struct land_result *result,
                      struct err *err)
 {
-    if (project_open(project->path, &landing->project, err) == -1)
+    if (project_reopen(project->path, &landing->project, err) == -1)
         return -1;
     landing->objects = mem_printf("%s/objects", landing->project.dir);
     return open_onto(landing, project, options, err) == -1 || find_tree(landing, err) == -1
@@ -325,160 +354,6 @@ int land(const struct repo *repo, const struct team_project *project,
 
 /* ---- after a kill */
 
-/* Removes the lock that a killed git left in a work tree's repository. */
-static void drop_index_lock(const char *tree)
-{
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *dir = NULL;
-    struct err ignored = ERR_INIT;
-
-    if (cwd == -1 || find_git_dir(cwd, &dir, &ignored) == -1)
-        return;
-    _cleanup_free_ char *lock = mem_printf("%s/index.lock", dir);
-    (void)unlink(lock);
-}
-
-/* What a landing that was killed has left. */
-struct leftover {
-    const struct repo *repo;
-    char *tree;
-    char *dir; /* the repository of the work tree */
-    char old[GIT_OID_TEXT], new[GIT_OID_TEXT];
-    int cwd;
-};
-
-static void leftover_free(struct leftover *leftover)
-{
-    free(leftover->tree);
-    free(leftover->dir);
-    fd_closep(&leftover->cwd);
-}
-
-/* Lists the paths that differ: output of git with a NUL behind each. */
-static int list_paths(const struct git *git, const char *const *args, char ***ret, struct err *err)
-{
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_must(git, args, NULL, &result, err) == -1)
-        return -1;
-    const char *text = str_text(&result.out);
-    for (const char *path = text; path < text + result.out.len; path += strlen(path) + 1)
-        strv_push(ret, path);
-    proc_result_free(&result);
-    return 0;
-}
-
-static bool has_path(char *const *list, const char *path)
-{
-    for (; list != NULL && *list != NULL; list++)
-        if (strcmp(*list, path) == 0)
-            return true;
-    return false;
-}
-
-/* Lists the files of the work tree that are not as in `commit`, with an index of our own. */
-static int list_changed(const struct leftover *leftover, const char *commit, char ***ret,
-                        struct err *err)
-{
-    _cleanup_free_ char *index = mem_printf("%s/" JOURNAL ".index", leftover->repo->git);
-    struct git git = on_tree(leftover->tree, leftover->cwd, leftover->dir);
-
-    git.index = index;
-    int rc =
-        git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err) == -1
-            ? -1
-            : list_paths(&git,
-                         GIT_ARGS("diff-files", "--name-only", "-z", "--ignore-submodules=dirty"),
-                         ret, err);
-    (void)unlink(index);
-    return rc;
-}
-
-/* Returns true if the index is that of the commit, or if there is none. */
-static int index_is(const struct leftover *leftover, const char *commit, bool *ret, struct err *err)
-{
-    const struct git git = on_tree(leftover->tree, leftover->cwd, leftover->dir);
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_run(&git, GIT_ARGS("diff-index", "--cached", "--quiet", commit), NULL, &result, err) ==
-        -1)
-        return -1;
-    *ret = result.status == 0;
-    proc_result_free(&result);
-    return 0;
-}
-
-/* Fails if a file that landing changes is neither as before nor as after it, or if something was
- * staged since. */
-static int check_leftover(const struct leftover *leftover, char *const *changes,
-                          char *const *not_old, char *const *not_new, struct err *err)
-{
-    bool is_old = false;
-    bool is_new = false;
-
-    for (char *const *path = changes; path != NULL && *path != NULL; path++)
-        if (has_path(not_old, *path) && has_path(not_new, *path))
-            return err_set(err, MAS_CONFLICT,
-                           "cannot finish landing in '%s': '%s' was changed meanwhile",
-                           leftover->tree, *path);
-    if (index_is(leftover, leftover->old, &is_old, err) == -1 ||
-        index_is(leftover, leftover->new, &is_new, err) == -1)
-        return -1;
-    return is_old || is_new ? 0
-                            : err_set(err, MAS_CONFLICT,
-                                      "cannot finish landing in '%s': something was staged there "
-                                      "meanwhile",
-                                      leftover->tree);
-}
-
-/* Brings the files that lag to the new commit. */
-static int update_files(const struct leftover *leftover, char *const *changes, char *const *not_new,
-                        struct err *err)
-{
-    const struct git git = on_tree(leftover->tree, leftover->cwd, leftover->dir);
-    _cleanup_str_ struct str paths = STR_INIT;
-    _cleanup_strv_ char **gone = NULL;
-
-    if (git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err) == -1 ||
-        list_paths(&git,
-                   GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--diff-filter=D",
-                            leftover->old, leftover->new),
-                   &gone, err) == -1)
-        return -1;
-    for (char *const *path = changes; path != NULL && *path != NULL; path++) {
-        if (!has_path(not_new, *path) || has_path(gone, *path))
-            continue;
-        str_addn(&paths, *path, strlen(*path) + 1);
-    }
-    if (git_must(&git, GIT_ARGS("checkout-index", "--force", "-z", "--stdin"),
-                 &(struct git_input){str_text(&paths), paths.len}, NULL, err) == -1)
-        return -1;
-    for (char *const *path = gone; path != NULL && *path != NULL; path++)
-        (void)unlinkat(leftover->cwd, *path, 0);
-    struct proc_result result = PROC_RESULT_INIT;
-    int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
-    proc_result_free(&result);
-    return rc;
-}
-
-static int finish_tree(const struct leftover *leftover, struct err *err)
-{
-    _cleanup_strv_ char **changes = NULL;
-    _cleanup_strv_ char **not_old = NULL;
-    _cleanup_strv_ char **not_new = NULL;
-    const struct git git = on_tree(leftover->tree, leftover->cwd, leftover->dir);
-
-    return list_paths(
-               &git, GIT_ARGS("diff-tree", "-r", "-z", "--name-only", leftover->old, leftover->new),
-               &changes, err) == -1 ||
-                   list_changed(leftover, leftover->old, &not_old, err) == -1 ||
-                   list_changed(leftover, leftover->new, &not_new, err) == -1 ||
-                   check_leftover(leftover, changes, not_old, not_new, err) == -1 ||
-                   update_files(leftover, changes, not_new, err) == -1
-               ? -1
-               : 0;
-}
-
 static int read_journal(const struct repo *repo, struct json **ret, struct err *err)
 {
     _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -498,12 +373,31 @@ static int read_journal(const struct repo *repo, struct json **ret, struct err *
     return json_parse(text, len, JOURNAL_MAX, ret, err);
 }
 
+/* Finishes in the work tree that the journal names. *ret tells whether it lagged. */
+static int finish_tree(const struct repo *repo, const char *tree, const char *onto,
+                       struct leftover *leftover, bool *ret, struct err *err)
+{
+    _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
+    _cleanup_free_ char *now = NULL;
+
+    if (checkout_open(tree, &checkout, err) == -1)
+        return -1;
+    leftover->repo = repo;
+    leftover->git = checkout.git;
+    if (git_text(&checkout.git, GIT_ARGS("rev-parse", "--verify", onto), &now, err) == -1)
+        return -1;
+    *ret = strcmp(now, leftover->new) == 0;
+    if (!*ret)
+        return 0; /* the branch never moved, or it has moved on since */
+    _cleanup_free_ char *lock = mem_printf("%s/index.lock", checkout.dir);
+    (void)unlink(lock); /* of the git that was killed */
+    return leftover_finish(leftover, err);
+}
+
 int land_finish(const struct repo *repo, bool *ret, struct err *err)
 {
     _cleanup_json_ struct json *journal = NULL;
-    _cleanup_free_ char *now = NULL;
-    struct leftover leftover = {.repo = repo, .cwd = -1};
-    int rc = 0;
+    struct leftover leftover = {.repo = repo};
 
     *ret = false;
     if (read_journal(repo, &journal, err) == -1)
@@ -517,23 +411,5 @@ int land_finish(const struct repo *repo, bool *ret, struct err *err)
     if (tree == NULL || onto == NULL || !str_starts(onto, "refs/heads/") || old == NULL ||
         new == NULL || !git_parse_oid(old, leftover.old) || !git_parse_oid(new, leftover.new))
         return err_set(err, MAS_DAMAGED, "cannot read '%s/" JOURNAL "'", repo->git);
-    leftover.tree = mem_dup(tree);
-    leftover.cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (leftover.cwd == -1)
-        rc = err_errno(err, "cannot open '%s'", tree);
-    if (rc == 0)
-        rc = find_git_dir(leftover.cwd, &leftover.dir, err);
-    if (rc == 0) {
-        const struct git git = {.dir = leftover.dir};
-        rc = git_text(&git, GIT_ARGS("rev-parse", "--verify", onto), &now, err);
-    }
-    if (rc == 0 && strcmp(now, leftover.new) == 0) {
-        drop_index_lock(tree);
-        rc = finish_tree(&leftover, err);
-        *ret = rc == 0;
-    }
-    if (rc == 0)
-        rc = drop_journal(repo, err);
-    leftover_free(&leftover);
-    return rc;
+    return finish_tree(repo, tree, onto, &leftover, ret, err) == -1 ? -1 : drop_journal(repo, err);
 }

@@ -25,6 +25,7 @@ enum land_way {
     LAND_AUTO, /* forward if possible, otherwise a merge */
     LAND_MERGE, /* always a merge commit */
     LAND_SQUASH, /* one commit */
+    LAND_REBASE, /* each commit of the integration branch again, without its merges */
 };
 
 struct land_options {
@@ -39,6 +40,7 @@ struct land_result {
     size_t commits; /* how many the integration branch had that it lacked */
     bool checked_out; /* a work tree of the project followed */
     char **files; /* not NULL: those in conflict; nothing was changed */
+    char at[GIT_OID_TEXT]; /* of LAND_REBASE: the commit that conflicts */
 };
 #define LAND_RESULT_INIT                                                                           \
     {                                                                                              \
@@ -51,6 +53,15 @@ void land_result_free(struct land_result *result);
  * MAS_CONFLICT if the work tree of the branch has changes, or if the branch moved meanwhile. */
 int land(const struct repo *repo, const struct team_project *project,
          const struct land_options *options, struct land_result *ret, struct err *err);
+
+/* Pushes a branch that has landed ("refs/heads/...") as `git push` does: with the person's own
+ * configuration, credentials and hooks, and never by force. Prints what git prints. */
+int land_push(const struct team_project *project, const char *onto, struct err *err);
+
+/* Pushes the integration branch to the project's remote as mas/LABEL and opens a pull request with
+ * GitHub's gh. No branch of the project moves. The caller holds the lock. */
+int land_request(const struct repo *repo, const struct team_project *project,
+                 const struct land_options *options, struct err *err);
 
 /* Finishes a landing that was killed. *ret tells whether there was one. The caller holds the lock.
  * Fails with MAS_CONFLICT, and leaves all as it is, if files that it would replace were changed. */

@@ -1,7 +1,9 @@
 #include "code/merge.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "base/tree.h"
 #include "code/stranger.h"
 #include "code/work.h"
 
@@ -11,12 +13,38 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOCK_MS = 60000 };
+enum {
+    LOCK_MS = 60000,
+    REFS_DEPTH = 4, /* directories below refs/ */
+};
 
 void merge_result_free(struct merge_result *result)
 {
     strv_free(result->files);
+    check_result_free(&result->check);
     *result = (struct merge_result)MERGE_RESULT_INIT;
+}
+
+/* What commands keep in code.git while they run. A killed one leaves it. */
+static const char *const temporary[] = {"incoming", "scratch", "check", "leftover.index",
+                                        "finish.index"};
+
+/* Removes the locks that a killed git has left in a directory. Who has the lock of mas is the only
+ * one who writes to code.git, and git ends with the mas that started it. */
+static void drop_locks(int at, const char *path, int depth)
+{
+    _cleanup_close_ int dir = path_open_beneath(at, path, O_RDONLY | O_DIRECTORY);
+    _cleanup_strv_ char **names = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (dir == -1 || path_list(dir, &names, &ignored) == -1)
+        return;
+    for (char **name = names; *name != NULL; name++) {
+        if (str_ends(*name, ".lock") && strcmp(*name, "mas.lock") != 0)
+            (void)unlinkat(dir, *name, 0);
+        else if (depth > 0)
+            drop_locks(dir, *name, depth - 1);
+    }
 }
 
 int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err)
@@ -25,9 +53,17 @@ int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err
 
     if (dir == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    return file_lock(dir, "mas.lock", LOCK_MS, who, ret_fd, err) == -1
-               ? err_wrap(err, "cannot lock '%s'", repo->git)
-               : 0;
+    if (file_lock(dir, "mas.lock", LOCK_MS, who, ret_fd, err) == -1)
+        return err_wrap(err, "cannot lock '%s'", repo->git);
+    for (size_t i = 0; i < ARRAY_LEN(temporary); i++) {
+        struct err ignored = ERR_INIT; /* who needs the name fails */
+        (void)tree_remove(dir, temporary[i], &ignored);
+    }
+    drop_locks(dir, ".", 0);
+    drop_locks(dir, "indexes", 0);
+    drop_locks(dir, CODE_VIEW_GIT, 0);
+    drop_locks(dir, "refs", REFS_DEPTH);
+    return 0;
 }
 
 int merge_trees(const struct git *git, const char *ours, const char *theirs,
@@ -92,8 +128,24 @@ static int make_commit(const struct repo *repo, const char *name, const char *tr
                     err);
 }
 
+/* Moves the integration branch to a candidate unless the check refuses it. */
+static int place(const struct repo *repo, const char *old, const char *new,
+                 const struct check *check, struct merge_result *result, struct err *err)
+{
+    const struct git git = repo_git(repo);
+
+    if (check != NULL && check->command[0] != '\0' &&
+        check_run(repo, check, new, &result->check, err) == -1)
+        return -1;
+    if (result->check.why != NULL) {
+        result->outcome = MERGE_REFUSED;
+        return 0;
+    }
+    return git_must(&git, GIT_ARGS("update-ref", repo->main, new, old), NULL, NULL, err);
+}
+
 int merge_commit(const struct repo *repo, const char *oid, const char *name,
-                 struct merge_result *ret, struct err *err)
+                 const struct check *check, struct merge_result *ret, struct err *err)
 {
     const struct git git = repo_git(repo);
     _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
@@ -119,17 +171,17 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
             make_commit(repo, name, tree, main, result.oid, &commit, err) == -1)
             return -1;
     }
-    if (commit != NULL &&
-        git_must(&git, GIT_ARGS("update-ref", repo->main, commit, main), NULL, NULL, err) == -1)
+    if (commit != NULL && place(repo, main, commit, check, &result, err) == -1)
         return err_wrap(err, "cannot merge %s", name);
-    (void)repo_move_view(repo, commit != NULL ? commit : main, &result.view);
+    bool moved = commit != NULL && result.outcome != MERGE_REFUSED;
+    (void)repo_move_view(repo, moved ? commit : main, &result.view);
     *ret = result;
     result = (struct merge_result)MERGE_RESULT_INIT;
     return 0;
 }
 
-int merge_agent(const struct repo *repo, const char *agent, struct merge_result *ret,
-                struct err *err)
+int merge_agent(const struct repo *repo, const char *agent, const struct check *check,
+                struct merge_result *ret, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
     _cleanup_free_ char *branch = repo_branch(repo, agent);
@@ -142,5 +194,7 @@ int merge_agent(const struct repo *repo, const char *agent, struct merge_result 
     if (oid[0] == '\0')
         return err_set(err, MAS_DAMAGED, "cannot merge agent '%s': its branch '%s' is gone", agent,
                        name);
-    return work_fetch(&stranger, oid, err) == -1 ? -1 : merge_commit(repo, oid, name, ret, err);
+    return work_fetch(&stranger, oid, CODE_REF_AGENTS, err) == -1
+               ? -1
+               : merge_commit(repo, oid, name, check, ret, err);
 }

@@ -5,6 +5,7 @@
 #define MAS_CODE_MERGE_H
 
 #include "base/err.h"
+#include "code/check.h"
 #include "code/repo.h"
 
 #include <stddef.h>
@@ -14,6 +15,7 @@ enum merge_outcome {
     MERGE_FORWARD, /* the integration branch was an ancestor: it is the agent's commit now */
     MERGE_MADE, /* a merge commit was made */
     MERGE_CONFLICT, /* nothing was changed; `files` are those that conflict */
+    MERGE_REFUSED, /* nothing was changed; `check` says why */
 };
 
 struct merge_result {
@@ -21,6 +23,7 @@ struct merge_result {
     char oid[GIT_OID_TEXT]; /* the agent's commit */
     size_t commits; /* how many of them are new */
     char **files; /* of MERGE_CONFLICT; NULL-terminated */
+    struct check_result check; /* of the command that a person wants to succeed first */
     struct err view; /* why the view did not follow; MAS_OK: it did */
 };
 #define MERGE_RESULT_INIT                                                                          \
@@ -34,13 +37,14 @@ void merge_result_free(struct merge_result *result);
 int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err);
 
 /* Fetches an agent's branch and merges it. The caller holds the lock. *ret must be
- * MERGE_RESULT_INIT. The branch moves in one step, or not at all. */
-int merge_agent(const struct repo *repo, const char *agent, struct merge_result *ret,
-                struct err *err);
+ * MERGE_RESULT_INIT. The branch moves in one step, or not at all; if `check` is not NULL, only
+ * after its command has succeeded on the new commit. */
+int merge_agent(const struct repo *repo, const char *agent, const struct check *check,
+                struct merge_result *ret, struct err *err);
 
 /* Likewise for a commit that code.git has. `name` says in the message of the commit what it is. */
 int merge_commit(const struct repo *repo, const char *oid, const char *name,
-                 struct merge_result *ret, struct err *err);
+                 const struct check *check, struct merge_result *ret, struct err *err);
 
 /* Merges two commits of a repository into a tree. *ret_tree is "" if they conflict; then
  * *ret_files, if it is not NULL, lists the files. The caller releases it with strv_free(). */

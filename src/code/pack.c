@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,9 +93,14 @@ static int pack(const struct git *from, const struct git *to, const char *dir, c
 static int check(const struct git *to, const char *dir, const char *stem, struct err *err)
 {
     _cleanup_free_ char *path = mem_printf("%s/pack/new-%s.pack", dir, stem);
+    _cleanup_free_ char *index = mem_printf("%s/pack/new-%s.idx", dir, stem);
     struct git git = *to;
 
     git.write = dir;
+    /* the index of pack-objects has the names that objects pretended to have: with it git would
+     * find objects that are not there */
+    if (unlink(index) == -1 && errno != ENOENT)
+        return err_errno(err, "cannot remove '%s'", index);
     if (git_must(&git, GIT_ARGS("index-pack", "--strict", path), NULL, NULL, err) == 0)
         return 0;
     err->code = MAS_DAMAGED;

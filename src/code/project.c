@@ -281,3 +281,11 @@ int project_check_lfs(const struct project *project, struct err *err)
                             "cannot check out",
                             project->path, file);
 }
+
+int project_reopen(const char *dir, struct project *ret, struct err *err)
+{
+    if (access(dir, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return project_open(dir, ret, err);
+    (void)err_set(err, MAS_NOT_FOUND, "cannot find project '%s': it was moved or removed", dir);
+    return err_hint(err, "put it back, or make a link there to where it is now");
+}

@@ -33,6 +33,9 @@ int project_open(const char *spec, struct project *ret, struct err *err);
 /* Fails with MAS_USAGE if the commit to begin with has files of git-lfs: their contents are not in
  * the repository, and mas runs no filter. */
 int project_check_lfs(const struct project *project, struct err *err);
+/* Opens the project of a session, which was opened before as DIR. Fails with MAS_NOT_FOUND if it
+ * was moved or removed. */
+int project_reopen(const char *dir, struct project *ret, struct err *err);
 void project_free(struct project *project);
 #define _cleanup_project_ __attribute__((cleanup(project_free)))
 

@@ -7,6 +7,8 @@
  *     refs/mas/base               the commit of the project that the session began with
  *     refs/mas/agents/AGENT       the agent's branch, as mas last fetched it
  *     refs/mas/changes            what was not committed in the project then, as a commit
+ *     refs/mas/heads/AGENT        the commit that the agent had checked out when mas last looked
+ *     refs/mas/looks/AGENT        the files of the agent when a person last saw them, a tree
  *     refs/mas/landed             the commit of the integration branch that was landed last
  *
  * Each agent that writes has code/AGENT/ with a repository of its own in .git, which borrows the
@@ -35,6 +37,8 @@
 #define CODE_REF_CHANGES "refs/mas/changes"
 #define CODE_REF_LANDED "refs/mas/landed"
 #define CODE_REF_AGENTS "refs/mas/agents/"
+#define CODE_REF_HEADS "refs/mas/heads/"
+#define CODE_REF_LOOKS "refs/mas/looks/"
 
 /* Paths in the workspace of a session with a project. */
 struct repo {

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/leftover.h"
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/stranger.h"
@@ -10,11 +11,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { INDEX_MAX = 256 << 20 };
+#define INDEX_LOCK "index.lock"
+#define LOCK_BEGINS "mas sync "
+
+enum {
+    INDEX_MAX = 512 << 20, /* bytes */
+    LOCK_MAX = 256, /* bytes of a lock of mas */
+};
 
 /* A branch and a work tree that are moved. */
 struct sync {
@@ -22,21 +30,35 @@ struct sync {
     struct snapshot_tree tree;
     char *main; /* commit of the integration branch */
     char *branch; /* the agent's */
+    char *ref_lock; /* name of its lock */
+    int refs; /* the directory of the branch */
     bool index_locked, ref_locked;
 };
 
-static void sync_free(struct sync *sync)
+static void unlock(struct sync *sync)
 {
     if (sync->index_locked)
-        (void)unlinkat(sync->stranger.fd, "index.lock", 0);
-    if (sync->ref_locked) {
-        _cleanup_free_ char *lock = mem_printf("%s.lock", sync->branch);
-        (void)unlinkat(sync->stranger.fd, lock, 0);
-    }
+        (void)unlinkat(sync->stranger.fd, INDEX_LOCK, 0);
+    if (sync->ref_locked)
+        (void)unlinkat(sync->refs, sync->ref_lock, 0);
+    sync->index_locked = false;
+    sync->ref_locked = false;
+    fd_closep(&sync->refs);
+}
+
+static void format_lock(const struct sync *sync, struct str *to)
+{
+    str_addf(to, LOCK_BEGINS "%s %s\n", sync->stranger.head, sync->main);
+}
+
+static void sync_free(struct sync *sync)
+{
+    unlock(sync);
     work_free(&sync->tree);
     stranger_free(&sync->stranger);
     free(sync->main);
     free(sync->branch);
+    free(sync->ref_lock);
 }
 
 /* Returns true if `old` is an ancestor of `new`. */
@@ -59,7 +81,7 @@ static int is_ancestor(const struct git *git, const char *old, const char *new, 
 static int find_obstacle(struct sync *sync, const char **ret, struct err *err)
 {
     const struct stranger *stranger = &sync->stranger;
-    const struct git git = stranger_git(stranger, NULL);
+    const struct git git = repo_git(stranger->repo);
     _cleanup_free_ char *top = mem_printf("%s^{tree}", stranger->head);
     _cleanup_free_ char *tree = NULL;
     bool forward = false;
@@ -85,33 +107,79 @@ static int find_obstacle(struct sync *sync, const char **ret, struct err *err)
     return 0;
 }
 
-/* Creates a lock as git does: whoever creates the file has it. */
-static int lock(const struct stranger *stranger, const char *name, struct err *err)
+/* Creates a lock as git does: whoever creates the file has it. Its text tells a later mas that the
+ * one that made it was killed, and what it was about to do. */
+static int lock(const struct sync *sync, int dir, const char *name, struct err *err)
 {
-    int fd = openat(stranger->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    _cleanup_str_ struct str text = STR_INIT;
 
-    if (fd != -1)
-        return close(fd);
+    format_lock(sync, &text);
+    if (file_create(dir, "mas.lock", text.data, text.len, 0644, err) == -1 &&
+        err->number == EEXIST) {
+        *err = (struct err)ERR_INIT; /* of a mas that was killed */
+        (void)unlinkat(dir, "mas.lock", 0);
+        if (file_create(dir, "mas.lock", text.data, text.len, 0644, err) == -1)
+            return -1;
+    }
+    int rc = err->code == MAS_OK ? linkat(dir, "mas.lock", dir, name, 0) : -1;
     int number = errno;
-    (void)err_errno(err, "cannot update the work tree of agent '%s': '%s'", stranger->agent, name);
-    if (number == EEXIST)
-        err->code = MAS_CONFLICT;
-    return -1;
+    (void)unlinkat(dir, "mas.lock", 0);
+    if (rc == 0 || err->code != MAS_OK)
+        return rc;
+    errno = number;
+    (void)err_errno(err, "cannot update the work tree of agent '%s': '%s'", sync->stranger.agent,
+                    name);
+    if (number != EEXIST)
+        return -1;
+    err->code = MAS_CONFLICT;
+    return err_hint(err, "its git is at work, or was killed; then remove that file from its .git");
+}
+
+/* Opens the directory of the agent's branch; it is missing if all refs are packed. */
+static int open_refs(struct sync *sync, struct err *err)
+{
+    _cleanup_free_ char *path = mem_dup(sync->branch);
+    _cleanup_close_ int at = openat(sync->stranger.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *name = path;
+
+    for (char *slash; at != -1 && (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+        *slash = '\0';
+        int next = path_open_dir(at, name);
+        if (next == -1 && errno == ENOENT)
+            next = path_make_dir(at, name, 0755);
+        fd_closep(&at);
+        at = next;
+    }
+    if (at == -1)
+        return err_errno(err, "cannot update the branch of agent '%s'", sync->stranger.agent);
+    sync->refs = at;
+    at = -1;
+    return 0;
 }
 
 static int lock_both(struct sync *sync, struct err *err)
 {
-    _cleanup_free_ char *name = mem_printf("%s.lock", sync->branch);
-
-    sync->index_locked = lock(&sync->stranger, "index.lock", err) == 0;
+    sync->index_locked = lock(sync, sync->stranger.fd, INDEX_LOCK, err) == 0;
     if (!sync->index_locked)
         return -1;
-    sync->ref_locked = lock(&sync->stranger, name, err) == 0;
+    sync->ref_locked = lock(sync, sync->refs, sync->ref_lock, err) == 0;
     return sync->ref_locked ? 0 : -1;
 }
 
+/* Replaces a file; a kill leaves no name that git takes for a ref. */
+static int place_file(const struct sync *sync, int dir, const char *name, const struct str *text,
+                      struct err *err)
+{
+    (void)unlinkat(sync->stranger.fd, "mas.new", 0);
+    if (file_create(sync->stranger.fd, "mas.new", text->data, text->len, 0644, err) == -1)
+        return -1;
+    return renameat(sync->stranger.fd, "mas.new", dir, name) == -1
+               ? err_errno(err, "cannot replace '%s' of agent '%s'", name, sync->stranger.agent)
+               : 0;
+}
+
 /* Gives the agent the index that mas kept while it moved the work tree. */
-static int place_index(const struct sync *sync, struct err *err)
+static int place_index(struct sync *sync, struct err *err)
 {
     _cleanup_close_ int fd = open(sync->tree.index, O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
@@ -121,15 +189,14 @@ static int place_index(const struct sync *sync, struct err *err)
         return err_errno(err, "cannot open '%s'", sync->tree.index);
     return file_read_stream(fd, sync->tree.index, INDEX_MAX, &text, &len, err) == -1
                ? -1
-               : file_replace(sync->stranger.fd, "index", text, len, 0644, err);
+               : place_file(sync, sync->stranger.fd, "index",
+                            &(struct str){.data = text, .len = len}, err);
 }
 
 static int place_branch(const struct sync *sync, struct err *err)
 {
     _cleanup_str_ struct str text = STR_INIT;
     char now[GIT_OID_TEXT];
-    _cleanup_free_ char *dir =
-        mem_dupn(sync->branch, (size_t)(strrchr(sync->branch, '/') - sync->branch));
 
     if (stranger_ref(&sync->stranger, sync->branch, now, err) == -1)
         return -1;
@@ -138,50 +205,128 @@ static int place_branch(const struct sync *sync, struct err *err)
                        "cannot update the branch of agent '%s': it has moved meanwhile",
                        sync->stranger.agent);
     str_addf(&text, "%s\n", sync->main);
-    _cleanup_close_ int fd = path_open_beneath(sync->stranger.fd, dir, O_RDONLY | O_DIRECTORY);
-    if (fd == -1)
-        return err_errno(err, "cannot update the branch of agent '%s'", sync->stranger.agent);
-    return file_replace(fd, strrchr(sync->branch, '/') + 1, text.data, text.len, 0644, err);
+    return place_file(sync, sync->refs, sync->stranger.agent, &text, err);
 }
 
-/* Moves the files first, then the index, the branch last: a kill leaves changed files, never a
- * commit that is not there. */
+/* Moves the files first, then the index, the branch last: a kill leaves locks, with which the next
+ * sync finishes it. */
 static int move(struct sync *sync, struct err *err)
 {
-    const struct git git = stranger_git(&sync->stranger, sync->tree.index);
+    const struct git git = work_git(&sync->stranger, &sync->tree);
+    struct proc_result result = PROC_RESULT_INIT;
 
-    if (lock_both(sync, err) == -1)
+    /* what changed since the snapshot is in the way of read-tree */
+    if (open_refs(sync, err) == -1 || lock_both(sync, err) == -1 ||
+        git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
         return -1;
+    proc_result_free(&result);
     if (git_must(&git, GIT_ARGS("read-tree", "-m", "-u", sync->stranger.head, sync->main), NULL,
                  NULL, err) == -1)
         return err_wrap(err, "cannot update the work tree of agent '%s'", sync->stranger.agent);
-    return place_branch(sync, err) == -1 ? -1 : place_index(sync, err);
+    return place_index(sync, err) == -1 ? -1 : place_branch(sync, err);
+}
+
+/* ---- after a kill */
+
+/* Reads a lock that a killed mas left: "mas sync <old> <new>". Returns false for any other. */
+static bool read_lock(int dir, const char *name, char old[GIT_OID_TEXT], char new[GIT_OID_TEXT])
+{
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (file_read(dir, name, LOCK_MAX, &text, &len, &ignored) == -1 ||
+        !str_starts(text, LOCK_BEGINS))
+        return false;
+    char *first = text + strlen(LOCK_BEGINS);
+    char *second = first + strcspn(first, " ");
+    if (*second != ' ')
+        return false;
+    *second++ = '\0';
+    second[strcspn(second, "\n")] = '\0';
+    return git_parse_oid(first, old) && git_parse_oid(second, new);
+}
+
+/* Finishes a sync that was killed, unless the files were changed since; then only the locks go. */
+static int finish(struct sync *sync, struct err *err)
+{
+    const struct stranger *stranger = &sync->stranger;
+    struct leftover leftover = {.repo = stranger->repo};
+    struct err ignored = ERR_INIT;
+
+    if (open_refs(sync, err) == -1)
+        return -1;
+    sync->index_locked = read_lock(stranger->fd, INDEX_LOCK, leftover.old, leftover.new);
+    sync->ref_locked = read_lock(sync->refs, sync->ref_lock, leftover.old, leftover.new);
+    if (!sync->index_locked && !sync->ref_locked)
+        return 0;
+    if (!sync->index_locked || !sync->ref_locked) {
+        unlock(sync); /* killed before it changed a file, or after all */
+        return 0;
+    }
+    _cleanup_free_ char *index = mem_printf("%s/finish.index", stranger->repo->git);
+    leftover.git = (struct git){
+        .dir = stranger->repo->git, .tree = stranger->tree, .index = index, .cwd = stranger->cwd};
+    bool mine =
+        strcmp(stranger->head, leftover.old) == 0 || strcmp(stranger->head, leftover.new) == 0;
+    free(sync->main);
+    sync->main = mem_dup(leftover.new);
+    free(sync->tree.index);
+    sync->tree.index = mem_dup(index);
+    int rc = !mine || leftover_finish(&leftover, &ignored) == -1 ? 0 : place_index(sync, err);
+    if (rc == 0 && mine && ignored.code == MAS_OK && strcmp(stranger->head, leftover.old) == 0)
+        rc = place_branch(sync, err);
+    (void)unlink(index);
+    unlock(sync);
+    return rc;
+}
+
+static int sync_opened(struct sync *sync, enum sync_outcome *ret, const char **ret_why,
+                       struct err *err)
+{
+    const struct repo *repo = sync->stranger.repo;
+    const struct git git = repo_git(repo);
+    bool current = false;
+
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), &sync->main, err) == -1 ||
+        work_fetch(&sync->stranger, sync->stranger.head, CODE_REF_HEADS, err) == -1 ||
+        is_ancestor(&git, sync->main, sync->stranger.head, &current, err) == -1)
+        return -1;
+    *ret = SYNC_CURRENT;
+    *ret_why = NULL;
+    if (current)
+        return 0;
+    if (find_obstacle(sync, ret_why, err) == -1)
+        return -1;
+    *ret = *ret_why != NULL ? SYNC_BEHIND : SYNC_MOVED;
+    return *ret_why != NULL ? 0 : move(sync, err);
 }
 
 int sync_agent(const struct repo *repo, const char *agent, enum sync_outcome *ret,
                const char **ret_why, struct err *err)
 {
-    const struct git git = repo_git(repo);
-    struct sync sync = {.stranger = STRANGER_INIT, .tree = SNAPSHOT_TREE_INIT};
+    struct sync sync = {.stranger = STRANGER_INIT, .tree = SNAPSHOT_TREE_INIT, .refs = -1};
+    enum sync_outcome outcome = SYNC_CURRENT;
     const char *why = NULL;
-    bool current = false;
 
     sync.branch = repo_branch(repo, agent);
+    sync.ref_lock = mem_printf("%s.lock", agent);
     int rc = stranger_open(repo, agent, &sync.stranger, err);
     if (rc == 0)
-        rc = git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), &sync.main, err);
-    if (rc == 0) {
-        const struct git both = stranger_git(&sync.stranger, NULL);
-        rc = is_ancestor(&both, sync.main, sync.stranger.head, &current, err);
+        rc = finish(&sync, err);
+    if (rc == 0) { /* it may have moved the branch */
+        work_free(&sync.tree);
+        stranger_free(&sync.stranger);
+        free(sync.main);
+        sync.main = NULL;
+        rc = stranger_open(repo, agent, &sync.stranger, err);
     }
-    if (rc == 0 && !current)
-        rc = find_obstacle(&sync, &why, err);
-    if (rc == 0 && !current && why == NULL)
-        rc = move(&sync, err);
+    if (rc == 0)
+        rc = sync_opened(&sync, &outcome, &why, err);
     sync_free(&sync);
     if (rc == -1)
         return -1;
-    *ret = current ? SYNC_CURRENT : why != NULL ? SYNC_BEHIND : SYNC_MOVED;
+    *ret = outcome;
     *ret_why = why;
     return 0;
 }
@@ -192,7 +337,7 @@ int sync_project(const struct repo *repo, const struct team_project *project,
     _cleanup_project_ struct project opened = PROJECT_INIT;
     _cleanup_free_ char *oid = NULL;
 
-    if (project_open(project->path, &opened, err) == -1)
+    if (project_reopen(project->path, &opened, err) == -1)
         return -1;
     const struct git theirs = {.dir = opened.dir};
     const char *name = project->onto[0] != '\0' ? project->onto : "HEAD";
@@ -204,5 +349,6 @@ int sync_project(const struct repo *repo, const struct team_project *project,
     _cleanup_free_ char *wanted = mem_printf("%s\n", oid);
     if (pack_copy(&from, &to, PACK_TMP, wanted, err) == -1)
         return err_wrap(err, "cannot fetch project '%s'", project->path);
-    return merge_commit(repo, oid, "the project", ret, err);
+    /* no check: a person has it already, and no agent could mend it */
+    return merge_commit(repo, oid, "the project", NULL, ret, err);
 }

@@ -18,8 +18,8 @@ enum sync_outcome {
 /* Moves an agent's branch and work tree to the integration branch if that only moves them forward
  * and nothing in the work tree is changed. The caller holds the lock of code.git. *ret_why is
  * constant text for SYNC_BEHIND. As git does, it locks the agent's index and branch meanwhile;
- * MAS_CONFLICT: they are locked. Killed in the middle, it leaves such a lock, and files that the
- * next call finds changed. */
+ * MAS_CONFLICT: they are locked. Killed in the middle, it leaves both locks; the next call finishes
+ * what it did, unless the files were changed since, and removes them. */
 int sync_agent(const struct repo *repo, const char *agent, enum sync_outcome *ret,
                const char **ret_why, struct err *err);
 

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/tree.h"
+#include "code/index.h"
 #include "code/pack.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define INCOMING "incoming" /* in code.git: packs that are not checked yet */
@@ -50,18 +52,46 @@ static int copy_objects(const struct stranger *stranger, const char *oid, struct
     _cleanup_close_ int incoming = open_empty(git, INCOMING, err);
     if (incoming == -1)
         return -1;
-    return pack_copy(&theirs, &ours, INCOMING "/in", wanted, err) == -1
-               ? err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent)
-               : tree_remove(git, INCOMING, err);
+    struct err ignored = ERR_INIT;
+    int rc = pack_copy(&theirs, &ours, INCOMING "/in", wanted, err);
+    (void)tree_remove(git, INCOMING, &ignored);
+    return rc == 0 ? 0 : err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent);
 }
 
-int work_fetch(const struct stranger *stranger, const char *oid, struct err *err)
+/* Fails if the commit brings a file that is larger than mas takes: a few kilobytes can hold one
+ * that fills the disk once it is checked out. */
+static int check_sizes(const struct stranger *stranger, const char *oid, struct err *err)
+{
+    const struct git git = {.dir = stranger->repo->git, .objects = {stranger->objects}};
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_must(&git,
+                 GIT_ARGS("rev-list", "--objects", "--filter=blob:limit=1g",
+                          "--filter-print-omitted", oid, "--not", "--all"),
+                 NULL, &result, err) == -1)
+        return damaged(stranger, err);
+    const char *text = str_text(&result.out);
+    bool large = text[0] == '~' || strstr(text, "\n~") != NULL;
+    proc_result_free(&result);
+    return !large ? 0
+                  : err_set(err, MAS_FAILED,
+                            "cannot fetch the work of agent '%s': a file in it is larger than 1 "
+                            "GiB",
+                            stranger->agent);
+}
+
+int work_fetch(const struct stranger *stranger, const char *oid, const char *under, struct err *err)
 {
     const struct git git = repo_git(stranger->repo);
-    _cleanup_free_ char *ref = mem_printf(CODE_REF_AGENTS "%s", stranger->agent);
+    _cleanup_free_ char *ref = mem_printf("%s%s", under, stranger->agent);
     _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
+    _cleanup_free_ char *was = NULL;
+    struct err ignored = ERR_INIT;
 
-    if (copy_objects(stranger, oid, err) == -1)
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", ref), &was, &ignored) == 0 &&
+        strcmp(was, oid) == 0)
+        return 0;
+    if (check_sizes(stranger, oid, err) == -1 || copy_objects(stranger, oid, err) == -1)
         return -1;
     return git_must(&git, GIT_ARGS("cat-file", "-e", commit), NULL, NULL, err) == -1
                ? damaged(stranger, err)
@@ -72,8 +102,9 @@ void work_free(struct snapshot_tree *tree)
 {
     struct err ignored = ERR_INIT;
 
-    if (tree->scratch != NULL)
-        (void)tree_remove_path(tree->scratch, &ignored);
+    if (tree->dir != -1)
+        (void)tree_remove(tree->dir, SCRATCH, &ignored);
+    fd_closep(&tree->dir);
     free(tree->scratch);
     free(tree->index);
     *tree = (struct snapshot_tree)SNAPSHOT_TREE_INIT;
@@ -87,31 +118,84 @@ void work_forget(const struct stranger *stranger)
     (void)unlink(index);
 }
 
+struct git work_git(const struct stranger *stranger, const struct snapshot_tree *tree)
+{
+    return (struct git){.dir = stranger->repo->git,
+                        .tree = stranger->tree,
+                        .index = tree->index,
+                        .write = tree->scratch,
+                        .cwd = stranger->cwd};
+}
+
 int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err)
 {
     const struct repo *repo = stranger->repo;
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
-    _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_free_ char *text = NULL;
 
-    if (dir == -1)
+    tree.dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tree.dir == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    _cleanup_close_ int scratch = open_empty(dir, SCRATCH, err);
+    _cleanup_close_ int scratch = open_empty(tree.dir, SCRATCH, err);
     if (scratch == -1)
         return -1;
     tree.scratch = mem_printf("%s/" SCRATCH, repo->git);
-    if (mkdirat(dir, INDEXES, 0700) == -1 && errno != EEXIST)
+    if (mkdirat(tree.dir, INDEXES, 0700) == -1 && errno != EEXIST)
         return err_errno(err, "cannot make '" CODE_GIT "/" INDEXES "'");
     tree.index = mem_printf("%s/" INDEXES "/%s", repo->git, stranger->agent);
-    struct git git = stranger_git(stranger, tree.index);
-    git.write = tree.scratch;
+    if (work_fetch(stranger, stranger->head, CODE_REF_HEADS, err) == -1)
+        return -1;
+    const struct git git = work_git(stranger, &tree);
+    time_t begun = time(NULL);
     if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
         git_add_all(&git, err) == -1 || git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
         return err_wrap(err, "cannot read the work tree of agent '%s'", stranger->agent);
+    if (index_distrust(tree.index, strlen(stranger->head) == GIT_OID_MAX, begun, err) == -1)
+        return -1;
     if (!git_parse_oid(text, tree.oid))
         return err_set(err, MAS_FAILED, "git write-tree printed '%s'", text);
     *ret = tree;
     tree = (struct snapshot_tree)SNAPSHOT_TREE_INIT;
+    return 0;
+}
+
+/* Moves the files of a directory with objects; a pack comes before its index, which is what makes
+ * git see it. */
+static int move_objects(int from, int to, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+
+    if (path_list(from, &names, err) == -1)
+        return -1;
+    for (int pass = 0; pass < 2; pass++)
+        for (char **name = names; *name != NULL; name++)
+            if (str_ends(*name, ".idx") == (pass == 1) && renameat(from, *name, to, *name) == -1)
+                return err_errno(err, "cannot keep '%s'", *name);
+    return 0;
+}
+
+int work_keep(const struct snapshot_tree *tree, struct err *err)
+{
+    _cleanup_close_ int scratch = path_open_dir(tree->dir, SCRATCH);
+    _cleanup_close_ int objects = path_open_dir(tree->dir, "objects");
+    _cleanup_strv_ char **names = NULL;
+
+    if (scratch == -1 || objects == -1)
+        return err_errno(err, "cannot open '" CODE_GIT "/objects'");
+    if (path_list(scratch, &names, err) == -1)
+        return -1;
+    for (char **name = names; *name != NULL; name++) {
+        if (strcmp(*name, "info") == 0)
+            continue;
+        if (mkdirat(objects, *name, 0755) == -1 && errno != EEXIST)
+            return err_errno(err, "cannot make '" CODE_GIT "/objects/%s'", *name);
+        _cleanup_close_ int from = path_open_dir(scratch, *name);
+        _cleanup_close_ int to = path_open_dir(objects, *name);
+        if (from == -1 || to == -1)
+            return err_errno(err, "cannot open '" CODE_GIT "/objects/%s'", *name);
+        if (move_objects(from, to, err) == -1)
+            return -1;
+    }
     return 0;
 }
 
@@ -155,9 +239,8 @@ int work_state(const struct stranger *stranger, const struct snapshot_tree *tree
         (void)snprintf(state.branch, sizeof state.branch, "%s",
                        stranger->branch + strlen("refs/heads/"));
     if (tree != NULL) {
-        struct git both = stranger_git(stranger, tree->index);
-        both.write = tree->scratch;
-        if (git_must(&both,
+        const struct git files = work_git(stranger, tree);
+        if (git_must(&files,
                      GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree->oid),
                      NULL, &result, err) == -1)
             return -1;

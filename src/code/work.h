@@ -12,26 +12,35 @@
 #include <stddef.h>
 
 /* Copies the commit `oid` of an agent, and all that it needs, into code.git, and checks each object
- * on the way. Then sets refs/mas/agents/AGENT to it. The caller holds the lock of code.git. Fails
- * with MAS_DAMAGED if an object is damaged, missing or not what its name says. */
-int work_fetch(const struct stranger *stranger, const char *oid, struct err *err);
+ * on the way. Then sets the ref `under`AGENT to it. The caller holds the lock of code.git. Fails
+ * with MAS_DAMAGED if an object is damaged, missing or not what its name says, and with MAS_FAILED
+ * if a file is larger than 1 GiB. */
+int work_fetch(const struct stranger *stranger, const char *oid, const char *under,
+               struct err *err);
 
 /* The files of a work tree as they are now, without those that .gitignore names. */
 struct snapshot_tree {
+    int dir; /* code.git */
     char *scratch; /* directory with the objects that only it needs; removed by work_free() */
     char *index; /* the index that mas keeps for this work tree */
     char oid[GIT_OID_TEXT]; /* the tree */
 };
 #define SNAPSHOT_TREE_INIT                                                                         \
     {                                                                                              \
-        .scratch = NULL                                                                            \
+        .dir = -1                                                                                  \
     }
-/* Reads the work tree. The caller holds the lock of code.git and releases *ret with work_free(). */
+/* Fetches the commit that is checked out and reads the work tree. The caller holds the lock of
+ * code.git and releases *ret with work_free(). */
 int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, struct err *err);
 void work_free(struct snapshot_tree *tree);
 /* Removes the index that mas keeps, so that the next snapshot reads each file, whatever its times
  * are. The caller holds the lock of code.git. */
 void work_forget(const struct stranger *stranger);
+/* Returns git on code.git that also sees the objects of the snapshot, its index and work tree. What
+ * the agent has in its own repository is not read. */
+struct git work_git(const struct stranger *stranger, const struct snapshot_tree *tree);
+/* Moves the objects of a snapshot into code.git, so that a ref can keep its tree. */
+int work_keep(const struct snapshot_tree *tree, struct err *err);
 #define _cleanup_work_ __attribute__((cleanup(work_free)))
 
 /* How a branch stands to the integration branch, and how many files differ from its commit. */

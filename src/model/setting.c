@@ -157,6 +157,12 @@ static const char *check_command(const char *v)
                : "a program and its arguments, with every quote closed";
 }
 
+static const char *check_limit(const char *v)
+{
+    int ms = 0;
+    return time_parse_duration(v, &ms) && ms > 0 ? NULL : "a time such as 30s or 5m";
+}
+
 static const char *check_messages(const char *v)
 {
     uint64_t n;
@@ -255,6 +261,11 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "the disk space that 'mas new' allows a session; later mas only warns; 0: no limit"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
                             "the space that 'mas new' leaves free on the file system; 0: none"},
+    [SETTING_CODE_CHECK] =
+        {"code", "check", NULL, "", check_command,
+         "a command that must succeed on the new commit before 'mas merge' moves the branch"},
+    [SETTING_CODE_CHECK_TIMEOUT] = {"code", "check_timeout", NULL, "10m", check_limit,
+                                    "how long this command may take"},
     [SETTING_MEMORY_RECALL] =
         {"memory", "recall", NULL, "off", check_on,
          "on: mas adds relevant history to the first prompt of a fresh query"},
@@ -339,5 +350,5 @@ void setting_write_defaults(struct str *to)
 
 bool setting_names_program(enum setting setting)
 {
-    return setting == SETTING_MEMORY_EMBED;
+    return setting == SETTING_MEMORY_EMBED || setting == SETTING_CODE_CHECK;
 }

@@ -36,6 +36,8 @@ enum setting {
     SETTING_ARCHIVE_LEVEL, /* compression level */
     SETTING_LIMIT_SESSION, /* bytes that a session may use on disk; 0: unlimited */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
+    SETTING_CODE_CHECK, /* a command that has to succeed before `merge` moves the branch, or "" */
+    SETTING_CODE_CHECK_TIMEOUT, /* how long it may take */
     SETTING_MEMORY_RECALL, /* on: the first prompt of a fresh query gets relevant history */
     SETTING_MEMORY_SHARE, /* yes: agents see the messages of other sessions */
     SETTING_MEMORY_EMBED, /* a program that computes embedding vectors, or "" */

@@ -6,6 +6,7 @@
 #   $C      the directory of its work trees; $G its code.git; $L the label in its branches
 
 # Makes the project in $1 (default $T/project) with 20 lines in each of the files a, b and c.
+# shellcheck disable=SC2120 # the argument is optional
 make_project() {
     P=${1:-$T/project}
     git config --global user.name Person

@@ -1,0 +1,117 @@
+#include "cmd/code.h"
+
+#include "cmd/each_session.h"
+#include "code/merge.h"
+#include "model/target.h"
+#include "session/notify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES_SHOWN = 20 };
+
+void code_call_free(struct code_call *code)
+{
+    roster_free(&code->roster);
+    team_free(&code->team);
+    repo_free(&code->repo);
+    fd_closep(&code->lock);
+}
+
+/* Fails if an agent may not act on another one. */
+static int check_rules(struct code_call *code, struct err *err)
+{
+    const struct team *team = &code->team;
+    struct err why = ERR_INIT;
+
+    if (targets_sender(code->call, &code->roster, code->call->cmd->name, &code->from, err) == -1)
+        return -1;
+    if (code->from == NULL)
+        return 0;
+    for (size_t i = 0; i < code->roster.count; i++) {
+        const struct agent *agent = code->roster.agents[i].agent;
+        if (strcmp(agent->id, code->from) == 0 ||
+            target_check_rule(team, team_agent(team, code->from), agent, &why) == 0)
+            continue;
+        return err_set(err, MAS_FAILED, "cannot %s agent '%s': %s", code->call->cmd->name,
+                       agent->id, why.text);
+    }
+    return 0;
+}
+
+/* Fails if none of the agents has a repository. */
+static int check_writers(const struct code_call *code, struct err *err)
+{
+    const struct roster *roster = &code->roster;
+
+    for (size_t i = 0; i < roster->count; i++)
+        if (roster->agents[i].agent->code == AGENT_CODE_WORKTREE)
+            return 0;
+    if (roster->count == 0)
+        return 0;
+    (void)err_set(err, MAS_USAGE, "cannot %s agent '%s': it has no repository of its own",
+                  code->call->cmd->name, roster->agents[0].agent->id);
+    return err_hint(err, "a template gives it one with: code = worktree");
+}
+
+int code_call_open(struct call *call, enum targets_form form, bool writes, struct code_call *ret,
+                   struct err *err)
+{
+    _cleanup_code_call_ struct code_call code = CODE_CALL_INIT;
+    char *own[] = {getenv("MAS_AGENT_ID"), NULL};
+    const char *id = getenv("MAS_SESSION_ID");
+
+    code.call = call;
+    if (writes && call->operand_count == 0 && call->session == NULL && id != NULL &&
+        own[0] != NULL && own[0][0] != '\0') {
+        call->operands = own;
+        call->operand_count = 1;
+    }
+    if (targets_parse(call, form, &code.roster, err) == -1 ||
+        repo_load(&call->root, code.roster.teams[0].id, &code.team, &code.repo, err) == -1 ||
+        (writes && check_rules(&code, err) == -1) || check_writers(&code, err) == -1 ||
+        merge_lock(&code.repo, call->cmd->name, &code.lock, err) == -1)
+        return -1;
+    *ret = code;
+    code = (struct code_call)CODE_CALL_INIT;
+    return 0;
+}
+
+int code_call_each(const struct code_call *code, code_each *each, void *arg, struct err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < code->roster.count; i++) {
+        const struct agent *agent = code->roster.agents[i].agent;
+        struct err why = ERR_INIT;
+        if (agent->code == AGENT_CODE_WORKTREE && each(code, agent->id, arg, &why) == -1)
+            each_session_fail(&why, &rc, err);
+    }
+    return rc;
+}
+
+void code_add_files(char *const *files, struct str *to)
+{
+    size_t count = 0;
+
+    for (; files != NULL && files[count] != NULL; count++) {
+        if (count >= FILES_SHOWN)
+            continue;
+        str_add(to, count > 0 ? ", " : "");
+        str_add_visible(to, files[count], strlen(files[count]));
+    }
+    if (count > FILES_SHOWN)
+        str_addf(to, " and %zu more", count - FILES_SHOWN);
+}
+
+void code_tell(const struct code_call *code, const char *agent, const struct str *text)
+{
+    const struct call *call = code->call;
+    struct err why = ERR_INIT;
+
+    if (code->from != NULL && strcmp(code->from, agent) == 0)
+        return;
+    if (notify_agent(&call->root, &call->config, code->roster.teams[0].id, agent, code->from,
+                     str_text(text), &why) == -1)
+        err_warn("cannot tell agent '%s' about it: %s", agent, why.text);
+}

@@ -1,0 +1,47 @@
+/*
+ * For the commands on the code of a session.
+ */
+#ifndef MAS_CMD_CODE_H
+#define MAS_CMD_CODE_H
+
+#include "cmd.h"
+#include "cmd/targets.h"
+#include "code/repo.h"
+
+/* A session whose repositories are locked, and the agents that the command line names. */
+struct code_call {
+    struct call *call;
+    struct roster roster;
+    struct team team;
+    struct repo repo;
+    const char *from; /* the agent in whose pane the command runs; NULL: a person */
+    int lock;
+};
+#define CODE_CALL_INIT                                                                             \
+    {                                                                                              \
+        .lock = -1                                                                                 \
+    }
+void code_call_free(struct code_call *code);
+#define _cleanup_code_call_ __attribute__((cleanup(code_call_free)))
+
+/* Parses [SESSION] TARGET and takes the lock of code.git. With `writes`, an agent acts on itself if
+ * it names none, and fails for one that it may not write to. Fails with MAS_USAGE if none of the
+ * agents that are named has a repository. The caller releases *ret with code_call_free(). */
+int code_call_open(struct call *call, enum targets_form form, bool writes, struct code_call *ret,
+                   struct err *err);
+
+/* Acts on one agent. */
+typedef int code_each(const struct code_call *code, const char *agent, void *arg, struct err *err);
+/* Calls `each` for the agents that have a repository. Reports failures as each_session_fail()
+ * does. */
+int code_call_each(const struct code_call *code, code_each *each, void *arg, struct err *err);
+
+/* Appends file names to a text: "a, b and 3 more". Bytes that no terminal should get are shown as
+ * \xNN. */
+void code_add_files(char *const *files, struct str *to);
+
+/* Sends a text to the agent whose repository the command worked on, unless that agent runs it. Only
+ * warns if that fails. */
+void code_tell(const struct code_call *code, const char *agent, const struct str *text);
+
+#endif

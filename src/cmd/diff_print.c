@@ -1,0 +1,150 @@
+#include "cmd/diff_print.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "cmd/print.h"
+#include "code/patch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char *colour_of_line(const char *line)
+{
+    switch (line[0]) {
+    case '+':
+        return str_starts(line, "+++ ") ? colour(COLOUR_DIM) : colour(COLOUR_GREEN);
+    case '-':
+        return str_starts(line, "--- ") ? colour(COLOUR_DIM) : colour(COLOUR_RED);
+    case '@':
+        return colour(COLOUR_BLUE);
+    case 'd':
+        return colour(COLOUR_YELLOW);
+    default:
+        return NULL;
+    }
+}
+
+void diff_add_text(const struct str *diff, bool stat, struct str *to)
+{
+    const char *text = str_text(diff);
+
+    for (size_t i = 0; i < diff->len;) {
+        const char *end = memchr(text + i, '\n', diff->len - i);
+        size_t len = end != NULL ? (size_t)(end - text) - i : diff->len - i;
+        const char *begin = stat ? NULL : colour_of_line(text + i);
+        str_add(to, begin != NULL ? begin : "");
+        str_add_visible(to, text + i, len);
+        str_add(to, begin != NULL ? "\033[0m\n" : "\n");
+        i += len + 1;
+    }
+}
+
+/* Adds a text that need not be UTF-8. */
+static void put_bytes(struct json_out *out, const char *key, const char *text, size_t len)
+{
+    _cleanup_str_ struct str shown = STR_INIT;
+
+    if (str_is_utf8(text, len) && memchr(text, '\0', len) == NULL)
+        str_addn(&shown, text, len);
+    else
+        str_add_visible(&shown, text, len);
+    json_put(out, key, str_text(&shown));
+}
+
+static void put_hunk(struct json_out *out, const struct patch_hunk *hunk)
+{
+    json_open(out, NULL, '{');
+    put_bytes(out, "header", hunk->header, hunk->header_len);
+    json_open(out, "lines", '[');
+    for (size_t i = 0; i < hunk->lines_len;) {
+        const char *at = hunk->lines + i;
+        const char *end = memchr(at, '\n', hunk->lines_len - i);
+        size_t len = end != NULL ? (size_t)(end - at) : hunk->lines_len - i;
+        put_bytes(out, NULL, at, len);
+        i += len + 1;
+    }
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
+static void put_file(struct json_out *out, const struct patch_file *file, bool hunks)
+{
+    json_open(out, NULL, '{');
+    put_bytes(out, "path", file->path, strlen(file->path));
+    if (file->old_path != NULL)
+        put_bytes(out, "oldPath", file->old_path, strlen(file->old_path));
+    else
+        json_put(out, "oldPath", NULL);
+    json_put(out, "status", file->status);
+    json_put(out, "oldMode", file->old_mode);
+    json_put(out, "mode", file->mode);
+    json_put_int(out, "added", (int64_t)file->added);
+    json_put_int(out, "removed", (int64_t)file->removed);
+    json_put_bool(out, "binary", file->binary);
+    if (hunks) {
+        json_open(out, "hunks", '[');
+        for (size_t i = 0; i < file->hunk_count; i++)
+            put_hunk(out, &file->hunks[i]);
+        json_close(out, ']');
+    }
+    json_close(out, '}');
+}
+
+int diff_put_json(const struct comparison *changes, const struct str *diff, bool hunks,
+                  struct json_out *out, struct err *err)
+{
+    _cleanup_patch_ struct patch patch = {.files = NULL};
+    const struct work_state *state = &changes->state;
+
+    if (patch_parse(diff, &patch, err) == -1)
+        return -1;
+    json_open(out, NULL, '{');
+    json_put(out, "id", changes->agent);
+    json_put(out, "branch", state->branch[0] != '\0' ? state->branch : NULL);
+    json_put(out, "from", changes->from);
+    json_put_int(out, "ahead", (int64_t)state->ahead);
+    json_put_int(out, "behind", (int64_t)state->behind);
+    json_put_int(out, "changedFiles", (int64_t)state->changed);
+    json_open(out, "files", '[');
+    for (size_t i = 0; i < patch.count; i++)
+        put_file(out, &patch.files[i], hunks);
+    json_close(out, ']');
+    json_close(out, '}');
+    return 0;
+}
+
+/* Returns the pager's command line for a shell; NULL: none. The caller frees it. */
+static char *find_pager(void)
+{
+    const char *pager = getenv("PAGER");
+
+    if (isatty(STDOUT_FILENO) == 0)
+        return NULL;
+    if (pager == NULL) {
+        _cleanup_free_ char *less = path_find_program("less", getenv("PATH"), AT_FDCWD);
+        return less != NULL ? mem_dup("less -FRX") : NULL;
+    }
+    if (pager[0] == '\0' || strcmp(pager, "cat") == 0)
+        return NULL;
+    return mem_printf("LESS=${LESS-FRX} LV=${LV--c}; export LESS LV; %s", pager);
+}
+
+void diff_page(const struct str *text)
+{
+    _cleanup_free_ char *pager = text->len > 0 ? find_pager() : NULL;
+    _cleanup_close_ int fd = pager != NULL ? memfd_create("diff", MFD_CLOEXEC) : -1;
+    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, pager, NULL};
+    struct err ignored = ERR_INIT;
+    int status = 0;
+
+    if (fd != -1 && file_write_all(fd, text->data, text->len) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+        dup2(fd, STDIN_FILENO) != -1 && proc_run("/bin/sh", argv, &status, &ignored) == 0 &&
+        status != 126 && status != 127)
+        return;
+    (void)fwrite(str_text(text), 1, text->len, stdout);
+}

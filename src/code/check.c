@@ -1,0 +1,190 @@
+#include "code/check.h"
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHECK "check" /* in code.git */
+#define CHECK_LOG "logs/check.log" /* in the workspace */
+
+enum {
+    OUTPUT_MAX = 1 << 20, /* bytes of the log that are read back */
+    LINES_SHOWN = 10,
+    ENDS_MS = 5000, /* time for killed processes to go */
+};
+
+extern char **environ;
+
+void check_result_free(struct check_result *result)
+{
+    free(result->why);
+    free(result->output);
+    *result = (struct check_result){.passed = false};
+}
+
+int check_drop(const struct repo *repo, struct err *err)
+{
+    _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return git == -1 ? err_errno(err, "cannot open '%s'", repo->git) : tree_remove(git, CHECK, err);
+}
+
+int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree, struct err *err)
+{
+    _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_free_ char *tree = mem_printf("%s/" CHECK "/tree", repo->git);
+    _cleanup_free_ char *index = mem_printf("%s/" CHECK "/index", repo->git);
+
+    if (check_drop(repo, err) == -1)
+        return -1;
+    _cleanup_close_ int top = dir == -1 ? -1 : path_make_dir(dir, CHECK, 0700);
+    _cleanup_close_ int cwd = top == -1 ? -1 : path_make_dir(top, "tree", 0700);
+    if (cwd == -1)
+        return err_errno(err, "cannot make '" CODE_GIT "/" CHECK "'");
+    const struct git git = {.dir = repo->git, .tree = tree, .index = index, .cwd = cwd};
+    if (git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", commit), NULL, NULL, err) == -1)
+        return err_wrap(err, "cannot check out %s", commit);
+    *ret_tree = tree;
+    tree = NULL;
+    return 0;
+}
+
+/* Returns this process's environment with the places of the scratch tree. */
+static char **make_env(const struct repo *repo, const char *tree)
+{
+    _cleanup_free_ char *dir = mem_printf("MAS_CODE_DIR=%s", tree);
+    _cleanup_free_ char *branch =
+        mem_printf("MAS_CODE_BRANCH=%s", repo->main + strlen("refs/heads/"));
+    char **env = NULL;
+
+    for (char **e = environ; *e != NULL; e++)
+        if (!str_starts(*e, "MAS_CODE_") && !str_starts(*e, "GIT_"))
+            strv_push(&env, *e);
+    strv_push(&env, dir);
+    strv_push(&env, branch);
+    return env;
+}
+
+static bool accept(const char *value, void *arg)
+{
+    (void)value;
+    (void)arg;
+    return true;
+}
+
+/* Kills what the command has left running: a process that has left its group still has its
+ * environment. */
+static void end_rest(const char *tree)
+{
+    _cleanup_free_ char *entry = mem_printf("MAS_CODE_DIR=%s", tree);
+    const struct proc_query query = {.entry = entry, .key = "MAS_CODE_DIR", .accepts = accept};
+    struct proc_id *found = NULL;
+    size_t count = 0;
+    struct err ignored = ERR_INIT;
+
+    do {
+        free(found);
+        found = NULL;
+        if (proc_find_by_env(&query, &found, &count, &ignored) == -1)
+            break;
+        for (size_t i = 0; i < count; i++)
+            proc_signal(&found[i], SIGKILL);
+    } while (count > 0 && proc_wait_gone(found, count, ENDS_MS) == 0);
+    free(found);
+}
+
+/* Returns the last lines of the log. The caller frees them. */
+static char *read_tail(const struct repo *repo)
+{
+    _cleanup_free_ char *path = mem_printf("%s/" CHECK_LOG, repo->workspace);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    struct stat st;
+    size_t len = 0;
+
+    if (fd == -1 || fstat(fd, &st) == -1)
+        return mem_dup("");
+    if (st.st_size > OUTPUT_MAX)
+        (void)lseek(fd, st.st_size - OUTPUT_MAX, SEEK_SET);
+    if (file_read_stream(fd, path, OUTPUT_MAX, &text, &len, &ignored) == -1)
+        return mem_dup("");
+    while (len > 0 && text[len - 1] == '\n')
+        len--;
+    size_t from = len;
+    for (int lines = 0; from > 0; from--)
+        if (text[from - 1] == '\n' && ++lines == LINES_SHOWN)
+            break;
+    return mem_dupn(text + from, len - from);
+}
+
+static int run(const struct repo *repo, const struct check *check, const char *tree,
+               struct check_result *ret, struct err *err)
+{
+    _cleanup_strv_ char **words = NULL;
+    _cleanup_strv_ char **env = make_env(repo, tree);
+    _cleanup_strv_ char **argv = NULL;
+    _cleanup_free_ char *log = mem_printf("%s/" CHECK_LOG, repo->workspace);
+    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct proc_result result = PROC_RESULT_INIT;
+    struct proc proc;
+
+    if (str_split_words(check->command, &words, err) == -1)
+        return -1;
+    static const char *const begin[] = {"sh", "-c", "exec \"$@\" >\"$0\" 2>&1"};
+    for (size_t i = 0; i < ARRAY_LEN(begin); i++)
+        strv_push(&argv, begin[i]);
+    strv_push(&argv, log);
+    for (char **word = words; *word != NULL; word++)
+        strv_push(&argv, *word);
+    const struct proc_spec spec = {.file = "/bin/sh",
+                                   .argv = argv,
+                                   .envp = env,
+                                   .cwd = cwd,
+                                   .output_max = OUTPUT_MAX,
+                                   .timeout_ms = check->timeout_ms};
+    int rc = proc_start(&spec, &proc, err);
+    if (rc == 0)
+        rc = proc_finish(&proc, &result, err);
+    end_rest(tree);
+    if (rc == 0) {
+        ret->passed = result.status == 0;
+        if (!ret->passed)
+            ret->why = mem_printf("it ended with exit code %d", result.status);
+    } else if (err->code == MAS_TIMEOUT) {
+        *err = (struct err)ERR_INIT;
+        ret->why = mem_printf("it takes longer than %d s", check->timeout_ms / 1000);
+        rc = 0;
+    }
+    ret->output = read_tail(repo);
+    proc_result_free(&result);
+    return rc;
+}
+
+int check_run(const struct repo *repo, const struct check *check, const char *commit,
+              struct check_result *ret, struct err *err)
+{
+    struct check_result result = {.passed = false};
+    _cleanup_free_ char *tree = NULL;
+    struct err ignored = ERR_INIT;
+
+    int rc = check_make_tree(repo, commit, &tree, err);
+    if (rc == 0)
+        rc = run(repo, check, tree, &result, err);
+    (void)check_drop(repo, &ignored);
+    if (rc == 0)
+        *ret = result;
+    else
+        check_result_free(&result);
+    return rc;
+}

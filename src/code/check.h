@@ -1,0 +1,36 @@
+/*
+ * Runs a person's command on a commit before a branch moves to it.
+ */
+#ifndef MAS_CODE_CHECK_H
+#define MAS_CODE_CHECK_H
+
+#include "base/err.h"
+#include "code/repo.h"
+
+#include <stdbool.h>
+
+struct check {
+    const char *command; /* words with the shell's quoting; "": no check */
+    int timeout_ms;
+};
+
+struct check_result {
+    bool passed;
+    char *why; /* "it ended with exit code 1"; NULL: it passed */
+    char *output; /* its last lines */
+};
+void check_result_free(struct check_result *result);
+
+/* Checks out a commit of code.git in a scratch work tree, runs the command there, ends what it has
+ * left running, and removes the tree. MAS_CODE_DIR is the tree and MAS_CODE_BRANCH the integration
+ * branch. The output is in logs/check.log. The caller holds the lock of code.git and releases *ret
+ * with check_result_free(). Fails if the command cannot be run. */
+int check_run(const struct repo *repo, const struct check *check, const char *commit,
+              struct check_result *ret, struct err *err);
+
+/* Checks out a commit in an empty scratch directory below code.git, which the caller removes with
+ * check_drop(). The caller frees *ret_tree, its path. */
+int check_make_tree(const struct repo *repo, const char *commit, char **ret_tree, struct err *err);
+int check_drop(const struct repo *repo, struct err *err);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * What an agent has changed, committed or not, or what the whole team has.
+ */
+#ifndef MAS_CODE_COMPARISON_H
+#define MAS_CODE_COMPARISON_H
+
+#include "base/err.h"
+#include "code/work.h"
+
+#define COMPARE_MAIN "main" /* in place of an agent: the integration branch */
+
+enum comparison_since {
+    COMPARE_BRANCHED, /* the commit at which the branch left the integration branch */
+    COMPARE_BASE, /* the commit that the session began with */
+    COMPARE_INTEGRATION, /* the integration branch as it is now */
+    COMPARE_LOOK, /* what comparison_look() was last called for; else as COMPARE_BRANCHED */
+};
+
+struct comparison {
+    struct stranger stranger;
+    struct snapshot_tree tree;
+    struct work_state state;
+    struct git git; /* sees both sides */
+    char *agent;
+    char from[GIT_OID_TEXT], to[GIT_OID_TEXT]; /* trees or commits */
+};
+#define COMPARE_INIT                                                                               \
+    {                                                                                              \
+        .stranger = STRANGER_INIT, .tree = SNAPSHOT_TREE_INIT                                      \
+    }
+
+/* Reads the work tree of an agent as it is now. The integration branch is compared with the commit
+ * that the session began with. The caller holds the lock of code.git; *ret must be COMPARE_INIT,
+ * and stays in place until comparison_free(). */
+int comparison_open(const struct repo *repo, const char *agent, enum comparison_since since,
+                    struct comparison *ret, struct err *err);
+void comparison_free(struct comparison *changes);
+#define _cleanup_comparison_ __attribute__((cleanup(comparison_free)))
+
+/* Runs git diff on both sides; `form` is "--patch", "--stat=80" or "--raw" with a patch. */
+enum comparison_form { COMPARE_PATCH, COMPARE_STAT, COMPARE_RAW };
+int comparison_diff(const struct comparison *changes, enum comparison_form form,
+                    struct proc_result *ret, struct err *err);
+
+/* Remembers that a person has seen the changes of an agent as they are. */
+int comparison_look(const struct comparison *changes, struct err *err);
+
+#endif

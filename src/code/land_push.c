@@ -1,0 +1,131 @@
+/*
+ * What leaves the machine: it is pushed with the person's own git and configuration.
+ */
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "code/land.h"
+#include "code/pack.h"
+#include "code/project.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Finds the remote that `git push` would use for a branch. The caller frees *ret. */
+static int find_remote(const struct project *project, const char *branch, char **ret,
+                       struct err *err)
+{
+    _cleanup_free_ char *push = mem_printf("branch.%s.pushRemote", branch);
+    _cleanup_free_ char *own = mem_printf("branch.%s.remote", branch);
+    const char *const keys[] = {push, "remote.pushDefault", own};
+    const struct git git = {.dir = project->dir};
+    struct err ignored = ERR_INIT;
+    _cleanup_free_ char *remotes = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        _cleanup_free_ char *value = NULL;
+        if (git_text(&git, GIT_ARGS("config", "--get", keys[i]), &value, &ignored) == 0 &&
+            value[0] != '\0' && value[0] != '-' && strcmp(value, ".") != 0) {
+            *ret = value;
+            value = NULL;
+            return 0;
+        }
+    }
+    if (git_text(&git, GIT_ARGS("remote"), &remotes, err) == -1)
+        return -1;
+    if (remotes[0] == '\0') {
+        (void)err_set(err, MAS_CONFLICT, "cannot push: project '%s' has no remote", project->path);
+        return err_hint(err, "add one with: git remote add origin URL");
+    }
+    bool is_one = strchr(remotes, '\n') == NULL;
+    *ret = mem_dup(is_one ? remotes : "origin");
+    return 0;
+}
+
+static int push(const struct project *project, const char *remote, const char *spec,
+                struct err *err)
+{
+    int status = 0;
+
+    if (git_as_person(project->path, GIT_ARGS("push", "--", remote, spec), &status, err) == -1)
+        return -1;
+    return status == 0 ? 0
+                       : err_set(err, MAS_FAILED,
+                                 "cannot push to '%s': git push ended with exit "
+                                 "code %d",
+                                 remote, status);
+}
+
+int land_push(const struct team_project *project, const char *onto, struct err *err)
+{
+    _cleanup_project_ struct project opened = PROJECT_INIT;
+    _cleanup_free_ char *remote = NULL;
+    _cleanup_free_ char *spec = mem_printf("%s:%s", onto, onto);
+
+    return project_reopen(project->path, &opened, err) == -1 ||
+                   find_remote(&opened, onto + strlen("refs/heads/"), &remote, err) == -1
+               ? -1
+               : push(&opened, remote, spec, err);
+}
+
+/* Opens a pull request for a branch that was pushed. */
+static int run_gh(const char *gh, const struct project *project, const char *head, const char *base,
+                  const char *message, struct err *err)
+{
+    const char *title = message != NULL ? message : head;
+    const char *body = strchr(title, '\n');
+    _cleanup_free_ char *first = mem_dupn(title, strcspn(title, "\n"));
+    const char *argv[] = {"sh",          "-c",     "cd -- \"$0\" && exec \"$@\"",
+                          project->path, gh,       "pr",
+                          "create",      "--head", head,
+                          "--base",      base,     "--title",
+                          first,         "--body", body != NULL ? body + strspn(body, "\n") : "",
+                          NULL};
+    int status = 0;
+
+    if (proc_run("/bin/sh", (char *const *)(uintptr_t)argv, &status, err) == -1)
+        return -1;
+    if (status == 0)
+        return 0;
+    (void)err_set(err, MAS_FAILED, "cannot open a pull request: gh ended with exit code %d",
+                  status);
+    return err_hint(err, "the branch '%s' was pushed; open it on the web, or run: gh pr create",
+                    head);
+}
+
+int land_request(const struct repo *repo, const struct team_project *project,
+                 const struct land_options *options, struct err *err)
+{
+    _cleanup_project_ struct project opened = PROJECT_INIT;
+    _cleanup_free_ char *gh = path_find_program("gh", getenv("PATH"), AT_FDCWD);
+    _cleanup_free_ char *head = mem_printf("mas/%s", repo->label);
+    _cleanup_free_ char *remote = NULL;
+    _cleanup_free_ char *main = NULL;
+    const struct git git = repo_git(repo);
+    const char *base = options->onto != NULL      ? options->onto
+                       : project->onto[0] != '\0' ? project->onto + strlen("refs/heads/")
+                                                  : NULL;
+
+    if (gh == NULL) {
+        (void)err_set(err, MAS_FAILED, "cannot open a pull request: 'gh' is not in PATH");
+        return err_hint(err, "install GitHub's gh, or land and push with: mas land --push");
+    }
+    if (base == NULL || !git_is_branch(base)) {
+        (void)err_set(err, MAS_USAGE, "cannot open a pull request: the session began at no branch");
+        return err_hint(err, "name the branch that it is for with --onto BRANCH");
+    }
+    if (project_reopen(project->path, &opened, err) == -1 ||
+        find_remote(&opened, base, &remote, err) == -1 ||
+        git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), &main, err) == -1)
+        return -1;
+    _cleanup_free_ char *objects = mem_printf("%s/objects", opened.dir);
+    _cleanup_free_ char *wanted = mem_printf("%s\n", main);
+    _cleanup_free_ char *spec = mem_printf("%s:refs/heads/%s", main, head);
+    const struct git from = {.dir = repo->git, .objects = {objects}};
+    const struct git to = {.dir = opened.dir};
+    return pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1 ||
+                   push(&opened, remote, spec, err) == -1
+               ? -1
+               : run_gh(gh, &opened, head, base, options->message, err);
+}

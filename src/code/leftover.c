@@ -1,0 +1,137 @@
+#include "code/leftover.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Lists the paths that differ: output of git with a NUL behind each. */
+static int list_paths(const struct git *git, const char *const *args, char ***ret, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_must(git, args, NULL, &result, err) == -1)
+        return -1;
+    const char *text = str_text(&result.out);
+    for (const char *path = text; path < text + result.out.len; path += strlen(path) + 1)
+        strv_push(ret, path);
+    proc_result_free(&result);
+    return 0;
+}
+
+static bool has_path(char *const *list, const char *path)
+{
+    for (; list != NULL && *list != NULL; list++)
+        if (strcmp(*list, path) == 0)
+            return true;
+    return false;
+}
+
+/* Lists the files of the work tree that are not as in `commit`, with an index of our own. */
+static int list_changed(const struct leftover *leftover, const char *commit, char ***ret,
+                        struct err *err)
+{
+    _cleanup_free_ char *index = mem_printf("%s/leftover.index", leftover->repo->git);
+    struct git git = leftover->git;
+
+    git.index = index;
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err);
+    if (rc == 0) /* it compares contents; diff-files alone compares what it knows of the files */
+        rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
+    proc_result_free(&result);
+    if (rc == 0)
+        rc = list_paths(&git,
+                        GIT_ARGS("diff-files", "--name-only", "-z", "--ignore-submodules=dirty"),
+                        ret, err);
+    (void)unlink(index);
+    return rc;
+}
+
+/* Returns true if the index is that of the commit, or if there is none. */
+static int index_is(const struct leftover *leftover, const char *commit, bool *ret, struct err *err)
+{
+    const struct git git = leftover->git;
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_run(&git, GIT_ARGS("diff-index", "--cached", "--quiet", commit), NULL, &result, err) ==
+        -1)
+        return -1;
+    *ret = result.status == 0;
+    proc_result_free(&result);
+    return 0;
+}
+
+/* Fails if a file that landing changes is neither as before nor as after it, or if something was
+ * staged since. */
+static int check_leftover(const struct leftover *leftover, char *const *changes,
+                          char *const *not_old, char *const *not_new, struct err *err)
+{
+    bool is_old = false;
+    bool is_new = false;
+
+    for (char *const *path = changes; path != NULL && *path != NULL; path++)
+        if (has_path(not_old, *path) && has_path(not_new, *path))
+            return err_set(err, MAS_CONFLICT,
+                           "cannot finish updating '%s': '%s' was changed meanwhile",
+                           leftover->git.tree, *path);
+    if (leftover->git.index != NULL)
+        return 0;
+    if (index_is(leftover, leftover->old, &is_old, err) == -1 ||
+        index_is(leftover, leftover->new, &is_new, err) == -1)
+        return -1;
+    return is_old || is_new ? 0
+                            : err_set(err, MAS_CONFLICT,
+                                      "cannot finish updating '%s': something was staged there "
+                                      "meanwhile",
+                                      leftover->git.tree);
+}
+
+/* Brings the files that lag to the new commit. */
+static int update_files(const struct leftover *leftover, char *const *changes, char *const *not_new,
+                        struct err *err)
+{
+    const struct git git = leftover->git;
+    _cleanup_str_ struct str paths = STR_INIT;
+    _cleanup_strv_ char **gone = NULL;
+
+    if (git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err) == -1 ||
+        list_paths(&git,
+                   GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--diff-filter=D",
+                            leftover->old, leftover->new),
+                   &gone, err) == -1)
+        return -1;
+    for (char *const *path = changes; path != NULL && *path != NULL; path++) {
+        if (!has_path(not_new, *path) || has_path(gone, *path))
+            continue;
+        str_addn(&paths, *path, strlen(*path) + 1);
+    }
+    if (git_must(&git, GIT_ARGS("checkout-index", "--force", "-z", "--stdin"),
+                 &(struct git_input){str_text(&paths), paths.len}, NULL, err) == -1)
+        return -1;
+    for (char *const *path = gone; path != NULL && *path != NULL; path++)
+        (void)unlinkat(leftover->git.cwd, *path, 0);
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
+    proc_result_free(&result);
+    return rc;
+}
+
+int leftover_finish(const struct leftover *leftover, struct err *err)
+{
+    _cleanup_strv_ char **changes = NULL;
+    _cleanup_strv_ char **not_old = NULL;
+    _cleanup_strv_ char **not_new = NULL;
+    const struct git git = leftover->git;
+
+    return list_paths(
+               &git, GIT_ARGS("diff-tree", "-r", "-z", "--name-only", leftover->old, leftover->new),
+               &changes, err) == -1 ||
+                   list_changed(leftover, leftover->old, &not_old, err) == -1 ||
+                   list_changed(leftover, leftover->new, &not_new, err) == -1 ||
+                   check_leftover(leftover, changes, not_old, not_new, err) == -1 ||
+                   update_files(leftover, changes, not_new, err) == -1
+               ? -1
+               : 0;
+}

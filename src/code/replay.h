@@ -1,0 +1,18 @@
+/*
+ * Replays commits onto another one, as a rebase does, without a work tree.
+ */
+#ifndef MAS_CODE_REPLAY_H
+#define MAS_CODE_REPLAY_H
+
+#include "base/err.h"
+#include "code/git.h"
+
+/* Puts the commits that `from` has and `onto` lacks onto `onto`, oldest first, without merges and
+ * without those that change nothing there. Authors and messages stay. *ret is the last one. If a
+ * commit conflicts, *ret is "", *ret_at is that commit and *ret_files its files, which the caller
+ * releases with strv_free(). Fails with MAS_CONFLICT if a merge among them has changes of its own,
+ * which would be lost. */
+int replay(const struct git *git, const char *onto, const char *from, char ret[GIT_OID_TEXT],
+           char ret_at[GIT_OID_TEXT], char ***ret_files, struct err *err);
+
+#endif

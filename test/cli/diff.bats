@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# `mas diff` shows what agents have changed, committed or not, as it is now.
+load ../helper
+# shellcheck source=test/cli/code.bash
+. "$BATS_TEST_DIRNAME/code.bash"
+
+setup_more() {
+    make_project
+    make_trio
+    make_team -t trio
+}
+
+@test "commits, staged, changed and new files are shown; ignored ones are not" {
+    change x a 1 committed
+    sed -i '1s/.*/staged/' "$C/x/b" && git -C "$C/x" add b
+    sed -i '1s/.*/changed/' "$C/x/c"
+    echo new >"$C/x/new"
+    mkdir -p "$C/x/.git/info" && echo '*.o' >"$C/x/.gitignore"
+    echo object >"$C/x/x.o"
+    before=$(sha256sum "$C/x/.git/index")
+    mas diff "$ID" x
+    [ "$status" -eq 0 ]
+    for line in +committed +staged +changed +new '-a 1' '-b 1' '-c 1' '+++ b/new'; do
+        grep -qxF -e "$line" <<<"$output"
+    done
+    [[ $output != *object* ]]
+    [ "$(sha256sum "$C/x/.git/index")" = "$before" ]
+    mas diff "$ID" x --stat
+    [[ $output == *'5 files changed, 5 insertions(+), 3 deletions(-)' ]]
+    whole
+    mas diff "$ID" y
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "several agents have titles with branch, ahead, behind and files" {
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    change y b 1 two
+    echo >"$C/y/new"
+    mas diff "$ID" --stat
+    [ "$status" -eq 0 ]
+    grep -qx "x  mas/$L/x  0 ahead, 0 behind, 0 files not committed" <<<"$output"
+    grep -qx "y  mas/$L/y  1 ahead, 1 behind, 1 file not committed" <<<"$output"
+    grep -qx "z  mas/$L/z  0 ahead, 1 behind, 0 files not committed" <<<"$output"
+}
+
+@test "--base and --integration compare with those" {
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    change y b 1 two
+    mas diff "$ID" x
+    [ -z "$output" ]
+    mas diff "$ID" x --base
+    grep -qx '+one' <<<"$output"
+    mas diff "$ID" y
+    [[ $output == *+two* && $output != *'-one'* ]]
+    mas diff "$ID" y --integration
+    grep -qx -e '-one' <<<"$output"
+    mas diff "$ID" y --integration --base
+    [ "$status" -eq 2 ]
+}
+
+@test "kinds: binary, rename, mode, link, CRLF, no newline, large, names that are odd" {
+    cd "$C/x"
+    printf 'a\0b' >binary
+    git mv b renamed
+    chmod +x c
+    ln -s x link
+    printf 'dos\r\n' >crlf
+    printf 'none' >bare
+    esc=$'esc\033]0;x\a'
+    printf 'text \033[31m\n' >"$esc"
+    yes line | head -c 10000000 >large
+    mas diff "$ID" x
+    [ "$status" -eq 0 ]
+    LC_ALL=C grep -q $'[\001-\010\013-\037\177]' <<<"$output" && return 1
+    grep -qF 'Binary files /dev/null and b/binary differ' <<<"$output"
+    grep -qx 'rename to renamed' <<<"$output"
+    grep -qx 'new mode 100755' <<<"$output"
+    grep -qx '+dos\\x0d' <<<"$output"
+    grep -qF 'No newline at end of file' <<<"$output"
+    mas diff "$ID" x --stat
+    [ "$status" -eq 0 ]
+    LC_ALL=C grep -q $'[\001-\010\013-\037\177]' <<<"$output" && return 1
+    cd "$T"
+}
+
+@test "a file that changes in the same second and keeps size and time is seen" {
+    for i in 1 2 3 4; do
+        printf 'aaa%s\n' "$i" >"$C/x/a" && touch -d 2001-01-01 "$C/x/a"
+        "$MAS" diff "$ID" x >"$T/one"
+        printf 'bbb%s\n' "$i" >"$C/x/a" && touch -d 2001-01-01 "$C/x/a"
+        "$MAS" diff "$ID" x >"$T/two"
+        grep -qx "+aaa$i" "$T/one"
+        grep -qx "+bbb$i" "$T/two"
+    done
+}
+
+@test "--json lists files with hunks and lines" {
+    cd "$C/x"
+    sed -i '5s/.*/five/; 6d' a
+    git mv b moved && chmod +x moved && printf 'x\0' >bin && rm c
+    cd "$T"
+    mas diff "$ID" x --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r '.sessionId, .agents[0].id, .agents[0].branch, .agents[0].changedFiles' <<<"$output" | tr '\n' ' ')" = \
+        "$ID x mas/$L/x 5 " ] || { echo "$output"; return 1; }
+    f='.agents[0].files[] | select(.path == $p)'
+    [ "$(jq -c --arg p a "$f | [.status, .oldPath, .added, .removed, .binary]" <<<"$output")" = \
+        '["modified",null,1,2,false]' ]
+    [ "$(jq -r --arg p a "$f | .hunks[0].lines[] | select(test(\"^[+-]\"))" <<<"$output")" = $'-a 5\n-a 6\n+five' ]
+    [[ $(jq -r --arg p a "$f | .hunks[0].header" <<<"$output") == '@@ -2,8 +2,7 @@'* ]]
+    [ "$(jq -c --arg p moved "$f | [.status, .oldPath, .oldMode, .mode]" <<<"$output")" = '["renamed","b","100644","100755"]' ]
+    [ "$(jq -c --arg p bin "$f | [.status, .binary, .hunks]" <<<"$output")" = '["added",true,[]]' ]
+    [ "$(jq -c --arg p c "$f | [.status, .removed]" <<<"$output")" = '["deleted",20]' ]
+    mas diff "$ID" --json
+    [ "$(jq -r '.agents[].id' <<<"$output" | tr '\n' ' ')" = 'x y z ' ]
+}
+
+@test "main is the team's branch, compared with the commit that the session began with" {
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    echo later >"$C/x/later"
+    mas diff "$ID" main
+    [ "$status" -eq 0 ]
+    [[ $output == *+one* && $output != *later* ]]
+    mas diff "$ID" main --stat
+    [[ $output == *'1 file changed, 1 insertion(+), 1 deletion(-)' ]]
+    mas diff "$ID" main --json
+    [ "$(jq -r '.agents[0] | .id, .branch, .ahead' <<<"$output" | tr '\n' ' ')" = "main mas/$L/main 1 " ]
+}
+
+@test "--since-look shows what changed since the last diff of that agent" {
+    change x a 1 one
+    mas diff "$ID" x --since-look
+    [[ $output == *+one* ]]
+    mas diff "$ID" x --since-look
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    echo two >"$C/x/b"
+    mas diff "$ID" x --stat
+    mas diff "$ID" x --json
+    mas diff "$ID" x --since-look
+    [[ $output == *+two* && $output != *+one* ]]
+    # it also holds for files that were not committed, and if they are taken back
+    git -C "$C/x" checkout -q b
+    mas diff "$ID" x --since-look
+    grep -qx -e '-two' <<<"$output"
+    mas diff "$ID" y --since-look
+    [ -z "$output" ]
+    mas diff "$ID" x --since-look --base
+    [ "$status" -eq 2 ]
+    whole
+}
+
+@test "colours and the pager are for a terminal alone" {
+    change x a 1 one
+    printf '#!/bin/sh\necho PAGED\ncat\n' >"$T/pager" && chmod +x "$T/pager"
+    tty() { script -qec "$*" /dev/null </dev/null | tr -d '\r'; }
+    PAGER=$T/pager run tty "$MAS" diff "$ID" x
+    [ "${lines[0]}" = PAGED ]
+    [[ $output == *$'\033['*'+one'* ]]
+    NO_COLOR=1 PAGER=$T/pager run tty "$MAS" diff "$ID" x
+    [ "${lines[0]}" = PAGED ]
+    [[ $output != *$'\033['* ]]
+    PAGER='' run tty "$MAS" diff "$ID" x
+    [[ $output == *$'\033['*'+one'* ]]
+    PAGER=$T/pager mas diff "$ID" x
+    [[ $output != *PAGED* && $output != *$'\033['* ]]
+    # bytes of a file never reach the terminal
+    printf 'evil \033]0;title\a\n' >"$C/x/a"
+    PAGER=cat run tty "$MAS" diff "$ID" x
+    [[ $output == *'evil \x1b]0;title\x07'* ]]
+}

@@ -1,0 +1,354 @@
+#!/usr/bin/env bats
+# `mas land` brings the team's branch into the project, or says why not and changes nothing there.
+load ../helper
+# shellcheck source=test/cli/code.bash
+. "$BATS_TEST_DIRNAME/code.bash"
+
+setup_more() {
+    make_project
+    make_trio
+}
+
+# The team's branch has two commits of x and one of y.
+work() {
+    change x a 1 one
+    change x a 2 two
+    change y b 1 three
+    "$MAS" merge -q "$ID" x y
+}
+
+tip() { git -C "$P" rev-parse "${1:-main}"; }
+clean() { [ -z "$(git -C "$P" status --porcelain)" ]; }
+# Fails with exit code $1 and the text $2, and the project is as $BEFORE.
+refused() {
+    [ "$status" -eq "$1" ] || return
+    [[ $stderr == "$2"* ]] || return
+    [ "$(project_state)" = "$BEFORE" ] && whole
+}
+
+@test "a branch that has not moved goes forward, and its work tree follows" {
+    make_team -t trio
+    work
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = "4 commits landed on main of $P: $(main_of | cut -c1-12)" ]
+    [ "$(tip)" = "$(main_of)" ]
+    [ "$(head -n 2 "$P/a" | tr '\n' ' ')$(head -n 1 "$P/b")" = 'one two three' ]
+    clean
+    [ "$(git -C "$P" for-each-ref --format='%(refname)')" = refs/heads/main ]
+    [ "$(git -C "$P" reflog -1 --format=%gs main)" = 'mas land' ]
+    whole
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$output" = 'nothing to land' ]
+}
+
+@test "a branch that has moved on is merged; a conflict is exit 4 and changes nothing" {
+    make_team -t trio
+    work
+    sed -i '20s/.*/person/' "$P/c" && git -C "$P" commit -qam 'Person'
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" log -1 --format=%s)" = "Merge mas/$L/main" ]
+    [ "$(git -C "$P" log -1 --format=%P | wc -w)" = 2 ]
+    [ "$(tail -n 1 "$P/c")$(head -n 1 "$P/a")" = personone ]
+    clean
+    change x a 3 agent
+    "$MAS" merge -q "$ID" x
+    sed -i '3s/.*/person/' "$P/a" && git -C "$P" commit -qam 'Person 2'
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land session '$ID': it conflicts in a"$'\n'
+    [[ $stderr == *"mas sync --project $ID"* ]]
+}
+
+@test "--merge makes a commit, --squash one commit, -m its message" {
+    make_team -t trio
+    work
+    mas land "$ID" --merge -m 'My words'
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" log -1 --format=%s)" = 'My words' ]
+    [ "$(git -C "$P" log -1 --format=%P | wc -w)" = 2 ]
+    change z c 1 z1
+    change z c 2 z2
+    "$MAS" merge -q "$ID" z
+    before=$(tip)
+    mas land "$ID" --squash --message 'Squashed
+and more'
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" log -1 --format=%P)" = "$before" ]
+    [ "$(git -C "$P" log -1 --format=%B)" = $'Squashed\nand more' ]
+    [ "$(git -C "$P" log -1 --format=%an)" = Person ]
+    [ "$(head -n 2 "$P/c" | tr '\n' ' ')" = 'z1 z2 ' ]
+    clean
+    # it counts as landed from now on
+    mas land "$ID"
+    [ "$output" = 'nothing to land' ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    mas land "$ID" --merge --squash
+    [ "$status" -eq 2 ]
+}
+
+@test "changes in the way are named, others stay" {
+    make_team -t trio
+    work
+    echo 'my change' >>"$P/c"
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land onto 'main': its work tree '$P' has changes"
+    git -C "$P" add c
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land onto 'main'"
+    git -C "$P" reset -q --hard
+    # an untracked file that would be overwritten
+    echo theirs >"$C/x/n" && git -C "$C/x" add n && git -C "$C/x" commit -qm n
+    "$MAS" merge -q "$ID" x
+    echo mine >"$P/n"
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot "
+    [ "$(cat "$P/n")" = mine ]
+    # one that is not in the way stays
+    mv "$P/n" "$P/other"
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(cat "$P/other")$(cat "$P/n")" = minetheirs ]
+}
+
+@test "an operation of git that is in progress is in the way" {
+    make_team -t trio
+    work
+    git -C "$P" checkout -q -b side && sed -i '1s/.*/side/' "$P/a" && git -C "$P" commit -qam side
+    git -C "$P" checkout -q main && sed -i '1s/.*/main/' "$P/a" && git -C "$P" commit -qam main
+    run ! git -C "$P" merge -q side
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land "
+}
+
+@test "--onto names another branch; one that is not checked out moves alone" {
+    make_team -t trio
+    work
+    git -C "$P" branch release
+    tree=$(cd "$P" && find . -path ./.git -prune -o -type f -print0 | xargs -0 sha256sum)
+    mas land "$ID" --onto release
+    [ "$status" -eq 0 ]
+    [ "$(tip release)" = "$(main_of)" ]
+    [ "$(tip main)" != "$(main_of)" ]
+    [ "$(cd "$P" && find . -path ./.git -prune -o -type f -print0 | xargs -0 sha256sum)" = "$tree" ]
+    clean
+    BEFORE=$(project_state)
+    mas land "$ID" --onto nowhere
+    refused 3 "mas: cannot land onto 'nowhere': project '$P' has no such branch"
+    for name in -x HEAD .. 'a b' refs/../x 'x~1' '@{-1}'; do
+        mas land "$ID" --onto="$name"
+        [ "$status" -eq 2 ] || [ "$status" -eq 3 ]
+        [ "$(project_state)" = "$BEFORE" ]
+    done
+}
+
+@test "a branch that is checked out in another work tree is refused" {
+    make_team -t trio
+    work
+    git -C "$P" worktree add -q -b side "$T/side tree"
+    BEFORE=$(project_state)
+    mas land "$ID" --onto side
+    refused 4 "mas: cannot land onto 'side': it is checked out in another work tree, '$T/side tree'"
+    [ -z "$(git -C "$T/side tree" status --porcelain)" ]
+}
+
+@test "a project that is a linked work tree, or whose path is odd, is landed in" {
+    git -C "$P" worktree add -q -b side "$T/side"
+    main=$P
+    P=$T/side # the project of this session
+    make_team -t trio
+    work
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(tip side)" = "$(main_of)" ]
+    clean
+    [ "$(git -C "$main" status --porcelain)" = '' ]
+    make_project "$T/-odd #(x) 'q\" é"
+    make_team -t trio
+    work
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    clean
+    [ "$(tip)" = "$(main_of)" ]
+}
+
+@test "a bare project gets the branch" {
+    git clone -q --bare "$P" "$T/bare.git"
+    P=$T/bare.git
+    make_team -t trio
+    work
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" rev-parse main)" = "$(main_of)" ]
+    GIT_DIR=$P git fsck
+}
+
+@test "a session that began at no branch needs --onto" {
+    git -C "$P" checkout -q --detach
+    make_team -t trio
+    work
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 2 'mas: cannot land: the session began at no branch'
+    mas land "$ID" --onto main
+    [ "$status" -eq 0 ]
+    [ "$(tip main)" = "$(main_of)" ]
+    [ "$(head -n 1 "$P/a")" = 'a 1' ]
+}
+
+@test "a project that was moved or removed is said; the session keeps everything" {
+    make_team -t trio
+    work
+    mv "$P" "$T/moved"
+    mas land "$ID"
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mas: cannot find project '$P': it was moved or removed"* ]]
+    mas diff "$ID"
+    [ "$status" -eq 0 ]
+    change z c 1 z
+    mas merge "$ID" z
+    [ "$status" -eq 0 ]
+    ln -s "$T/moved" "$P"
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(tip)" = "$(main_of)" ]
+    # its objects are its own
+    rm -rf "$T/moved"
+    team_git fsck --strict --no-dangling
+}
+
+@test "nothing in the project changes but the branch: no hook, filter or driver of it runs" {
+    printf '* filter=evil diff=evil merge=evil\n' >"$P/.gitattributes"
+    git -C "$P" add . && git -C "$P" commit -qm attributes
+    make_team -t trio
+    for name in post-checkout post-merge pre-commit reference-transaction post-update update pre-push; do
+        printf '#!/bin/sh\ntouch "%s/ran.%s"\n' "$T" "$name" >"$P/.git/hooks/$name"
+        chmod +x "$P/.git/hooks/$name"
+    done
+    git -C "$P" config core.fsmonitor "touch '$T/ran.fsmonitor'"
+    git -C "$P" config core.sshCommand "touch '$T/ran.ssh'"
+    git -C "$P" config diff.evil.command "touch '$T/ran.diff'"
+    git -C "$P" config merge.evil.driver "touch '$T/ran.merge'"
+    git -C "$P" config alias.status "!touch '$T/ran.alias'"
+    config=$(sha256sum "$P/.git/config")
+    work
+    sed -i '19s/.*/person/' "$P/a"
+    git -C "$P" -c core.hooksPath=/dev/null -c core.fsmonitor=false commit -qam person
+    mas land "$ID" --merge
+    [ "$status" -eq 0 ]
+    compgen -G "$T/ran.*" && return 1
+    [ "$(sha256sum "$P/.git/config")" = "$config" ]
+    [ "$(head -n 1 "$P/a")" = one ]
+}
+
+@test "--rebase puts each commit onto the branch, without merges, with its author and message" {
+    make_team -t trio
+    work
+    sed -i '20s/.*/person/' "$P/c" && git -C "$P" commit -qam 'Person'
+    git -C "$C/z" -c user.name='Other Ä' commit -q --allow-empty -m 'empty'
+    sed -i '3s/.*/z/' "$C/z/c" && git -C "$C/z" -c user.name='Other Ä' commit -qam 'Subject
+
+Body of z'
+    "$MAS" merge -q "$ID" z
+    base=$(tip)
+    mas land "$ID" --rebase
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" rev-list --merges "$base..main")" = '' ]
+    [ "$(git -C "$P" rev-list --count "$base..main")" = 4 ]
+    [ "$(git -C "$P" merge-base "$base" main)" = "$base" ]
+    git -C "$P" log --format='%an|%cn|%B' "$base..main" >"$T/log"
+    grep -qx 'Other Ä|Person|Subject' "$T/log" && grep -qx 'Body of z' "$T/log"
+    grep -qx 'Person|Person|x: one' "$T/log"
+    [ "$(tail -n 1 "$P/c")$(sed -n 3p "$P/c")$(head -n 1 "$P/a")" = personzone ]
+    clean
+    whole
+    mas land "$ID" --rebase
+    [ "$status" -eq 0 ]
+    [ "$output" = 'nothing to land' ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "--rebase refuses a commit that conflicts, and a merge that has changes of its own" {
+    make_team -t trio
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    sed -i '1s/.*/person/' "$P/a" && git -C "$P" commit -qam 'Person'
+    BEFORE=$(project_state)
+    mas land "$ID" --rebase
+    refused 4 "mas: cannot land session '$ID': commit $(git -C "$C/x" rev-parse HEAD | cut -c1-12) conflicts in a"
+    git -C "$P" reset -q --hard HEAD^
+    change y b 1 two
+    git -C "$C/y" fetch -q team && git -C "$C/y" merge -q --no-commit team/main
+    echo evil >"$C/y/evil" && git -C "$C/y" add evil && git -C "$C/y" commit -qm 'evil merge'
+    "$MAS" merge -q "$ID" y
+    BEFORE=$(project_state)
+    mas land "$ID" --rebase
+    refused 4 "mas: cannot land 'mas/$L/main': cannot replay the commits: a merge among them has changes of its own"
+}
+
+@test "only one of --merge, --squash and --rebase, and --pr alone" {
+    make_team -t trio
+    for options in '--merge --squash' '--merge --rebase' '--squash --rebase' '--pr --push' '--pr --rebase' \
+        '--rebase -m text'; do
+        # shellcheck disable=SC2086 # words
+        mas land "$ID" $options
+        [ "$status" -eq 2 ]
+    done
+}
+
+@test "--push pushes the branch without force; if that fails the branch has landed" {
+    git clone -q --bare "$P" "$T/remote.git"
+    make_team -t trio
+    work
+    mas land "$ID" --push
+    [ "$status" -eq 4 ]
+    [[ $stderr == *'has no remote'* ]]
+    [ "$(tip)" = "$(main_of)" ]
+    git -C "$P" remote add origin "$T/remote.git"
+    mas land "$ID" --push
+    [ "$status" -eq 0 ]
+    [ "$(GIT_DIR=$T/remote.git git rev-parse main)" = "$(main_of)" ]
+    # the remote has moved on
+    git clone -q "$T/remote.git" "$T/other"
+    git -C "$T/other" commit -q --allow-empty -m other && git -C "$T/other" push -q
+    theirs=$(GIT_DIR=$T/remote.git git rev-parse main)
+    change z c 1 z
+    "$MAS" merge -q "$ID" z
+    mas land "$ID" --push
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"cannot push to 'origin'"*'the branch has landed'* ]]
+    [ "$(tip)" = "$(main_of)" ]
+    [ "$(GIT_DIR=$T/remote.git git rev-parse main)" = "$theirs" ]
+}
+
+@test "--pr pushes the team's branch and runs gh; no branch of the project moves" {
+    git clone -q --bare "$P" "$T/remote.git"
+    git -C "$P" remote add origin "$T/remote.git"
+    make_team -t trio -n login
+    work
+    before=$(tip)
+    mas land "$ID" --pr
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"'gh' is not in PATH"* ]]
+    GIT_DIR=$T/remote.git run ! git rev-parse -q --verify mas/login
+    mkdir "$T/bin"
+    printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } >"%s/gh"\nexit ${GH_RC-0}\n' "$T" >"$T/bin/gh"
+    chmod +x "$T/bin/gh"
+    PATH=$T/bin:$PATH mas land "$ID" --pr -m $'Title\n\nText'
+    [ "$status" -eq 0 ]
+    [ "$(GIT_DIR=$T/remote.git git rev-parse mas/login)" = "$(main_of)" ]
+    [ "$(tip)" = "$before" ]
+    [ "$(git -C "$P" for-each-ref --format='%(refname)' refs/heads)" = refs/heads/main ]
+    [ "$(cat "$T/gh")" = "$P"$'\npr\ncreate\n--head\nmas/login\n--base\nmain\n--title\nTitle\n--body\nText' ]
+    GH_RC=3 PATH=$T/bin:$PATH mas land "$ID" --pr
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'gh ended with exit code 3'*"the branch 'mas/login' was pushed"* ]]
+}

@@ -1,0 +1,329 @@
+#!/usr/bin/env bats
+# `mas merge` brings what agents have committed together, or says why not and moves nothing.
+load ../helper
+# shellcheck source=test/cli/code.bash
+. "$BATS_TEST_DIRNAME/code.bash"
+
+setup_more() {
+    make_project
+    make_trio
+}
+
+@test "the first branch moves forward, the next makes a merge commit, and the view follows" {
+    make_team -t trio
+    change x a 1 one
+    change x a 2 two
+    change y b 1 one
+    mas merge "$ID" x y
+    [ "$status" -eq 0 ]
+    [ "$output" = "x: 2 commits merged into mas/$L/main
+y: 1 commit merged into mas/$L/main" ]
+    [ -z "$stderr" ]
+    [ "$(team_git log --merges --format=%s "mas/$L/main")" = "Merge mas/$L/y" ]
+    [ "$(team_git log --format=%an -1 "mas/$L/main")" = Person ]
+    [ "$(team_git rev-list --count "mas/$L/main")" = 5 ]
+    [ "$(head -n 1 "$C/view/a")$(head -n 1 "$C/view/b")" = oneone ]
+    [ "$(cat "$G/worktrees/view/HEAD")" = "$(main_of)" ]
+    whole
+}
+
+@test "nothing to merge is no error and moves nothing; -q prints nothing" {
+    make_team -t trio
+    before=$(main_of)
+    mas merge "$ID" x
+    [ "$status" -eq 0 ]
+    [ "$output" = 'x: nothing to merge' ]
+    change y a 3 three
+    mas merge -q "$ID" y
+    [ "$status" -eq 0 ]
+    [ -z "$output$stderr" ]
+    [ "$(main_of)" != "$before" ]
+}
+
+@test "a conflict moves nothing, is exit 4 and names the files" {
+    make_team -t trio
+    change x a 1 mine
+    change y a 1 yours
+    echo new >"$C/y/n" && git -C "$C/y" add n && git -C "$C/y" commit -qm n
+    "$MAS" merge -q "$ID" x
+    before=$(main_of)
+    mas merge "$ID" y
+    [ "$status" -eq 4 ]
+    [ -z "$output" ]
+    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'y': it conflicts in a" ]
+    [[ $stderr == *'git fetch team && git merge team/main'* ]]
+    [ "$(main_of)" = "$before" ]
+    [ ! -e "$C/view/n" ]
+    # what the hint says helps
+    git -C "$C/y" fetch -q team
+    run ! git -C "$C/y" merge -q team/main
+    git -C "$C/y" checkout -q --ours a && git -C "$C/y" commit -qam merged
+    mas merge "$ID" y
+    [ "$status" -eq 0 ]
+    [ "$(head -n 1 "$C/view/a")" = yours ]
+    whole
+}
+
+@test "of several agents, one that conflicts does not keep back the others" {
+    make_team -t trio
+    change x a 1 mine
+    change y a 1 yours
+    change z b 1 other
+    mas merge "$ID" x y z
+    [ "$status" -eq 4 ]
+    [ "$output" = "x: 1 commit merged into mas/$L/main
+z: 1 commit merged into mas/$L/main" ]
+    [[ $stderr == "mas: cannot merge agent 'y': it conflicts in a"* ]]
+    whole
+}
+
+@test "what is merged is the agent's own branch, whatever it has checked out" {
+    make_team -t trio
+    change x a 1 one
+    git -C "$C/x" checkout -q --detach
+    change x a 2 detached
+    git -C "$C/y" checkout -q -b other
+    change y b 1 other
+    mas merge "$ID" x y
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "x: 1 commit merged into mas/$L/main" ]
+    [ "${lines[1]}" = 'y: nothing to merge' ]
+    [ "$(sed -n 2p "$C/view/a")" = 'a 2' ]
+    # also if it is packed
+    git -C "$C/y" branch -f "mas/$L/y" other
+    git -C "$C/y" pack-refs --all
+    mas merge "$ID" y
+    [ "$output" = "y: 1 commit merged into mas/$L/main" ]
+    # packed and a file: the file counts
+    git -C "$C/y" checkout -q "mas/$L/y"
+    change y b 2 later
+    mas merge "$ID" y
+    [ "$output" = "y: 1 commit merged into mas/$L/main" ]
+}
+
+@test "a branch that was deleted is said, and nothing that was merged is lost" {
+    make_team -t trio
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    before=$(main_of)
+    git -C "$C/x" checkout -q --detach
+    git -C "$C/x" branch -qD "mas/$L/x"
+    mas merge "$ID" x
+    [ "$status" -eq 5 ]
+    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'x': its branch 'mas/$L/x' is gone" ]
+    [ "$(main_of)" = "$before" ]
+}
+
+@test "every kind of file and change arrives as it is" {
+    make_team -t trio
+    cd "$C/x"
+    nl=$'new\nline' esc=$'esc\033]0;x\a'
+    echo 1 >"$nl"
+    echo 2 >"$esc"
+    echo 3 >'with space'
+    echo 4 >'-dash'
+    echo 5 >$'bad\377utf'
+    printf 'a\0b\377' >binary
+    printf 'dos\r\nlines\r\n' >crlf
+    printf 'no newline' >bare
+    ln -s /nowhere/at/all link
+    git mv b renamed
+    chmod +x c
+    git rm -q a
+    head -c 10000000 /dev/urandom >large
+    mkdir deep && echo d >deep/d
+    : >empty
+    git add -A && git commit -qm kinds
+    change y c 3 three
+    mas merge "$ID" x y
+    [ "$status" -eq 0 ]
+    cmp large "$C/view/large"
+    [ "$(readlink "$C/view/link")" = /nowhere/at/all ]
+    [ -x "$C/view/c" ] && [ ! -e "$C/view/a" ] && [ ! -e "$C/view/b" ]
+    [ "$(sed -n 3p "$C/view/c")" = three ]
+    for name in "$nl" "$esc" 'with space' '-dash' $'bad\377utf' binary crlf bare renamed empty deep/d; do
+        cmp -- "./$name" "$C/view/$name"
+    done
+    whole
+    # names in a conflict end no line and move no terminal
+    echo theirs >"$C/z/$esc"
+    git -C "$C/z" add -A && git -C "$C/z" commit -qm z
+    mas merge "$ID" z
+    [ "$status" -eq 4 ]
+    [ "${stderr_lines[0]}" = "mas: cannot merge agent 'z': it conflicts in esc\\x1b]0;x\\x07" ]
+}
+
+@test "a view that was changed is left alone with a warning, and follows later" {
+    make_team -t trio
+    change x a 1 one
+    echo mine >"$C/view/a"
+    mas merge "$ID" x
+    [ "$status" -eq 0 ]
+    [[ $stderr == 'mas: warning: cannot update the view of the project: '* ]]
+    [ "$(cat "$C/view/a")" = mine ]
+    git -C "$P" show HEAD:a >"$C/view/a"
+    change x b 1 two
+    mas merge "$ID" x
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    [ "$(head -n 1 "$C/view/a")$(head -n 1 "$C/view/b")" = onetwo ]
+    # an untracked file that is in the way is no different
+    echo new >"$C/x/n" && git -C "$C/x" add n && git -C "$C/x" commit -qm n
+    echo mine >"$C/view/n"
+    mas merge "$ID" x
+    [ "$status" -eq 0 ]
+    [ "$(cat "$C/view/n")" = mine ]
+    [[ $stderr == *'cannot update the view'* ]]
+}
+
+@test "agents without a repository, no agent, and no project are said" {
+    make_team -t trio
+    mas merge "$ID" w
+    [ "$status" -eq 2 ]
+    [[ $stderr == "mas: cannot merge agent 'w': it has no repository of its own"* ]]
+    mas merge "$ID" all
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" = 3 ]
+    mas merge "$ID"
+    [ "$status" -eq 2 ]
+    mas merge "$ID" nobody
+    [ "$status" -eq 3 ]
+    other=$("$MAS" new -q --no-start -t solo)
+    mas merge "$other" solo
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"has no project"* ]]
+}
+
+@test "a conflict is told to the agent whose branch it is, also if it does not run yet" {
+    cat >>"$ROOT/mas.ini" <<END
+[preset keeper]
+command = sh -c 'while IFS= read -r line; do printf "%s\n" "\$line" >>"$T/heard.\$MAS_AGENT_ID"; done'
+END
+    make_trio keeper
+    make_team -t trio
+    change x a 1 mine
+    change y a 1 yours
+    mas merge "$ID" x y
+    [ "$status" -eq 4 ]
+    [[ $stderr != *warning* ]]
+    [ ! -e "$T/heard.y" ]
+    "$MAS" start -q "$ID"
+    eventually grep -q 'Your branch conflicts' "$T/heard.y"
+    [ "$(wc -l <"$T/heard.y")" = 1 ]
+    grep -qF "mas/$L/main, in: a. Nothing was merged." "$T/heard.y"
+    # a running one hears at once
+    mas merge "$ID" y
+    [ "$status" -eq 4 ]
+    eventually prints 2 eval "wc -l <'$T/heard.y'"
+    # an agent that runs it itself knows already
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=y mas merge
+    [ "$status" -eq 4 ]
+    "$MAS" send "$ID" y last
+    eventually grep -q last "$T/heard.y"
+    [ "$(wc -l <"$T/heard.y")" = 3 ]
+    [ ! -e "$T/heard.x" ]
+}
+
+@test "an agent merges itself, and others only if it may write to them" {
+    make_team -t trio
+    change x a 1 one
+    change y b 1 two
+    change z c 1 three
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=x mas merge
+    [ "$status" -eq 0 ]
+    [ "$output" = "x: 1 commit merged into mas/$L/main" ]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=x mas merge y
+    [ "$status" -eq 1 ]
+    [[ $stderr == "mas: cannot merge agent 'y': the rule for a worker"* ]]
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=w mas merge y z
+    [ "$status" -eq 0 ]
+    other=$ID
+    make_team -t trio
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=w mas merge "$other" y
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'only to its own team'* ]]
+}
+
+@test "a check has to succeed on the new commit before the branch moves" {
+    make_team -t trio
+    cat >"$T/check" <<'END'
+echo "branch $MAS_CODE_BRANCH"
+[ "$MAS_CODE_DIR" = "$PWD" ] || exit 9
+seq 1 30
+(sleep 1371 &) # does not outlive the check
+head -n 1 a b
+[ "$(head -n 1 a)" != bad ]
+END
+    printf '[code]\ncheck = sh "%s" "two words"\n' "$T/check" >>"$ROOT/mas.ini"
+    change x b 1 one
+    mas merge "$ID" x
+    [ "$status" -eq 0 ]
+    grep -qx "branch mas/$L/main" "$ROOT/sessions/$ID/logs/check.log"
+    before=$(main_of)
+    change y a 1 bad
+    change z c 1 three
+    mas merge "$ID" y z
+    [ "$status" -eq 1 ]
+    [ "$output" = "z: 1 commit merged into mas/$L/main" ]
+    [[ $stderr == *$'\nbad\n'* ]]
+    [[ $stderr == *"mas: cannot merge agent 'y': [code] check failed: it ended with exit code 1"* ]]
+    [[ $stderr != *$'\n18\n'* ]]
+    [ "$(team_git rev-list --count "$before..$(main_of)")" = 2 ]
+    [ "$(head -n 1 "$C/view/a")" = 'a 1' ]
+    run ! pgrep -f 'sleep 137[1]'
+    whole
+    # one that takes too long, and one that cannot be run
+    printf 'exec sleep 500\n' >"$T/check"
+    printf 'check_timeout = 300ms\n' >>"$ROOT/mas.ini"
+    change y a 1 good
+    mas merge "$ID" y
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'it takes longer than'* ]]
+    sed -i 's|^check = .*|check = /nowhere/at/all|' "$ROOT/mas.ini"
+    mas merge "$ID" y
+    [ "$status" -eq 1 ]
+    [[ $stderr == *'[code] check failed: it ended with exit code 127'* ]]
+    [ "$(team_git rev-list --count "$before..$(main_of)")" = 2 ]
+    mas sync "$ID" y
+    [ "$status" -eq 0 ]
+}
+
+@test "13 agents commit while merge runs in a loop: everything arrives, and one conflict is refused" {
+    mkdir -p "$ROOT/templates/many/workflows"
+    {
+        printf '[template]\ndescription = many\npreset = shell\n[window w]\nlayout = tiled\nagents = '
+        seq -s ', ' -f 'n%g' 1 13
+        for i in {1..13}; do
+            mkdir -p "$ROOT/templates/many/unit/n$i"
+            echo x >"$ROOT/templates/many/unit/n$i/AGENTS.md"
+            printf '[agent n%s]\nrole = r\nrank = worker\ngroup = g\npreset =\ncode = worktree\nmodel =\n' "$i"
+        done
+        printf '[rules]\nworker = unit\n'
+    } >"$ROOT/templates/many/template.ini"
+    echo flow >"$ROOT/templates/many/workflows/flow.md"
+    make_team -t many
+    pids=()
+    for i in {1..13}; do
+        for j in {1..20}; do
+            echo "$j" >"$C/n$i/own$i"
+            git -C "$C/n$i" add "own$i" && git -C "$C/n$i" commit -qm "n$i $j" || exit 1
+        done 3>&- &
+        pids+=("$!")
+    done
+    for _ in 1 2 3; do
+        "$MAS" merge -q "$ID" all
+    done
+    for pid in "${pids[@]}"; do wait "$pid"; done
+    "$MAS" merge -q "$ID" all
+    [ "$(team_git rev-list --no-merges --count "mas/$L/main" ^refs/mas/base)" = 260 ]
+    # 12 apart and one in conflict
+    for i in {1..13}; do
+        git -C "$C/n$i" fetch -q team && git -C "$C/n$i" merge -q --ff-only team/main
+        change "n$i" "$([ "$i" = 13 ] && echo own1 || echo "own$i")" 1 "last $i"
+    done
+    mas merge "$ID" all
+    [ "$status" -eq 4 ]
+    [ "${#lines[@]}" = 12 ]
+    [[ $stderr == "mas: cannot merge agent 'n13': it conflicts in own1"* ]]
+    whole
+}
