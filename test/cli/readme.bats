@@ -206,7 +206,7 @@ run_readme() {
 @test "the limits in SECURITY.md are those of the sources" {
     local value name source count=0
     while IFS='|' read -r value name; do
-        source=$(grep -ohE "\b$name = [^,}]+" "$PROJECT"/src/*/*.h | sed 's/.* = //')
+        source=$(grep -ohE "\b$name = [^,}]+" "$PROJECT"/src/{*,*/*}/*.h | sed 's/.* = //')
         [ $((source)) -eq $((value)) ] || { echo "$name is $source" >&2; false; }
         count=$((count + 1))
     done < <(sed -nE 's/^\|.*\| ([0-9]+)( [KM]iB| ms)? \| `([A-Z_]+)` \|$/\1\2|\3/p' "$PROJECT/SECURITY.md" |
