@@ -242,15 +242,17 @@ bool file_is_named(int dir, const char *name, int fd, struct stat *ret)
 /* Tries once. Returns 1 if the locked file had been removed meanwhile. */
 static int lock_once(int dir, const char *name, int wait_ms, int *ret_fd, struct err *err)
 {
-    _cleanup_close_ int fd = file_open_own(dir, name, O_RDWR, err);
-    if (fd == -1 && err->number == ENOENT) {
-        fd = file_open_own(dir, name, O_RDWR | O_CREAT, err);
+    struct err why = ERR_INIT;
+    _cleanup_close_ int fd = file_open_own(dir, name, O_RDWR, &why);
+    if (fd == -1 && why.number == ENOENT) {
+        fd = file_open_own(dir, name, O_RDWR | O_CREAT, &why);
         if (fd != -1)
             (void)fchmod(fd, 0600); /* whatever the umask */
     }
     if (fd == -1) {
-        if (file_is_no_own(err))
-            err->code = MAS_DAMAGED;
+        if (file_is_no_own(&why))
+            why.code = MAS_DAMAGED;
+        *err = why;
         return -1;
     }
     if (lock_within(fd, wait_ms) == -1) {

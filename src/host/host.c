@@ -145,6 +145,7 @@ static void leave(struct host *host, struct supervisor_times times)
 
     host->leaving = true;
     host->pane.gone = true; /* a pane that takes nothing any more must not delay the end */
+    pane_write(&host->pane); /* drops what it has not taken */
     if (host->backend->keep_queue != NULL)
         host->backend->keep_queue(host, "its host has ended");
     if (first || times.hangup_ms == 0)

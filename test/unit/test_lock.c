@@ -20,6 +20,8 @@ static void a_try_ends_at_once_and_names_the_holder(void)
     char want[64];
 
     REQUIRE(lock(&place, LOCK_TRY, &held, &err) == 0);
+    CHECK_INT(err.code, MAS_OK); /* it also created the file */
+    CHECK_STR(err.text, "");
     CHECK_INT(lock(&place, LOCK_TRY, &fd, &err), -1);
     CHECK_INT(err.code, MAS_CONFLICT);
     (void)snprintf(want, sizeof want, "pid %ld (test) holds the lock", (long)getpid());

@@ -80,10 +80,10 @@ static void close_conversation(struct host *host)
         return;
     turn_end(host, HOST_END_STOPPED, 0, NULL);
     queue_keep(host, "its host has ended");
+    link_disconnect(host); /* still looks at the queue */
     for (size_t i = 0; i < conversation->queue.count; i++)
         queue_free_prompt(&conversation->queue.prompts[i]);
     free(conversation->queue.prompts);
-    link_disconnect(host);
     chat_close(host);
     store_place_free(&conversation->memory.place);
     store_close(conversation->memory.store);
@@ -319,6 +319,8 @@ static int64_t tick(struct host *host, int64_t now)
     next = time_sooner(next, tick_cancelled(host, now));
     if (host->child.phase == CHILD_RUNS)
         turn_run(host);
+    if (conversation->link.acp != NULL) /* again: requests made meanwhile have limits, too */
+        next = time_sooner(next, acp_tick(conversation->link.acp, now));
     link_flush(host);
     return next;
 }
