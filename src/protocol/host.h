@@ -49,8 +49,8 @@
  *                 any agent looks at it again, soon.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *
- * The host of a terminal program refuses all of these except `send` and `look` with MAS_CONFLICT ("cannot ask
- * agent '11': it is not an ACP agent") and a hint to use `mas send`.
+ * The host of a terminal program refuses all of these except `send` and `look` with MAS_CONFLICT
+ * ("cannot ask agent '11': it is not an ACP agent") and a hint to use `mas send`.
  *
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".
  *
