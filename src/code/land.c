@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "code/leftover.h"
+#include "code/locks.h"
 #include "code/merge.h"
 #include "code/pack.h"
 #include "code/project.h"
@@ -390,6 +391,8 @@ static int finish_tree(const struct repo *repo, const char *tree, const char *on
     if (!*ret)
         return 0; /* the branch never moved, or it has moved on since */
     _cleanup_free_ char *lock = mem_printf("%s/index.lock", checkout.dir);
+    if (access(lock, F_OK) == 0 && !lock_is_left(lock, tree))
+        return err_set(err, MAS_CONFLICT, "cannot finish landing in '%s': git works there", tree);
     (void)unlink(lock); /* of the git that was killed */
     return leftover_finish(leftover, err);
 }

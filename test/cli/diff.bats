@@ -106,6 +106,7 @@ setup_more() {
     [ "$status" -eq 0 ]
     [ "$(jq -r '.sessionId, .agents[0].id, .agents[0].branch, .agents[0].changedFiles' <<<"$output" | tr '\n' ' ')" = \
         "$ID x mas/$L/x 5 " ] || { echo "$output"; return 1; }
+    # shellcheck disable=SC2016 # a variable of jq
     f='.agents[0].files[] | select(.path == $p)'
     [ "$(jq -c --arg p a "$f | [.status, .oldPath, .added, .removed, .binary]" <<<"$output")" = \
         '["modified",null,1,2,false]' ]
@@ -170,6 +171,6 @@ setup_more() {
     [[ $output != *PAGED* && $output != *$'\033['* ]]
     # bytes of a file never reach the terminal
     printf 'evil \033]0;title\a\n' >"$C/x/a"
-    PAGER=cat run tty "$MAS" diff "$ID" x
+    PAGER='cat' run tty "$MAS" diff "$ID" x
     [[ $output == *'evil \x1b]0;title\x07'* ]]
 }

@@ -163,3 +163,25 @@ by_hand() {
     mends "$ID" 'its view does not show the integration branch'
     [ "$(sed -n 3p "$C/view/a")" = one ]
 }
+
+@test "a landing that was killed is finished, not while git works there" {
+    local old
+    change x a 3 one
+    "$MAS" merge -q "$ID" x
+    old=$(git -C "$P" rev-parse HEAD)
+    "$MAS" land -q "$ID"
+    # as if it had been killed before it moved the work tree
+    git -C "$P" read-tree -u --reset "$old"
+    jq -nc --arg project "$P" --arg old "$old" --arg new "$(git -C "$P" rev-parse HEAD)" \
+        '{project: $project, onto: "refs/heads/main", old: $old, new: $new, tree: $project}' >"$G/landing"
+    : >"$P/.git/index.lock"
+    exec 7<"$P/.git/index.lock"
+    mas doctor --fix
+    [ "$status" -eq 1 ]
+    [ -e "$P/.git/index.lock" ]
+    exec 7<&-
+    finds "$ID" 'a landing was interrupted'
+    mends "$ID" 'a landing was interrupted'
+    [ -z "$(git -C "$P" status --porcelain)" ]
+    [ "$(sed -n 3p "$P/a")" = one ]
+}

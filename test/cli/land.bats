@@ -340,6 +340,7 @@ Body of z'
     [[ $stderr == *"'gh' is not in PATH"* ]]
     GIT_DIR=$T/remote.git run ! git rev-parse -q --verify mas/login
     mkdir "$T/bin"
+    # shellcheck disable=SC2016 # for the script
     printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } >"%s/gh"\nexit ${GH_RC-0}\n' "$T" >"$T/bin/gh"
     chmod +x "$T/bin/gh"
     PATH=$T/bin:$PATH mas land "$ID" --pr -m $'Title\n\nText'
