@@ -182,7 +182,7 @@ int git_as_person(const char *dir, const char *const *args, int *ret_status, str
 
     if (program == NULL)
         return -1;
-    for (size_t i = 0; args[i] != NULL && i < ARGS_MAX - 4; i++)
+    for (size_t i = 0; i < ARGS_MAX - 4 && args[i] != NULL; i++)
         argv[i + 3] = args[i];
     return proc_run(program, (char *const *)(uintptr_t)argv, ret_status, err);
 }
