@@ -35,6 +35,8 @@ void merge_result_free(struct merge_result *result);
 
 /* Takes the lock of code.git; waits for other commands. The caller closes *ret_fd. */
 int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err);
+/* Takes the lock alone, and leaves what killed commands left to the caller. */
+int merge_hold(const struct repo *repo, const char *who, int *ret_fd, struct err *err);
 
 /* Fetches an agent's branch and merges it. The caller holds the lock. *ret must be
  * MERGE_RESULT_INIT. The branch moves in one step, or not at all; if `check` is not NULL, only

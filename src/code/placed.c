@@ -198,9 +198,11 @@ int placed_record(const struct repo *repo, const char *agent, const struct str *
 /* Returns true if the lines hold exactly this one. */
 static bool has_line(const char *lines, const char *line, size_t len)
 {
-    for (const char *at = lines; *at != '\0'; at += strcspn(at, "\n") + 1)
+    for (const char *at = lines; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
         if (strncmp(at, line, len) == 0 && at[len] == '\n')
             return true;
+    }
     return false;
 }
 

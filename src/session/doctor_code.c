@@ -197,7 +197,7 @@ void doctor_check_code(struct doctor *doctor, int dir, const char *id)
     repo_open(path, team.project.label, &code.repo);
     if (file_is_locked(code.git, "mas.lock"))
         doctor_add(doctor, FINDING_NOTE, id, "busy, its repositories were not looked at");
-    else if (doctor->fix && merge_lock(&code.repo, "doctor", &lock, &why) == -1)
+    else if (doctor->fix && merge_hold(&code.repo, "doctor", &lock, &why) == -1)
         doctor_add(doctor, FINDING_HAND, id, "%s", why.text);
     else if (git_check(&why) == -1)
         doctor_add(doctor, FINDING_HAND, id, "its repositories were not looked at: %s", why.text);

@@ -21,7 +21,7 @@ left_nothing() {
     progress() { grep -oE 'archiving: [0-9]+ files?, [0-9.]+[KM]' "$T/shown" | sort -u | wc -l; }
     exec 7<"$T/slow"
     for i in {1..60}; do
-        dd bs=65536 count=1 status=none <&7 >/dev/null
+        dd bs=65536 count=1 iflag=fullblock status=none <&7 >/dev/null
         if [ "$(progress)" -ge 2 ] && grep -qE 'archiving: [0-9]+ files?, [0-9.]+M' "$T/shown"; then break; fi
         read -rt 0.05 <> <(:) || :
     done

@@ -235,11 +235,14 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@"; }
     [[ $stderr == *"mas start $ID"* ]]
 }
 
+# ended AGENT: succeeds if its process has ended.
+ended() { [[ $(of "$1" .state) =~ ^(exited|crashed)$ ]]; }
+
 @test "an agent that ended is started, and knows what was said" {
     acp_agent
     "$MAS" ask "$ID" solo CW-ONE
     mas ask "$ID" solo EXIT
-    eventually is solo '.state == "exited" or .state == "crashed"' true
+    eventually ended solo
     mas ask "$ID" solo and
     [ "$status" -eq 0 ]
     [[ $output == *CW-ONE* ]]

@@ -44,6 +44,8 @@ static const struct {
     {SETTING_ARCHIVE_LEVEL, "1|19", "|0|20|-1|3x"},
     {SETTING_LIMIT_SESSION, "0|1|500M|1024T", "|1025T|1P|-1"},
     {SETTING_LIMIT_FREE, "0|1G", "|5%"},
+    {SETTING_CODE_CHECK, "|make check|/x 'a b' \"c\"", "'a|a\nb|\"x"},
+    {SETTING_CODE_CHECK_TIMEOUT, "1s|10m|24h", "|0s|x"},
     {SETTING_MEMORY_RECALL, "on|off", "|yes|ON"},
     {SETTING_MEMORY_SHARE, "yes|no", "|on"},
     {SETTING_MEMORY_EMBED, "|/x 'a b' \"c\"", "'a|a\nb|\"x"},
