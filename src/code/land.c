@@ -211,6 +211,31 @@ static int fail_move(const char *tree, struct err *err)
     return err_wrap(err, "cannot update the work tree '%s'", tree);
 }
 
+/* Fails if a file of the person's is where a new one goes, also one that git ignores, which git
+ * would replace. */
+static int check_free(const struct landing *landing, const struct checkout *checkout,
+                      struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+    struct stat st;
+    int rc = git_must(&checkout->git,
+                      GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--no-renames",
+                               "--diff-filter=A", landing->old, landing->new),
+                      NULL, &result, err);
+    const char *names = str_text(&result.out);
+
+    for (const char *name = names; rc == 0 && name < names + result.out.len;
+         name += strlen(name) + 1) {
+        if (fstatat(checkout->cwd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno != ENOTDIR)
+            continue;
+        rc = err_set(err, MAS_CONFLICT, "cannot land onto '%s': '%s/%s' is in the way",
+                     landing->onto + strlen("refs/heads/"), landing->tree, name);
+        (void)err_hint(err, "git does not track it; move it away first");
+    }
+    proc_result_free(&result);
+    return rc;
+}
+
 static int check_clean(const struct landing *landing, struct err *err)
 {
     _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
@@ -228,7 +253,7 @@ static int check_clean(const struct landing *landing, struct err *err)
                         GIT_ARGS("read-tree", "-n", "-u", "-m", landing->old, landing->new), NULL,
                         NULL, err) == -1
                    ? fail_move(landing->tree, err)
-                   : 0;
+                   : check_free(landing, &checkout, err);
     (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': its work tree '%s' has changes",
                   landing->onto + strlen("refs/heads/"), landing->tree);
     return err_hint(err, "commit them, or put them away with: git stash");

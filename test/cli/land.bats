@@ -110,6 +110,12 @@ and more'
     mas land "$ID"
     refused 4 "mas: cannot "
     [ "$(cat "$P/n")" = mine ]
+    # also if git ignores it, and would replace it without a word
+    echo n >>"$P/.git/info/exclude"
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land onto 'main': '$P/n' is in the way"
+    [ "$(cat "$P/n")" = mine ]
     # one that is not in the way stays
     mv "$P/n" "$P/other"
     mas land "$ID"
