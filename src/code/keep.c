@@ -15,20 +15,20 @@
 
 enum { NAMES_SHOWN = 3 };
 
-struct keeper {
+struct work_search {
     const struct repo *repo;
     struct landed landed;
     char **found;
 };
 
-static void add_found(struct keeper *keeper, const char *who, const char *what)
+static void add_found(struct work_search *search, const char *who, const char *what)
 {
     _cleanup_free_ char *line = mem_printf("%s: %s", who, what);
-    strv_push(&keeper->found, line);
+    strv_push(&search->found, line);
 }
 
 /* Adds "<count> files <what>: a, b, ..." for a list of names that end with NUL. */
-static void add_files(struct keeper *keeper, const char *who, const struct str *names,
+static void add_files(struct work_search *search, const char *who, const struct str *names,
                       const char *what)
 {
     _cleanup_str_ struct str line = STR_INIT;
@@ -45,24 +45,24 @@ static void add_files(struct keeper *keeper, const char *who, const struct str *
     if (count == 0)
         return;
     str_addf(&line, "%zu file%s %s: %s", count, count == 1 ? "" : "s", what, str_text(&shown));
-    add_found(keeper, who, line.data);
+    add_found(search, who, line.data);
 }
 
 /* ---- commits */
 
-static int check_commit(struct keeper *keeper, const struct git *git, const char *who,
+static int check_commit(struct work_search *search, const struct git *git, const char *who,
                         const char *name, const char *oid, struct err *err)
 {
     size_t missing = 0;
 
-    if (landed_missing(&keeper->landed, git, oid, &missing, err) == -1)
+    if (landed_missing(&search->landed, git, oid, &missing, err) == -1)
         return -1;
     if (missing == 0)
         return 0;
     _cleanup_free_ char *line =
         mem_printf("%zu commit%s of %s %s not landed", missing, missing == 1 ? "" : "s", name,
                    missing == 1 ? "is" : "are");
-    add_found(keeper, who, line);
+    add_found(search, who, line);
     return 0;
 }
 
@@ -95,7 +95,7 @@ static int add_ref(const char *name, const char *oid, void *arg, struct err *err
 }
 
 /* Checks the commits of refs: all at once, and one by one only if some are missing. */
-static int check_refs(struct keeper *keeper, const struct git *git, const char *who,
+static int check_refs(struct work_search *search, const struct git *git, const char *who,
                       const struct ref_list *list, struct err *err)
 {
     _cleanup_str_ struct str all = STR_INIT;
@@ -104,20 +104,20 @@ static int check_refs(struct keeper *keeper, const struct git *git, const char *
     if (list->stashes > 0) {
         _cleanup_free_ char *line =
             list->stashes == 1 ? mem_dup("a stash") : mem_printf("%zu stashes", list->stashes);
-        add_found(keeper, who, line);
+        add_found(search, who, line);
     }
     for (size_t i = 0; i < strv_len(list->oids); i++)
         if (list->names[i][0] != '\0')
             str_addf(&all, "%s\n", list->oids[i]);
     if (all.len == 0)
         return 0;
-    if (landed_count(&keeper->landed, git, all.data, &missing, err) == -1)
+    if (landed_count(&search->landed, git, all.data, &missing, err) == -1)
         return -1;
     for (size_t i = 0; missing > 0 && i < strv_len(list->oids); i++) {
         const char *name = list->names[i];
         if (str_starts(name, "refs/heads/"))
             name += strlen("refs/heads/");
-        if (name[0] != '\0' && check_commit(keeper, git, who, name, list->oids[i], err) == -1)
+        if (name[0] != '\0' && check_commit(search, git, who, name, list->oids[i], err) == -1)
             return -1;
     }
     return 0;
@@ -126,20 +126,20 @@ static int check_refs(struct keeper *keeper, const struct git *git, const char *
 /* ---- files */
 
 /* Runs git and adds the names that it prints. */
-static int check_files(struct keeper *keeper, const char *who, const struct git *git,
+static int check_files(struct work_search *search, const char *who, const struct git *git,
                        const char *const *args, const char *what, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;
 
     if (git_must(git, args, NULL, &result, err) == -1)
         return -1;
-    add_files(keeper, who, &result.out, what);
+    add_files(search, who, &result.out, what);
     proc_result_free(&result);
     return 0;
 }
 
 /* Finds staged contents that are neither committed nor in the work tree. */
-static int check_staged(struct keeper *keeper, const struct stranger *stranger,
+static int check_staged(struct work_search *search, const struct stranger *stranger,
                         const struct snapshot_tree *tree, struct err *err)
 {
     _cleanup_free_ char *index = mem_printf("%s/.git/index", stranger->tree);
@@ -164,7 +164,7 @@ static int check_staged(struct keeper *keeper, const struct stranger *stranger,
             str_addn(&both, name, strlen(name) + 1);
     }
     if (rc == 0)
-        add_files(keeper, stranger->agent, &both,
+        add_files(search, stranger->agent, &both,
                   "staged, but neither committed nor in the work tree");
     proc_result_free(&head);
     proc_result_free(&files);
@@ -172,7 +172,7 @@ static int check_staged(struct keeper *keeper, const struct stranger *stranger,
 }
 
 /* Finds files that git ignores and that mas did not put there, or that were changed since. */
-static int check_ignored(struct keeper *keeper, const struct stranger *stranger,
+static int check_ignored(struct work_search *search, const struct stranger *stranger,
                          const struct git *git, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;
@@ -180,25 +180,25 @@ static int check_ignored(struct keeper *keeper, const struct stranger *stranger,
     if (git_must(git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
                  NULL, &result, err) == -1)
         return -1;
-    int rc = placed_drop(keeper->repo, stranger->agent, &result.out, err);
+    int rc = placed_drop(search->repo, stranger->agent, &result.out, err);
     if (rc == 0)
-        add_files(keeper, stranger->agent, &result.out, "ignored by git");
+        add_files(search, stranger->agent, &result.out, "ignored by git");
     proc_result_free(&result);
     return rc;
 }
 
 /* Finds what was changed in the submodules of the work tree code/NAME, where nobody can commit. */
-static int check_submodules(struct keeper *keeper, const char *name, struct err *err)
+static int check_submodules(struct work_search *search, const char *name, struct err *err)
 {
     _cleanup_str_ struct str names = STR_INIT;
 
-    if (submodule_changed(keeper->repo, name, &names, err) == -1)
+    if (submodule_changed(search->repo, name, &names, err) == -1)
         return -1;
-    add_files(keeper, name, &names, "changed in submodules");
+    add_files(search, name, &names, "changed in submodules");
     return 0;
 }
 
-static int check_tree(struct keeper *keeper, const struct stranger *stranger, struct err *err)
+static int check_tree(struct work_search *search, const struct stranger *stranger, struct err *err)
 {
     _cleanup_work_ struct snapshot_tree tree = SNAPSHOT_TREE_INIT;
 
@@ -206,17 +206,17 @@ static int check_tree(struct keeper *keeper, const struct stranger *stranger, st
     if (work_snapshot(stranger, &tree, err) == -1)
         return -1;
     const struct git git = work_git(stranger, &tree);
-    return check_files(keeper, stranger->agent, &git,
+    return check_files(search, stranger->agent, &git,
                        GIT_ARGS("diff-tree", "-r", "-z", "--name-only", stranger->head, tree.oid),
                        "not committed", err) == -1 ||
-                   check_ignored(keeper, stranger, &git, err) == -1 ||
-                   check_submodules(keeper, stranger->agent, err) == -1 ||
-                   check_staged(keeper, stranger, &tree, err) == -1
+                   check_ignored(search, stranger, &git, err) == -1 ||
+                   check_submodules(search, stranger->agent, err) == -1 ||
+                   check_staged(search, stranger, &tree, err) == -1
                ? -1
                : 0;
 }
 
-static void check_process(struct keeper *keeper, const char *who, const char *tree)
+static void check_process(struct work_search *search, const char *who, const char *tree)
 {
     _cleanup_free_ char *path = path_canonical(tree);
     pid_t pid = path != NULL ? proc_working_below(path, NULL) : 0;
@@ -226,30 +226,30 @@ static void check_process(struct keeper *keeper, const char *who, const char *tr
         return;
     _cleanup_free_ char *line =
         mem_printf("process %ld (%s) works there", (long)pid, proc_name(pid, name));
-    add_found(keeper, who, line);
+    add_found(search, who, line);
 }
 
-static int check_agent(struct keeper *keeper, const char *agent, struct err *err)
+static int check_agent(struct work_search *search, const char *agent, struct err *err)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
     struct ref_list list = {.names = NULL};
 
-    if (stranger_open(keeper->repo, agent, &stranger, err) == -1)
+    if (stranger_open(search->repo, agent, &stranger, err) == -1)
         return -1;
-    const struct git git = landed_git(&keeper->landed, stranger.objects);
+    const struct git git = landed_git(&search->landed, stranger.objects);
     const char *progress = stranger_progress(&stranger);
     if (progress != NULL) {
         _cleanup_free_ char *line = mem_printf("%s is in progress", progress);
-        add_found(keeper, agent, line);
+        add_found(search, agent, line);
     }
-    check_process(keeper, agent, stranger.tree);
-    int rc = check_tree(keeper, &stranger, err);
+    check_process(search, agent, stranger.tree);
+    int rc = check_tree(search, &stranger, err);
     if (rc == 0)
         rc = stranger_refs(&stranger, add_ref, &list, err);
     if (rc == 0 && stranger.branch[0] == '\0')
         rc = add_ref("a detached HEAD", stranger.head, &list, err);
     if (rc == 0)
-        rc = check_refs(keeper, &git, agent, &list, err);
+        rc = check_refs(search, &git, agent, &list, err);
     ref_list_free(&list);
     return rc;
 }
@@ -258,50 +258,50 @@ static int check_agent(struct keeper *keeper, const char *agent, struct err *err
 
 /* Checks the files of the view, which agents that only read may still have changed. The index is
  * made anew, so that each file is read. */
-static int check_view_files(struct keeper *keeper, const char *head, struct err *err)
+static int check_view_files(struct work_search *search, const char *head, struct err *err)
 {
-    _cleanup_free_ char *tree = repo_tree(keeper->repo, CODE_VIEW);
-    _cleanup_free_ char *own = mem_printf("%s/" CODE_VIEW_GIT "/index", keeper->repo->git);
-    _cleanup_free_ char *index = mem_printf("%s/" CODE_VIEW_GIT "/looked", keeper->repo->git);
+    _cleanup_free_ char *tree = repo_tree(search->repo, CODE_VIEW);
+    _cleanup_free_ char *own = mem_printf("%s/" CODE_VIEW_GIT "/index", search->repo->git);
+    _cleanup_free_ char *index = mem_printf("%s/" CODE_VIEW_GIT "/looked", search->repo->git);
     _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const struct git git = {.dir = keeper->repo->git, .tree = tree, .index = index, .cwd = cwd};
-    const struct git theirs = {.dir = keeper->repo->git, .tree = tree, .index = own, .cwd = cwd};
+    const struct git git = {.dir = search->repo->git, .tree = tree, .index = index, .cwd = cwd};
+    const struct git theirs = {.dir = search->repo->git, .tree = tree, .index = own, .cwd = cwd};
     struct proc_result refreshed = PROC_RESULT_INIT;
 
     if (cwd == -1)
         return err_errno(err, "cannot open '%s'", tree);
-    if (check_submodules(keeper, CODE_VIEW, err) == -1)
+    if (check_submodules(search, CODE_VIEW, err) == -1)
         return -1;
     int rc = git_must(&git, GIT_ARGS("read-tree", head), NULL, NULL, err);
     if (rc == 0)
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
     proc_result_free(&refreshed); /* its exit code is 1 if a file has changed */
     if (rc == 0)
-        rc = check_files(keeper, "the view", &git,
+        rc = check_files(search, "the view", &git,
                          GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=dirty"),
                          "changed", err);
     if (rc == 0)
-        rc = check_files(keeper, "the view", &git, GIT_ARGS("ls-files", "-z", "--others"),
+        rc = check_files(search, "the view", &git, GIT_ARGS("ls-files", "-z", "--others"),
                          "not in the project", err);
     if (rc == 0)
-        rc = check_files(keeper, "the view", &theirs,
+        rc = check_files(search, "the view", &theirs,
                          GIT_ARGS("diff-index", "--cached", "-z", "--name-only", head), "staged",
                          err);
     (void)unlink(index);
     return rc;
 }
 
-static int check_view(struct keeper *keeper, const struct git *git, struct err *err)
+static int check_view(struct work_search *search, const struct git *git, struct err *err)
 {
-    _cleanup_free_ char *tree = repo_tree(keeper->repo, CODE_VIEW);
+    _cleanup_free_ char *tree = repo_tree(search->repo, CODE_VIEW);
     char head[GIT_OID_TEXT];
 
-    if (repo_view_head(keeper->repo, head, err) == -1)
+    if (repo_view_head(search->repo, head, err) == -1)
         return -1;
-    check_process(keeper, "the view", tree);
-    return check_view_files(keeper, head, err) == -1
+    check_process(search, "the view", tree);
+    return check_view_files(search, head, err) == -1
                ? -1
-               : check_commit(keeper, git, "the view", "a detached HEAD", head, err);
+               : check_commit(search, git, "the view", "a detached HEAD", head, err);
 }
 
 static bool has_view(const struct team *team)
@@ -331,46 +331,46 @@ static int list_own(const struct repo *repo, struct ref_list *list, struct err *
 }
 
 /* Checks the integration branch; what it has is not told again for the agents. */
-static int check_team(struct keeper *keeper, const struct team *team, struct err *err)
+static int check_team(struct work_search *search, const struct team *team, struct err *err)
 {
-    const struct git own = repo_git(keeper->repo);
-    const struct git git = landed_git(&keeper->landed, NULL);
-    const char *branch = keeper->repo->main + strlen("refs/heads/");
+    const struct git own = repo_git(search->repo);
+    const struct git git = landed_git(&search->landed, NULL);
+    const char *branch = search->repo->main + strlen("refs/heads/");
     struct ref_list list = {.names = NULL};
     _cleanup_free_ char *main = NULL;
 
-    if (git_text(&own, GIT_ARGS("rev-parse", "--verify", keeper->repo->main), &main, err) == -1 ||
-        check_commit(keeper, &git, "the team", branch, main, err) == -1)
+    if (git_text(&own, GIT_ARGS("rev-parse", "--verify", search->repo->main), &main, err) == -1 ||
+        check_commit(search, &git, "the team", branch, main, err) == -1)
         return -1;
-    landed_know(&keeper->landed, main);
-    int rc = list_own(keeper->repo, &list, err);
+    landed_know(&search->landed, main);
+    int rc = list_own(search->repo, &list, err);
     if (rc == 0)
-        rc = check_refs(keeper, &git, "the view", &list, err);
+        rc = check_refs(search, &git, "the view", &list, err);
     ref_list_free(&list);
-    return rc == 0 && has_view(team) ? check_view(keeper, &git, err) : rc;
+    return rc == 0 && has_view(team) ? check_view(search, &git, err) : rc;
 }
 
 int keep_find(const struct repo *repo, const struct team *team, char ***ret, struct err *err)
 {
-    struct keeper keeper = {.repo = repo, .landed = LANDED_INIT};
+    struct work_search search = {.repo = repo, .landed = LANDED_INIT};
     struct err why = ERR_INIT;
 
-    landed_open(repo, &team->project, &keeper.landed);
-    if (keeper.landed.untold.code == MAS_FAILED && git_check(err) == -1) {
-        landed_free(&keeper.landed);
+    landed_open(repo, &team->project, &search.landed);
+    if (search.landed.untold.code == MAS_FAILED && git_check(err) == -1) {
+        landed_free(&search.landed);
         return -1;
     }
-    if (check_team(&keeper, team, &why) == -1)
-        add_found(&keeper, "the team", why.text);
+    if (check_team(&search, team, &why) == -1)
+        add_found(&search, "the team", why.text);
     for (size_t i = 0; i < team->agent_count; i++) {
         const struct agent *agent = &team->agents[i];
         why = (struct err)ERR_INIT;
-        if (agent->code == AGENT_CODE_WORKTREE && check_agent(&keeper, agent->id, &why) == -1)
-            add_found(&keeper, agent->id, why.text);
+        if (agent->code == AGENT_CODE_WORKTREE && check_agent(&search, agent->id, &why) == -1)
+            add_found(&search, agent->id, why.text);
     }
-    if (keeper.found != NULL && keeper.landed.untold.code != MAS_OK)
-        add_found(&keeper, "the project", keeper.landed.untold.text);
-    landed_free(&keeper.landed);
-    *ret = keeper.found;
+    if (search.found != NULL && search.landed.untold.code != MAS_OK)
+        add_found(&search, "the project", search.landed.untold.text);
+    landed_free(&search.landed);
+    *ret = search.found;
     return 0;
 }
