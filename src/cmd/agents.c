@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cmd/print.h"
+#include "cmd/table.h"
 #include "memory/store.h"
 #include "store/workspace.h"
 
@@ -92,6 +93,18 @@ void agent_add_code(const struct roster *roster, size_t i, int64_t now_ms, struc
         return;
     time_age((time_t)(code->looked_ms / 1000), (time_t)(now_ms / 1000), age);
     str_addf(to, " (%s)", age);
+}
+
+void agent_add_code_cells(const struct roster *roster, size_t i, int64_t now_ms,
+                          struct table *table)
+{
+    _cleanup_str_ struct str branch = STR_INIT;
+    _cleanup_str_ struct str code = STR_INIT;
+
+    agent_branch(roster, i, &branch);
+    agent_add_code(roster, i, now_ms, &code);
+    table_add(table, str_text(&branch), NULL);
+    table_add(table, str_text(&code), NULL);
 }
 
 static void separate(struct str *to, size_t start)

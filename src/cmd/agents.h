@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct table;
+
 /* Returns the name of the agent's state, or why its host did not report one: "no host",
  * "no answer". */
 const char *agent_word(const struct roster *roster, size_t i);
@@ -28,6 +30,9 @@ void agent_branch(const struct roster *roster, size_t i, struct str *to);
  * and 3 files that are not committed; "=" if there is none; "?" if mas cannot read it; "-" if
  * nobody has looked. If the figures are older than a minute, adds their age: "+2 (5m)". */
 void agent_add_code(const struct roster *roster, size_t i, int64_t now_ms, struct str *to);
+/* Adds the cells of both, BRANCH and CODE, to a table. */
+void agent_add_code_cells(const struct roster *roster, size_t i, int64_t now_ms,
+                          struct table *table);
 /* Appends further notes: how the agent ended, when it starts again, how many messages wait, how
  * much output was not logged, and which permission it asks for or what it reports. */
 void agent_add_note(const struct roster *roster, size_t i, int64_t now_ms, struct str *to);

@@ -46,18 +46,6 @@ static void add_conversation(struct table *table, const struct roster_agent *age
     table_add(table, text, NULL);
 }
 
-static void add_code(struct table *table, const struct session_detail *detail, size_t i,
-                     int64_t now)
-{
-    _cleanup_str_ struct str branch = STR_INIT;
-    _cleanup_str_ struct str code = STR_INIT;
-
-    agent_branch(&detail->roster, i, &branch);
-    agent_add_code(&detail->roster, i, now, &code);
-    table_add(table, str_text(&branch), NULL);
-    table_add(table, str_text(&code), NULL);
-}
-
 static void add_agents(const struct session_detail *detail, struct table *table)
 {
     static const char *const heads[] = {"AGENT",        "ROLE",   "UNIT",     "STATE",
@@ -96,7 +84,7 @@ static void add_agents(const struct session_detail *detail, struct table *table)
         if (talks)
             add_conversation(table, one);
         if (has_code)
-            add_code(table, detail, i, now);
+            agent_add_code_cells(&detail->roster, i, now, table);
     }
 }
 

@@ -150,17 +150,6 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
         str_addf(to, "(mas restart %s %s)", label(session), one->agent->id);
 }
 
-static void add_code(const struct look *look, struct table *table, size_t i, int64_t now)
-{
-    _cleanup_str_ struct str branch = STR_INIT;
-    _cleanup_str_ struct str code = STR_INIT;
-
-    agent_branch(&look->roster, i, &branch);
-    agent_add_code(&look->roster, i, now, &code);
-    table_add(table, str_text(&branch), NULL);
-    table_add(table, str_text(&code), NULL);
-}
-
 static void add_row(const struct look *look, struct table *table, size_t i, int64_t now)
 {
     const struct roster_agent *one = &look->roster.agents[i];
@@ -183,7 +172,7 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
     table_add(table, state_word(look, i), agent_colour(&look->roster, i));
     table_add(table, age, NULL);
     if (look->has_code)
-        add_code(look, table, i, now);
+        agent_add_code_cells(&look->roster, i, now, table);
     table_add(table, pid, NULL);
     table_add(table, restarts, NULL);
     table_add(table, str_text(&note), NULL);

@@ -232,6 +232,19 @@ int git_text(const struct git *git, const char *const *args, char **ret, struct 
     return 0;
 }
 
+int git_names(const struct git *git, const char *const *args, char ***ret, struct err *err)
+{
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (git_must(git, args, NULL, &result, err) == -1)
+        return -1;
+    const char *text = str_text(&result.out);
+    for (const char *name = text; name < text + result.out.len; name += strlen(name) + 1)
+        strv_push(ret, name);
+    proc_result_free(&result);
+    return 0;
+}
+
 /* Enters the files that a command lists into the index. */
 static int enter(const struct git *git, const char *const *args, const char *how, struct err *err)
 {

@@ -67,6 +67,9 @@ int git_text(const struct git *git, const char *const *args, char **ret, struct 
 /* Runs git in a directory as the person would: with the person's environment, configuration and
  * terminal, and the hooks of the project. *ret_status is its exit code. */
 int git_as_person(const char *dir, const char *const *args, int *ret_status, struct err *err);
+/* Like git_must(), for a command that prints names with a NUL behind each (-z). Appends them to a
+ * list that the caller releases with strv_free(). */
+int git_names(const struct git *git, const char *const *args, char ***ret, struct err *err);
 /* Turns the result of a failed command into an error, in git's words. Returns -1. */
 int git_fail(const struct proc_result *result, const char *verb, struct err *err);
 

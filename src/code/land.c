@@ -216,24 +216,22 @@ static int fail_move(const char *tree, struct err *err)
 static int check_free(const struct landing *landing, const struct checkout *checkout,
                       struct err *err)
 {
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_strv_ char **names = NULL;
     struct stat st;
-    int rc = git_must(&checkout->git,
-                      GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--no-renames",
-                               "--diff-filter=A", landing->old, landing->new),
-                      NULL, &result, err);
-    const char *names = str_text(&result.out);
 
-    for (const char *name = names; rc == 0 && name < names + result.out.len;
-         name += strlen(name) + 1) {
-        if (fstatat(checkout->cwd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno != ENOTDIR)
+    if (git_names(&checkout->git,
+                  GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--no-renames",
+                           "--diff-filter=A", landing->old, landing->new),
+                  &names, err) == -1)
+        return -1;
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        if (fstatat(checkout->cwd, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 && errno != ENOTDIR)
             continue;
-        rc = err_set(err, MAS_CONFLICT, "cannot land onto '%s': '%s/%s' is in the way",
-                     landing->onto + strlen("refs/heads/"), landing->tree, name);
-        (void)err_hint(err, "git does not track it; move it away first");
+        (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': '%s/%s' is in the way",
+                      landing->onto + strlen("refs/heads/"), landing->tree, *name);
+        return err_hint(err, "git does not track it; move it away first");
     }
-    proc_result_free(&result);
-    return rc;
+    return 0;
 }
 
 static int check_clean(const struct landing *landing, struct err *err)

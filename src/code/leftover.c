@@ -6,20 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lists the paths that differ: output of git with a NUL behind each. */
-static int list_paths(const struct git *git, const char *const *args, char ***ret, struct err *err)
-{
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_must(git, args, NULL, &result, err) == -1)
-        return -1;
-    const char *text = str_text(&result.out);
-    for (const char *path = text; path < text + result.out.len; path += strlen(path) + 1)
-        strv_push(ret, path);
-    proc_result_free(&result);
-    return 0;
-}
-
 static bool has_path(char *const *list, const char *path)
 {
     for (; list != NULL && *list != NULL; list++)
@@ -42,9 +28,9 @@ static int list_changed(const struct leftover *leftover, const char *commit, cha
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
     proc_result_free(&result);
     if (rc == 0)
-        rc = list_paths(&git,
-                        GIT_ARGS("diff-files", "--name-only", "-z", "--ignore-submodules=dirty"),
-                        ret, err);
+        rc = git_names(&git,
+                       GIT_ARGS("diff-files", "--name-only", "-z", "--ignore-submodules=dirty"),
+                       ret, err);
     (void)unlink(index);
     return rc;
 }
@@ -97,10 +83,10 @@ static int update_files(const struct leftover *leftover, char *const *changes, c
     _cleanup_strv_ char **gone = NULL;
 
     if (git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err) == -1 ||
-        list_paths(&git,
-                   GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--diff-filter=D",
-                            leftover->old, leftover->new),
-                   &gone, err) == -1)
+        git_names(&git,
+                  GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--diff-filter=D", leftover->old,
+                           leftover->new),
+                  &gone, err) == -1)
         return -1;
     for (char *const *path = changes; path != NULL && *path != NULL; path++) {
         if (!has_path(not_new, *path) || has_path(gone, *path))
@@ -125,9 +111,9 @@ int leftover_finish(const struct leftover *leftover, struct err *err)
     _cleanup_strv_ char **not_new = NULL;
     const struct git git = leftover->git;
 
-    return list_paths(
-               &git, GIT_ARGS("diff-tree", "-r", "-z", "--name-only", leftover->old, leftover->new),
-               &changes, err) == -1 ||
+    return git_names(&git,
+                     GIT_ARGS("diff-tree", "-r", "-z", "--name-only", leftover->old, leftover->new),
+                     &changes, err) == -1 ||
                    list_changed(leftover, leftover->old, &not_old, err) == -1 ||
                    list_changed(leftover, leftover->new, &not_new, err) == -1 ||
                    check_leftover(leftover, changes, not_old, not_new, err) == -1 ||

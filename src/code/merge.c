@@ -47,24 +47,29 @@ static void drop_locks(int at, const char *path, int depth)
     }
 }
 
-int merge_hold(const struct repo *repo, const char *who, int *ret_fd, struct err *err)
+/* Takes the lock of code.git, which it opens; the caller closes *ret_dir, also after a failure. */
+static int hold(const struct repo *repo, const char *who, int *ret_dir, int *ret_fd,
+                struct err *err)
 {
-    _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (dir == -1)
+    *ret_dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret_dir == -1)
         return err_errno(err, "cannot open '%s'", repo->git);
-    return file_lock(dir, "mas.lock", LOCK_MS, who, ret_fd, err) == -1
+    return file_lock(*ret_dir, "mas.lock", LOCK_MS, who, ret_fd, err) == -1
                ? err_wrap(err, "cannot lock '%s'", repo->git)
                : 0;
 }
 
+int merge_hold(const struct repo *repo, const char *who, int *ret_fd, struct err *err)
+{
+    _cleanup_close_ int dir = -1;
+    return hold(repo, who, &dir, ret_fd, err);
+}
+
 int merge_lock(const struct repo *repo, const char *who, int *ret_fd, struct err *err)
 {
-    _cleanup_close_ int dir = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_close_ int dir = -1;
 
-    if (dir == -1)
-        return err_errno(err, "cannot open '%s'", repo->git);
-    if (merge_hold(repo, who, ret_fd, err) == -1)
+    if (hold(repo, who, &dir, ret_fd, err) == -1)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(temporary); i++) {
         struct err ignored = ERR_INIT; /* who needs the name fails */
