@@ -29,6 +29,9 @@ ARCHIVE_OBJ := $(ARCHIVE_SRC:%.c=$(BUILD)/%.o)
 ARCHIVE_LIB := $(filter-out $(BUILD)/src/archive/main.o,$(ARCHIVE_OBJ))
 CHAT_SRC := $(sort $(wildcard src/chat/*.c))
 CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
+TOP_SRC := $(sort $(wildcard src/top/*.c))
+TOP_OBJ := $(TOP_SRC:%.c=$(BUILD)/%.o)
+TOP_LIB := $(filter-out $(BUILD)/src/top/main.o,$(TOP_OBJ))
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 TEST_UNIT := $(UNIT)
@@ -71,15 +74,17 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES) $(TOP_PACKAGES)
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
-PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES))
+# Without macros: ncursesw would ask for an older standard of POSIX than the sources use.
+PKG_CFLAGS := $(filter-out -D%,$(shell $(PKG_CONFIG) --cflags $(ALL_PACKAGES)))
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 SERVE_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
+TOP_LIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES))
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
@@ -112,7 +117,7 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .SECONDARY:
 .PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fault lint bench fuzz format FORCE
 
-HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve $(BUILD)/mas-top
 
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
@@ -155,6 +160,10 @@ $(BUILD)/src/serve/health.o: src/serve/openapi.json
 $(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(CHAT_LIBS)
+
+$(BUILD)/mas-top: $(TOP_OBJ) $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(TOP_LIBS)
 
 # mas looks for templates/ beside the directory it is in.
 ifneq ($(SAN),)
@@ -245,8 +254,10 @@ uninstall:
 
 $(UNIT) $(TOOLS): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libmas.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libmas.a $(PKG_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libmas.a $(PKG_LIBS)
 $(BUILD)/test/unit/test_libarchive: PKG_LIBS += $(ARCHIVE_LIBS)
+$(BUILD)/test/unit/test_top: $(TOP_LIB)
+$(BUILD)/test/unit/test_top: PKG_LIBS += $(TOP_LIBS)
 
 # $PWD is the shell's: the path of a clone may hold quotes.
 TEST_ENV = MAS="$(if $(filter /%,$(BUILD)),,$$PWD/)$(BUILD)/mas" TEST_ROOT="$$PWD" TEST_SAN='$(SAN)'
@@ -316,4 +327,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TOP_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

@@ -29,6 +29,8 @@ ARCHIVE_PACKAGES := libarchive libzstd libcrypto
 SERVE_PACKAGES := libmicrohttpd
 # That of mas-chat.
 CHAT_PACKAGES := libedit
+# That of mas-top.
+TOP_PACKAGES := ncursesw
 
 # DEV=1: warnings are errors.
 DEV ?=

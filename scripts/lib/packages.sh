@@ -9,15 +9,16 @@ BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-confi
     libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
     libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit
     libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
-    libmicrohttpd-dev:library:libmicrohttpd'
+    libmicrohttpd-dev:library:libmicrohttpd libncurses-dev:library:ncursesw'
 RUN_NEEDS='tmux:command:tmux'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:curl dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck
     clang:command:clang clang-format:command:clang-format clang-tidy:command:clang-tidy
     libclang-rt-dev:package:libclang-rt-dev cppcheck:command:cppcheck zsh:command:zsh
     fish:command:fish procps:command:ps zstd:command:zstd util-linux:command:flock
-    python3:command:python3 openssl:command:openssl vim:command:vim less:command:less
-    xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs'
+    libnotify-bin:command:notify-send
+    dunst:command:dunst dbus-daemon:command:dbus-daemon xvfb:command:Xvfb python3:command:python3 openssl:command:openssl vim:command:vim less:command:less
+    xfsprogs:package:xfsprogs btrfs-progs:package:btrfs-progs git-lfs:command:git-lfs'
 
 say() {
     printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2

@@ -53,7 +53,7 @@ complain 'an include names a higher floor, or no floor at all' < <(
             count = split(floors, names, " ")
             for (i = 1; i <= count; i++) floor[names[i]] = i
             # Programs of their own: they stand on everything below cmd, and nobody stands on them.
-            floor["serve"] = floor["archive"] = floor["chat"] = count
+            floor["serve"] = floor["archive"] = floor["chat"] = floor["top"] = count
         }
         function dir_of(path) {
             if (path == "cmd.h" || path == "cmd.c" || path == "main.c") return "cmd"
@@ -63,7 +63,7 @@ complain 'an include names a higher floor, or no floor at all' < <(
             from = dir_of(substr($1, 5))
             split($3, part, "\"")
             to = dir_of(part[2])
-            helper = to == "serve" || to == "archive" || to == "chat"
+            helper = to == "serve" || to == "archive" || to == "chat" || to == "top"
             if (!(from in floor) || !(to in floor) || floor[to] > floor[from] ||
                 (floor[from] == count && from != to && (helper || from != "cmd" && to == "cmd")))
                 print
@@ -129,6 +129,8 @@ only archive_entry.h archive/pack.c archive/unpack_internal.h
 only zstd.h archive/zstd_writer.c archive/zstd_reader.c
 only openssl/evp.h archive/hasher.c
 only histedit.h chat/line.c
+only curses.h top/screen.c
+only ncurses.h top/screen.c
 
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \

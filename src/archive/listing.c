@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/tree.h"
 #include "base/tree_file.h"
+#include "code/repo.h"
 #include "store/workspace.h"
 
 #include <errno.h>
@@ -182,8 +183,13 @@ static int judge(struct listing_walk *w, const char *name, const struct stat *st
              S_ISSOCK(st->st_mode) ? "is a socket and is left out" : "is a FIFO and is left out");
         return 1;
     }
-    if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))
-        return fail(w, "it is a device");
+    if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)) {
+        if (strcmp(w->part->name, CODE_DIR) != 0)
+            return fail(w, "it is a device");
+        /* in a work tree, where git does not see it, it must not keep `mas rm -f` from its work */
+        warn(w, "is a device and is left out");
+        return 1;
+    }
     if (level == 0 && (w->part->dir ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode)))
         return err_set(w->err, MAS_DAMAGED, "'%s': it is %s", name, path_type_name(st->st_mode));
     if (level > 0 && !w->part->deep && !S_ISREG(st->st_mode)) {

@@ -117,6 +117,10 @@ struct proc_query {
  */
 int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_t *ret_count,
                      struct err *err);
+/* Kills all processes whose environment has the variable `key` with this value, also those that
+ * they start meanwhile, and waits for their end, at most timeout_ms. They may have left their group
+ * and their session. */
+void proc_kill_marked(const char *key, const char *value, int timeout_ms);
 /* Lists the distinct values of `key` in the environments of this user's processes, except those
  * that proc_find_by_env() leaves out. The caller releases *ret with strv_free(). Fails if /proc
  * cannot be read. */
@@ -125,6 +129,8 @@ int proc_env_values(const char *key, char ***ret, struct err *err);
  * servers, and `spare` (0: nobody). With PR_SET_CHILD_SUBREAPER these are all processes that this
  * process has ever started, directly or indirectly. Returns their number; the caller frees *ret. */
 size_t proc_descendants(pid_t spare, struct proc_id **ret);
+/* The same for the descendants of another process. */
+size_t proc_descendants_of(pid_t pid, struct proc_id **ret);
 /* Returns the CPU time that a process has used, in clock ticks; 0 if it is gone. */
 uint64_t proc_cpu(pid_t pid);
 /* Returns true if the process runs the same program file as this process. */

@@ -342,7 +342,7 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
 struct kin {
     pid_t pid, parent;
     uint64_t start;
-    bool below; /* a descendant of this process */
+    bool below; /* a descendant of the process in question */
     bool out; /* left out, with all its descendants */
 };
 
@@ -384,7 +384,7 @@ static bool spread(struct kin *kin, size_t count)
     return more;
 }
 
-size_t proc_descendants(pid_t spare, struct proc_id **ret)
+static size_t list_below(pid_t top, pid_t spare, struct proc_id **ret)
 {
     size_t count = 0;
     size_t found = 0;
@@ -392,7 +392,7 @@ size_t proc_descendants(pid_t spare, struct proc_id **ret)
     struct proc_id *ids = mem_alloc((count + 1) * sizeof *ids);
 
     for (size_t i = 0; i < count; i++)
-        kin[i].below = kin[i].parent == getpid();
+        kin[i].below = kin[i].parent == top;
     while (spread(kin, count))
         ;
     for (size_t i = 0; i < count; i++)
@@ -401,6 +401,16 @@ size_t proc_descendants(pid_t spare, struct proc_id **ret)
     free(kin);
     *ret = ids;
     return found;
+}
+
+size_t proc_descendants(pid_t spare, struct proc_id **ret)
+{
+    return list_below(getpid(), spare, ret);
+}
+
+size_t proc_descendants_of(pid_t pid, struct proc_id **ret)
+{
+    return list_below(pid, 0, ret);
 }
 
 bool proc_runs_same_program(pid_t pid)
@@ -444,6 +454,32 @@ static bool is_listed(char *const *list, const char *text)
         if (strcmp(*list, text) == 0)
             return true;
     return false;
+}
+
+static bool accept_all(const char *value, void *arg)
+{
+    (void)value;
+    (void)arg;
+    return true;
+}
+
+void proc_kill_marked(const char *key, const char *value, int timeout_ms)
+{
+    _cleanup_free_ char *entry = mem_printf("%s=%s", key, value);
+    const struct proc_query query = {.entry = entry, .key = key, .accepts = accept_all};
+    struct proc_id *found = NULL;
+    size_t count = 0;
+    struct err ignored = ERR_INIT;
+
+    do {
+        free(found);
+        found = NULL;
+        if (proc_find_by_env(&query, &found, &count, &ignored) == -1)
+            break;
+        for (size_t i = 0; i < count; i++)
+            proc_signal(&found[i], SIGKILL);
+    } while (count > 0 && proc_wait_gone(found, count, timeout_ms) == 0);
+    free(found);
 }
 
 int proc_env_values(const char *key, char ***ret, struct err *err)

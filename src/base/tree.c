@@ -28,19 +28,20 @@ enum {
     ALONE_BYTES = 4 * 1024 * 1024,
     AHEAD_MAX = 64, /* directories kept open only for their queued files */
     TICK_MS = 100,
+    DIR_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
 };
 
 /* A directory being copied. The walk, its subdirectories and its queued files refer to it. The last
- * one to release it sets the copy's mode and times, because filling the copy would change them. */
+ * one to release it sets the copies' modes and times, because filling a copy would change them. */
 struct dir {
     struct dir *parent; /* NULL for the top directory */
     char *name;
-    int from;
-    int to;
     unsigned level;
     mode_t mode;
     struct timespec mtime;
     atomic_uint refs;
+    int from;
+    int to[]; /* one for each copy */
 };
 
 struct copy_task {
@@ -54,7 +55,8 @@ struct copy {
     tree_tick *tick;
     void *arg;
     uint64_t ticked; /* milliseconds */
-    struct stat target; /* the destination, which must not be copied into itself */
+    size_t copies;
+    struct stat *targets; /* the destinations, which must not be copied into themselves */
     char *list;
     unsigned seen; /* files found */
     unsigned ahead; /* directories that may stay open for the queue */
@@ -150,13 +152,14 @@ static bool stopped(struct worker *w)
 
 static struct dir *dir_new(struct copy *c, struct dir *parent, const char *name)
 {
-    struct dir *dir = mem_alloc(sizeof(*dir));
+    struct dir *dir = mem_alloc(sizeof(*dir) + c->copies * sizeof(*dir->to));
 
     dir->parent = parent;
     dir->name = mem_dup(name);
     dir->level = parent != NULL ? parent->level + 1 : 0;
     dir->from = -1;
-    dir->to = -1;
+    for (size_t i = 0; i < c->copies; i++)
+        dir->to[i] = -1;
     atomic_init(&dir->refs, 1);
     if (parent != NULL)
         parent->refs++;
@@ -165,15 +168,14 @@ static struct dir *dir_new(struct copy *c, struct dir *parent, const char *name)
 }
 
 /* The caller sets the mode and time of the top directory. */
-static int dir_finish(const struct dir *dir)
+static int dir_finish(const struct copy *c, const struct dir *dir)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, dir->mtime};
 
-    if (dir->parent == NULL)
-        return 0;
-    if (fchmod(dir->to, dir->mode) == -1)
-        return -1;
-    return futimens(dir->to, times);
+    for (size_t i = 0; dir->parent != NULL && i < c->copies; i++)
+        if (fchmod(dir->to[i], dir->mode) == -1 || futimens(dir->to[i], times) == -1)
+            return -1;
+    return 0;
 }
 
 static void dir_release(struct copy *c, struct dir *dir)
@@ -181,10 +183,11 @@ static void dir_release(struct copy *c, struct dir *dir)
     while (dir != NULL && atomic_fetch_sub(&dir->refs, 1) == 1) {
         struct dir *parent = dir->parent;
 
-        if (!c->stop && dir_finish(dir) == -1)
+        if (!c->stop && dir_finish(c, dir) == -1)
             (void)fail(c, dir, NULL, NULL);
         fd_closep(&dir->from);
-        fd_closep(&dir->to);
+        for (size_t i = 0; i < c->copies; i++)
+            fd_closep(&dir->to[i]);
         free(dir->name);
         free(dir);
         c->open_dirs--;
@@ -242,7 +245,8 @@ static void run(struct worker *w, struct copy_task task)
     const char *why = NULL;
 
     if (!stopped(w)) {
-        if (tree_file_copy(&w->mover, task.dir->from, task.dir->to, task.name, &why) == -1)
+        const struct tree_source source = {task.dir->from, task.name};
+        if (tree_file_copy(&w->mover, &source, task.dir->to, w->copy->copies, &why) == -1)
             (void)fail(w->copy, task.dir, task.name, why);
         else
             w->copy->files++;
@@ -318,7 +322,8 @@ static void add_file(struct worker *w, struct dir *dir, const char *name)
 {
     struct copy *c = w->copy;
 
-    if (++c->seen > ALONE_FILES)
+    c->seen += (unsigned)c->copies;
+    if (c->seen > ALONE_FILES)
         start_helper(c);
     for (;;) {
         (void)pthread_mutex_lock(&c->lock);
@@ -352,8 +357,9 @@ static int copy_entry(struct worker *w, struct dir *dir, const struct dirent64 *
     if (why != NULL)
         return fail(w->copy, dir, entry->d_name, why);
     if (S_ISLNK(mode)) {
-        if (tree_link_copy(dir->from, dir->to, entry->d_name) == -1)
-            return fail(w->copy, dir, entry->d_name, NULL);
+        for (size_t i = 0; i < w->copy->copies; i++)
+            if (tree_link_copy(dir->from, dir->to[i], entry->d_name) == -1)
+                return fail(w->copy, dir, entry->d_name, NULL);
         w->copy->files++;
     } else if (S_ISDIR(mode)) {
         str_addn(subdirs, entry->d_name, strlen(entry->d_name) + 1);
@@ -392,30 +398,49 @@ static int copy_entries(struct worker *w, struct dir *dir, struct str *subdirs)
     return len == 0 ? 0 : fail(c, dir, NULL, NULL);
 }
 
-/* Opens a directory and creates its copy, which nobody else can open until it is complete. */
+/* Returns true for a directory that is copied to. */
+static bool is_target(const struct copy *c, const struct stat *st)
+{
+    for (size_t i = 0; i < c->copies; i++)
+        if (st->st_dev == c->targets[i].st_dev && st->st_ino == c->targets[i].st_ino)
+            return true;
+    return false;
+}
+
+/* Creates the copy of a directory, which nobody else can open until it is complete. */
+static int dir_make(int parent, const char *name)
+{
+    if (mkdirat(parent, name, S_IRWXU) == -1)
+        return -1;
+    int dir = openat(parent, name, DIR_FLAGS);
+    if (dir == -1 && errno == EACCES && /* the umask removed the owner's bits */
+        fchmodat(parent, name, S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
+        dir = openat(parent, name, DIR_FLAGS);
+    return dir;
+}
+
+/* Opens a directory and creates its copies. */
 static int dir_open(struct copy *c, struct dir *dir)
 {
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     const struct dir *parent = dir->parent;
     struct stat st;
 
     if (dir->level > TREE_DEPTH_MAX)
         return fail(c, dir, NULL, "it is nested too deeply");
-    dir->from = openat(parent->from, dir->name, flags);
+    dir->from = openat(parent->from, dir->name, DIR_FLAGS);
     if (dir->from == -1 || fstat(dir->from, &st) == -1)
         return fail(c, dir, NULL, NULL);
-    if (st.st_dev == c->target.st_dev && st.st_ino == c->target.st_ino)
+    if (is_target(c, &st))
         return fail(c, dir, NULL, "the copy would be inside the original");
     dir->mode = st.st_mode & TREE_MODE_BITS;
     dir->mtime = st.st_mtim;
 
-    if (mkdirat(parent->to, dir->name, S_IRWXU) == -1)
-        return fail(c, dir, NULL, NULL);
-    dir->to = openat(parent->to, dir->name, flags);
-    if (dir->to == -1 && errno == EACCES && /* the umask removed the owner's bits */
-        fchmodat(parent->to, dir->name, S_IRWXU, AT_SYMLINK_NOFOLLOW) == 0)
-        dir->to = openat(parent->to, dir->name, flags);
-    return dir->to != -1 ? 0 : fail(c, dir, NULL, NULL);
+    for (size_t i = 0; i < c->copies; i++) {
+        dir->to[i] = dir_make(parent->to[i], dir->name);
+        if (dir->to[i] == -1)
+            return fail(c, dir, NULL, NULL);
+    }
+    return 0;
 }
 
 static int copy_dir(struct worker *w, struct dir *dir)
@@ -439,42 +464,39 @@ static int copy_dir(struct worker *w, struct dir *dir)
 
 /* Returns how many directories may be open besides those on the way down; few if descriptors are
  * few. */
-static unsigned ahead_max(void)
+static unsigned ahead_max(size_t copies)
 {
+    unsigned each = 2 * (1 + (unsigned)copies); /* as many for the way down */
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= 20 + 4 * AHEAD_MAX)
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1 || limit.rlim_cur >= 20 + each * AHEAD_MAX)
         return AHEAD_MAX;
-    return limit.rlim_cur > 24 ? (unsigned)(limit.rlim_cur - 20) / 4 : 1;
+    return limit.rlim_cur > 20 + each ? (unsigned)(limit.rlim_cur - 20) / each : 1;
 }
 
 /* Opens both sides again: the caller owns the offset of `from`, and either descriptor may be
  * O_PATH. */
-static int top_open(struct copy *c, struct dir *top, int from, int to)
+static int top_open(struct copy *c, struct dir *top, int from, const int *to)
 {
-    top->from = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    top->to = openat(to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
 
-    if (top->from == -1 || top->to == -1 || fstat(top->from, &st) == -1 ||
-        fstat(top->to, &c->target) == -1)
+    top->from = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top->from == -1 || fstat(top->from, &st) == -1)
         return fail(c, top, NULL, NULL);
-    if (st.st_dev == c->target.st_dev && st.st_ino == c->target.st_ino)
-        return fail(c, top, NULL, "the copy would be inside the original");
-    return 0;
+    for (size_t i = 0; i < c->copies; i++) {
+        top->to[i] = openat(to[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (top->to[i] == -1 || fstat(top->to[i], &c->targets[i]) == -1)
+            return fail(c, top, NULL, NULL);
+    }
+    return is_target(c, &st) ? fail(c, top, NULL, "the copy would be inside the original") : 0;
 }
 
-int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err)
-{
-    const struct tree_choice all = {.takes = NULL};
-    return tree_copy_choice(from, to, name, &all, tick, arg, err);
-}
-
-int tree_copy_choice(int from, int to, const char *name, const struct tree_choice *choice,
-                     tree_tick *tick, void *arg, struct err *err)
+static int copy_to(int from, const int *to, size_t copies, const char *name,
+                   const struct tree_choice *choice, tree_tick *tick, void *arg, struct err *err)
 {
     _cleanup_free_ struct copy *c = mem_alloc(sizeof(*c));
     _cleanup_free_ char *list = mem_grow(NULL, LIST_SIZE, 1);
+    _cleanup_free_ struct stat *targets = mem_grow(NULL, copies, sizeof(*targets));
     struct worker w;
 
     worker_init(&w, c, true);
@@ -484,7 +506,9 @@ int tree_copy_choice(int from, int to, const char *name, const struct tree_choic
     c->tick = tick;
     c->arg = arg;
     c->list = list;
-    c->ahead = ahead_max();
+    c->copies = copies;
+    c->targets = targets;
+    c->ahead = ahead_max(copies);
     (void)pthread_mutex_init(&c->lock, NULL);
     (void)pthread_cond_init(&c->more, NULL);
     (void)pthread_cond_init(&c->idle, NULL);
@@ -511,4 +535,22 @@ int tree_copy_choice(int from, int to, const char *name, const struct tree_choic
     if (c->stop)
         *err = c->err;
     return c->stop ? -1 : 0;
+}
+
+int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err)
+{
+    return tree_copy_many(from, &to, 1, name, tick, arg, err);
+}
+
+int tree_copy_many(int from, const int *to, size_t copies, const char *name, tree_tick *tick,
+                   void *arg, struct err *err)
+{
+    const struct tree_choice all = {.takes = NULL};
+    return copy_to(from, to, copies, name, &all, tick, arg, err);
+}
+
+int tree_copy_choice(int from, int to, const char *name, const struct tree_choice *choice,
+                     tree_tick *tick, void *arg, struct err *err)
+{
+    return copy_to(from, &to, 1, name, choice, tick, arg, err);
 }

@@ -37,6 +37,10 @@ typedef bool tree_tick(uint64_t files, uint64_t bytes, void *arg);
  */
 int tree_copy(int from, int to, const char *name, tree_tick *tick, void *arg, struct err *err);
 
+/* Like tree_copy(), into several empty directories at once: each file is read only once. */
+int tree_copy_many(int from, const int *to, size_t copies, const char *name, tree_tick *tick,
+                   void *arg, struct err *err);
+
 /* Options of a copy. All zero: the same as tree_copy(). */
 struct tree_choice {
     /* Make hard links to files that nobody has permission to write, if the file system allows it. A

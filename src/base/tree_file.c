@@ -35,16 +35,27 @@ const char *tree_refusal(mode_t mode)
     }
 }
 
-/* Copies up to `len` bytes at offset `at` through the buffer. Returns how many; 0 at the end. */
-static ssize_t copy_buffered(struct tree_mover *mover, int in, int out, off_t at, size_t len)
+/* Reads up to `len` bytes at offset `at` into the buffer, unless an earlier copy left the whole
+ * file there. Returns how many; 0 at the end. */
+static ssize_t fill_buffer(struct tree_mover *mover, int in, off_t at, size_t len)
 {
     ssize_t got;
 
+    if (at == 0 && mover->held != 0 && mover->held == len)
+        return (ssize_t)len;
     if (mover->buffer == NULL)
         mover->buffer = mem_grow(NULL, BUFFER_SIZE, 1);
     do
         got = pread(in, mover->buffer, len < BUFFER_SIZE ? len : BUFFER_SIZE, at);
     while (got == -1 && errno == EINTR);
+    mover->held = at == 0 && got > 0 ? (size_t)got : 0;
+    return got;
+}
+
+/* Copies up to `len` bytes at offset `at` through the buffer. Returns how many; 0 at the end. */
+static ssize_t copy_buffered(struct tree_mover *mover, int in, int out, off_t at, size_t len)
+{
+    ssize_t got = fill_buffer(mover, in, at, len);
 
     for (ssize_t put = 0; put < got;) {
         ssize_t n = pwrite(out, mover->buffer + put, (size_t)(got - put), at + put);
@@ -172,16 +183,30 @@ static bool link_readonly(struct tree_ways *ways, int from, int to, const char *
     return false;
 }
 
-int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
-                   const char **ret_why)
+/* Copies the file that is open as `in`. */
+static int copy_opened(struct tree_mover *mover, int in, const struct stat *st, int to,
+                       const char *name)
 {
-    const int flags = O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+    _cleanup_close_ int out = openat(to, name, flags, st->st_mode & TREE_MODE_BITS);
+
+    if (out == -1 || copy_content(mover, in, out, st) == -1 || finish(out, st) == -1)
+        return -1;
+    int fd = TAKE_FD(out);
+    /* some file systems report errors only now */
+    return close(fd) == -1 && errno != EINTR ? -1 : 0;
+}
+
+int tree_file_copy(struct tree_mover *mover, const struct tree_source *source, const int *to,
+                   size_t copies, const char **ret_why)
+{
+    const int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
     struct stat st;
 
-    if (link_readonly(mover->ways, from, to, name))
+    if (copies == 1 && link_readonly(mover->ways, source->dir, to[0], source->name))
         return 0;
     /* Non-blocking: the entry may have become a FIFO since it was listed. */
-    _cleanup_close_ int in = openat(from, name, O_RDONLY | O_NONBLOCK | flags);
+    _cleanup_close_ int in = openat(source->dir, source->name, flags);
     if (in == -1 || fstat(in, &st) == -1)
         return -1;
     const char *why = S_ISDIR(st.st_mode) ? "it has become a directory" : tree_refusal(st.st_mode);
@@ -189,14 +214,11 @@ int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
         *ret_why = why;
         return -1;
     }
-
-    mode_t mode = st.st_mode & TREE_MODE_BITS;
-    _cleanup_close_ int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | flags, mode);
-    if (out == -1 || copy_content(mover, in, out, &st) == -1 || finish(out, &st) == -1)
-        return -1;
-    int fd = TAKE_FD(out);
-    /* some file systems report errors only now */
-    return close(fd) == -1 && errno != EINTR ? -1 : 0;
+    mover->held = 0;
+    for (size_t i = 0; i < copies; i++)
+        if (copy_opened(mover, in, &st, to[i], source->name) == -1)
+            return -1;
+    return 0;
 }
 
 int tree_link_copy(int from, int to, const char *name)

@@ -27,6 +27,7 @@ struct tree_ways {
 struct tree_mover {
     struct tree_ways *ways;
     char *buffer; /* NULL until it is needed; the caller frees it */
+    size_t held; /* bytes of the present file's beginning in the buffer */
     /* called before each piece of content; true stops the copy */
     bool (*step)(size_t len, void *arg);
     void *arg;
@@ -35,12 +36,18 @@ struct tree_mover {
 /* Returns why an entry of this mode is not copied, or NULL if it is. */
 const char *tree_refusal(mode_t mode);
 
-/* Copy the entry `name` of the directory open at `from` to `to`, where it must not exist. If a file
- * grows meanwhile, only its first part is copied; if it shrinks, the rest that is left. Return -1
- * with errno set, or with *ret_why set if errno cannot express the reason. tree_link_copy() copies
- * a symbolic link. */
-int tree_file_copy(struct tree_mover *mover, int from, int to, const char *name,
-                   const char **ret_why);
+/* A file in the directory open at `dir`. */
+struct tree_source {
+    int dir;
+    const char *name;
+};
+
+/* Copies a file to each of the directories open at `to`, where no such name may exist. If it grows
+ * meanwhile, only its first part is copied; if it shrinks, the rest that is left. Returns -1 with
+ * errno set, or with *ret_why set if errno cannot express the reason. */
+int tree_file_copy(struct tree_mover *mover, const struct tree_source *source, const int *to,
+                   size_t copies, const char **ret_why);
+/* Copies a symbolic link. */
 int tree_link_copy(int from, int to, const char *name);
 
 #endif

@@ -53,6 +53,7 @@ struct chat {
     char *conversation, *mode;
     struct json *modes, *commands; /* as reported; NULL: not yet */
     int used; /* percent of its context; -1: unknown */
+    struct money cost; /* of all its turns */
     struct tool tools[TOOLS_MAX]; /* running ones */
     size_t tool_count;
     struct json *plan; /* NULL: no plan in this turn */
@@ -66,6 +67,7 @@ struct chat {
     int64_t partial; /* an unfinished message among those shown, and how much of it is shown */
     size_t partial_len;
     int64_t speaking; /* the message whose pieces are arriving */
+    bool woken; /* the host was told to wake the agent */
     bool asked_to_leave; /* Ctrl-C was pressed once on an empty line */
     char *listed; /* the line for which TAB listed commands; NULL: none */
 };
@@ -86,6 +88,8 @@ bool chat_ask(struct chat *chat, enum asked what, const char *head, const char *
 /* Handle a line from the user, Ctrl-C, and Ctrl-D, which tells how to leave. */
 void chat_submit(struct chat *chat, const char *text);
 void chat_cancel(struct chat *chat);
+/* Wakes an agent that sleeps, as soon as somebody types. */
+void chat_typing(struct chat *chat);
 void chat_leave(struct chat *chat);
 /* The pane's own commands; the last one has no name. */
 struct command {

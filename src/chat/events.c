@@ -263,8 +263,10 @@ static void on_state(struct chat *chat, const struct host_event *event)
     enum agent_state state = chat->state;
 
     (void)agent_state_parse(event->state, &state);
-    if (state != chat->state)
+    if (state != chat->state) {
         chat->since_ms = time_epoch_ms();
+        chat->woken = false;
+    }
     chat->state = state;
     set_text(&chat->note, event->note);
 }
@@ -286,6 +288,7 @@ static void on_usage(struct chat *chat, const struct host_event *event)
     bool known = event->used >= 0 && event->size > 0 && event->used <= event->size;
 
     chat->used = known ? (int)(event->used * 100 / event->size) : -1;
+    chat->cost = event->cost;
 }
 
 static void on_query(struct chat *chat, const struct host_event *event)
@@ -360,6 +363,8 @@ static void handle_status(struct chat *chat, const struct json *head)
         chat->state = status.state;
         chat->since_ms = status.since_ms;
         set_text(&chat->note, status.note);
+        chat->used = agent_usage_percent(&status.usage);
+        chat->cost = status.usage.cost;
         agent_status_free(&status);
     }
     set_text(&chat->conversation, json_get_text(head, "conversation"));

@@ -10,10 +10,9 @@ enum { BELOW = 4 }; /* rows besides the choices: state, input, conversation */
 
 /* SGR after reverse video, by state. */
 static const char *const colours[AGENT_STATE_COUNT] = {
-    [AGENT_ASLEEP] = "\033[2m",   [AGENT_STARTING] = "\033[34m",
-    [AGENT_WORKING] = "\033[32m", [AGENT_IDLE] = "",
-    [AGENT_WAITING] = "\033[33m", [AGENT_EXITED] = "\033[2m",
-    [AGENT_CRASHED] = "\033[31m",
+    [AGENT_ASLEEP] = "\033[2m",  [AGENT_STARTING] = "\033[34m", [AGENT_WORKING] = "\033[32m",
+    [AGENT_IDLE] = "",           [AGENT_WAITING] = "\033[33m",  [AGENT_LIMITED] = "\033[35m",
+    [AGENT_PAUSED] = "\033[35m", [AGENT_EXITED] = "\033[2m",    [AGENT_CRASHED] = "\033[31m",
 };
 
 bool footer_ticks(const struct chat *chat)
@@ -166,8 +165,11 @@ static void set_state(struct chat *chat)
     }
     if (chat->permission_count > 0)
         add_answer(chat, state);
-    else if (waits || chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED)
+    else if (waits || chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED ||
+             chat->state == AGENT_LIMITED || chat->state == AGENT_PAUSED)
         add_part(state, chat->note);
+    else if (chat->state == AGENT_ASLEEP)
+        add_part(state, "Enter or a prompt wakes it");
     if (strv_len(chat->queued) > 0) {
         char queued[32];
         (void)snprintf(queued, sizeof queued, "%zu queued", strv_len(chat->queued));
@@ -178,6 +180,11 @@ static void set_state(struct chat *chat)
         char used[32];
         (void)snprintf(used, sizeof used, "context %d%%", chat->used);
         add_part(state, used);
+    }
+    if (chat->cost.currency[0] != '\0') {
+        char cost[MONEY_TEXT];
+        money_format(&chat->cost, cost);
+        add_part(state, cost);
     }
 }
 

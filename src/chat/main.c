@@ -115,6 +115,7 @@ static void read_keys(struct chat_program *pane)
     if (n > 0)
         line_feed(pane->chat.line, chunk, (size_t)n);
     handle_keys(pane);
+    chat_typing(&pane->chat);
 }
 
 static void handle_signal(struct chat_program *pane)

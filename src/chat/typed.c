@@ -174,12 +174,32 @@ static bool answer(struct chat *chat, const char *text)
 }
 
 /* Uses a separate connection and does not wait for the answer. */
-static void start_agent(const struct chat *chat)
+static void start_agent(const struct chat *chat, const char *request)
 {
     struct host_call call = {.run = chat->run, .agent = chat->agent};
 
-    hosts_start(&call, 1, "{\"do\":\"restart\"}", NULL, 0);
+    hosts_start(&call, 1, request, NULL, 0);
     hosts_end(&call, 1);
+}
+
+static void wake_agent(struct chat *chat)
+{
+    if (chat->state != AGENT_ASLEEP || chat->woken)
+        return;
+    chat->woken = true;
+    start_agent(chat, "{\"do\":\"wake\"}");
+}
+
+void chat_typing(struct chat *chat)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    size_t cursor = 0;
+
+    if (chat->state != AGENT_ASLEEP)
+        return;
+    line_get(chat->line, &text, &cursor);
+    if (text.len > 0) /* not for what a terminal sends by itself */
+        wake_agent(chat);
 }
 
 void chat_submit(struct chat *chat, const char *text)
@@ -188,7 +208,9 @@ void chat_submit(struct chat *chat, const char *text)
 
     chat->asked_to_leave = false;
     if (text[blanks] == '\0' && (chat->state == AGENT_EXITED || chat->state == AGENT_CRASHED))
-        start_agent(chat);
+        start_agent(chat, "{\"do\":\"restart\"}");
+    if (text[blanks] == '\0')
+        wake_agent(chat);
     if (text[blanks] == '\0' || answer(chat, text + blanks))
         return;
     line_remember(chat->line, text);

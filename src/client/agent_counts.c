@@ -34,15 +34,33 @@ void agent_counts_ask(struct agent_counting *counting, int dir, size_t place)
         counting->calls[i].run = -1;
 }
 
+/* Adds a cost to those in its currency. Those in too many currencies are left out. */
+static void add_cost(struct agent_counts *counts, const struct money *cost)
+{
+    size_t i = 0;
+
+    while (i < AGENT_COUNTS_CURRENCIES && counts->costs[i].currency[0] != '\0' &&
+           strcmp(counts->costs[i].currency, cost->currency) != 0)
+        i++;
+    if (i == AGENT_COUNTS_CURRENCIES || cost->currency[0] == '\0')
+        return;
+    memcpy(counts->costs[i].currency, cost->currency, strlen(cost->currency));
+    counts->costs[i].micro = money_sum(counts->costs[i].micro, cost->micro);
+}
+
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct agent_counting *counting = arg;
     struct agent_counts *counts = &counting->totals[counting->places[call - counting->calls]];
+    struct agent_usage usage;
     enum agent_state state;
 
     if (agent_state_parse(json_get_text(reply->head, "state"), &state)) {
         counts->told++;
         counts->states[state]++;
+        agent_usage_parse(json_get(reply->head, "usage"), &usage);
+        counts->tokens += usage.tokens;
+        add_cost(counts, &usage.cost);
     }
     return true;
 }
@@ -74,4 +92,16 @@ size_t agent_counts_live(const struct agent_counts *counts)
 size_t agent_counts_ended(const struct agent_counts *counts)
 {
     return counts->states[AGENT_EXITED] + counts->states[AGENT_CRASHED];
+}
+
+bool agent_counts_equal(const struct agent_counts *a, const struct agent_counts *b)
+{
+    bool equal = a->told == b->told && a->tokens == b->tokens &&
+                 memcmp(a->states, b->states, sizeof a->states) == 0;
+
+    for (size_t i = 0; i < AGENT_COUNTS_CURRENCIES && equal; i++) {
+        equal = a->costs[i].micro == b->costs[i].micro &&
+                strcmp(a->costs[i].currency, b->costs[i].currency) == 0;
+    }
+    return equal;
 }

@@ -8,11 +8,16 @@
 #include "client/hosts.h"
 #include "model/agent_status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+
+enum { AGENT_COUNTS_CURRENCIES = 4 };
 
 struct agent_counts {
     size_t told; /* hosts that reported a state */
     size_t states[AGENT_STATE_COUNT];
+    int64_t tokens; /* of all turns of these agents; 0: unknown */
+    struct money costs[AGENT_COUNTS_CURRENCIES]; /* likewise; a currency of "" ends them */
 };
 
 /* Requests in progress for any number of sessions. Zero-initialised; agent_counts_finish() releases
@@ -38,5 +43,7 @@ void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
 /* Return the number of agents whose processes run, and of those that have exited or crashed. */
 size_t agent_counts_live(const struct agent_counts *counts);
 size_t agent_counts_ended(const struct agent_counts *counts);
+/* Returns true if both say the same. */
+bool agent_counts_equal(const struct agent_counts *a, const struct agent_counts *b);
 
 #endif

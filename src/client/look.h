@@ -9,5 +9,8 @@
 /* Has the hosts of a session look at the work trees of their agents again. Errors do not matter: a
  * host that does not answer tells older figures. */
 void look_again(const struct root *root, const char *id);
+/* Has the host of an agent tell people that the agent's branch does not merge, because of these
+ * files. Errors do not matter here either. */
+void look_conflict(const struct root *root, const char *id, const char *agent, const char *files);
 
 #endif

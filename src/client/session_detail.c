@@ -17,6 +17,26 @@ void session_detail_free(struct session_detail *detail)
     free(detail->panes);
 }
 
+/* Finds out in which work trees the setup has run. */
+static void look_at_setup(const struct root *root, struct session_detail *detail)
+{
+    struct session_setup *look = &detail->code.setup;
+    const struct repo *repo = &detail->code.repo;
+    struct setup setup;
+
+    if (setup_load(repo, &setup, &look->problem) == -1)
+        return;
+    look->exists = setup.exists;
+    look->from_project = setup.from_project;
+    for (size_t i = 0; setup.exists && i < detail->roster.count; i++) {
+        const struct agent *agent = detail->roster.agents[i].agent;
+        enum setup_state state = SETUP_NONE;
+        if (agent->code == AGENT_CODE_WORKTREE &&
+            setup_look(root, repo, agent->id, &state, &look->problem) == 0)
+            look->counts[state]++;
+    }
+}
+
 /* Looks at the project, and at the work trees of agents whose hosts told nothing of them. */
 static void look_at_code(const struct root *root, struct session_detail *detail)
 {
@@ -32,7 +52,9 @@ static void look_at_code(const struct root *root, struct session_detail *detail)
     code->branch = code->repo.main + strlen("refs/heads/");
     code->onto = str_starts(project->onto, "refs/heads/") ? project->onto + strlen("refs/heads/")
                                                           : project->onto;
-    code->gone = access(project->path, F_OK) == -1;
+    const struct git own = repo_git(&code->repo);
+    code->kind = project_look(&own, project->path, project->base);
+    look_at_setup(root, detail);
     (void)repo_count_unlanded(&code->repo, &code->unlanded, &code->problem);
     for (size_t i = 0; i < detail->roster.count; i++) {
         struct roster_agent *one = &detail->roster.agents[i];
@@ -116,6 +138,19 @@ static void put_agent(const struct session_detail *detail, size_t i, struct json
     json_close(out, '}');
 }
 
+static void put_setup(const struct session_setup *setup, struct json_out *out)
+{
+    if (!setup->exists) {
+        json_put(out, "setup", NULL);
+        return;
+    }
+    json_open(out, "setup", '{');
+    json_put(out, "from", setup->from_project ? "project" : "setting");
+    for (enum setup_state state = SETUP_DONE; state <= SETUP_CHANGED; state++)
+        json_put_int(out, setup_state_name(state), (int64_t)setup->counts[state]);
+    json_close(out, '}');
+}
+
 static void put_code(const struct session_code *code, struct json_out *out)
 {
     if (code->path == NULL) {
@@ -124,13 +159,15 @@ static void put_code(const struct session_code *code, struct json_out *out)
     }
     json_open(out, "project", '{');
     json_put(out, "path", code->path);
-    json_put_bool(out, "gone", code->gone);
+    json_put_bool(out, "gone", code->kind == PROJECT_GONE);
+    json_put_bool(out, "replaced", code->kind == PROJECT_OTHER);
     json_put(out, "branch", code->branch);
     json_put(out, "onto", code->onto[0] != '\0' ? code->onto : NULL);
     if (code->problem.code == MAS_OK)
         json_put_int(out, "unlanded", (int64_t)code->unlanded);
     else
         json_put(out, "unlanded", NULL);
+    put_setup(&code->setup, out);
     json_close(out, '}');
 }
 

@@ -7,6 +7,7 @@
 #include "client/roster.h"
 #include "client/survey.h"
 #include "code/repo.h"
+#include "code/setup.h"
 #include "store/usage.h"
 
 /* The project of a session. All texts belong to `repo` and the roster. */
@@ -15,8 +16,14 @@ struct session_code {
     const char *path; /* NULL: the session has no project */
     const char *branch; /* the integration branch, without refs/heads/ */
     const char *onto; /* the branch to land on, likewise; "": none */
-    bool gone; /* there is nothing at `path` */
+    enum project_kind kind; /* what is at `path` */
     size_t unlanded; /* commits of the integration branch that were not landed */
+    struct session_setup { /* of its work trees */
+        bool exists;
+        bool from_project;
+        size_t counts[SETUP_CHANGED + 1]; /* work trees, by enum setup_state */
+        struct err problem; /* why that cannot be told; MAS_OK: it can */
+    } setup;
     struct err problem; /* why they cannot be counted; MAS_OK: they are */
 };
 

@@ -30,7 +30,8 @@ const char *agent_colour(const struct roster *roster, size_t i)
     static const enum colour colours[AGENT_STATE_COUNT] = {
         [AGENT_ASLEEP] = COLOUR_DIM,     [AGENT_STARTING] = COLOUR_BLUE,
         [AGENT_WORKING] = COLOUR_GREEN,  [AGENT_IDLE] = COLOUR_NONE,
-        [AGENT_WAITING] = COLOUR_YELLOW, [AGENT_EXITED] = COLOUR_DIM,
+        [AGENT_WAITING] = COLOUR_YELLOW, [AGENT_LIMITED] = COLOUR_MAGENTA,
+        [AGENT_PAUSED] = COLOUR_MAGENTA, [AGENT_EXITED] = COLOUR_DIM,
         [AGENT_CRASHED] = COLOUR_RED,
     };
     const struct roster_agent *agent = &roster->agents[i];

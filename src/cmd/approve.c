@@ -1,12 +1,18 @@
 #include "cmd/agent_request.h"
 
+#include "cmd/print.h"
+#include "model/request_id.h"
+#include "store/index.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* approve and deny: answer a permission request. */
 
 static const struct opt approve_opts[] = {
     {0, "permission", "ID", "answer this request instead of the oldest", OFFER_NONE},
+    {0, "more", "AMOUNT", "let a paused agent use so much more, such as '2 USD'", OFFER_NONE},
     {0, "mode", "MODE", "with clear: the permission mode for carrying out the plan", OFFER_NONE},
     {0, "from", "AGENT", "the agent that answers; known in a team's pane", OFFER_AGENT},
     {.name = NULL},
@@ -45,16 +51,96 @@ static void say_mode(const char *agent, const char *mode)
     puts(line.data);
 }
 
+static void say_budget(const char *words)
+{
+    _cleanup_str_ struct str line = STR_INIT;
+
+    str_add_visible(&line, words, strlen(words));
+    print_line(&line);
+}
+
+/* An open request that was named by its short id. */
+struct named_request {
+    char session[ID_TEXT];
+    char *agent;
+    char *permission; /* the request's own id */
+    size_t count; /* how many have the short id */
+};
+
+static void named_request_free(struct named_request *named)
+{
+    free(named->agent);
+    free(named->permission);
+}
+#define _cleanup_named_request_ __attribute__((cleanup(named_request_free)))
+
+/* Looks for the request among the oldest open ones of a session's agents. */
+static void find_in(const struct call *call, const char *session, const char *wanted,
+                    struct named_request *ret)
+{
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    struct roster_team team;
+    struct err ignored = ERR_INIT;
+    char id[REQUEST_ID_TEXT];
+
+    if (roster_open(&call->root, session, &team, &ignored) == -1 ||
+        roster_add(&roster, &team, NULL, &ignored) == -1)
+        return;
+    roster_ask(&roster, "{\"do\":\"status\"}", NULL, 0);
+    roster_finish(&roster, HOSTS_ANSWER_MS);
+    for (size_t i = 0; i < roster.count; i++) {
+        request_id(roster.agents[i].told ? roster.agents[i].status.permission : NULL, id);
+        if (strcmp(id, wanted) != 0 || ret->count++ > 0)
+            continue;
+        memcpy(ret->session, session, ID_TEXT);
+        ret->agent = mem_dup(roster.agents[i].agent->id);
+        ret->permission = mem_dup(roster.agents[i].status.permission);
+    }
+}
+
+/* Replaces the short id of a request in the call by the session and the agent. `named` must live as
+ * long as the call. */
+static int find_request(struct call *call, struct named_request *named, struct err *err)
+{
+    _cleanup_index_ struct index index = INDEX_INIT;
+    const char *wanted = call->operands[0];
+
+    if (index_read(&call->root, false, &index, err) == -1)
+        return -1;
+    for (size_t i = 0; i < index.count; i++)
+        if (index.rows[i].status == STATUS_ACTIVE && !index.rows[i].missing)
+            find_in(call, index.rows[i].id, wanted, named);
+    if (named->count == 0) {
+        (void)err_set(err, MAS_NOT_FOUND, "cannot answer '%s': no such request is open", wanted);
+        return err_hint(err, "see what agents wait for with: mas status");
+    }
+    if (named->count > 1)
+        return err_set(err, MAS_CONFLICT,
+                       "cannot answer '%s': %zu requests have this id; name session and agent",
+                       wanted, named->count);
+    call->session = named->session;
+    call->operands[0] = named->agent;
+    return 0;
+}
+
 static int run_permit(struct call *call, struct err *err)
 {
     _cleanup_agent_request_ struct agent_request request = AGENT_REQUEST_INIT;
+    _cleanup_named_request_ struct named_request named = {.count = 0};
     _cleanup_str_ struct str head = STR_INIT;
     _cleanup_json_ struct json *answer = NULL;
     struct json_out out = {.to = &head};
     const char *verb = call->cmd->name;
     const char *permission = call_opt(call, "permission");
+    const char *more = strcmp(verb, "approve") == 0 ? call_opt(call, "more") : NULL;
     const char *word = NULL;
 
+    if (call->has_root && call->session == NULL && call->operand_count > 0 &&
+        request_id_is_valid(call->operands[0])) {
+        if (find_request(call, &named, err) == -1)
+            return -1;
+        permission = named.permission;
+    }
     if (agent_request_parse(call, "answer", TARGETS_AGENT_TEXT, &request, err) == -1 ||
         agent_request_operand(call, &word, err) == -1)
         return -1;
@@ -62,6 +148,8 @@ static int run_permit(struct call *call, struct err *err)
     if (permission != NULL)
         json_put(&out, "permission", permission);
     json_put(&out, "option", option_for(verb, word));
+    if (more != NULL)
+        json_put(&out, "more", more);
     if (call_opt(call, "mode") != NULL)
         json_put(&out, "mode", call_opt(call, "mode"));
     json_put(&out, "as", strcmp(verb, "approve") == 0 ? "allow" : "deny");
@@ -70,6 +158,8 @@ static int run_permit(struct call *call, struct err *err)
         return -1;
     if (call->json)
         agent_request_print(&request, answer);
+    else if (json_get_text(answer, "budget") != NULL)
+        say_budget(json_get_text(answer, "budget"));
     else if (json_get_text(answer, "mode") != NULL)
         say_mode(json_get_text(answer, "agent"), json_get_text(answer, "mode"));
     return 0;
@@ -78,14 +168,20 @@ static int run_permit(struct call *call, struct err *err)
 const struct cmd cmd_approve = {
     .name = "approve",
     .group = GROUP_AGENTS,
-    .operands = " [SESSION] AGENT [OPTION]",
-    .summary = "grant a permission request of an ACP agent",
+    .operands = " [SESSION] AGENT|REQUEST [OPTION]",
+    .summary = "grant a permission request of an ACP agent, or let a paused one go on",
     .examples = "mas approve shop lead\n"
-                "mas approve shop lead always",
-    .details = "Grant the oldest open request. OPTION is once (the default), always, clear "
+                "mas approve shop lead always\n"
+                "mas approve r-3f9a01c2\n"
+                "mas approve shop lead --more '2 USD'",
+    .details = "Grant the oldest open request, or the REQUEST that a notification names. OPTION is "
+               "once (the default), always, clear "
                "(for a plan: clear the context and carry out the plan), or an option that "
-               "the agent offers, as shown in its pane and by 'mas status'. If no request is "
-               "open, the exit status is 3.",
+               "the agent offers, as shown in its pane and by 'mas status'. An agent "
+               "that is paused because it has reached a limit of its budget may go on, up to "
+               "AMOUNT more, or to as much again as the limit was; only a person can allow "
+               "that. If several limits are reached, AMOUNT names one: 'turns=5'. If no "
+               "request is open and the agent is not paused, the exit status is 3.",
     .opts = approve_opts,
     .operands_max = -1,
     .offer = OFFER_SESSION,
@@ -98,11 +194,13 @@ const struct cmd cmd_approve = {
 const struct cmd cmd_deny = {
     .name = "deny",
     .group = GROUP_AGENTS,
-    .operands = " [SESSION] AGENT [OPTION]",
+    .operands = " [SESSION] AGENT|REQUEST [OPTION]",
     .summary = "deny a permission request of an ACP agent",
     .examples = "mas deny shop lead\n"
-                "mas deny shop lead always",
-    .details = "Deny the oldest open request. OPTION is once (the default), always, or an "
+                "mas deny shop lead always\n"
+                "mas deny r-3f9a01c2",
+    .details = "Deny the oldest open request, or the REQUEST that a notification names. OPTION is "
+               "once (the default), always, or an "
                "option that the agent offers. If no request is open, the exit status is 3.",
     .opts = opts,
     .operands_max = -1,

@@ -305,7 +305,9 @@ static void on_accepted(struct asking *asking, const struct json *head)
 
     asking->taken = json_copy(head);
     asking->prompt = mem_dup(json_get_text(head, "prompt"));
-    if (asking->told && asking->wait && outcome != NULL && strcmp(outcome, "queued") == 0)
+    if (asking->wait && json_get(head, "paused") != NULL)
+        err_warn("the prompt waits: the agent is paused: %s", json_get_text_or(head, "paused", ""));
+    else if (asking->told && asking->wait && outcome != NULL && strcmp(outcome, "queued") == 0)
         say(asking, "",
             json_int(json_get(head, "ahead"), 1) > 0
                 ? "queued: the agent is working on another prompt"

@@ -1,4 +1,5 @@
 #include "client/survey.h"
+#include "client/who_waits.h"
 #include "cmd.h"
 #include "cmd/roots.h"
 #include "tmux/tmux.h"
@@ -20,7 +21,8 @@ static const struct view *newest_active(const struct survey *survey)
     return unknown;
 }
 
-static int attach(const struct view *view, const char *agent, struct err *err)
+static int attach(const struct root *root, const struct view *view, const char *agent,
+                  struct err *err)
 {
     struct tmux_pane *panes = NULL;
     size_t count = 0;
@@ -32,6 +34,8 @@ static int attach(const struct view *view, const char *agent, struct err *err)
         return -1;
     while (i < count && strcmp(panes[i].agent, agent) != 0)
         i++;
+    if (i < count)
+        who_tell_seen(root, view->row.id, agent);
     int rc = i < count ? tmux_attach(view->live_socket, view->live->target, &panes[i], err)
                        : err_set(err, MAS_NOT_FOUND,
                                  "cannot attach to agent '%s': the team has no such pane", agent);
@@ -86,7 +90,8 @@ static int run_attach(struct call *call, struct err *err)
         (void)err_set(err, MAS_CONFLICT, "cannot attach to session '%s': it is stopped", name);
         return err_hint(err, "start it with: mas start %s", name);
     }
-    return tmux_check_attach(view->live_socket, err) == 0 ? attach(view, agent, err) : -1;
+    return tmux_check_attach(view->live_socket, err) == 0 ? attach(&call->root, view, agent, err)
+                                                          : -1;
 }
 
 static const struct opt opts[] = {

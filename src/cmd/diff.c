@@ -1,3 +1,4 @@
+#include "base/pager.h"
 #include "cmd/code.h"
 #include "cmd/diff_print.h"
 #include "cmd/print.h"
@@ -107,7 +108,7 @@ static int run_diff(struct call *call, struct err *err)
     if (call->json)
         print_line(&json);
     else
-        diff_page(&job.text);
+        (void)pager_show(&job.text, "less -FRX");
     str_free(&job.text);
     return rc;
 }

@@ -1,17 +1,11 @@
 #include "cmd/diff_print.h"
 
-#include "base/file.h"
-#include "base/path.h"
-#include "base/proc.h"
 #include "cmd/print.h"
 #include "code/patch.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static const char *colour_of_line(const char *line)
 {
@@ -116,35 +110,4 @@ int diff_put_json(const struct comparison *changes, const struct str *diff, bool
     json_close(out, ']');
     json_close(out, '}');
     return 0;
-}
-
-/* Returns the pager's command line for a shell; NULL: none. The caller frees it. */
-static char *find_pager(void)
-{
-    const char *pager = getenv("PAGER");
-
-    if (isatty(STDOUT_FILENO) == 0)
-        return NULL;
-    if (pager == NULL) {
-        _cleanup_free_ char *less = path_find_program("less", getenv("PATH"), AT_FDCWD);
-        return less != NULL ? mem_dup("less -FRX") : NULL;
-    }
-    if (pager[0] == '\0' || strcmp(pager, "cat") == 0)
-        return NULL;
-    return mem_printf("LESS=${LESS-FRX} LV=${LV--c}; export LESS LV; %s", pager);
-}
-
-void diff_page(const struct str *text)
-{
-    _cleanup_free_ char *pager = text->len > 0 ? find_pager() : NULL;
-    _cleanup_close_ int fd = pager != NULL ? memfd_create("diff", MFD_CLOEXEC) : -1;
-    char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, pager, NULL};
-    struct err ignored = ERR_INIT;
-    int status = 0;
-
-    if (fd != -1 && file_write_all(fd, text->data, text->len) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
-        dup2(fd, STDIN_FILENO) != -1 && proc_run("/bin/sh", argv, &status, &ignored) == 0 &&
-        status != 126 && status != 127)
-        return;
-    (void)fwrite(str_text(text), 1, text->len, stdout);
 }

@@ -20,7 +20,4 @@ void diff_add_text(const struct str *diff, bool stat, struct str *to);
 int diff_put_json(const struct comparison *changes, const struct str *diff, bool hunks,
                   struct json_out *out, struct err *err);
 
-/* Prints a text, through the person's pager if standard output is a terminal. */
-void diff_page(const struct str *text);
-
 #endif

@@ -172,7 +172,7 @@ static void print_table(const struct measured *all)
 }
 
 /* The names of the parts other than units, in text and in JSON. */
-static const char *const part_names[USAGE_PARTS] = {"workflows", "logs", "memory", "other"};
+static const char *const part_names[USAGE_PARTS] = {"workflows", "logs", "memory", "code", "other"};
 
 /* Prints the parts of one session. */
 static void print_parts(const struct usage *usage)

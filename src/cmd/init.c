@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Lists the shipped templates that root_init() will create or update in a root, and those that it
  * leaves because the user changed them. */
@@ -73,6 +74,8 @@ static int run_init(struct call *call, struct err *err)
            : made || news.len > 0 ? "is already a root"
                                   : "is already a root, nothing to do");
     printf("%s", news.len > 0 ? news.data : "");
+    if (made && !was_root && isatty(STDOUT_FILENO) != 0)
+        printf("keys for tmux, to see and reach agents: mas keys >>~/.tmux.conf\n");
     return 0;
 }
 

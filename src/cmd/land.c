@@ -2,6 +2,7 @@
 #include "client/survey.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
+#include "cmd/person.h"
 #include "code/merge.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ static int run_land(struct call *call, struct err *err)
     };
     char id[ID_TEXT];
 
-    if (parse_way(call, &options.way, err) == -1 ||
+    if (parse_way(call, &options.way, err) == -1 || person_check("land", err) == -1 ||
         call_select(call, call->session, id, err) == -1 ||
         repo_load(&call->root, id, &team, &repo, err) == -1 ||
         merge_lock(&repo, "land", &lock, err) == -1)

@@ -77,10 +77,11 @@ static void put_active(const struct view *view, time_t now, struct str *to)
     }
 }
 
-/* Appends "13/13" and the numbers of agents that wait, have crashed or are asleep. */
+/* Appends "13/13" and the numbers of agents in the states that a person wants to know of. */
 static void put_agents(const struct view *view, time_t now, struct str *to)
 {
-    static const enum agent_state worth[] = {AGENT_WAITING, AGENT_CRASHED, AGENT_ASLEEP};
+    static const enum agent_state worth[] = {AGENT_WAITING, AGENT_CRASHED, AGENT_PAUSED,
+                                             AGENT_LIMITED, AGENT_ASLEEP};
 
     (void)now;
     if (view->live == NULL)

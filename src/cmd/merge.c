@@ -1,4 +1,5 @@
 #include "code/merge.h"
+#include "client/look.h"
 #include "cmd/code.h"
 #include "cmd/code_record.h"
 
@@ -35,6 +36,7 @@ static int fail_conflict(const struct code_call *code, const char *agent,
              "run: mas merge %s",
              branch_of(code), files.data, agent);
     code_tell(code, agent, &text);
+    look_conflict(&code->call->root, code->roster.teams[0].id, agent, str_text(&files));
     (void)err_set(err, MAS_CONFLICT, "cannot merge agent '%s': it conflicts in %s", agent,
                   files.data);
     return err_hint(err, "in its work tree: git fetch team && git merge team/main");

@@ -1,9 +1,11 @@
 #include "client/survey.h"
 #include "cmd.h"
+#include "cmd/consent.h"
 #include "cmd/print.h"
 #include "tmux/tmux.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct opt opts[] = {
     {'n', "name", "NAME", "name the session", OFFER_NONE},
@@ -11,6 +13,8 @@ static const struct opt opts[] = {
     {0, "agent", "PRESET", "run all agents of the team with this preset", OFFER_PRESET},
     {0, "project", "DIR[@REF]", "work on this git repository, from HEAD or REF on", OFFER_FILE},
     {0, "with-changes", NULL, "begin with what is changed and not committed there", OFFER_NONE},
+    {0, "setup", "ANSWER", "yes or no: allow the project's .mas/setup, or do without a setup",
+     OFFER_NONE},
     {'c', "config", "FILE", "first messages and presets of single agents, as JSON", OFFER_FILE},
     {'p', "prompt", "AGENT=TEXT", "the first message of an agent; may be repeated", OFFER_NONE},
     {0, "id", "UUID", "use this session id instead of a random one", OFFER_NONE},
@@ -43,6 +47,32 @@ static int check_attach(const struct call *call, struct err *err)
     return tmux_check_attach(socket, err);
 }
 
+/* Reads --setup, and finds out whether somebody can be asked. */
+static int read_setup(const struct call *call, struct life_setup *ret, struct err *err)
+{
+    const char *word = call_opt(call, "setup");
+
+    if (word != NULL && strcmp(word, "yes") != 0 && strcmp(word, "no") != 0)
+        return err_set(err, MAS_USAGE, "cannot use --setup '%s': it is not yes or no", word);
+    if (word != NULL)
+        ret->wish = strcmp(word, "yes") == 0 ? LIFE_SETUP_YES : LIFE_SETUP_NO;
+    if (ret->wish == LIFE_SETUP_YES && caller_is_agent())
+        return err_set(err, MAS_FAILED, "cannot use --setup=yes: an agent may not decide this");
+    ret->ask = consent_possible() && !caller_is_agent() ? consent_ask : NULL;
+    return 0;
+}
+
+/* Warns if the project has a setup that does not run although nobody has declined it. */
+static void warn_setup(const struct life_setup *setup, const struct session *session)
+{
+    if (setup->fault != NULL)
+        err_warn("the project's " SETUP_SCRIPT " does not run: %s", setup->fault);
+    else if (setup->state == SETUP_WAITS)
+        err_warn("the project's " SETUP_SCRIPT " does not run, because nobody has allowed it; "
+                 "allow it with: mas set %s setup=yes",
+                 session->name[0] != '\0' ? session->name : session->id);
+}
+
 static int run_new(struct call *call, struct err *err)
 {
     _cleanup_session_ struct session session = SESSION_INIT;
@@ -50,7 +80,9 @@ static int run_new(struct call *call, struct err *err)
     const char *mode = call_opt(call, "mode");
     _cleanup_strv_ char **prompts = call_opts(call, "prompt");
     struct life_memory memory = {.needed = 0};
-    struct life life = {.root = &call->root, .config = &call->config, .memory = &memory};
+    struct life_setup setup = {.wish = LIFE_SETUP_AS_ANSWERED};
+    struct life life = {
+        .root = &call->root, .config = &call->config, .memory = &memory, .setup = &setup};
     struct life_options options = {
         .name = call_opt(call, "name"),
         .template = call_opt(call, "template"),
@@ -68,7 +100,7 @@ static int run_new(struct call *call, struct err *err)
         return err_set(err, MAS_USAGE, "cannot use --attach with --no-start");
     if (mode != NULL && config_override(&call->config, SETTING_MODE, mode, "--mode", err) == -1)
         return -1;
-    if (wants_attach && check_attach(call, err) == -1)
+    if ((wants_attach && check_attach(call, err) == -1) || read_setup(call, &setup, err) == -1)
         return -1;
     progress_begin(&life, "copying", call->quiet);
     int rc = life_new(&life, &options, &session, err);
@@ -76,6 +108,7 @@ static int run_new(struct call *call, struct err *err)
     if (rc == -1)
         return -1;
     warn_memory(&memory);
+    warn_setup(&setup, &session);
     return wants_attach ? attach(call, &session, err)
                         : print_made(call, &session, options.start, err);
 }

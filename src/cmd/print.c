@@ -33,7 +33,8 @@ const char *colour(enum colour which)
 {
     static const char *const sequences[] = {
         [COLOUR_NONE] = NULL,         [COLOUR_RED] = "\033[31m",  [COLOUR_GREEN] = "\033[32m",
-        [COLOUR_YELLOW] = "\033[33m", [COLOUR_BLUE] = "\033[34m", [COLOUR_DIM] = "\033[2m",
+        [COLOUR_YELLOW] = "\033[33m", [COLOUR_BLUE] = "\033[34m", [COLOUR_MAGENTA] = "\033[35m",
+        [COLOUR_DIM] = "\033[2m",
     };
     return has_colour() ? sequences[which] : NULL;
 }

@@ -13,7 +13,15 @@
 
 /* Return an escape sequence, or NULL for none. They always return NULL if standard output is not a
  * terminal, NO_COLOR is not empty, or TERM is unset or "dumb". */
-enum colour { COLOUR_NONE, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW, COLOUR_BLUE, COLOUR_DIM };
+enum colour {
+    COLOUR_NONE,
+    COLOUR_RED,
+    COLOUR_GREEN,
+    COLOUR_YELLOW,
+    COLOUR_BLUE,
+    COLOUR_MAGENTA,
+    COLOUR_DIM
+};
 const char *colour(enum colour which);
 const char *colour_of(enum status status, bool crashed);
 const char *colour_dim(void);

@@ -1,39 +1,168 @@
+#include "client/roster.h"
 #include "cmd.h"
+#include "cmd/consent.h"
+#include "code/setup.h"
+#include "memory/store_usage.h"
 #include "session/life.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static int run_set(struct call *call, struct err *err)
+static int set_private(const struct call *call, const char *id, bool yes, struct err *err)
 {
-    static const char key[] = "private=";
     const struct life life = {.root = &call->root, .config = &call->config};
-    const char *word = call->operands[1];
-    const char *value = str_starts(word, key) ? word + strlen(key) : "";
-    bool yes = strcmp(value, "yes") == 0;
-    char id[ID_TEXT];
 
-    if (!yes && strcmp(value, "no") != 0) {
-        (void)err_set(err, MAS_USAGE, "cannot set '%s': it is not private=yes or private=no", word);
-        return call_usage(call, err);
-    }
-    if (call_select(call, call->operands[0], id, err) == -1 ||
-        life_set_private(&life, id, yes, err) == -1)
+    if (life_set_private(&life, id, yes, err) == -1)
         return -1;
     if (!call->quiet)
         printf("%s is %s\n", call->operands[0], yes ? "private" : "not private");
     return 0;
 }
 
+/* Answers for the project's script, for this session and for later ones. */
+static int set_setup(const struct call *call, const char *id, bool yes, struct err *err)
+{
+    _cleanup_team_ struct team team = TEAM_INIT;
+    _cleanup_repo_ struct repo repo = REPO_INIT;
+    const char *name = call->operands[0];
+    struct setup setup;
+
+    if (caller_is_agent())
+        return err_set(err, MAS_FAILED, "cannot set 'setup': an agent may not decide this");
+    if (repo_load(&call->root, id, &team, &repo, err) == -1 || setup_load(&repo, &setup, err) == -1)
+        return -1;
+    if (!setup.exists)
+        return err_set(err, MAS_CONFLICT,
+                       "session '%s' has no setup: its project had no " SETUP_SCRIPT, name);
+    setup.declined = !yes;
+    if ((setup.from_project &&
+         setup_answers_keep(&call->root, setup.hash, yes ? SETUP_YES : SETUP_NO, err) == -1) ||
+        setup_save(&repo, &setup, err) == -1)
+        return -1;
+    if (!call->quiet)
+        printf(yes ? "%s: the setup runs before each agent starts next; see: mas restart\n"
+                   : "%s: the setup does not run\n",
+               name);
+    return 0;
+}
+
+/* ---- budgets */
+
+/* "budget.cost=5 USD", or with an agent "11.budget.cost=5 USD" */
+struct budget_word {
+    char *agent; /* "": all agents together */
+    enum budget_kind kind;
+    struct budget_limit limit;
+};
+
+/* Parses the name in such a word. *ret_value is the rest; the caller frees ret->agent. Returns
+ * false if it is another word. */
+static bool is_budget(const char *word, struct budget_word *ret, const char **ret_value)
+{
+    static const char name[] = "budget.";
+    const char *at = strstr(word, name);
+    const char *value = at != NULL ? strchr(at, '=') : NULL;
+
+    if (value == NULL || (at != word && (at[-1] != '.' || at == word + 1)))
+        return false;
+    _cleanup_free_ char *kind = mem_dupn(at + strlen(name), (size_t)(value - at) - strlen(name));
+    if (!budget_kind_parse(kind, &ret->kind))
+        return false;
+    ret->agent = mem_dupn(word, at != word ? (size_t)(at - word) - 1 : 0);
+    *ret_value = value + 1;
+    return true;
+}
+
+static int keep_budget(const struct call *call, const struct budget_word *budget, const char *id,
+                       struct err *err)
+{
+    _cleanup_roster_ struct roster roster = ROSTER_INIT;
+    _cleanup_store_ struct store *store = NULL;
+    struct roster_team team;
+
+    if (roster_open(&call->root, id, &team, err) == -1)
+        return -1;
+    roster_add_none(&roster, &team);
+    if (budget->agent[0] != '\0' && team_agent(&roster.teams[0].team, budget->agent) == NULL)
+        return err_set(err, MAS_NOT_FOUND, "session '%s' has no agent '%s'",
+                       roster_label(&roster.teams[0]).text, budget->agent);
+    if (store_open(roster.teams[0].dir, id, NULL, true, &store, err) == -1)
+        return -1;
+    return store_set_limit(store, budget->agent, budget->kind, &budget->limit, err);
+}
+
+static int set_budget(const struct call *call, struct budget_word *budget, const char *value,
+                      struct err *err)
+{
+    char id[ID_TEXT], text[BUDGET_TEXT];
+    const char *want =
+        strcmp(value, "default") == 0 ? NULL : budget_parse(budget->kind, value, &budget->limit);
+
+    if (want != NULL)
+        return err_set(err, MAS_USAGE, "cannot set '%s': '%s' is not %s, or default",
+                       call->operands[1], value, want);
+    if (caller_is_agent())
+        return err_set(err, MAS_FAILED, "cannot set a budget: an agent may not decide this");
+    if (call_select(call, call->operands[0], id, err) == -1 ||
+        keep_budget(call, budget, id, err) == -1)
+        return -1;
+    budget_write(budget->kind, &budget->limit, text);
+    if (!call->quiet)
+        printf("%s%s%s: the budget of %s is %s\n", call->operands[0],
+               budget->agent[0] != '\0' ? " " : "", budget->agent, budget_kind_name(budget->kind),
+               text[0] != '\0' ? text : "the default");
+    return 0;
+}
+
+static int run_set(struct call *call, struct err *err)
+{
+    static const struct {
+        const char *key;
+        int (*set)(const struct call *call, const char *id, bool yes, struct err *err);
+    } keys[] = {{"private=", set_private}, {"setup=", set_setup}};
+    const char *word = call->operands[1];
+    char id[ID_TEXT];
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const char *value = str_starts(word, keys[i].key) ? word + strlen(keys[i].key) : "";
+        bool yes = strcmp(value, "yes") == 0;
+        if (!yes && strcmp(value, "no") != 0)
+            continue;
+        return call_select(call, call->operands[0], id, err) == -1
+                   ? -1
+                   : keys[i].set(call, id, yes, err);
+    }
+    struct budget_word budget = {.agent = NULL};
+    const char *value = NULL;
+    if (is_budget(word, &budget, &value)) {
+        int rc = set_budget(call, &budget, value, err);
+        free(budget.agent);
+        return rc;
+    }
+    (void)err_set(err, MAS_USAGE,
+                  "cannot set '%s': it is not private=yes, private=no, setup=yes, setup=no or "
+                  "budget.KIND=AMOUNT",
+                  word);
+    return call_usage(call, err);
+}
+
 const struct cmd cmd_set = {
     .name = "set",
     .group = GROUP_SESSIONS,
-    .operands = " SESSION private=yes|no",
-    .summary = "change whether a session is private",
+    .operands = " SESSION KEY=VALUE",
+    .summary = "make a session private, allow its setup, or set a budget",
     .examples = "mas set shop private=yes\n"
-                "mas set -q shop private=no",
+                "mas set login setup=yes\n"
+                "mas set shop 'budget.cost=5 USD'\n"
+                "mas set shop 11.budget.turns=20",
     .details = "A search finds messages of a private session only if it names the session, "
-               "and the agents of a private session do not see what was said elsewhere.",
+               "and the agents of a private session do not see what was said elsewhere. "
+               "setup= says whether the project's own .mas/setup may run in new work trees, "
+               "also in those of later sessions until it changes. budget.cost=, "
+               "budget.tokens=, budget.turns= and budget.time= limit what the agents of the "
+               "session may use together, or with AGENT what one may use: an amount, none, or "
+               "default for what the template, the preset and mas.ini say.",
     .operands_min = 2,
     .operands_max = 2,
     .offer = OFFER_SESSION,

@@ -93,7 +93,10 @@ static void describe_project(const struct session_code *code, struct str *projec
 {
     if (code->path == NULL)
         return;
-    str_addf(project, "%s%s", code->path, code->gone ? " (it is gone)" : "");
+    str_addf(project, "%s%s", code->path,
+             code->kind == PROJECT_GONE    ? " (it is gone)"
+             : code->kind == PROJECT_OTHER ? " (another repository is there, or none)"
+                                           : "");
     if (code->problem.code != MAS_OK) {
         str_add(land, code->problem.text);
         return;
@@ -102,6 +105,33 @@ static void describe_project(const struct session_code *code, struct str *projec
              code->branch);
     if (code->onto[0] != '\0')
         str_addf(land, " on %s", code->onto);
+}
+
+/* Appends ".mas/setup: 2 done, 1 not run, allow it with: mas set login setup=yes". */
+static void describe_setup(const struct session_setup *setup, const char *session, struct str *to)
+{
+    static const char *const words[] = {
+        [SETUP_DONE] = "done",
+        [SETUP_DUE] = "when the agent starts next",
+        [SETUP_WAITS] = "not run, because nobody has allowed it",
+        [SETUP_DECLINED] = "declined",
+        [SETUP_CHANGED] = "not run, because it is not the one that was allowed",
+    };
+
+    if (setup->problem.code != MAS_OK) {
+        str_add(to, setup->problem.text);
+        return;
+    }
+    for (size_t i = SETUP_DONE; i < ARRAY_LEN(words); i++) {
+        if (setup->counts[i] == 0)
+            continue;
+        str_add(to, to->len > 0           ? "; "
+                    : setup->from_project ? SETUP_SCRIPT ": "
+                                          : "[code] setup: ");
+        str_addf(to, "%zu %s", setup->counts[i], words[i]);
+        if (i == SETUP_WAITS)
+            str_addf(to, " (mas set %s setup=yes)", session);
+    }
 }
 
 static void print_fields(const struct call *call, const struct session_detail *detail)
@@ -122,6 +152,8 @@ static void print_fields(const struct call *call, const struct session_detail *d
     _cleanup_str_ struct str project = STR_INIT;
     _cleanup_str_ struct str land = STR_INIT;
     describe_project(&detail->code, &project, &land);
+    _cleanup_str_ struct str setup = STR_INIT;
+    describe_setup(&detail->code.setup, session_label(&call->root, view->row.id).text, &setup);
     const struct {
         const char *name, *value;
     } fields[] = {
@@ -139,6 +171,7 @@ static void print_fields(const struct call *call, const struct session_detail *d
         {"disk use", size},
         {"project", str_text(&project)},
         {"to land", str_text(&land)},
+        {"setup", str_text(&setup)},
         {"kept apart by", "convention only"},
         {"ended by", "process group, subreaper and sweep"},
     };

@@ -150,7 +150,45 @@ static void add_way_back(const struct look *look, size_t i, struct str *to)
         str_addf(to, "(mas restart %s %s)", label(session), one->agent->id);
 }
 
-static void add_row(const struct look *look, struct table *table, size_t i, int64_t now)
+/* Which columns the table has because an agent tells something for them. */
+struct told_columns {
+    bool context, cost;
+};
+
+static struct told_columns find_columns(const struct look *look)
+{
+    struct told_columns columns = {.context = false};
+
+    for (size_t i = 0; i < look->roster.count; i++) {
+        const struct roster_agent *one = &look->roster.agents[i];
+        if (!one->told || !one->status.acp)
+            continue;
+        columns.context = columns.context || agent_usage_percent(&one->status.usage) != -1;
+        columns.cost = columns.cost || one->status.usage.cost.currency[0] != '\0';
+    }
+    return columns;
+}
+
+/* Adds the cells of these columns, blank for what is not known. */
+static void add_usage_cells(const struct roster_agent *one, const struct told_columns *columns,
+                            struct table *table)
+{
+    int percent = one->told ? agent_usage_percent(&one->status.usage) : -1;
+    char context[24] = "";
+    char cost[MONEY_TEXT] = "";
+
+    if (percent != -1)
+        (void)snprintf(context, sizeof context, "%d%%", percent);
+    if (one->told && one->status.usage.cost.currency[0] != '\0')
+        money_format(&one->status.usage.cost, cost);
+    if (columns->context)
+        table_add(table, context, NULL);
+    if (columns->cost)
+        table_add(table, cost, NULL);
+}
+
+static void add_row(const struct look *look, struct table *table, size_t i,
+                    const struct told_columns *columns, int64_t now)
 {
     const struct roster_agent *one = &look->roster.agents[i];
     _cleanup_str_ struct str note = STR_INIT;
@@ -173,6 +211,7 @@ static void add_row(const struct look *look, struct table *table, size_t i, int6
     table_add(table, age, NULL);
     if (look->has_code)
         agent_add_code_cells(&look->roster, i, now, table);
+    add_usage_cells(one, columns, table);
     table_add(table, pid, NULL);
     table_add(table, restarts, NULL);
     table_add(table, str_text(&note), NULL);
@@ -228,19 +267,26 @@ static void print_rest(const struct look *look, const size_t *order, size_t from
     print_line(&line);
 }
 
-static bool has_column(const struct look *look, const char *head)
+static bool has_column(const struct look *look, const struct told_columns *columns,
+                       const char *head)
 {
     if (strcmp(head, "SESSION") == 0)
         return look->roster.team_count > 1;
+    if (strcmp(head, "CONTEXT") == 0)
+        return columns->context;
+    if (strcmp(head, "COST") == 0)
+        return columns->cost;
     return look->has_code || (strcmp(head, "BRANCH") != 0 && strcmp(head, "CODE") != 0);
 }
 
 /* Prints the table of the agents in at most `rows` rows. `order` may be NULL. */
 static void print_table(const struct look *look, const size_t *order, size_t rows)
 {
-    static const char *const heads[] = {"SESSION", "AGENT", "ROLE", "STATE",    "SINCE",
-                                        "BRANCH",  "CODE",  "PID",  "RESTARTS", "NOTE"};
-    static const char *const spare[] = {"PID", "RESTARTS", "ROLE", "BRANCH", "SINCE", NULL};
+    static const char *const heads[] = {"SESSION", "AGENT",   "ROLE", "STATE", "SINCE",    "BRANCH",
+                                        "CODE",    "CONTEXT", "COST", "PID",   "RESTARTS", "NOTE"};
+    static const char *const spare[] = {"PID",   "RESTARTS", "ROLE", "BRANCH",
+                                        "SINCE", "CONTEXT",  NULL};
+    const struct told_columns columns = find_columns(look);
     struct table table = {.spare = spare, .whole_last = !look->watch};
     int64_t now = time_epoch_ms();
     size_t count = look->roster.count;
@@ -248,11 +294,11 @@ static void print_table(const struct look *look, const size_t *order, size_t row
     if (count + 1 > rows) /* the headings and the summary of the rest take one row each */
         count = rows > 3 ? rows - 2 : 1;
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-        if (has_column(look, heads[i]))
+        if (has_column(look, &columns, heads[i]))
             table_add(&table, heads[i], colour_dim());
     table.columns = table.count;
     for (size_t i = 0; i < count; i++)
-        add_row(look, &table, order != NULL ? order[i] : i, now);
+        add_row(look, &table, order != NULL ? order[i] : i, &columns, now);
     if (look->roster.count > 0)
         table_print(&table);
     if (count < look->roster.count)

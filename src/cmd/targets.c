@@ -40,7 +40,7 @@ static int open_named(struct call *call, const char *text, struct roster_team *r
 
 static bool may_leave_out(enum targets_form form)
 {
-    return form == TARGETS_OPTIONAL || form == TARGETS_NONE;
+    return form == TARGETS_OPTIONAL || form == TARGETS_ALL || form == TARGETS_NONE;
 }
 
 /* Outside of a team's pane: opens the SESSION in the first operand. If it is not found, and is too
@@ -111,7 +111,8 @@ static char *pop_target(struct call *call, enum targets_form form)
     do {
         str_addf(&text, "%s%s", text.len > 0 ? "," : "", call->operands[0]);
         shift(call);
-    } while ((form == TARGETS_MANY || form == TARGETS_AGENTS || form == TARGETS_NONE) &&
+    } while ((form == TARGETS_MANY || form == TARGETS_AGENTS || form == TARGETS_ALL ||
+              form == TARGETS_NONE) &&
              call->operand_count > 0);
     return str_steal(&text);
 }

@@ -17,6 +17,7 @@ enum targets_form {
     TARGETS_ONE, /* TARGET, then the command's other operands */
     TARGETS_MANY, /* TARGET...: all remaining operands */
     TARGETS_OPTIONAL, /* [TARGET]: all agents if omitted */
+    TARGETS_ALL, /* [TARGET...]: all agents if omitted */
     TARGETS_NONE, /* [TARGET...]: no agent if omitted */
     /* These three may be omitted if the team has only one agent. */
     TARGETS_AGENT, /* AGENT */

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,34 +74,6 @@ static char **make_env(const struct repo *repo, const char *tree)
     return env;
 }
 
-static bool accept(const char *value, void *arg)
-{
-    (void)value;
-    (void)arg;
-    return true;
-}
-
-/* Kills what the command has left running: a process that has left its group still has its
- * environment. */
-static void end_rest(const char *tree)
-{
-    _cleanup_free_ char *entry = mem_printf("MAS_CODE_DIR=%s", tree);
-    const struct proc_query query = {.entry = entry, .key = "MAS_CODE_DIR", .accepts = accept};
-    struct proc_id *found = NULL;
-    size_t count = 0;
-    struct err ignored = ERR_INIT;
-
-    do {
-        free(found);
-        found = NULL;
-        if (proc_find_by_env(&query, &found, &count, &ignored) == -1)
-            break;
-        for (size_t i = 0; i < count; i++)
-            proc_signal(&found[i], SIGKILL);
-    } while (count > 0 && proc_wait_gone(found, count, ENDS_MS) == 0);
-    free(found);
-}
-
 /* Returns the last lines of the log. The caller frees them. */
 static char *read_tail(const struct repo *repo)
 {
@@ -156,7 +127,7 @@ static int run(const struct repo *repo, const struct check *check, const char *t
     int rc = proc_start(&spec, &proc, err);
     if (rc == 0)
         rc = proc_finish(&proc, &result, err);
-    end_rest(tree);
+    proc_kill_marked("MAS_CODE_DIR", tree, ENDS_MS);
     if (rc == 0) {
         ret->passed = result.status == 0;
         if (!ret->passed)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     ARGS_MAX = 128,
@@ -102,6 +103,36 @@ static void add_objects(char ***env, const struct git *git)
         add_pair(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES", list.data);
 }
 
+/* Makes mas the filter of git-lfs, whatever the repository has configured: it reads the stores of
+ * the repositories whose objects git reads. */
+static void add_lfs(char ***env, size_t *count, const struct git *git)
+{
+    static const char required[] =
+        "filter.lfs.required=true"; /* no raw file in place of a pointer */
+    static const char begins[] = "filter.lfs.process=";
+    static const char objects[] = "/objects";
+    _cleanup_free_ char *exe = path_exe();
+    _cleanup_str_ struct str setting = STR_INIT;
+
+    str_add(&setting, begins);
+    str_add_shell(&setting, exe != NULL ? exe : "false", true);
+    str_add(&setting, " lfs-filter");
+    if (git->dir != NULL) {
+        str_addc(&setting, ' ');
+        str_add_shell(&setting, git->common != NULL ? git->common : git->dir, true);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(git->objects); i++) {
+        const char *path = git->objects[i];
+        if (path == NULL || !str_ends(path, objects))
+            continue;
+        _cleanup_free_ char *dir = mem_dupn(path, strlen(path) - strlen(objects));
+        str_addc(&setting, ' ');
+        str_add_shell(&setting, dir, true);
+    }
+    add_setting(env, (*count)++, setting.data);
+    add_setting(env, (*count)++, required);
+}
+
 static char **make_env(const struct git *git)
 {
     static const char *const kept[] = {"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "USER"};
@@ -128,6 +159,7 @@ static char **make_env(const struct git *git)
     add_objects(&env, git);
     for (size_t i = 0; i < ARRAY_LEN(safe_settings); i++)
         add_setting(&env, count++, safe_settings[i]);
+    add_lfs(&env, &count, git);
     for (size_t i = 0; git->settings != NULL && git->settings[i] != NULL; i++)
         add_setting(&env, count++, git->settings[i]);
     _cleanup_free_ char *total = mem_printf("GIT_CONFIG_COUNT=%zu", count);
@@ -245,24 +277,44 @@ int git_names(const struct git *git, const char *const *args, char ***ret, struc
     return 0;
 }
 
-/* Enters the files that a command lists into the index. */
+/* Returns true for what git cannot hold: a FIFO, a socket or a device. */
+static bool is_special(const struct git *git, const char *name)
+{
+    struct stat st;
+
+    return fstatat(git->cwd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+           !S_ISDIR(st.st_mode) && !S_ISLNK(st.st_mode);
+}
+
+static int update_index(const struct git *git, const char *how, const struct str *names,
+                        struct err *err)
+{
+    return names->len == 0 ? 0
+                           : git_must(git, GIT_ARGS("update-index", how, "-z", "--stdin"),
+                                      &(struct git_input){names->data, names->len}, NULL, err);
+}
+
+/* Enters the files that a command lists into the index. One that became a FIFO, a socket or a
+ * device is gone. */
 static int enter(const struct git *git, const char *const *args, const char *how, struct err *err)
 {
     struct proc_result result = PROC_RESULT_INIT;
     _cleanup_str_ struct str names = STR_INIT;
+    _cleanup_str_ struct str gone = STR_INIT;
 
     if (git_must(git, args, NULL, &result, err) == -1)
         return -1;
     const char *end = str_text(&result.out) + result.out.len;
     for (const char *name = str_text(&result.out); name < end; name += strlen(name) + 1) {
         size_t len = strlen(name);
-        str_addn(&names, name, name[len - 1] == '/' ? len - 1 : len); /* a repository */
-        str_addc(&names, '\0');
+        struct str *to = is_special(git, name) ? &gone : &names;
+        str_addn(to, name, name[len - 1] == '/' ? len - 1 : len); /* a repository */
+        str_addc(to, '\0');
     }
     proc_result_free(&result);
-    return names.len == 0 ? 0
-                          : git_must(git, GIT_ARGS("update-index", how, "-z", "--stdin"),
-                                     &(struct git_input){names.data, names.len}, NULL, err);
+    return update_index(git, how, &names, err) == -1
+               ? -1
+               : update_index(git, "--force-remove", &gone, err);
 }
 
 int git_add_all(const struct git *git, struct err *err)

@@ -9,7 +9,7 @@
  * tree and the index, and never lets git search for them, except in the project that a person
  * named. It reads no configuration but that of the repository `dir`. Hooks, fsmonitor, filters,
  * external diff programs, textconv, credential helpers, pagers, editors, signatures and every
- * transport are off.
+ * transport are off. The filter `lfs` is mas itself (code/lfs_filter.h).
  */
 #ifndef MAS_CODE_GIT_H
 #define MAS_CODE_GIT_H

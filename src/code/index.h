@@ -15,4 +15,9 @@
  */
 int index_distrust(const char *path, bool sha256, time_t begun, struct err *err);
 
+/* Enters the inodes of a copied work tree, open at `tree`, into its index, which was copied with
+ * it: git would have to read all files, because it knows those of the original. Files whose size or
+ * modification time is another one are left to git. Returns 1 if mas cannot read the index. */
+int index_adopt(int tree, bool sha256, struct err *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "code/landed.h"
 #include "code/placed.h"
+#include "code/sparse.h"
 #include "code/submodule.h"
 #include "code/work.h"
 
@@ -273,6 +274,8 @@ static int check_view_files(struct work_search *search, const char *head, struct
     if (check_submodules(search, CODE_VIEW, err) == -1)
         return -1;
     int rc = git_must(&git, GIT_ARGS("read-tree", head), NULL, NULL, err);
+    if (rc == 0)
+        rc = sparse_mark(&git, search->repo->git, head, err);
     if (rc == 0)
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
     proc_result_free(&refreshed); /* its exit code is 1 if a file has changed */

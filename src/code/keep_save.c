@@ -4,8 +4,10 @@
 #include "base/str.h"
 #include "code/keep.h"
 #include "code/landed.h"
+#include "code/lfs_carry.h"
 #include "code/pack.h"
 #include "code/project.h"
+#include "code/sparse.h"
 #include "code/work.h"
 
 #include <errno.h>
@@ -23,6 +25,8 @@ struct saver {
     const char *id;
     const char *who; /* the part of the refs' names behind the id */
     struct git from;
+    char *own; /* the agent's repository; NULL: none */
+    int tree; /* its work tree; -1: none */
     struct str oids; /* a line each */
     struct str refs; /* commands for update-ref */
     size_t count;
@@ -32,6 +36,8 @@ static void saver_free(struct saver *saver)
 {
     str_free(&saver->oids);
     str_free(&saver->refs);
+    free(saver->own);
+    fd_closep(&saver->tree);
 }
 #define _cleanup_saver_ __attribute__((cleanup(saver_free)))
 
@@ -69,6 +75,20 @@ static int add_ref(const char *name, const char *oid, void *arg, struct err *err
     return add(saver, number, oid, err);
 }
 
+/* Copies the objects of git-lfs. A damaged one is no reason to copy nothing else: the archive has
+ * it as it is. */
+static int save_lfs(const struct saver *saver, struct err *err)
+{
+    const struct lfs_sources from = {.dirs = {saver->from.dir, saver->own}, .tree = saver->tree};
+
+    if (lfs_to_project(&saver->from, saver->oids.data, &from, saver->project, err) == 0)
+        return 0;
+    if (err->code != MAS_DAMAGED)
+        return -1;
+    *err = (struct err)ERR_INIT;
+    return 0;
+}
+
 static int flush(const struct saver *saver, struct err *err)
 {
     const struct git to = {.dir = saver->project->dir};
@@ -76,6 +96,7 @@ static int flush(const struct saver *saver, struct err *err)
     return saver->count == 0
                ? 0
                : (pack_copy(&saver->from, &to, PACK_TMP, saver->oids.data, err) == -1 ||
+                          save_lfs(saver, err) == -1 ||
                           git_must(&to, GIT_ARGS("update-ref", "--stdin"),
                                    &(struct git_input){saver->refs.data, saver->refs.len}, NULL,
                                    err) == -1
@@ -146,6 +167,8 @@ static int save_agent(struct saver *saver, const struct repo *repo, const char *
 
     if (stranger_open(repo, agent, &stranger, err) == -1)
         return -1;
+    saver->own = mem_printf("%s/.git", stranger.tree);
+    saver->tree = fcntl(stranger.cwd, F_DUPFD_CLOEXEC, 0);
     work_forget(&stranger);
     if (work_snapshot(&stranger, &tree, err) == -1)
         return -1;
@@ -165,20 +188,21 @@ static int add_view(struct saver *saver, const struct repo *repo, struct err *er
 {
     _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
     _cleanup_free_ char *index = mem_printf("%s/" CODE_VIEW_GIT "/looked", repo->git);
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct git git = saver->from;
     _cleanup_free_ char *files = NULL;
     char head[GIT_OID_TEXT];
     char oid[GIT_OID_TEXT];
 
-    if (cwd == -1)
+    saver->tree = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (saver->tree == -1)
         return 0; /* nobody in the team has the view */
     git.tree = tree;
     git.index = index;
-    git.cwd = cwd;
+    git.cwd = saver->tree;
     if (repo_view_head(repo, head, err) == -1 ||
         git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||
-        git_add_all(&git, err) == -1 || git_text(&git, GIT_ARGS("write-tree"), &files, err) == -1 ||
+        sparse_mark(&git, repo->git, head, err) == -1 || git_add_all(&git, err) == -1 ||
+        git_text(&git, GIT_ARGS("write-tree"), &files, err) == -1 ||
         commit_tree(&git, head, files, "What was changed in the view", oid, err) == -1)
         return -1;
     return add(saver, "view/work", oid[0] != '\0' ? oid : head, err);
@@ -215,7 +239,9 @@ int keep_save(const struct repo *repo, const struct team *team, const char *id, 
     _cleanup_landed_ struct landed landed = LANDED_INIT;
     struct err why = ERR_INIT;
 
-    if (project_open(team->project.path, &project, err) == -1)
+    const struct git own = repo_git(repo);
+
+    if (project_reopen_same(&own, team->project.path, team->project.base, &project, err) == -1)
         return -1;
     landed_open(repo, &team->project, &landed);
     for (size_t i = 0; i <= team->agent_count; i++) {
@@ -224,6 +250,7 @@ int keep_save(const struct repo *repo, const struct team *team, const char *id, 
                                               .project = &project,
                                               .id = id,
                                               .who = agent != NULL ? agent->id : "",
+                                              .tree = -1,
                                               .oids = STR_INIT,
                                               .refs = STR_INIT};
         struct err one = ERR_INIT;

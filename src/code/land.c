@@ -4,12 +4,16 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/drivers.h"
 #include "code/leftover.h"
+#include "code/lfs_carry.h"
 #include "code/locks.h"
 #include "code/merge.h"
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/replay.h"
+#include "code/submodule.h"
+#include "code/unseen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +184,7 @@ static int make_commit(struct landing *landing, const struct land_options *optio
 struct checkout {
     int cwd;
     char *dir, *common; /* its repository; that of the project, or one that is linked to it */
+    char **off; /* settings: no filter of the project runs */
     struct git git;
 };
 
@@ -188,6 +193,7 @@ static void checkout_free(struct checkout *checkout)
     fd_closep(&checkout->cwd);
     free(checkout->dir);
     free(checkout->common);
+    strv_free(checkout->off);
 }
 #define _cleanup_checkout_ __attribute__((cleanup(checkout_free)))
 
@@ -202,6 +208,9 @@ static int checkout_open(const char *tree, struct checkout *ret, struct err *err
                  &ret->common, err) == -1)
         return -1;
     ret->git = (struct git){.dir = ret->dir, .common = ret->common, .tree = tree, .cwd = ret->cwd};
+    if (drivers_turn_off(&ret->git, &ret->off, err) == -1)
+        return err_wrap(err, "cannot use the work tree '%s'", tree);
+    ret->git.settings = (const char *const *)ret->off;
     return 0;
 }
 
@@ -234,12 +243,47 @@ static int check_free(const struct landing *landing, const struct checkout *chec
     return 0;
 }
 
+/* Fails if landing replaces a file that is nothing without a filter of the project. */
+static int check_drivers(const struct landing *landing, const struct checkout *checkout,
+                         struct err *err)
+{
+    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->repo->git);
+    _cleanup_free_ char *file = NULL;
+
+    if (drivers_find(&checkout->git, checkout->off, index, landing->old, landing->new, &file,
+                     err) == -1)
+        return -1;
+    if (file == NULL)
+        return 0;
+    (void)err_set(err, MAS_CONFLICT,
+                  "cannot land onto '%s': '%s' needs a filter of the project, and mas runs none",
+                  landing->onto + strlen("refs/heads/"), file);
+    return err_hint(err, "land onto a branch that is not checked out, with --onto, and merge that");
+}
+
+/* Fails if a file that landing replaces was changed, and git does not see it. */
+static int check_unseen(const struct landing *landing, const struct checkout *checkout,
+                        struct err *err)
+{
+    _cleanup_free_ char *index = mem_printf("%s/unseen.index", landing->repo->git);
+    _cleanup_strv_ char **names = NULL;
+
+    if (unseen_find(&checkout->git, index, landing->old, landing->new, &names, err) == -1)
+        return -1;
+    if (names == NULL)
+        return 0;
+    (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': '%s/%s' has changes",
+                  landing->onto + strlen("refs/heads/"), landing->tree, names[0]);
+    return err_hint(err, "git does not see them yet; touch the file, then commit it or restore it");
+}
+
 static int check_clean(const struct landing *landing, struct err *err)
 {
     _cleanup_checkout_ struct checkout checkout = {.cwd = -1};
     struct proc_result result = PROC_RESULT_INIT;
 
-    if (checkout_open(landing->tree, &checkout, err) == -1)
+    if (checkout_open(landing->tree, &checkout, err) == -1 ||
+        check_drivers(landing, &checkout, err) == -1)
         return -1;
     if (git_must(&checkout.git, GIT_ARGS("status", "--porcelain", "--untracked-files=no"), NULL,
                  &result, err) == -1)
@@ -251,7 +295,8 @@ static int check_clean(const struct landing *landing, struct err *err)
                         GIT_ARGS("read-tree", "-n", "-u", "-m", landing->old, landing->new), NULL,
                         NULL, err) == -1
                    ? fail_move(landing->tree, err)
-                   : check_free(landing, &checkout, err);
+               : check_unseen(landing, &checkout, err) == -1 ? -1
+                                                             : check_free(landing, &checkout, err);
     (void)err_set(err, MAS_CONFLICT, "cannot land onto '%s': its work tree '%s' has changes",
                   landing->onto + strlen("refs/heads/"), landing->tree);
     return err_hint(err, "commit them, or put them away with: git stash");
@@ -267,10 +312,12 @@ static int write_journal(const struct landing *landing, struct err *err)
         return err_errno(err, "cannot open '%s'", landing->repo->git);
     json_open(&out, NULL, '{');
     json_put(&out, "project", landing->project.path);
+    json_put(&out, "dir", landing->project.dir);
     json_put(&out, "onto", landing->onto);
     json_put(&out, "old", landing->old);
     json_put(&out, "new", landing->new);
-    json_put(&out, "tree", landing->tree);
+    if (landing->tree != NULL)
+        json_put(&out, "tree", landing->tree);
     json_close(&out, '}');
     str_addc(&text, '\n');
     return file_replace(dir, JOURNAL, text.data, text.len, 0600, err);
@@ -302,25 +349,65 @@ static int remember(const struct repo *repo, struct err *err)
     return git_must(&git, GIT_ARGS("update-ref", CODE_REF_LANDED, repo->main), NULL, NULL, err);
 }
 
+/* Removes the locks that a git which was killed while it moved a branch has left. `tree` is the
+ * work tree that has the branch checked out, or NULL. */
+static void drop_locks(const char *dir, const char *onto, const char *tree)
+{
+    const char *const names[] = {onto, "HEAD"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        _cleanup_free_ char *lock = mem_printf("%s/%s.lock", dir, names[i]);
+        if (lock_is_left(lock, tree))
+            (void)unlink(lock);
+    }
+}
+
+/* Called after a git that was to move the branch has failed, or was killed after it had moved it.
+ * Returns 0 if the branch is where it was to be. */
+static int settle(const struct landing *landing, struct err *err)
+{
+    const struct git git = theirs(landing);
+    _cleanup_free_ char *now = NULL;
+    struct err why = ERR_INIT;
+
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", landing->onto), &now, &why) == 0) {
+        if (strcmp(now, landing->new) == 0) {
+            *err = (struct err)ERR_INIT;
+            return 0;
+        }
+        (void)drop_journal(landing->repo, &why);
+    }
+    err->code = MAS_CONFLICT;
+    (void)err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"));
+    return now == NULL || strcmp(now, landing->old) == 0
+               ? -1
+               : err_hint(err, "the branch has moved; try again");
+}
+
+static int move_branch(const struct landing *landing, struct err *err)
+{
+    const struct git git = theirs(landing);
+    struct proc_result result = PROC_RESULT_INIT;
+    int rc = git_run(
+        &git, GIT_ARGS("update-ref", "-m", "mas land", landing->onto, landing->new, landing->old),
+        NULL, &result, err);
+    bool killed = rc == -1 || result.status > 128;
+
+    if (rc == 0 && result.status != 0)
+        rc = git_fail(&result, "update-ref", err);
+    proc_result_free(&result);
+    if (killed)
+        drop_locks(landing->project.dir, landing->onto, landing->tree);
+    return rc == 0 ? 0 : settle(landing, err);
+}
+
 /* Moves the branch, and the work tree behind it. */
 static int place(const struct landing *landing, struct err *err)
 {
-    const struct git git = theirs(landing);
-    struct err ignored = ERR_INIT;
-
-    if (landing->tree != NULL &&
-        (check_clean(landing, err) == -1 || write_journal(landing, err) == -1))
+    if (landing->tree != NULL && check_clean(landing, err) == -1)
         return -1;
-    if (git_must(
-            &git,
-            GIT_ARGS("update-ref", "-m", "mas land", landing->onto, landing->new, landing->old),
-            NULL, NULL, err) == -1) {
-        (void)drop_journal(landing->repo, &ignored);
-        err->code = MAS_CONFLICT;
-        (void)err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"));
-        return err_hint(err, "the branch has moved; try again");
-    }
-    if (landing->tree != NULL && move_tree(landing->tree, landing->old, landing->new, err) == -1)
+    if (write_journal(landing, err) == -1 || move_branch(landing, err) == -1 ||
+        (landing->tree != NULL && move_tree(landing->tree, landing->old, landing->new, err) == -1))
         return -1;
     return drop_journal(landing->repo, err);
 }
@@ -329,7 +416,9 @@ static int land_open(struct landing *landing, const struct team_project *project
                      const struct land_options *options, struct land_result *result,
                      struct err *err)
 {
-    if (project_reopen(project->path, &landing->project, err) == -1)
+    const struct git own = repo_git(landing->repo);
+
+    if (project_reopen_same(&own, project->path, project->base, &landing->project, err) == -1)
         return -1;
     landing->objects = mem_printf("%s/objects", landing->project.dir);
     return open_onto(landing, project, options, err) == -1 || find_tree(landing, err) == -1
@@ -343,7 +432,20 @@ static int copy_commit(const struct landing *landing, struct err *err)
     const struct git to = theirs(landing);
     _cleanup_free_ char *wanted = mem_printf("%s\n", landing->new);
 
-    return pack_copy(&from, &to, PACK_TMP, wanted, err) == -1
+    const struct lfs_sources lfs = {.dirs = {landing->repo->git}, .tree = -1};
+
+    return pack_copy(&from, &to, PACK_TMP, wanted, err) == -1 ||
+                   lfs_to_project(&from, wanted, &lfs, &landing->project, err) == -1
+               ? err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"))
+               : 0;
+}
+
+/* Fails if the commit names one of a submodule that the project does not have. */
+static int check_submodules(const struct landing *landing, struct err *err)
+{
+    const struct git git = both(landing);
+
+    return submodule_check_landing(&landing->project, &git, landing->old, landing->new, err) == -1
                ? err_wrap(err, "cannot land onto '%s'", landing->onto + strlen("refs/heads/"))
                : 0;
 }
@@ -359,6 +461,9 @@ int land(const struct repo *repo, const struct team_project *project,
     if (rc == 0)
         rc = land_open(&landing, project, options, &result, err);
     bool moves = rc == 0 && result.files == NULL && strcmp(landing.old, landing.new) != 0;
+    if (moves)
+        rc = check_submodules(&landing, err);
+    moves = moves && rc == 0;
     if (moves)
         rc = copy_commit(&landing, err);
     if (rc == 0 && moves)
@@ -431,11 +536,17 @@ int land_finish(const struct repo *repo, bool *ret, struct err *err)
     if (journal == NULL)
         return 0;
     const char *tree = json_get_text(journal, "tree");
+    const char *dir = json_get_text(journal, "dir"); /* NULL in those of older versions */
     const char *onto = json_get_text(journal, "onto");
     const char *old = json_get_text(journal, "old");
     const char *new = json_get_text(journal, "new");
-    if (tree == NULL || onto == NULL || !str_starts(onto, "refs/heads/") || old == NULL ||
-        new == NULL || !git_parse_oid(old, leftover.old) || !git_parse_oid(new, leftover.new))
+    if ((tree == NULL && dir == NULL) || onto == NULL || !str_starts(onto, "refs/heads/") ||
+        old == NULL || new == NULL || !git_parse_oid(old, leftover.old) ||
+        !git_parse_oid(new, leftover.new))
         return err_set(err, MAS_DAMAGED, "cannot read '%s/" JOURNAL "'", repo->git);
-    return finish_tree(repo, tree, onto, &leftover, ret, err) == -1 ? -1 : drop_journal(repo, err);
+    if (dir != NULL)
+        drop_locks(dir, onto, tree);
+    return tree != NULL && finish_tree(repo, tree, onto, &leftover, ret, err) == -1
+               ? -1
+               : drop_journal(repo, err);
 }

@@ -4,13 +4,14 @@
  * Steps, under the lock of code.git:
  *  1. Merge in code.git, where the project's objects are only read.
  *  2. Copy the objects that the project lacks.
- *  3. If the branch is checked out: check that nothing there is changed, and write the journal
+ *  3. If the branch is checked out, check that nothing there is changed. Write the journal
  *     code.git/landing: branch, old and new commit, work tree.
  *  4. Move the branch from the old commit to the new one, in one step.
  *  5. Move the work tree; remove the journal; set refs/mas/landed.
  *
  * Killed before 4, the project has at most some objects that it does not need. Killed after 4, the
- * branch has landed and its work tree lags; land_finish() moves it.
+ * branch has landed and its work tree lags; land_finish() moves it. A git that was killed in 4
+ * leaves locks in the project, which land_finish() removes if nobody has them open.
  */
 #ifndef MAS_CODE_LAND_H
 #define MAS_CODE_LAND_H

@@ -5,6 +5,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "code/land.h"
+#include "code/lfs_carry.h"
 #include "code/pack.h"
 #include "code/project.h"
 
@@ -115,7 +116,7 @@ int land_request(const struct repo *repo, const struct team_project *project,
         (void)err_set(err, MAS_USAGE, "cannot open a pull request: the session began at no branch");
         return err_hint(err, "name the branch that it is for with --onto BRANCH");
     }
-    if (project_reopen(project->path, &opened, err) == -1 ||
+    if (project_reopen_same(&git, project->path, project->base, &opened, err) == -1 ||
         find_remote(&opened, base, &remote, err) == -1 ||
         git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), &main, err) == -1)
         return -1;
@@ -124,7 +125,9 @@ int land_request(const struct repo *repo, const struct team_project *project,
     _cleanup_free_ char *spec = mem_printf("%s:refs/heads/%s", main, head);
     const struct git from = {.dir = repo->git, .objects = {objects}};
     const struct git to = {.dir = opened.dir};
+    const struct lfs_sources lfs = {.dirs = {repo->git}, .tree = -1};
     return pack_copy(&from, &to, "objects/pack/tmp_mas", wanted, err) == -1 ||
+                   lfs_to_project(&from, wanted, &lfs, &opened, err) == -1 ||
                    push(&opened, remote, spec, err) == -1
                ? -1
                : run_gh(gh, &opened, head, base, options->message, err);

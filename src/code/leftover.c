@@ -1,6 +1,7 @@
 #include "code/leftover.h"
 
 #include "base/str.h"
+#include "code/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static int list_changed(const struct leftover *leftover, const char *commit, cha
     git.index = index;
     struct proc_result result = PROC_RESULT_INIT;
     int rc = git_must(&git, GIT_ARGS("read-tree", "--reset", commit), NULL, NULL, err);
+    if (rc == 0)
+        rc = sparse_mark(&git, leftover->repo->git, commit, err);
     if (rc == 0) /* it compares contents; diff-files alone compares what it knows of the files */
         rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
     proc_result_free(&result);
@@ -75,14 +78,15 @@ static int check_leftover(const struct leftover *leftover, char *const *changes,
 }
 
 /* Brings the files that lag to the new commit. */
-static int update_files(const struct leftover *leftover, char *const *changes, char *const *not_new,
-                        struct err *err)
+static int update_files(const struct leftover *leftover, char *const *changes, char *const *not_old,
+                        char *const *not_new, struct err *err)
 {
     const struct git git = leftover->git;
     _cleanup_str_ struct str paths = STR_INIT;
     _cleanup_strv_ char **gone = NULL;
 
     if (git_must(&git, GIT_ARGS("read-tree", "--reset", leftover->new), NULL, NULL, err) == -1 ||
+        sparse_mark(&git, leftover->repo->git, leftover->new, err) == -1 ||
         git_names(&git,
                   GIT_ARGS("diff-tree", "-r", "-z", "--name-only", "--diff-filter=D", leftover->old,
                            leftover->new),
@@ -97,7 +101,8 @@ static int update_files(const struct leftover *leftover, char *const *changes, c
                  &(struct git_input){str_text(&paths), paths.len}, NULL, err) == -1)
         return -1;
     for (char *const *path = gone; path != NULL && *path != NULL; path++)
-        (void)unlinkat(leftover->git.cwd, *path, 0);
+        if (!has_path(not_old, *path)) /* a file that somebody has made there since stays */
+            (void)unlinkat(leftover->git.cwd, *path, 0);
     struct proc_result result = PROC_RESULT_INIT;
     int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err);
     proc_result_free(&result);
@@ -117,7 +122,7 @@ int leftover_finish(const struct leftover *leftover, struct err *err)
                    list_changed(leftover, leftover->old, &not_old, err) == -1 ||
                    list_changed(leftover, leftover->new, &not_new, err) == -1 ||
                    check_leftover(leftover, changes, not_old, not_new, err) == -1 ||
-                   update_files(leftover, changes, not_new, err) == -1
+                   update_files(leftover, changes, not_old, not_new, err) == -1
                ? -1
                : 0;
 }

@@ -4,7 +4,9 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/tree.h"
+#include "code/lfs_carry.h"
 #include "code/stranger.h"
+#include "code/submodule.h"
 #include "code/work.h"
 
 #include <fcntl.h>
@@ -26,8 +28,8 @@ void merge_result_free(struct merge_result *result)
 }
 
 /* What commands keep in code.git while they run. A killed one leaves it. */
-static const char *const temporary[] = {"incoming", "scratch", "check", "leftover.index",
-                                        "finish.index"};
+static const char *const temporary[] = {"incoming",       "scratch",      "check",
+                                        "leftover.index", "finish.index", "unseen.index"};
 
 /* Removes the locks that a killed git has left in a directory. Who has the lock of mas is the only
  * one who writes to code.git, and git ends with the mas that started it. */
@@ -117,15 +119,15 @@ int merge_trees(const struct git *git, const char *ours, const char *theirs,
 }
 
 /* Reads the integration branch and what the agent's commit adds to it. */
-static int compare(const struct repo *repo, struct merge_result *result, char **ret_main,
-                   size_t *ret_missing, struct err *err)
+static int compare(const struct repo *repo, struct merge_result *result,
+                   char ret_main[GIT_OID_TEXT], size_t *ret_missing, struct err *err)
 {
     const struct git git = repo_git(repo);
     _cleanup_free_ char *counts = NULL;
 
-    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", repo->main), ret_main, err) == -1)
+    if (repo_ref(repo, repo->main, ret_main, err) == -1)
         return -1;
-    _cleanup_free_ char *range = mem_printf("%s...%s", *ret_main, result->oid);
+    _cleanup_free_ char *range = mem_printf("%s...%s", ret_main, result->oid);
     if (git_text(&git, GIT_ARGS("rev-list", "--left-right", "--count", range), &counts, err) == -1)
         return -1;
     char *tab = NULL;
@@ -165,14 +167,14 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
 {
     const struct git git = repo_git(repo);
     _cleanup_merge_ struct merge_result result = MERGE_RESULT_INIT;
-    _cleanup_free_ char *main = NULL;
     _cleanup_free_ char *commit = NULL;
+    char main[GIT_OID_TEXT];
     char tree[GIT_OID_TEXT];
     size_t missing = 0;
 
     if (!git_parse_oid(oid, result.oid))
         return err_set(err, MAS_FAILED, "cannot merge %s: '%s' is no commit", name, oid);
-    if (compare(repo, &result, &main, &missing, err) == -1)
+    if (compare(repo, &result, main, &missing, err) == -1)
         return -1;
     if (result.commits == 0) {
         result.outcome = MERGE_NOTHING;
@@ -190,7 +192,8 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
     if (commit != NULL && place(repo, main, commit, check, &result, err) == -1)
         return err_wrap(err, "cannot merge %s", name);
     bool moved = commit != NULL && result.outcome != MERGE_REFUSED;
-    (void)repo_move_view(repo, moved ? commit : main, &result.view);
+    if (repo_move_view(repo, moved ? commit : main, &result.view) == 0)
+        (void)submodule_follow(repo, CODE_VIEW, moved ? commit : main, &result.view);
     *ret = result;
     result = (struct merge_result)MERGE_RESULT_INIT;
     return 0;
@@ -210,7 +213,8 @@ int merge_agent(const struct repo *repo, const char *agent, const struct check *
     if (oid[0] == '\0')
         return err_set(err, MAS_DAMAGED, "cannot merge agent '%s': its branch '%s' is gone", agent,
                        name);
-    return work_fetch(&stranger, oid, CODE_REF_AGENTS, err) == -1
+    return work_fetch(&stranger, oid, CODE_REF_AGENTS, err) == -1 ||
+                   lfs_from_agent(&stranger, oid, err) == -1
                ? -1
                : merge_commit(repo, oid, name, check, ret, err);
 }

@@ -59,25 +59,22 @@ static int place(const struct git *to, const char *prefix, const char *stem, str
     return syncfs(fd) == -1 ? err_errno(err, "cannot write '%s'", dir) : 0;
 }
 
-/* Packs the commits into `dir`. *ret is the name of the pack; "" if `to` has all of it. */
-static int pack(const struct git *from, const struct git *to, const char *dir, const char *oids,
+/* Packs into `dir` what `how` makes git read from `input`. *ret is the name of the pack; "" if
+ * there is nothing to pack. */
+static int pack(const struct git *from, const char *dir, const char *how, const struct str *input,
                 char ret[GIT_OID_TEXT], struct err *err)
 {
-    _cleanup_str_ struct str wanted = STR_INIT;
     _cleanup_free_ char *prefix = mem_printf("%s/pack/new", dir);
     struct proc_result result = PROC_RESULT_INIT;
     struct git git = *from;
 
-    str_add(&wanted, oids);
-    if (add_known(to, &wanted, err) == -1)
-        return -1;
     /* git renames the pack from the directory that it writes objects to */
     git.objects[GIT_OBJECTS_MAX - 1] = from->write;
     git.write = dir;
-    if (git_must(&git,
-                 GIT_ARGS("pack-objects", "--revs", "--quiet", "--non-empty", "--delta-base-offset",
-                          prefix),
-                 &(struct git_input){wanted.data, wanted.len}, &result, err) == -1) {
+    if (git_must(
+            &git,
+            GIT_ARGS("pack-objects", "--quiet", "--non-empty", "--delta-base-offset", how, prefix),
+            &(struct git_input){str_text(input), input->len}, &result, err) == -1) {
         err->code = MAS_DAMAGED;
         return -1;
     }
@@ -107,8 +104,8 @@ static int check(const struct git *to, const char *dir, const char *stem, struct
     return -1;
 }
 
-int pack_copy(const struct git *from, const struct git *to, const char *tmp, const char *oids,
-              struct err *err)
+static int copy(const struct git *from, const struct git *to, const char *tmp, const char *how,
+                const struct str *input, struct err *err)
 {
     _cleanup_free_ char *dir = make_dir(to, tmp, err);
     struct err ignored = ERR_INIT;
@@ -117,9 +114,24 @@ int pack_copy(const struct git *from, const struct git *to, const char *tmp, con
     if (dir == NULL)
         return -1;
     _cleanup_free_ char *prefix = mem_printf("%s/pack/new", dir);
-    int rc = pack(from, to, dir, oids, stem, err);
+    int rc = pack(from, dir, how, input, stem, err);
     if (rc == 0 && stem[0] != '\0')
         rc = check(to, dir, stem, err) == -1 ? -1 : place(to, prefix, stem, err);
     (void)tree_remove_path(dir, &ignored);
     return rc;
+}
+
+int pack_copy(const struct git *from, const struct git *to, const char *tmp, const char *oids,
+              struct err *err)
+{
+    _cleanup_str_ struct str wanted = STR_INIT;
+
+    str_add(&wanted, oids);
+    return add_known(to, &wanted, err) == -1 ? -1 : copy(from, to, tmp, "--revs", &wanted, err);
+}
+
+int pack_copy_objects(const struct git *from, const struct git *to, const char *tmp,
+                      const struct str *list, struct err *err)
+{
+    return list->len == 0 ? 0 : copy(from, to, tmp, "--quiet", list, err);
 }

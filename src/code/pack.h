@@ -5,6 +5,7 @@
 #define MAS_CODE_PACK_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "code/git.h"
 
 /* Packs the commits `oids` (a line each) without what `to` has, lets git check each object in `to`,
@@ -15,5 +16,8 @@
 #define PACK_TMP "objects/tmp_objdir-mas" /* `git gc` removes old directories of this name */
 int pack_copy(const struct git *from, const struct git *to, const char *tmp, const char *oids,
               struct err *err);
+/* Likewise, for a list of all objects to copy, as `git rev-list --objects` prints it. */
+int pack_copy_objects(const struct git *from, const struct git *to, const char *tmp,
+                      const struct str *list, struct err *err);
 
 #endif

@@ -2,9 +2,11 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,7 +146,20 @@ static int copy_one(const struct project *project, int from, int to, const char 
 
 /* ---- the record */
 
-/* Appends "<hash> <path>\n" for each regular file; others get no line. */
+/* Appends "<hash> <path>\n" for a symbolic link. */
+static void hash_link(int dir, const char *name, struct str *to)
+{
+    char target[PATH_MAX];
+    char hash[SHA256_TEXT];
+    ssize_t len = readlinkat(dir, "", target, sizeof target);
+
+    if (len == -1)
+        return;
+    sha256_of(target, (size_t)len, hash);
+    str_addf(to, "link:%s %s\n", hash, name);
+}
+
+/* Appends "<hash> <path>\n" for each regular file and symbolic link; others get no line. */
 static int hash_files(const struct repo *repo, const char *agent, const struct str *names,
                       struct str *to, struct err *err)
 {
@@ -160,8 +175,12 @@ static int hash_files(const struct repo *repo, const char *agent, const struct s
     for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
         _cleanup_close_ int fd = path_open_beneath(cwd, name, O_PATH | O_NOFOLLOW);
         struct stat st;
-        if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && strchr(name, '\n') == NULL)
+        if (fd == -1 || fstat(fd, &st) == -1 || strchr(name, '\n') != NULL)
+            continue;
+        if (S_ISREG(st.st_mode))
             str_addf(&paths, "%s\n", name);
+        else if (S_ISLNK(st.st_mode))
+            hash_link(fd, name, to);
     }
     if (paths.len == 0)
         return 0;
@@ -195,15 +214,45 @@ int placed_record(const struct repo *repo, const char *agent, const struct str *
                      : file_replace(dir, agent, lines.data, lines.len, 0600, err);
 }
 
-/* Returns true if the lines hold exactly this one. */
-static bool has_line(const char *lines, const char *line, size_t len)
+/* Compares lines "<hash> <path>" by their paths. */
+static int compare_paths(const void *a, const void *b)
 {
-    for (const char *at = lines; at != NULL; at = strchr(at, '\n')) {
-        at += *at == '\n';
-        if (strncmp(at, line, len) == 0 && at[len] == '\n')
-            return true;
-    }
-    return false;
+    const char *const *one = a;
+    const char *const *two = b;
+
+    return strcmp(strchr(*one, ' ') + 1, strchr(*two, ' ') + 1);
+}
+
+/* The lines of a record, by their paths. */
+struct lines {
+    const char **items; /* point into the text */
+    size_t count;
+};
+
+/* Splits a text, which must stay as it is from then on. */
+static struct lines split(char *text)
+{
+    struct lines lines = {.items = NULL};
+
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
+        if (strchr(line, ' ') != NULL) {
+            lines.items = mem_room(lines.items, lines.count, sizeof *lines.items);
+            lines.items[lines.count++] = line;
+        }
+    if (lines.count > 0)
+        qsort(lines.items, lines.count, sizeof *lines.items, compare_paths);
+    return lines;
+}
+
+/* Returns the line of a path, or NULL. */
+static const char *find_line(const struct lines *lines, const char *path)
+{
+    _cleanup_free_ char *key = mem_printf(" %s", path);
+    const char *const wanted = key;
+    const char *const *found = lines->count == 0 ? NULL
+                                                 : bsearch(&wanted, lines->items, lines->count,
+                                                           sizeof *lines->items, compare_paths);
+    return found != NULL ? *found : NULL;
 }
 
 int placed_drop(const struct repo *repo, const char *agent, struct str *names, struct err *err)
@@ -222,21 +271,37 @@ int placed_drop(const struct repo *repo, const char *agent, struct str *names, s
         return 0; /* then all of them count as work */
     if (hash_files(repo, agent, names, &now, err) == -1)
         return -1;
-    const char *line = str_text(&now);
+    struct lines was = split(recorded);
+    struct lines is = now.len > 0 ? split(now.data) : (struct lines){.items = NULL};
     const char *end = str_text(names) + names->len;
     for (const char *name = str_text(names); name < end; name += strlen(name) + 1) {
-        size_t size = strcspn(line, "\n");
-        const char *blank = strchr(line, ' ');
-        bool here = blank != NULL && (size_t)(line + size - blank - 1) == strlen(name) &&
-                    strncmp(blank + 1, name, strlen(name)) == 0;
-        if (!here || !has_line(recorded, line, size))
+        const char *old = find_line(&was, name);
+        const char *new = find_line(&is, name);
+        if (old == NULL || new == NULL || strcmp(old, new) != 0)
             str_addn(&kept, name, strlen(name) + 1);
-        if (here)
-            line += size + 1;
     }
+    free(was.items);
+    free(is.items);
     str_free(names);
     *names = kept;
     kept = (struct str)STR_INIT;
+    return 0;
+}
+
+int placed_list(const struct repo *repo, const char *agent, struct str *ret, struct err *err)
+{
+    _cleanup_free_ char *tree = repo_tree(repo, agent);
+    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const struct git git = {.dir = repo->git, .tree = tree, .cwd = cwd};
+    struct proc_result result = PROC_RESULT_INIT;
+
+    if (cwd == -1)
+        return err_errno(err, "cannot open '%s'", tree);
+    if (git_must(&git, GIT_ARGS("ls-files", "-z", "--others", "--ignored", "--exclude-standard"),
+                 NULL, &result, err) == -1)
+        return err_wrap(err, "cannot list the files that git ignores in '%s'", tree);
+    str_addn(ret, str_text(&result.out), result.out.len);
+    proc_result_free(&result);
     return 0;
 }
 

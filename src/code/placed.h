@@ -2,7 +2,8 @@
  * Files that mas puts into an agent's work tree and that git ignores there. They are no work unless
  * they are changed.
  *
- * code.git/placed/AGENT holds a line "<hash> <path>" for each.
+ * code.git/placed/AGENT holds a line "<hash> <path>" for each; the hash of a symbolic link begins
+ * with "link:".
  */
 #ifndef MAS_CODE_PLACED_H
 #define MAS_CODE_PLACED_H
@@ -26,7 +27,10 @@ enum {
 int placed_make(const struct repo *repo, const struct project *project, const struct team *team,
                 struct err *err);
 
-/* Records files of an agent's work tree as put there by mas. */
+/* Appends the files of an agent's work tree that git ignores there, each ended with NUL. */
+int placed_list(const struct repo *repo, const char *agent, struct str *ret, struct err *err);
+
+/* Records files of an agent's work tree as put there by mas, instead of those recorded before. */
 int placed_record(const struct repo *repo, const char *agent, const struct str *names,
                   struct err *err);
 

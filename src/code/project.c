@@ -261,7 +261,7 @@ int project_open(const char *spec, struct project *ret, struct err *err)
     return 0;
 }
 
-int project_check_lfs(const struct project *project, struct err *err)
+int project_check_lfs(struct project *project, struct err *err)
 {
     const struct git git = {.dir = project->dir, .magic = true};
     struct proc_result result = PROC_RESULT_INIT;
@@ -273,13 +273,16 @@ int project_check_lfs(const struct project *project, struct err *err)
         return -1;
     const char *colon = strchr(str_text(&result.out), ':');
     _cleanup_free_ char *file = mem_dup(colon != NULL ? colon + 1 : "");
-    bool found = result.status == 0;
+    _cleanup_free_ char *program = path_find_program("git-lfs", getenv("PATH"), AT_FDCWD);
+    project->lfs = result.status == 0;
     proc_result_free(&result);
-    return !found ? 0
-                  : err_set(err, MAS_USAGE,
-                            "cannot use project '%s': it keeps files with git-lfs (%s), which mas "
-                            "cannot check out",
-                            project->path, file);
+    if (!project->lfs || program != NULL)
+        return 0;
+    (void)err_set(err, MAS_USAGE,
+                  "cannot use project '%s': it keeps files with git-lfs (%s), and there is no "
+                  "'git-lfs' in PATH",
+                  project->path, file);
+    return err_hint(err, "install it, for example: apt-get install git-lfs");
 }
 
 int project_reopen(const char *dir, struct project *ret, struct err *err)
@@ -288,4 +291,55 @@ int project_reopen(const char *dir, struct project *ret, struct err *err)
         return project_open(dir, ret, err);
     (void)err_set(err, MAS_NOT_FOUND, "cannot find project '%s': it was moved or removed", dir);
     return err_hint(err, "put it back, or make a link there to where it is now");
+}
+
+static bool has_commit(const struct git *git, const char *oid)
+{
+    _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
+    struct proc_result result = PROC_RESULT_INIT;
+    struct err ignored = ERR_INIT;
+    bool found = git_run(git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, &ignored) == 0 &&
+                 result.status == 0;
+
+    proc_result_free(&result);
+    return found;
+}
+
+enum project_kind project_look(const struct git *own, const char *path, const char *base)
+{
+    _cleanup_close_ int cwd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct git there = {.cwd = cwd, .dir = is_inside(path) ? path : NULL};
+    _cleanup_free_ char *roots = NULL;
+    struct err ignored = ERR_INIT;
+
+    if (cwd == -1)
+        return errno == ENOENT || errno == ENOTDIR ? PROJECT_GONE : PROJECT_OTHER;
+    if (has_commit(&there, base))
+        return PROJECT_SAME;
+    /* a person may have rewritten the history, but not from its beginning */
+    if (git_text(own, GIT_ARGS("rev-list", "--max-parents=0", base), &roots, &ignored) == -1)
+        return PROJECT_SAME; /* code.git is damaged: nobody can tell */
+    for (char *rest = roots, *root; (root = strsep(&rest, "\n")) != NULL;)
+        if (git_is_oid(root) && has_commit(&there, root))
+            return PROJECT_SAME;
+    return PROJECT_OTHER;
+}
+
+int project_reopen_same(const struct git *own, const char *path, const char *base,
+                        struct project *ret, struct err *err)
+{
+    _cleanup_project_ struct project project = PROJECT_INIT;
+
+    if (project_reopen(path, &project, err) == -1)
+        return -1;
+    if (project_look(own, path, base) == PROJECT_OTHER) {
+        (void)err_set(err, MAS_CONFLICT,
+                      "cannot use project '%s': it is another repository than the one that the "
+                      "session began with",
+                      path);
+        return err_hint(err, "put that one back, or make a link there to where it is now");
+    }
+    *ret = project;
+    project = (struct project)PROJECT_INIT;
+    return 0;
 }

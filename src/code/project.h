@@ -19,6 +19,7 @@ struct project {
     char *format; /* "sha1" or "sha256" */
     char *user_name, *user_email; /* who commits there; a name of mas if nobody is configured */
     bool shallow;
+    bool lfs; /* set by project_check_lfs() */
 };
 
 #define PROJECT_INIT                                                                               \
@@ -30,12 +31,23 @@ struct project {
  * MAS_USAGE if it cannot be used: no repository, no commit yet, another user's, a partial clone,
  * an unknown or invalid REF. The caller releases *ret with project_free(). */
 int project_open(const char *spec, struct project *ret, struct err *err);
-/* Fails with MAS_USAGE if the commit to begin with has files of git-lfs: their contents are not in
- * the repository, and mas runs no filter. */
-int project_check_lfs(const struct project *project, struct err *err);
+/* Finds out whether the commit to begin with keeps files with git-lfs. Fails with MAS_USAGE if it
+ * does and the agents could not: there is no git-lfs. */
+int project_check_lfs(struct project *project, struct err *err);
 /* Opens the project of a session, which was opened before as DIR. Fails with MAS_NOT_FOUND if it
  * was moved or removed. */
 int project_reopen(const char *dir, struct project *ret, struct err *err);
+enum project_kind {
+    PROJECT_SAME,
+    PROJECT_GONE, /* there is nothing at the path */
+    PROJECT_OTHER, /* no repository, or one with no commit in common with the session's */
+};
+/* Finds out what is at the path of a session's project. `own` is git on code.git, `base` the commit
+ * that the session began with. */
+enum project_kind project_look(const struct git *own, const char *path, const char *base);
+/* Like project_reopen(), and fails with MAS_CONFLICT if it is another repository now. */
+int project_reopen_same(const struct git *own, const char *path, const char *base,
+                        struct project *ret, struct err *err);
 void project_free(struct project *project);
 #define _cleanup_project_ __attribute__((cleanup(project_free)))
 

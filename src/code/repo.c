@@ -3,6 +3,10 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/index.h"
+#include "code/layout.h"
+#include "code/lfs.h"
+#include "code/sparse.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -15,6 +19,7 @@
 #include <unistd.h>
 
 enum {
+    REF_MAX = 1024, /* bytes of a file that holds a ref */
     COPY_TRIES = 3, /* the project may be packed anew while its objects are copied */
     VIEW_HEAD_MAX = 1024, /* bytes */
     SHALLOW_MAX = 1 << 20, /* bytes of the list of commits without parents */
@@ -96,6 +101,29 @@ void repo_env(const struct repo *repo, const struct team *team, const struct age
 struct git repo_git(const struct repo *repo)
 {
     return (struct git){.dir = repo->git};
+}
+
+int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], struct err *err)
+{
+    const struct git git = repo_git(repo);
+    _cleanup_free_ char *path = mem_printf("%s/%s", repo->git, name);
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    _cleanup_free_ char *text = NULL;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    if (fd != -1 && file_read_stream(fd, name, REF_MAX, &text, &len, &ignored) == 0) {
+        text[strcspn(text, "\n")] = '\0';
+        if (git_parse_oid(text, ret))
+            return 0;
+    }
+    free(text);
+    text = NULL;
+    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", name), &text, err) == -1)
+        return -1;
+    return git_parse_oid(text, ret)
+               ? 0
+               : err_set(err, MAS_DAMAGED, "cannot read '%s' of '%s'", name, repo->git);
 }
 
 int repo_count_unlanded(const struct repo *repo, size_t *ret, struct err *err)
@@ -233,58 +261,51 @@ static int copy_shallow(int to, const struct project *project, struct err *err)
                : file_create(to, "shallow", text, len, 0644, err);
 }
 
-/* Makes a repository; its objects may be there already. */
-static int init(const struct repo *repo, int dir, const char *path, bool bare,
-                const struct project *project, struct err *err)
+/* Begins the configuration that all repositories of a session have. Commits are made in the name of
+ * the person who made the session. Agents borrow objects that nothing in code.git needs, and may
+ * run git in the view, which collects garbage there. */
+static void begin_config(const struct project *project, bool bare, struct str *to)
 {
-    const struct git git = {.cwd = dir};
-    _cleanup_free_ char *format = mem_printf("--object-format=%s", project->format);
-    _cleanup_free_ char *branch = mem_printf("--initial-branch=mas/%s/main", repo->label);
+    bool sha256 = strcmp(project->format, "sha256") == 0;
 
-    return git_must(&git,
-                    GIT_ARGS("init", "--quiet", "--template=", format, branch,
-                             bare ? "--bare" : "--quiet", "--", path),
-                    NULL, NULL, err);
-}
-
-/* Commits are made in the name of the person who made the session. */
-static int set_identity(const char *git_dir, const struct project *project, struct err *err)
-{
-    const struct git git = {.dir = git_dir};
-
-    return git_must(&git, GIT_ARGS("config", "user.name", project->user_name), NULL, NULL, err) ==
-                       -1 ||
-                   git_must(&git, GIT_ARGS("config", "user.email", project->user_email), NULL, NULL,
-                            err) == -1
-               ? -1
-               : 0;
-}
-
-/* Agents borrow objects that nothing in code.git needs, and may run git in the view, which collects
- * garbage there. */
-static int keep_unreachable(const struct git *git, struct err *err)
-{
-    return git_must(git, GIT_ARGS("config", "gc.auto", "0"), NULL, NULL, err) == -1 ||
-                   git_must(git, GIT_ARGS("config", "gc.pruneExpire", "never"), NULL, NULL, err) ==
-                       -1
-               ? -1
-               : 0;
+    layout_set(to, "core", NULL);
+    layout_set(to, "repositoryformatversion", sha256 ? "1" : "0");
+    layout_set(to, "filemode", "true");
+    layout_set(to, "bare", bare ? "true" : "false");
+    if (!bare)
+        layout_set(to, "logallrefupdates", "true");
+    if (sha256) {
+        layout_set(to, "extensions", NULL);
+        layout_set(to, "objectformat", "sha256");
+    }
+    layout_set(to, "user", NULL);
+    layout_set(to, "name", project->user_name);
+    layout_set(to, "email", project->user_email);
+    layout_set(to, "gc", NULL);
+    layout_set(to, "auto", "0");
+    if (bare)
+        layout_set(to, "pruneExpire", "never");
+    if (project->lfs)
+        str_add(to, LFS_CONFIG);
 }
 
 int repo_make(const struct repo *repo, int dir, const struct project *project, tree_tick *tick,
               void *arg, struct err *err)
 {
-    const struct git git = repo_git(repo);
+    _cleanup_free_ char *head = mem_printf("ref: %s\n", repo->main);
+    _cleanup_str_ struct str config = STR_INIT;
     _cleanup_close_ int to = path_make_dir(dir, CODE_GIT, 0755);
 
     if (to == -1)
         return err_errno(err, "cannot make '" CODE_GIT "'");
     bool borrows = false;
+    begin_config(project, true, &config);
     if (copy_objects(to, project, tick, arg, err) == -1 ||
-        init(repo, dir, CODE_GIT, true, project, err) == -1 ||
-        copy_shallow(to, project, err) == -1 || set_identity(repo->git, project, err) == -1 ||
-        keep_unreachable(&git, err) == -1 || borrow(project, dir, &borrows, err) == -1 ||
-        git_must(&git, GIT_ARGS("update-ref", CODE_REF_BASE, project->base), NULL, NULL, err) == -1)
+        layout_make(to, head, &config, err) == -1 || copy_shallow(to, project, err) == -1 ||
+        borrow(project, dir, &borrows, err) == -1 ||
+        layout_ref(to, CODE_REF_BASE, project->base, err) == -1)
+        return -1;
+    if (sparse_inherit(repo->git, project, err) == -1)
         return -1;
     return borrows ? keep_borrowed(repo, dir, project, err) : 0;
 }
@@ -292,84 +313,74 @@ int repo_make(const struct repo *repo, int dir, const struct project *project, t
 /* ---- work trees */
 
 /* What all work trees have alike. The paths are relative, so that a session can be moved. */
-static void format_config(const struct repo *repo, bool sha256, struct str *to)
+static void format_config(const struct repo *repo, const struct project *project, struct str *to)
 {
-    str_addf(to,
-             "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n"
-             "\tlogallrefupdates = true\n",
-             sha256 ? 1 : 0);
-    if (sha256)
-        str_add(to, "[extensions]\n\tobjectformat = sha256\n");
-    str_addf(to,
-             "[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
-             "[remote \"team\"]\n\turl = ../../" CODE_GIT "\n"
-             "\tfetch = +refs/heads/mas/%s/*:refs/remotes/team/*\n",
-             repo->label);
+    _cleanup_free_ char *fetch =
+        mem_printf("+refs/heads/mas/%s/*:refs/remotes/team/*", repo->label);
+
+    begin_config(project, false, to);
+    layout_set(to, "maintenance", NULL);
+    layout_set(to, "auto", "false");
+    layout_set(to, "remote \"team\"", NULL);
+    layout_set(to, "url", "../../" CODE_GIT);
+    layout_set(to, "fetch", fetch);
 }
 
-/* Makes the first work tree, which the others are copies of. */
-static int make_first(const struct repo *repo, int dir, const char *name,
+/* Makes the first work tree, which the others are copies of. Its HEAD is the commit itself until
+ * finish_tree(). */
+static int make_first(const struct repo *repo, int code, const char *name,
                       const struct project *project, struct err *err)
 {
     static const char alternates[] = "../../../../" CODE_GIT "/objects\n";
-    _cleanup_free_ char *path = mem_printf(CODE_DIR "/%s", name);
     _cleanup_free_ char *tree = repo_tree(repo, name);
     _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
+    _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
+    _cleanup_free_ char *head = mem_printf("%s\n", project->base);
     _cleanup_str_ struct str config = STR_INIT;
-    _cleanup_str_ struct str head = STR_INIT;
+    _cleanup_close_ int cwd = path_make_dir(code, name, 0755);
+    _cleanup_close_ int at = cwd == -1 ? -1 : path_make_dir(cwd, ".git", 0755);
 
-    if (init(repo, dir, path, false, project, err) == -1)
+    if (at == -1)
+        return err_errno(err, "cannot make '" CODE_DIR "/%s'", name);
+    format_config(repo, project, &config);
+    if (sparse_copy(repo->git, at, &config, err) == -1 || layout_make(at, head, &config, err) == -1)
         return -1;
-    _cleanup_free_ char *inner = mem_printf("%s/.git", path);
-    _cleanup_close_ int at = path_open_beneath(dir, inner, O_RDONLY | O_DIRECTORY);
-    _cleanup_close_ int info =
-        at == -1 ? -1 : path_open_beneath(at, "objects/info", O_RDONLY | O_DIRECTORY);
+    _cleanup_close_ int info = path_open_beneath(at, "objects/info", O_RDONLY | O_DIRECTORY);
     if (info == -1)
-        return err_errno(err, "cannot open '%s'", inner);
-    format_config(repo, strcmp(project->format, "sha256") == 0, &config);
-    str_addf(&head, "%s\n", project->base);
+        return err_errno(err, "cannot open the objects of '" CODE_DIR "/%s'", name);
     if (file_create(info, "alternates", alternates, strlen(alternates), 0644, err) == -1 ||
-        file_replace(at, "config", config.data, config.len, 0644, err) == -1 ||
-        file_replace(at, "HEAD", head.data, head.len, 0644, err) == -1 ||
-        copy_shallow(at, project, err) == -1 || set_identity(git_dir, project, err) == -1)
+        copy_shallow(at, project, err) == -1)
         return -1;
-    _cleanup_close_ int cwd = path_open_beneath(dir, path, O_RDONLY | O_DIRECTORY);
-    const struct git git = {.dir = git_dir, .tree = tree, .cwd = cwd};
+    const struct git git = {.dir = git_dir, .tree = tree, .objects = {objects}, .cwd = cwd};
     return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", project->base), NULL, NULL, err) ==
                    -1
                ? err_wrap(err, "cannot check out the project for agent '%s'", name)
                : 0;
 }
 
-static int copy_first(int code, const char *first, const char *name, tree_tick *tick, void *arg,
+/* Makes the other work trees. */
+static int copy_first(int code, const char *const *names, size_t count, tree_tick *tick, void *arg,
                       struct err *err)
 {
-    _cleanup_close_ int from = path_open_dir(code, first);
-    _cleanup_close_ int to = path_make_dir(code, name, 0755);
+    _cleanup_close_ int from = path_open_dir(code, names[0]);
+    int to[TEAM_AGENTS_MAX];
+    size_t made = 0;
+    int rc = 0;
 
-    if (from == -1 || to == -1)
-        return err_errno(err, "cannot make '" CODE_DIR "/%s'", name);
-    return tree_copy(from, to, CODE_DIR, tick, arg, err);
-}
-
-/* Creates a file below `dir` and the directories on its way. */
-static int create_below(int dir, const char *path, const struct str *text, struct err *err)
-{
-    _cleanup_free_ char *rest = mem_dup(path);
-    _cleanup_close_ int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char *name = rest;
-
-    for (char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
-        *slash = '\0';
-        int next = path_make_dir(at, name, 0755);
-        if (next == -1 && errno == EEXIST)
-            next = path_open_dir(at, name);
-        if (next == -1)
-            return err_errno(err, "cannot make '%s'", path);
-        fd_closep(&at);
-        at = next;
+    if (from == -1)
+        return err_errno(err, "cannot open '" CODE_DIR "/%s'", names[0]);
+    while (rc == 0 && 1 + made < count) {
+        to[made] = path_make_dir(code, names[1 + made], 0755);
+        if (to[made] == -1)
+            rc = err_errno(err, "cannot make '" CODE_DIR "/%s'", names[1 + made]);
+        else
+            made++;
     }
-    return file_create(at, name, text->data, text->len, 0644, err);
+    if (rc == 0 && made > 0)
+        rc = tree_copy_many(from, to, made, CODE_DIR, tick, arg, err);
+    while (made > 0)
+        (void)close(to[--made]);
+    return rc;
 }
 
 /* Makes the view, a work tree that is linked to code.git as `git worktree add` does it, but by
@@ -390,7 +401,8 @@ static int make_view(const struct repo *repo, int dir, int code, const char *com
 
     if (view == -1 || own == -1)
         return err_errno(err, "cannot make '" CODE_DIR "/" CODE_VIEW "'");
-    return file_create(own, "commondir", common, strlen(common), 0644, err) == -1 ||
+    return sparse_copy(repo->git, own, NULL, err) == -1 ||
+                   file_create(own, "commondir", common, strlen(common), 0644, err) == -1 ||
                    file_create(own, "gitdir", place, strlen(place), 0644, err) == -1 ||
                    file_create(own, "locked", locked, strlen(locked), 0644, err) == -1 ||
                    file_create(view, ".git", link, strlen(link), 0644, err) == -1 ||
@@ -449,40 +461,45 @@ int repo_move_view(const struct repo *repo, const char *commit, struct err *err)
     const struct git git = {.dir = repo->git, .tree = tree, .index = index, .cwd = cwd};
     const char *const *args = old[0] == '\0' ? GIT_ARGS("read-tree", "-u", "--reset", commit)
                                              : GIT_ARGS("read-tree", "-u", "-m", old, commit);
-    if (git_must(&git, args, NULL, NULL, err) == -1)
-        return err_wrap(err, "cannot update the view of the project");
+    if (git_must(&git, args, NULL, NULL, &why) == -1) {
+        /* a file that was written anew with the same content is in the way only until git has read
+         * it */
+        struct proc_result refreshed = PROC_RESULT_INIT;
+        int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
+        proc_result_free(&refreshed);
+        if (rc == -1 || git_must(&git, args, NULL, NULL, err) == -1)
+            return err_wrap(err, "cannot update the view of the project");
+    }
     str_addf(&head, "%s\n", commit);
     return file_replace(own, "HEAD", head.data, head.len, 0644, err);
 }
 
-/* Gives a work tree its branch, and its index the times of the copied files. */
+/* Gives a work tree its branch, and its index the inodes of the copied files. */
 static int finish_tree(const struct repo *repo, int code, const char *name,
                        const struct project *project, struct err *err)
 {
     _cleanup_free_ char *branch = repo_branch(repo, name);
     _cleanup_free_ char *tree = repo_tree(repo, name);
     _cleanup_free_ char *git_dir = mem_printf("%s/.git", tree);
-    _cleanup_free_ char *inner = mem_printf("%s/.git", name);
-    _cleanup_str_ struct str head = STR_INIT;
-    _cleanup_str_ struct str tip = STR_INIT;
+    _cleanup_free_ char *objects = mem_printf("%s/objects", repo->git);
+    _cleanup_free_ char *head = mem_printf("ref: %s\n", branch);
     _cleanup_close_ int cwd = path_open_dir(code, name);
-    _cleanup_close_ int at = path_open_beneath(code, inner, O_RDONLY | O_DIRECTORY);
+    _cleanup_close_ int at = cwd == -1 ? -1 : path_open_dir(cwd, ".git");
 
-    if (cwd == -1 || at == -1)
-        return err_errno(err, "cannot open '" CODE_DIR "/%s'", name);
-    str_addf(&tip, "%s\n", project->base);
-    str_addf(&head, "ref: %s\n", branch);
-    if (create_below(at, branch, &tip, err) == -1 ||
-        file_replace(at, "HEAD", head.data, head.len, 0644, err) == -1)
+    if (at == -1 || unlinkat(at, "HEAD", 0) == -1)
+        return err_errno(err, "cannot finish '" CODE_DIR "/%s'", name);
+    if (layout_ref(at, branch, project->base, err) == -1 ||
+        file_create(at, "HEAD", head, strlen(head), 0644, err) == -1)
         return -1;
-    const struct git git = {.dir = git_dir, .tree = tree, .cwd = cwd};
-    return git_must(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, NULL, err);
+    const struct git git = {.dir = git_dir, .tree = tree, .objects = {objects}, .cwd = cwd};
+    int rc = index_adopt(cwd, strcmp(project->format, "sha256") == 0, err);
+    return rc != 1 ? rc
+                   : git_must(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, NULL, err);
 }
 
 int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
                     const struct team *team, tree_tick *tick, void *arg, struct err *err)
 {
-    const struct git git = repo_git(repo);
     const char *writers[TEAM_AGENTS_MAX];
     size_t count = 0;
     bool viewed = false;
@@ -492,15 +509,17 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
             writers[count++] = team->agents[i].id;
         viewed = viewed || team->agents[i].code == AGENT_CODE_VIEW;
     }
-    if (git_must(&git, GIT_ARGS("update-ref", repo->main, project->base), NULL, NULL, err) == -1)
+    _cleanup_close_ int own = path_open_dir(dir, CODE_GIT);
+    if (own == -1)
+        return err_errno(err, "cannot open '" CODE_GIT "'");
+    if (layout_ref(own, repo->main, project->base, err) == -1)
         return -1;
     _cleanup_close_ int code = path_make_dir(dir, CODE_DIR, 0755);
     if (code == -1)
         return err_errno(err, "cannot make '" CODE_DIR "'");
-    for (size_t i = 0; i < count; i++)
-        if ((i == 0 ? make_first(repo, dir, writers[0], project, err)
-                    : copy_first(code, writers[0], writers[i], tick, arg, err)) == -1)
-            return -1;
+    if (count > 0 && (make_first(repo, code, writers[0], project, err) == -1 ||
+                      copy_first(code, writers, count, tick, arg, err) == -1))
+        return -1;
     for (size_t i = 0; i < count; i++)
         if (finish_tree(repo, code, writers[i], project, err) == -1)
             return -1;

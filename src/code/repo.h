@@ -28,9 +28,10 @@
 #include "code/project.h"
 #include "model/team.h"
 #include "store/root.h"
+#include "store/workspace.h"
 
-#define CODE_GIT "code.git"
-#define CODE_DIR "code" /* the agents' work trees */
+#define CODE_GIT WORKSPACE_CODE_GIT
+#define CODE_DIR WORKSPACE_CODE /* the agents' work trees */
 #define CODE_VIEW "view"
 #define CODE_VIEW_GIT "worktrees/" CODE_VIEW /* in code.git: what belongs to the view alone */
 #define CODE_REF_BASE "refs/mas/base"
@@ -76,6 +77,10 @@ void repo_env(const struct repo *repo, const struct team *team, const struct age
               struct kv *to);
 /* Returns git on code.git. */
 struct git repo_git(const struct repo *repo);
+
+/* Reads a ref of code.git, without git if it is a file of its own. Fails if there is no such ref.
+ */
+int repo_ref(const struct repo *repo, const char *name, char ret[GIT_OID_TEXT], struct err *err);
 
 /* Counts the commits of the integration branch that were neither in the project when the session
  * began nor landed. */

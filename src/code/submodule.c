@@ -1,7 +1,8 @@
-#include "code/submodule.h"
+#include "code/submodule_internal.h"
 
 #include "base/file.h"
 #include "base/path.h"
+#include "code/sparse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,24 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In code.git: TREE/NUMBER is the index of a submodule, TREE/paths lists them. */
-#define SUBMODULES_DIR "submodules"
+#define LIST "list"
+#define LIST_BEFORE "paths" /* of an earlier version: only the paths */
 
-enum { PATHS_MAX = 1 << 20 }; /* bytes of the list of paths */
+enum { LIST_MAX = 1 << 20 }; /* bytes */
 
-/* One submodule, and those in it. */
-struct submodule {
-    char *path; /* below the work tree */
-    char *objects; /* of the person's checkout */
-    char oid[GIT_OID_TEXT];
-};
-
-struct submodules {
-    struct submodule *items;
-    size_t count;
-};
-
-static void submodules_free(struct submodules *all)
+void submodules_free(struct submodules *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         free(all->items[i].path);
@@ -35,145 +24,140 @@ static void submodules_free(struct submodules *all)
     }
     free(all->items);
 }
-#define _cleanup_submodules_ __attribute__((cleanup(submodules_free)))
+/* ---- work trees */
 
-static int refuse(const struct project *project, const char *path, const char *why, struct err *err)
+/* The patterns of a sparse checkout are those of the project, not of a submodule. */
+struct git submodule_git(const struct repo *repo, const char *tree, const char *index,
+                         const char *objects, int cwd)
 {
-    _cleanup_str_ struct str shown = STR_INIT;
+    static const char *const settings[] = {"core.sparseCheckout=false", NULL};
 
-    str_add_visible(&shown, path, strlen(path));
-    (void)err_set(err, MAS_USAGE, "cannot use project '%s': its submodule '%s' %s", project->path,
-                  str_text(&shown), why);
-    return err_hint(err, "get it there with: git submodule update --init --recursive");
+    return (struct git){.dir = repo->git,
+                        .tree = tree,
+                        .index = index,
+                        .objects = {objects},
+                        .cwd = cwd,
+                        .settings = settings};
 }
 
-/* ---- what the project has */
-
-/* Finds the objects of a submodule's checkout, and that they have its commit. */
-static int find_objects(const struct project *project, struct submodule *item, struct err *err)
+void submodule_place_free(struct submodule_place *place)
 {
-    _cleanup_close_ int top =
-        project->top != NULL ? open(project->top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    _cleanup_close_ int dir =
-        top != -1 ? path_open_beneath(top, item->path, O_RDONLY | O_DIRECTORY) : -1;
-    _cleanup_free_ char *prefix = NULL;
-    _cleanup_free_ char *common = NULL;
-    _cleanup_free_ char *commit = mem_printf("%s^{commit}", item->oid);
-    struct proc_result result = PROC_RESULT_INIT;
-    struct err ignored = ERR_INIT;
-    const struct git there = {.cwd = dir};
-
-    if (project->top == NULL)
-        return refuse(project, item->path, "needs a work tree of it", err);
-    /* in a directory that is no checkout, git would find the project around it */
-    if (dir == -1 || git_text(&there, GIT_ARGS("rev-parse", "--show-prefix"), &prefix, &ignored) ||
-        prefix[0] != '\0' ||
-        git_text(&there, GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
-                 &common, &ignored) == -1)
-        return refuse(project, item->path, "is not checked out", err);
-    const struct git git = {.dir = common};
-    if (git_run(&git, GIT_ARGS("cat-file", "-e", commit), NULL, &result, err) == -1)
+    free(place->top);
+    free(place->path);
+    fd_closep(&place->tree);
+    fd_closep(&place->dir);
+}
+int submodule_place_open(const struct repo *repo, const char *name, bool make,
+                         struct submodule_place *ret, struct err *err)
+{
+    ret->repo = repo;
+    ret->name = name;
+    ret->top = repo_tree(repo, name);
+    ret->path = mem_printf("%s/" SUBMODULES_DIR "/%s", repo->git, name);
+    if (make && path_make_dirs(ret->path, err) == -1)
         return -1;
-    bool there_is = result.status == 0;
-    proc_result_free(&result);
-    if (!there_is)
-        return refuse(project, item->path, "does not have the commit that the project names", err);
-    item->objects = mem_printf("%s/objects", common);
+    ret->dir = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret->dir == -1 && (make || errno != ENOENT))
+        return err_errno(err, "cannot open '%s'", ret->path);
+    ret->tree = open(ret->top, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return ret->tree == -1 ? err_errno(err, "cannot open '%s'", ret->top) : 0;
+}
+
+int submodules_write(const struct submodule_place *place, const struct submodules *list,
+                     struct err *err)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = 0; i < list->count; i++)
+        str_addf(&text, "%s %zu %s\n", list->items[i].oid, list->items[i].number,
+                 list->items[i].path);
+    return file_replace(place->dir, LIST, str_text(&text), text.len, 0600, err);
+}
+
+struct submodule *submodules_add(struct submodules *list, const char *path, const char *oid,
+                                 size_t number)
+{
+    list->items = mem_grow(list->items, list->count + 1, sizeof *list->items);
+    struct submodule *item = &list->items[list->count++];
+    *item = (struct submodule){.path = mem_dup(path), .number = number};
+    (void)git_parse_oid(oid, item->oid);
+    return item;
+}
+
+int submodules_read(const struct submodule_place *place, struct submodules *ret, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    struct err why = ERR_INIT;
+    size_t len = 0;
+    bool before = file_read(place->dir, LIST, LIST_MAX, &text, &len, &why) == -1;
+
+    if (before && why.number == ENOENT
+            ? file_read(place->dir, LIST_BEFORE, LIST_MAX, &text, &len, err) == -1
+            : before) {
+        if (why.number != ENOENT)
+            *err = why;
+        return err_wrap(err, "cannot read '%s'", place->path);
+    }
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
+        char *number = before ? NULL : strchr(line, ' ');
+        char *path = number != NULL ? strchr(number + 1, ' ') : NULL;
+        if (before) {
+            (void)submodules_add(ret, line, "", ret->count);
+        } else if (path != NULL) {
+            *number = *path = '\0';
+            (void)submodules_add(ret, path + 1, line, strtoul(number + 1, NULL, 10));
+        }
+    }
     return 0;
 }
 
-static int find_in(const struct project *project, const struct git *git, const char *tree,
-                   const char *below, int depth, struct submodules *ret, struct err *err);
-
-/* Adds a line of ls-tree, "<mode> <type> <id>\t<path>", if it is a submodule. */
-static int add_line(const struct project *project, const char *line, const char *below, int depth,
-                    struct submodules *ret, struct err *err)
+int submodule_fill(const struct submodule_place *place, const struct submodule *item, bool *ret,
+                   struct err *err)
 {
-    static const char link[] = "160000 commit ";
-    const char *tab = strchr(line, '\t');
+    _cleanup_free_ char *tree = mem_printf("%s/%s", place->top, item->path);
+    _cleanup_free_ char *index = mem_printf("%s/%zu", place->path, item->number);
+    _cleanup_close_ int cwd = path_open_beneath(place->tree, item->path, O_RDONLY | O_DIRECTORY);
 
-    if (!str_starts(line, link) || tab == NULL)
-        return 0;
-    struct submodule item = {.path = mem_printf("%s%s", below, tab + 1)};
-    _cleanup_free_ char *oid = mem_dupn(line + strlen(link), (size_t)(tab - line) - strlen(link));
-    ret->items = mem_grow(ret->items, ret->count + 1, sizeof *ret->items);
-    ret->items[ret->count++] = item;
-    struct submodule *added = &ret->items[ret->count - 1];
-    if (!git_parse_oid(oid, added->oid) || strchr(added->path, '\n') != NULL)
-        return refuse(project, added->path, "cannot be read", err);
-    if (depth >= SUBMODULE_DEPTH_MAX)
-        return refuse(project, added->path, "lies in too many others", err);
-    if (find_objects(project, added, err) == -1)
-        return -1;
-    _cleanup_free_ char *inner = mem_printf("%s/", added->path);
-    _cleanup_free_ char *dir =
-        mem_dupn(added->objects, strlen(added->objects) - strlen("/objects"));
-    _cleanup_free_ char *own = mem_dup(added->oid);
-    const struct git git = {.dir = dir};
-    return find_in(project, &git, own, inner, depth + 1, ret, err);
-}
-
-static int find_in(const struct project *project, const struct git *git, const char *tree,
-                   const char *below, int depth, struct submodules *ret, struct err *err)
-{
-    struct proc_result result = PROC_RESULT_INIT;
-
-    if (git_must(git, GIT_ARGS("ls-tree", "-r", "-z", "--full-tree", tree), NULL, &result, err) ==
-        -1)
-        return -1;
-    int rc = 0;
-    const char *end = str_text(&result.out) + result.out.len;
-    for (const char *line = str_text(&result.out); rc == 0 && line < end; line += strlen(line) + 1)
-        rc = add_line(project, line, below, depth, ret, err);
-    proc_result_free(&result);
-    return rc;
-}
-
-/* ---- work trees */
-
-static struct git submodule_git(const struct repo *repo, const char *tree, const char *index,
-                                const char *objects, int cwd)
-{
-    return (struct git){
-        .dir = repo->git, .tree = tree, .index = index, .objects = {objects}, .cwd = cwd};
+    *ret = cwd != -1;
+    if (cwd == -1)
+        return errno == ENOENT ? 0 : err_errno(err, "cannot open '%s'", tree);
+    const struct git git = submodule_git(place->repo, tree, index, item->objects, cwd);
+    return git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", item->oid), NULL, NULL, err) == -1
+               ? err_wrap(err, "cannot check out submodule '%s'", item->path)
+               : 0;
 }
 
 static int fill_tree(const struct repo *repo, const char *name, const struct submodules *all,
                      struct err *err)
 {
-    _cleanup_free_ char *top = repo_tree(repo, name);
-    _cleanup_free_ char *indexes = mem_printf("%s/" SUBMODULES_DIR "/%s", repo->git, name);
-    _cleanup_str_ struct str paths = STR_INIT;
+    _cleanup_submodule_place_ struct submodule_place place = SUBMODULE_PLACE_INIT;
+    _cleanup_submodules_ struct submodules filled = {.items = NULL};
+    bool there = false;
 
-    if (path_make_dirs(indexes, err) == -1)
+    if (submodule_place_open(repo, name, true, &place, err) == -1)
         return -1;
-    _cleanup_close_ int dir = open(indexes, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_close_ int at = open(top, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     for (size_t i = 0; i < all->count; i++) {
-        const struct submodule *item = &all->items[i];
-        _cleanup_free_ char *tree = mem_printf("%s/%s", top, item->path);
-        _cleanup_free_ char *index = mem_printf("%s/%zu", indexes, i);
-        /* git made the directory when it checked out the tree around it */
-        _cleanup_close_ int cwd = path_open_beneath(at, item->path, O_RDONLY | O_DIRECTORY);
-        if (cwd == -1)
-            return err_errno(err, "cannot open '%s'", tree);
-        const struct git git = submodule_git(repo, tree, index, item->objects, cwd);
-        if (git_must(&git, GIT_ARGS("read-tree", "-u", "--reset", item->oid), NULL, NULL, err) ==
-            -1)
-            return err_wrap(err, "cannot check out submodule '%s'", item->path);
-        str_addf(&paths, "%s\n", item->path);
+        struct submodule item = all->items[i];
+        item.number = i;
+        if (submodule_fill(&place, &item, &there, err) == -1)
+            return -1;
+        if (!there && !all->is_sparse)
+            return err_set(err, MAS_FAILED, "cannot check out submodule '%s': it has no directory",
+                           item.path);
+        if (there)
+            (void)submodules_add(&filled, item.path, item.oid, i);
     }
-    return file_create(dir, "paths", paths.data, paths.len, 0600, err);
+    return submodules_write(&place, &filled, err);
 }
 
 int submodule_make(const struct repo *repo, const struct project *project, const struct team *team,
                    struct err *err)
 {
-    _cleanup_submodules_ struct submodules all = {.items = NULL};
+    _cleanup_submodules_ struct submodules all = {.is_sparse = sparse_is_used(repo->git)};
     const struct git git = repo_git(repo);
     bool viewed = false;
 
-    if (find_in(project, &git, project->base, "", 0, &all, err) == -1)
+    if (submodules_find(project, &git, project->base, "", 0, &all, err) == -1)
         return -1;
     for (size_t i = 0; all.count > 0 && i < team->agent_count; i++) {
         const char *name = repo_dir_of(team, &team->agents[i]);
@@ -206,46 +190,63 @@ static int add_names(const struct git *git, const char *const *args, const char 
     return 0;
 }
 
-static int check_one(const struct repo *repo, const char *name, const char *path, size_t number,
-                     struct str *ret, struct err *err)
+int submodule_check(const struct submodule_place *place, const struct submodule *item,
+                    struct str *ret, struct err *err)
 {
-    _cleanup_free_ char *top = repo_tree(repo, name);
-    _cleanup_free_ char *tree = mem_printf("%s/%s", top, path);
-    _cleanup_free_ char *index =
-        mem_printf("%s/" SUBMODULES_DIR "/%s/%zu", repo->git, name, number);
-    _cleanup_close_ int at = open(top, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_close_ int cwd = at != -1 ? path_open_beneath(at, path, O_RDONLY | O_DIRECTORY) : -1;
+    _cleanup_free_ char *tree = mem_printf("%s/%s", place->top, item->path);
+    _cleanup_free_ char *index = mem_printf("%s/%zu", place->path, item->number);
+    _cleanup_close_ int cwd = path_open_beneath(place->tree, item->path, O_RDONLY | O_DIRECTORY);
     struct proc_result result = PROC_RESULT_INIT;
 
     if (cwd == -1) { /* the agent removed it */
-        str_addn(ret, path, strlen(path) + 1);
+        str_addn(ret, item->path, strlen(item->path) + 1);
         return 0;
     }
-    const struct git git = submodule_git(repo, tree, index, NULL, cwd);
+    /* a repository that the agent made there may have commits; git passes it over */
+    if (faccessat(cwd, ".git", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        str_addf(ret, "%s/.git", item->path);
+        str_addc(ret, '\0');
+    }
+    const struct git git = submodule_git(place->repo, tree, index, NULL, cwd);
     /* its exit code tells that files differ, which is asked next */
     if (git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
         return -1;
     proc_result_free(&result);
     return add_names(&git, GIT_ARGS("diff-files", "-z", "--name-only", "--ignore-submodules=all"),
-                     path, ret, err) == -1
+                     item->path, ret, err) == -1
                ? -1
-               : add_names(&git, GIT_ARGS("ls-files", "-z", "--others"), path, ret, err);
+               : add_names(&git, GIT_ARGS("ls-files", "-z", "--others"), item->path, ret, err);
+}
+
+/* Appends the repositories of submodules that the agent has added. */
+static int check_modules(const struct submodule_place *place, struct str *ret, struct err *err)
+{
+    _cleanup_strv_ char **names = NULL;
+    _cleanup_close_ int dir =
+        path_open_beneath(place->tree, ".git/modules", O_RDONLY | O_DIRECTORY);
+
+    if (dir == -1) /* .git is a file in the view */
+        return 0;
+    if (path_list(dir, &names, err) == -1)
+        return -1;
+    for (char **name = names; name != NULL && *name != NULL; name++) {
+        str_addf(ret, ".git/modules/%s", *name);
+        str_addc(ret, '\0');
+    }
+    return 0;
 }
 
 int submodule_changed(const struct repo *repo, const char *name, struct str *ret, struct err *err)
 {
-    _cleanup_free_ char *dir = mem_printf("%s/" SUBMODULES_DIR "/%s", repo->git, name);
-    _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *paths = NULL;
-    size_t len = 0;
-    size_t number = 0;
+    _cleanup_submodule_place_ struct submodule_place place = SUBMODULE_PLACE_INIT;
+    _cleanup_submodules_ struct submodules list = {.items = NULL};
 
-    if (fd == -1)
-        return errno == ENOENT ? 0 : err_errno(err, "cannot open '%s'", dir);
-    if (file_read(fd, "paths", PATHS_MAX, &paths, &len, err) == -1)
+    if (submodule_place_open(repo, name, false, &place, err) == -1 ||
+        check_modules(&place, ret, err) == -1 ||
+        (place.dir != -1 && submodules_read(&place, &list, err) == -1))
         return -1;
-    for (char *rest = paths, *path; (path = strsep(&rest, "\n")) != NULL && path[0] != '\0';)
-        if (check_one(repo, name, path, number++, ret, err) == -1)
+    for (size_t i = 0; i < list.count; i++)
+        if (submodule_check(&place, &list.items[i], ret, err) == -1)
             return -1;
     return 0;
 }

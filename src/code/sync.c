@@ -4,9 +4,11 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "code/leftover.h"
+#include "code/lfs_carry.h"
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/stranger.h"
+#include "code/submodule.h"
 #include "code/work.h"
 
 #include <errno.h>
@@ -208,6 +210,36 @@ static int place_branch(const struct sync *sync, struct err *err)
     return place_file(sync, sync->refs, sync->stranger.agent, &text, err);
 }
 
+/* Runs leftover_finish() with an index of its own, which then becomes the agent's. */
+static int finish_files(struct sync *sync, struct leftover *leftover, struct err *err)
+{
+    const struct stranger *stranger = &sync->stranger;
+    _cleanup_free_ char *index = mem_printf("%s/finish.index", stranger->repo->git);
+
+    leftover->repo = stranger->repo;
+    leftover->git = (struct git){
+        .dir = stranger->repo->git, .tree = stranger->tree, .index = index, .cwd = stranger->cwd};
+    free(sync->tree.index);
+    sync->tree.index = mem_dup(index);
+    int rc = leftover_finish(leftover, err) == -1 ? -1 : place_index(sync, err);
+    (void)unlink(index);
+    return rc;
+}
+
+/* After an error, brings the files and the index back to the commit of the branch. If that fails,
+ * too, the locks stay for the next sync, unless a file was changed meanwhile: then this is the
+ * agent's. */
+static void take_back(struct sync *sync)
+{
+    struct leftover leftover = {.repo = NULL};
+    struct err why = ERR_INIT;
+
+    if (git_parse_oid(sync->main, leftover.old) &&
+        git_parse_oid(sync->stranger.head, leftover.new) &&
+        finish_files(sync, &leftover, &why) == -1 && why.code != MAS_CONFLICT)
+        sync->index_locked = sync->ref_locked = false;
+}
+
 /* Moves the files first, then the index, the branch last: a kill leaves locks, with which the next
  * sync finishes it. */
 static int move(struct sync *sync, struct err *err)
@@ -221,9 +253,11 @@ static int move(struct sync *sync, struct err *err)
         return -1;
     proc_result_free(&result);
     if (git_must(&git, GIT_ARGS("read-tree", "-m", "-u", sync->stranger.head, sync->main), NULL,
-                 NULL, err) == -1)
-        return err_wrap(err, "cannot update the work tree of agent '%s'", sync->stranger.agent);
-    return place_index(sync, err) == -1 ? -1 : place_branch(sync, err);
+                 NULL, err) == 0 &&
+        place_index(sync, err) == 0 && place_branch(sync, err) == 0)
+        return 0;
+    take_back(sync);
+    return err_wrap(err, "cannot update the work tree of agent '%s'", sync->stranger.agent);
 }
 
 /* ---- after a kill */
@@ -251,8 +285,8 @@ static bool read_lock(int dir, const char *name, char old[GIT_OID_TEXT], char ne
 static int finish(struct sync *sync, struct err *err)
 {
     const struct stranger *stranger = &sync->stranger;
-    struct leftover leftover = {.repo = stranger->repo};
-    struct err ignored = ERR_INIT;
+    struct leftover leftover = {.repo = NULL};
+    struct err why = ERR_INIT;
 
     if (open_refs(sync, err) == -1)
         return -1;
@@ -264,21 +298,20 @@ static int finish(struct sync *sync, struct err *err)
         unlock(sync); /* killed before it changed a file, or after all */
         return 0;
     }
-    _cleanup_free_ char *index = mem_printf("%s/finish.index", stranger->repo->git);
-    leftover.git = (struct git){
-        .dir = stranger->repo->git, .tree = stranger->tree, .index = index, .cwd = stranger->cwd};
     bool mine =
         strcmp(stranger->head, leftover.old) == 0 || strcmp(stranger->head, leftover.new) == 0;
     free(sync->main);
     sync->main = mem_dup(leftover.new);
-    free(sync->tree.index);
-    sync->tree.index = mem_dup(index);
-    int rc = !mine || leftover_finish(&leftover, &ignored) == -1 ? 0 : place_index(sync, err);
-    if (rc == 0 && mine && ignored.code == MAS_OK && strcmp(stranger->head, leftover.old) == 0)
-        rc = place_branch(sync, err);
-    (void)unlink(index);
+    if (mine &&
+        (finish_files(sync, &leftover, &why) == -1 ||
+         (strcmp(stranger->head, leftover.old) == 0 && place_branch(sync, &why) == -1)) &&
+        why.code != MAS_CONFLICT) {
+        sync->index_locked = sync->ref_locked = false; /* for the next sync */
+        *err = why;
+        return -1;
+    }
     unlock(sync);
-    return rc;
+    return 0;
 }
 
 static int sync_opened(struct sync *sync, enum sync_outcome *ret, const char **ret_why,
@@ -299,7 +332,10 @@ static int sync_opened(struct sync *sync, enum sync_outcome *ret, const char **r
     if (find_obstacle(sync, ret_why, err) == -1)
         return -1;
     *ret = *ret_why != NULL ? SYNC_BEHIND : SYNC_MOVED;
-    return *ret_why != NULL ? 0 : move(sync, err);
+    if (*ret_why != NULL)
+        return 0;
+    return move(sync, err) == -1 ? -1
+                                 : submodule_follow(repo, sync->stranger.agent, sync->main, err);
 }
 
 int sync_agent(const struct repo *repo, const char *agent, enum sync_outcome *ret,
@@ -337,7 +373,9 @@ int sync_project(const struct repo *repo, const struct team_project *project,
     _cleanup_project_ struct project opened = PROJECT_INIT;
     _cleanup_free_ char *oid = NULL;
 
-    if (project_reopen(project->path, &opened, err) == -1)
+    const struct git to = repo_git(repo);
+
+    if (project_reopen_same(&to, project->path, project->base, &opened, err) == -1)
         return -1;
     const struct git theirs = {.dir = opened.dir};
     const char *name = project->onto[0] != '\0' ? project->onto : "HEAD";
@@ -345,10 +383,11 @@ int sync_project(const struct repo *repo, const struct team_project *project,
         return err_wrap(err, "cannot read project '%s'", project->path);
     _cleanup_free_ char *objects = mem_printf("%s/objects", opened.dir);
     const struct git from = {.dir = repo->git, .objects = {objects}};
-    const struct git to = repo_git(repo);
     _cleanup_free_ char *wanted = mem_printf("%s\n", oid);
     if (pack_copy(&from, &to, PACK_TMP, wanted, err) == -1)
         return err_wrap(err, "cannot fetch project '%s'", project->path);
+    if (lfs_is_used(repo->git) && lfs_from_project(repo, &opened, oid, err) == -1)
+        return -1;
     /* no check: a person has it already, and no agent could mend it */
     return merge_commit(repo, oid, "the project", NULL, ret, err);
 }

@@ -7,6 +7,7 @@
 #include "base/tree.h"
 #include "code/index.h"
 #include "code/pack.h"
+#include "code/sparse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,12 +40,11 @@ static int open_empty(int git, const char *name, struct err *err)
     return fd == -1 ? err_errno(err, "cannot make '" CODE_GIT "/%s'", name) : fd;
 }
 
-static int copy_objects(const struct stranger *stranger, const char *oid, struct err *err)
+static int copy_objects(const struct stranger *stranger, const struct str *list, struct err *err)
 {
     const struct repo *repo = stranger->repo;
     const struct git theirs = {.dir = repo->git, .objects = {stranger->objects}};
     const struct git ours = repo_git(repo);
-    _cleanup_free_ char *wanted = mem_printf("%s\n", oid);
     _cleanup_close_ int git = open(repo->git, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (git == -1)
@@ -53,49 +53,52 @@ static int copy_objects(const struct stranger *stranger, const char *oid, struct
     if (incoming == -1)
         return -1;
     struct err ignored = ERR_INIT;
-    int rc = pack_copy(&theirs, &ours, INCOMING "/in", wanted, err);
+    int rc = pack_copy_objects(&theirs, &ours, INCOMING "/in", list, err);
     (void)tree_remove(git, INCOMING, &ignored);
     return rc == 0 ? 0 : err_wrap(err, "cannot fetch the work of agent '%s'", stranger->agent);
 }
 
-/* Fails if the commit brings a file that is larger than mas takes: a few kilobytes can hold one
- * that fills the disk once it is checked out. */
-static int check_sizes(const struct stranger *stranger, const char *oid, struct err *err)
+/* Lists the objects that a commit brings. Fails if one is a file that is larger than mas takes: a
+ * few kilobytes can hold one that fills the disk once it is checked out. */
+static int list_objects(const struct stranger *stranger, const char *oid,
+                        struct proc_result *result, struct err *err)
 {
     const struct git git = {.dir = stranger->repo->git, .objects = {stranger->objects}};
-    struct proc_result result = PROC_RESULT_INIT;
+    _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
 
     if (git_must(&git,
                  GIT_ARGS("rev-list", "--objects", "--filter=blob:limit=1g",
-                          "--filter-print-omitted", oid, "--not", "--all"),
-                 NULL, &result, err) == -1)
+                          "--filter-print-omitted", commit, "--not", "--all"),
+                 NULL, result, err) == -1)
         return damaged(stranger, err);
-    const char *text = str_text(&result.out);
-    bool large = text[0] == '~' || strstr(text, "\n~") != NULL;
-    proc_result_free(&result);
-    return !large ? 0
-                  : err_set(err, MAS_FAILED,
-                            "cannot fetch the work of agent '%s': a file in it is larger than 1 "
-                            "GiB",
-                            stranger->agent);
+    const char *text = str_text(&result->out);
+    return text[0] != '~' && strstr(text, "\n~") == NULL
+               ? 0
+               : err_set(err, MAS_FAILED,
+                         "cannot fetch the work of agent '%s': a file in it is larger than 1 GiB",
+                         stranger->agent);
 }
 
 int work_fetch(const struct stranger *stranger, const char *oid, const char *under, struct err *err)
 {
     const struct git git = repo_git(stranger->repo);
     _cleanup_free_ char *ref = mem_printf("%s%s", under, stranger->agent);
-    _cleanup_free_ char *commit = mem_printf("%s^{commit}", oid);
-    _cleanup_free_ char *was = NULL;
+    struct proc_result objects = PROC_RESULT_INIT;
     struct err ignored = ERR_INIT;
+    char was[GIT_OID_TEXT];
 
-    if (git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", ref), &was, &ignored) == 0 &&
-        strcmp(was, oid) == 0)
+    if (repo_ref(stranger->repo, ref, was, &ignored) == 0 && strcmp(was, oid) == 0)
         return 0;
-    if (check_sizes(stranger, oid, err) == -1 || copy_objects(stranger, oid, err) == -1)
+    int rc = list_objects(stranger, oid, &objects, err);
+    if (rc == 0)
+        rc = copy_objects(stranger, &objects.out, err);
+    proc_result_free(&objects);
+    if (rc == -1)
         return -1;
-    return git_must(&git, GIT_ARGS("cat-file", "-e", commit), NULL, NULL, err) == -1
+    /* it refuses a commit that did not arrive under its name */
+    return git_must(&git, GIT_ARGS("update-ref", ref, oid), NULL, NULL, err) == -1
                ? damaged(stranger, err)
-               : git_must(&git, GIT_ARGS("update-ref", ref, oid), NULL, NULL, err);
+               : 0;
 }
 
 void work_free(struct snapshot_tree *tree)
@@ -148,7 +151,8 @@ int work_snapshot(const struct stranger *stranger, struct snapshot_tree *ret, st
     const struct git git = work_git(stranger, &tree);
     time_t begun = time(NULL);
     if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger->head), NULL, NULL, err) == -1 ||
-        git_add_all(&git, err) == -1 || git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
+        sparse_mark(&git, repo->git, stranger->head, err) == -1 || git_add_all(&git, err) == -1 ||
+        git_text(&git, GIT_ARGS("write-tree"), &text, err) == -1)
         return err_wrap(err, "cannot read the work tree of agent '%s'", stranger->agent);
     if (index_distrust(tree.index, strlen(stranger->head) == GIT_OID_MAX, begun, err) == -1)
         return -1;
@@ -292,6 +296,7 @@ static int count(const struct repo *repo, const char *agent, struct work_state *
         return -1;
     const struct git git = stranger_git(&stranger, index);
     if (git_must(&git, GIT_ARGS("read-tree", "--reset", stranger.head), NULL, NULL, err) == -1 ||
+        sparse_mark(&git, repo->git, stranger.head, err) == -1 ||
         git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &result, err) == -1)
         return err_wrap(err, "cannot read the work tree of agent '%s'", agent);
     proc_result_free(&result); /* its exit code is 1 if a file has changed */

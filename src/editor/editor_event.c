@@ -342,8 +342,8 @@ static void on_usage(struct editor *editor, const struct host_event *event)
 {
     const struct editor_session *session = editor_current(editor);
 
-    if (session != NULL)
-        acp_agent_usage(editor->acp, session->id, event->used > 0 ? event->used : 0, event->size);
+    if (session != NULL && event->size > 0)
+        acp_agent_usage(editor->acp, session->id, event->used, event->size, &event->cost);
 }
 
 static void on_title(struct editor *editor, const struct host_event *event)

@@ -60,6 +60,9 @@ static void fail_start(struct host *host, const char *why)
     _cleanup_free_ char *words =
         mem_printf("agent %s could not be started: %s; Enter tries again", host->agent->id, why);
 
+    if (host->setup.runs)
+        free(setup_finish(host));
+
     fd_closep(&child->supervisor.fd);
     child->phase = CHILD_NONE;
     child->rest = AGENT_EXITED;
@@ -74,21 +77,42 @@ static void fail_start(struct host *host, const char *why)
     request_ended(host);
 }
 
-void child_start(struct host *host, int64_t now)
+static void copy_words(char *const *words, char ***to)
+{
+    for (char *const *word = words; word != NULL && *word != NULL; word++)
+        strv_push(to, *word);
+}
+
+/* Makes what the agent is started with. The caller releases both vectors. */
+static int prepare(struct host *host, char ***argv, char ***env, struct err *err)
+{
+    copy_words(host->argv, argv);
+    copy_words(host->env, env);
+    return role_tell(host, argv, env, err);
+}
+
+/* Notes that something was started in the present phase. */
+static void note_start(struct child *child, int64_t now)
+{
+    child->pid = 0;
+    child->started = now;
+    child->asked = false;
+    child->ended = false;
+    child->cleared = false;
+    child->sleeps = false;
+    child->delivered = false;
+    child->note[0] = '\0';
+}
+
+/* Starts the agent itself. */
+static void launch(struct host *host, int64_t now)
 {
     struct child *child = &host->child;
+    _cleanup_strv_ char **argv = NULL, **env = NULL;
     struct err err = ERR_INIT;
     int slave = -1;
 
-    child->restart_at = -1;
-    child->stopped = false;
-    if (child->phase != CHILD_NONE) {
-        child->again = child->phase == CHILD_ENDS;
-        return;
-    }
-    child->again = false;
-    child->restarts += child->rest != AGENT_ASLEEP;
-    if (start_make_unit(host, &err) == -1) {
+    if (prepare(host, &argv, &env, &err) == -1) {
         fail_start(host, err.text);
         return;
     }
@@ -100,8 +124,8 @@ void child_start(struct host *host, int64_t now)
         return;
     }
     struct supervisor_spec spec = {.program = program,
-                                   .argv = host->argv,
-                                   .env = host->env,
+                                   .argv = argv,
+                                   .env = env,
                                    .times = child_times(host),
                                    .is_operator = host->is_operator,
                                    .piped = host->backend->piped};
@@ -112,13 +136,60 @@ void child_start(struct host *host, int64_t now)
     }
     host->backend->launched(host, now);
     child->phase = CHILD_RUNS;
+    note_start(child, now);
+}
+
+void child_start(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    struct err err = ERR_INIT;
+    bool sets_up = false;
+
+    child->restart_at = -1;
+    child->stopped = false;
+    if (child->phase != CHILD_NONE) {
+        child->again = child->phase == CHILD_ENDS;
+        return;
+    }
+    child->again = false;
+    child->restarts += child->rest != AGENT_ASLEEP;
+    if (start_make_unit(host, &err) == -1 || setup_begin(host, now, &sets_up, &err) == -1) {
+        fail_start(host, err.text);
+        return;
+    }
+    if (!sets_up) {
+        launch(host, now);
+        return;
+    }
+    child->phase = CHILD_SETS_UP;
+    note_start(child, now);
+    child->rest = AGENT_STARTING;
+    (void)snprintf(child->note, sizeof child->note, "runs the setup of its work tree");
+}
+
+/* Handles the end of the whole tree of a setup. */
+static void finish_setup(struct host *host, int64_t now)
+{
+    struct child *child = &host->child;
+    _cleanup_free_ char *why = setup_finish(host);
+    bool again = child->asked && child->again;
+
+    child->phase = CHILD_NONE;
+    child->again = false;
     child->pid = 0;
-    child->started = now;
-    child->asked = false;
-    child->ended = false;
-    child->cleared = false;
-    child->delivered = false;
+    child->rest = AGENT_EXITED;
     child->note[0] = '\0';
+    request_ended(host);
+    if (host->leaving)
+        return;
+    if (again)
+        child_start(host, now);
+    else if (child->asked)
+        host->backend->say(host, "the setup of its work tree was stopped; Enter starts it again");
+    else if (why != NULL)
+        fail_start(host, why);
+    else
+        launch(host, now);
 }
 
 void child_end(struct host *host, struct supervisor_times times, pid_t spare, bool again)
@@ -131,10 +202,27 @@ void child_end(struct host *host, struct supervisor_times times, pid_t spare, bo
         return;
     child->asked = true;
     child->phase = CHILD_ENDS;
-    if (host->backend->hang_up != NULL)
+    if (host->backend->hang_up != NULL && !host->setup.runs)
         host->backend->hang_up(host);
     times.hangup_ms = limit_hangup(host, times.hangup_ms);
+    if (host->setup.runs)
+        times.hangup_ms = 0; /* it has no input whose end could tell it */
     supervisor_end(&child->supervisor, times, spare);
+}
+
+void child_sleep(struct host *host)
+{
+    host->child.sleeps = true;
+    host->child.rest = AGENT_ASLEEP;
+    child_end(host, child_times(host), 0, false);
+}
+
+void child_wake(struct host *host)
+{
+    struct child *child = &host->child;
+
+    if (child->rest == AGENT_ASLEEP && child->phase != CHILD_RUNS)
+        child_start(host, time_monotonic_ms());
 }
 
 /* Puts the last lines of an agent into its note, if nobody asked for its end. */
@@ -202,13 +290,21 @@ static void handle_end(struct host *host, int status, int64_t now)
     child->phase = CHILD_ENDS;
     child->ended = true;
     child->pid = 0;
+    if (host->setup.runs) {
+        host->setup.status = status;
+        return;
+    }
     child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     bool crashed = !child->asked && (child->signal != 0 ||
                                      (child->exit_code != 0 && host->preset->restart_on_crash));
-    child->rest = crashed ? AGENT_CRASHED : AGENT_EXITED;
+    child->rest = crashed ? AGENT_CRASHED : child->sleeps ? AGENT_ASLEEP : AGENT_EXITED;
     child_describe_end(child, how, sizeof how);
     host_log(host, how);
+    if (child->sleeps) { /* the status tells nothing of an end that is none */
+        child->signal = 0;
+        child->exit_code = -1;
+    }
     if (host->backend->ended != NULL)
         host->backend->ended(host, how, &end);
     note_end(host, now); /* the backend has read the agent's last output by now */
@@ -243,7 +339,7 @@ static void finish(struct host *host, int64_t now)
         !host->leaving)
         child->restart_at = now; /* a message came while the tree was ending */
     host->backend->disconnect(host);
-    if (!child->again && !host->leaving)
+    if (!child->again && !host->leaving && !child->sleeps)
         print_end(host, now);
     request_ended(host);
     if (child->again && !host->leaving)
@@ -264,7 +360,7 @@ bool child_retry(struct host *host, int64_t now)
 
 static bool drain(struct host *host)
 {
-    return host->backend->drain == NULL || host->backend->drain(host);
+    return host->setup.runs || host->backend->drain == NULL || host->backend->drain(host);
 }
 
 void child_serve(struct host *host, int64_t now)
@@ -279,6 +375,8 @@ void child_serve(struct host *host, int64_t now)
             return;
         case SUPERVISOR_RUNS:
             child->pid = report.pid;
+            if (child->phase == CHILD_SETS_UP)
+                request_started(host, NULL);
             if (child->phase == CHILD_RUNS) { /* nobody has ended it meanwhile */
                 if (host->backend->begin != NULL)
                     host->backend->begin(host);
@@ -320,7 +418,10 @@ static void tick_gone(struct host *host, int64_t now)
     if (!drain(host) || !pane_has_room(&host->pane.out, PANE_ROOM))
         return;
     child->gone = false;
-    finish(host, now);
+    if (host->setup.runs)
+        finish_setup(host, now);
+    else
+        finish(host, now);
 }
 
 int64_t child_tick(struct host *host, int64_t now)

@@ -48,8 +48,8 @@ static void keep(struct host *host, const struct code_figures *figures)
         host->code.figures.looked_ms != 0 && code_figures_equal(&host->code.figures, figures);
 
     host->code.figures = *figures;
-    for (size_t i = 0; !same && i < host->server.count; i++)
-        host->server.clients[i].dirty = true;
+    if (!same)
+        server_mark_dirty(host);
 }
 
 static void keep_problem(struct host *host, const char *words)

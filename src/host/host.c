@@ -100,6 +100,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .code = host->code.figures,
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
+    attention_fill(host, ret);
     host->backend->fill_status(host, ret);
 }
 
@@ -108,21 +109,23 @@ void host_update(struct host *host)
     struct agent_status now;
 
     host_fill_status(host, &now);
+    attention_update(host, &now);
     if (host->backend->tell_status != NULL)
         host->backend->tell_status(host, &now);
+    notify_changed(host, &now);
     if (now.state != host->told.state && now.state != AGENT_WORKING)
         code_changed(host);
     if (now.state != host->told.state || host->told.since_ms == 0)
         host->told.since_ms = time_epoch_ms();
     else if (now.pid == host->told.pid && now.queued == host->told.queued &&
-             now.restarts == host->told.restarts &&
+             now.restarts == host->told.restarts && now.until_ms == host->told.until_ms &&
+             now.retry_ms == host->told.retry_ms &&
              (now.restart_ms != 0) == (host->told.restart_ms != 0))
         return;
     int64_t since = host->told.since_ms;
     host->told = now;
     host->told.since_ms = since;
-    for (size_t i = 0; i < host->server.count; i++)
-        host->server.clients[i].dirty = true;
+    server_mark_dirty(host);
 }
 
 void host_keep_log(struct host *host, const char *bytes, size_t len)
@@ -160,6 +163,8 @@ static void handle_signals(struct host *host)
     while (read(host->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGWINCH && host->backend->resize != NULL)
             host->backend->resize(host);
+        if (info.ssi_signo == SIGWINCH)
+            attention_keys(host); /* a client of another size shows the pane */
         if (info.ssi_signo == SIGHUP)
             leave(host, times);
         if (info.ssi_signo == SIGTERM)
@@ -182,6 +187,7 @@ static void read_keys(struct host *host, int64_t now)
 
     if (len == 0)
         return;
+    attention_keys(host);
     bool enter = memchr(keys->data + before, '\r', len) != NULL;
     if (host->child.phase == CHILD_RUNS) {
         host->backend->handle_keys(host, keys->data + before, len, now);
@@ -215,6 +221,9 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
         loop_want(loop, host->child.supervisor.fd, POLLIN);
     host->backend->want(host, loop, now);
     code_want(host, loop);
+    display_want(host, loop);
+    setup_want(host, loop);
+    notify_want(host, loop);
     server_want(host, loop);
 }
 
@@ -228,6 +237,9 @@ static void serve(struct host *host, struct loop *loop, int64_t now)
         child_serve(host, now);
     host->backend->serve(host, loop);
     code_serve(host, loop);
+    display_serve(host, loop);
+    setup_serve(host, loop);
+    notify_serve(host, loop);
     short keys = loop_got(loop, STDIN_FILENO);
     if ((keys & POLLIN) != 0)
         read_keys(host, now);
@@ -243,7 +255,11 @@ static int64_t settle(struct host *host, int64_t now)
 
     next = time_sooner(next, host->backend->tick(host, now));
     host_update(host);
+    next = time_sooner(next, setup_tick(host, now));
     next = time_sooner(next, code_tick(host, now));
+    next = time_sooner(next, display_tick(host, now));
+    next = time_sooner(next, register_tick(host, now));
+    next = time_sooner(next, notify_tick(host, now));
     next = time_sooner(next, server_tick(host, now));
     server_flush(host);
     return next;
@@ -308,10 +324,14 @@ static int begin(struct host *host, struct err *err)
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
     code_open(host);
+    register_open(host);
+    notify_open(host);
+    display_open(host);
     if (host->backend->open(host, err) == -1)
         return -1;
-    if (launch_start(&host->config, &host->team, host->agent) == START_NOW ||
-        host->backend->queued(host) > 0)
+    bool now = launch_start(&host->config, &host->team, host->agent) == START_NOW &&
+               !host->child.sleeps; /* as the previous host has left it */
+    if (now || host->backend->queued(host) > 0)
         child_start(host, time_monotonic_ms());
     else
         host->backend->say(host, "the agent starts with its first message or key press");
@@ -328,10 +348,11 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
-    host->child.supervisor.fd = -1;
+    host->display.lock = -1;
+    host->child.supervisor.fd = host->setup.out = -1;
     host->child.restart_at = -1;
     host->child.exit_code = -1;
-    host->log = (struct log)LOG_INIT;
+    host->log = host->setup.log = (struct log)LOG_INIT;
     int rc = start_prepare(host, id, agent_id, err);
     if (rc == 0)
         rc = begin(host, err);
@@ -340,6 +361,10 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     if (host->backend != NULL)
         host->backend->close(host);
     code_close(host);
+    display_close(host);
+    setup_close(host);
+    register_close(host);
+    notify_close(host);
     server_close(host);
     pane_close(&host->pane);
     log_close(&host->log);

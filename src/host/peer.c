@@ -90,3 +90,10 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
         return 0;
     }
 }
+
+bool peer_is_person(const struct host *host, struct client *client)
+{
+    if (client->whose == PEER_NEW)
+        look(host, client);
+    return client->whose == PEER_PERSON;
+}

@@ -83,6 +83,36 @@ static int do_look(struct host *host, struct client *client, const struct frame 
     return do_status(host, client, frame, err);
 }
 
+/* A person has looked at the agent. */
+static int do_seen(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
+{
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    (void)frame;
+    if (client->from != NULL)
+        return err_set(err, MAS_FAILED, "only a person looks at agents");
+    attention_seen(host);
+    request_open_answer(host, &head, &out);
+    request_close_answer(client, &head, &out);
+    if (client->kind == CLIENT_NEW)
+        client->kind = CLIENT_LEAVES;
+    return 0;
+}
+
+/* `mas merge` has found that the agent's branch does not merge; the body names the files. */
+static int do_conflict(struct host *host, struct client *client, const struct frame *frame,
+                       struct err *err)
+{
+    _cleanup_free_ char *text = mem_dupn(frame->body != NULL ? frame->body : "", frame->body_len);
+    struct notice notice;
+
+    notice_fill(NOTICE_CONFLICT, time_epoch_ms(), text, &notice);
+    notify_add(host, &notice);
+    return do_status(host, client, frame, err);
+}
+
 static int do_restart(struct host *host, struct client *client, const struct frame *frame,
                       struct err *err)
 {
@@ -95,6 +125,14 @@ static int do_restart(struct host *host, struct client *client, const struct fra
     else
         child_end(host, child_times(host), 0, true);
     return 0;
+}
+
+/* A person who restarts an agent does not want to wait for its provider any longer. */
+static int do_restart_acp(struct host *host, struct client *client, const struct frame *frame,
+                          struct err *err)
+{
+    acp_request_restarts(host);
+    return do_restart(host, client, frame, err);
 }
 
 /* Reads a duration from a request, or returns the fallback if it is not one that settings allow. */
@@ -119,6 +157,26 @@ static bool is_inside(pid_t pid)
         found = found || ids[i].pid == pid;
     free(ids);
     return found;
+}
+
+/* The program on a terminal knows what was said only as long as it runs. With "all", the request is
+ * for those agents of a team that can sleep. */
+static int do_not_sleep(struct host *host, struct client *client, const struct frame *frame,
+                        struct err *err)
+{
+    if (json_bool(json_get(frame->head, "all"), false))
+        return do_status(host, client, frame, err);
+    return err_set(err, MAS_CONFLICT,
+                   "cannot put agent '%s' to sleep: it runs on a terminal, and could not take up "
+                   "its conversation again",
+                   host->agent->id);
+}
+
+static int do_wake(struct host *host, struct client *client, const struct frame *frame,
+                   struct err *err)
+{
+    child_wake(host);
+    return do_status(host, client, frame, err);
 }
 
 static int do_stop(struct host *host, struct client *client, const struct frame *frame,
@@ -166,8 +224,12 @@ static const struct request_kind {
     {"status",       "see",                       ALL,    {do_status, do_status}},
     {"watch",        "watch",                     ALL,    {do_watch, do_watch}},
     {"look",         "look at",                   ALL,    {do_look, do_look}},
-    {"restart",      "restart",                   ALL,    {do_restart, do_restart}},
+    {"seen",         "note a look at",            OTHERS, {do_seen, do_seen}},
+    {"conflict",     "tell of a conflict of",     TEAM,   {do_conflict, do_conflict}},
+    {"restart",      "restart",                   ALL,    {do_restart, do_restart_acp}},
     {"stop",         "stop",                      ALL,    {do_stop, do_stop}},
+    {"sleep",        "put to sleep",              OTHERS, {do_not_sleep, acp_request_sleep}},
+    {"wake",         "wake",                      TEAM,   {do_wake, do_wake}},
     {"send",         "send to",                   TEAM,   {terminal_send, acp_request_send}},
     {"ask",          "ask",                       TEAM,   {NULL, acp_request_ask}},
     {"listen",       "listen to",                 ALL,    {NULL, acp_request_listen}},

@@ -103,6 +103,12 @@ void server_want(const struct host *host, struct loop *loop)
     }
 }
 
+void server_mark_dirty(struct host *host)
+{
+    for (size_t i = 0; i < host->server.count; i++)
+        host->server.clients[i].dirty = true;
+}
+
 void server_answer(struct client *client, const struct str *head)
 {
     conn_add(&client->conn, head, NULL, 0);

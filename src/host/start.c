@@ -203,6 +203,7 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
         launch_command(&host->config, &host->team, host->agent, env_get(host->env, "SHELL"),
                        &host->argv, &host->preset, err) == -1)
         return -1;
+    host->hibernate_ms = launch_hibernate_ms(host->agent, host->preset);
     host->is_operator = launch_is_operator(host->agent, host->preset);
     for (size_t i = 0; i < host->preset->env.count; i++)
         env_put(&host->env, host->preset->env.pairs[i].key, host->preset->env.pairs[i].value);
@@ -217,6 +218,7 @@ void start_release(struct host *host)
     if (host->run != -1 && host->agent != NULL && host->lock != -1) {
         _cleanup_free_ char *sock = mem_printf("%s" WORKSPACE_HOST_SOCKET, host->agent->id);
         _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, host->agent->id);
+        role_drop(host);
         (void)unlinkat(host->run, sock, 0);
         (void)unlinkat(host->run, lock, 0);
     }

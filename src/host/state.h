@@ -4,11 +4,17 @@
  *
  *     start.c      reads what the agent is started with, before the loop
  *     backend.h    the kind of agent: a program on a terminal (terminal/) or an ACP agent (acp/)
+ *     role.c       what the agent is told of its role and of the project
  *     child.c      the agent's process: its start, its end, and what comes after that
  *     pane.h       the pane that people look at
  *     server.c     the socket: connections and their bytes
  *     peer.c       finds out whose process is at the other end of a connection
+ *     attention.c  whether a person has seen what the agent did
+ *     display.c    what tmux is told of the agent, and asked
+ *     register.c   the agent's entry in the register of who waits
  *     code.c       what the agent has changed in the session's project
+ *     setup.c      the setup of the agent's work tree, which runs before the agent
+ *     notify.c     notices for people
  *     request.c    the table of requests, and the answers that do not depend on the kind of agent
  *
  * There are no threads, and only the loop waits. Each part tells the loop when it has to be called
@@ -25,6 +31,8 @@
 #include "host/pane.h"
 #include "host/supervisor.h"
 #include "model/agent_status.h"
+#include "model/attention.h"
+#include "model/notice.h"
 #include "model/preset.h"
 #include "model/team.h"
 #include "store/config.h"
@@ -38,8 +46,9 @@
 
 enum child_phase {
     CHILD_NONE, /* nothing runs */
+    CHILD_SETS_UP, /* the setup of its work tree runs; the agent follows */
     CHILD_RUNS,
-    CHILD_ENDS, /* the agent has ended, or was told to; some of its tree still runs */
+    CHILD_ENDS, /* the agent, or its setup, has ended or was told to; some of its tree still runs */
 };
 
 struct child {
@@ -53,6 +62,7 @@ struct child {
     bool asked; /* mas itself ends the agent */
     bool again; /* start a new one as soon as the tree of this one has ended */
     bool stopped; /* by `mas stop`: only a person starts it again */
+    bool sleeps; /* mas has put it to sleep; see backend.sleeps */
     bool delivered; /* this run took a message */
     enum agent_state rest; /* its state while nothing runs */
     int exit_code, signal; /* of the last run; -1, 0: not so */
@@ -125,6 +135,57 @@ struct code_look {
     struct code_figures figures; /* of the last one */
 };
 
+/* What a person knows of the agent; of attention.c. */
+struct host_attention {
+    enum attention class;
+    int64_t done_ms, seen_ms; /* epoch, as in struct agent_status */
+    bool rested; /* this run of the agent has been idle */
+    bool looked; /* a person looks at what made the class, or did */
+    bool known; /* `looked` is right: tmux has answered, or need not be asked */
+    bool wanted; /* ask tmux */
+};
+
+/* What tmux knows of the agent; of display.c. */
+struct host_display {
+    bool on; /* [tmux] status, and there is a pane */
+    enum agent_state state; /* that tmux was told, or is being told */
+    bool waits; /* likewise: the agent needs a person */
+    bool runs; /* `proc` tells and asks */
+    struct proc proc;
+    int lock; /* on run/, while it runs, and until `space`; -1 */
+    int64_t space;
+    int64_t first; /* tmux is told nothing before */
+    int64_t due; /* the next call begins no earlier */
+};
+
+/* The setup of the agent's work tree; of setup.c. */
+struct host_setup {
+    bool runs; /* the child is the setup, not the agent */
+    bool late; /* it takes too long, and is being ended */
+    bool told; /* the pane says why there is none */
+    int out; /* what it prints */
+    int64_t deadline;
+    int status; /* its end, as from waitpid() */
+    struct log log;
+};
+
+/* The entry of the agent in the register of who waits; of register.c. */
+struct host_entry {
+    int64_t since_ms; /* epoch; 0: it has none */
+    int64_t due; /* the next try to write comes no earlier */
+};
+
+/* Notices for people; of notify.c. */
+struct host_notify {
+    unsigned kinds; /* bits of enum notice_kind; 0: nobody wants any */
+    int done_ms; /* how long a turn takes whose end is told */
+    struct notice_state before;
+    struct str waiting; /* `count` notices, as lines of JSON */
+    size_t count, dropped;
+    bool runs; /* `proc` delivers earlier ones */
+    struct proc proc;
+};
+
 struct backend;
 struct terminal;
 struct conversation;
@@ -139,6 +200,7 @@ struct host {
     int dir, run, logs, lock;
     char **env, **argv;
     bool prompts; /* the host delivers the first message of the team to the agent */
+    int hibernate_ms; /* idle for this long, the agent is put to sleep; 0: never */
     bool is_operator; /* the agent is a person's terminal */
     bool unit_waits; /* the agent's directory is made when the agent first starts */
     char pane_id[24]; /* tmux's %id */
@@ -155,6 +217,11 @@ struct host {
     };
     struct host_server server;
     struct code_look code;
+    struct host_attention attention;
+    struct host_display display;
+    struct host_setup setup;
+    struct host_entry entry;
+    struct host_notify notify;
     struct log log;
     bool log_failed;
     int64_t output_ms; /* epoch, of the newest output */
@@ -169,6 +236,16 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
 int start_make_unit(struct host *host, struct err *err);
 /* Releases everything that start_prepare() has taken, and removes the host's files from run/. */
 void start_release(struct host *host);
+
+/* ---- role.c */
+/* Appends the first text of a fresh context: the agent's system text, and what the program does not
+ * find in the directory where it starts of its role and of the project. */
+void role_add(const struct host *host, struct str *to);
+/* For a program on a terminal: writes the same text into run/, and adds to the command and the
+ * environment what its preset says. *argv and *env are vectors of strings. */
+int role_tell(const struct host *host, char ***argv, char ***env, struct err *err);
+/* Removes what role_tell() wrote. */
+void role_drop(const struct host *host);
 
 /* ---- host.c */
 /* Appends to the agent's log. */
@@ -194,6 +271,10 @@ void child_end(struct host *host, struct supervisor_times times, pid_t spare, bo
 /* Ends an agent that failed before it could be used, and starts it once more a little later.
  * Returns false if that has been done already. */
 bool child_retry(struct host *host, int64_t now);
+/* Ends the process of an agent, which is asleep then. */
+void child_sleep(struct host *host);
+/* Starts an agent that sleeps, or that is about to. */
+void child_wake(struct host *host);
 /* Handles the reports of the supervisor. */
 void child_serve(struct host *host, int64_t now);
 /* Does what is due. Returns when to call again. */
@@ -213,6 +294,66 @@ int64_t code_tick(struct host *host, int64_t now);
 void code_want(const struct host *host, struct loop *loop);
 void code_serve(struct host *host, struct loop *loop);
 
+/* ---- attention.c */
+/* Fills in done_ms and seen_ms. */
+void attention_fill(const struct host *host, struct agent_status *ret);
+/* Compares the status with the one that watchers know, and fills in the same. */
+void attention_update(struct host *host, struct agent_status *now);
+/* A turn of an ACP agent has ended; call it before those who wait for that are released. */
+void attention_turn_ended(struct host *host);
+/* A person has looked at the agent, or types in its pane and probably does. */
+void attention_seen(struct host *host);
+void attention_keys(struct host *host);
+/* Returns true once it is known whether a person looks at what the agent needs or has done. */
+bool attention_is_known(const struct host *host);
+/* Returns true if one does, or did when that began. */
+bool attention_is_looked_at(const struct host *host);
+/* Returns true if tmux is to be asked whether a person sees the pane. */
+bool attention_asks(const struct host *host);
+/* The question is on its way; it has been answered. */
+void attention_asked(struct host *host);
+void attention_answered(struct host *host, bool seen);
+
+/* ---- display.c */
+void display_open(struct host *host);
+void display_close(struct host *host);
+/* Tells tmux, and asks, if that is due. Returns when to call again. */
+int64_t display_tick(struct host *host, int64_t now);
+void display_want(const struct host *host, struct loop *loop);
+void display_serve(struct host *host, struct loop *loop);
+
+/* ---- setup.c */
+/* Starts the setup of the agent's work tree if it is due; *ret_started tells whether it was. */
+int setup_begin(struct host *host, int64_t now, bool *ret_started, struct err *err);
+/* Ends what setup_begin() has started. Returns what went wrong, which the caller frees; NULL: the
+ * setup has run. */
+char *setup_finish(struct host *host);
+/* Ends a setup that takes too long. Returns when to call again. */
+int64_t setup_tick(struct host *host, int64_t now);
+void setup_want(const struct host *host, struct loop *loop);
+void setup_serve(struct host *host, struct loop *loop);
+void setup_close(struct host *host);
+
+/* ---- register.c */
+/* Finds an entry that an earlier host of this agent has left. */
+void register_open(struct host *host);
+/* Enters the agent, or removes it, as its class says. Returns when to call again. */
+int64_t register_tick(struct host *host, int64_t now);
+void register_close(struct host *host);
+
+/* ---- notify.c */
+void notify_open(struct host *host);
+/* Drops what has not been delivered. */
+void notify_close(struct host *host);
+/* Compares the status with the one before, and tells of a change that is worth it. */
+void notify_changed(struct host *host, const struct agent_status *now);
+/* Tells of something else, if [notify] on says so. */
+void notify_add(struct host *host, const struct notice *notice);
+/* Begins what is due. Returns when to call again. */
+int64_t notify_tick(struct host *host, int64_t now);
+void notify_want(const struct host *host, struct loop *loop);
+void notify_serve(struct host *host, struct loop *loop);
+
 /* ---- server.c */
 int server_open(struct host *host, struct err *err);
 void server_close(struct host *host);
@@ -224,6 +365,8 @@ void server_serve(struct host *host, struct loop *loop);
 int64_t server_tick(struct host *host, int64_t now);
 /* Writes as much as the clients read; sends the status to watchers that are due. */
 void server_flush(struct host *host);
+/* Sends the status to all watchers, soon. */
+void server_mark_dirty(struct host *host);
 /* Appends a frame to what is written to a client. */
 void server_answer(struct client *client, const struct str *head);
 /* Answers with an error. The connection ends then, unless the client listens. */
@@ -251,6 +394,9 @@ void server_tell_early(const struct host *host, struct client *client,
  * session, or if the process has ended. */
 int peer_sender(const struct host *host, struct client *client, const struct frame *frame,
                 const struct agent **ret, struct err *err);
+
+/* Returns true if a person's process is at the other end. */
+bool peer_is_person(const struct host *host, struct client *client);
 
 /* ---- request.c */
 /* Fails if no more clients may watch this agent. */

@@ -268,6 +268,29 @@ int supervisor_start(const struct supervisor_spec *spec, int slave, struct super
     return 0;
 }
 
+int supervisor_start_printing(struct supervisor_spec *spec, struct supervisor *ret, int *ret_out,
+                              struct err *err)
+{
+    int out[2] = {-1, -1};
+
+    spec->piped = true;
+    spec->pipes[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (spec->pipes[0] == -1 || pipe2(out, O_CLOEXEC) == -1) {
+        (void)err_errno(err, "cannot create a pipe");
+        fd_closep(&spec->pipes[0]);
+        return -1;
+    }
+    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
+    spec->pipes[1] = out[1];
+    spec->pipes[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
+    if (supervisor_start(spec, -1, ret, err) == -1) {
+        (void)close(out[0]);
+        return -1;
+    }
+    *ret_out = out[0];
+    return 0;
+}
+
 void supervisor_end(const struct supervisor *supervisor, struct supervisor_times times, pid_t spare)
 {
     struct order order = {.times = times, .spare = spare};

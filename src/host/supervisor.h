@@ -81,6 +81,11 @@ struct supervisor_report {
 int supervisor_start(const struct supervisor_spec *spec, int slave, struct supervisor *ret,
                      struct err *err);
 
+/* Starts a program that reads nothing and whose output and errors come from one pipe, *ret_out,
+ * which does not block and which the caller closes. Fills spec->pipes. */
+int supervisor_start_printing(struct supervisor_spec *spec, struct supervisor *ret, int *ret_out,
+                              struct err *err);
+
 /* Asks the supervisor to end the tree. It spares the process `spare`, which asked for the end from
  * inside the tree; 0: none. */
 void supervisor_end(const struct supervisor *supervisor, struct supervisor_times times,

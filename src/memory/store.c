@@ -62,6 +62,12 @@ static int settle(int dir, struct store *store, int *ret_version, struct err *er
     return db_open(dir, STORE_FILE, DB_READ, &store->db, err);
 }
 
+/* Ends what a killed writer of this agent has left open. */
+static int mend(struct store *store, struct err *err)
+{
+    return store_mend(store, err) == -1 ? -1 : store_usage_mend(store, err);
+}
+
 int store_open(int dir, const char *session_id, const char *agent, bool write, struct store **ret,
                struct err *err)
 {
@@ -78,7 +84,7 @@ int store_open(int dir, const char *session_id, const char *agent, bool write, s
         return err_set(err, MAS_NOT_FOUND, "cannot open '" STORE_FILE "': it is empty");
     if (store->agent != NULL) {
         int rc = store_begin(store, SYNC_FULL, err);
-        if (rc == -1 || store_end(store, store_mend(store, err), err) == -1)
+        if (rc == -1 || store_end(store, mend(store, err), err) == -1)
             return -1;
     }
     *ret = TAKE_PTR(store);

@@ -75,6 +75,9 @@ void store_numbers_free(struct store_numbers *numbers);
  * transaction. */
 int store_mend(struct store *store, struct err *err);
 
+/* Ends the agent's turns that a kill has cut off. Call it inside a transaction. */
+int store_usage_mend(struct store *store, struct err *err);
+
 /* Packs further tags into a JSON array; *ret is "" if there are none. Fails with MAS_USAGE for an
  * invalid tag. */
 int store_pack_tags(char *const *tags, struct str *ret, struct err *err);

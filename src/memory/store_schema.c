@@ -100,7 +100,53 @@ static const char version_3[] = "CREATE TABLE input ("
                                 ") STRICT;"
                                 "CREATE INDEX input_agent ON input (agent);";
 
-static const char *const steps[] = {version_1, version_2, version_3};
+/* What agents use: a row for each turn, and for what was told outside of one. A column is NULL if
+ * the agent does not tell it. What an agent counts cumulatively, in an agent session, is in
+ * `counter` with the newest value; a row has only what was added to that. */
+static const char version_4[] = "CREATE TABLE usage ("
+                                " id INTEGER PRIMARY KEY AUTOINCREMENT,"
+                                " query INTEGER NOT NULL REFERENCES query,"
+                                " agent TEXT NOT NULL,"
+                                " prompt INTEGER UNIQUE,"
+                                " session TEXT NOT NULL,"
+                                " agent_session TEXT NOT NULL,"
+                                " model TEXT NOT NULL,"
+                                " started INTEGER NOT NULL,"
+                                " ended INTEGER,"
+                                " worked INTEGER,"
+                                " total INTEGER,"
+                                " input INTEGER,"
+                                " output INTEGER,"
+                                " thought INTEGER,"
+                                " cached_read INTEGER,"
+                                " cached_write INTEGER,"
+                                " used INTEGER,"
+                                " size INTEGER"
+                                ") STRICT;"
+                                "CREATE INDEX usage_session ON usage (agent, agent_session);"
+                                "CREATE TABLE cost ("
+                                " usage INTEGER NOT NULL REFERENCES usage,"
+                                " currency TEXT NOT NULL,"
+                                " amount INTEGER NOT NULL,"
+                                " PRIMARY KEY (usage, currency)"
+                                ") STRICT, WITHOUT ROWID;"
+                                "CREATE TABLE counter ("
+                                " agent TEXT NOT NULL,"
+                                " agent_session TEXT NOT NULL,"
+                                " unit TEXT NOT NULL,"
+                                " value INTEGER NOT NULL,"
+                                " restarted INTEGER NOT NULL DEFAULT 0,"
+                                " PRIMARY KEY (agent, agent_session, unit)"
+                                ") STRICT, WITHOUT ROWID;"
+                                "CREATE TABLE budget ("
+                                " agent TEXT NOT NULL,"
+                                " kind TEXT NOT NULL,"
+                                " amount INTEGER NOT NULL,"
+                                " currency TEXT NOT NULL DEFAULT '',"
+                                " PRIMARY KEY (agent, kind)"
+                                ") STRICT, WITHOUT ROWID;";
+
+static const char *const steps[] = {version_1, version_2, version_3, version_4};
 static const struct store_schema ours = {.steps = steps, .version = ARRAY_LEN(steps)};
 
 int store_version(void)

@@ -1,13 +1,17 @@
 #include "model/agent_status.h"
 
 #include "base/time.h"
+#include "model/request_id.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const state_names[AGENT_STATE_COUNT] = {"asleep",  "starting", "working", "idle",
-                                                           "waiting", "exited",   "crashed"};
+static const char *const state_names[AGENT_STATE_COUNT] = {
+    [AGENT_ASLEEP] = "asleep", [AGENT_STARTING] = "starting", [AGENT_WORKING] = "working",
+    [AGENT_IDLE] = "idle",     [AGENT_WAITING] = "waiting",   [AGENT_LIMITED] = "limited",
+    [AGENT_PAUSED] = "paused", [AGENT_EXITED] = "exited",     [AGENT_CRASHED] = "crashed",
+};
 
 const char *agent_state_name(enum agent_state state)
 {
@@ -28,7 +32,7 @@ bool agent_state_parse(const char *text, enum agent_state *ret)
 bool agent_state_is_live(enum agent_state state)
 {
     return state == AGENT_STARTING || state == AGENT_WORKING || state == AGENT_IDLE ||
-           state == AGENT_WAITING;
+           state == AGENT_WAITING || state == AGENT_LIMITED || state == AGENT_PAUSED;
 }
 
 /* Where the members go, and whether members without information are written too, as null. */
@@ -92,12 +96,43 @@ void code_figures_tell(const struct code_figures *figures, struct json_out *out)
     put_figures(figures, &(struct writer){.out = out});
 }
 
+void agent_usage_put(const struct agent_usage *usage, struct json_out *out)
+{
+    const struct writer to = {.out = out, .all = true};
+
+    json_open(out, "usage", '{');
+    put_number(&to, "contextUsed", usage->context_used, 0);
+    put_number(&to, "contextSize", usage->context_size, 0);
+    put_number(&to, "tokens", usage->tokens, 0);
+    money_put(&usage->cost, out);
+    json_close(out, '}');
+}
+
+static bool usage_is_known(const struct agent_usage *usage)
+{
+    return usage->context_used != 0 || usage->context_size != 0 || usage->tokens != 0 ||
+           usage->cost.currency[0] != '\0';
+}
+
+int agent_usage_percent(const struct agent_usage *usage)
+{
+    if (usage->context_size <= 0 || usage->context_used > usage->context_size)
+        return -1;
+    return (int)((double)usage->context_used * 100 / (double)usage->context_size);
+}
+
 static void put_members(const struct agent_status *status, const struct writer *to)
 {
+    char request[REQUEST_ID_TEXT];
+
     json_put(to->out, "state", agent_state_name(status->state));
     put_time(to, "since", "sinceMs", status->since_ms);
     put_time(to, "lastOutput", "lastOutputMs", status->output_ms);
     put_time(to, "restartAt", "restartAtMs", status->restart_ms);
+    put_time(to, "until", "untilMs", status->until_ms);
+    put_time(to, "retryAt", "retryAtMs", status->retry_ms);
+    put_time(to, "done", "doneMs", status->done_ms);
+    put_time(to, "seen", "seenMs", status->seen_ms);
     put_number(to, "pid", status->pid, 0);
     put_number(to, "hostPid", status->host_pid, 0);
     json_put(to->out, "pane", status->pane);
@@ -114,7 +149,13 @@ static void put_members(const struct agent_status *status, const struct writer *
     put_text(to, "conversation", status->conversation, AGENT_TITLE_MAX, NULL);
     put_text(to, "continuity", status->continuity, AGENT_TITLE_MAX, NULL);
     put_text(to, "permission", status->permission, AGENT_TITLE_MAX, NULL);
+    if (to->all) {
+        request_id(status->permission, request);
+        json_put(to->out, "request", request[0] != '\0' ? request : NULL);
+    }
     put_text(to, "asks", status->asks, AGENT_TITLE_MAX, NULL);
+    if (to->all || usage_is_known(&status->usage))
+        agent_usage_put(&status->usage, to->out);
 }
 
 void agent_status_put(const struct agent_status *status, struct json_out *out)
@@ -139,6 +180,7 @@ static int read_int(const struct json *object, const char *key, int fallback)
     return n >= 0 && n <= INT_MAX ? (int)n : fallback;
 }
 
+/* Reads a time or a count; 0: it is not told. */
 static int64_t read_time(const struct json *object, const char *key)
 {
     int64_t ms = json_int(json_get(object, key), 0);
@@ -176,6 +218,14 @@ bool code_figures_equal(const struct code_figures *a, const struct code_figures 
            strcmp(a->branch, b->branch) == 0 && strcmp(a->problem, b->problem) == 0;
 }
 
+void agent_usage_parse(const struct json *object, struct agent_usage *ret)
+{
+    *ret = (struct agent_usage){.context_used = read_time(object, "contextUsed"),
+                                .context_size = read_time(object, "contextSize"),
+                                .tokens = read_time(object, "tokens")};
+    money_read(object, &ret->cost);
+}
+
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err)
 {
     struct agent_status status = {.pane = ""};
@@ -188,6 +238,10 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     status.since_ms = read_time(object, "sinceMs");
     status.output_ms = read_time(object, "lastOutputMs");
     status.restart_ms = read_time(object, "restartAtMs");
+    status.until_ms = read_time(object, "untilMs");
+    status.retry_ms = read_time(object, "retryAtMs");
+    status.done_ms = read_time(object, "doneMs");
+    status.seen_ms = read_time(object, "seenMs");
     status.pid = read_int(object, "pid", 0);
     status.host_pid = read_int(object, "hostPid", 0);
     status.exit_code = read_int(object, "exitCode", -1);
@@ -206,6 +260,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     status.continuity = read_text(object, "continuity", AGENT_TITLE_MAX);
     status.permission = read_text(object, "permission", AGENT_TITLE_MAX);
     status.asks = read_text(object, "asks", AGENT_TITLE_MAX);
+    agent_usage_parse(json_get(object, "usage"), &status.usage);
     *ret = status;
     return 0;
 }

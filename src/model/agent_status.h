@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "model/money.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,8 @@ enum agent_state {
     AGENT_WORKING,
     AGENT_IDLE,
     AGENT_WAITING, /* for a permission or an answer */
+    AGENT_LIMITED, /* its provider told it to wait: see until_ms and retry_ms */
+    AGENT_PAUSED, /* it has reached a budget, or its session a quota; a person lets it go on */
     AGENT_EXITED, /* on its own with a code, or ended by mas */
     /* by a signal that mas did not send, or, if the preset sets restart = on-crash, with a code
      * other than 0 */
@@ -38,11 +41,23 @@ struct code_figures {
     char problem[AGENT_TITLE_MAX]; /* why mas cannot read it; "": mas can */
 };
 
+/* What an agent has used, as far as it tells. 0 and "" are unknown. */
+struct agent_usage {
+    int64_t context_used, context_size; /* tokens */
+    int64_t tokens; /* of all its turns in this session */
+    struct money cost; /* of all its turns in this session, in the currency it told last */
+};
+
 struct agent_status {
     enum agent_state state;
     int64_t since_ms; /* milliseconds since 1970, like the next two */
     int64_t output_ms; /* newest output; 0: none yet */
     int64_t restart_ms; /* when a crashed agent restarts; 0: it does not */
+    int64_t until_ms; /* of a limited agent: when its provider takes prompts again; 0: unknown */
+    int64_t
+        retry_ms; /* of a limited agent: when mas sends its prompt again, by mas's own rule; 0 */
+    int64_t done_ms; /* when its newest turn ended, or it became idle; 0: it has done nothing yet */
+    int64_t seen_ms; /* when a person last looked at it; 0: nobody has */
     pid_t pid; /* of the agent, 0: none runs */
     pid_t host_pid;
     char pane[24]; /* tmux's %id */
@@ -60,6 +75,7 @@ struct agent_status {
     char *continuity; /* how it learned what was said before: store_outcome_name() */
     char *permission; /* id of the oldest open permission request */
     char *asks; /* the subject of that request */
+    struct agent_usage usage;
 };
 
 /* The name of a state, such as "idle", and the reverse; agent_state_parse() returns false for an
@@ -77,6 +93,13 @@ void agent_status_tell(const struct agent_status *status, struct json_out *out);
  * *ret with agent_status_free(). */
 int agent_status_parse(const struct json *object, struct agent_status *ret, struct err *err);
 void agent_status_free(struct agent_status *status);
+
+/* Writes the member "usage", with null for what is not known. */
+void agent_usage_put(const struct agent_usage *usage, struct json_out *out);
+/* Reads such an object; all is unknown if it is NULL. */
+void agent_usage_parse(const struct json *object, struct agent_usage *ret);
+/* Returns how much of the context is used, in percent; -1 if that is not known. */
+int agent_usage_percent(const struct agent_usage *usage);
 
 /* Writes the member "code", null if nobody has looked. */
 void code_figures_put(const struct code_figures *figures, struct json_out *out);

@@ -89,6 +89,21 @@ static const char *parse_duration(const char *value, void *to)
     return time_parse_duration(value, to) ? NULL : "a time such as 200ms, 2s or 1m, up to 24h";
 }
 
+bool hibernate_parse(const char *text, int *ret_ms)
+{
+    int ms = 0;
+
+    if (strcmp(text, "no") != 0 && (!time_parse_duration(text, &ms) || ms == 0))
+        return false;
+    *ret_ms = ms;
+    return true;
+}
+
+static const char *parse_hibernate(const char *value, void *to)
+{
+    return hibernate_parse(value, to) ? NULL : "no, or a time such as 30s or 15m, up to 24h";
+}
+
 static const char *parse_start(const char *value, void *to)
 {
     enum start start = START_UNSET;
@@ -139,6 +154,47 @@ static const char *parse_names(const char *value, void *to)
     return NULL;
 }
 
+static const char *parse_tokens(const char *value, void *to)
+{
+    bool session = strcmp(value, "session") == 0;
+
+    if (!session && strcmp(value, "turn") != 0)
+        return "turn or session";
+    *(bool *)to = session;
+    return NULL;
+}
+
+static bool is_file_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 0 && len <= PRESET_FILE_MAX && strchr(name, '/') == NULL &&
+           !str_has_control(name) && str_is_utf8(name, len) && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
+static const char *parse_file(const char *value, void *to)
+{
+    if (value[0] != '\0' && !is_file_name(value))
+        return "the name of a file, at most 64 bytes";
+    return parse_text(value, to);
+}
+
+static const char *parse_files(const char *value, void *to)
+{
+    char ***files = to;
+    _cleanup_strv_ char **found = str_split_list(value);
+
+    if (strv_len(found) > PRESET_READS_MAX)
+        return "a list of at most 16 file names";
+    for (char **name = found; name != NULL && *name != NULL; name++)
+        if (!is_file_name(*name))
+            return "a list of at most 16 file names";
+    strv_free(*files);
+    *files = TAKE_PTR(found);
+    return NULL;
+}
+
 static const char *parse_yes(const char *value, void *to)
 {
     bool yes = strcmp(value, "yes") == 0;
@@ -159,6 +215,26 @@ static const char *parse_choice(const char *value, void *to)
     return want;
 }
 
+static const char *parse_cost_budget(const char *value, void *to)
+{
+    return budget_parse(BUDGET_COST, value, to);
+}
+
+static const char *parse_token_budget(const char *value, void *to)
+{
+    return budget_parse(BUDGET_TOKENS, value, to);
+}
+
+static const char *parse_turn_budget(const char *value, void *to)
+{
+    return budget_parse(BUDGET_TURNS, value, to);
+}
+
+static const char *parse_time_budget(const char *value, void *to)
+{
+    return budget_parse(BUDGET_TIME, value, to);
+}
+
 static const struct key {
     const char *name;
     parse_fn *parse;
@@ -172,6 +248,9 @@ static const struct key {
     {"login", parse_text, offsetof(struct preset, login)},
     {"as_root", parse_text, offsetof(struct preset, as_root)},
     {"needs_env", parse_names, offsetof(struct preset, needs_env)},
+    {"reads", parse_files, offsetof(struct preset, reads)},
+    {"role_option", parse_command, offsetof(struct preset, role_option)},
+    {"role_file", parse_file, offsetof(struct preset, role_file)},
     {"start", parse_start, offsetof(struct preset, start)},
     {"restart", parse_restart, offsetof(struct preset, restart_on_crash)},
     {"restart_limit", parse_limit, offsetof(struct preset, restart_limit)},
@@ -191,9 +270,15 @@ static const struct key {
     {"mode", parse_text, offsetof(struct preset, mode)},
     {"plan_mode", parse_text, offsetof(struct preset, plan_mode)},
     {"tools", parse_yes, offsetof(struct preset, tools)},
+    {"tokens", parse_tokens, offsetof(struct preset, sums_tokens)},
     {"initialize_timeout", parse_duration, offsetof(struct preset, initialize_ms)},
     {"resume_timeout", parse_duration, offsetof(struct preset, resume_ms)},
     {"end_timeout", parse_duration, offsetof(struct preset, end_ms)},
+    {"hibernate", parse_hibernate, offsetof(struct preset, hibernate_ms)},
+    {"budget.cost", parse_cost_budget, offsetof(struct preset, budget.of[BUDGET_COST])},
+    {"budget.tokens", parse_token_budget, offsetof(struct preset, budget.of[BUDGET_TOKENS])},
+    {"budget.turns", parse_turn_budget, offsetof(struct preset, budget.of[BUDGET_TURNS])},
+    {"budget.time", parse_time_budget, offsetof(struct preset, budget.of[BUDGET_TIME])},
 };
 
 /* The suffixes of "permission.", as agents name the kinds. */
@@ -221,7 +306,8 @@ enum policy preset_policy(const struct preset *preset, const char *kind)
 
 static bool is_text(const struct key *key)
 {
-    return key->parse == parse_text || key->parse == parse_regex || key->parse == parse_command;
+    return key->parse == parse_text || key->parse == parse_regex || key->parse == parse_command ||
+           key->parse == parse_file;
 }
 
 /* Returns the text member that a key sets. */
@@ -247,6 +333,8 @@ void preset_make(struct preset *preset, const char *name)
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (is_text(&keys[i]))
             *text_of(preset, &keys[i]) = mem_dup("");
+    strv_push(&preset->reads, "AGENTS.md");
+    strv_push(&preset->reads, "CLAUDE.md");
 }
 
 static const char *nearest_kind(const char *name)
@@ -267,16 +355,24 @@ static const char *nearest_key(const char *name)
     return suggest.nearest;
 }
 
+static int read_variable(const struct ini_line *line, const char *prefix, struct kv *to,
+                         struct err *err)
+{
+    const char *name = line->key + strlen(prefix);
+    const char *wrong = env_check_name(name);
+
+    if (wrong != NULL)
+        return ini_fail(line, err, "'%s' %s", name, wrong);
+    kv_put(to, name, line->value);
+    return 0;
+}
+
 int preset_read(struct preset *preset, const struct ini_line *line, struct err *err)
 {
-    if (str_starts(line->key, "env.")) {
-        const char *name = line->key + strlen("env.");
-        const char *wrong = env_check_name(name);
-        if (wrong != NULL)
-            return ini_fail(line, err, "'%s' %s", name, wrong);
-        kv_put(&preset->env, name, line->value);
-        return 0;
-    }
+    if (str_starts(line->key, "env."))
+        return read_variable(line, "env.", &preset->env, err);
+    if (str_starts(line->key, "role_env."))
+        return read_variable(line, "role_env.", &preset->role_env, err);
     if (str_starts(line->key, "permission.")) {
         size_t kind = find_kind(line->key + strlen("permission."));
         if (kind == TOOL_KIND_COUNT)
@@ -301,5 +397,7 @@ void preset_free(struct preset *preset)
             free(*text_of(preset, &keys[i]));
     free(preset->name);
     kv_free(&preset->env);
+    kv_free(&preset->role_env);
+    strv_free(preset->reads);
     strv_free(preset->needs_env);
 }

@@ -11,12 +11,19 @@
 #include "base/err.h"
 #include "base/ini.h"
 #include "base/kv.h"
+#include "model/budget.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PRESET_NAME_MAX = 32, PRESET_REGEX_MAX = 512, PRESET_NEEDS_MAX = 32 };
+enum {
+    PRESET_NAME_MAX = 32,
+    PRESET_REGEX_MAX = 512,
+    PRESET_NEEDS_MAX = 32,
+    PRESET_READS_MAX = 16,
+    PRESET_FILE_MAX = 64, /* bytes of a file name */
+};
 
 /* When the process of an agent starts: with the team, or with its first message or key press. */
 enum start { START_UNSET, START_NOW, START_DEMAND };
@@ -58,6 +65,7 @@ struct preset {
     char *login; /* how to log in; shown if the agent needs a login */
     char *as_root; /* advice for root; shown if an agent run by root cannot start */
     struct kv env; /* added to the agent's environment */
+    char **reads; /* files of instructions that it reads where it starts; NULL: none */
     char **needs_env; /* variables that must be set and not empty; may be NULL */
     enum start start; /* never START_UNSET */
     bool restart_on_crash;
@@ -71,6 +79,10 @@ struct preset {
     /* POSIX extended regular expressions, known to compile; "" is none */
     char *ready, *waiting; /* match its last output */
     char *title_working, *title_idle, *title_waiting; /* match the title that it set */
+    /* How a program on a terminal is told its role; host/role.c expands the placeholders. */
+    char *role_option; /* words with shell quoting, added to the command */
+    struct kv role_env; /* added to the environment */
+    char *role_file; /* the name of the file with the text; "" is any */
     enum said is_operator; /* a terminal for a person; unset: yes for the user's shell */
     /* ACP agents only */
     enum policy permission;
@@ -78,10 +90,16 @@ struct preset {
     char *mode; /* mode for its sessions; "" leaves the agent's own */
     char *plan_mode; /* mode in which it carries out an approved plan unasked; "" unknown */
     bool tools; /* its sessions get the team's tools (mas mcp) */
+    bool sums_tokens; /* it tells the tokens of all turns since it opened its session */
     int initialize_ms; /* limit for its first answer, and for a new session */
     int resume_ms; /* limit for each attempt to resume a session */
     int end_ms; /* wait after closing its input, before SIGTERM */
+    int hibernate_ms; /* idle for this long, its process is ended; 0: never */
+    struct budget budget;
 };
+
+/* Parses the time after which an idle agent is put to sleep: "no" is 0. */
+bool hibernate_parse(const char *text, int *ret_ms);
 
 /* Returns the policy for a kind of tool, given its name. An unknown name counts as TOOL_OTHER. */
 enum policy preset_policy(const struct preset *preset, const char *kind);

@@ -4,6 +4,8 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "model/budget.h"
+#include "model/notice.h"
 #include "model/retention_status.h"
 #include "model/template_name.h"
 
@@ -16,9 +18,11 @@ enum {
     STOP_MAX_MS = 600 * 1000,
     LOG_KEEP_MAX = 1000,
     CLEAN_KEEP_MAX = 1000000,
+    TURNS_MAX = 1000,
     MESSAGES_MAX = 10000,
     CHARACTERS_MIN = 100,
-    CHARACTERS_MAX = 4000000
+    CHARACTERS_MAX = 4000000,
+    URL_MAX = 2048,
 };
 
 #define LOG_SIZE_MIN UINT64_C(4096)
@@ -163,6 +167,52 @@ static const char *check_limit(const char *v)
     return time_parse_duration(v, &ms) && ms > 0 ? NULL : "a time such as 30s or 5m";
 }
 
+static const char *check_notices(const char *v)
+{
+    return notice_parse_kinds(v, &(unsigned){0})
+               ? NULL
+               : "a list of waiting, crashed, done, limit and conflict";
+}
+
+static const char *check_ways(const char *v)
+{
+    return notice_parse_ways(v, &(unsigned){0}) ? NULL
+                                                : "yes, no, or a list of bell, osc9 and osc777";
+}
+
+/* A URL, or empty. Blanks and control characters are in no URL. */
+static const char *check_url(const char *v)
+{
+    bool known = str_starts(v, "http://") || str_starts(v, "https://");
+
+    return v[0] == '\0' || (known && strlen(v) <= URL_MAX && !str_has_control(v) &&
+                            strpbrk(v, " \"\\<>^`{|}") == NULL)
+               ? NULL
+               : "a URL that begins with https:// or http://, of at most 2048 bytes";
+}
+
+static const char *check_quiet(const char *v)
+{
+    return notice_parse_quiet(v, &(struct notice_quiet){.from = 0})
+               ? NULL
+               : "a time of the day such as 22:00-07:00";
+}
+
+static const char *check_turns(const char *v)
+{
+    uint64_t n;
+    return setting_parse_count(v, TURNS_MAX, &n) ? NULL : "a number from 0 to 1000";
+}
+
+static const char *check_retry(const char *v)
+{
+    enum { RETRY_MAX_MS = 600000 };
+    int ms = 0;
+    return time_parse_duration(v, &ms) && ms > 0 && ms <= RETRY_MAX_MS
+               ? NULL
+               : "a time such as 30s, up to 10m";
+}
+
 static const char *check_messages(const char *v)
 {
     uint64_t n;
@@ -206,6 +256,33 @@ static const char *check_patterns(const char *v)
                                            : "a list of patterns of names, such as AWS_* *_TOKEN";
 }
 
+/* A limit of a budget, or empty. */
+static const char *check_budget(enum budget_kind kind, const char *v)
+{
+    struct budget_limit limit;
+    return v[0] == '\0' ? NULL : budget_parse(kind, v, &limit);
+}
+
+static const char *check_cost_budget(const char *v)
+{
+    return check_budget(BUDGET_COST, v);
+}
+
+static const char *check_token_budget(const char *v)
+{
+    return check_budget(BUDGET_TOKENS, v);
+}
+
+static const char *check_turn_budget(const char *v)
+{
+    return check_budget(BUDGET_TURNS, v);
+}
+
+static const char *check_time_budget(const char *v)
+{
+    return check_budget(BUDGET_TIME, v);
+}
+
 const struct setting_info setting_infos[SETTING_COUNT] = {
     [SETTING_MODE] =
         {"session", "mode", "MAS_SESSION_MODE", "isolated", check_mode,
@@ -223,6 +300,9 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "shared: all teams on one server; per-session: one server for each session"},
     [SETTING_SIZE] = {"tmux", "size", "MAS_TMUX_SIZE", "200x50", check_size,
                       "columns x rows of a team's windows until a client attaches"},
+    [SETTING_STATUS] =
+        {"tmux", "status", NULL, "yes", check_yes,
+         "yes: the status line and the pane borders of a team say who waits for you"},
     [SETTING_HANGUP] = {"stop", "hangup", NULL, "2s", check_stop_time,
                         "how long 'mas stop' waits after the hang-up before SIGTERM"},
     [SETTING_TERMINATE] = {"stop", "terminate", NULL, "3s", check_stop_time,
@@ -261,11 +341,45 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "the disk space that 'mas new' allows a session; later mas only warns; 0: no limit"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
                             "the space that 'mas new' leaves free on the file system; 0: none"},
+    [SETTING_BUDGET_COST] =
+        {"budget", "cost", NULL, "", check_cost_budget,
+         "what the agents of a session may cost together before they are paused, such as 5 USD"},
+    [SETTING_BUDGET_TOKENS] = {"budget", "tokens", NULL, "", check_token_budget,
+                               "the tokens that they may use, such as 5M"},
+    [SETTING_BUDGET_TURNS] = {"budget", "turns", NULL, "", check_turn_budget,
+                              "the turns that they may have"},
+    [SETTING_BUDGET_TIME] = {"budget", "time", NULL, "", check_time_budget,
+                             "the time that they may work, such as 8h"},
+    [SETTING_LIMIT_TURNS] = {"limits", "turns", NULL, "0", check_turns,
+                             "how many ACP agents of the root may work at the same time; 0: all"},
+    [SETTING_LIMIT_RETRY] =
+        {"limits", "retry", NULL, "30s", check_retry,
+         "when a prompt is sent again that a provider refused; doubles each time, up to 10m"},
     [SETTING_CODE_CHECK] =
         {"code", "check", NULL, "", check_command,
          "a command that must succeed on the new commit before 'mas merge' moves the branch"},
     [SETTING_CODE_CHECK_TIMEOUT] = {"code", "check_timeout", NULL, "10m", check_limit,
                                     "how long this command may take"},
+    [SETTING_CODE_SETUP] = {"code", "setup", NULL, "", check_command,
+                            "a command that runs once in each new work tree before its agent "
+                            "starts; empty: the project's .mas/setup, if you allow it"},
+    [SETTING_CODE_SETUP_TIMEOUT] = {"code", "setup_timeout", NULL, "10m", check_limit,
+                                    "how long this command may take"},
+    [SETTING_NOTIFY_ON] = {"notify", "on", NULL, "waiting,crashed,done,limit,conflict",
+                           check_notices, "the changes of an agent that mas tells you of"},
+    [SETTING_NOTIFY_COMMAND] = {"notify", "command", NULL, "", check_command,
+                                "a program that gets each of them as JSON on its standard input"},
+    [SETTING_NOTIFY_DESKTOP] = {"notify", "desktop", NULL, "no", check_yes,
+                                "yes: show them on the desktop, with notify-send"},
+    [SETTING_NOTIFY_TERMINAL] =
+        {"notify", "terminal", NULL, "no", check_ways,
+         "how to tell the attached terminals: no, yes, or a list of bell, osc9 and osc777"},
+    [SETTING_NOTIFY_WEBHOOK] = {"notify", "webhook", NULL, "", check_url,
+                                "a URL to which mas posts each of them as JSON, with curl"},
+    [SETTING_NOTIFY_DONE_AFTER] = {"notify", "done_after", NULL, "30s", check_limit,
+                                   "tell of the end of a turn that took at least this long"},
+    [SETTING_NOTIFY_QUIET] = {"notify", "quiet", NULL, "", check_quiet,
+                              "the hours in which mas tells nothing, such as 22:00-07:00"},
     [SETTING_MEMORY_RECALL] =
         {"memory", "recall", NULL, "off", check_on,
          "on: mas adds relevant history to the first prompt of a fresh query"},
@@ -350,5 +464,7 @@ void setting_write_defaults(struct str *to)
 
 bool setting_names_program(enum setting setting)
 {
-    return setting == SETTING_MEMORY_EMBED || setting == SETTING_CODE_CHECK;
+    return setting == SETTING_MEMORY_EMBED || setting == SETTING_CODE_CHECK ||
+           setting == SETTING_CODE_SETUP || setting == SETTING_NOTIFY_COMMAND ||
+           setting == SETTING_NOTIFY_WEBHOOK;
 }

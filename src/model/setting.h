@@ -20,6 +20,7 @@ enum setting {
     SETTING_SOCKET, /* "" (the user's default socket), a name, or an absolute path */
     SETTING_SERVER, /* shared or per-session */
     SETTING_SIZE, /* columns x rows of the windows of a new team */
+    SETTING_STATUS, /* whether the status line and pane borders say who waits */
     SETTING_HANGUP, /* how long `stop` waits after the hang-up */
     SETTING_TERMINATE, /* how long `stop` waits after SIGTERM, before SIGKILL */
     SETTING_LOG_SIZE, /* bytes at which a log rotates */
@@ -36,8 +37,23 @@ enum setting {
     SETTING_ARCHIVE_LEVEL, /* compression level */
     SETTING_LIMIT_SESSION, /* bytes that a session may use on disk; 0: unlimited */
     SETTING_LIMIT_FREE, /* bytes that `new` leaves free on the file system; 0: none */
+    SETTING_BUDGET_COST, /* limits of each session, or ""; see model/budget.h */
+    SETTING_BUDGET_TOKENS,
+    SETTING_BUDGET_TURNS,
+    SETTING_BUDGET_TIME,
+    SETTING_LIMIT_TURNS, /* of all ACP agents of the root at the same time; 0: any number */
+    SETTING_LIMIT_RETRY, /* before a prompt is sent again, if the provider tells no time */
     SETTING_CODE_CHECK, /* a command that has to succeed before `merge` moves the branch, or "" */
     SETTING_CODE_CHECK_TIMEOUT, /* how long it may take */
+    SETTING_CODE_SETUP, /* a command that runs once in each new work tree, or "" */
+    SETTING_CODE_SETUP_TIMEOUT, /* how long it may take */
+    SETTING_NOTIFY_ON, /* the kinds of change that a person is told of */
+    SETTING_NOTIFY_COMMAND, /* a program that is told, or "" */
+    SETTING_NOTIFY_DESKTOP, /* yes: the desktop shows them */
+    SETTING_NOTIFY_TERMINAL, /* no, yes, or how attached terminals are told */
+    SETTING_NOTIFY_WEBHOOK, /* a URL that they are posted to, or "" */
+    SETTING_NOTIFY_DONE_AFTER, /* how long a turn takes whose end is told */
+    SETTING_NOTIFY_QUIET, /* a time of the day during which nothing is told, or "" */
     SETTING_MEMORY_RECALL, /* on: the first prompt of a fresh query gets relevant history */
     SETTING_MEMORY_SHARE, /* yes: agents see the messages of other sessions */
     SETTING_MEMORY_EMBED, /* a program that computes embedding vectors, or "" */
@@ -68,7 +84,7 @@ struct setting_info {
 extern const struct setting_info setting_infos[SETTING_COUNT];
 
 /* Returns true if mas ignores this setting in a root that the user has not accepted, because its
- * value names a program. */
+ * value names a program, or a place on the network that would learn of the team. */
 bool setting_names_program(enum setting setting);
 
 /* Writes "section.key" to `buf` and returns it. */

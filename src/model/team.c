@@ -210,6 +210,7 @@ static void complete_agent(struct agent *agent, team_wrong *wrong, void *arg)
     fill(&agent->command);
     fill(&agent->system);
     fill(&agent->prompt);
+    fill(&agent->hibernate);
 }
 
 void team_complete(struct team *team, team_wrong *wrong, void *arg)
@@ -273,6 +274,7 @@ void team_free(struct team *team)
         free(agent->command);
         free(agent->system);
         free(agent->prompt);
+        free(agent->hibernate);
     }
     for (size_t i = 0; i < team->window_count; i++) {
         free(team->windows[i].name);
@@ -319,6 +321,9 @@ void team_put_json(const struct team *team, struct json_out *out)
         json_put(out, "label", team->project.label);
         json_close(out, '}');
     }
+    budget_put(&team->budget, out);
+    if (team->turns > 0)
+        json_put_int(out, "turns", team->turns);
     json_open(out, "windows", '[');
     for (size_t i = 0; i < team->window_count; i++) {
         const struct window *window = &team->windows[i];
@@ -346,12 +351,15 @@ void team_put_json(const struct team *team, struct json_out *out)
         json_put(out, "system", agent->system);
         if (agent->start != START_UNSET)
             json_put(out, "start", start_name(agent->start));
+        if (agent->hibernate[0] != '\0')
+            json_put(out, "hibernate", agent->hibernate);
         if (agent->code != AGENT_CODE_NONE)
             json_put(out, "code", agent_code_name(agent->code));
         if (agent->cwd != AGENT_CWD_UNSET)
             json_put(out, "cwd", agent_cwd_name(agent->cwd));
         if (agent->prompt[0] != '\0')
             json_put(out, "prompt", agent->prompt);
+        budget_put(&agent->budget, out);
         json_close(out, '}');
     }
     json_close(out, ']');
@@ -394,6 +402,7 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
     _cleanup_free_ char *start = NULL;
     _cleanup_free_ char *code = NULL;
     _cleanup_free_ char *cwd = NULL;
+    int ms = 0;
 
     if (id == NULL || !str_is_word(id, TEAM_WORD_MAX) || team_agent(team, id) != NULL)
         return err_set(err, MAS_DAMAGED, "an agent's id is missing, bad or used twice");
@@ -413,10 +422,13 @@ static int agent_from_json(const struct json *node, struct team *team, struct er
         (agent->prompt != NULL && message_check(agent->prompt, strlen(agent->prompt)) != NULL) ||
         parse_text(node, "start", TEAM_WORD_MAX, &start) == -1 ||
         (start != NULL && !start_parse(start, &agent->start)) ||
+        parse_text(node, "hibernate", TEAM_WORD_MAX, &agent->hibernate) == -1 ||
+        (agent->hibernate != NULL && !hibernate_parse(agent->hibernate, &ms)) ||
         parse_text(node, "code", TEAM_WORD_MAX, &code) == -1 ||
         (code != NULL && !agent_code_parse(code, &agent->code)) ||
         parse_text(node, "cwd", TEAM_WORD_MAX, &cwd) == -1 ||
-        (cwd != NULL && !agent_cwd_parse(cwd, &agent->cwd)))
+        (cwd != NULL && !agent_cwd_parse(cwd, &agent->cwd)) ||
+        !budget_read(json_get(node, "budget"), &agent->budget))
         return err_set(err, MAS_DAMAGED, "agent %s has a bad member", id);
     return 0;
 }
@@ -464,8 +476,13 @@ int team_from_json(const struct json *object, struct team *ret, struct err *err)
 
     if (parse_text(object, "description", TEAM_DESCRIPTION_MAX, &team.description) == -1 ||
         parse_word(object, "preset", &team.preset) == -1 ||
-        project_from_json(json_get(object, "project"), &team.project) == -1)
+        project_from_json(json_get(object, "project"), &team.project) == -1 ||
+        !budget_read(json_get(object, "budget"), &team.budget))
         return err_set(err, MAS_DAMAGED, "it has a bad member");
+    int64_t turns = json_int(json_get(object, "turns"), 0);
+    if (turns < 0 || turns > TEAM_TURNS_MAX)
+        return err_set(err, MAS_DAMAGED, "it has a bad member");
+    team.turns = (int)turns;
     for (const struct json *n = json_first(json_get(object, "team")); n != NULL; n = json_next(n))
         if (agent_from_json(n, &team, err) == -1)
             return -1;

@@ -10,13 +10,14 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "model/budget.h"
 #include "model/diagnostic.h"
 #include "model/preset.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { TEAM_AGENTS_MAX = 256, TEAM_WINDOWS_MAX = 64 };
+enum { TEAM_AGENTS_MAX = 256, TEAM_WINDOWS_MAX = 64, TEAM_TURNS_MAX = 1000 };
 enum { /* bytes */
        TEAM_WORD_MAX = 32,
        TEAM_DESCRIPTION_MAX = 1024,
@@ -66,7 +67,9 @@ struct agent {
     char *command;
     char *system; /* first text of every fresh context */
     char *prompt; /* its first message; "" if it has none */
+    struct budget budget; /* its own */
     enum start start; /* START_UNSET: as its preset says */
+    char *hibernate; /* for hibernate_parse(); "": as its preset says */
     enum agent_code code;
     enum agent_cwd cwd;
     enum rank rank;
@@ -93,8 +96,10 @@ struct team_project {
 struct team {
     char *description;
     char *preset; /* "" for the default preset of mas.ini */
+    int turns; /* of its agents at the same time; 0: any number */
     char *wants; /* DIR[@REF] in template.ini; "" none */
     struct team_project project; /* set when the session is created */
+    struct budget budget; /* of all agents together */
     struct agent *agents;
     size_t agent_count;
     struct window *windows;

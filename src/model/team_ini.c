@@ -1,5 +1,6 @@
 /* The part of model/team.h that reads template.ini. mas-template(5) describes the format. */
 #include "base/ini.h"
+#include "base/number.h"
 #include "base/str.h"
 #include "base/suggest.h"
 #include "model/layout.h"
@@ -9,14 +10,18 @@
 #include <string.h>
 
 static const char *const window_keys[] = {"layout", "agents", NULL};
-static const char *const agent_keys[] = {"role",   "rank",  "group", "preset", "model", "command",
-                                         "system", "start", "code",  "cwd",    NULL};
-static const char *const template_keys[] = {"description", "preset", "project", NULL};
+static const char *const agent_keys[] = {
+    "role",          "rank",         "group",       "preset", "model", "command",
+    "system",        "start",        "hibernate",   "code",   "cwd",   "budget.cost",
+    "budget.tokens", "budget.turns", "budget.time", NULL};
+static const char *const template_keys[] = {"description", "preset", "project", "turns", NULL};
+static const char *const budget_keys[] = {"cost", "tokens", "turns", "time", NULL};
 static const char *const ranks[] = {"meta", "manager", "worker", NULL};
 
 /* Sections by their first word, and how messages show them. */
-static const char *const sections[] = {"template", "rules", "window", "agent", NULL};
-static const char *const section_forms[] = {"[template]", "[rules]", "[window NAME]", "[agent ID]"};
+static const char *const sections[] = {"template", "rules", "budget", "window", "agent", NULL};
+static const char *const section_forms[] = {"[template]", "[rules]", "[budget]", "[window NAME]",
+                                            "[agent ID]"};
 
 /* A window may name agents that appear later in the file, so the names are kept until its end. */
 struct team_reader {
@@ -63,6 +68,25 @@ static int set_word(char **to, const struct ini_line *line, struct err *err)
     if (line->value[0] != '\0' && !str_is_word(line->value, TEAM_WORD_MAX))
         return ini_fail(line, err, "'%s' is not 1 to 32 letters, digits, _ or -", line->value);
     return set_text(to, line, err);
+}
+
+/* Reads a limit of a budget. *ret_known is false if there is no such limit. */
+static int read_budget(const struct ini_line *line, const char *key, struct budget *ret,
+                       bool *ret_known, struct err *err)
+{
+    const char *want = budget_parse_key(key, line->value, ret, ret_known);
+    return want == NULL ? 0 : ini_fail(line, err, "'%s' is not %s", line->value, want);
+}
+
+static int set_turns(struct team *team, const struct ini_line *line, struct err *err)
+{
+    static const struct unit units[] = {{"", 1}};
+    uint64_t turns = 0;
+
+    if (!number_parse(line->value, units, ARRAY_LEN(units), TEAM_TURNS_MAX, &turns))
+        return ini_fail(line, err, "'%s' is not a number from 0 to 1000", line->value);
+    team->turns = (int)turns;
+    return 0;
 }
 
 static int read_window(struct team_reader *reader, const struct ini_line *line, struct err *err)
@@ -144,6 +168,12 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
         return start_parse(line->value, &agent->start)
                    ? 0
                    : ini_fail(line, err, "'%s' is not now or demand", line->value);
+    if (strcmp(line->key, "hibernate") == 0) {
+        int ms = 0;
+        return hibernate_parse(line->value, &ms)
+                   ? set_text(&agent->hibernate, line, err)
+                   : ini_fail(line, err, "'%s' is not no, or a time such as 15m", line->value);
+    }
     if (strcmp(line->key, "code") == 0)
         return agent_code_parse(line->value, &agent->code)
                    ? 0
@@ -152,6 +182,13 @@ static int read_agent(struct team_reader *reader, const struct ini_line *line, s
         return agent_cwd_parse(line->value, &agent->cwd)
                    ? 0
                    : ini_fail(line, err, "'%s' is not unit or code", line->value);
+    if (str_starts(line->key, "budget.")) {
+        bool known = false;
+        if (read_budget(line, line->key + strlen("budget."), &agent->budget, &known, err) == -1)
+            return -1;
+        if (known)
+            return 0;
+    }
     return ini_fail_unknown(line, "unknown or empty key in an agent",
                             suggest_of(line->key, agent_keys), err);
 }
@@ -189,6 +226,16 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
                    : ini_fail(line, err,
                               "a rule must list manager, unit, workers, managers, meta or all");
     }
+    if (strcmp(line->section, "budget") == 0) {
+        bool known = false;
+        if (line->key == NULL)
+            return 0;
+        if (read_budget(line, line->key, &reader->team.budget, &known, err) == -1)
+            return -1;
+        return known ? 0
+                     : ini_fail_unknown(line, "unknown key in a budget",
+                                        suggest_of(line->key, budget_keys), err);
+    }
     if (strcmp(line->section, "template") == 0) {
         if (line->key == NULL)
             return 0;
@@ -198,6 +245,8 @@ static int read_section(const struct ini_line *line, void *arg, struct err *err)
                        : ini_fail(line, err, "it is longer than %d bytes", TEAM_DESCRIPTION_MAX);
         if (strcmp(line->key, "preset") == 0)
             return set_word(&reader->team.preset, line, err);
+        if (strcmp(line->key, "turns") == 0)
+            return set_turns(&reader->team, line, err);
         if (strcmp(line->key, "project") == 0)
             return line->value[0] == '\0' || line->value[0] == '/'
                        ? set_text(&reader->team.wants, line, err)

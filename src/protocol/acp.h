@@ -22,6 +22,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "model/money.h"
+#include "model/token_counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,6 +78,12 @@ enum acp_update_kind {
     ACP_OTHER, /* an unknown kind; only `json` is set */
 };
 
+/* What a session uses; -1: not told, or no valid number. */
+struct acp_usage {
+    int64_t used, size; /* of its context, in tokens */
+    struct money cost; /* of the session since it was opened, as the agent counts it */
+};
+
 struct acp_update {
     enum acp_update_kind kind;
     const char *session; /* the agent's session id */
@@ -88,6 +96,7 @@ struct acp_update {
     /* Commands; or plan entries: name is the text, kind the status, description the priority. */
     const struct acp_word *words;
     size_t count;
+    struct acp_usage usage; /* of ACP_USAGE */
     const struct json *json; /* the whole update */
 };
 
@@ -143,7 +152,9 @@ struct acp_answer {
     /* Of a prompt: end_turn, max_tokens, max_turn_requests, refusal, cancelled or another word;
      * "unknown" if missing. */
     const char *stop_reason;
+    struct token_counts tokens; /* of a prompt, also of one that failed */
     const struct json *result; /* the whole result; NULL: none */
+    const struct json *data; /* of an error; NULL: none */
 };
 
 struct acp_ops {

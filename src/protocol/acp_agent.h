@@ -106,9 +106,10 @@ void acp_agent_commands(struct acp_agent *agent, const char *session, const stru
 void acp_agent_mode(struct acp_agent *agent, const char *session, const char *mode);
 /* Sends the config options, a JSON array as text, as acp_agent_put_options() writes it. */
 void acp_agent_options(struct acp_agent *agent, const char *session, const char *options);
-/* Send the title, and the usage in tokens. */
+/* Send the title, and the usage: tokens, and the cost if it is known. */
 void acp_agent_title(struct acp_agent *agent, const char *session, const char *title);
-void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used, int64_t size);
+void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used, int64_t size,
+                     const struct money *cost);
 
 /* ---- session/request_permission */
 

@@ -168,14 +168,23 @@ void acp_agent_title(struct acp_agent *agent, const char *session, const char *t
     send_member(agent, session, "session_info_update", "title", title);
 }
 
-void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used, int64_t size)
+void acp_agent_usage(struct acp_agent *agent, const char *session, int64_t used, int64_t size,
+                     const struct money *cost)
 {
+    char amount[MONEY_TEXT];
     _cleanup_str_ struct str params = STR_INIT;
     struct json_out out = {.to = &params};
 
     open_update(&out, session, "usage_update");
     json_put_int(&out, "used", used > 0 ? used : 0);
     json_put_int(&out, "size", size > 0 ? size : 0);
+    if (cost->currency[0] != '\0') {
+        money_format_number(cost->micro, amount);
+        json_open(&out, "cost", '{');
+        json_put_raw(&out, "amount", amount);
+        json_put(&out, "currency", cost->currency);
+        json_close(&out, '}');
+    }
     send_update(agent, &out);
 }
 

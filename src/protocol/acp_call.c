@@ -304,8 +304,10 @@ void acp_on_answer(void *arg, const struct rpc_answer *from)
         .message = words,
         .session = asked.session,
         .result = from->result,
+        .data = from->ok ? NULL : from->data,
     };
 
+    acp_tokens_read(from->ok ? from->result : from->data, &answer.tokens);
     if (asked.serial == 0 || acp->freed) {
         acp_asked_free(&asked);
         return;

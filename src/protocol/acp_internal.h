@@ -62,5 +62,8 @@ void acp_news_read(const char *session, const struct json *json, struct acp_news
 /* Reads a single ToolCallUpdate. */
 void acp_news_read_tool(const char *session, const struct json *tool, struct acp_news *ret);
 void acp_news_free(struct acp_news *news);
+/* Reads the tokens from an answer to session/prompt, or from the data of its error; NULL tells
+ * nothing. */
+void acp_tokens_read(const struct json *answer, struct token_counts *ret);
 
 #endif

@@ -166,6 +166,51 @@ static void read_info(const struct json *json, struct acp_news *news)
     use_plain(news, news->update.title);
 }
 
+/* ---- usage */
+
+/* Returns a count; -1 if it is missing, negative, no integer or too large to be one. */
+static int64_t count_of(const struct json *object, const char *key)
+{
+    int64_t n = json_int(json_get(object, key), -1);
+    return n >= 0 && n <= TOKENS_MAX ? n : -1;
+}
+
+static void read_usage(const struct json *json, struct acp_news *news)
+{
+    struct acp_usage *usage = &news->update.usage;
+    const struct json *cost = json_get(json, "cost");
+    const char *currency = json_get_text(cost, "currency");
+    struct money money = {.micro = 0};
+
+    usage->used = count_of(json, "used");
+    usage->size = count_of(json, "size");
+    if (currency != NULL && money_parse_currency(currency, money.currency) &&
+        money_from_number(json_number(json_get(cost, "amount"), -1), &money.micro))
+        usage->cost = money;
+}
+
+/* Gemini CLI tells the tokens of a turn in a place of its own. */
+static void read_quota(const struct json *answer, struct token_counts *ret)
+{
+    const struct json *count =
+        json_get(json_get(json_get(answer, "_meta"), "quota"), "token_count");
+
+    ret->of[TOKENS_INPUT] = count_of(count, "input_tokens");
+    ret->of[TOKENS_OUTPUT] = count_of(count, "output_tokens");
+}
+
+void acp_tokens_read(const struct json *answer, struct token_counts *ret)
+{
+    const struct json *usage = json_get(answer, "usage");
+
+    for (enum token_kind i = 0; i < TOKEN_KIND_COUNT; i++) {
+        _cleanup_free_ char *key = mem_printf("%sTokens", token_kind_name(i));
+        ret->of[i] = count_of(usage, key);
+    }
+    if (token_counts_all(ret) == -1)
+        read_quota(answer, ret);
+}
+
 static const struct {
     const char *name;
     enum acp_update_kind kind;
@@ -181,7 +226,7 @@ static const struct {
     {"current_mode_update", ACP_MODE, read_mode},
     {"config_option_update", ACP_OPTIONS, NULL},
     {"session_info_update", ACP_INFO, read_info},
-    {"usage_update", ACP_USAGE, NULL},
+    {"usage_update", ACP_USAGE, read_usage},
 };
 
 /* Returns true if the members that this kind requires are there. */

@@ -7,19 +7,26 @@
  * A connection makes one request, unless it listens. The answer is {"ok":true,"agent":ID,...} or an
  * error, which hosts_reply_error() reads. Every request except `listen` has a sender: the agent from
  * which the client's process descends, otherwise the agent named in "from", otherwise a person. An
- * agent must follow the rules of `send`; its own host refuses it `permit`, `clear`, `mode`, `set`
- * and `conversation`.
+ * agent must follow the rules of `send`; its own host refuses it `permit`, `clear`, `mode`, `set`,
+ * `sleep` and `conversation`.
  *
  * Requests
  *
  *   ask           from, wait, new, conversation, tags: ["K:V"], bytes; body: the prompt
  *                 -> agent, outcome: "started" or "queued", prompt: its id, queued: N,
- *                    ahead: number of prompts before it
+ *                    ahead: number of prompts before it, paused: why no turn begins
  *                 With "new" or "conversation" the prompt belongs to a new conversation or to the
  *                 named one. That one becomes current when the turn of the prompt comes, also for
  *                 the prompts behind it. With "wait":true the events of this prompt follow, `end`
  *                 last. Closing the connection earlier withdraws nothing.
  *   send          as for any agent: a prompt without a client that waits for its end
+ *   sleep         all
+ *                 -> terminated, killed, names; or the agent's status, if it is asleep already
+ *                 Answered when the agent's process has ended with its tree. MAS_CONFLICT: it is
+ *                 not known to be idle. With "all":true an agent on a terminal answers with its
+ *                 status instead of MAS_CONFLICT.
+ *   wake          the answer is the agent's status
+ *                 Starts an agent that is asleep.
  *   listen        early
  *                 -> the agent's status, conversation, query, mode, modes, commands,
  *                    permissions: [..], and options: [..], if the agent has sent some and they fit
@@ -30,14 +37,17 @@
  *   cancel        prompt
  *                 -> cancelled: true or false
  *                 Cancels the current turn. With "prompt" only that one, which may still be queued.
- *   permit        permission, option, as, mode
- *                 -> permission, option, title; mode
+ *   permit        permission, option, as, mode, more
+ *                 -> permission, option, title; mode; or budget
  *                 Answers an open permission; without "permission" the oldest. "option" is the id
  *                 of an option; or "allow", "allow_always", "deny", "deny_always": the first of
  *                 that kind; or "clear": clear the context and carry out the plan. "as" is "allow"
  *                 or "deny": MAS_USAGE if the option is of the other kind. MAS_NOT_FOUND: none is
  *                 open. A plan that continues with an empty context does so in "mode"; a client
  *                 that waits for the plan's prompt then waits until the plan is carried out.
+ *                 With "more", or with "allow" if no permission is asked and the agent is paused,
+ *                 lets the agent use more than its budget: "2 USD", "turns=5"; without "more" the
+ *                 same again. Only a person may. "budget" says in words what it may use then.
  *   clear         mode, tags, wait, bytes; body: the text of --then
  *                 -> conversation, query: N, prompt: its id or null; modeUnchecked
  *                 Answered after it is on disk. "modeUnchecked":true: the agent has not run yet, so
@@ -47,10 +57,14 @@
  *   look          the answer is the agent's status
  *                 The work tree of the agent, or the integration branch, has changed: the host of
  *                 any agent looks at it again, soon.
+ *   seen          A person has looked at the agent: the host of any agent notes the time.
+ *   conflict      body: the names of files
+ *                 `mas merge` has found that the agent's branch does not merge; people are told.
+ *                 The answer is the agent's status. The host of any agent does this.
  *   conversation  new: true, or conversation: the id of the one that becomes current
  *
- * The host of a terminal program refuses all of these except `send` and `look` with MAS_CONFLICT
- * ("cannot ask agent '11': it is not an ACP agent") and a hint to use `mas send`.
+ * The host of a terminal program refuses all of these except `send`, `wake`, `look` and `seen` with
+ * MAS_CONFLICT ("cannot ask agent '11': it is not an ACP agent") and a hint to use `mas send`.
  *
  * Events: {"event":NAME,...}. `mas ask --json` prints each on a line, the body as "text".
  *
@@ -66,7 +80,7 @@
  *   mode          mode, modes: [{id, name}]
  *   commands      commands: [{name, description}]
  *   options       options
- *   usage         used, size
+ *   usage         used, size, cost, currency                          cost: of all its turns, or null
  *   title         title
  *   state         state, note
  *   query         query, reason                                       the context was cleared

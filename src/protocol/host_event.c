@@ -83,6 +83,7 @@ bool host_event_parse(const struct json *head, const char *body, size_t body_len
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *(const char **)((char *)ret + texts[i].at) = json_get_text(head, texts[i].key);
+    money_read(head, &ret->cost);
     int64_t code = json_int(json_get(head, "code"), MAS_FAILED);
     ret->code = code >= MAS_FAILED && code <= MAS_TIMEOUT ? (int)code : MAS_FAILED;
     return ret->type != HOST_EVENT_COUNT;

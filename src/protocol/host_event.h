@@ -54,6 +54,7 @@ struct host_event {
     const struct json *entries, *options, *modes, *commands;
     int64_t at; /* missing: -1 */
     int64_t used, size; /* missing: -1 and 0 */
+    struct money cost;
     int code; /* an exit code for an error; missing or invalid: MAS_FAILED */
     bool plan; /* it asks to approve a plan */
 };

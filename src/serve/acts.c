@@ -18,11 +18,11 @@ enum { STATUS_CREATED = 201 };
 /* ---- POST /runs */
 
 static const char *const run_members[] = {"agents", "sessionMode", "sessionId", "template", "name",
-                                          "preset", "private",     "project",   NULL};
+                                          "preset", "private",     "project",   "setup",    NULL};
 
 /* Options of a new session. */
 struct run_options {
-    const char *mode, *id, *template, *name, *preset, *project;
+    const char *mode, *id, *template, *name, *preset, *project, *setup;
     bool private;
     char own_id[ID_TEXT];
 };
@@ -46,7 +46,8 @@ static bool parse_run(struct request *request, struct run_options *ret)
         !api_text(request, "template", false, &run->template) ||
         !api_text(request, "name", false, &run->name) ||
         !api_text(request, "preset", false, &run->preset) ||
-        !api_text(request, "project", false, &run->project))
+        !api_text(request, "project", false, &run->project) ||
+        !api_text(request, "setup", false, &run->setup))
         return false;
     if (json_get(request->json, "agents") == NULL) {
         answer_error(request, 400, "cannot use the body: agents: it is missing");
@@ -66,6 +67,9 @@ static bool parse_run(struct request *request, struct run_options *ret)
         return refuse(request, "preset", "not the name of a preset");
     if (run->project != NULL && run->project[0] != '/')
         return refuse(request, "project", "not an absolute path");
+    /* a client may do without a setup; only a person at the machine allows one */
+    if (run->setup != NULL && strcmp(run->setup, "no") != 0)
+        return refuse(request, "setup", "not no");
     wrong = run->name != NULL ? session_check_name(run->name) : NULL;
     if (wrong != NULL) {
         answer_error(request, 400, "cannot use the body: name: %s", wrong);
@@ -128,6 +132,7 @@ static int make_session(const struct request *request, struct run_options *run, 
     add_option(words, &count, "--name", run->name);
     add_option(words, &count, "--agent", run->preset);
     add_option(words, &count, "--project", run->project);
+    add_option(words, &count, "--setup", run->setup);
     if (run->private)
         words[count++] = "--private";
     if (verb_run(request->server, words, &agents, NULL, err) == 0)

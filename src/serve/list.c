@@ -390,7 +390,7 @@ static void done_count(struct job *job)
         if (k == count->count)
             continue;
         j = k + 1;
-        if (memcmp(&view->counts, &count->totals[k], sizeof view->counts) == 0)
+        if (agent_counts_equal(&view->counts, &count->totals[k]))
             continue;
         view->counts = count->totals[k];
         free(listing->cards[place].json);

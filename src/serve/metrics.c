@@ -135,11 +135,34 @@ static void add_sessions(const struct survey *survey, struct str *to)
                  by_state[i]);
 }
 
+/* What the agents of running sessions have used, as far as they tell. */
+static void add_used(const struct survey *survey, struct str *to)
+{
+    char cost[MONEY_TEXT];
+
+    add_head(to, "mas_agent_tokens", "gauge", "Tokens that the agents of a session have used.");
+    for (size_t i = 0; i < survey->count; i++)
+        if (survey->views[i].counts.tokens > 0)
+            str_addf(to, "mas_agent_tokens{session=\"%s\"} %lld\n", survey->views[i].row.id,
+                     (long long)survey->views[i].counts.tokens);
+    add_head(to, "mas_agent_cost", "gauge", "What the agents of a session have cost.");
+    for (size_t i = 0; i < survey->count; i++)
+        for (size_t j = 0; j < AGENT_COUNTS_CURRENCIES; j++) {
+            const struct money *money = &survey->views[i].counts.costs[j];
+            if (money->currency[0] == '\0')
+                break;
+            money_format_number(money->micro, cost);
+            str_addf(to, "mas_agent_cost{session=\"%s\",currency=\"%s\"} %s\n",
+                     survey->views[i].row.id, money->currency, cost);
+        }
+}
+
 static void answer_metrics(struct request *request, const struct survey *survey)
 {
     struct str body = STR_INIT;
 
     add_sessions(survey, &body);
+    add_used(survey, &body);
     add_counts(request->server->metrics, &body);
     add_times(request->server->metrics, &body);
     add_head(&body, "mas_http_connections", "gauge", "Open connections.");

@@ -7,9 +7,11 @@
 #include "session/doctor_internal.h"
 #include "session/life.h"
 #include "store/code_log.h"
+#include "store/login_limit.h"
 #include "store/shipped.h"
 #include "store/snapshot.h"
 #include "store/stage.h"
+#include "store/turn_slots.h"
 #include "store/usage.h"
 #include "store/workspace.h"
 
@@ -109,7 +111,8 @@ static bool is_known(const char *name)
             return true;
     return id_is_valid(name) || str_starts(name, STAGING_PREFIX) ||
            str_starts(name, TRASH_PREFIX) || str_starts(name, ".memory.index") ||
-           str_starts(name, ROOT_SERVE);
+           str_starts(name, ROOT_SERVE) || strcmp(name, LIMITS_DIR) == 0 ||
+           strcmp(name, TURNS_DIR) == 0;
 }
 
 /* Reports shipped templates of another version of mas, which is not an error. */

@@ -162,12 +162,14 @@ static void check_view(struct code *code, const char *main)
 static void check_all(struct code *code)
 {
     char main[GIT_OID_TEXT];
-    struct stat st;
+    const struct git own = repo_git(&code->repo);
+    enum project_kind kind = project_look(&own, code->team->project.path, code->team->project.base);
 
-    if (stat(code->team->project.path, &st) == -1 || !S_ISDIR(st.st_mode))
+    if (kind != PROJECT_SAME)
         doctor_add(code->doctor, FINDING_NOTE, code->id,
-                   "its project '%s' is gone; only mas land and mas sync --project need it",
-                   code->team->project.path);
+                   "its project '%s' is %s; only mas land and mas sync --project need it",
+                   code->team->project.path,
+                   kind == PROJECT_GONE ? "gone" : "another repository now, or none");
     check_left(code);
     check_locks(code, code->git, code->repo.git, CODE_GIT, NULL);
     if (!check_own(code, main))

@@ -81,12 +81,13 @@ static void check_snapshot(struct doctor *doctor, int dir, const struct session 
     }
 }
 
-/* Returns true while a process holds it; the lock next to a host's socket stands for the socket. */
+/* Returns true while a process holds it; a host's lock stands for what else the host has there. */
 static bool is_held(int run, const char *name)
 {
     const char *dot = strrchr(name, '.');
 
-    if (dot == NULL || strcmp(dot, WORKSPACE_HOST_SOCKET) != 0)
+    if (dot == NULL ||
+        (strcmp(dot, WORKSPACE_HOST_SOCKET) != 0 && strcmp(dot, WORKSPACE_HOST_ROLE) != 0))
         return file_is_locked(run, name);
     _cleanup_free_ char *lock = mem_printf("%.*s" WORKSPACE_HOST_LOCK, (int)(dot - name), name);
     return file_is_locked(run, lock);
@@ -96,7 +97,8 @@ static bool is_host_file(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot != NULL &&
-           (strcmp(dot, WORKSPACE_HOST_SOCKET) == 0 || strcmp(dot, WORKSPACE_HOST_LOCK) == 0);
+           (strcmp(dot, WORKSPACE_HOST_SOCKET) == 0 || strcmp(dot, WORKSPACE_HOST_LOCK) == 0 ||
+            strcmp(dot, WORKSPACE_HOST_ROLE) == 0);
 }
 
 /* Checks run/ for files that a stopped session left, or that are too old for a running one. The
@@ -114,13 +116,14 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     if (run == -1 || path_list(run, &names, &why) == -1)
         return;
     for (char **name = names; *name != NULL; name++) {
-        /* is_held() first: an exiting host removes its files before it releases the lock */
-        if (is_held(run, *name) || fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
-            S_ISDIR(st.st_mode) || (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
+        /* the mark of an agent that sleeps stays while its host does not run; then is_held(),
+         * because an exiting host removes its files before it releases the lock */
+        if (str_ends(*name, WORKSPACE_HOST_ASLEEP) || str_ends(*name, WORKSPACE_HOST_LIMIT) ||
+            is_held(run, *name) || fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+            (S_ISDIR(st.st_mode) && !str_ends(*name, WORKSPACE_HOST_ROLE)) ||
+            (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
             continue;
-        int rc = doctor->fix ? unlinkat(run, *name, 0) : 0;
-        if (rc == -1)
-            (void)err_errno(&why, "unlink");
+        int rc = doctor->fix ? tree_remove(run, *name, &why) : 0;
         if (is_host_file(*name)) {
             if (count++ == 0)
                 first = mem_dup(*name);

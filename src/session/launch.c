@@ -39,6 +39,15 @@ enum start launch_start(const struct config *config, const struct team *team,
     return preset != NULL ? preset->start : START_NOW;
 }
 
+int launch_hibernate_ms(const struct agent *agent, const struct preset *preset)
+{
+    int ms = preset->hibernate_ms;
+
+    if (agent->hibernate[0] != '\0')
+        (void)hibernate_parse(agent->hibernate, &ms);
+    return ms;
+}
+
 static const char *user_shell(const char *shell)
 {
     if (shell != NULL && shell[0] == '/')

@@ -40,6 +40,10 @@ bool launch_is_operator(const struct agent *agent, const struct preset *preset);
 enum start launch_start(const struct config *config, const struct team *team,
                         const struct agent *agent);
 
+/* Returns after how many ms an idle agent is put to sleep, as the agent or else its preset says; 0:
+ * never. */
+int launch_hibernate_ms(const struct agent *agent, const struct preset *preset);
+
 /* Like launch_check(), for one agent. */
 int launch_check_agent(const struct config *config, const struct team *team,
                        const struct agent *agent, struct err *err);

@@ -62,6 +62,7 @@ static enum tmux_built build_once(const struct life *life, struct start_job *sta
                                 .team = start_job->team,
                                 .host = host,
                                 .dir = start_job->dir,
+                                .status = config_yes(life->config, SETTING_STATUS),
                                 .unscoped = start_job->unscoped};
     struct proc proc;
 

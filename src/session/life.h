@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/tree.h"
+#include "code/setup.h"
 #include "model/team.h"
 #include "store/config.h"
 #include "store/root.h"
@@ -25,12 +26,28 @@ struct life_memory {
     uint64_t available; /* UINT64_MAX: unknown */
 };
 
+/* The setup of a new session's work trees; see code/setup.h. */
+struct life_setup {
+    enum life_setup_wish {
+        LIFE_SETUP_AS_ANSWERED,
+        LIFE_SETUP_YES, /* a person allows the script of the project, now and later */
+        LIFE_SETUP_NO, /* this session has none */
+    } wish;
+    /* Asks a person who has not answered yet. NULL: there is nobody. On failure there is no new
+     * session. */
+    int (*ask)(const char *project, const struct setup_script *script, enum setup_answer *ret,
+               struct err *err);
+    enum setup_state state; /* output */
+    const char *fault; /* output: why the script of the project cannot run; NULL: it can */
+};
+
 struct life {
     const struct root *root;
     const struct config *config;
     tree_tick *tick; /* gets the progress of a copy and can stop it; may be NULL */
     void *tick_arg;
     struct life_memory *memory; /* filled by new and start; may be NULL */
+    struct life_setup *setup; /* for new; may be NULL */
 };
 
 struct life_options {

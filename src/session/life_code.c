@@ -1,7 +1,9 @@
 /* The part of session/life.h that gives a new session its project. */
 #include "code/changes.h"
+#include "code/lfs_carry.h"
 #include "code/placed.h"
 #include "code/repo.h"
+#include "code/setup.h"
 #include "code/submodule.h"
 #include "session/life_internal.h"
 
@@ -61,6 +63,54 @@ void life_set_project(struct team *team, const struct project *project,
     };
 }
 
+/* Finds out whether the project's script may run. *ret is the answer that counts from now on. */
+static int answer_script(const struct life *life, const char *project,
+                         const struct setup_script *script, enum setup_answer *ret, struct err *err)
+{
+    const struct life_setup *setup = life->setup;
+    enum setup_answer kept = SETUP_UNANSWERED;
+
+    if (setup_answers_find(life->root, script->hash, &kept, err) == -1)
+        return -1;
+    *ret = kept;
+    if (setup->wish == LIFE_SETUP_YES)
+        *ret = SETUP_YES;
+    else if (kept == SETUP_UNANSWERED && setup->wish == LIFE_SETUP_AS_ANSWERED &&
+             setup->ask != NULL && setup->ask(project, script, ret, err) == -1)
+        return -1;
+    return *ret == kept ? 0 : setup_answers_keep(life->root, script->hash, *ret, err);
+}
+
+/* Gives the session the setup of mas.ini or, without one, that of the project's commit. */
+static int choose_setup(const struct life *life, const struct repo *repo,
+                        const struct project *project, struct err *err)
+{
+    _cleanup_setup_script_ struct setup_script script = {.text = NULL};
+    struct life_setup none = {.wish = LIFE_SETUP_AS_ANSWERED};
+    struct life own = *life;
+    struct setup setup = {.exists = true};
+    enum setup_answer answer = SETUP_YES;
+
+    if (own.setup == NULL)
+        own.setup = &none;
+    setup.declined = own.setup->wish == LIFE_SETUP_NO;
+    if (config_text(life->config, SETTING_CODE_SETUP)[0] == '\0') {
+        if (setup_find(repo, project->base, &script, err) == -1)
+            return -1;
+        own.setup->fault = script.fault;
+        if (script.text == NULL)
+            return 0;
+        if (answer_script(&own, project->path, &script, &answer, err) == -1)
+            return -1;
+        setup.from_project = true;
+        memcpy(setup.hash, script.hash, SHA256_TEXT);
+    }
+    own.setup->state = setup.declined || answer == SETUP_NO ? SETUP_DECLINED
+                       : answer == SETUP_YES                ? SETUP_DUE
+                                                            : SETUP_WAITS;
+    return setup_save(repo, &setup, err);
+}
+
 int life_make_code(const struct life *life, const struct life_options *options,
                    const struct project *project, const struct team *team,
                    const struct stage *stage, struct err *err)
@@ -79,7 +129,10 @@ int life_make_code(const struct life *life, const struct life_options *options,
         return -1;
     if (commit != NULL)
         begun.base = commit;
-    if (repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err) == -1 ||
+    if (project->lfs && lfs_from_project(&repo, project, begun.base, err) == -1)
+        return -1;
+    if (choose_setup(life, &repo, &begun, err) == -1 ||
+        repo_make_trees(&repo, stage->dir, &begun, team, life->tick, life->tick_arg, err) == -1 ||
         submodule_make(&repo, &begun, team, err) == -1 ||
         placed_make(&repo, project, team, err) == -1)
         return -1;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "base/tree.h"
 #include "client/hosts.h"
 #include "session/life_internal.h"
 #include "store/workspace.h"
@@ -62,14 +63,16 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
 
 void life_clean_run(int dir)
 {
-    static const char *const endings[] = {WORKSPACE_HOST_SOCKET, WORKSPACE_HOST_LOCK};
+    static const char *const endings[] = {WORKSPACE_HOST_SOCKET, WORKSPACE_HOST_LOCK,
+                                          WORKSPACE_HOST_ROLE};
+    struct err ignored = ERR_INIT;
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
 
     for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
         _cleanup_strv_ char **names = hosts_list(run, endings[i]);
         for (char **agent = names; agent != NULL && *agent != NULL; agent++) {
             _cleanup_free_ char *name = mem_printf("%s%s", *agent, endings[i]);
-            (void)unlinkat(run, name, 0);
+            (void)tree_remove(run, name, &ignored);
         }
     }
 }

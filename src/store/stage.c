@@ -85,8 +85,8 @@ static int fill(const struct copy_job *copy_job, int dir, struct err *err)
     session_format(copy_job->root, copy_job->session, &text);
     if (file_create(dir, WORKSPACE_SESSION, text.data, text.len, 0600, err) == -1)
         return -1;
-    /* one sync for the whole tree is cheaper than one per file */
-    if (syncfs(dir) == -1)
+    /* one sync for the whole tree is cheaper than one per file; who adds a project syncs both */
+    if (copy_job->tmpl->team.project.path == NULL && syncfs(dir) == -1)
         return err_errno(err, "cannot sync the workspace");
     return 0;
 }

@@ -37,9 +37,10 @@ struct stage {
         .dir = -1, .lock = -1, .parts = PLACEMENT_STAGE_INIT                                       \
     }
 
-/* Builds the workspace under its temporary name and makes it durable. The [workspace] settings say
- * how the template's files are copied. On failure nothing is left behind. The caller releases *ret
- * with workspace_release(). */
+/* Builds the workspace under its temporary name and makes it durable, unless its team has a
+ * project, whose repositories the caller adds first. The [workspace] settings say how the
+ * template's files are copied. On failure nothing is left behind. The caller releases *ret with
+ * workspace_release(). */
 int workspace_stage(const struct root *root, const struct config *config,
                     const struct session *session, const struct template *tmpl, tree_tick *tick,
                     void *arg, struct stage *ret, struct err *err);

@@ -96,7 +96,9 @@ static enum usage_part part_of(const char *name)
     return strcmp(name, WORKSPACE_WORKFLOWS) == 0 ? USAGE_WORKFLOWS
            : strcmp(name, WORKSPACE_LOGS) == 0    ? USAGE_LOGS
            : str_starts(name, MEMORY_FILES)       ? USAGE_MEMORY
-                                                  : USAGE_OTHER;
+           : strcmp(name, WORKSPACE_CODE) == 0 || strcmp(name, WORKSPACE_CODE_GIT) == 0
+               ? USAGE_CODE
+               : USAGE_OTHER;
 }
 
 static void measure_entry(struct measure *m, int dir, const char *name)

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum usage_part { USAGE_WORKFLOWS, USAGE_LOGS, USAGE_MEMORY, USAGE_OTHER, USAGE_PARTS };
+enum usage_part { USAGE_WORKFLOWS, USAGE_LOGS, USAGE_MEMORY, USAGE_CODE, USAGE_OTHER, USAGE_PARTS };
 
 /* The disk use of a session. The units and the parts add up to `all`. Space that several of them
  * share counts for the first one. */

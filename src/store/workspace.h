@@ -16,6 +16,8 @@
 #define WORKSPACE_SESSION ".session"
 #define WORKSPACE_LOCK ".session.lock"
 #define WORKSPACE_CONFIG "config.json"
+#define WORKSPACE_CODE "code" /* of a session with a project, see code/repo.h */
+#define WORKSPACE_CODE_GIT "code.git"
 #define WORKSPACE_MEMORY "memory.db" /* the conversations: memory/store.h */
 #define WORKSPACE_UNIT "unit"
 #define WORKSPACE_WORKFLOWS "workflows"
@@ -23,6 +25,9 @@
 #define WORKSPACE_ENV "env" /* in run/, until the hosts of a starting team have read their part */
 #define WORKSPACE_HOST_SOCKET ".sock" /* suffix of an agent's id, in run/ */
 #define WORKSPACE_HOST_LOCK ".lock" /* likewise; held while the host lives */
+#define WORKSPACE_HOST_ROLE ".role" /* likewise; a directory, see host/role.c */
+#define WORKSPACE_HOST_LIMIT ".limit" /* likewise; a prompt that the agent's provider refused */
+#define WORKSPACE_HOST_ASLEEP ".asleep" /* likewise; there while mas has put the agent to sleep */
 #define WORKSPACE_LOGS "logs"
 #define WORKSPACE_LOG "session.log" /* in logs/, as is the next one */
 #define WORKSPACE_AGENT_LOG "agent-%s.log" /* a printf format */

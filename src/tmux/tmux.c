@@ -264,7 +264,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
             return -1;
         runner = call->unscoped ? NULL : find_scope_runner();
     }
-    if (check_server(call->socket, &pid, err) == -1)
+    if (!call->inside && check_server(call->socket, &pid, err) == -1)
         return -1;
     if (runner != NULL) {
         static const char *const scope[] = {"systemd-run", "--user",    "--scope",
@@ -287,7 +287,7 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
         .input = call->script != NULL ? str_text(call->script) : NULL,
         .input_len = call->script != NULL ? call->script->len : 0,
         .output_max = OUTPUT_MAX,
-        .timeout_ms = TMUX_CALL_MS,
+        .timeout_ms = call->inside ? INSIDE_CALL_MS : TMUX_CALL_MS,
         .raise_nofile = call->starts_server,
     };
     if (proc_start(&spec, ret, err) == -1) {
@@ -295,7 +295,8 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
         return -1;
     }
     ret->file = "tmux";
-    proc_be_patient(ret, TMUX_CALL_MOST_MS, pid, server_of, call->socket);
+    if (!call->inside)
+        proc_be_patient(ret, TMUX_CALL_MOST_MS, pid, server_of, call->socket);
     return 0;
 }
 

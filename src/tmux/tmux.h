@@ -62,6 +62,7 @@ struct tmux_team {
     const char *host; /* path of mas */
     int dir; /* the workspace, open */
     int columns, rows;
+    bool status; /* the status line and the pane borders say who waits */
     bool unscoped; /* start a new server without its own systemd scope */
 };
 
@@ -119,6 +120,26 @@ struct tmux_pane {
 int tmux_panes(const char *socket, const char *target, const char *id, struct tmux_pane **ret,
                size_t *ret_count, struct err *err);
 
+/* What a host tells the server of its pane, and asks it. */
+struct tmux_show {
+    const char *state; /* a word for the border of the pane; NULL: do not tell */
+    bool waits; /* told with it: the status line of the session lists the agent */
+};
+/* Tells the server of `pane`, in which this process runs, and asks whether a person sees the pane:
+ * it is the active one of a window that a client shows. tmux_show_start() returns at once. Call
+ * tmux_show_finish() once the process has ended, or proc_abandon(). A pane that tmux does not know,
+ * or cannot tell of, is not seen. */
+int tmux_show_start(const char *socket, const char *pane, const struct tmux_show *show,
+                    struct proc *ret, struct err *err);
+bool tmux_show_finish(struct proc *proc, const char *pane);
+/* A client of a server: a terminal at which somebody sits. */
+struct tmux_client {
+    char tty[64]; /* "/dev/pts/3" */
+    char pane[24]; /* "%12", which it shows and which its keys go to */
+};
+/* Lists the clients on terminals. The caller frees *ret. A server that has exited has none. */
+int tmux_clients(const char *socket, struct tmux_client **ret, size_t *ret_count, struct err *err);
+
 /* Waits at most timeout_ms until the server on the socket has exited. */
 void tmux_wait_exit(const char *socket, int timeout_ms);
 /* If the socket name shows that the server is or was a per-session one, waits for its exit and
@@ -150,6 +171,44 @@ int tmux_respawn(const char *socket, const struct tmux_pane *const *panes, size_
 /* Updates @mas_root and the paths in the session's environment after its root has moved. */
 int tmux_set_root(const char *socket, const char *target, const struct root *root,
                   const struct session *session, struct err *err);
+
+/* Where a tmux client is. */
+enum { TMUX_CLIENT_MAX = 64 }; /* bytes of the name of a client, with the NUL */
+struct tmux_place {
+    char client[TMUX_CLIENT_MAX]; /* its name, the path of its terminal */
+    char session[24], window[24], pane[24]; /* "$3", "@4", "%12" */
+    char id[ID_TEXT]; /* @mas_id of the session; "": it is not one of mas */
+};
+
+/* Returns the socket of the tmux server in which this process runs; NULL: in none. The caller
+ * frees it. */
+char *tmux_inside(void);
+/* Returns true if both paths are the same socket. */
+bool tmux_same_socket(const char *a, const char *b);
+/* Finds a client of the server: the one with this name or, if it is NULL, the one in whose pane
+ * this process runs; if several show that pane, or none does, the one that was used last. Fails
+ * with MAS_NOT_FOUND if there is none. */
+int tmux_client_place(const char *socket, const char *client, struct tmux_place *ret,
+                      struct err *err);
+/* Makes this client show a pane, and no other client, except that those of the same session share
+ * its current window. If `id` is not NULL, the pane must belong to the session with this @mas_id.
+ * Fails with MAS_NOT_FOUND if there is no such pane. */
+int tmux_client_go(const char *socket, const char *client, const char *pane, const char *id,
+                   struct err *err);
+/* Ends this client; its terminal continues with `command`, which its shell runs. */
+int tmux_client_hand_over(const char *socket, const char *client, const char *command,
+                          struct err *err);
+/* Shows a message to this client for a moment; only printable text, without # and %. Ignores
+ * errors. */
+void tmux_client_say(const char *socket, const char *client, const char *text);
+/* Appends a binding for a tmux.conf: after tmux's prefix, the key runs a line of a shell, which is
+ * `program` and `args`; with `popup` in a popup as large as the client, which ends with it. Formats
+ * are expanded in `args` only, and not in that of a popup. */
+void tmux_add_key(const char *key, const char *program, const char *args, bool popup,
+                  struct str *to);
+/* Appends the command by which a terminal becomes a client at this place, as a line for a shell. */
+int tmux_add_attach(const char *socket, const struct tmux_place *place, struct str *to,
+                    struct err *err);
 
 /* Checks whether this process can become a client of the server on the socket. Fails with
  * MAS_FAILED if it has no terminal of a known type, and with MAS_TMUX if it runs inside another

@@ -11,9 +11,8 @@
 
 enum { ATTACH_ARGS_MAX = 24, SERVER_EXIT_MS = 1000 };
 
-/* Runs a script on a server. Its output goes to *out unless that is NULL. */
-static int run_script(const char *socket_path, const struct str *script, const char *what,
-                      struct str *out, struct err *err)
+int tmux_run_script(const char *socket_path, const struct str *script, const char *what,
+                    struct str *out, struct err *err)
 {
     const char *args[] = {"source-file", "-", NULL};
     struct tmux_call call = {.socket = socket_path, .args = args, .script = script, .dir = -1};
@@ -82,6 +81,49 @@ int tmux_who_has(const char *socket_path, const char *name, char ret[ID_TEXT], s
     return rc == -1 ? -1 : found;
 }
 
+/* Reads a line "TTY PANE". Returns false if it is not one. */
+static bool parse_client(const char *line, struct tmux_client *ret)
+{
+    const char *blank = strrchr(line, ' ');
+    size_t len = blank != NULL ? (size_t)(blank - line) : 0;
+
+    if (blank == NULL || len >= sizeof ret->tty || strlen(blank + 1) >= sizeof ret->pane ||
+        !str_starts(line, "/dev/") || !tmux_is_target(blank + 1, '%'))
+        return false;
+    *ret = (struct tmux_client){.tty = ""};
+    memcpy(ret->tty, line, len);
+    memcpy(ret->pane, blank + 1, strlen(blank + 1));
+    return true;
+}
+
+int tmux_clients(const char *socket_path, struct tmux_client **ret, size_t *ret_count,
+                 struct err *err)
+{
+    const char *args[] = {"list-clients", "-F", "#{client_tty} #{pane_id}", NULL};
+    struct tmux_call call = {.socket = socket_path, .args = args, .dir = -1};
+    struct proc_result result = PROC_RESULT_INIT;
+    struct tmux_client *clients = NULL;
+    size_t count = 0;
+    char *save = NULL;
+
+    int rc = tmux_call(&call, &result, err);
+    if (rc == 0 && result.status != 0 && !tmux_said_gone(&result))
+        rc = tmux_fail(&result, "list the clients", err);
+    char *line = rc == 0 && result.status == 0 ? tmux_first_line(&result, &save) : NULL;
+    for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
+        clients = mem_room(clients, count, sizeof *clients);
+        count += parse_client(line, &clients[count]);
+    }
+    proc_result_free(&result);
+    if (rc == -1) {
+        free(clients);
+        return -1;
+    }
+    *ret = clients;
+    *ret_count = count;
+    return 0;
+}
+
 int tmux_kill(const char *socket_path, const char *target, const char *id, struct err *err)
 {
     _cleanup_str_ struct str script = STR_INIT;
@@ -92,7 +134,7 @@ int tmux_kill(const char *socket_path, const char *target, const char *id, struc
     /* the server itself compares, so another session that has the number by now is safe */
     str_addf(&script, "if-shell -F -t '%s:' '#{==:#{@mas_id},%s}' \"kill-session -t '%s'\"\n",
              target, id, target);
-    if (run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
+    if (tmux_run_script(socket_path, &script, "end the tmux session", NULL, &why) == 0 ||
         tmux_is_alive(socket_path, &pid, &ignored) == 0 ||
         strstr(why.text, "can't find session") != NULL)
         return 0;
@@ -120,7 +162,7 @@ int tmux_capture(const char *socket_path, const char *target, struct str *to, st
                      line, line);
     proc_result_free(&result);
     if (rc == 0 && script.len > 0)
-        rc = run_script(socket_path, &script, "read the contents of the panes", to, err);
+        rc = tmux_run_script(socket_path, &script, "read the contents of the panes", to, err);
     return rc;
 }
 
@@ -150,7 +192,7 @@ int tmux_capture_panes(const char *socket_path, const char *id, int history,
     if (script.len == 0)
         return 0;
     str_addf(&script, "display-message -p '%s %zu.'\n", nonce, count);
-    if (run_script(socket_path, &script, "read the contents of the panes", &out, err) == -1)
+    if (tmux_run_script(socket_path, &script, "read the contents of the panes", &out, err) == -1)
         return -1;
     const char *at = strstr(str_text(&out), nonce);
     while (at != NULL) {
@@ -170,8 +212,11 @@ int tmux_respawn(const char *socket_path, const struct tmux_pane *const *panes, 
     _cleanup_str_ struct str script = STR_INIT;
 
     for (size_t i = 0; i < count; i++)
-        str_addf(&script, "respawn-pane -k -t '%s'\n", panes[i]->pane);
-    return run_script(socket_path, &script, "restart the hosts", NULL, err);
+        str_addf(&script,
+                 "respawn-pane -k -t '%s'\nset-option -p -t '%s' " TMUX_PANE_STATE " idle\n"
+                 "set-option -p -t '%s' " TMUX_PANE_WAITS " ''\n",
+                 panes[i]->pane, panes[i]->pane, panes[i]->pane);
+    return tmux_run_script(socket_path, &script, "restart the hosts", NULL, err);
 }
 
 int tmux_set_root(const char *socket_path, const char *target, const struct root *root,
@@ -189,28 +234,12 @@ int tmux_set_root(const char *socket_path, const char *target, const struct root
     }
     kv_free(&env);
     str_addc(&script, '\n');
-    return run_script(socket_path, &script, "tell tmux the new root", NULL, err);
-}
-
-/* Returns the socket of the tmux server in which this process runs, or NULL. The caller frees
- * it. */
-static char *inside_socket(void)
-{
-    const char *tmux = getenv("TMUX");
-    const char *comma = tmux != NULL ? strchr(tmux, ',') : NULL;
-    return comma != NULL && comma != tmux ? mem_dupn(tmux, (size_t)(comma - tmux)) : NULL;
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return tmux_run_script(socket_path, &script, "tell tmux the new root", NULL, err);
 }
 
 int tmux_check_attach(const char *socket_path, struct err *err)
 {
-    _cleanup_free_ char *inside = inside_socket();
+    _cleanup_free_ char *inside = tmux_inside();
     const char *term = getenv("TERM");
 
     if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) {
@@ -222,7 +251,7 @@ int tmux_check_attach(const char *socket_path, struct err *err)
                       "cannot attach: TERM does not name the type of this terminal");
         return err_hint(err, "set it, for example: export TERM=xterm-256color");
     }
-    if (inside != NULL && !is_same_file(inside, socket_path)) {
+    if (inside != NULL && !tmux_same_socket(inside, socket_path)) {
         (void)err_set(err, MAS_TMUX,
                       "cannot attach: this terminal is inside another tmux server ('%s')", inside);
         return err_hint(err, "detach from it first, or begin the command with: TMUX=");
@@ -233,7 +262,7 @@ int tmux_check_attach(const char *socket_path, struct err *err)
 int tmux_attach(const char *socket_path, const char *target, const struct tmux_pane *pane,
                 struct err *err)
 {
-    _cleanup_free_ char *inside = inside_socket();
+    _cleanup_free_ char *inside = tmux_inside();
     _cleanup_free_ char *program = NULL;
     char session[32];
     const char *argv[ATTACH_ARGS_MAX] = {"tmux", "-u", "-S", socket_path};

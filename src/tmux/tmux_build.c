@@ -106,14 +106,48 @@ static void add_command(const struct tmux_team *team, size_t agent, struct str *
     str_addf(script, " host %s %s", team->session->id, team->team->agents[agent].id);
 }
 
-static void add_window_options(const struct str *target, struct str *script)
+/* The border of a pane: who the agent is and what it does, and the title that it has set. */
+#define BORDER                                                                                     \
+    " #{?" TMUX_PANE_AGENT ",#{" TMUX_PANE_AGENT "}#{?pane_dead,: ended,: #{" TMUX_PANE_STATE      \
+    "}}#{?#{==:#{pane_title},#{" TMUX_PANE_AGENT "}},, - #{pane_title}},#{pane_title}} "
+
+/* The right end of the status line: who waits or, if nobody does, who is at work in the active
+ * pane, and the time. The first word of a pane's @mas_agent is its id. */
+#define WHO_WAITS "#{W:#{P:#{?" TMUX_PANE_WAITS ",#{s/ .*//:" TMUX_PANE_AGENT "} ,}}}"
+#define STATUS                                                                                     \
+    "#{?" WHO_WAITS ",#[reverse] waits: #{=24:" WHO_WAITS "}#[noreverse],#{=24:" TMUX_PANE_AGENT   \
+    "}} %H:%M"
+
+/* Names the agent of the pane that was made last, which is the active one of its window. Nothing in
+ * it means anything to tmux. */
+static void add_agent(const struct tmux_team *team, size_t agent, const char *target,
+                      struct str *script)
 {
-    static const struct {
+    const struct agent *is = &team->team->agents[agent];
+    _cleanup_str_ struct str words = STR_INIT;
+
+    if (!team->status)
+        return;
+    str_addf(&words, "%s ", is->id);
+    str_add_visible(&words, is->role, strlen(is->role));
+    for (size_t i = 0; i < words.len; i++)
+        if (words.data[i] == '#')
+            words.data[i] = '_';
+    str_addf(script, " ; set-option -p -t %s " TMUX_PANE_AGENT, target);
+    tmux_add_word(script, words.data);
+    str_addf(script, " ; set-option -p -t %s " TMUX_PANE_STATE " idle", target);
+}
+
+static void add_window_options(const struct tmux_team *team, const struct str *target,
+                               struct str *script)
+{
+    const char *border = team->status ? BORDER : " #{pane_title} ";
+    const struct {
         const char *name, *value;
     } options[] = {
         {"remain-on-exit", "on"}, /* the output of an agent that exited stays readable */
         {"allow-rename", "off"},       {"automatic-rename", "off"},
-        {"pane-border-status", "top"}, {"pane-border-format", " #{pane_title} "},
+        {"pane-border-status", "top"}, {"pane-border-format", border},
     };
     for (size_t i = 0; i < ARRAY_LEN(options); i++)
         str_addf(script, " ; set-option -w -t %s %s '%s'", target->data, options[i].name,
@@ -122,8 +156,9 @@ static void add_window_options(const struct str *target, struct str *script)
 
 /* Makes the status line show the session's name and leave space for the windows. Keeps what the
  * user's configuration has changed. */
-static void add_status_line(const struct session *session, struct str *script)
+static void add_status_line(const struct tmux_team *team, struct str *script)
 {
+    const struct session *session = team->session;
     const char *tmux = session->tmux_name;
 
     /* the default of 10 columns truncates the name */
@@ -139,8 +174,8 @@ static void add_status_line(const struct session *session, struct str *script)
     /* the default shows the pane's title, which is already above the pane, and the date */
     str_addf(script,
              " ; if-shell -F -t =%s: '#{m:*{=21:pane_title#}*,#{status-right}}' "
-             "'set-option -t =%s: status-right \" %%H:%%M\"'",
-             tmux, tmux);
+             "'set-option -t =%s: status-right \"%s\"'",
+             tmux, tmux, team->status ? STATUS : " %H:%M");
 }
 
 static void add_session(const struct tmux_team *team, struct str *script)
@@ -164,7 +199,7 @@ static void add_session(const struct tmux_team *team, struct str *script)
     str_addf(script, " ; rename-window -t =%s: %s", session->tmux_name,
              team->team->windows[0].name);
     str_addf(script, " ; set-option -t =%s: destroy-unattached off", session->tmux_name);
-    add_status_line(session, script);
+    add_status_line(team, script);
     str_addf(script, " ; set-option -t =%s: @mas_id %s", session->tmux_name, session->id);
     str_addf(script, " ; set-option -t =%s: @mas_root", session->tmux_name);
     tmux_add_word(script, team->root->path);
@@ -180,11 +215,13 @@ static void add_window(const struct tmux_team *team, size_t index, struct str *s
         str_addf(script, " ; new-window -d -t =%s: -n %s", team->session->tmux_name, window->name);
         add_command(team, window->agents[0], script);
     }
-    add_window_options(&target, script);
+    add_agent(team, window->agents[0], target.data, script);
+    add_window_options(team, &target, script);
     for (size_t i = 1; i < window->count; i++) {
         bool right = layout_splits_right(window->layout, window->count, i);
         str_addf(script, " ; split-window %s -t %s", right ? "-h" : "-v", target.data);
         add_command(team, window->agents[i], script);
+        add_agent(team, window->agents[i], target.data, script);
         str_addf(script, " ; select-layout -t %s ", target.data);
         if (i + 1 < window->count)
             layout_add_growing(script, window->layout, window->count, i + 1, team->columns,

@@ -1,5 +1,5 @@
 /*
- * Calls of the tmux client; for tmux.c, tmux_act.c and tmux_build.c only.
+ * Calls of the tmux client; for the files of tmux/ only.
  */
 #ifndef MAS_TMUX_TMUX_CALL_H
 #define MAS_TMUX_TMUX_CALL_H
@@ -11,14 +11,25 @@
 
 #include <stdbool.h>
 
+/* User options of a pane: its agent's id and role; its state; "1" while it waits for a person. tmux
+ * inherits options from the window, the session and the server, so no other level has these. */
+#define TMUX_PANE_AGENT "@mas_agent"
+#define TMUX_PANE_STATE "@mas_state"
+#define TMUX_PANE_WAITS "@mas_waits"
+
 struct tmux_call {
     const char *socket;
-    const char *const *args; /* NULL-terminated, after `tmux -u -S <socket>`; at most 12 */
+    const char *const *args; /* NULL-terminated, after `tmux -u -S <socket>`; at most 24 */
     const struct str *script; /* standard input, for `source-file -`; NULL: none */
     int dir; /* -1: the current directory */
     bool starts_server; /* prepare for a new server: its limits and its own scope */
     bool unscoped; /* start a server without its own scope */
+    /* This process is in a pane of that server, so the socket needs no check: the call starts
+     * without waiting for the server, and gets INSIDE_CALL_MS in all. */
+    bool inside;
 };
+
+enum { INSIDE_CALL_MS = 3000 };
 
 /* Starts a call; the caller ends it with tmux_finish(). */
 int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *err);
@@ -26,6 +37,11 @@ int tmux_call_start(const struct tmux_call *call, struct proc *ret, struct err *
 int tmux_finish(struct proc *proc, struct proc_result *ret, struct err *err);
 /* Runs a call to its end. If the client fails, this is not an error here: see ret->status. */
 int tmux_call(const struct tmux_call *call, struct proc_result *ret, struct err *err);
+
+/* Runs a script on a server. Its output goes to *out unless that is NULL. `what` is for the error:
+ * "cannot <what>: ...". */
+int tmux_run_script(const char *socket, const struct str *script, const char *what, struct str *out,
+                    struct err *err);
 
 /* Appends text as one word of a tmux script. The tmux parser expands nothing in it. */
 void tmux_add_word(struct str *script, const char *text);

@@ -13,19 +13,23 @@ number of prompts in that, and the prompt's last text block (60 characters).
 
 text    SAY:x THINK:x CHUNKS:n FLOOD:n BIG:kB QUIET (no answer line)
 time    SLOW:ms HANG (until cancelled) DEAF (even then)
-tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal PLAN
+tools   TOOL[:kind] UPSERT (news of a call never announced) DIFF:path SHOW:terminal OVER:call PLAN
 asking  ASK[:kind] (-> "permit=<option id|cancelled>") WITHDRAW APPROVE (of a plan, see --plan-clears)
 client  READ:path[:line[:limit]] WRITE:path=text RUN:command RUNKILL:command RUNLEAVE:command
         (-> "read=..." "write=ok" "run=<code>:<output>", or "error=<code>")
         CALL:method (any request, -> "call=<code|ok>")
-news    MODE:id TITLE:x USAGE:used/size COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
+use     USAGE:used/size COST:amount[currency] (adds to what its session has cost, and tells that) TOKENS:input/output
+        (of the turn; with a third number, the total) QUOTA:input/output (the same, as Gemini CLI tells it)
+        RAWUSAGE:"json" (an update with these members)
+news    MODE:id TITLE:x COMMANDS[:name=text,...] OPTIONS ODD (kinds and methods nobody knows)
 ends    ERR:code STOP:reason LOGIN DIE[:code] KILL EXIT (answers, then exits)
 long    LONG:what:n (what of n characters: tool kind plan prio mode option error stop; entries for plan,
         options, asks; kB for text, content; MB for texts, one a piece)
 faults  GARBAGE HALF (a message in two writes) WRONGID TWICE (answers twice) LATE:ms (news after the
         answer) CUT (text with half a character and a NUL, as escapes) HALFDIE (dies within a message)
         TOOLONG (a message past all limits) EARLY (the answer before the text) STDERR:x SPAWN:seconds (a child that left its
-        session) FORGET (its own context, as an agent's own /clear does)
+        session) FORGET (its own context, as an agent's own /clear does) LIMITED (refused here and not at
+        the beginning; see --limited)
 """
 import argparse, json, os, queue, re, shlex, signal, subprocess, sys, threading, time, uuid
 
@@ -68,6 +72,12 @@ parser.add_argument("--stay", action="store_true", help="survive the end of stdi
 parser.add_argument("--log", help="file for a trace: what came (<) and what went (>), one a line")
 parser.add_argument("--keep-servers", action="store_true",
                     help="starts the MCP servers of each session, and never ends them")
+parser.add_argument("--cost-restarts", action="store_true",
+                    help="what a session has cost is forgotten with the process")
+parser.add_argument("--limited", metavar="FILE",
+                    help="while FILE is there, each prompt is refused as a provider does with too many requests: "
+                    "with retry-after if there is a number in it, with the answer after \"text:\", or after \"slow:\", "
+                    "which ends the turn a moment later, with the error after \"error:\"")
 parser.add_argument("--ask-in-new", action="store_true", help="asks for a permission in session/new")
 opt = parser.parse_args()
 
@@ -80,6 +90,7 @@ authenticated = False
 counter = -1
 turn_count = 0
 children = []
+spent = {}             # session id -> what it has cost in this process
 
 MODES = [("default", "Default", "Asks first"), ("plan", "Plan", "Plans only"),
          ("acceptEdits", "Accept edits", "Edits unasked"), ("bypass", "Bypass", "Never asks")]
@@ -112,8 +123,8 @@ def reply(id, result):
     send({"id": id, "result": result})
 
 
-def refuse(id, code, text="scripted error"):
-    send({"id": id, "error": {"code": code, "message": text}})
+def refuse(id, code, text="scripted error", data=None):
+    send({"id": id, "error": {"code": code, "message": text, **({"data": data} if data else {})}})
 
 
 def next_id():
@@ -199,8 +210,8 @@ def commands(session, more=None):
 
 class Over(Exception):
     """The turn ends: with an answer, an error, or not at all."""
-    def __init__(self, stop=None, error=None, silent=False, text="scripted error"):
-        self.stop, self.error, self.silent, self.text = stop, error, silent, text
+    def __init__(self, stop=None, error=None, silent=False, text="scripted error", data=None):
+        self.stop, self.error, self.silent, self.text, self.data = stop, error, silent, text, data
 
 
 class Turn:
@@ -209,7 +220,7 @@ class Turn:
         self.texts = [b.get("text", "") for b in blocks if b.get("type") == "text"]
         self.last = self.texts[-1] if self.texts else ""
         self.quiet = self.twice = self.early = self.exit = self.answered = False
-        self.late = None
+        self.late = self.usage = self.quota = None
         self.said = []
         self.calls = 0
 
@@ -309,6 +320,9 @@ class Turn:
     def do_show(self, x):
         update(self.session, "tool_call", toolCallId=self.call_id(), title="Terminal", kind="execute",
                status="in_progress", content=[{"type": "terminal", "terminalId": x}])
+
+    def do_over(self, x):
+        update(self.session, "tool_call_update", toolCallId=x, status="completed")
 
     def do_plan(self, x):
         for done in "in_progress", "completed":
@@ -426,6 +440,27 @@ class Turn:
         used, _, size = x.partition("/")
         update(self.session, "usage_update", used=int(used), size=int(size or 200000))
 
+    def do_cost(self, x):
+        amount, currency = re.fullmatch(r"([-+.\d]+)([A-Za-z]*)", x).groups()
+        currency = currency or "USD"
+        costs = spent if opt.cost_restarts else self.session
+        costs = costs.setdefault("costs" if not opt.cost_restarts else self.session["id"], {})
+        costs[currency] = round(costs.get(currency, 0) + float(amount), 9)
+        save(self.session)
+        update(self.session, "usage_update", used=1000, size=200000,
+               cost={"amount": costs[currency], "currency": currency})
+
+    def do_rawusage(self, x):
+        write(('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"%s","update":'
+               '{"sessionUpdate":"usage_update",%s}}}\n' % (self.session["id"], x)).encode())
+
+    def do_tokens(self, x):
+        counts = [int(n) for n in x.split("/")]
+        self.usage = dict(zip(("inputTokens", "outputTokens", "totalTokens"), counts))
+
+    def do_quota(self, x):
+        self.quota = dict(zip(("input_tokens", "output_tokens"), map(int, x.split("/"))))
+
     def do_odd(self, x):
         update(self.session, "vibration_update", strength=3)
         send({"method": "_vendor/unknown", "params": {"x": [1, 2]}})
@@ -513,6 +548,21 @@ class Turn:
 
     # ---- the turn
 
+    def do_limited(self, x):
+        try:
+            with open(opt.limited) as f:
+                how = f.read().strip()
+        except (OSError, TypeError):
+            return
+        if how.startswith(("text:", "slow:")):
+            self.say(how[5:])
+            time.sleep(0.2 if how.startswith("slow:") else 0)
+            raise Over(stop="end_turn")
+        if how.startswith("error:"):
+            raise Over(error=-32603, text=how[6:])
+        raise Over(error=-32603, text="Internal error",
+                   data={"status": 429, **({"headers": {"retry-after": how}} if how else {})})
+
     def words(self):
         for match in re.finditer(r'(?<!\S)([A-Z]+)(?::("(?:[^"\\]|\\.)*"|\S*))?(?=\s|$)', self.last):
             what = getattr(self, "do_" + match[1].lower(), None)
@@ -544,9 +594,10 @@ class Turn:
         for _ in range(2 if self.twice else 1):
             if over.error is not None:
                 refuse(self.id, over.error, "Authentication required" if over.error == -32000
-                       else over.text)
+                       else over.text, over.data)
             else:
-                reply(self.id, {"stopReason": over.stop})
+                reply(self.id, {"stopReason": over.stop, **({"usage": self.usage} if self.usage else {}),
+                                **({"_meta": {"quota": {"token_count": self.quota}}} if self.quota else {})})
 
     def run(self):
         global turn_count
@@ -559,6 +610,8 @@ class Turn:
         if not opt.lose:
             save(session)
         try:
+            if opt.limited and "LIMITED" not in self.last:
+                self.do_limited(None)
             for what, value in self.words():
                 self.check()
                 what(value)

@@ -105,3 +105,64 @@ commit_instructions() {
     state_is solo working
     "$MAS" cancel "$ID" solo
 }
+
+says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&2; return 1; }; }
+
+@test "an agent reads and writes files of its own work tree through the protocol" {
+    make_project
+    team_on_project code
+    tell "READ:a WRITE:new/text=words READ:$DIR/code/solo/new/text WRITE:$DIR/./code//solo/b=changed"
+    says 'read="a\n" write=ok read="words" write=ok'
+    [ "$(cat "$DIR/code/solo/b")" = changed ]
+    tell 'WRITE:../../mas.ini=x WRITE:../view/x=x'
+    says 'write=error-32602 write=error-32602'
+}
+
+@test "an agent does not write to code.git, the view or another's repository through the protocol" {
+    make_project
+    mkdir -p "$ROOT/templates/trio/unit"/{x,y,z} "$ROOT/templates/trio/workflows"
+    {
+        printf '[template]\ndescription = three\npreset = scripted\n[window w]\nagents = x, y, z\n'
+        for name in x y z; do
+            printf '[agent %s]\nrole = r\nrank = worker\ngroup = g\ncode = %s\n' "$name" \
+                "$([ "$name" = z ] && echo view || echo worktree)"
+        done
+    } >"$ROOT/templates/trio/template.ini"
+    acp_preset scripted
+    new_session -t trio --agent scripted --project "$P"
+    DIR=$ROOT/sessions/$ID
+    hosts_there x y z
+    # code.git/indexes/ is the hosts'
+    others() {
+        find "$DIR/code.git" "$DIR/code/y" "$DIR/code/view" -name indexes -prune -o -type f -exec sha256sum {} + | sort
+    }
+    before=$(others)
+    for path in code.git/HEAD code.git/hooks/post-update code/y/a code/y/.git/config code/view/a code/view/new \
+        code/new ./code.git/x code//y/a code/./y/a .//code/y/new/dir/file code/xx/a CODE/../code/y/a; do
+        run --separate-stderr timeout 300 "$MAS" ask "$ID" x "WRITE:$DIR/$path=x"
+        says 'write=error-32602'
+    done
+    for path in code/x/a code.git/HEAD code/view/a code/z/a; do
+        run --separate-stderr timeout 300 "$MAS" ask "$ID" z "WRITE:$DIR/$path=x"
+        says 'write=error-32602'
+    done
+    [ "$(others)" = "$before" ]
+    # what others have is read
+    run --separate-stderr timeout 300 "$MAS" ask "$ID" z "READ:$DIR/code/x/a READ:$DIR/code/view/a WRITE:$DIR/unit/z/n=x"
+    says 'read="a\n" read="a\n" write=ok'
+}
+
+@test "an agent cannot land, by no process of its own" {
+    make_project
+    team_on_project code
+    commit solo c work
+    "$MAS" merge -q "$ID" solo
+    tip=$(git -C "$P" rev-parse main)
+    tell "RUN:\"$MAS --root $ROOT land $ID\" RUN:\"env -u MAS_AGENT_ID -u MAS_SESSION_ID setsid -w $MAS --root $ROOT land $ID\""
+    says "run=1:"
+    [ "$(grep -o 'run=1:' <<<"$output" | wc -l)" -eq 2 ]
+    says 'only a person may land'
+    [ "$(git -C "$P" rev-parse main)" = "$tip" ]
+    "$MAS" land -q "$ID"
+    [ "$(git -C "$P" rev-parse main)" != "$tip" ]
+}

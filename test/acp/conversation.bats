@@ -127,9 +127,9 @@ load lib
 
 @test "errors of the model end the turn, and nothing else" {
     run_acp ""
-    tell "ERR:429"
+    tell "ERR:422" # 429 would be a limit of the provider, which passes
     [ "$status" -ne 0 ]
-    [[ $stderr == *"scripted error"*"429"* ]]
+    [[ $stderr == *"scripted error"*"422"* ]]
     tell "STOP:max_tokens"
     [ "$status" -ne 0 ]
     tell CW-ONE

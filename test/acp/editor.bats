@@ -27,7 +27,7 @@ s = c.new()
 assert c.made["modes"]["currentModeId"] == "default", c.made
 assert [m["id"] for m in c.made["modes"]["availableModes"]] == ["default", "plan", "acceptEdits", "bypass"]
 assert c.made["configOptions"][0]["currentValue"] == "small"
-answer = c.prompt(s, "hello CW-ONE CHUNKS:5 THINK:hmm TOOL:read PLAN USAGE:5/100 TITLE:words")
+answer = c.prompt(s, "hello CW-ONE CHUNKS:5 THINK:hmm TOOL:read PLAN USAGE:5/100 COST:0.25 TITLE:words")
 assert "seen=[CW-ONE] users=1" in answer, answer
 assert c.stop == "end_turn"
 assert c.text(s, 0, "agent_thought_chunk") == "hmm"
@@ -35,7 +35,9 @@ tool, = c.tools(s).values()
 assert (tool["title"], tool["kind"], tool["status"]) == ("A call of read", "read", "completed"), tool
 assert tool["content"][0]["content"]["text"] == "result of read"
 assert [e["content"] for e in c.of_kind(s, "plan")[0]["entries"]] == ["look", "act"]
-assert c.of_kind(s, "usage_update")[0]["used"] == 5
+usage = c.of_kind(s, "usage_update")
+assert usage[0]["used"] == 5 and "cost" not in usage[0], usage
+assert usage[1]["cost"] == {"amount": 0.25, "currency": "USD"}, usage
 assert c.of_kind(s, "session_info_update")[0]["title"] == "words"
 assert c.prompt(s, "STOP:max_tokens") is not None and c.stop == "max_tokens"
 try:

@@ -27,7 +27,11 @@ declare -gA PLACES=(
 )
 PRESET=${PRESETS[$AGENT]-$AGENT}
 
-setup_more() {
+setup_more() { use_agent "$AGENT"; }
+
+# use_agent NAME: makes this the agent of the test, and starts the model server if none runs.
+use_agent() {
+    AGENT=$1 PRESET=${PRESETS[$1]-$1}
     local program=${PROGRAMS[$PRESET]}
     local found=$AGENTS/${PLACES[$AGENT]-$program/node_modules/.bin/$program}
 
@@ -40,6 +44,37 @@ setup_more() {
     else
         ln -s "$found" "$T/bin/$program"
     fi
+    [ -n "${MODEL-}" ] || start_model
+    "model_of_$PRESET" "http://127.0.0.1:$PORT"
+}
+
+# use_terminal NAME: likewise for the program in a terminal (preset NAME-tty). Its user trusts the
+# sessions' directories; Codex wants to hear that of each repository, see trust_tree.
+use_terminal() {
+    use_agent "$1"
+    PRESET=$1-tty
+    local modules=$AGENTS/${PROGRAMS[$1]}/node_modules program
+    case $1 in
+        claude) program=$modules/@anthropic-ai/claude-agent-sdk-linux-x64/claude ;;
+        *) program=$modules/.bin/$1 ;;
+    esac
+    [ -x "$program" ] || skip "$1 is not installed: test/agents/install.sh $1"
+    ln -sf "$program" "$T/bin/$1"
+    case $1 in
+        claude) jq -n --arg dir "$ROOT/sessions" '{hasCompletedOnboarding: true, theme: "dark",
+            customApiKeyResponses: {approved: ["none"]}, projects: {($dir): {hasTrustDialogAccepted: true}}}' \
+            >"$CLAUDE_CONFIG_DIR/.claude.json" ;;
+        copilot) mkdir -p "$HOME/.copilot" && jq -n --arg dir "$ROOT/sessions" '{trusted_folders: [$dir],
+            trustedFolders: [$dir]}' >"$HOME/.copilot/config.json" ;;
+    esac
+}
+
+trust_tree() {
+    [ "$AGENT" != codex ] ||
+        printf '[projects."%s"]\ntrust_level = "trusted"\n' "$1" >>"$CODEX_HOME/config.toml"
+}
+
+start_model() {
     export PATH=$T/bin:$PATH
     N=0
     LOG=$T/model.log
@@ -48,7 +83,7 @@ setup_more() {
     MODEL=$!
     eventually test -s "$T/port"
     PORT=$(<"$T/port")
-    point_at_model
+    leave_models
 }
 
 # The program behind one that keeps what goes in and what comes out, for a look at the protocol.
@@ -63,10 +98,9 @@ END
     chmod +x "$T/bin/$1"
 }
 
-# Names, keys and files that make the agents speak to the model server and to nobody else.
-point_at_model() {
-    local url=http://127.0.0.1:$PORT
-
+# Takes out of the environment what names other models. What makes an agent speak to the model server
+# and to nobody else is in its model_of_NAME.
+leave_models() {
     # shellcheck disable=SC2046 # names
     unset $(compgen -e | grep -E '^(ANTHROPIC|CLAUDE|CODEX|OPENAI|GEMINI|GOOGLE|COPILOT|OPENCODE)')
     unset IS_SANDBOX GH_TOKEN GITHUB_TOKEN
@@ -74,7 +108,6 @@ point_at_model() {
     export XDG_CACHE_HOME=$HOME/.cache XDG_STATE_HOME=$HOME/.local/state
     mkdir -p "$TMPDIR"
     unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY
-    "model_of_$PRESET" "$url"
 }
 
 model_of_claude() {
@@ -237,9 +270,34 @@ run_order() {
         claude) name=Bash ;;
         gemini) name=run_shell_command ;;
         copilot | opencode) name=bash ;;
-        *) return 1 ;;
+        codex)
+            echo "call exec_command $(jq -nc --arg cmd "$1" '{cmd: $cmd}')"
+            return
+            ;;
     esac
     echo "call $name $(jq -nc --arg command "$1" '{command: $command, description: "as asked"}')"
+}
+
+# edit_orders FILE OLD NEW: calls of the tools of $AGENT that put a word in the place of another, one a
+# line; some have to read the file first.
+edit_orders() {
+    local names
+
+    case $PRESET in
+        claude) names='Read Edit file_path old_string new_string' ;;
+        gemini) names='- replace file_path old_string new_string instruction' ;;
+        copilot) names='- edit path old_str new_str' ;;
+        opencode) names='read edit filePath oldString newString' ;;
+        codex) # the model has no other tool for it, unless Codex knows its name
+            run_order "sed -i 's/$2/$3/' $1"
+            return
+            ;;
+    esac
+    # shellcheck disable=SC2086 # words
+    set -- "$@" $names
+    [ "$4" = - ] || echo "call $4 $(jq -nc --arg file "$1" --arg key "$6" '{($key): $file}')"
+    echo "call $5 $(jq -nc --arg file "$1" --arg old "$2" --arg new "$3" --arg a "$6" --arg b "$7" --arg c "$8" \
+        --arg more "${9-}" '{($a): $file, ($b): $old, ($c): $new} + if $more == "" then {} else {($more): "as asked"} end')"
 }
 
 # What a start of the agent came to

@@ -12,11 +12,12 @@
 // Every request for an answer is one line of LOG:
 //   {"mark": the highest mark in it, "words": [code words in the conversation],
 //    "system": [code words in the system prompt], "tools": [their names], "format", "time",
-//    "said": [{"role", "text"}...], "answer"}
+//    "said": [{"role", "text"}...], "answer", "limited": true if it was refused}
 //
 // The highest mark is the newest prompt's, and what follows in its braces is obeyed:
 //   {{12 slow 3000}}  the answer takes 3,000 ms     {{12 hang}}  it never ends
 //   {{12 fail 500}}   an error of that status       {{12 big 64}}  64 KiB of answer
+//   {{12 limit 5000}}  for so many ms from now on, all requests of that format are refused with 429
 //   {{12 call NAME {"json":1}}}   the tool NAME is to be called first
 // The answer repeats the mark without braces, and names the code words: "answer to 12: CW-OTTER".
 import fs from 'node:fs';
@@ -83,7 +84,7 @@ function formatOf(path) {
 
 const codeWords = (text) => [...new Set(text.match(/CW-[A-Z0-9]+/g) ?? [])];
 
-// What the highest mark wants: {mark, order: {slow, hang, fail, big, call}}
+// What the highest mark wants: {mark, order: {slow, hang, fail, big, limit, call}}
 function newestMark(said) {
     const text = said.filter(({role}) => role !== 'system').map((one) => one.text).join('\n');
     let best = {mark: 0, order: {}};
@@ -227,6 +228,25 @@ function aside(path, response) {
     return reply(response, 404, {error: {message: `no such path: ${path}`}});
 }
 
+// Until when requests of a format are refused, and the marks that have begun that
+const limits = {};
+const limiting = new Set();
+
+function isLimited(format, mark, order) {
+    if (order.limit && !limiting.has(mark)) {
+        limiting.add(mark);
+        limits[format] = Date.now() + Number(order.limit);
+    }
+    return Date.now() < (limits[format] ?? 0);
+}
+
+function refusal(format) {
+    const message = 'This request would exceed the rate limit of your account. Please try again later.';
+    if (format === 'anthropic') return {type: 'error', error: {type: 'rate_limit_error', message}};
+    if (format === 'gemini') return {error: {code: 429, message, status: 'RESOURCE_EXHAUSTED'}};
+    return {error: {message, type: 'requests', code: 'rate_limit_exceeded'}};
+}
+
 function failure(format, status) {
     const message = `the model fails with ${status}`;
     if (format === 'anthropic') return {type: 'error', error: {type: 'api_error', message}};
@@ -256,13 +276,16 @@ async function serve(request, response) {
     let text = `answer to ${mark}: ${words.join(' ') || 'no code words'}`;
     if (order.slow) text += sentences(500);
     if (order.big) text += sentences(1024 * Number(order.big));
+    const limited = isLimited(format, mark, order);
     if (wantsJson) text = '{"reasoning":"none","next_speaker":"user"}';
     fs.appendFileSync(logFile, JSON.stringify({
         mark, words, system: codeWords(textOf(said.filter(({role}) => role === 'system'))),
         tools: toolNames(body.tools), format, time: Date.now(),
         said: said.filter(({role}) => role !== 'system'), answer: tool ? {call: tool} : text,
+        ...(limited ? {limited} : {}),
     }) + '\n');
 
+    if (limited) return reply(response, 429, refusal(format));
     if (order.fail) return reply(response, Number(order.fail), failure(format, Number(order.fail)));
     const parts = writers[format](body, text, tool, `${process.pid}_${++answers}`);
     if (body.stream || /:stream/.test(path)) return stream(response, parts, text, tool, order);

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Runs the scenarios with each real agent and prints a table of them. What is no agent but has a file
 # NAME.bats runs that: `sdk`, the example agent of the protocol's SDK; `editors`, clients of other
-# people; `openapi`, what mas serve answers by its description.
+# people; `openapi`, what mas serve answers by its description; `code`, the agents with a
+# project; `attention`, agents that nobody looks at.
 #
 #   test/agents/run.sh [-k] [-f SCENARIO] [NAME...]
 #
-# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk editors openapi.
+# NAME is claude codex claude-code zed-codex gemini copilot opencode sdk code attention editors
+# openapi.
 #
 # The agents are those that install.sh put into ${MAS_TEST_AGENTS:-~/.cache/mas-agents}; one that is
 # not there is skipped with a word, and all of them where there is no node. Nothing leaves the

@@ -29,7 +29,7 @@ setup_more() { unset MAS_TMUX_SOCKET; }
     [ -z "$stderr" ]
     [[ ${lines[0]} =~ ^SETTING\ +VALUE\ +FROM$ ]]
     for line in 'session.mode isolated' 'session.template default' 'session.preset shell' 'tmux.socket -' \
-        'tmux.server shared' 'tmux.size 200x50' 'stop.hangup 2s' 'stop.terminate 3s' 'log.size 10M' 'log.keep 3' \
+        'tmux.server shared' 'tmux.size 200x50' 'tmux.status yes' 'stop.hangup 2s' 'stop.terminate 3s' 'log.size 10M' 'log.keep 3' \
         'env.remove -'; do
         grep -qE "^${line/ / +} +built in\$" <<<"$output"
     done

@@ -174,3 +174,34 @@ setup_more() {
     PAGER='cat' run tty "$MAS" diff "$ID" x
     [[ $output == *'evil \x1b]0;title\x07'* ]]
 }
+
+@test "FIFOs, sockets and devices in a work tree block and break nothing" {
+    local verb
+    mkfifo "$C/x/pipe"
+    rm "$C/x/a"
+    mkfifo "$C/x/a"
+    python3 -c 'import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).bind("socket")' "$C/x"
+    mkfifo "$C/view/pipe"
+    rm "$C/view/b"
+    mkfifo "$C/view/b"
+    if mknod "$C/x/zero" c 1 5 2>/dev/null; then rm "$C/x/b" && mknod "$C/x/b" c 1 5; fi
+    run timeout 60 "$MAS" diff "$ID" x
+    [ "$status" -eq 0 ]
+    [[ $output == *'deleted file mode 100644'*'--- a/a'* ]]
+    [[ $output != *pipe* && $output != *socket* && $output != *zero* ]]
+    for verb in "diff $ID x --stat" "diff $ID --json" "merge $ID x" "sync $ID" "show $ID" doctor "land $ID" \
+        "archive $ID -o $T/archive"; do
+        # shellcheck disable=SC2086 # words
+        run timeout 60 "$MAS" $verb
+        [ "$status" -eq 0 ]
+    done
+    run timeout 60 "$MAS" rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $output == *'x: '*' not committed: a'* ]]
+    run timeout 60 "$MAS" rm -f "$ID"
+    [ "$status" -eq 0 ]
+    git -C "$P" cat-file -e "refs/mas/lost/$ID/x/work:c"
+    run ! git -C "$P" cat-file -e "refs/mas/lost/$ID/x/work:a"
+    run timeout 60 "$MAS" restore "$ROOT"/lost/*
+    [ "$status" -eq 0 ]
+}

@@ -374,6 +374,15 @@ END
     rm -rf "$P"
     measured
     [ "$(of "$ID" .own)" -gt $((4 << 20)) ]
+    # they are a part of their own
+    measured "$ID"
+    [ "$(of "$ID" .code.real)" = "$(real "$G" "$C")" ]
+    for size in real apparent; do
+        [ "$(of "$ID" "[.units[], .workflows, .logs, .memory, .code, .other | .$size] | add")" = \
+            "$(of "$ID" ".$size")" ]
+    done
+    mas du "$ID"
+    [[ $output =~ code\ +[0-9]+\ +4\.[0-9]M\ +4\.[0-9]M ]]
     printf '[limits]\nsession = 3M\n' >>"$ROOT/mas.ini"
     mas doctor
     [ "$status" -eq 1 ]

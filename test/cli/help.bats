@@ -30,7 +30,7 @@ section() { "$MAS" help $1 | awk -v head="$2:" '$0 == head { on = 1; next } on &
 
 @test "help opens with the five commands to begin with; the others stand in groups" {
     mas help
-    [ "$(sed -n '/^to begin with:$/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output" | xargs)" = 'new list attach send stop' ]
+    [ "$(sed -n '/^to begin with:$/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$output" | xargs)" = 'new list attach top send stop' ]
     [ "$(sed -n '5p' <<<"$output")" = 'to begin with:' ]
     [ "$(grep -cE '^[a-z ]+:$' <<<"$output")" -ge 5 ]
     # no group is as long as to be a list by itself

@@ -243,6 +243,7 @@ and more'
     git -C "$P" config diff.evil.command "touch '$T/ran.diff'"
     git -C "$P" config merge.evil.driver "touch '$T/ran.merge'"
     git -C "$P" config alias.status "!touch '$T/ran.alias'"
+    git -C "$P" config filter.other.process "touch '$T/ran.other'"
     config=$(sha256sum "$P/.git/config")
     work
     sed -i '19s/.*/person/' "$P/a"
@@ -358,4 +359,111 @@ Body of z'
     GH_RC=3 PATH=$T/bin:$PATH mas land "$ID" --pr
     [ "$status" -eq 1 ]
     [[ $stderr == *'gh ended with exit code 3'*"the branch 'mas/login' was pushed"* ]]
+}
+
+# shellcheck disable=SC2016 # for the other shell
+@test "only a person lands: an agent is refused, whatever its environment says" {
+    make_team -t trio
+    work
+    BEFORE=$(project_state)
+    local way
+    for way in '' --squash --push --pr; do
+        # shellcheck disable=SC2086 # none or one
+        MAS_SESSION_ID=$ID MAS_AGENT_ID=x mas land "$ID" $way
+        refused 1 "mas: cannot land: only a person may land, and this is agent 'x'"
+    done
+    # the supervisor above it tells, as it tells a host
+    cp "$(command -v bash)" "$T/mas-supervisor"
+    cp "$(command -v bash)" "$T/mas-superv-op"
+    run --separate-stderr "$T/mas-supervisor" -c 'env -u MAS_AGENT_ID "$0" land "$1"; exit $?' "$MAS" "$ID"
+    refused 1 "mas: cannot land: only a person may land, and this is an agent"
+    # a shell in a team is a person's
+    MAS_SESSION_ID=$ID MAS_AGENT_ID=x run --separate-stderr "$T/mas-superv-op" -c '"$0" land "$1"; exit $?' "$MAS" "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(tip)" = "$(main_of)" ]
+}
+
+@test "another repository in the place of the project gets nothing" {
+    make_team -t trio
+    work
+    mv "$P" "$T/moved"
+    make_project "$P"
+    git -C "$P" commit -q --amend -m 'Another beginning'
+    BEFORE=$(project_state)
+    for verb in "land $ID" "land $ID --squash" "sync $ID --project"; do
+        # shellcheck disable=SC2086 # words
+        mas $verb
+        refused 4 "mas: cannot use project '$P': it is another repository than the one that the session began with"
+    done
+    change y c 1 mine
+    mas rm -f "$ID"
+    [ "$status" -eq 0 ]
+    [[ $stderr == *'warning: the project did not get the commits'*'it is another repository'* ]]
+    [ "$(project_state)" = "$BEFORE" ]
+    [ -n "$(ls "$ROOT/lost")" ]
+}
+
+# Changes line 7 of the file a of work tree $1 so that git does not see it: within a second of its last
+# look, with size and time kept.
+change_unseen() {
+    local seen
+    while :; do
+        touch -d 2001-01-01 "$1/a"
+        git -C "$1" update-index --refresh >/dev/null
+        seen=$(stat -c %Z "$1/a")
+        sed 's/a 7/a 8/' "$1/a" >"$T/changed"
+        cat "$T/changed" >"$1/a"
+        touch -d 2001-01-01 "$1/a"
+        [ "$(stat -c %Z "$1/a")" != "$seen" ] || return 0
+        git -C "$1" checkout -q -- a
+    done
+}
+
+@test "a change that git does not see is in the way, but only of the file that landing replaces" {
+    make_team -t trio
+    change x a 1 one
+    "$MAS" merge -q "$ID" x
+    change_unseen "$P"
+    [ -z "$(git -C "$P" status --porcelain)" ]
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land onto 'main': '$P/a' has changes"
+    [ "$(sed -n 7p "$P/a")" = 'a 8' ]
+    make_team -t trio
+    change y b 1 two
+    "$MAS" merge -q "$ID" y
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(head -n 1 "$P/b")" = two ]
+    [ "$(sed -n 7p "$P/a")" = 'a 8' ]
+}
+
+@test "a filter of the project does not run; what needs it lands on a branch that is not checked out" {
+    local key
+    for key in clean smudge process; do git -C "$P" config "filter.evil.$key" "touch '$T/ran.$key'"; done
+    git -C "$P" config filter.evil.required true
+    make_team -t trio
+    work # of a and b
+    printf 'c filter=evil\n' >"$C/x/.gitattributes"
+    git -C "$C/x" add .gitattributes
+    git -C "$C/x" commit -qm attributes
+    "$MAS" merge -q "$ID" x
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    clean_of_evil() { run ! compgen -G "$T/ran.*"; }
+    clean_of_evil
+    [ "$(head -n 1 "$P/a")" = one ]
+    git -C "$C/z" fetch -q team
+    git -C "$C/z" merge -q team/main
+    change z c 1 three
+    "$MAS" merge -q "$ID" z
+    rm -f "$T"/ran.*
+    BEFORE=$(project_state)
+    mas land "$ID"
+    refused 4 "mas: cannot land onto 'main': 'c' needs a filter of the project, and mas runs none"
+    git -C "$P" branch side
+    mas land "$ID" --onto side
+    [ "$status" -eq 0 ]
+    clean_of_evil
+    [ "$(git -C "$P" show side:c | head -n 1)" = three ]
 }

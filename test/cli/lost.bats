@@ -122,7 +122,7 @@ do_everything() {
     mv "$P" "$T/moved"
     mas rm -f team
     [ "$status" -eq 0 ]
-    [[ $stderr = *"the project did not get the commits of 'team': cannot use project '$P'"* ]]
+    [[ $stderr = *"the project did not get the commits of 'team': cannot find project '$P'"* ]]
     [ -n "$(find "$ROOT/lost" -name '*.tar.zst')" ]
     [ ! -e "$ROOT/sessions/$ID" ]
 }

@@ -136,7 +136,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     [ "$status" -eq 0 ]
     part mas-session.5 Ss Code | grep '^\.It Pa' | grep -oE 'Pa [a-z.]+' | cut -d' ' -f2 >"$T/page"
     grep -qx 'code.git' "$T/page"
-    run diff <(printf '%s\n' HEAD config logs objects refs) <(
+    run diff <(printf '%s\n' HEAD config objects refs) <(
         find "$ROOT/sessions/$ID/code.git" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -vxFf "$T/page" | sort)
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
 }
@@ -204,25 +204,30 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
 @test "mas.ini(5) has every key of a preset, and mas knows each" {
     local key
     part mas.ini.5 Sh PRESETS | sed -n 's/^\.It Cm //p' >"$T/page"
-    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|permission\.|' | sort >"$T/keys"
+    tr -s ' ,' '\n' <"$T/page" | grep -vxE 'Ns|Ar|NAME|KIND|env\.|role_env\.|permission\.|budget\.|' | sort >"$T/keys"
     run diff <(grep -oE '\{"[a-z_]+", parse_' "$SRC/model/preset.c" | cut -d'"' -f2 | sort) "$T/keys"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }
     grep -q '^env\. ' "$T/page"
+    grep -q '^role_env\. ' "$T/page"
     grep -q '^permission\. ' "$T/page"
+    grep -q '^budget\. ' "$T/page"
     {
         echo '[preset all]'
         echo 'env.KEY = value'
+        echo 'role_env.KEY = value'
+        printf 'budget.%s\n' 'cost = 5 USD' 'tokens = 5M' 'turns = 5' 'time = 5m'
         printf 'permission.%s = allow\n' read edit delete move search execute think fetch switch_mode other
         while read -r key; do
             case $key in
                 protocol) echo "$key = acp" ;;
                 permission) echo "$key = deny" ;;
+                tokens) echo "$key = session" ;;
                 start) echo "$key = demand" ;;
                 restart) echo "$key = on-crash" ;;
                 tools | operator) echo "$key = no" ;;
                 *_limit) echo "$key = 7" ;;
                 memory) echo "$key = 1G" ;;
-                idle | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
+                idle | hibernate | *_delay | *_after | *_timeout) echo "$key = 10ms" ;;
                 *) echo "$key = word" ;;
             esac
         done <"$T/keys"
@@ -309,7 +314,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     # as a host that was killed leaves it
     run -137 "${MAS%/*}/test/tools/say" "$ROOT/sessions/$ID" solo <<<kill
     while read -r file mode; do
-        case $file in run/env | .new-* | .trash-* | .sessions.events) continue ;; esac
+        case $file in run/env | .new-* | .trash-* | .sessions.events | .waiting* | .came-from* | .turns/ | .limits/) continue ;; esac
         case $file in
             .snapshots/) path=$ROOT/sessions/$file ;;
             .snapshot) path=$ROOT/sessions/$LAZY/$file ;;
@@ -342,7 +347,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     local state
     part mas-agents.7 Ss States | sed -n 's/^\.It Cm //p' | sort >"$T/page"
     sed -n '/state_names\[AGENT/,/};/p' "$SRC/model/agent_status.c" | grep -oE '"[a-z]+"' | tr -d '"' | sort >"$T/source"
-    [ "$(wc -l <"$T/source")" -eq 7 ]
+    [ "$(wc -l <"$T/source")" -eq 9 ]
     diff "$T/source" "$T/page"
 }
 

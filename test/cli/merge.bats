@@ -162,6 +162,7 @@ z: 1 commit merged into mas/$L/main" ]
     [[ $stderr == 'mas: warning: cannot update the view of the project: '* ]]
     [ "$(cat "$C/view/a")" = mine ]
     git -C "$P" show HEAD:a >"$C/view/a"
+    touch -d '1 hour ago' "$C/view/a"
     change x b 1 two
     mas merge "$ID" x
     [ "$status" -eq 0 ]

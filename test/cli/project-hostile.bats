@@ -31,6 +31,8 @@ nothing_left() { [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '
         >"$P/.gitattributes"
     printf '[submodule "x"]\n\tpath = ../../x\n\turl = -u%s/evil/run\n\tupdate = !%s/evil/run\n' \
         "$T" "$T" >"$P/.gitmodules"
+    mkdir "$P/.mas"
+    plant "$P/.mas/setup"
     git -C "$P" add .
     git -C "$P" commit -qm Evil
     for hook in pre-commit post-checkout post-commit reference-transaction post-index-change \
@@ -181,7 +183,7 @@ nothing_left() { [ -z "$(find "$ROOT/sessions" -mindepth 1 -maxdepth 1 ! -name '
 
 @test "a git that fails makes new fail whole, with its words" {
     mkdir "$T/bin"
-    for verb in init config update-ref read-tree update-index; do
+    for verb in rev-parse read-tree ls-tree; do
         printf '#!/bin/sh\ncase "$*" in *%s*) echo "fatal: no $$ %s" >&2; exit 128 ;; esac\nexec %s "$@"\n' \
             "$verb" "$verb" "$(command -v git)" >"$T/bin/git"
         chmod 755 "$T/bin/git"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 load ../helper
 
-# A project with submodules, and one with git-lfs.
+# A project with submodules.
 
 setup_more() {
     git config --global user.name Person
@@ -100,22 +100,6 @@ get it there with: git submodule update --init --recursive" ]
     [ "$(snapshot)" = "$before" ]
 }
 
-@test "a project that keeps files with git-lfs is refused" {
-    mkdir "$P/pictures"
-    echo '# *.gif filter=lfs' >"$P/pictures/.gitattributes"
-    git -C "$P" add pictures
-    git -C "$P" commit -qm comment
-    make_on "$P"
-    echo '*.png filter=lfs diff=lfs merge=lfs -text' >"$P/pictures/.gitattributes"
-    git -C "$P" commit -qam lfs
-    mas new --no-start -t pair --project "$P"
-    [ "$status" -eq 2 ]
-    [ "$stderr" = "mas: cannot use project '$P': it keeps files with git-lfs (pictures/.gitattributes), which mas cannot check out" ]
-    # the commit counts, not what is checked out
-    git -C "$P" tag without HEAD^
-    make_on "$P@without"
-}
-
 @test "a repository that an agent plants in its work tree runs nothing" {
     make_on "$P"
     A=$W/code/lead
@@ -139,4 +123,143 @@ get it there with: git submodule update --init --recursive" ]
         mas $verb
         [ ! -e "$T/ran" ]
     done
+}
+
+# Makes a commit in the person's checkout of lib/out, and one in the project that names it.
+advance_out() {
+    echo "$1" >"$P/lib/out/outer"
+    echo "$1" >"$P/lib/out/$1"
+    git -C "$P/lib/out" add .
+    git -C "$P/lib/out" commit -qm "$1"
+    git -C "$P" commit -qam "$1"
+}
+
+@test "sync and merge bring a submodule to the commit that the project names now" {
+    make_on "$P"
+    advance_out second
+    mas sync "$ID" --project
+    [ "$status" -eq 0 ]
+    mas sync "$ID" lead
+    [ "$status" -eq 0 ]
+    for tree in lead view; do
+        [ "$(cat "$W/code/$tree/lib/out/outer" "$W/code/$tree/lib/out/second" "$W/code/$tree/lib/out/in/inner" | xargs)" = 'second second inner' ]
+        [ -z "$(git -C "$W/code/$tree" status --porcelain --ignored)" ]
+    done
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "a submodule that was moved, removed or added moves with the files around it" {
+    make_on "$P"
+    git -C "$P" mv lib/out vendor
+    git -C "$P" commit -qm moved
+    mas sync "$ID" --project
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    mas sync "$ID" lead
+    [ "$status" -eq 0 ]
+    for tree in lead view; do
+        [ "$(cat "$W/code/$tree/vendor/outer" "$W/code/$tree/vendor/in/inner" | xargs)" = 'outer inner' ]
+        [ ! -e "$W/code/$tree/lib" ]
+        [ -z "$(git -C "$W/code/$tree" status --porcelain --ignored)" ]
+    done
+    git -C "$P" submodule --quiet add "$T/inner" more
+    git -C "$P" rm -qf vendor
+    git -C "$P" commit -qm other
+    mas sync "$ID" --project
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    mas sync "$ID" lead
+    [ "$status" -eq 0 ]
+    for tree in lead view; do
+        [ "$(cat "$W/code/$tree/more/inner")" = inner ]
+        [ ! -e "$W/code/$tree/vendor" ]
+        [ -z "$(git -C "$W/code/$tree" status --porcelain --ignored)" ]
+    done
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+}
+
+@test "a submodule in which an agent has changed a file stays as it is, and sync says so" {
+    make_on "$P"
+    echo mine >>"$W/code/lead/lib/out/outer"
+    advance_out second
+    mas sync "$ID" --project
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"cannot update the submodules of 'code/lead': 'lib/out/outer' was changed there"* ]]
+    [ "$(tail -1 "$W/code/lead/lib/out/outer")" = mine ]
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"lead: 1 file changed in submodules: lib/out/outer"* ]]
+}
+
+# The agent makes a repository in lib/out, commits there, and has its own commit name that one.
+commit_inside() {
+    git init -q "$A/lib/out"
+    git -C "$A/lib/out" fetch -q "$P/lib/out" HEAD
+    git -C "$A/lib/out" reset -q --mixed FETCH_HEAD
+    echo agent >"$A/lib/out/agent"
+    git -C "$A/lib/out" add agent
+    git -C "$A/lib/out" commit -qm agent
+    X=$(git -C "$A/lib/out" rev-parse HEAD)
+    git -C "$A" add lib/out
+    git -C "$A" commit -qm 'lib/out: agent'
+}
+
+@test "land refuses a submodule's commit that the project's checkout lacks, and takes it once it is there" {
+    make_on "$P"
+    A=$W/code/lead
+    commit_inside
+    [ "$(git -C "$A" ls-tree HEAD lib/out | cut -d' ' -f3 | cut -f1)" = "$X" ]
+    mas merge "$ID" lead
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"its submodule 'lib/out' does not have the commit that the project names"* ]]
+    before=$(state)
+    mas land "$ID"
+    [ "$status" -eq 4 ]
+    [ "$stderr" = "mas: cannot land onto 'main': submodule 'lib/out' is at commit ${X:0:10}, which its checkout in the project does not have
+fetch it there first, from where it was made" ]
+    [ "$(state)" = "$before" ]
+    git -C "$P/lib/out" fetch -q "$A/lib/out" HEAD
+    mas land "$ID"
+    [ "$status" -eq 0 ]
+    [ "$(git -C "$P" ls-tree HEAD lib/out | cut -d' ' -f3 | cut -f1)" = "$X" ]
+    git -C "$P" submodule --quiet update --no-fetch lib/out
+    [ "$(cat "$P/lib/out/agent")" = agent ]
+}
+
+@test "a repository that an agent makes in a submodule, or for a new one, is work even if its files are as before" {
+    make_on "$P"
+    A=$W/code/lead
+    commit_inside
+    git -C "$A/lib/out" branch kept
+    git -C "$A" reset -q --hard HEAD^
+    rm "$A/lib/out/agent"
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"changed in submodules: "*"lib/out/.git"* ]]
+    git -C "$A" submodule --quiet add "$T/inner" new
+    git -C "$A" rm -qf --cached new
+    git -C "$A" checkout -q HEAD .gitmodules
+    rm -rf "$A/new" "$A/lib/out/.git"
+    mas rm "$ID"
+    [ "$status" -eq 4 ]
+    [[ $stderr == *"changed in submodules: .git/modules/new"* ]]
+    [[ $stderr != *"lib/out/.git"* ]]
+}
+
+@test "a sparse checkout leaves its submodules whole, or out" {
+    mkdir "$P/docs" && echo d >"$P/docs/d"
+    git -C "$P" add docs && git -C "$P" commit -qm docs
+    git -C "$P" sparse-checkout set --cone lib
+    make_on "$P"
+    [ "$(cat "$W/code/lead/lib/out/outer" "$W/code/lead/lib/out/in/inner" | xargs)" = 'outer inner' ]
+    [ ! -e "$W/code/lead/docs" ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
+    rm -rf "${P:?}/lib"
+    git -C "$P" sparse-checkout set --cone docs
+    make_on "$P"
+    [ -e "$W/code/lead/docs/d" ]
+    [ ! -e "$W/code/lead/lib" ]
+    mas rm "$ID"
+    [ "$status" -eq 0 ]
 }

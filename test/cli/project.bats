@@ -132,18 +132,39 @@ refuses() {
 core.filemode=true
 core.bare=false
 core.logallrefupdates=true
+user.name=Local
+user.email=person@example.org
 gc.auto=0
 maintenance.auto=false
 remote.team.url=../../code.git
-remote.team.fetch=+refs/heads/mas/${ID:0:8}/*:refs/remotes/team/*
-user.name=Local
-user.email=person@example.org" ]
+remote.team.fetch=+refs/heads/mas/${ID:0:8}/*:refs/remotes/team/*" ]
     cmp "$W/code/10/.git/config" "$W/code/11/.git/config"
     [ -z "$(find "$W/code" "$W/code.git" -path '*/hooks/*')" ]
     [ "$(cat "$W/code/10/.git/objects/info/alternates")" = ../../../../code.git/objects ]
     git -C "$W/code/10" fetch -q team
     [ "$(git -C "$W/code/10" rev-parse team/main)" = "$(git -C "$P" rev-parse HEAD)" ]
     [ "$(git -C "$W/code/10" ls-files -v | cut -c1 | sort -u)" = H ]
+}
+
+@test "a name of the person with any characters is the name in each repository" {
+    local name=$' "A\tB" \\n; #[x]\n'
+    git -C "$P" config user.name "$name"
+    make_on "$P"
+    for dir in "$W/code/10/.git" "$W/code.git"; do
+        [ "$(git config --file "$dir/config" user.name)" = "$(git -C "$P" config user.name)" ]
+        git config --file "$dir/config" gc.auto
+    done
+}
+
+@test "the index of each repository knows its files without reading them" {
+    make_on "$P"
+    for agent in 10 11; do
+        # this names each file that git would have to read
+        run -0 git -C "$W/code/$agent" diff-files
+        [ -z "$output" ]
+        # compares the sum at the end of the index
+        git -C "$W/code/$agent" fsck --no-dangling
+    done
 }
 
 @test "git gc in the view removes no object that an agent may borrow" {

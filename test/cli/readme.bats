@@ -28,11 +28,12 @@ setup_more() {
         case \" \$* \" in
         *' install '*)
             exec '$(command -v make)' -s -C '$PROJECT' -o '$T/built/mas' \\
-                -o '$T/built/mas-archive' -o '$T/built/mas-chat' BUILD='$T/built' \\
+                -o '$T/built/mas-archive' -o '$T/built/mas-chat' \\
+                -o '$T/built/mas-top' BUILD='$T/built' \\
                 DESTDIR='$T/dest' \"\$@\" ;;
         esac
         mkdir -p build '$T/built'
-        for program in mas mas-archive mas-chat mas-serve; do
+        for program in mas mas-archive mas-chat mas-serve mas-top; do
             cp -f '${MAS%/*}'/\$program build/\$program
             cp -f '${MAS%/*}'/\$program '$T/built'/\$program
         done"
@@ -72,7 +73,7 @@ END
 # shellcheck disable=SC2317 # called by name
 press() {
     screen() { tmux -u -S "$T/terminal" capture-pane -p; }
-    sees_team() { [ -s "$T/attached" ] || screen | tr '\n' ' ' | grep -q '10 design manager .* 13 visual and'; }
+    sees_team() { [ -s "$T/attached" ] || screen | tr '\n' ' ' | grep -q '10 design manager: .* 13 visual and'; }
     eventually sees_team
     tmux -S "$T/terminal" send-keys C-b d
     eventually test -s "$T/attached"
@@ -186,7 +187,7 @@ run_readme() {
 
 @test "the picture in README.md is small, and its script makes one like it" {
     local picture ms
-    picture=$(sed -n 's/^!\[.*\](\(.*\))$/\1/p' "$PROJECT/README.md")
+    picture=$(sed -n 's/^!\[.*\](\(.*mas\.svg\))$/\1/p' "$PROJECT/README.md")
     [ "$(stat -c %s "$PROJECT/$picture")" -lt 150000 ]
     run "$PROJECT/docs/picture.sh" "$T/picture.svg"
     [ "$status" -eq 0 ] || { echo "$output" >&2; false; }

@@ -39,7 +39,7 @@ load ../memory
     for word in private=maybe private public=yes private=; do
         mas set "$ID" "$word"
         [ "$status" -eq 2 ]
-        [[ $stderr == "mas: cannot set '$word': it is not private=yes or private=no"* ]]
+        [[ $stderr == "mas: cannot set '$word': it is not private=yes, private=no, setup=yes, setup=no or budget.KIND=AMOUNT"* ]]
     done
     mas set nosuch private=yes
     [ "$status" -eq 3 ]

@@ -230,7 +230,7 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     [ "$(field one .project.unlanded)" = 0 ]
     commit solo d d
     "$MAS" merge -q one solo
-    [ "$("$MAS" show one --json | jq -c .project)" = '{"path":"'"$P"'","gone":false,"branch":"mas/one/main","onto":"main","unlanded":1}' ]
+    [ "$("$MAS" show one --json | jq -c .project)" = '{"path":"'"$P"'","gone":false,"replaced":false,"branch":"mas/one/main","onto":"main","unlanded":1,"setup":null}' ]
 }
 
 @test "show says that the project is gone" {
@@ -241,6 +241,37 @@ candidates: 550e8400-e29b-41d4-a716-446655440000 one, 550e84ff-e29b-41d4-a716-44
     [ "$status" -eq 0 ]
     [[ $output == *"project        $P (it is gone)"* ]]
     [ "$(field one .project.gone)" = true ]
+}
+
+@test "show and doctor say that another repository has taken the place of the project" {
+    make_project
+    new_session -t solo -n one --no-start --project "$P"
+    [ "$(field one .project.replaced)" = false ]
+    # a history that was rewritten has still the same beginning
+    git -C "$P" commit -q --allow-empty -m 'More'
+    new_session -t solo -n two --no-start --project "$P"
+    git -C "$P" reset -q --hard HEAD~1
+    git -C "$P" reflog expire --expire=now --all
+    git -C "$P" gc -q --prune=now
+    [ "$(field two .project.replaced)" = false ]
+    mv "$P" "$T/moved"
+    mkdir "$P"
+    for kind in none other; do
+        mas show one
+        [[ $output == *"project        $P (another repository is there, or none)"* ]]
+        [ "$(field one .project.replaced)" = true ]
+        [ "$(field one .project.gone)" = false ]
+        mas doctor
+        [[ $output == *"its project '$P' is another repository now, or none; only mas land"* ]]
+        rm -rf "$P"
+        git init -q "$P"
+        echo other >"$P/a"
+        git -C "$P" add a
+        git -C "$P" commit -qm Other
+    done
+    rm -rf "$P"
+    ln -s "$T/moved" "$P"
+    [ "$(field one .project.replaced)" = false ]
 }
 
 @test "show of a session without a project has nothing of code" {

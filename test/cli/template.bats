@@ -303,6 +303,8 @@ EOF
     presets_refused ":2: [preset a] env.: '' is not a name of an environment variable"
     presets '[preset a]' 'env.MAS_SESSION_ID = y'
     presets_refused ':2: [preset a] env.MAS_SESSION_ID: '"'"'MAS_SESSION_ID'"'"' is set by mas itself'
+    presets '[preset a]' 'role_env.MAS_ROOT = y'
+    presets_refused ":2: [preset a] role_env.MAS_ROOT: 'MAS_ROOT' is set by mas itself"
     presets '[preset a]' 'command = x' 'command = y'
     presets_refused ':3: [preset a] command: duplicate key: first used in line 2'
 }
@@ -318,7 +320,14 @@ permission.read||ask, allow or deny
 initialize_timeout|soon|a time such as 200ms, 2s or 1m, up to 24h
 resume_timeout|25h|a time such as 200ms, 2s or 1m, up to 24h
 end_timeout|-1s|a time such as 200ms, 2s or 1m, up to 24h
+hibernate|soon|no, or a time such as 30s or 15m, up to 24h
+hibernate|0|no, or a time such as 30s or 15m, up to 24h
+budget.cost|5|an amount and its currency, such as 5 USD, or none
+budget.tokens|many|a number of tokens, such as 200k or 5M, or none
+budget.turns|0|a number of turns from 1 on, or none
+budget.time|5|a time such as 90m, 8h or 2d, up to a year, or none
 tools|maybe|yes or no
+tokens|all|turn or session
 command|fix 'it|a program and its arguments, with every quote closed
 command|run "|a program and its arguments, with every quote closed
 command|back\|a program and its arguments, with every quote closed
@@ -340,6 +349,11 @@ waiting|[a|an extended regular expression
 title_working|*(|an extended regular expression
 title_idle|a{2,1}|an extended regular expression
 title_waiting|(|an extended regular expression
+reads|a/b|a list of at most 16 file names
+reads|AGENTS.md, ..|a list of at most 16 file names
+role_option|say 'it|a program and its arguments, with every quote closed
+role_file|../AGENTS.md|the name of a file, at most 64 bytes
+role_file|.|the name of a file, at most 64 bytes
 needs_env|A-B|a list of at most 32 names of environment variables
 needs_env|A, 1B|a list of at most 32 names of environment variables
 EOF

@@ -1,49 +1,15 @@
 #!/usr/bin/env bats
 # kill -9 and errors in the commands on sessions with a project, at system calls that change something
 # or start git. After each the session is whole or gone, the project is as before but for what landed
-# and refs/mas/lost, and the next command goes on. The quick run takes every 11th point.
+# and refs/mas/lost, and the next command goes on.
 load ../helper
 load ../cli/code.bash
+load code.bash
 
 setup_more() {
     make_project
     make_trio
-    CALLS=clone,vfork,clone3,renameat2,renameat,unlinkat,unlink,mkdirat,mkdir,link,linkat,fsync,syncfs,write
-    STEP=11
-    [ "${TEST_FAULT-}" != full ] || STEP=1
 }
-
-# Prints each call of `mas ARGUMENT...` in a clean run as "NAME NUMBER".
-points() {
-    strace -qq -e trace="$CALLS" -e signal=none -o "$T/calls" "$MAS" "$@" >/dev/null 2>&1 || true
-    sed -n 's/^\([a-z0-9]*\)(.*/\1/p' "$T/calls" | awk '{print $1, ++count[$1]}' |
-        awk -v step="$STEP" 'NR % step == 1 || step == 1'
-}
-
-# inject FAULT NAME NUMBER ARGUMENT...: runs mas with a fault at one call; git does not outlive it.
-inject() {
-    local fault=$1 name=$2 number=$3
-    shift 3
-    strace -qq -e trace="$name" -e signal=none -o "$T/trace" -e inject="$name:$fault:when=$number" \
-        "$MAS" "$@" >"$T/out" 2>&1 || true
-}
-
-# The project is as it was, but for refs/mas/lost and objects, and whole.
-same_project() {
-    local now
-    now=$(project_state | grep -v 'refs/mas\|packed-refs' || true)
-    [ "$now" = "$BEFORE" ] || { diff <(echo "$BEFORE") <(echo "$now"); return 1; }
-    git -C "$P" fsck --strict --no-dangling --no-progress >"$T/fsck" 2>&1 || { cat "$T/fsck"; return 1; }
-}
-remember() { BEFORE=$(project_state | grep -v 'refs/mas\|packed-refs' || true); }
-
-# doctor repairs what is left, and then nothing is.
-repaired() {
-    "$MAS" doctor --fix >"$T/doctor" 2>&1 || { cat "$T/doctor"; return 1; }
-    run -0 "$MAS" doctor
-}
-
-failed() { echo "at $fault $point: $*"; cat "$T/out"; return 1; }
 
 # Every kind of work in a small form.
 some_work() {

@@ -796,6 +796,9 @@ What is read of a session without its lock is what to call it, which may be its 
 read with the lock.
 free all    any      ^(openat|read)\([0-9]+<[^>]*/sessions/[0-9a-f-]{36}(>, "\.session", O_RDONLY|/\.session>)
 
+The register of who waits and the way back are caches.
+may  all    any      ^[a-z0-9]+\(.*\.(waiting|came-from)
+
 The index is a cache: where it cannot be read it is it was rebuilt from the workspaces.
 may  all    any      ^(openat|read)\(.*\.sessions\.index[>"]
 '

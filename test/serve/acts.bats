@@ -88,6 +88,8 @@ NONE=11111111-1111-4111-8111-111111111111
     check '{"agents":{},"private":"yes"}' private
     check '{"agents":{},"project":"here"}' project
     check '{"agents":{},"project":1}' project
+    check '{"agents":{},"setup":"yes"}' setup
+    check '{"agents":{},"setup":false}' setup
     check '{"agents":{"metaManager":{"id":"zz"}},"template":"solo"}' 'agents.metaManager.id'
     check '{"agents":{"units":[{"manager":{"id":"solo","promt":"x"}}]},"template":"solo"}' 'agents.units\\[0\\].manager.promt'
     check '{"agents":{"units":[{"manager":{"id":7}}]},"template":"solo"}' 'agents.units\\[0\\].manager.id'
@@ -245,6 +247,21 @@ NONE=11111111-1111-4111-8111-111111111111
     post /runs '{"agents":{},"template":"solo","project":"'"$T/project@main"'"}'
     is 201 '.status == "active"'
     [ "$(jq -r .project.onto "$(jq -r .workingDir <<<"$output")/config.json")" = refs/heads/main ]
+    # a client does without a setup, and allows none
+    mkdir "$T/project/.mas"
+    printf '#!/bin/sh\ntouch %s/ran\n' "$T" >"$T/project/.mas/setup"
+    chmod +x "$T/project/.mas/setup"
+    git -C "$T/project" add .
+    git -C "$T/project" commit -q -m setup
+    post /runs '{"agents":{},"template":"solo","project":"'"$T/project"'"}'
+    is 201 '.status == "active"'
+    api GET "/sessions/$(jq -r .sessionId <<<"$output")"
+    is 200 '.project.setup.waits == 1'
+    post /runs '{"agents":{},"template":"solo","project":"'"$T/project"'","setup":"no"}'
+    is 201 '.status == "active"'
+    api GET "/sessions/$(jq -r .sessionId <<<"$output")"
+    is 200 '.project.setup.declined == 1'
+    [ ! -e "$T/ran" ]
     post /runs '{"agents":{},"template":"solo","project":"'"$T/none"'"}'
     refused 400 bad_request 'cannot use project'
     post /runs '{"agents":{},"template":"solo","sessionMode":"legacy","project":"'"$T/project"'"}'

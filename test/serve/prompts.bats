@@ -73,3 +73,17 @@ load lib
     diff <(data message | jq -r 'if .role == "agent" then .stopReason else .text end' | sort) <(
         printf '%s\n' SAY:asked\ {1..5} SAY:last end_turn{,,,,,} 'true posted '{1..5} 'true sent '{1..5})
 }
+
+@test "metrics and the session have what agents have used" {
+    acp_agent
+    serve
+    tell "COST:0.25 TOKENS:7/5/12 USAGE:100/1000"
+    used() {
+        api GET /metrics
+        grep -qxF "mas_agent_tokens{session=\"$ID\"} 12" <<<"$output" &&
+            grep -qxF "mas_agent_cost{session=\"$ID\",currency=\"USD\"} 0.25" <<<"$output"
+    }
+    eventually used
+    api GET "/sessions/$ID"
+    is 200 '.agents[0].usage == {contextUsed: 100, contextSize: 1000, tokens: 12, cost: 0.25, currency: "USD"}'
+}

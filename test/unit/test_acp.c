@@ -39,6 +39,10 @@ static void add_update(struct str *to, const struct acp_update *update)
     if (update->text != NULL)
         str_addf(to, " <%.*s>", (int)update->len, update->text);
     add_words(to, update->words, update->count);
+    if (update->kind == ACP_USAGE)
+        str_addf(to, " %lld/%lld %lld%s", (long long)update->usage.used,
+                 (long long)update->usage.size, (long long)update->usage.cost.micro,
+                 update->usage.cost.currency);
     str_addc(to, '\n');
 }
 
@@ -336,10 +340,47 @@ static void tells_updates(void)
     feed_update(&h, "{\"sessionUpdate\":\"current_mode_update\"}");
     feed_update(&h, "{}");
     feed_update(&h, "7");
-    check_heard(&h, "plan@S (|look|high|pending) (|||)\ncommands@S (compact|compact|d|)\n"
-                    "mode@S id=plan <plan>\ninfo@S title=T <T>\nusage@S\noptions@S\nother@S\n"
-                    "other@S\nother@S\n");
+    check_heard(&h,
+                "plan@S (|look|high|pending) (|||)\ncommands@S (compact|compact|d|)\n"
+                "mode@S id=plan <plan>\ninfo@S title=T <T>\nusage@S 5/10 0\noptions@S\nother@S\n"
+                "other@S\nother@S\n");
     end(&h);
+}
+
+/* Feeds one usage_update with these members and checks what it means. */
+static void check_usage(const char *members, const char *want)
+{
+    _cleanup_free_ char *json = mem_printf("{\"sessionUpdate\":\"usage_update\",%s}", members);
+    _cleanup_free_ char *line = mem_printf("usage@S %s\n", want);
+    struct heard h;
+
+    begin(&h);
+    feed_update(&h, json);
+    check_heard(&h, line);
+    end(&h);
+}
+
+/* What is no number that can be counted is not told. */
+static void reads_usage_of_hostile_agents(void)
+{
+    check_usage("\"used\":0,\"size\":1000000", "0/1000000 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":null", "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":0.1,\"currency\":\"usd\"}",
+                "1/2 100000USD");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":0,\"currency\":\"USD\"}", "1/2 0USD");
+    check_usage("\"used\":-1,\"size\":1e300", "-1/-1 0");
+    check_usage("\"used\":1.5,\"size\":\"2\"", "-1/-1 0");
+    check_usage("\"used\":9007199254740993,\"size\":null", "-1/-1 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":-1,\"currency\":\"USD\"}", "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":1e30,\"currency\":\"USD\"}", "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":\"1\",\"currency\":\"USD\"}", "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":1}", "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":1,\"currency\":\"\\u001b[31m\"}",
+                "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":1,\"currency\":\"\"}", "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":{\"amount\":1,\"currency\":\"abcdefghijklmnopq\"}",
+                "1/2 0");
+    check_usage("\"used\":1,\"size\":2,\"cost\":[]", "1/2 0");
 }
 
 static void tells_tools_as_upserts(void)
@@ -517,6 +558,7 @@ static const struct unit_test tests[] = {
     TEST(prompts_and_sets),
     TEST(tells_what_an_error_says_in_its_data),
     TEST(tells_updates),
+    TEST(reads_usage_of_hostile_agents),
     TEST(tells_tools_as_upserts),
     TEST(answers_permissions),
     TEST(notices_permissions_taken_back),

@@ -230,6 +230,10 @@ static void status_survives_the_way(void)
                                         .since_ms = 1700000000123,
                                         .output_ms = 1700000000001,
                                         .restart_ms = 1700000001000,
+                                        .until_ms = 1700000002000,
+                                        .retry_ms = 1700000003000,
+                                        .done_ms = 1700000000500,
+                                        .seen_ms = 1700000000600,
                                         .pid = 0,
                                         .host_pid = 77,
                                         .pane = "%12",
@@ -250,6 +254,10 @@ static void status_survives_the_way(void)
     CHECK_INT(got.since_ms, status.since_ms);
     CHECK_INT(got.output_ms, status.output_ms);
     CHECK_INT(got.restart_ms, status.restart_ms);
+    CHECK_INT(got.until_ms, status.until_ms);
+    CHECK_INT(got.retry_ms, status.retry_ms);
+    CHECK_INT(got.done_ms, status.done_ms);
+    CHECK_INT(got.seen_ms, status.seen_ms);
     CHECK_INT(got.pid, 0);
     CHECK_INT(got.host_pid, 77);
     CHECK_STR(got.pane, "%12");
@@ -275,6 +283,10 @@ static void a_status_that_was_told_is_the_same(void)
          .since_ms = 1700000000123,
          .output_ms = 1,
          .restart_ms = 2,
+         .until_ms = 10,
+         .retry_ms = 11,
+         .done_ms = 12,
+         .seen_ms = 13,
          .pid = 3,
          .host_pid = 4,
          .pane = "%12",
@@ -289,7 +301,11 @@ static void a_status_that_was_told_is_the_same(void)
          .conversation = "0a0a0a0a-1111-4222-8333-444444444444",
          .continuity = word,
          .permission = word,
-         .asks = word},
+         .asks = word,
+         .usage = {.context_used = 10,
+                   .context_size = 200,
+                   .tokens = 1 << 20,
+                   .cost = {.micro = 1, .currency = "USD"}}},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {

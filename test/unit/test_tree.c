@@ -336,6 +336,37 @@ static void copies_sizes_around_the_limits(void)
     }
 }
 
+static void copies_into_several_directories(void)
+{
+    static const size_t sizes[] = {0, 1, 32768, 65535, 65536, 65537, 1 << 20};
+    _cleanup_place_ struct place p = place_make();
+    int to[3];
+    char name[16];
+
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        (void)snprintf(name, sizeof(name), "f%zu", i);
+        REQUIRE(put_noise(p.from, name, sizes[i], (unsigned)i));
+    }
+    (void)close(make_dir(p.from, "empty", 0555));
+    REQUIRE(symlinkat("f0", p.from, "link") == 0);
+    for (size_t c = 0; c < ARRAY_LEN(to); c++) {
+        (void)snprintf(name, sizeof(name), "to%zu", c);
+        to[c] = make_dir(p.fd, name, 0700);
+    }
+    CHECK_INT(tree_copy_many(p.from, to, ARRAY_LEN(to), "t", NULL, NULL, &p.err), 0);
+    for (size_t c = 0; c < ARRAY_LEN(to); c++) {
+        for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+            (void)snprintf(name, sizeof(name), "f%zu", i);
+            CHECK(same(p.from, name, to[c], name));
+        }
+        CHECK_INT(mode_of(to[c], "empty"), 0555);
+        CHECK(exists(to[c], "link"));
+        (void)close(to[c]);
+    }
+    CHECK_INT(tree_copy_many(p.from, &p.from, 1, "t", NULL, NULL, &p.err), -1);
+    CHECK_STR(p.err.text, "cannot copy 't': the copy would be inside the original");
+}
+
 static void copies_across_file_systems(void)
 {
     _cleanup_place_ struct place p = place_make();
@@ -1115,6 +1146,7 @@ static const struct unit_test tests[] = {
     TEST(keeps_links_as_links),
     TEST(keeps_sparse_files_sparse),
     TEST(copies_sizes_around_the_limits),
+    TEST(copies_into_several_directories),
     TEST(copies_across_file_systems),
     TEST(separates_hard_links),
     TEST(refuses_setuid_and_setgid_files),

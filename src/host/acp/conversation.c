@@ -39,9 +39,13 @@ static void make(struct host *host)
     link->tools = tools_servers(host);
     link->machine = machine_identity();
     conversation->offered.mode = mem_dup("");
+    conversation->sleep.since = -1;
     host->conversation = conversation;
+    sleep_open(host);
     if (memory_need(host, &err) == -1)
         event_say(host, false, "its conversation cannot be opened: %s", err.text);
+    limit_open(host);
+    turns_open(host);
 }
 
 /* Queues the first message of the team, which is a prompt. */
@@ -89,6 +93,9 @@ static void close_conversation(struct host *host)
     store_close(conversation->memory.store);
     link_free(&conversation->link);
     settings_free(&conversation->offered);
+    sleep_free(&conversation->sleep);
+    limit_free(&conversation->limit);
+    turns_free(&conversation->turns);
     free(conversation->told_note);
     free(conversation);
     host->conversation = NULL;
@@ -141,8 +148,13 @@ static enum agent_state state(const struct host *host)
         return AGENT_WAITING;
     if (conversation->turn.on || phase == PHASE_ENDS_TURN)
         return AGENT_WORKING;
+    if (phase == PHASE_READY && limit_is_on(conversation))
+        return AGENT_LIMITED;
     if (phase == PHASE_READY)
-        return conversation->queue.count > 0 ? AGENT_WORKING : AGENT_IDLE;
+        return conversation->spending.paused[0] != '\0' ? AGENT_PAUSED
+               : turns_are_waited_for(conversation)     ? AGENT_IDLE
+               : conversation->queue.count > 0          ? AGENT_WORKING
+                                                        : AGENT_IDLE;
     return phase == PHASE_STUCK ? AGENT_IDLE : AGENT_STARTING;
 }
 
@@ -161,6 +173,12 @@ static const char *note(const struct conversation *conversation)
 {
     if (conversation->permissions.count > 0)
         return conversation->permissions.open[0].title;
+    if (limit_is_on(conversation))
+        return conversation->limit.note;
+    if (turns_are_waited_for(conversation))
+        return conversation->turns.note;
+    if (!conversation->turn.on && conversation->spending.paused[0] != '\0')
+        return conversation->spending.paused;
     return conversation->link.trouble;
 }
 
@@ -176,8 +194,13 @@ static void fill_status(const struct host *host, struct agent_status *ret)
     ret->title = (char *)(uintptr_t)(title != NULL ? title : "");
     if (host->child.phase == CHILD_RUNS)
         ret->note = (char *)(uintptr_t)conversation->link.printed.notice;
+    ret->usage = conversation->spending.usage;
     if (note(conversation)[0] != '\0')
         ret->note = (char *)(uintptr_t)note(conversation);
+    if (ret->state == AGENT_LIMITED) {
+        ret->until_ms = conversation->limit.until_ms;
+        ret->retry_ms = ret->until_ms == 0 ? conversation->limit.due_ms : 0;
+    }
     if (conversation->permissions.count == 0)
         return;
     ret->permission = (char *)(uintptr_t)conversation->permissions.open[0].id;
@@ -190,6 +213,7 @@ static int connect_agent(struct host *host, struct supervisor_spec *spec, int *r
                          struct err *err)
 {
     (void)ret_slave;
+    sleep_process_starts(host);
     return link_connect(host, spec->pipes, err);
 }
 
@@ -256,12 +280,16 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
 {
     (void)now;
     link_want(host, loop);
+    limit_want(host, loop);
+    turns_want(host, loop);
     work_want(host, loop);
 }
 
 static void serve(struct host *host, struct loop *loop)
 {
     work_serve(host, loop);
+    limit_serve(host, loop);
+    turns_serve(host, loop);
     link_serve(host, loop);
 }
 
@@ -317,8 +345,13 @@ static int64_t tick(struct host *host, int64_t now)
     next = time_sooner(next, acp_tick(conversation->link.acp, now));
     next = time_sooner(next, tick_replay(host, now));
     next = time_sooner(next, tick_cancelled(host, now));
+    next = time_sooner(next, usage_tick(host, now));
+    next = time_sooner(next, budget_tick(host, now));
     if (host->child.phase == CHILD_RUNS)
         turn_run(host);
+    next = time_sooner(next, limit_tick(host, now));
+    next = time_sooner(next, turns_tick(host, now));
+    next = time_sooner(next, sleep_tick(host, now));
     if (conversation->link.acp != NULL) /* again: requests made meanwhile have limits, too */
         next = time_sooner(next, acp_tick(conversation->link.acp, now));
     link_flush(host);

@@ -12,12 +12,16 @@
  *     permissions   permission.c  permissions that are asked; plan.c: plans that are approved
  *     work          work.c        files and programs that the agent asks for (files.h, terminals.h)
  *     chat          chat.c        the pane: mas-chat, or plain lines
+ *     limit         limit.c       what the provider takes now; gate.c: what holds turns back
+ *     turns         turns.c       how many turns may be on at the same time
+ *     sleep         sleep.c       what keeps the agent awake, and when it falls asleep
  *     memory        memory.c      where the conversation is stored
+ *     spending      usage.c       tokens, costs and working time; budget.c: their limits
  *
  * Some files own no part: event.c tells clients what happens, request.c answers their requests, and
  * clear.c clears the context and changes the conversation. tools.c makes the list of the team's
- * tools for the agent's sessions, and role.c the first text of a fresh context. conversation.c
- * makes all of this and is called by the loop; nothing here waits.
+ * tools for the agent's sessions. conversation.c makes all of this and is called by the loop;
+ * nothing here waits.
  *
  * Everything that happens is stored, then told. A session of the agent is known by its id; the host
  * drops what comes from another session than the present one, so that nothing from before a clear
@@ -28,6 +32,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "base/proc.h"
 #include "base/str.h"
 #include "host/acp/files.h"
 #include "host/acp/phase.h"
@@ -36,7 +41,9 @@
 #include "host/watcher.h"
 #include "memory/store.h"
 #include "protocol/acp.h"
+#include "protocol/acp_limit.h"
 #include "protocol/host.h"
+#include "store/login_limit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,6 +54,7 @@ enum {
     PERMISSIONS_MAX = 32, /* asked at the same time */
     OFFERED_MAX = 256, /* modes, commands or options that are kept of an agent */
     SESSION_CLOSE_MS = 5000,
+    BUDGET_WORDS = 400, /* bytes */
     TURN_CANCEL_MS = 5000, /* an agent that has not ended its turn by then is ended */
 };
 
@@ -128,6 +136,7 @@ struct prompt {
     bool begun; /* it was stored as a prompt whose turn begins */
     bool kept; /* the agent was stopped, and those who wait for it know that it is asked later */
     bool told; /* the clients know that its turn begins */
+    int64_t asked_ms; /* when it was accepted; ms since 1970 */
     char conversation[37]; /* in which it was asked; "" the present one; and the query there */
     int64_t query;
 };
@@ -203,11 +212,81 @@ struct chat_pane {
     int64_t started, start_at; /* start_at: when mas-chat starts again; -1: not */
 };
 
+/* What the agent's provider has told it to wait for. Times in ms since 1970, except look_at and
+ * trial_until, which are monotonic. */
+struct agent_limit {
+    char login[LOGIN_ID]; /* for store/login_limit.h */
+    int64_t prompt; /* that was refused, or is sent again; 0: none */
+    int attempts; /* how often it was refused in a row */
+    bool on; /* the next turn waits */
+    bool skip; /* a person wants it to be tried now */
+    int64_t until_ms, due_ms; /* as in struct login_limit */
+    int64_t look_at; /* when to look whether the wait is over */
+    int soon; /* so many more looks come soon */
+    int64_t began_ms; /* the last turn */
+    int trial; /* held while this agent tries first, for all with the same login; -1 */
+    int64_t trial_until;
+    int dir; /* sessions/.limits; -1: not open */
+    int watch; /* tells changes in it; -1 */
+    char said[ACP_LIMIT_ANSWER_MAX + 2]; /* the beginning of what the agent says in the turn */
+    size_t said_len;
+    char note[96];
+};
+
+/* The limits of turns at the same time; see store/turn_slots.h. */
+enum { TURNS_ROOT, TURNS_SESSION, TURN_POOLS };
+struct agent_turns {
+    struct turn_pool {
+        int most; /* turns; 0: any number */
+        int dir, slot, ticket; /* -1 */
+        char *name; /* of the ticket; NULL: none */
+    } pool[TURN_POOLS];
+    bool waits; /* the next turn waits for a slot */
+    int64_t look_at; /* monotonic; when to look again */
+    int watch; /* tells changes in the directories; -1 */
+    char note[96];
+};
+
+/*
+ * What keeps the agent's process from being ended while it is idle. Its own processes are those
+ * that ran before the first turn of a session: the rest of the program, and its MCP servers. What
+ * came later may be work that goes on behind a turn.
+ */
+struct agent_sleep {
+    bool marked; /* the mark is in run/, so that the next host does not start the agent */
+    bool woken; /* it comes back from its sleep, and its history has to say how */
+    struct proc_id *own, *strange; /* strange: those that were not its own in the session before */
+    size_t own_count, strange_count;
+    bool knows_own; /* a turn of the present session has begun */
+    struct open_call {
+        char *id, *title;
+    } * calls; /* tool calls that go on behind a turn */
+    size_t call_count;
+    bool lost; /* there were too many of them */
+    int64_t since; /* when it became idle; -1: it is not */
+    int64_t again; /* when the next attempt is due, after one that failed */
+};
+
 /* Where the conversation is stored. `place` is valid while `store` is open. clear.c changes the
  * place, settings.c and update.c its mode and options. */
 struct conversation_memory {
     struct store *store; /* NULL: it cannot be opened */
     struct store_place place; /* the present conversation and its query */
+};
+
+/* What the agent uses. `paused`, `look_at` and `changes` belong to budget.c. */
+struct spending {
+    struct agent_usage usage; /* as far as the agent tells; for its status */
+    struct token_counts summed; /* what the agent session has told last */
+    int64_t began; /* when the turn did */
+    int64_t waited; /* how long it has waited for a person; waits_since 0: it does not now */
+    int64_t waits_since;
+    int64_t kept_at; /* when the time of the turn was stored last */
+    char paused[BUDGET_WORDS]; /* the limits that are reached; "": none */
+    bool said; /* the clients know that it is paused */
+    unsigned warned; /* bits 1 << kind: they know that this limit cannot be counted */
+    int64_t changes; /* of the store, when the limits were looked at last */
+    int64_t look_at; /* when to look whether the store has changed */
 };
 
 struct conversation {
@@ -219,7 +298,11 @@ struct conversation {
     struct permissions permissions;
     struct agent_work work;
     struct chat_pane chat;
+    struct agent_limit limit;
+    struct agent_turns turns;
+    struct agent_sleep sleep;
     struct conversation_memory memory;
+    struct spending spending;
     enum agent_state told_state; /* that the clients know; of event.c */
     char *told_note; /* NULL: they know nothing yet */
 };
@@ -394,7 +477,7 @@ bool turn_cancel_prompt(struct host *host, int64_t number);
 int64_t turn_prompt(const struct conversation *conversation);
 int64_t turn_next_prompt(const struct conversation *conversation);
 /* Returns true if a prompt that is added now begins its turn at once. */
-bool turn_begins_at_once(const struct conversation *conversation);
+bool turn_begins_at_once(struct host *host);
 
 /* ---- update.c */
 /* Handles an update of the agent, in a turn and outside of one. */
@@ -407,6 +490,43 @@ void update_close_text(struct host *host);
  * no id. */
 struct tool_call *update_know_tool(struct host *host, const struct acp_update *update);
 void update_free_tool(struct tool_call *tool);
+/* Returns true if the tool call has ended. */
+bool update_tool_is_over(const struct tool_call *tool);
+
+/* ---- usage.c */
+/* Reads what the agent has used so far from the store, which was just opened. */
+void usage_open(struct host *host);
+/* The agent has opened the present session: a new one, or an earlier one. */
+void usage_joined(struct host *host, bool is_new);
+/* How many turns the team and the agent may have; 0: any number. */
+struct usage_turns {
+    int64_t team, agent;
+};
+/* Records that the turn of a prompt begins. Returns false if it may not. */
+bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *most);
+/* Records that it has ended. Its end must be stored after that. */
+void usage_end(struct host *host, int64_t prompt);
+/* Keeps and tells what the agent says that its session uses, and that a turn has used. */
+void usage_update(struct host *host, const struct acp_usage *told);
+void usage_answer(struct host *host, const struct acp_answer *answer);
+/* Measures the time in which the turn works. Returns when to call again. */
+int64_t usage_tick(struct host *host, int64_t now);
+
+/* ---- budget.c */
+/* Finds out which limits are reached, and tells it if that has changed. */
+void budget_look(struct host *host);
+/* The same when the store has just been opened, and when a turn has ended. */
+void budget_open(struct host *host);
+void budget_turn_ended(struct host *host);
+/* Returns true if the next turn may not begin, because a limit is reached. Otherwise it begins in
+ * the store. */
+bool budget_holds(struct host *host);
+/* Lets the agent go on: by `more` ("2 USD", "turns=5"), or with NULL by the same again for each
+ * limit that is reached. Appends what it may use now to *ret_words. MAS_NOT_FOUND: no limit is
+ * reached. */
+int budget_extend(struct host *host, const char *more, struct str *ret_words, struct err *err);
+/* Looks again whether a limit was changed. Returns when to call again. */
+int64_t budget_tick(struct host *host, int64_t now);
 
 /* ---- clear.c */
 struct clear_options {
@@ -525,10 +645,70 @@ void work_serve(struct host *host, struct loop *loop);
 #define WORK_TERMINAL_MARK "[terminal "
 char *work_text(const struct host *host, const char *text);
 
-/* ---- role.c */
-/* Appends the first text of a fresh context: the agent's system text and, with a project, what the
- * program does not find in its own directory. */
-void role_add(const struct host *host, struct str *to);
+/* ---- gate.c */
+/* Returns true if something holds back the first turn of the queue, which begins at once otherwise.
+ * With `begins` false the queue is empty: it is about a prompt that comes now. */
+bool gate_holds(struct host *host, bool begins);
+/* Gives up what was taken for a turn that does not begin. */
+void gate_give_up(struct host *host);
+
+/* ---- limit.c */
+/* Reads the prompt that was refused when the previous host ended, after the queue was read. */
+void limit_open(struct host *host);
+void limit_free(struct agent_limit *limit);
+/* Returns true while the provider, or mas for it, has the next turn wait. Otherwise this agent may
+ * be the one that tries first for its login, until limit_gives_up(). */
+bool limit_holds(struct host *host);
+void limit_gives_up(struct host *host);
+/* Tries now, as a person has restarted the agent. */
+void limit_skip(struct host *host);
+/* Returns true if a prompt waits for the provider. */
+bool limit_is_on(const struct conversation *conversation);
+/* Handles a turn's end that is a refusal of the provider: keeps its prompt, which is sent again.
+ * Returns false if it is none. */
+bool limit_refused(struct host *host, const struct acp_answer *answer);
+/* Notes that a turn begins, what the agent says in it, and that it ends in another way. */
+void limit_turn_begins(struct host *host);
+void limit_said(struct host *host, const char *text, size_t len);
+void limit_turn_ended(struct host *host, bool succeeded);
+void limit_want(const struct host *host, struct loop *loop);
+void limit_serve(struct host *host, struct loop *loop);
+/* Returns when to look again. */
+int64_t limit_tick(struct host *host, int64_t now);
+
+/* ---- turns.c */
+void turns_open(struct host *host);
+void turns_free(struct agent_turns *turns);
+/* Returns true while too many turns are on. Otherwise the slots for a turn are taken. */
+bool turns_hold(struct host *host);
+/* Gives back the slots of a turn that does not begin, and of one that has ended. */
+void turns_give_up(struct host *host);
+void turns_ended(struct host *host);
+/* Returns true if the next turn waits for a slot. */
+bool turns_are_waited_for(const struct conversation *conversation);
+void turns_want(const struct host *host, struct loop *loop);
+void turns_serve(struct host *host, struct loop *loop);
+/* Returns when to look again. */
+int64_t turns_tick(struct host *host, int64_t now);
+
+/* ---- sleep.c */
+/* Reads whether the previous host has left the agent asleep. */
+void sleep_open(struct host *host);
+void sleep_free(struct agent_sleep *sleep);
+/* Appends why the agent cannot sleep now, and returns true; false: it can. */
+bool sleep_is_kept_awake(struct host *host, struct str *why);
+/* Ends the agent's process. Call it only if nothing keeps the agent awake. */
+void sleep_begin(struct host *host);
+/* Notes that the process starts, ends, begins a turn, ends one well, or leaves its session. */
+void sleep_process_starts(struct host *host);
+void sleep_process_ended(struct host *host);
+void sleep_turn_begins(struct host *host);
+void sleep_turn_ended(struct host *host);
+void sleep_session_left(struct host *host);
+/* Notes what a tool call has become. */
+void sleep_tool_told(struct host *host, const struct tool_call *tool);
+/* Puts an agent to sleep that has been idle for long enough. Returns when to call again. */
+int64_t sleep_tick(struct host *host, int64_t now);
 
 /* ---- tools.c */
 /* Returns mcpServers with `mas mcp` for this agent, which the caller frees; NULL if its preset does

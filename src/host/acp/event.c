@@ -197,6 +197,10 @@ void event_tell_state(struct host *host, const struct agent_status *status)
     event_open(&event, "state");
     json_put(&event.out, "state", agent_state_name(state));
     json_put_fit(&event.out, "note", note, TITLE_SHOWN);
+    if (status->until_ms != 0)
+        json_put_int(&event.out, "untilMs", status->until_ms);
+    if (status->retry_ms != 0)
+        json_put_int(&event.out, "retryAtMs", status->retry_ms);
     event_tell(host, &event, NULL, 0, turn_prompt(conversation));
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "code/repo.h"
 #include "protocol/rpc.h"
 #include "store/snapshot.h"
 #include "store/workspace.h"
@@ -56,6 +57,8 @@ static const struct refusal not_text = {RPC_INTERNAL_ERROR, "it is not a text fi
 static const struct refusal too_large = {RPC_INTERNAL_ERROR, "it is too large (16 MiB at most)"};
 static const struct refusal not_regular = {RPC_INTERNAL_ERROR, "it is not a regular file"};
 static const struct refusal of_mas = {RPC_INVALID_PARAMS, "this file belongs to mas"};
+static const struct refusal of_others = {RPC_INVALID_PARAMS,
+                                         "this repository is not the agent's own"};
 static const struct refusal no_path = {RPC_INVALID_PARAMS, "path is missing"};
 static const struct refusal no_content = {RPC_INVALID_PARAMS, "content is missing"};
 
@@ -121,6 +124,34 @@ static void serve_read(const struct work_root *root, const char *rel, struct acp
 
 /* ---- writing */
 
+/* Returns the first part of a path that is not "."; *ret_len is its length. */
+static const char *first_part(const char *rel, size_t *ret_len)
+{
+    rel += strspn(rel, "/");
+    while (rel[0] == '.' && (rel[1] == '/' || rel[1] == '\0'))
+        rel += 1 + strspn(rel + 1, "/");
+    *ret_len = strcspn(rel, "/");
+    return rel;
+}
+
+/* Returns true for a path in code.git, in the view or in the repository of another agent. */
+static bool is_of_others(const struct work_place *place, const char *rel)
+{
+    static const char dir[] = CODE_DIR;
+    static const char git[] = CODE_GIT;
+    size_t len;
+
+    rel = first_part(rel, &len);
+    if (!place->project || len == 0)
+        return false;
+    if (len == strlen(git) && strncmp(rel, git, len) == 0)
+        return true;
+    if (len != strlen(dir) || strncmp(rel, dir, len) != 0)
+        return false;
+    rel = first_part(rel + len, &len);
+    return !place->writer || len != strlen(place->agent) || strncmp(rel, place->agent, len) != 0;
+}
+
 /* Returns true for a file that mas keeps in a workspace. */
 static bool is_of_mas(const char *rel)
 {
@@ -130,9 +161,7 @@ static bool is_of_mas(const char *rel)
         STAGING_PREFIX "*",     TRASH_PREFIX "*",      ".migrate*"};
     size_t len;
 
-    while (str_starts(rel, "./"))
-        rel += 1 + strspn(rel + 1, "/");
-    len = strcspn(rel, "/");
+    rel = first_part(rel, &len);
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         size_t known = strlen(names[i]);
 
@@ -228,6 +257,10 @@ static void serve_write(const struct work_place *place, const struct work_root *
     }
     if (root->workspace && is_of_mas(rel)) {
         *refusal = of_mas;
+        return;
+    }
+    if (root->workspace && is_of_others(place, rel)) {
+        *refusal = of_others;
         return;
     }
     _cleanup_close_ int dir = open_parent(root->dir, rel, &name);

@@ -4,7 +4,8 @@
  * A path is absolute and lies below one of the place's roots; mas follows no symbolic link. It
  * reads and writes only regular files of at most AGENT_FILE_MAX bytes of UTF-8. It writes a new
  * file in run/ and renames it into place with the mode of the old one. It makes missing
- * directories. It does not write the files that mas itself keeps in a workspace.
+ * directories. It does not write the files that mas itself keeps in a workspace, nor, in a session
+ * with a project, to any repository but the agent's own.
  */
 #ifndef MAS_HOST_ACP_FILES_H
 #define MAS_HOST_ACP_FILES_H
@@ -29,6 +30,8 @@ struct work_place {
     size_t count;
     int run; /* directory for files that are being written; mas empties it when the session stops */
     const char *agent; /* its id, for their names */
+    bool project; /* the session has repositories */
+    bool writer; /* and one is the agent's */
 };
 
 /* Returns the path below its root, which is *ret_root; "." for the root itself; NULL if the path is

@@ -58,6 +58,7 @@ void link_disconnect(struct host *host)
 
     permission_drop_all(host);
     work_close(host);
+    sleep_process_ended(host);
     fd_closep(&link->in);
     fd_closep(&link->out);
     fd_closep(&link->err);

@@ -40,8 +40,16 @@ static int need_store(struct host *host, bool *ret_said, struct err *err)
 
 int memory_need(struct host *host, struct err *err)
 {
+    bool was_open = host->conversation->memory.store != NULL;
     bool said;
-    return need_store(host, &said, err);
+
+    if (need_store(host, &said, err) == -1)
+        return -1;
+    if (!was_open) {
+        usage_open(host);
+        budget_open(host);
+    }
+    return 0;
 }
 
 /* Makes the agent's session, which still knows what was said, that of the new store's conversation.

@@ -115,29 +115,13 @@ const char *program_read(const struct work_place *place, char *const *env,
 int program_launch(const struct program *program, struct supervisor_times times,
                    struct supervisor *ret, int *ret_out, struct err *err)
 {
-    int out[2] = {-1, -1};
     struct supervisor_spec spec = {
         .program = program->path,
         .argv = program->argv,
         .env = program->env,
         .cwd = program->cwd != -1 ? &program->cwd : NULL,
         .times = times,
-        .piped = true,
     };
 
-    spec.pipes[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (spec.pipes[0] == -1 || pipe2(out, O_CLOEXEC) == -1) {
-        (void)err_errno(err, "cannot create a pipe");
-        fd_closep(&spec.pipes[0]);
-        return -1;
-    }
-    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
-    spec.pipes[1] = out[1];
-    spec.pipes[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
-    if (supervisor_start(&spec, -1, ret, err) == -1) {
-        (void)close(out[0]);
-        return -1;
-    }
-    *ret_out = out[0];
-    return 0;
+    return supervisor_start_printing(&spec, ret, ret_out, err);
 }

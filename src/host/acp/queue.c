@@ -1,6 +1,7 @@
 #include "host/acp/conversation.h"
 
 #include "base/str.h"
+#include "base/time.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ void queue_push(struct host *host, int64_t number, const char *text, size_t len,
 
     queue->prompts = mem_room(queue->prompts, queue->count, sizeof *queue->prompts);
     struct prompt *prompt = &queue->prompts[queue->count++];
-    *prompt = (struct prompt){.number = number, .text = mem_dupn(text, len), .len = len};
+    *prompt = (struct prompt){
+        .number = number, .text = mem_dupn(text, len), .len = len, .asked_ms = time_epoch_ms()};
     (void)snprintf(prompt->from, sizeof prompt->from, "%s", from);
     for (char *const *tag = tags; tag != NULL && *tag != NULL; tag++)
         strv_push(&prompt->tags, *tag);
@@ -97,6 +99,7 @@ static bool push_waiting(const struct store_item *item, void *arg)
     queue_push(host, item->number, item->text, item->len, from, tags);
     struct prompt *prompt = &queue->prompts[queue->count - 1];
     prompt->query = item->query;
+    prompt->asked_ms = item->time_ms;
     memcpy(prompt->conversation, item->conversation, sizeof prompt->conversation);
     return true;
 }
@@ -166,7 +169,7 @@ static int add_once(struct host *host, const struct new_prompt *prompt, int64_t 
         return err_set(err, MAS_CONFLICT, "too many prompts wait for it");
     if (memory_need(host, err) == -1 || find_place(conversation, prompt, &where, err) == -1)
         return -1;
-    bool at_once = turn_begins_at_once(conversation);
+    bool at_once = turn_begins_at_once(host);
     const struct store_message message = {
         .role = ROLE_USER,
         .state = at_once ? MESSAGE_DONE : MESSAGE_OPEN,

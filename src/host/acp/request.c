@@ -111,7 +111,8 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
         prompt.choice = choice_of(frame, &prompt.id);
     else if (change_first(host, frame, err) == -1)
         return -1;
-    bool at_once = turn_begins_at_once(conversation);
+    budget_look(host);
+    bool at_once = turn_begins_at_once(host);
     int64_t ahead = (int64_t)conversation->queue.count + (conversation->turn.on ? 1 : 0);
     if (queue_add(host, &prompt, &number, err) == -1)
         return -1;
@@ -120,6 +121,8 @@ int acp_request_ask(struct host *host, struct client *client, const struct frame
     json_put(&out, "prompt", event_id(host, number, id));
     json_put_int(&out, "queued", (int64_t)conversation->queue.count - (at_once ? 1 : 0));
     json_put_int(&out, "ahead", ahead);
+    if (conversation->spending.paused[0] != '\0')
+        json_put(&out, "paused", conversation->spending.paused);
     if (wait) {
         client->kind = CLIENT_ASKS;
         client->prompt = number;
@@ -148,7 +151,8 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
         return -1;
     if (wait && !server_lets_watch(host))
         return err_set(err, MAS_CONFLICT, "too many clients watch it");
-    bool at_once = turn_begins_at_once(conversation);
+    budget_look(host);
+    bool at_once = turn_begins_at_once(host);
     const struct new_prompt prompt = {
         .text = frame->body, .len = frame->body_len, .from = who(client)};
     if (queue_add(host, &prompt, &number, err) == -1)
@@ -165,6 +169,34 @@ int acp_request_send(struct host *host, struct client *client, const struct fram
         client->dirty = true;
     }
     close_answer(client, &head, &out);
+    return 0;
+}
+
+void acp_request_restarts(struct host *host)
+{
+    limit_skip(host);
+}
+
+int acp_request_sleep(struct host *host, struct client *client, const struct frame *frame,
+                      struct err *err)
+{
+    const struct child *child = &host->child;
+    _cleanup_str_ struct str why = STR_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+
+    (void)frame;
+    if (child->rest == AGENT_ASLEEP && child->phase == CHILD_NONE) {
+        request_put_status(host, &head);
+        server_answer(client, &head);
+        client->kind = CLIENT_LEAVES;
+        return 0;
+    }
+    if (sleep_is_kept_awake(host, &why))
+        return err_set(err, MAS_CONFLICT, "cannot put agent '%s' to sleep: %s", host->agent->id,
+                       str_text(&why));
+    client->kind = CLIENT_STOPS;
+    host->child.clear = (struct supervisor_report){.killed = 0};
+    sleep_begin(host);
     return 0;
 }
 
@@ -225,6 +257,40 @@ int acp_request_cancel(struct host *host, struct client *client, const struct fr
     return 0;
 }
 
+/* Lets an agent go on that has reached a limit of its budget. */
+static int let_go_on(struct host *host, struct client *client, const char *more, struct err *err)
+{
+    _cleanup_str_ struct str words = STR_INIT;
+    _cleanup_str_ struct str head = STR_INIT;
+    struct json_out out;
+
+    if (client->from != NULL)
+        return err_set(err, MAS_FAILED, "only a person may let it use more than its budget");
+    if (budget_extend(host, more, &words, err) == -1)
+        return -1;
+    request_open_answer(host, &head, &out);
+    json_put(&out, "budget", str_text(&words));
+    close_answer(client, &head, &out);
+    wake(host);
+    return 0;
+}
+
+/* Returns true if a request for a permission is meant for a budget: none is asked, or it says how
+ * much more there is. */
+static bool is_for_budget(struct host *host, const struct frame *frame)
+{
+    const struct conversation *conversation = host->conversation;
+    const char *option = json_get_text(frame->head, "option");
+
+    if (json_get_text(frame->head, "more") != NULL)
+        return true;
+    if (conversation->permissions.count > 0 || json_get(frame->head, "permission") != NULL ||
+        option == NULL || strcmp(option, "allow") != 0)
+        return false;
+    budget_look(host);
+    return conversation->spending.paused[0] != '\0';
+}
+
 int acp_request_permit(struct host *host, struct client *client, const struct frame *frame,
                        struct err *err)
 {
@@ -238,6 +304,8 @@ int acp_request_permit(struct host *host, struct client *client, const struct fr
     struct json_out out;
     char id[EVENT_ID_MAX];
 
+    if (is_for_budget(host, frame))
+        return let_go_on(host, client, json_get_text(frame->head, "more"), err);
     verdict.number = permission != NULL ? event_number(host, permission) : 0;
     if (permission != NULL && verdict.number == 0)
         return err_set(err, MAS_NOT_FOUND, "there is no such open permission request");

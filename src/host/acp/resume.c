@@ -106,6 +106,7 @@ static void join(struct host *host, enum store_outcome outcome)
         if (outcome == OUTCOME_INJECTED)
             place->injected = false; /* until a turn has ended well */
     }
+    usage_joined(host, is_new);
     resume->prime = is_new || !place->injected || place->is_new;
     resume->remind = is_new ? 0 : find_cut_off(host);
     resume->ignores = outcome == OUTCOME_LOADED;
@@ -113,8 +114,9 @@ static void join(struct host *host, enum store_outcome outcome)
         mem_printf("conversation %s%s%s", name, resume->notes != NULL ? ": " : "",
                    resume->notes != NULL ? resume->notes : "");
     host_log(host, words);
-    if (resume->notes != NULL)
+    if (resume->notes != NULL || conversation->sleep.woken)
         store_notes(host, words);
+    conversation->sleep.woken = false;
     event_open(&event, "continuity");
     json_put(&event.out, "outcome", name);
     json_put(&event.out, "note", resume->notes);
@@ -132,6 +134,7 @@ void resume_leave_session(struct host *host)
     permission_drop_all(host);
     if (link->session == NULL || link->acp == NULL)
         return;
+    sleep_session_left(host);
     work_leave(host, link->session);
     link->left++;
     if (acp_info(link->acp)->close)

@@ -148,6 +148,11 @@ static bool read_output(struct terminal_child *child)
     return true;
 }
 
+size_t terminals_count(const struct terminals *terminals)
+{
+    return terminals != NULL ? terminals->count : 0;
+}
+
 const char *terminals_output(const struct terminals *terminals, const char *id)
 {
     struct terminal_child *child = find(terminals, NULL, id);

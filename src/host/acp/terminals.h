@@ -47,6 +47,8 @@ void terminals_want(const struct terminals *terminals, struct loop *loop);
  */
 bool terminals_serve(struct terminals *terminals, struct loop *loop, struct acp *acp);
 
+/* Returns how many programs run, or are not released yet. */
+size_t terminals_count(const struct terminals *terminals);
 /* Returns the output of a program by now, without NUL; NULL: there is no program of that id. Of the
  * programs that were released last, the last TERMINALS_TAIL bytes are kept. */
 enum { TERMINALS_KEPT = 32, TERMINALS_TAIL = 32 * 1024 };

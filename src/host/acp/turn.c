@@ -25,10 +25,12 @@ int64_t turn_next_prompt(const struct conversation *conversation)
                : conversation->queue.prompts[0].number;
 }
 
-bool turn_begins_at_once(const struct conversation *conversation)
+bool turn_begins_at_once(struct host *host)
 {
+    const struct conversation *conversation = host->conversation;
+
     return conversation->link.phase.now == PHASE_READY && !conversation->turn.on &&
-           conversation->queue.count == 0;
+           conversation->queue.count == 0 && !gate_holds(host, false);
 }
 
 /* ---- its beginning */
@@ -144,11 +146,13 @@ static void begin_turn(struct host *host)
     turn_free(turn);
     turn->on = true;
     turn->prompt = queue_remove(conversation, 0);
+    limit_turn_begins(host);
     /* stored before it is sent, so that neither a kill nor a loss of power asks it twice */
     if (!turn->prompt.begun)
         memory_update(host, turn->prompt.number, NULL, 0, NULL, MESSAGE_DONE, SYNC_FULL);
     if (!turn->prompt.told)
         tell_prompt(host, &turn->prompt);
+    sleep_turn_begins(host);
     send_prompt(host);
 }
 
@@ -169,7 +173,8 @@ void turn_run(struct host *host)
         const struct prompt *next = &conversation->queue.prompts[0];
         struct err err = ERR_INIT;
         if (!is_elsewhere(conversation, next)) {
-            begin_turn(host);
+            if (!gate_holds(host, true))
+                begin_turn(host);
             return;
         }
         if (clear_enter_conversation(host, CHOICE_NAMED, next->conversation, &err) == 0)
@@ -193,6 +198,7 @@ void turn_put_back(struct host *host)
     memory_update(host, turn->prompt.number, NULL, 0, NULL, MESSAGE_OPEN, SYNC_FULL);
     turn->prompt = (struct prompt){.number = 0};
     turn_free(turn);
+    turns_ended(host);
 }
 
 void turn_tell_end(struct host *host, int64_t prompt, const char *stop_reason, int64_t code,
@@ -252,12 +258,19 @@ void turn_end(struct host *host, const char *stop_reason, int64_t code, const ch
         event_say(host, true, "%s", error);
     if (succeeded)
         resume_prove(host);
+    usage_end(host, turn->prompt.number);
     memory_end_prompt(host, turn->prompt.number, stop_reason);
-    if (succeeded)
+    limit_turn_ended(host, succeeded);
+    turns_ended(host);
+    if (succeeded) {
         note_success(host);
+        sleep_turn_ended(host);
+    }
     host_log_message(host, turn->prompt.from, turn->prompt.len, stop_reason);
+    attention_turn_ended(host);
     turn_tell_end(host, turn->prompt.number, stop_reason, code, error);
     turn_free(turn);
+    budget_turn_ended(host);
 }
 
 /* ---- cancel */
@@ -323,6 +336,7 @@ void turn_answer(struct host *host, const struct acp_answer *answer)
     const struct phase_state *phase = &conversation->link.phase;
     const struct turn *turn = &conversation->turn;
 
+    usage_answer(host, answer);
     if (phase_waits_for(phase, PHASE_SUMS_UP, answer->serial)) {
         summary_end(host, answer);
         return;
@@ -332,7 +346,7 @@ void turn_answer(struct host *host, const struct acp_answer *answer)
             clear_turn_ended(host);
         return;
     }
-    if (!turn->on || answer->serial != turn->serial)
+    if (!turn->on || answer->serial != turn->serial || limit_refused(host, answer))
         return;
     if (answer->ok) {
         const char *stop = answer->stop_reason != NULL ? answer->stop_reason : "end_turn";

@@ -68,6 +68,8 @@ static void handle_piece(struct host *host, enum store_role role, const char *te
 
 static void handle_chunk(struct host *host, const struct acp_update *update, enum store_role role)
 {
+    if (role == ROLE_AGENT)
+        limit_said(host, update->text, update->len);
     for (size_t at = 0, n; at < update->len; at += n) {
         n = str_fit(update->text + at, STORE_TEXT_MAX);
         handle_piece(host, role, update->text + at, n);
@@ -122,7 +124,7 @@ static struct tool_call *add_tool(struct turn *turn, const char *id)
     return tool;
 }
 
-static bool is_over(const struct tool_call *tool)
+bool update_tool_is_over(const struct tool_call *tool)
 {
     return strcmp(tool->status, "completed") == 0 || strcmp(tool->status, "failed") == 0;
 }
@@ -147,7 +149,7 @@ static void store_tool(struct host *host, struct tool_call *tool, const char *co
     str_addn(&text, content, kept);
     if (content[kept] != '\0')
         str_addf(&text, "\n(%zu bytes are left out)", strlen(content + kept));
-    enum store_state state = is_over(tool) ? MESSAGE_DONE : MESSAGE_OPEN;
+    enum store_state state = update_tool_is_over(tool) ? MESSAGE_DONE : MESSAGE_OPEN;
     if (tool->number != 0 && conversation->memory.store != NULL) {
         memory_update(host, tool->number, str_text(&text), text.len, data.data, state, SYNC_CHUNK);
         return;
@@ -217,10 +219,11 @@ static void handle_tool(struct host *host, const struct acp_update *update)
 
     if (tool == NULL)
         return;
-    if (is_over(tool))
+    if (update_tool_is_over(tool))
         code_changed(host);
     if (tool->number == 0)
         update_close_text(host);
+    sleep_tool_told(host, tool);
     tell_tool(host, tool);
 }
 
@@ -301,16 +304,6 @@ static void handle_mode(struct host *host, const char *mode)
         &err);
 }
 
-static void tell_usage(struct host *host, const struct json *update)
-{
-    struct client_event event;
-
-    event_open(&event, "usage");
-    json_put_int(&event.out, "used", json_int(json_get(update, "used"), 0));
-    json_put_int(&event.out, "size", json_int(json_get(update, "size"), 0));
-    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
-}
-
 static void tell_title(struct host *host, const struct acp_update *update)
 {
     struct offered *offered = &host->conversation->offered;
@@ -380,7 +373,7 @@ static void handle_news(struct host *host, const struct acp_update *update)
         tell_title(host, update);
         break;
     case ACP_USAGE:
-        tell_usage(host, update->json);
+        usage_update(host, &update->usage);
         break;
     default: /* the clients know the prompts that the agent repeats */
         break;

@@ -25,8 +25,11 @@ void work_open(struct host *host)
     struct agent_work *work = &host->conversation->work;
 
     work_close(host);
-    work->place =
-        (struct work_place){.roots = work->roots, .run = host->run, .agent = host->agent->id};
+    work->place = (struct work_place){.roots = work->roots,
+                                      .run = host->run,
+                                      .agent = host->agent->id,
+                                      .project = host->team.project.path != NULL,
+                                      .writer = host->agent->code == AGENT_CODE_WORKTREE};
     add_root(work, workspace_path(&host->root, host->session.id, NULL),
              fcntl(host->dir, F_DUPFD_CLOEXEC, 3), true);
     for (size_t i = 0; i < ARRAY_LEN(parts) && placement_is_shared(host->session.mode); i++)

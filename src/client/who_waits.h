@@ -1,0 +1,38 @@
+/*
+ * Who waits for a person: the register of the root (store/waiting.h), and what the hosts say of its
+ * entries.
+ */
+#ifndef MAS_CLIENT_WHO_WAITS_H
+#define MAS_CLIENT_WHO_WAITS_H
+
+#include "base/err.h"
+#include "base/id.h"
+#include "model/agent_status.h"
+#include "model/team.h"
+#include "store/config.h"
+#include "store/root.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An agent that waits, as its host says. */
+struct waiter {
+    char session[ID_TEXT];
+    char agent[TEAM_WORD_MAX + 1];
+    char pane[24]; /* "%12"; "": its host has none */
+    enum agent_state state;
+    int64_t since_ms;
+};
+
+/* Finds the agent that has waited longest; its host has said so just now. Leaves out the agent in
+ * `here`, a pane of the session `here_id`, unless nobody else waits: if it waits itself, the agent
+ * that comes after it is found, and after the last one the first. Either may be "". Returns 1; 0 if
+ * nobody waits; -1 on failure. Entries whose hosts say otherwise are removed. If the register is
+ * incomplete, asks all hosts and makes it again. */
+int who_waits(const struct root *root, const struct config *config, const char *here_id,
+              const char *here, struct waiter *ret, struct err *err);
+
+/* Tells the host of an agent that a person looks at it now. Ignores errors. */
+void who_tell_seen(const struct root *root, const char *session, const char *agent);
+
+#endif

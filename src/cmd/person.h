@@ -1,0 +1,14 @@
+/*
+ * For what only a person may do.
+ */
+#ifndef MAS_CMD_PERSON_H
+#define MAS_CMD_PERSON_H
+
+#include "base/err.h"
+
+/* Fails if an agent runs this command: if it descends from an agent's supervisor, or if the
+ * environment says so and it descends from none. A shell in a team is a person's. `what` is the
+ * verb: "only a person may land". */
+int person_check(const char *what, struct err *err);
+
+#endif

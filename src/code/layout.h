@@ -1,0 +1,26 @@
+/*
+ * Writes the files of a new repository, as `git init`, `git config` and `git update-ref` do it in
+ * several processes that each wait for the disk. Nobody else knows the repository yet, and the
+ * caller makes all of it durable at once.
+ *
+ *     layout_set(&config, "core", NULL);
+ *     layout_set(&config, "bare", "true");
+ *     if (layout_make(dir, head, &config, err) == -1 || layout_ref(dir, ref, oid, err) == -1)
+ */
+#ifndef MAS_CODE_LAYOUT_H
+#define MAS_CODE_LAYOUT_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* Adds a line with a setting, or with `value` NULL the heading of a section. The value may hold
+ * anything but NUL. */
+void layout_set(struct str *config, const char *name, const char *value);
+
+/* Makes the directories, HEAD and config of a repository in a directory. It may have objects. */
+int layout_make(int dir, const char *head, const struct str *config, struct err *err);
+
+/* Creates a ref with its directories; it must not exist. `ref` and `oid` are valid names. */
+int layout_ref(int dir, const char *ref, const char *oid, struct err *err);
+
+#endif

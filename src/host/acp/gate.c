@@ -1,0 +1,44 @@
+/*
+ * What may hold back the next turn: the one place that decides whether a prompt goes to the agent
+ * now. Each reason is a row. A row that lets the turn pass may have taken something for it, such as
+ * the place of the one that tries first; if a later row holds the turn back, it gives that up
+ * again.
+ */
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+
+static bool is_paused(struct host *host)
+{
+    return host->conversation->spending.paused[0] != '\0';
+}
+
+static const struct gate {
+    bool (*holds)(struct host *host);
+    void (*gives_up)(struct host *host); /* NULL: it takes nothing */
+    /* For a turn that begins now, whose prompt is the first in the queue, or for one that would. */
+    bool begins, would;
+} gates[] = {
+    {is_paused, NULL, false, true},
+    {limit_holds, limit_gives_up, true, true},
+    {turns_hold, turns_give_up, true, true},
+    {budget_holds, NULL, true, false}, /* the last one: it records that the turn begins */
+};
+
+bool gate_holds(struct host *host, bool begins)
+{
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+        if (!(begins ? gates[i].begins : gates[i].would) || !gates[i].holds(host))
+            continue;
+        gate_give_up(host);
+        return true;
+    }
+    return false;
+}
+
+void gate_give_up(struct host *host)
+{
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++)
+        if (gates[i].gives_up != NULL)
+            gates[i].gives_up(host);
+}

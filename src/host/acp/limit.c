@@ -1,0 +1,456 @@
+/* The limits of the agent's provider. */
+#include "host/acp/conversation.h"
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "protocol/acp_limit.h"
+#include "session/env.h"
+#include "store/login_limit.h"
+#include "store/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 60000, /* a wait is looked at so often, as clocks are changed */
+    OTHERS_MS = 5000, /* and so often while another agent tries: if the kernel tells no change */
+    SOON_MS = 50, /* after a change: the kernel tells a close before it frees the lock */
+    SOON_LOOKS = 3,
+    TRIAL_MS = 60000, /* a request that is not refused for so long is not refused */
+    FILE_MAX = 256, /* bytes */
+};
+
+/* ---- the login */
+
+/* What makes two agents of one program different customers. */
+static const char *const login_env[] = {"HOME",
+                                        "XDG_CONFIG_HOME",
+                                        "CLAUDE_CONFIG_DIR",
+                                        "CODEX_HOME",
+                                        "GEMINI_DIR",
+                                        "COPILOT_HOME",
+                                        "OPENCODE_CONFIG",
+                                        "ANTHROPIC_API_KEY",
+                                        "OPENAI_API_KEY",
+                                        "GEMINI_API_KEY",
+                                        "GOOGLE_API_KEY",
+                                        "GITHUB_TOKEN",
+                                        "GH_TOKEN",
+                                        "CODEX_API_KEY",
+                                        "ANTHROPIC_AUTH_TOKEN",
+                                        "CLAUDE_CODE_OAUTH_TOKEN",
+                                        "OPENAI_BASE_URL",
+                                        "ANTHROPIC_BASE_URL"};
+
+static void name_login(const struct host *host, char ret[LOGIN_ID])
+{
+    const char *command =
+        host->agent->command[0] != '\0' ? host->agent->command : host->preset->command;
+    struct sha256 sum = SHA256_INIT;
+    char hex[SHA256_TEXT];
+
+    sha256_add(&sum, command, strlen(command) + 1);
+    for (size_t i = 0; i < ARRAY_LEN(login_env); i++) {
+        const char *value = env_get(host->env, login_env[i]);
+        sha256_add(&sum, value != NULL ? value : "", value != NULL ? strlen(value) + 1 : 1);
+    }
+    sha256_hex(&sum, hex);
+    (void)snprintf(ret, LOGIN_ID, "%.*s", LOGIN_ID - 1, hex);
+}
+
+/* ---- the prompt that was refused */
+
+static char *file_name(const struct host *host)
+{
+    return mem_printf("%s" WORKSPACE_HOST_LIMIT, host->agent->id);
+}
+
+/* Writes the prompt, how often it was refused, and whether it was sent since. */
+static void keep_prompt(const struct host *host, bool sent)
+{
+    const struct agent_limit *limit = &host->conversation->limit;
+    _cleanup_free_ char *name = file_name(host);
+    struct err err = ERR_INIT;
+    char text[FILE_MAX];
+    int len = snprintf(text, sizeof text, "%" PRId64 " %d %" PRId64 " %" PRId64 " %d\n",
+                       limit->prompt, limit->attempts, limit->until_ms, limit->due_ms, sent);
+
+    if (file_replace(host->run, name, text, (size_t)len, 0600, &err) == -1)
+        host_log(host, err.text);
+}
+
+static void forget_prompt(const struct host *host)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    _cleanup_free_ char *name = file_name(host);
+
+    if (limit->prompt == 0)
+        return;
+    limit->prompt = 0;
+    limit->attempts = 0;
+    (void)unlinkat(host->run, name, 0);
+}
+
+/* Puts a prompt in front of the queue again that had caused something before it was refused: so it
+ * is none of those that wait in the store. */
+static bool push_again(const struct store_item *item, void *arg)
+{
+    struct host *host = arg;
+    struct conversation *conversation = host->conversation;
+
+    if (item->number != conversation->limit.prompt || item->role != ROLE_USER ||
+        item->stop_reason != NULL)
+        return false;
+    queue_push(host, item->number, item->text, item->len, item->sender != NULL ? item->sender : "-",
+               NULL);
+    struct prompt prompt = queue_remove(conversation, conversation->queue.count - 1);
+    prompt.query = item->query;
+    prompt.asked_ms = item->time_ms;
+    memcpy(prompt.conversation, item->conversation, sizeof prompt.conversation);
+    queue_push_first(host, &prompt);
+    return false;
+}
+
+void limit_open(struct host *host)
+{
+    struct conversation *conversation = host->conversation;
+    struct agent_limit *limit = &conversation->limit;
+    _cleanup_free_ char *name = file_name(host);
+    _cleanup_free_ char *text = NULL;
+    struct err err = ERR_INIT;
+    size_t len = 0;
+    int sent = 0;
+
+    limit->trial = limit->watch = limit->dir = -1;
+    name_login(host, limit->login);
+    if (file_read(host->run, name, FILE_MAX, &text, &len, &err) == -1)
+        return;
+    if (sscanf(text, "%" SCNd64 " %4d %" SCNd64 " %" SCNd64 " %1d", &limit->prompt,
+               &limit->attempts, &limit->until_ms, &limit->due_ms, &sent) != 5 ||
+        limit->prompt <= 0 || limit->attempts < 0)
+        limit->prompt = limit->attempts = 0;
+    if (limit->prompt != 0 && sent == 0 && conversation->memory.store != NULL &&
+        queue_find(conversation, limit->prompt) == conversation->queue.count) {
+        const struct store_filter filter = {
+            .agent = host->agent->id, .after = limit->prompt - 1, .limit = 1};
+        (void)memory_kept(
+            host, store_read(conversation->memory.store, &filter, push_again, host, &err), &err);
+    }
+    if (sent != 0 || queue_find(conversation, limit->prompt) == conversation->queue.count) {
+        limit->prompt = limit->attempts = 0; /* it was sent, or is not there any more */
+        (void)unlinkat(host->run, name, 0);
+    }
+}
+
+void limit_free(struct agent_limit *limit)
+{
+    fd_closep(&limit->trial);
+    fd_closep(&limit->watch);
+    fd_closep(&limit->dir);
+}
+
+/* ---- words */
+
+/* Writes a time of today as people read it, or with its date. */
+static void write_time(int64_t ms, char buf[32])
+{
+    enum { SOON_S = 12 * 3600 };
+    time_t when = (time_t)(ms / 1000);
+    struct tm tm;
+
+    buf[0] = '\0';
+    if (localtime_r(&when, &tm) != NULL)
+        (void)strftime(buf, 32, when - time(NULL) < SOON_S ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &tm);
+}
+
+static void write_note(struct agent_limit *limit)
+{
+    char when[32];
+
+    write_time(limit->due_ms, when);
+    if (limit->until_ms > 0)
+        (void)snprintf(limit->note, sizeof limit->note, "its provider takes no prompts until %s",
+                       when);
+    else
+        (void)snprintf(limit->note, sizeof limit->note,
+                       "its provider takes no prompts; retry at %s", when);
+}
+
+/* ---- waiting */
+
+static int limits_dir(struct host *host)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+
+    if (limit->dir == -1)
+        limit->dir = login_limit_open(&host->root);
+    return limit->dir;
+}
+
+/* Has the kernel tell when something changes in sessions/.limits. Without that the timers are
+ * enough. */
+static void begin_watch(struct host *host)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    char path[48];
+
+    if (limit->watch != -1 || limits_dir(host) == -1)
+        return;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", limit->dir);
+    limit->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (limit->watch != -1 &&
+        inotify_add_watch(limit->watch, path, IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_TO) == -1)
+        fd_closep(&limit->watch);
+}
+
+/* Holds the turns back until a time, or until another agent has tried. */
+static bool hold(struct host *host, const struct login_limit *known, int64_t now_ms)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    int64_t wait = known->due_ms - now_ms;
+    bool first = !limit->on;
+
+    if (wait <= 0 && limit->soon > 0) {
+        limit->soon--;
+        wait = SOON_MS;
+    } else if (wait <= 0) {
+        wait = OTHERS_MS;
+    }
+    limit->look_at = time_monotonic_ms() + (wait < LOOK_MS ? wait : LOOK_MS);
+    limit->on = true;
+    limit->until_ms = known->until_ms;
+    limit->due_ms = known->due_ms;
+    write_note(limit);
+    begin_watch(host);
+    if (first)
+        event_say(host, true, "another agent with the same login was told to wait: %s",
+                  limit->note);
+    return true;
+}
+
+static void end_wait(struct agent_limit *limit)
+{
+    limit->on = limit->skip = false;
+    limit->soon = 0;
+    fd_closep(&limit->watch);
+}
+
+bool limit_holds(struct host *host)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    int64_t now = time_epoch_ms();
+
+    if (limit->on && !limit->skip && time_monotonic_ms() < limit->look_at)
+        return true;
+    struct login_limit known = {.attempts = 0};
+    if (limit->dir != -1 || faccessat(host->root.sessions, LIMITS_DIR, F_OK, 0) == 0)
+        known = login_limit_read(limits_dir(host), limit->login);
+    if (known.attempts == 0 && limit->prompt != 0 && limit->due_ms > now && limit->dir == -1)
+        known = (struct login_limit){
+            .attempts = 1, .until_ms = limit->until_ms, .due_ms = limit->due_ms};
+    if (known.attempts == 0) { /* there was none, or another agent was not refused */
+        end_wait(limit);
+        return false;
+    }
+    if (known.due_ms > now && !limit->skip)
+        return hold(host, &known, now);
+    if (limit->trial == -1 && limits_dir(host) != -1) {
+        limit->trial = login_limit_try(limit->dir, limit->login);
+        if (limit->trial == -1)
+            return hold(host, &known, now); /* another agent tries */
+        known = login_limit_read(limit->dir, limit->login); /* it may have tried meanwhile */
+        if (known.due_ms > now && !limit->skip) {
+            fd_closep(&limit->trial);
+            return hold(host, &known, now);
+        }
+    }
+    end_wait(limit);
+    return false;
+}
+
+void limit_gives_up(struct host *host)
+{
+    if (!host->conversation->turn.on)
+        fd_closep(&host->conversation->limit.trial);
+}
+
+void limit_skip(struct host *host)
+{
+    host->conversation->limit.skip = true;
+}
+
+/* ---- turns */
+
+void limit_turn_begins(struct host *host)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+
+    limit->began_ms = time_epoch_ms();
+    limit->trial_until = time_monotonic_ms() + TRIAL_MS;
+    limit->said[0] = '\0';
+    limit->said_len = 0;
+    if (limit->prompt != 0 && limit->prompt == host->conversation->turn.prompt.number)
+        keep_prompt(host, true); /* a kill from now on cuts it off, as any other */
+    else
+        forget_prompt(host);
+}
+
+void limit_said(struct host *host, const char *text, size_t len)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    size_t room = sizeof limit->said - 1 - limit->said_len;
+    size_t n = len < room ? len : room;
+
+    memcpy(limit->said + limit->said_len, text, n);
+    limit->said_len += n;
+    limit->said[limit->said_len] = '\0';
+}
+
+void limit_turn_ended(struct host *host, bool succeeded)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+
+    forget_prompt(host);
+    if (limit->trial != -1 && succeeded)
+        login_limit_over(limits_dir(host), limit->login);
+    fd_closep(&limit->trial);
+}
+
+/* Ends what the turn has left open, and puts its prompt back in front of the queue. */
+static void put_back(struct host *host)
+{
+    struct turn *turn = &host->conversation->turn;
+
+    update_close_text(host);
+    for (size_t i = 0; i < turn->tool_count; i++)
+        if (!update_tool_is_over(&turn->tools[i]) && turn->tools[i].number != 0)
+            memory_update(host, turn->tools[i].number, NULL, 0, NULL, MESSAGE_INTERRUPTED,
+                          SYNC_CHUNK);
+    usage_end(host, turn->prompt.number);
+    turn_put_back(host);
+}
+
+static void refuse(struct host *host, const struct acp_limit *told, const char *why)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    int retry_ms = config_ms(&host->config, SETTING_LIMIT_RETRY);
+    int64_t number = host->conversation->turn.prompt.number;
+    const struct login_limit news = {.until_ms = told->until_ms};
+    struct login_limit known;
+    struct err err = ERR_INIT;
+    char when[32], often[32] = "";
+
+    limit->attempts = limit->prompt == number ? limit->attempts + 1 : 1;
+    limit->prompt = number;
+    if (limits_dir(host) == -1 || login_limit_note(limit->dir, limit->login, &news, limit->began_ms,
+                                                   retry_ms, &known, &err) == -1)
+        known = (struct login_limit){
+            .until_ms = told->until_ms,
+            .due_ms = told->until_ms > 0
+                          ? told->until_ms
+                          : login_limit_due(limit->attempts, retry_ms, time_epoch_ms())};
+    limit->until_ms = known.until_ms;
+    limit->due_ms = known.due_ms;
+    limit->on = true;
+    limit->look_at = 0;
+    keep_prompt(host, false); /* durable before anybody is told */
+    put_back(host);
+    fd_closep(&limit->trial);
+    write_note(limit);
+    write_time(limit->due_ms, when);
+    host_log(host, limit->note);
+    if (limit->attempts > 1)
+        (void)snprintf(often, sizeof often, ", refused %d times", limit->attempts);
+    event_say(host, true, "%s%s: %.*s; mas sends the prompt again %s %s",
+              told->overloaded ? "the provider has too much load" : "a limit of the provider",
+              often, (int)str_fit(why, ACP_LIMIT_ANSWER_MAX), why,
+              limit->until_ms > 0 ? "when the provider takes prompts again, at"
+                                  : "by its own rule, at",
+              when);
+}
+
+bool limit_refused(struct host *host, const struct acp_answer *answer)
+{
+    const struct turn *turn = &host->conversation->turn;
+    const struct agent_limit *limit = &host->conversation->limit;
+    struct acp_limit told = {.until_ms = 0};
+    int64_t now = time_epoch_ms();
+
+    if (!turn->on || turn->cancelled)
+        return false;
+    if (!answer->ok) {
+        if (!acp_limit_of_error(answer->code, answer->message, answer->data, now, &told))
+            return false;
+        refuse(host, &told, answer->message != NULL ? answer->message : "");
+        return true;
+    }
+    bool stop = answer->stop_reason != NULL && acp_limit_of_stop(answer->stop_reason);
+    if (!stop && (turn->tool_count > 0 || !acp_limit_of_answer(limit->said, now, &told)))
+        return false;
+    refuse(host, &told, limit->said[0] != '\0' ? limit->said : answer->stop_reason);
+    return true;
+}
+
+/* ---- the loop */
+
+bool limit_is_on(const struct conversation *conversation)
+{
+    return conversation->limit.on && !conversation->turn.on && conversation->queue.count > 0;
+}
+
+void limit_want(const struct host *host, struct loop *loop)
+{
+    loop_want(loop, host->conversation->limit.watch, POLLIN);
+}
+
+void limit_serve(struct host *host, struct loop *loop)
+{
+    struct agent_limit *limit = &host->conversation->limit;
+    char events[4096];
+
+    if (loop_got(loop, limit->watch) == 0)
+        return;
+    while (read(limit->watch, events, sizeof events) > 0)
+        ;
+    limit->look_at = 0;
+    limit->soon = SOON_LOOKS;
+}
+
+/* Returns true if the turn at work has brought more than a message of the provider could be. Some
+ * agents say that their request was refused before they end the turn. */
+static bool is_accepted(const struct conversation *conversation)
+{
+    return conversation->turn.tool_count > 0 || conversation->limit.said_len > ACP_LIMIT_ANSWER_MAX;
+}
+
+int64_t limit_tick(struct host *host, int64_t now)
+{
+    struct conversation *conversation = host->conversation;
+    struct agent_limit *limit = &conversation->limit;
+
+    if (conversation->turn.on) {
+        if (limit->trial == -1)
+            return -1;
+        if (!is_accepted(conversation) && now < limit->trial_until)
+            return limit->trial_until;
+        login_limit_over(limits_dir(host), limit->login); /* the others may go on, too */
+        fd_closep(&limit->trial);
+        return -1;
+    }
+    if (limit->prompt != 0 && queue_find(conversation, limit->prompt) == conversation->queue.count)
+        forget_prompt(host); /* cancelled, or cleared */
+    if (conversation->queue.count == 0) {
+        end_wait(limit);
+        fd_closep(&limit->trial);
+    }
+    return limit->on ? limit->look_at : -1;
+}

@@ -1,0 +1,206 @@
+#include "host/acp/conversation.h"
+
+#include "base/str.h"
+#include "base/time.h"
+#include "memory/store_usage.h"
+
+#include <string.h>
+
+enum { KEEP_MS = 30000 }; /* so often the time of a turn is stored: a kill loses no more */
+
+static void tell(struct host *host)
+{
+    const struct agent_usage *usage = &host->conversation->spending.usage;
+    struct client_event event;
+
+    event_open(&event, "usage");
+    json_put_int(&event.out, "used", usage->context_used);
+    json_put_int(&event.out, "size", usage->context_size);
+    money_put(&usage->cost, &event.out);
+    event_tell(host, &event, NULL, 0, turn_prompt(host->conversation));
+}
+
+/* Sums up anew what the agent has used in all its turns. */
+static void sum_up(struct host *host)
+{
+    struct store *store = host->conversation->memory.store;
+    struct agent_usage *usage = &host->conversation->spending.usage;
+    struct store_spent spent;
+    struct err err = ERR_INIT;
+
+    if (store == NULL ||
+        !memory_kept(host, store_spent(store, host->agent->id, "", &spent, &err), &err))
+        return;
+    usage->tokens = spent.tokens > 0 ? spent.tokens : 0;
+    usage->cost = (struct money){.micro = spent.cost > 0 ? spent.cost : 0};
+    memcpy(usage->cost.currency, spent.currency, sizeof usage->cost.currency);
+}
+
+void usage_open(struct host *host)
+{
+    sum_up(host);
+}
+
+/* Returns the name of the model, as far as it is known. */
+static const char *model(const struct host *host)
+{
+    const struct offered *offered = &host->conversation->offered;
+    const char *set = host->conversation->memory.place.model;
+
+    for (size_t i = 0; i < offered->option_count; i++) {
+        const struct config_option *option = &offered->option_list[i];
+        if (option->category != NULL && option->value != NULL &&
+            strcmp(option->category, "model") == 0)
+            return option->value;
+    }
+    return set != NULL && set[0] != '\0' ? set : host->agent->model;
+}
+
+/* ---- the agent session */
+
+void usage_joined(struct host *host, bool is_new)
+{
+    const struct agent_link *link = &host->conversation->link;
+    struct store *store = host->conversation->memory.store;
+    struct agent_usage *usage = &host->conversation->spending.usage;
+    struct err err = ERR_INIT;
+    int64_t used = -1, size = -1;
+
+    if (store != NULL &&
+        memory_kept(host, store_usage_join(store, link->session, is_new, &err), &err) && !is_new)
+        (void)memory_kept(
+            host, store_context(store, host->agent->id, link->session, &used, &size, &err), &err);
+    usage->context_used = used > 0 ? used : 0;
+    usage->context_size = size > 0 ? size : 0;
+    host->conversation->spending.summed = token_counts_none();
+    tell(host);
+}
+
+/* ---- the turn */
+
+/* Returns how long the turn has worked so far. */
+static int64_t worked(const struct spending *spending, int64_t now)
+{
+    int64_t waits = spending->waits_since != 0 ? now - spending->waits_since : 0;
+    return now - spending->began - spending->waited - waits;
+}
+
+bool usage_begin(struct host *host, int64_t prompt, const struct usage_turns *most)
+{
+    const struct conversation *conversation = host->conversation;
+    struct store *store = conversation->memory.store;
+    struct spending *spending = &host->conversation->spending;
+    struct err err = ERR_INIT;
+    bool begun = true;
+    const struct store_usage_turn turn = {
+        .query = conversation->memory.place.query,
+        .prompt = prompt,
+        .agent_session = conversation->link.session,
+        .model = model(host),
+        .team_turns = most->team,
+        .agent_turns = most->agent,
+    };
+
+    if (store != NULL && !memory_kept(host, store_usage_begin(store, &turn, &begun, &err), &err))
+        return true;
+    spending->began = spending->kept_at = time_monotonic_ms();
+    spending->waited = spending->waits_since = 0;
+    return begun;
+}
+
+void usage_end(struct host *host, int64_t prompt)
+{
+    struct store *store = host->conversation->memory.store;
+    int64_t ms = worked(&host->conversation->spending, time_monotonic_ms());
+    struct err err = ERR_INIT;
+
+    if (store != NULL)
+        (void)memory_kept(host, store_usage_end(store, prompt, ms, &err), &err);
+}
+
+int64_t usage_tick(struct host *host, int64_t now)
+{
+    struct conversation *conversation = host->conversation;
+    struct spending *spending = &conversation->spending;
+    bool waits = conversation->permissions.count > 0;
+    struct err err = ERR_INIT;
+
+    if (!conversation->turn.on)
+        return -1;
+    if (waits && spending->waits_since == 0)
+        spending->waits_since = now;
+    if (!waits && spending->waits_since != 0) {
+        spending->waited += now - spending->waits_since;
+        spending->waits_since = 0;
+    }
+    if (now >= spending->kept_at + KEEP_MS && conversation->memory.store != NULL) {
+        spending->kept_at = now;
+        (void)memory_kept(host,
+                          store_usage_worked(conversation->memory.store,
+                                             conversation->turn.prompt.number,
+                                             worked(spending, now), &err),
+                          &err);
+    }
+    return waits ? -1 : spending->kept_at + KEEP_MS;
+}
+
+/* ---- what the agent tells */
+
+void usage_update(struct host *host, const struct acp_usage *told)
+{
+    const struct conversation *conversation = host->conversation;
+    struct store *store = conversation->memory.store;
+    struct agent_usage *usage = &host->conversation->spending.usage;
+    struct err err = ERR_INIT;
+    const struct store_usage_report report = {
+        .query = conversation->memory.place.query,
+        .agent_session = conversation->link.session,
+        .model = model(host),
+        .used = told->used,
+        .size = told->size,
+        .cost = told->cost,
+    };
+
+    usage->context_used = told->used > 0 ? told->used : 0;
+    usage->context_size = told->size > 0 ? told->size : 0;
+    if (store != NULL)
+        (void)memory_kept(host, store_usage_tell(store, &report, &err), &err);
+    if (told->cost.currency[0] != '\0') {
+        sum_up(host);
+        budget_look(host);
+    }
+    tell(host);
+}
+
+/* Takes from the sums over all turns of an agent session what was told before. They begin anew with
+ * each process of the agent. */
+static void subtract_earlier(struct token_counts *told, struct token_counts *summed)
+{
+    const struct token_counts now = *told;
+
+    for (size_t i = 0; i < TOKEN_KIND_COUNT; i++)
+        if (summed->of[i] != -1 && now.of[i] >= summed->of[i])
+            told->of[i] -= summed->of[i];
+    *summed = now;
+}
+
+void usage_answer(struct host *host, const struct acp_answer *answer)
+{
+    const char *session = host->conversation->link.session;
+    struct token_counts tokens = answer->tokens;
+    struct store *store = host->conversation->memory.store;
+    struct err err = ERR_INIT;
+
+    if (answer->session == NULL || token_counts_all(&tokens) == -1 || store == NULL)
+        return;
+    if (host->preset->sums_tokens) {
+        if (session == NULL || strcmp(session, answer->session) != 0)
+            return; /* the sums before it are not known any more */
+        subtract_earlier(&tokens, &host->conversation->spending.summed);
+    }
+    (void)memory_kept(host,
+                      store_usage_tokens(store, host->conversation->memory.place.query,
+                                         answer->session, &tokens, &err),
+                      &err);
+    sum_up(host);
+}

@@ -1,0 +1,161 @@
+#include "model/budget.h"
+
+#include "base/number.h"
+#include "model/token_counts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TURNS_MAX = 1000000000, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
+#define TIME_MAX (INT64_C(366) * 24 * HOUR)
+
+static const struct unit token_units[] = {
+    {"", 1}, {"k", 1000}, {"K", 1000}, {"M", 1000000}, {"G", 1000000000}};
+static const struct unit turn_units[] = {{"", 1}};
+static const struct unit time_units[] = {
+    {"s", SECOND}, {"m", MINUTE}, {"h", HOUR}, {"d", 24 * HOUR}};
+
+static const struct {
+    const char *name;
+    const struct unit *units; /* NULL: it is money */
+    size_t unit_count;
+    int64_t max;
+    const char *want;
+} kinds[BUDGET_KIND_COUNT] = {
+    [BUDGET_COST] = {.name = "cost", .want = "an amount and its currency, such as 5 USD, or none"},
+    [BUDGET_TOKENS] = {"tokens", token_units, ARRAY_LEN(token_units), TOKENS_MAX,
+                       "a number of tokens, such as 200k or 5M, or none"},
+    [BUDGET_TURNS] = {"turns", turn_units, ARRAY_LEN(turn_units), TURNS_MAX,
+                      "a number of turns from 1 on, or none"},
+    [BUDGET_TIME] = {"time", time_units, ARRAY_LEN(time_units), TIME_MAX,
+                     "a time such as 90m, 8h or 2d, up to a year, or none"},
+};
+
+const char *budget_kind_name(enum budget_kind kind)
+{
+    return kinds[kind].name;
+}
+
+bool budget_kind_parse(const char *text, enum budget_kind *ret)
+{
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        if (strcmp(text, kinds[i].name) != 0)
+            continue;
+        *ret = i;
+        return true;
+    }
+    return false;
+}
+
+const char *budget_parse(enum budget_kind kind, const char *text, struct budget_limit *ret)
+{
+    struct budget_limit limit = {.amount = -1};
+    struct money money;
+    uint64_t n = 0;
+
+    if (strcmp(text, "none") == 0) {
+        *ret = limit;
+        return NULL;
+    }
+    if (kinds[kind].units == NULL) {
+        if (!money_parse(text, &money))
+            return kinds[kind].want;
+        limit.amount = money.micro;
+        memcpy(limit.currency, money.currency, sizeof limit.currency);
+    } else {
+        if (!number_parse(text, kinds[kind].units, kinds[kind].unit_count,
+                          (uint64_t)kinds[kind].max, &n) ||
+            n == 0)
+            return kinds[kind].want;
+        limit.amount = (int64_t)n;
+    }
+    *ret = limit;
+    return NULL;
+}
+
+const char *budget_parse_key(const char *key, const char *text, struct budget *ret, bool *ret_known)
+{
+    enum budget_kind kind = BUDGET_COST;
+
+    *ret_known = budget_kind_parse(key, &kind);
+    return *ret_known ? budget_parse(kind, text, &ret->of[kind]) : NULL;
+}
+
+void budget_write(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT])
+{
+    char number[MONEY_TEXT];
+
+    buf[0] = '\0';
+    money_format_number(limit->amount > 0 ? limit->amount : 0, number);
+    if (limit->amount == -1)
+        (void)snprintf(buf, BUDGET_TEXT, "none");
+    else if (limit->amount > 0 && kind == BUDGET_COST)
+        (void)snprintf(buf, BUDGET_TEXT, "%s %s", number, limit->currency);
+    else if (limit->amount > 0 && kind == BUDGET_TIME)
+        (void)snprintf(buf, BUDGET_TEXT, "%llds", (long long)((limit->amount + 999) / SECOND));
+    else if (limit->amount > 0)
+        (void)snprintf(buf, BUDGET_TEXT, "%lld", (long long)limit->amount);
+}
+
+static void format_time(int64_t ms, char buf[BUDGET_TEXT])
+{
+    long long seconds = (ms + SECOND / 2) / SECOND;
+
+    if (ms > 0 && ms < SECOND)
+        (void)snprintf(buf, BUDGET_TEXT, "%lldms", (long long)ms);
+    else if (ms < MINUTE)
+        (void)snprintf(buf, BUDGET_TEXT, "%llds", seconds);
+    else if (ms < HOUR)
+        (void)snprintf(buf, BUDGET_TEXT, "%lldm%02llds", seconds / 60, seconds % 60);
+    else
+        (void)snprintf(buf, BUDGET_TEXT, "%lldh%02lldm", seconds / 3600, seconds / 60 % 60);
+}
+
+void budget_format(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT])
+{
+    struct money money = {.micro = limit->amount};
+
+    memcpy(money.currency, limit->currency, sizeof money.currency);
+    if (kind == BUDGET_COST)
+        money_format(&money, buf);
+    else if (kind == BUDGET_TIME)
+        format_time(limit->amount, buf);
+    else
+        (void)snprintf(buf, BUDGET_TEXT, "%lld %s", (long long)limit->amount, kinds[kind].name);
+}
+
+void budget_inherit(struct budget *to, const struct budget *from)
+{
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++)
+        if (to->of[i].amount == 0)
+            to->of[i] = from->of[i];
+}
+
+void budget_put(const struct budget *budget, struct json_out *out)
+{
+    char text[BUDGET_TEXT];
+    bool open = false;
+
+    for (enum budget_kind i = 0; i < BUDGET_KIND_COUNT; i++) {
+        budget_write(i, &budget->of[i], text);
+        if (text[0] == '\0')
+            continue;
+        if (!open)
+            json_open(out, "budget", '{');
+        open = true;
+        json_put(out, kinds[i].name, text);
+    }
+    if (open)
+        json_close(out, '}');
+}
+
+bool budget_read(const struct json *object, struct budget *ret)
+{
+    for (const struct json *it = json_first(object); it != NULL; it = json_next(it)) {
+        bool known;
+        if (json_text(it) == NULL || json_key(it) == NULL ||
+            budget_parse_key(json_key(it), json_text(it), ret, &known) != NULL || !known)
+            return false;
+    }
+    return object == NULL || json_is_object(object);
+}

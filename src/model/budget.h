@@ -1,0 +1,59 @@
+/*
+ * Budgets: how much an agent, or all agents of a session together, may use. At a limit an agent
+ * finishes its turn and is paused until a person lets it go on.
+ *
+ * A limit comes from mas.ini, a preset, the template, or a person who sets it for one session; the
+ * nearest one counts.
+ */
+#ifndef MAS_MODEL_BUDGET_H
+#define MAS_MODEL_BUDGET_H
+
+#include "base/json.h"
+#include "base/str.h"
+#include "model/money.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum budget_kind {
+    BUDGET_COST,
+    BUDGET_TOKENS,
+    BUDGET_TURNS,
+    BUDGET_TIME, /* in which agents work, without the time in which they wait for a person */
+    BUDGET_KIND_COUNT
+};
+
+enum { BUDGET_TEXT = 80 };
+
+struct budget_limit {
+    int64_t amount; /* millionths, tokens, turns, ms; 0: not set; -1: there is no limit */
+    char currency[MONEY_CURRENCY_MAX + 1]; /* of a cost */
+};
+
+struct budget {
+    struct budget_limit of[BUDGET_KIND_COUNT];
+};
+
+/* Returns "cost", "tokens", "turns" or "time"; the reverse returns false for any other text. */
+const char *budget_kind_name(enum budget_kind kind);
+bool budget_kind_parse(const char *text, enum budget_kind *ret);
+
+/* Parses "5 USD", "200k", "10", "90m", or "none". Returns NULL, or a description of valid values.
+ */
+const char *budget_parse(enum budget_kind kind, const char *text, struct budget_limit *ret);
+/* Like budget_parse() for a key of a section, "cost"; *ret_known is false for any other key. */
+const char *budget_parse_key(const char *key, const char *text, struct budget *ret,
+                             bool *ret_known);
+/* Writes a limit so that budget_parse() reads it back; "" if it is not set. */
+void budget_write(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT]);
+/* Writes an amount for people: "5.00 USD", "200000 tokens", "10 turns", "1h30m". */
+void budget_format(enum budget_kind kind, const struct budget_limit *limit, char buf[BUDGET_TEXT]);
+/* Sets each limit of `to` that is not set to that of `from`. */
+void budget_inherit(struct budget *to, const struct budget *from);
+
+/* Writes the member "budget", an object of texts, if a limit is set. */
+void budget_put(const struct budget *budget, struct json_out *out);
+/* Reads such an object, which may be missing. Returns false if it is not valid. */
+bool budget_read(const struct json *object, struct budget *ret);
+
+#endif

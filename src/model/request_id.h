@@ -1,0 +1,17 @@
+/*
+ * Short ids of permission requests, such as "r-3f9a01c2". `mas approve` and `mas deny` find a
+ * request by them in all sessions of a root, so that it can be answered from a notification.
+ */
+#ifndef MAS_MODEL_REQUEST_ID_H
+#define MAS_MODEL_REQUEST_ID_H
+
+#include <stdbool.h>
+
+enum { REQUEST_ID_TEXT = 11 }; /* bytes of "r-" and 8 hexadecimal digits, with the NUL */
+
+/* Makes the short id from a request's own id, which is unique for all time; "" of NULL and "". */
+void request_id(const char *permission, char ret[REQUEST_ID_TEXT]);
+/* Returns true if the text has the form of a short id. The id of a session never has it. */
+bool request_id_is_valid(const char *text);
+
+#endif

@@ -1,0 +1,433 @@
+#include "top/list.h"
+
+#include "base/time.h"
+#include "top/tail.h"
+#include "top/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MARK = 2, GAP = 1, FLEX_MIN = 10, WHO_MAX = 28 };
+
+enum list_column {
+    COLUMN_WHO,
+    COLUMN_STATE,
+    COLUMN_FOR,
+    COLUMN_WHAT,
+    COLUMN_CONTEXT,
+    COLUMN_COST,
+    COLUMN_CODE,
+    COLUMN_BRANCH,
+    COLUMN_ROLE,
+    COLUMN_LAST,
+    COLUMN_COUNT
+};
+
+/* ---- the cells */
+
+static void add_who(const struct top_row *row, const struct rows *rows, struct str *to)
+{
+    if (row->kind == ROW_TEAM)
+        str_add(to, row->team->name);
+    else if (rows->by_team)
+        str_add(to, row->agent->id);
+    else
+        str_addf(to, "%s/%s", row->team->name, row->agent->id);
+}
+
+const char *list_state(const struct top_agent *agent, enum paint *ret)
+{
+    static const enum paint paints[AGENT_STATE_COUNT] = {
+        [AGENT_ASLEEP] = PAINT_DIM,      [AGENT_STARTING] = PAINT_WORKING,
+        [AGENT_WORKING] = PAINT_WORKING, [AGENT_IDLE] = PAINT_PLAIN,
+        [AGENT_WAITING] = PAINT_NEEDED,  [AGENT_LIMITED] = PAINT_HELD,
+        [AGENT_PAUSED] = PAINT_HELD,     [AGENT_EXITED] = PAINT_DIM,
+        [AGENT_CRASHED] = PAINT_BAD,
+    };
+    bool is_done = attention_of(&agent->status) == ATTENTION_DONE;
+
+    *ret = is_done ? PAINT_DONE : paints[agent->status.state];
+    return is_done && agent->status.state == AGENT_IDLE ? "done" : top_agent_word(agent);
+}
+
+void list_add_context(const struct top_agent *agent, struct str *to)
+{
+    int percent = agent->told ? agent_usage_percent(&agent->status.usage) : -1;
+
+    if (percent >= 0)
+        str_addf(to, "%d%%", percent);
+}
+
+static void add_cost(const struct top_agent *agent, struct str *to)
+{
+    const struct money *cost = &agent->status.usage.cost;
+    char text[MONEY_TEXT];
+
+    if (!agent->told || cost->currency[0] == '\0')
+        return;
+    money_format(cost, text);
+    str_add(to, text);
+}
+
+static void add_figure(struct str *to, size_t start, char sign, int n)
+{
+    if (n > 0)
+        str_addf(to, "%s%c%d", to->len > start ? " " : "", sign, n);
+}
+
+void list_add_code(const struct top_agent *agent, struct str *to)
+{
+    const struct code_figures *code = &agent->status.code;
+    size_t start = to->len;
+
+    if (!agent->told || code->looked_ms == 0)
+        return;
+    add_figure(to, start, '+', code->ahead);
+    add_figure(to, start, '-', code->behind);
+    add_figure(to, start, '~', code->changed);
+    if (to->len == start)
+        str_add(to, code->problem[0] != '\0' ? "?" : "=");
+}
+
+static void add_branch(const struct top_agent *agent, struct str *to)
+{
+    if (agent->told && agent->status.code.looked_ms != 0)
+        str_add(to, agent->status.code.branch);
+}
+
+static void separate(struct str *to, size_t start)
+{
+    str_add(to, to->len > start ? ", " : "");
+}
+
+static void add_wait(struct str *to, const char *word, int64_t until_ms, int64_t now_ms)
+{
+    int64_t left = until_ms > now_ms ? (until_ms - now_ms + 999) / 1000 : 0;
+
+    if (left < 120)
+        str_addf(to, "%s %llds", word, (long long)left);
+    else
+        str_addf(to, "%s %lldm", word, (long long)left / 60);
+}
+
+static void add_end(const struct agent_status *status, int64_t now_ms, struct str *to)
+{
+    if (status->signal != 0)
+        str_addf(to, "signal %d (%s)", status->signal, strsignal(status->signal));
+    else if (status->exit_code != -1)
+        str_addf(to, "code %d", status->exit_code);
+    if (status->restart_ms != 0) {
+        str_add(to, to->len > 0 ? ", " : "");
+        add_wait(to, "starts again in", status->restart_ms, now_ms);
+    }
+}
+
+static void add_untold(const struct top_agent *agent, struct str *to)
+{
+    if (agent->link == LINK_ABSENT)
+        str_addf(to, "mas restart %s %s", agent->team->name, agent->id);
+    else if (agent->problem != NULL)
+        str_add(to, agent->problem);
+}
+
+void list_add_what(const struct top_agent *agent, int64_t now_ms, struct str *to)
+{
+    const struct agent_status *status = &agent->status;
+    size_t start = to->len;
+
+    if (!agent->told) {
+        add_untold(agent, to);
+        return;
+    }
+    if (status->state == AGENT_EXITED || status->state == AGENT_CRASHED)
+        add_end(status, now_ms, to);
+    if (status->state == AGENT_LIMITED && status->until_ms != 0)
+        add_wait(to, "until in", status->until_ms, now_ms);
+    else if (status->state == AGENT_LIMITED && status->retry_ms != 0)
+        add_wait(to, "retry in", status->retry_ms, now_ms);
+    if (status->queued > 0) {
+        separate(to, start);
+        str_addf(to, "%d queued", status->queued);
+    }
+    const char *tool = tail_tool(agent->tail);
+    const char *words = status->asks[0] != '\0'           ? status->asks
+                        : status->note[0] != '\0'         ? status->note
+                        : tool != NULL                    ? tool
+                        : status->code.problem[0] != '\0' ? status->code.problem
+                                                          : status->title;
+    if (words[0] != '\0') {
+        separate(to, start);
+        str_add(to, words);
+    }
+}
+
+static void add_age(const struct top_agent *agent, int64_t now_ms, struct str *to)
+{
+    int64_t since = attention_since(&agent->status);
+    char age[24];
+
+    if (since == 0)
+        return;
+    time_age((time_t)(since / 1000), (time_t)(now_ms / 1000), age);
+    str_add(to, age);
+}
+
+static void add_team_cell(enum list_column column, const struct top_row *row, int64_t now_ms,
+                          struct str *to)
+{
+    const struct top_team *team = row->team;
+
+    if (column == COLUMN_STATE)
+        str_add(to, team->problem != NULL ? "error" : team->runs ? "crashed" : "stopped");
+    else if (column == COLUMN_FOR && team->count > 0)
+        add_age(&team->agents[0], now_ms, to);
+    else if (column == COLUMN_WHAT && team->problem != NULL)
+        str_add(to, team->problem);
+    else if (column == COLUMN_WHAT)
+        str_addf(to, "no agent has a host: mas start %s", team->name);
+}
+
+/* Appends the text of a cell and returns its colour. */
+static enum paint add_cell(enum list_column column, const struct top_row *row,
+                           const struct rows *rows, int64_t now_ms, struct str *to)
+{
+    const struct top_agent *agent = row->agent;
+    enum paint paint = PAINT_PLAIN;
+
+    if (column == COLUMN_WHO) {
+        add_who(row, rows, to);
+        return PAINT_PLAIN;
+    }
+    if (row->kind == ROW_TEAM) {
+        add_team_cell(column, row, now_ms, to);
+        return column == COLUMN_STATE ? PAINT_BAD : PAINT_PLAIN;
+    }
+    const char *state = list_state(agent, &paint);
+    switch (column) {
+    case COLUMN_STATE:
+        str_add(to, state);
+        return paint;
+    case COLUMN_FOR:
+        add_age(agent, now_ms, to);
+        return PAINT_DIM;
+    case COLUMN_WHAT:
+        list_add_what(agent, now_ms, to);
+        return agent->status.state == AGENT_WAITING ? PAINT_NEEDED : PAINT_PLAIN;
+    case COLUMN_CONTEXT:
+        list_add_context(agent, to);
+        break;
+    case COLUMN_COST:
+        add_cost(agent, to);
+        break;
+    case COLUMN_CODE:
+        list_add_code(agent, to);
+        break;
+    case COLUMN_BRANCH:
+        add_branch(agent, to);
+        return PAINT_DIM;
+    case COLUMN_ROLE:
+        str_add(to, agent->role);
+        return PAINT_DIM;
+    case COLUMN_LAST:
+        str_add(to, tail_last(agent->tail));
+        return PAINT_DIM;
+    case COLUMN_WHO:
+    case COLUMN_COUNT:
+        break;
+    }
+    return PAINT_PLAIN;
+}
+
+/* ---- the columns */
+
+static const struct {
+    const char *head;
+    size_t min, max; /* a column with text in it is so wide */
+    bool right;
+    bool flexible; /* takes what is left, beginning with `min` */
+} columns[COLUMN_COUNT] = {
+    [COLUMN_WHO] = {"AGENT", 8, WHO_MAX, false, false},
+    [COLUMN_STATE] = {"STATE", 8, 9, false, false},
+    [COLUMN_FOR] = {"FOR", 4, 5, true, false},
+    [COLUMN_WHAT] = {"AT", FLEX_MIN, 80, false, true},
+    [COLUMN_CONTEXT] = {"CTX", 4, 4, true, false},
+    [COLUMN_COST] = {"COST", 5, 16, true, false},
+    [COLUMN_CODE] = {"CODE", 4, 14, false, false},
+    [COLUMN_BRANCH] = {"BRANCH", 6, 26, false, false},
+    [COLUMN_ROLE] = {"ROLE", 4, 16, false, false},
+    [COLUMN_LAST] = {"LAST LINE", 20, 1000, false, true},
+};
+
+/* The first of these that is there goes if there is not room for all. */
+static const enum list_column spare[] = {COLUMN_LAST,    COLUMN_ROLE, COLUMN_BRANCH, COLUMN_COST,
+                                         COLUMN_CONTEXT, COLUMN_CODE, COLUMN_WHAT,   COLUMN_FOR};
+/* While other columns can go, this one keeps so much. */
+enum { WHAT_WANTED = 28 };
+
+struct widths {
+    size_t of[COLUMN_COUNT]; /* 0: the column is not shown */
+    size_t natural[COLUMN_COUNT];
+};
+
+static void measure(const struct canvas *canvas, const struct rows *rows,
+                    const struct list_place *place, size_t last, int64_t now_ms,
+                    struct widths *widths)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    for (size_t i = place->first; i < last; i++) {
+        if (rows->list[i].kind == ROW_HEAD)
+            continue;
+        for (enum list_column c = 0; c < COLUMN_COUNT; c++) {
+            str_clear(&text);
+            (void)add_cell(c, &rows->list[i], rows, now_ms, &text);
+            size_t width = text.len > 0 ? text_columns(text.data, canvas->unicode) : 0;
+            if (width > widths->natural[c])
+                widths->natural[c] = width;
+        }
+    }
+    if (!place->has_last)
+        widths->natural[COLUMN_LAST] = 0;
+}
+
+static size_t sum(const struct widths *widths, bool wanted)
+{
+    size_t all = MARK;
+
+    for (enum list_column c = 0; c < COLUMN_COUNT; c++)
+        if (widths->of[c] > 0)
+            all += widths->of[c] + (c > 0 ? GAP : 0);
+    if (wanted && widths->of[COLUMN_WHAT] > 0 && widths->natural[COLUMN_WHAT] > FLEX_MIN) {
+        size_t want = widths->natural[COLUMN_WHAT];
+        all += (want < WHAT_WANTED ? want : WHAT_WANTED) - FLEX_MIN;
+    }
+    return all;
+}
+
+/* Gives what is left to the column. */
+static void widen(struct widths *widths, enum list_column column, size_t room, size_t most)
+{
+    size_t all = sum(widths, false);
+    size_t want = widths->natural[column] < most ? widths->natural[column] : most;
+
+    if (widths->of[column] == 0 || all >= room || want <= widths->of[column])
+        return;
+    size_t more = want - widths->of[column];
+    widths->of[column] += more < room - all ? more : room - all;
+}
+
+static void fit(struct widths *widths, size_t room)
+{
+    for (enum list_column c = 0; c < COLUMN_COUNT; c++) {
+        size_t width = columns[c].flexible ? columns[c].min : widths->natural[c];
+        if (width > columns[c].max)
+            width = columns[c].max;
+        if (widths->natural[c] == 0)
+            width = 0;
+        else if (width < columns[c].min)
+            width = columns[c].min;
+        widths->of[c] = width;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(spare); i++) {
+        bool wanted = spare[i] != COLUMN_WHAT && spare[i] != COLUMN_FOR;
+        enum { WHO_NARROW = 14 };
+        size_t saved =
+            widths->of[COLUMN_WHO] > WHO_NARROW ? widths->of[COLUMN_WHO] - WHO_NARROW : 0;
+        if (!wanted && sum(widths, false) > room && saved > 0) {
+            size_t over = sum(widths, false) - room;
+            widths->of[COLUMN_WHO] -= over < saved ? over : saved;
+        }
+        if (sum(widths, wanted) > room)
+            widths->of[spare[i]] = 0;
+    }
+    while (sum(widths, false) > room && widths->of[COLUMN_WHO] > 4)
+        widths->of[COLUMN_WHO]--;
+    widen(widths, COLUMN_WHAT, room, WHAT_WANTED);
+    widen(widths, COLUMN_LAST, room, 48);
+    widen(widths, COLUMN_WHAT, room, columns[COLUMN_WHAT].max);
+    widen(widths, COLUMN_LAST, room, columns[COLUMN_LAST].max);
+    widen(widths, COLUMN_WHAT, room, SIZE_MAX);
+}
+
+/* ---- the rows */
+
+static const char *mark_of(enum attention class, bool unicode, enum paint *ret)
+{
+    static const struct {
+        const char *sign, *plain;
+        enum paint paint;
+    } marks[ATTENTION_COUNT] = {
+        [ATTENTION_NEEDED] = {"\u25CF ", "! ", PAINT_NEEDED},
+        [ATTENTION_WORKING] = {"\u25B8 ", "> ", PAINT_WORKING},
+        [ATTENTION_DONE] = {"\u2713 ", "* ", PAINT_DONE},
+        [ATTENTION_IDLE] = {"\u00B7 ", ". ", PAINT_DIM},
+    };
+
+    *ret = marks[class].paint;
+    return unicode ? marks[class].sign : marks[class].plain;
+}
+
+static void draw_head(struct canvas *canvas, size_t y, const struct top_row *row)
+{
+    const char *fold =
+        canvas->unicode ? (row->folded ? "\u25B8 " : "\u25BE ") : (row->folded ? "+ " : "- ");
+    const char *name = row->team != NULL ? row->team->name : attention_name(row->class);
+    enum paint paint;
+
+    (void)mark_of(row->class, canvas->unicode, &paint);
+    if (row->class == ATTENTION_IDLE)
+        paint = PAINT_BOLD;
+    canvas_add(canvas, y, PAINT_DIM, fold);
+    canvas_add(canvas, y, paint, name);
+    canvas_addf(canvas, y, PAINT_DIM, " %zu ", row->count);
+    canvas_line(canvas, y, PAINT_DIM, canvas->columns);
+}
+
+static void draw_row(struct canvas *canvas, size_t y, const struct top_row *row,
+                     const struct rows *rows, const struct widths *widths, int64_t now_ms)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+    enum paint paint;
+    const char *mark = mark_of(row->class, canvas->unicode, &paint);
+
+    canvas_add(canvas, y, paint, mark);
+    for (enum list_column c = 0; c < COLUMN_COUNT; c++) {
+        if (widths->of[c] == 0)
+            continue;
+        str_clear(&text);
+        paint = add_cell(c, row, rows, now_ms, &text);
+        if (c > 0)
+            canvas_add(canvas, y, PAINT_PLAIN, " ");
+        canvas_cell(canvas, y, paint, str_text(&text), widths->of[c], columns[c].right);
+    }
+}
+
+void list_draw(struct canvas *canvas, const struct rows *rows, const struct list_place *place,
+               int64_t now_ms)
+{
+    struct widths widths = {.of = {0}};
+    size_t y = place->y;
+    size_t room = place->end - y - (place->heads && place->end > y);
+    size_t last = rows->count - place->first < room ? rows->count : place->first + room;
+
+    measure(canvas, rows, place, last, now_ms, &widths);
+    fit(&widths, canvas->columns);
+    if (place->heads && y < place->end) {
+        canvas_pad(canvas, y, MARK);
+        for (enum list_column c = 0; c < COLUMN_COUNT; c++) {
+            if (widths.of[c] == 0)
+                continue;
+            if (c > 0)
+                canvas_add(canvas, y, PAINT_PLAIN, " ");
+            canvas_cell(canvas, y, PAINT_DIM, columns[c].head, widths.of[c], columns[c].right);
+        }
+        y++;
+    }
+    for (size_t i = place->first; i < last; i++, y++) {
+        if (rows->list[i].kind == ROW_HEAD)
+            draw_head(canvas, y, &rows->list[i]);
+        else
+            draw_row(canvas, y, &rows->list[i], rows, &widths, now_ms);
+        canvas->row[y].chosen = i == rows->chosen;
+    }
+}

@@ -1,0 +1,32 @@
+/*
+ * Draws the list of agents as a table, with as many columns as there is room for.
+ */
+#ifndef MAS_TOP_LIST_H
+#define MAS_TOP_LIST_H
+
+#include "top/canvas.h"
+#include "top/rows.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Draws the headings of the columns into row `y`, unless it is `heads_end`, and rows of the list
+ * below it, from `first` on, up to row `end`. Returns the number of rows drawn. */
+struct list_place {
+    size_t y, end; /* rows of the canvas */
+    size_t first; /* row of the list */
+    bool heads; /* the first row is for the headings of the columns */
+    bool has_last; /* show the last line of agents if there is room */
+};
+void list_draw(struct canvas *canvas, const struct rows *rows, const struct list_place *place,
+               int64_t now_ms);
+/* Writes how much of its context an agent has used, "" if that is unknown. */
+void list_add_context(const struct top_agent *agent, struct str *to);
+/* Writes what it is at: what it asks, its tool or title, how it ended, how it comes back. */
+void list_add_what(const struct top_agent *agent, int64_t now_ms, struct str *to);
+/* Writes what its branch and its work tree hold: "+2 ~3". */
+void list_add_code(const struct top_agent *agent, struct str *to);
+/* Returns the word and the colour for an agent's state. */
+const char *list_state(const struct top_agent *agent, enum paint *ret);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * mas-top MAS ROOT [OPTION]... [ID]...: the screen of `mas top`, which starts it.
+ */
+#include "base/time.h"
+#include "top/once.h"
+#include "top/top.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    DRAW_MS = 45, /* between two drawings, at least */
+    TICK_MS = 1000, /* at most, for the ages */
+};
+
+static const int caught[] = {SIGWINCH, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT};
+
+/* Makes signals readable from a descriptor. */
+static int catch_signals(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_LEN(caught); i++)
+        (void)sigaddset(&set, caught[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Stops this process, as the shell's job control expects it, until somebody continues it. */
+static void stop(void)
+{
+    screen_suspend();
+    (void)raise(SIGSTOP);
+    screen_resume();
+}
+
+static void handle_signals(struct top *top, int fd)
+{
+    struct signalfd_siginfo info;
+
+    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        top->changed = true;
+        if (info.ssi_signo == SIGWINCH)
+            screen_resize();
+        else if (info.ssi_signo == SIGTSTP)
+            stop();
+        else if (info.ssi_signo == SIGCONT)
+            screen_resume(); /* whoever ran meanwhile may have used the terminal */
+        else
+            top->ends = true;
+    }
+}
+
+static void handle_keys(struct top *top, short events)
+{
+    struct press press;
+
+    if (screen_is_gone(events)) {
+        top->ends = true;
+        return;
+    }
+    while (!top->ends && screen_press(&press))
+        input_press(top, &press);
+}
+
+static void say_result(void *arg, bool is_error, const char *text)
+{
+    top_say(arg, is_error, "%s", text);
+}
+
+static int loop_top(struct top *top, int signals, struct err *err)
+{
+    _cleanup_loop_ struct loop loop = LOOP_INIT;
+    int64_t drawn = 0;
+
+    top->changed = true;
+    while (!top->ends) {
+        int64_t now = time_monotonic_ms();
+        bool news = top->changed || top->table.changed;
+        if ((news && now - drawn >= DRAW_MS) || now - drawn >= TICK_MS) {
+            view_top(top);
+            top->changed = top->table.changed = news = false;
+            drawn = now;
+        }
+        loop_begin(&loop);
+        loop_want(&loop, STDIN_FILENO, POLLIN);
+        loop_want(&loop, signals, POLLIN);
+        int64_t until = drawn + (news ? DRAW_MS : TICK_MS);
+        until = time_sooner(until, feed_want(&top->feed, &loop));
+        until = time_sooner(until, tails_want(&top->tails, &loop));
+        until = time_sooner(until, acts_want(&top->acts, &loop));
+        if (loop_wait(&loop, until) == -1)
+            return err_errno(err, "cannot wait for the terminal");
+        if (loop_got(&loop, signals) != 0)
+            handle_signals(top, signals);
+        if (loop_got(&loop, STDIN_FILENO) != 0)
+            handle_keys(top, loop_got(&loop, STDIN_FILENO));
+        acts_turn(&top->acts, &loop);
+        tails_turn(&top->tails, &loop);
+        feed_turn(&top->feed, &loop);
+    }
+    return 0;
+}
+
+static int run_screen(struct top *top, struct err *err)
+{
+    _cleanup_close_ int signals = catch_signals();
+
+    if (signals == -1)
+        return err_errno(err, "cannot catch signals");
+    if (screen_open(err) == -1)
+        return -1;
+    int rc = loop_top(top, signals, err);
+    screen_close();
+    return rc;
+}
+
+static void free_top(struct top *top)
+{
+    acts_free(&top->acts);
+    feed_close(&top->feed);
+    table_free(&top->table);
+    rows_free(&top->rows);
+    canvas_free(&top->canvas);
+    editor_free(&top->editor);
+    free(top->message);
+    free(top->asked);
+}
+
+static int run(char **argv, struct err *err)
+{
+    struct top top = {.acts = {.mas = argv[1]}, .table = TOP_TABLE_INIT, .canvas = CANVAS_INIT};
+    const char *root = argv[2];
+    bool once = false;
+
+    for (argv += 3; *argv != NULL && argv[0][0] == '-'; argv++) {
+        once = once || strcmp(*argv, "--once") == 0;
+        top.rows.by_team = top.rows.by_team || strcmp(*argv, "--teams") == 0;
+    }
+    (void)setlocale(LC_ALL, "");
+    top.canvas.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    top.preview = true;
+    top.tails = (struct tails){.root = &top.feed.root, .table = &top.table};
+    top.acts.root = &top.feed.root;
+    top.acts.say = say_result;
+    top.acts.arg = &top;
+    int rc = feed_open(&top.feed, root, *argv != NULL ? argv : NULL, &top.table, err);
+    if (rc == 0)
+        rc = once ? once_print(&top.feed, top.rows.by_team, top.canvas.unicode, err)
+                  : run_screen(&top, err);
+    free_top(&top);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+
+    (void)signal(SIGXFSZ, SIG_IGN); /* as in mas */
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (argc < 3) {
+        (void)fputs("usage: mas-top MAS ROOT [OPTION]... [ID]... (mas top starts it)\n", stderr);
+        return MAS_USAGE;
+    }
+    if (run(argv, &err) == -1) {
+        (void)fflush(stdout);
+        err_print(&err);
+        return err.code;
+    }
+    if (fflush(stdout) == EOF || ferror(stdout)) {
+        (void)err_errno(&err, "cannot write to standard output");
+        err_print(&err);
+        return MAS_FAILED;
+    }
+    return MAS_OK;
+}

@@ -1,0 +1,60 @@
+/*
+ * The state of mas top, which its parts share: view.c draws it, input.c changes it as keys say.
+ */
+#ifndef MAS_TOP_TOP_H
+#define MAS_TOP_TOP_H
+
+#include "top/act.h"
+#include "top/canvas.h"
+#include "top/editor.h"
+#include "top/feed.h"
+#include "top/rows.h"
+#include "top/screen.h"
+#include "top/tails.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the keys mean now. */
+enum top_mode {
+    MODE_LIST,
+    MODE_FILTER, /* a filter is typed */
+    MODE_SEND, /* a message is typed */
+    MODE_ASK, /* what the chosen agent asks fills the screen */
+    MODE_STOP, /* y stops the session */
+    MODE_HELP,
+};
+
+struct top {
+    struct top_table table;
+    struct top_feed feed;
+    struct tails tails;
+    struct acts acts;
+    struct rows rows;
+    struct canvas canvas;
+    enum top_mode mode;
+    struct top_editor editor;
+    struct row_key target; /* of MODE_SEND and MODE_STOP */
+    char *message; /* the last line says this; NULL: nothing */
+    bool is_error; /* the message says what failed */
+    size_t first; /* row of the list at the top of the screen */
+    size_t list_y, list_rows; /* where view.c has put the list */
+    bool preview; /* wanted */
+    char *asked; /* id of the permission that is on the screen, with its choices; NULL: none */
+    bool changed; /* the screen is not as it should be */
+    bool ends;
+    int64_t clicked_ms; /* last click; monotonic */
+    size_t clicked_row;
+};
+
+/* Shows a message until the next key; NULL: none. */
+void top_say(struct top *top, bool is_error, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* ---- view.c */
+void view_top(struct top *top);
+
+/* ---- input.c */
+void input_press(struct top *top, const struct press *press);
+
+#endif

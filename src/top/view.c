@@ -1,0 +1,314 @@
+#include "base/time.h"
+#include "top/list.h"
+#include "top/preview.h"
+#include "top/tail.h"
+#include "top/top.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    HEADS_FROM = 9, /* rows of a screen with headings of columns */
+    FOOT_FROM = 3, /* with a line at the bottom */
+    PREVIEW_FROM = 16, /* with a preview */
+};
+
+void top_say(struct top *top, bool is_error, const char *fmt, ...)
+{
+    va_list args;
+    char *text = NULL;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) == -1)
+        mem_fail();
+    va_end(args);
+    free(top->message);
+    top->message = text[0] != '\0' ? text : NULL;
+    if (text[0] == '\0')
+        free(text);
+    top->is_error = is_error;
+    top->changed = true;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static void add_total(struct canvas *canvas, enum paint paint, const char *sign, size_t count,
+                      const char *word)
+{
+    canvas_add(canvas, 0, PAINT_PLAIN, "  ");
+    canvas_addf(canvas, 0, count > 0 ? paint : PAINT_DIM, "%s%zu %s", sign, count, word);
+}
+
+static void draw_header(struct top *top)
+{
+    static const struct {
+        const char *sign, *plain, *word, *brief;
+        enum paint paint;
+    } totals[ATTENTION_COUNT] = {
+        [ATTENTION_NEEDED] = {"\u25CF ", "!", "need you", "need", PAINT_NEEDED},
+        [ATTENTION_WORKING] = {"\u25B8 ", ">", "working", "work", PAINT_WORKING},
+        [ATTENTION_DONE] = {"\u2713 ", "*", "done", "done", PAINT_DONE},
+        [ATTENTION_IDLE] = {"\u00B7 ", ".", "idle", "idle", PAINT_PLAIN},
+    };
+    struct canvas *canvas = &top->canvas;
+    bool wide = canvas->columns >= 64;
+    char clock[16] = "";
+    time_t now = time(NULL);
+    struct tm parts;
+
+    canvas_add(canvas, 0, PAINT_BOLD, " mas top");
+    if (canvas->columns >= 76)
+        canvas_addf(canvas, 0, PAINT_DIM, " %.24s", base_name(top->feed.root.path));
+    for (size_t i = 0; i < ATTENTION_COUNT; i++)
+        add_total(canvas, totals[i].paint,
+                  !wide             ? ""
+                  : canvas->unicode ? totals[i].sign
+                                    : totals[i].plain,
+                  top->rows.totals[i], wide ? totals[i].word : totals[i].brief);
+    if (localtime_r(&now, &parts) == NULL ||
+        strftime(clock, sizeof clock, "%H:%M:%S ", &parts) == 0)
+        return;
+    if (canvas_left(canvas, 0) > strlen(clock) + 1) {
+        canvas_pad(canvas, 0, canvas->columns - strlen(clock));
+        canvas_add(canvas, 0, PAINT_DIM, clock);
+    }
+}
+
+/* ---- the line at the bottom */
+
+static void add_key(struct canvas *canvas, size_t y, const char *key, const char *word)
+{
+    if (canvas_left(canvas, y) < strlen(key) + strlen(word) + 3)
+        return;
+    canvas_add(canvas, y, PAINT_PLAIN, canvas->row[y].used > 1 ? "  " : "");
+    canvas_add(canvas, y, PAINT_KEY, key);
+    canvas_addf(canvas, y, PAINT_DIM, " %s", word);
+}
+
+static void draw_keys(struct top *top, size_t y)
+{
+    static const struct {
+        const char *key, *word;
+    } keys[] = {{"Enter", "go there"}, {"a", "allow"}, {"d", "deny"},  {"s", "send"},
+                {"/", "filter"},       {"?", "help"},  {"q", "quit"},  {"l", "logs"},
+                {"h", "history"},      {"v", "diff"},  {"t", "teams"}, {"x", "stop"}};
+
+    canvas_add(&top->canvas, y, PAINT_PLAIN, " ");
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        add_key(&top->canvas, y, keys[i].key, keys[i].word);
+}
+
+static void draw_answers(struct top *top, size_t y)
+{
+    struct canvas *canvas = &top->canvas;
+
+    canvas_add(canvas, y, PAINT_PLAIN, " ");
+    add_key(canvas, y, "a", "allow");
+    add_key(canvas, y, "d", "deny");
+    add_key(canvas, y, "1-9", "choose");
+    add_key(canvas, y, "Esc", "back");
+}
+
+static void draw_state(struct top *top, size_t y)
+{
+    struct canvas *canvas = &top->canvas;
+
+    if (top->message != NULL)
+        canvas_addf(canvas, y, top->is_error ? PAINT_BAD : PAINT_PLAIN, " %s", top->message);
+    else if (top->feed.problem != NULL)
+        canvas_addf(canvas, y, PAINT_BAD, " %s", top->feed.problem);
+    else if (top->rows.filter != NULL)
+        canvas_addf(canvas, y, PAINT_NEEDED, " filter: %s (%zu hidden; / and Enter shows all)",
+                    top->rows.filter, top->rows.hidden);
+    else if (top->feed.in_turns > 0)
+        canvas_addf(canvas, y, PAINT_NEEDED,
+                    " %zu agents are asked in turns, because they cannot be watched",
+                    top->feed.in_turns);
+    else
+        draw_keys(top, y);
+}
+
+static void draw_footer(struct top *top, size_t y)
+{
+    struct canvas *canvas = &top->canvas;
+
+    switch (top->mode) {
+    case MODE_FILTER:
+        canvas_add(canvas, y, PAINT_KEY, " / ");
+        editor_draw(&top->editor, canvas, y);
+        break;
+    case MODE_SEND:
+        canvas_addf(canvas, y, PAINT_KEY, " to %s: ", top->target.agent);
+        editor_draw(&top->editor, canvas, y);
+        break;
+    case MODE_STOP:
+        canvas_addf(canvas, y, PAINT_BAD, " %s", top->message != NULL ? top->message : "");
+        break;
+    case MODE_ASK:
+        draw_answers(top, y);
+        break;
+    case MODE_HELP:
+        canvas_add(canvas, y, PAINT_DIM, " any key goes back");
+        break;
+    case MODE_LIST:
+        draw_state(top, y);
+        break;
+    }
+}
+
+/* ---- help */
+
+static void draw_help(struct top *top, size_t from, size_t to)
+{
+    static const struct {
+        const char *keys, *what;
+    } lines[] = {
+        {"Up Down j k", "choose an agent; PgUp PgDn g G: further"},
+        {"Enter", "go to its pane"},
+        {"a  d  1-9", "allow, deny, or answer with a choice"},
+        {"s", "send it a message"},
+        {"l  h  v", "its log, its history, what it has changed"},
+        {"x", "stop its session"},
+        {"Tab Space", "fold or unfold a group"},
+        {"t", "group by team, or by what agents do"},
+        {"/", "show only agents that match all words"},
+        {"p", "show what the chosen agent prints, or not"},
+        {"Ctrl-L", "draw the screen again"},
+        {"q", "quit"},
+    };
+    struct canvas *canvas = &top->canvas;
+
+    for (size_t i = 0; i < ARRAY_LEN(lines) && from < to; i++, from++) {
+        canvas_add(canvas, from, PAINT_PLAIN, " ");
+        canvas_cell(canvas, from, PAINT_KEY, lines[i].keys, 12, false);
+        canvas_addf(canvas, from, PAINT_PLAIN, " %s", lines[i].what);
+    }
+}
+
+/* ---- the list */
+
+/* Scrolls so that the chosen row is on the screen, with the head of its group if there is room. */
+static void scroll(struct top *top, size_t room)
+{
+    struct rows *rows = &top->rows;
+    size_t wanted = rows->chosen;
+
+    if (wanted > 0 && room > 2 && rows->list[wanted - 1].kind == ROW_HEAD)
+        wanted--;
+    if (top->first + room > rows->count)
+        top->first = rows->count > room ? rows->count - room : 0;
+    if (top->first > wanted)
+        top->first = wanted;
+    if (room > 0 && rows->chosen >= top->first + room)
+        top->first = rows->chosen - room + 1;
+}
+
+static void draw_empty(struct top *top, size_t y)
+{
+    struct canvas *canvas = &top->canvas;
+
+    if (top->rows.filter != NULL)
+        canvas_add(canvas, y, PAINT_DIM, " no agent matches the filter");
+    else if (top->feed.stopped > 0)
+        canvas_addf(canvas, y, PAINT_DIM, " no session runs (%zu stopped: mas list)",
+                    top->feed.stopped);
+    else
+        canvas_add(canvas, y, PAINT_DIM, " there is no session; begin with: mas new");
+}
+
+static void draw_list(struct top *top, size_t from, size_t to)
+{
+    struct canvas *canvas = &top->canvas;
+    bool heads = canvas->rows >= HEADS_FROM;
+
+    top->list_y = from + heads;
+    top->list_rows = to > top->list_y ? to - top->list_y : 0;
+    scroll(top, top->list_rows);
+    if (top->rows.count == 0) {
+        if (to > from)
+            draw_empty(top, from);
+        return;
+    }
+    const struct list_place place = {
+        .y = from, .end = to, .first = top->first, .heads = heads, .has_last = true};
+    list_draw(canvas, &top->rows, &place, time_epoch_ms());
+}
+
+/* ---- the parts of the screen */
+
+/* Tells tails.c which agents are on the screen. */
+static void show_tails(struct top *top, const struct top_agent *chosen)
+{
+    struct top_agent **agents = mem_alloc((top->list_rows + 1) * sizeof *agents);
+    size_t count = 0;
+
+    for (size_t i = top->first; i < top->rows.count && i < top->first + top->list_rows; i++)
+        if (top->rows.list[i].agent != NULL)
+            agents[count++] = top->rows.list[i].agent;
+    tails_show(&top->tails, agents, count, (struct top_agent *)(uintptr_t)chosen);
+    free(agents);
+}
+
+/* The preview takes up to two fifths of the rows, and more if the list is short. */
+static size_t preview_rows(const struct top *top, size_t body)
+{
+    size_t least = body * 2 / 5;
+    size_t list = top->rows.count + 1 < body ? top->rows.count + 1 : body;
+
+    if (!top->preview || top->canvas.rows < PREVIEW_FROM)
+        return 0;
+    return body - list > least ? body - list : least;
+}
+
+static void draw_preview(struct top *top, size_t from, size_t to, const struct top_agent *agent)
+{
+    if (preview_draw(&top->canvas, from, to, agent, time_epoch_ms()))
+        top->asked = mem_dup(tail_permission(agent->tail)->id);
+}
+
+static void draw_body(struct top *top, size_t from, size_t to)
+{
+    const struct top_row *row = rows_chosen(&top->rows);
+    const struct top_agent *chosen = row != NULL ? row->agent : NULL;
+    size_t split = to - preview_rows(top, to - from);
+
+    free(top->asked);
+    top->asked = NULL;
+    if (top->mode == MODE_ASK && (chosen == NULL || chosen->status.state != AGENT_WAITING))
+        top->mode = MODE_LIST;
+    if (top->mode == MODE_ASK) {
+        draw_preview(top, from, to, chosen);
+        return;
+    }
+    draw_list(top, from, split);
+    row = rows_chosen(&top->rows);
+    if (split < to && row != NULL && row->agent != NULL)
+        draw_preview(top, split, to, row->agent);
+    show_tails(top, row != NULL ? row->agent : NULL);
+}
+
+void view_top(struct top *top)
+{
+    struct canvas *canvas = &top->canvas;
+    size_t rows, columns;
+
+    screen_size(&rows, &columns);
+    canvas_reset(canvas, rows, columns);
+    rows_build(&top->rows, &top->table);
+    draw_header(top);
+    size_t end = rows >= FOOT_FROM ? rows - 1 : rows;
+    if (top->mode == MODE_HELP)
+        draw_help(top, rows > 1, end);
+    else
+        draw_body(top, rows > 1, end);
+    if (end < rows)
+        draw_footer(top, end);
+    screen_show(canvas);
+}

@@ -1,0 +1,331 @@
+#!/usr/bin/env bats
+# `mas top`, read through a real tmux: an outer server is the terminal that it runs in.
+load ../helper
+load ../host/lib
+load ../acp/lib
+
+outer() { tmux -u -S "$T/outer" -f /dev/null "$@"; }
+
+# open COLUMNS ROWS [OPTION...]: runs mas top in a new terminal; its exit code goes to $T/rc.
+open() {
+    local columns=$1 rows=$2
+    shift 2
+    outer new-session -d -x "$columns" -y "$rows" \
+        "env -u TMUX -u TMUX_PANE ${TERMINAL:-TERM=screen} sh -c '\"$MAS\" top $* 2>\"$T/err\"; echo \$? >\"$T/rc\"; exec sleep 1000'" \; \
+        set-option -s exit-empty off \; set-option -g status off \; set-option -s escape-time 0
+}
+
+view() { outer capture-pane -p; }
+sees() { view | grep -qF -- "$1"; }
+sees_no() { ! sees "$1"; }
+type_keys() { outer send-keys "$@"; }
+has_ended() { [ -s "$T/rc" ]; }
+
+# order: the agents in the order of the screen, each with its state.
+order() { sed -En 's/^(●|▸|✓|·) ([^ ]+) +(no host|no answer|[a-z.]+) .*/\2:\3/p' | xargs; }
+screen_order() { view | order; }
+once_order() { "$MAS" top --once | order; }
+
+# Three sessions: shop/lead waits, docs/lead works, api/solo has crashed, the others are idle.
+three_sessions() {
+    acp_preset scripted
+    preset breaks 'sh -c "kill -9 \$\$"'
+    SHOP=$("$MAS" new -q --name shop -t pair --agent scripted)
+    DOCS=$("$MAS" new -q --name docs -t pair --agent scripted)
+    API=$("$MAS" new -q --name api -t solo --agent breaks)
+    "$MAS" ask --no-wait "$SHOP" lead ASK:execute >/dev/null
+    DIR=$ROOT/sessions/$SHOP
+    eventually state_is lead waiting
+    "$MAS" ask --no-wait "$DOCS" lead HANG >/dev/null
+    DIR=$ROOT/sessions/$DOCS
+    eventually state_is lead working
+    DIR=$ROOT/sessions/$API
+    eventually state_is solo crashed
+    for DIR in "$ROOT/sessions/$SHOP" "$ROOT/sessions/$DOCS"; do eventually state_is reviewer idle; done
+}
+
+@test "--once prints who needs a person first, then who works, then the others" {
+    three_sessions
+    [ "$("$MAS" top --once | sed -n 's/^\([a-z ]*\): \([0-9]*\)$/\1=\2/p' | xargs)" = \
+        "needs you=2 working=1 idle=2" ]
+    run once_order
+    [[ $output =~ ^'shop/lead:waiting api/solo:crashed docs/lead:working '('docs/reviewer:idle shop/reviewer:idle'|'shop/reviewer:idle docs/reviewer:idle')$ ]] ||
+        [[ $output =~ ^'api/solo:crashed shop/lead:waiting docs/lead:working '('docs/reviewer:idle shop/reviewer:idle'|'shop/reviewer:idle docs/reviewer:idle')$ ]]
+    mas top --once shop
+    [ "$status" -eq 0 ]
+    [[ $output == *"shop/lead"*"May I execute?"* ]]
+    [[ $output != *docs* ]]
+    COLUMNS=40 mas top --once
+    [ "$(wc -L <<<"$output")" -le 40 ]
+    [[ $output == *waiting* ]]
+}
+
+@test "the screen shows the same order and counts, and a change at once" {
+    three_sessions
+    open 100 30
+    eventually sees 'shop/lead'
+    eventually sees 'waiting'
+    eventually prints "$(once_order)" screen_order
+    eventually sees '● 2 need you  ▸ 1 working'
+    "$MAS" approve "$SHOP" lead
+    eventually sees '● 1 need you'
+    type_keys q
+    eventually has_ended
+    [ "$(<"$T/rc")" = 0 ]
+}
+
+@test "a killed host, a removed session and a new one are shown" {
+    three_sessions
+    open 100 30
+    eventually sees '● 2 need you'
+    DIR=$ROOT/sessions/$DOCS
+    kill -9 "$(of reviewer .hostPid)"
+    eventually sees 'docs/reviewer no host'
+    eventually sees 'mas restart docs reviewer'
+    "$MAS" rm -f -q docs
+    eventually sees_no docs
+    "$MAS" new -q --name fresh -t solo --agent scripted >/dev/null
+    eventually sees 'fresh/solo'
+}
+
+@test "without a terminal, or with one that cannot move its cursor, it names --once" {
+    mas top
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"this is not a terminal"*"mas top --once"* ]]
+    TERMINAL=TERM=dumb open 80 24
+    eventually has_ended
+    [ "$(<"$T/rc")" = 2 ]
+    grep -q 'mas top --once' "$T/err"
+}
+
+@test "a and d answer what the chosen agent asks, and a number chooses; s sends a message" {
+    acp_preset scripted
+    SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)
+    DIR=$ROOT/sessions/$SHOP
+    "$MAS" ask --no-wait shop solo 'DIFF:/x ASK:execute' >/dev/null
+    eventually state_is solo waiting
+    open 100 30
+    eventually sees '4 Always reject'
+    type_keys a
+    eventually sees 'answered shop/solo: allow'
+    eventually state_is solo idle
+    "$MAS" ask --no-wait shop solo ASK:edit >/dev/null
+    eventually sees '4 Always reject'
+    type_keys d
+    eventually sees 'answered shop/solo: deny'
+    eventually sees 'permit=no-1'
+    "$MAS" ask --no-wait shop solo ASK:edit >/dev/null
+    eventually sees '4 Always reject'
+    type_keys 2
+    eventually sees 'permit=yes-2'
+    type_keys s
+    eventually sees 'to solo:'
+    type_keys -l 'grüße 世界'
+    type_keys Enter
+    eventually sees 'sent to shop/solo'
+    eventually sees 'last="grüße 世界"'
+    type_keys a
+    eventually sees 'shop/solo asks nothing'
+}
+
+@test "without room for the choices a shows them first, and answers nothing unseen" {
+    acp_preset scripted
+    SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)
+    DIR=$ROOT/sessions/$SHOP
+    "$MAS" ask --no-wait shop solo ASK:execute >/dev/null
+    eventually state_is solo waiting
+    open 60 12
+    eventually sees waiting
+    sees_no 'Always reject'
+    type_keys a
+    eventually sees '4 Always reject'
+    state_is solo waiting
+    type_keys Escape
+    eventually sees_no 'Always reject'
+    state_is solo waiting
+    type_keys a
+    eventually sees '4 Always reject'
+    type_keys a
+    eventually state_is solo idle
+}
+
+@test "x stops the session after a question; / filters; Tab folds; t groups by team" {
+    three_sessions
+    open 100 40
+    eventually sees 'shop/lead'
+    type_keys / docs
+    eventually sees_no shop/lead
+    sees docs/lead
+    type_keys Enter
+    eventually sees 'filter: docs (3 hidden'
+    type_keys Escape
+    eventually sees shop/lead
+    type_keys t
+    eventually sees '▾ docs 2'
+    type_keys t g Tab
+    eventually sees '▸ needs you 2'
+    sees_no shop/lead
+    type_keys Tab
+    eventually sees shop/lead
+    type_keys / docs Enter
+    eventually sees_no shop/lead
+    type_keys j x
+    eventually sees 'stop session docs and its 2 agents?'
+    type_keys n
+    eventually sees_no 'stop session'
+    [ "$(field docs .status)" = active ]
+    type_keys x
+    eventually sees 'stop session docs and its 2 agents?'
+    type_keys y
+    eventually prints stopped field docs .status
+    eventually sees 'no agent matches'
+}
+
+@test "Enter goes to the pane, and a detach comes back" {
+    acp_preset scripted
+    SHOP=$("$MAS" new -q --name shop -t pair --agent scripted)
+    open 100 30
+    eventually sees 'shop/reviewer'
+    type_keys /reviewer Enter
+    eventually sees_no 'shop/lead'
+    type_keys Enter
+    attached() { [ "$(tm list-clients -F '#{session_name}' 2>&1)" = "mas-${SHOP:0:8}" ]; }
+    eventually attached
+    [ "$(tm display-message -p -t "mas-${SHOP:0:8}" '#{@mas_agent}#{pane_title}' | grep -c reviewer)" = 1 ]
+    tm detach-client -s "mas-${SHOP:0:8}"
+    eventually sees 'filter: reviewer'
+    type_keys l
+    eventually sees 'END'
+    type_keys q
+    eventually sees 'filter: reviewer'
+}
+
+@test "escape sequences, wide and invalid characters of agents are inert" {
+    script hostile <<'E2'
+printf '\033]0;evil\033[31m\007\033[2J'
+printf 'line \033]52;c;AAAA\007 \302\233 caf\303\251 \344\270\226 \377 $(touch %s/pwned) `id`\n' "$T"
+exec sleep 1000
+E2
+    preset hostile "sh $T/hostile"
+    "$MAS" new -q --name shop -t solo --agent hostile >/dev/null
+    open 120 30
+    eventually sees 'shop/solo'
+    eventually sees 'café 世'
+    [ "$(view | grep -c 'mas top')" = 1 ]
+    run -0 grep -cP '[\x00-\x08\x0b-\x1f\x7f]' <(view | tr -d '\n')  || true
+    [ "$(outer display-message -p '#{pane_title}' | grep -c evil)" = 0 ]
+    "$MAS" top --once | run ! grep -qP '[\x00-\x08\x0b-\x1f\x7f]'
+    [ ! -e "$T/pwned" ]
+}
+
+@test "every size, a resize in a loop, no colours, no UTF-8" {
+    local size
+    three_sessions
+    open 100 30
+    eventually sees 'shop/lead'
+    for size in 1x1 20x5 2x1 1x24 40x10 200x50 3x3 80x24 1x1 100x30; do
+        outer resize-window -x "${size%x*}" -y "${size#*x}"
+    done
+    eventually sees 'shop/lead'
+    outer resize-window -x 40 -y 10
+    eventually sees 'shop/lead'
+    sees waiting
+    outer resize-window -x 20 -y 5
+    eventually sees 'shop/lead'
+    outer resize-window -x 1 -y 1
+    outer resize-window -x 80 -y 24
+    eventually sees 'shop/lead'
+    type_keys q
+    eventually has_ended
+    [ "$(<"$T/rc")" = 0 ]
+    rm -f "$T/rc"
+    outer() { tmux -u -S "$T/outer2" -f /dev/null "$@"; }
+    TERMINAL='TERM=screen LC_ALL=C NO_COLOR=1' open 80 24
+    eventually sees '! shop/lead'
+    sees '! 2 need you' || sees '!2 need you'
+    run ! grep -qP '[^\x00-\x7f]' <(view)
+    type_keys q
+    eventually has_ended
+    rm -f "$T/rc"
+}
+
+@test "signals and an end of the terminal: it ends, and leaves the terminal as it was" {
+    local pid
+    three_sessions
+    outer new-session -d -x 80 -y 24 "TERM=screen sh" \; set-option -s exit-empty off \; set-option -g status off
+    type_keys "stty -a >$T/before; '$MAS' top; stty -a >$T/after; echo over" Enter
+    eventually sees 'shop/lead'
+    pid=$(pgrep -f "mas-top .*$ROOT")
+    kill -TERM "$pid"
+    eventually sees over
+    eventually test -s "$T/after"
+    cmp "$T/before" "$T/after"
+    [ "$(outer display-message -p '#{alternate_on}#{mouse_any_flag}#{cursor_flag}')" = 001 ]
+    type_keys "clear; '$MAS' top" Enter
+    eventually sees 'shop/lead'
+    type_keys C-z
+    eventually sees_no 'shop/lead'
+    type_keys 'fg' Enter
+    eventually sees 'shop/lead'
+    pid=$(pgrep -f "mas-top .*$ROOT")
+    outer kill-server
+    eventually is_gone "$pid"
+}
+
+@test "a root that goes away is said, and one that comes back is shown" {
+    acp_preset scripted
+    "$MAS" new -q --name shop -t solo --agent scripted >/dev/null
+    open 100 20
+    eventually sees 'shop/solo'
+    mv "$ROOT" "$ROOT.away"
+    eventually sees 'is gone'
+    mv "$ROOT.away" "$ROOT"
+    eventually sees_no 'is gone'
+    sees 'shop/solo'
+}
+
+@test "with too few descriptors agents are asked in turns, and all are shown" {
+    acp_preset scripted
+    printf '[preset quiet]\ncommand = sleep 1000\n' >>"$ROOT/mas.ini"
+    local i
+    for i in 1 2 3 4; do "$MAS" new -q --agent quiet >/dev/null; done
+    (ulimit -n 100 && "$MAS" top --once) >"$T/list"
+    [ "$(grep -cE '/(00|[123][0-3]) ' "$T/list")" = 52 ]
+    outer new-session -d -x 100 -y 30 "ulimit -n 100; TERM=screen '$MAS' top" \; set-option -s exit-empty off \; set-option -g status off
+    eventually sees 'are asked in turns'
+    run ! sees '...'
+}
+
+@test "an agent is done until a person looks, here at its history" {
+    acp_preset scripted
+    SHOP=$("$MAS" new -q --name shop -t solo --agent scripted)
+    DIR=$ROOT/sessions/$SHOP
+    hosts_there
+    "$MAS" ask --no-wait shop solo hello >/dev/null
+    eventually state_is solo idle
+    open 100 30
+    eventually sees '✓ 1 done'
+    sees '✓ shop/solo'
+    type_keys h
+    eventually sees 'END'
+    type_keys q
+    eventually sees '✓ 0 done'
+}
+
+@test "a new title and a new last line of a program on a terminal are shown" {
+    # shellcheck disable=SC2016 # for the script
+    script titles <<'E2'
+printf '\033]0;the first title\007one line\n'
+while read -r words; do printf '\033]0;%s title\007then %s\n' "$words" "$words"; done
+E2
+    preset titles "sh $T/titles"
+    "$MAS" new -q --name shop -t solo --agent titles >/dev/null
+    open 120 30
+    eventually sees 'the first title'
+    eventually sees 'one line'
+    type_keys s
+    type_keys -l 'second'
+    type_keys Enter
+    eventually sees 'second title'
+    eventually sees 'then second'
+}

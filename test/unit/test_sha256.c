@@ -1,0 +1,77 @@
+#include "unit.h"
+
+#include "base/sha256.h"
+
+static void check_sum(const char *text, size_t count, const char *expected)
+{
+    struct sha256 sum = SHA256_INIT;
+    char hex[SHA256_TEXT];
+
+    for (size_t i = 0; i < count; i++)
+        sha256_add(&sum, text, strlen(text));
+    sha256_hex(&sum, hex);
+    CHECK_STR(hex, expected);
+}
+
+static void gives_the_sums_of_the_standard(void)
+{
+    check_sum("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    check_sum("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    check_sum("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    check_sum("a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+/* The padding fills the block at 55 bytes, and needs one more from 56 on. */
+static void pads_a_block_that_is_nearly_full(void)
+{
+    check_sum("a", 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
+    check_sum("a", 56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");
+    check_sum("a", 64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
+}
+
+static void takes_data_in_parts(void)
+{
+    unsigned char bytes[1000];
+    char whole[SHA256_TEXT];
+
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    struct sha256 all = SHA256_INIT;
+    sha256_add(&all, bytes, sizeof bytes);
+    sha256_hex(&all, whole);
+    for (size_t step = 1; step < 200; step++) {
+        struct sha256 sum = SHA256_INIT;
+        char hex[SHA256_TEXT];
+        for (size_t at = 0; at < sizeof bytes; at += step)
+            sha256_add(&sum, bytes + at, sizeof bytes - at < step ? sizeof bytes - at : step);
+        sha256_hex(&sum, hex);
+        CHECK_STR(hex, whole);
+    }
+}
+
+static void knows_a_sum(void)
+{
+    char hex[SHA256_TEXT];
+
+    sha256_of("abc", 3, hex);
+    CHECK_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    CHECK(sha256_is_hex(hex));
+    hex[0] = 'B';
+    CHECK(!sha256_is_hex(hex));
+    hex[0] = '\0';
+    CHECK(!sha256_is_hex(hex));
+    CHECK(!sha256_is_hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad0"));
+}
+
+static const struct unit_test tests[] = {
+    TEST(gives_the_sums_of_the_standard),
+    TEST(pads_a_block_that_is_nearly_full),
+    TEST(takes_data_in_parts),
+    TEST(knows_a_sum),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,350 @@
+/* What agents use: sums, and that nothing is counted twice. */
+#include "store.h"
+
+#include "memory/store_usage.h"
+
+/* A prompt of the store's agent, whose turn begins in an agent session. */
+static int64_t begin(struct store *store, const char *agent_session)
+{
+    struct err err = ERR_INIT;
+    const int64_t query = query_of(store);
+    const struct store_usage_turn turn = {
+        .query = query,
+        .prompt = add(store, query, ROLE_USER, MESSAGE_DONE, "do it", 0),
+        .agent_session = agent_session,
+        .model = "large",
+    };
+    bool begun = false;
+
+    WELL(store_usage_begin(store, &turn, &begun, &err));
+    CHECK(begun);
+    return turn.prompt;
+}
+
+/* The agent tells what its session has cost so far. */
+static void tell(struct store *store, const char *agent_session, int64_t micro,
+                 const char *currency)
+{
+    struct err err = ERR_INIT;
+    struct store_usage_report report = {.query = query_of(store),
+                                        .agent_session = agent_session,
+                                        .model = "large",
+                                        .used = 10,
+                                        .size = 100,
+                                        .cost = {.micro = micro}};
+
+    CHECK(money_parse_currency(currency, report.cost.currency));
+    WELL(store_usage_tell(store, &report, &err));
+}
+
+static void join(struct store *store, const char *agent_session, bool is_new)
+{
+    struct err err = ERR_INIT;
+
+    WELL(store_usage_join(store, agent_session, is_new, &err));
+}
+
+static int64_t cost(struct store *store, const char *currency)
+{
+    struct store_spent spent = {.cost = -2};
+    struct err err = ERR_INIT;
+
+    WELL(store_spent(store, NULL, currency, &spent, &err));
+    return spent.cost;
+}
+
+/* Rows as lines: agent, prompt, whether it has ended, the numbers, the costs. */
+static bool add_usage(const struct store_usage *usage, void *arg)
+{
+    struct str *to = arg;
+
+    str_addf(to, "%s %s %s %lld", usage->agent, usage->prompt != 0 ? "turn" : "-",
+             usage->ended_ms != 0 ? "ended" : "on", (long long)usage->worked_ms);
+    for (size_t i = 0; i < TOKEN_KIND_COUNT; i++)
+        str_addf(to, " %lld", (long long)usage->tokens.of[i]);
+    str_addf(to, " %lld/%lld", (long long)usage->used, (long long)usage->size);
+    for (size_t i = 0; i < usage->cost_count; i++)
+        str_addf(to, " %lld%s", (long long)usage->costs[i].micro, usage->costs[i].currency);
+    str_addc(to, '\n');
+    return true;
+}
+
+static void check_usages(struct store *store, const char *want)
+{
+    _cleanup_str_ struct str rows = STR_INIT;
+    struct err err = ERR_INIT;
+
+    WELL(store_usages(store, NULL, add_usage, &rows, &err));
+    CHECK_STR(str_text(&rows), want);
+}
+
+static void what_is_not_told_is_unknown(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+    struct err err = ERR_INIT;
+    struct store_spent spent;
+
+    WELL(store_spent(store, NULL, "", &spent, &err));
+    CHECK_INT(spent.turns, 0);
+    CHECK_INT(spent.worked_ms, -1);
+    CHECK_INT(spent.tokens, -1);
+    CHECK_INT(spent.cost, -1);
+    CHECK_STR(spent.currency, "");
+    int64_t prompt = begin(store, "s");
+    check_usages(store, "11 turn on 0 -1 -1 -1 -1 -1 -1 -1/-1\n");
+    WELL(store_usage_end(store, prompt, 1500, &err));
+    check_usages(store, "11 turn ended 1500 -1 -1 -1 -1 -1 -1 -1/-1\n");
+    WELL(store_spent(store, "11", "", &spent, &err));
+    CHECK_INT(spent.turns, 1);
+    CHECK_INT(spent.worked_ms, 1500);
+    CHECK_INT(spent.tokens, -1);
+    CHECK_INT(spent.cost, -1);
+}
+
+static void a_cumulative_cost_is_counted_once(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+
+    join(store, "s", true);
+    (void)begin(store, "s");
+    tell(store, "s", 100, "USD");
+    tell(store, "s", 100, "USD");
+    tell(store, "s", 250, "USD");
+    (void)begin(store, "s");
+    tell(store, "s", 300, "USD");
+    check_usages(store, "11 turn on 0 -1 -1 -1 -1 -1 -1 10/100 250USD\n"
+                        "11 turn on 0 -1 -1 -1 -1 -1 -1 10/100 50USD\n");
+    CHECK_INT(cost(store, "USD"), 300);
+    /* a new context is another agent session, which counts from zero */
+    join(store, "t", true);
+    (void)begin(store, "t");
+    tell(store, "t", 40, "USD");
+    CHECK_INT(cost(store, "USD"), 340);
+    /* back in the first one, in the same process or in another that has kept the count */
+    join(store, "s", false);
+    (void)begin(store, "s");
+    tell(store, "s", 310, "USD");
+    CHECK_INT(cost(store, "USD"), 350);
+}
+
+static void a_decreasing_cost_adds_nothing(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+
+    (void)begin(store, "s");
+    tell(store, "s", 500, "USD");
+    tell(store, "s", 400, "USD");
+    tell(store, "s", 450, "USD");
+    tell(store, "s", 0, "USD");
+    tell(store, "s", 499, "USD");
+    CHECK_INT(cost(store, "USD"), 500);
+    tell(store, "s", 510, "USD");
+    CHECK_INT(cost(store, "USD"), 510);
+}
+
+static void a_resumed_session_may_count_from_zero(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+
+    (void)begin(store, "s");
+    tell(store, "s", 500, "USD");
+    join(store, "s", false);
+    tell(store, "s", 0, "USD"); /* it knows nothing yet */
+    tell(store, "s", 500, "USD");
+    CHECK_INT(cost(store, "USD"), 500);
+    join(store, "s", false);
+    tell(store, "s", 0, "USD");
+    tell(store, "s", 20, "USD");
+    CHECK_INT(cost(store, "USD"), 520);
+    tell(store, "s", 10, "USD"); /* only once */
+    CHECK_INT(cost(store, "USD"), 520);
+    /* an id that is given again is a new session */
+    join(store, "s", true);
+    tell(store, "s", 5, "USD");
+    CHECK_INT(cost(store, "USD"), 525);
+}
+
+static void another_currency_is_counted_by_itself(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+    struct err err = ERR_INIT;
+    struct store_spent spent;
+
+    (void)begin(store, "s");
+    tell(store, "s", 500, "USD");
+    tell(store, "s", 460, "EUR"); /* the same money */
+    tell(store, "s", 470, "EUR");
+    check_usages(store, "11 turn on 0 -1 -1 -1 -1 -1 -1 10/100 10EUR 500USD\n");
+    tell(store, "s", 520, "USD");
+    CHECK_INT(cost(store, "USD"), 520);
+    CHECK_INT(cost(store, "EUR"), 10);
+    CHECK_INT(cost(store, "GBP"), -1);
+    join(store, "t", true);
+    (void)begin(store, "t");
+    tell(store, "t", 1, "EUR");
+    WELL(store_spent(store, NULL, "", &spent, &err));
+    CHECK_STR(spent.currency, "EUR");
+    CHECK_INT(spent.cost, 11);
+}
+
+static void sums_do_not_overflow(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+
+    for (int i = 0; i < 20; i++) {
+        join(store, "s", true);
+        tell(store, "s", MONEY_MAX, "USD");
+        (void)begin(store, "s");
+    }
+    CHECK_INT(cost(store, "USD"), MONEY_MAX);
+}
+
+static void tokens_belong_to_their_turn(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+    const int64_t query = query_of(store);
+    struct token_counts tokens = token_counts_none();
+    struct err err = ERR_INIT;
+    struct store_spent spent;
+
+    (void)begin(store, "s");
+    tokens.of[TOKENS_TOTAL] = 100;
+    tokens.of[TOKENS_INPUT] = 90;
+    WELL(store_usage_tokens(store, query, "s", &tokens, &err));
+    (void)begin(store, "s");
+    tokens = token_counts_none();
+    tokens.of[TOKENS_INPUT] = 7;
+    tokens.of[TOKENS_OUTPUT] = 0;
+    tokens.of[TOKENS_CACHED_READ] = 3;
+    WELL(store_usage_tokens(store, query, "s", &tokens, &err));
+    WELL(store_usage_tokens(store, query, "s", &tokens, &err)); /* an answer that comes twice */
+    check_usages(store, "11 turn on 0 100 90 -1 -1 -1 -1 -1/-1\n"
+                        "11 turn on 0 -1 7 0 -1 3 -1 -1/-1\n");
+    WELL(store_spent(store, "11", "", &spent, &err));
+    CHECK_INT(spent.tokens, 110);
+}
+
+static void a_killed_turn_is_ended_by_the_next_writer(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    struct err err = ERR_INIT;
+    struct store *store = opened(&place, "11");
+
+    int64_t prompt = begin(store, "s");
+    tell(store, "s", 70, "USD");
+    WELL(store_usage_worked(store, prompt, 2000, &err));
+    store_close(store);
+    _cleanup_store_ struct store *other = opened(&place, "12");
+    check_usages(other, "11 turn on 2000 -1 -1 -1 -1 -1 -1 10/100 70USD\n");
+    store = opened(&place, "11");
+    check_usages(store, "11 turn ended 2000 -1 -1 -1 -1 -1 -1 10/100 70USD\n");
+    join(store, "s", false);
+    tell(store, "s", 75, "USD");
+    CHECK_INT(cost(store, "USD"), 75);
+    store_close(store);
+}
+
+static void never_more_turns_than_are_allowed(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *one = opened(&place, "11");
+    _cleanup_store_ struct store *two = opened(&place, "12");
+    struct err err = ERR_INIT;
+    struct store *const stores[] = {one, two, one};
+    int64_t first = 0;
+    bool begun = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(stores); i++) {
+        int64_t query = query_of(stores[i]);
+        struct store_usage_turn turn = {
+            .query = query,
+            .prompt = add(stores[i], query, ROLE_USER, MESSAGE_DONE, "do it", 0),
+            .agent_session = "s",
+            .model = "",
+            .team_turns = 2,
+        };
+        first = i == 0 ? turn.prompt : first;
+        WELL(store_usage_begin(stores[i], &turn, &begun, &err));
+        CHECK(begun == (i < 2));
+        turn.team_turns = 0;
+        turn.agent_turns = 1;
+        WELL(store_usage_begin(stores[i], &turn, &begun, &err));
+        CHECK(begun == (i < 2)); /* once more, for the first two */
+    }
+    CHECK_INT(cost(one, "USD"), -1);
+    check_usages(one,
+                 "11 turn on 0 -1 -1 -1 -1 -1 -1 -1/-1\n12 turn on 0 -1 -1 -1 -1 -1 -1 -1/-1\n");
+}
+
+static void limits_are_kept(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+    _cleanup_store_ struct store *other = opened(&place, "12");
+    const struct budget_limit five = {.amount = 5000000, .currency = "USD"};
+    const struct budget_limit none = {.amount = -1};
+    const struct budget_limit unset = {.amount = 0};
+    struct budget set, extended;
+    struct err err = ERR_INIT;
+
+    int64_t before = store_changes(store);
+    WELL(store_set_limit(other, "", BUDGET_COST, &five, &err));
+    WELL(store_set_limit(other, "11", BUDGET_TURNS, &none, &err));
+    WELL(store_extend_limit(other, "", BUDGET_COST, &five, &err));
+    CHECK(store_changes(store) != before);
+    WELL(store_limits(store, "", &set, &extended, &err));
+    CHECK_INT(set.of[BUDGET_COST].amount, 5000000);
+    CHECK_STR(set.of[BUDGET_COST].currency, "USD");
+    CHECK_INT(set.of[BUDGET_TURNS].amount, 0);
+    CHECK_INT(extended.of[BUDGET_COST].amount, 5000000);
+    WELL(store_limits(store, "11", &set, &extended, &err));
+    CHECK_INT(set.of[BUDGET_TURNS].amount, -1);
+    CHECK_INT(extended.of[BUDGET_TURNS].amount, 0);
+    WELL(store_set_limit(other, "", BUDGET_COST, &unset, &err)); /* and what extends it */
+    WELL(store_limits(store, "", &set, &extended, &err));
+    CHECK_INT(set.of[BUDGET_COST].amount, 0);
+    CHECK_INT(extended.of[BUDGET_COST].amount, 0);
+}
+
+static void the_context_is_known_again(void)
+{
+    _cleanup_place_ struct place place = place_make();
+    _cleanup_store_ struct store *store = opened(&place, "11");
+    struct err err = ERR_INIT;
+    int64_t used = 0, size = 0;
+
+    tell(store, "s", 1, "USD");
+    (void)begin(store, "s");
+    WELL(store_context(store, "11", "s", &used, &size, &err));
+    CHECK_INT(used, 10);
+    CHECK_INT(size, 100);
+    WELL(store_context(store, "11", "t", &used, &size, &err));
+    CHECK_INT(used, -1);
+    CHECK_INT(size, -1);
+}
+
+static const struct unit_test tests[] = {
+    TEST(what_is_not_told_is_unknown),
+    TEST(a_cumulative_cost_is_counted_once),
+    TEST(a_decreasing_cost_adds_nothing),
+    TEST(a_resumed_session_may_count_from_zero),
+    TEST(another_currency_is_counted_by_itself),
+    TEST(sums_do_not_overflow),
+    TEST(tokens_belong_to_their_turn),
+    TEST(a_killed_turn_is_ended_by_the_next_writer),
+    TEST(never_more_turns_than_are_allowed),
+    TEST(limits_are_kept),
+    TEST(the_context_is_known_again),
+};
+
+int main(void)
+{
+    return UNIT_RUN(tests);
+}

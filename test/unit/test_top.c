@@ -1,0 +1,282 @@
+#include "unit.h"
+
+#include "base/str.h"
+#include "top/editor.h"
+#include "top/list.h"
+#include "top/tail.h"
+#include "top/text.h"
+
+#include <locale.h>
+#include <stdlib.h>
+
+static const char *const ids[] = {"11111111-1111-4111-8111-111111111111",
+                                  "22222222-2222-4222-8222-222222222222"};
+
+/* ---- text */
+
+static void check_text(const char *text, size_t columns, bool unicode, const char *want)
+{
+    _cleanup_str_ struct str to = STR_INIT;
+    size_t used = text_put(&to, text, columns, unicode);
+
+    CHECK_STR(str_text(&to), want);
+    CHECK(used <= columns);
+    CHECK_INT(used, text_columns(want, unicode));
+}
+
+static void text_fits_its_columns(void)
+{
+    check_text("plain", 5, true, "plain");
+    check_text("plain", 4, true, "pla\u2026");
+    check_text("plain", 1, true, "\u2026");
+    check_text("plain", 0, true, "");
+    check_text("plain", 4, false, "pla~");
+    check_text("\u4e16\u754c", 4, true, "\u4e16\u754c");
+    check_text("\u4e16\u754c", 3, true, "\u4e16\u2026");
+    check_text("\u4e16\u754c", 2, true, "\u2026");
+    check_text("e\u0301e\u0301", 2, true, "e\u0301e\u0301");
+    check_text("e\u0301e\u0301x", 2, true, "e\u0301\u2026");
+    check_text("\u4e16x", 5, false, "?x");
+}
+
+static void text_is_inert(void)
+{
+    check_text("a\033[31mb", 20, true, "a\\x1B[31mb");
+    check_text("a\nb\tc\r", 20, true, "a b c ");
+    check_text("\x7f\xff\xc3", 20, true, "\\x7F\\xFF\\xC3");
+    check_text("\xc2\x9b"
+               "31m",
+               20, true, "\\x9B31m");
+    check_text("a\u202eb\u200bc\ufeff", 20, true, "abc");
+    check_text("\xed\xa0\x80", 20, true, "\\xED\\xA0\\x80");
+}
+
+static void the_end_of_a_text_fits(void)
+{
+    _cleanup_str_ struct str to = STR_INIT;
+
+    CHECK_INT(text_put_end(&to, "a long text", 6, true), 6);
+    CHECK_STR(to.data, "\u2026 text");
+}
+
+/* ---- rows */
+
+/* Two teams: one/a waits since 50, one/b is idle; two/a works, two/b waits since 20. */
+static void fill(struct top_table *table)
+{
+    static const struct {
+        enum agent_state state;
+        int64_t since;
+    } states[2][2] = {{{AGENT_WAITING, 50}, {AGENT_IDLE, 10}},
+                      {{AGENT_WORKING, 60}, {AGENT_WAITING, 20}}};
+
+    for (size_t t = 0; t < 2; t++) {
+        struct top_team *team = table_add_team(table, ids[t], t == 0 ? "one" : "two");
+        table_set_agents(table, team, 2);
+        team->runs = true;
+        for (size_t i = 0; i < 2; i++) {
+            struct agent_status status = {.state = states[t][i].state,
+                                          .since_ms = states[t][i].since,
+                                          .exit_code = -1,
+                                          .title = mem_dup(""),
+                                          .note = mem_dup(""),
+                                          .continuity = mem_dup(""),
+                                          .permission = mem_dup(""),
+                                          .asks = mem_dup("")};
+            team->agents[i].id = mem_dup(i == 0 ? "a" : "b");
+            team->agents[i].role = mem_dup("worker");
+            table_tell(table, &team->agents[i], &status);
+        }
+    }
+}
+
+/* Writes the rows as "[head] team/agent ...". */
+static char *order(const struct rows *rows)
+{
+    struct str to = STR_INIT;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct top_row *row = &rows->list[i];
+        str_add(&to, i > 0 ? " " : "");
+        if (row->kind == ROW_HEAD)
+            str_addf(&to, "[%s %zu]",
+                     row->team != NULL ? row->team->name : attention_name(row->class), row->count);
+        else if (row->kind == ROW_TEAM)
+            str_addf(&to, "%s!", row->team->name);
+        else
+            str_addf(&to, "%s/%s", row->team->name, row->agent->id);
+    }
+    return str_steal(&to);
+}
+
+static void check_order(struct rows *rows, const struct top_table *table, const char *want)
+{
+    rows_build(rows, table);
+    _cleanup_free_ char *text = order(rows);
+    CHECK_STR(text, want);
+}
+
+static void rows_are_in_the_order_of_need(void)
+{
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+
+    fill(&table);
+    check_order(&rows, &table, "[needs you 2] two/b one/a [working 1] two/a [idle 1] one/b");
+    CHECK_INT(rows.chosen, 1);
+    rows.by_team = true;
+    check_order(&rows, &table, "[two 2] two/b two/a [one 2] one/a one/b");
+    rows_choose(&rows, 0);
+    rows_fold(&rows);
+    check_order(&rows, &table, "[two 2] [one 2] one/a one/b");
+    rows_fold(&rows);
+    rows.by_team = false;
+    rows_filter(&rows, "ONE idle");
+    check_order(&rows, &table, "[idle 1] one/b");
+    CHECK_INT(rows.hidden, 3);
+    CHECK_INT(rows.totals[ATTENTION_NEEDED], 2);
+    rows_filter(&rows, "");
+    check_order(&rows, &table, "[needs you 2] two/b one/a [working 1] two/a [idle 1] one/b");
+    rows_free(&rows);
+    table_free(&table);
+}
+
+static void the_chosen_row_stays_chosen(void)
+{
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+
+    fill(&table);
+    rows_build(&rows, &table);
+    rows_choose(&rows, 2); /* one/a */
+    table.teams[0]->agents[0].status.state = AGENT_IDLE;
+    check_order(&rows, &table, "[needs you 1] two/b [working 1] two/a [idle 2] one/a one/b");
+    CHECK_STR(rows_chosen(&rows)->agent->id, "a");
+    CHECK_STR(rows_chosen(&rows)->team->name, "one");
+    table_remove_team(&table, 0);
+    check_order(&rows, &table, "[needs you 1] two/b [working 1] two/a");
+    CHECK(rows_chosen(&rows)->kind == ROW_AGENT);
+    rows_free(&rows);
+    table_free(&table);
+}
+
+static void a_team_without_hosts_is_one_row(void)
+{
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+
+    fill(&table);
+    for (size_t i = 0; i < 2; i++)
+        table_lose(&table, &table.teams[0]->agents[i], LINK_ABSENT, NULL);
+    check_order(&rows, &table, "[needs you 3] two/b one! [working 1] two/a");
+    rows_free(&rows);
+    table_free(&table);
+}
+
+/* ---- columns */
+
+static void columns_appear_with_the_width(void)
+{
+    struct top_table table = TOP_TABLE_INIT;
+    struct rows rows = {.list = NULL};
+    struct canvas canvas = {.unicode = true};
+    static const struct {
+        size_t columns;
+        const char *heads;
+    } cases[] = {
+        {80, "  AGENT    STATE     FOR AT                     CODE  ROLE  "},
+        {40, "  AGENT    STATE     FOR AT             "},
+        {20, "  AGENT    STATE   "},
+    };
+
+    fill(&table);
+    free(table.teams[0]->agents[0].status.asks);
+    table.teams[0]->agents[0].status.asks = mem_dup("May I do this or that?");
+    table.teams[0]->agents[0].status.code =
+        (struct code_figures){.looked_ms = 1, .ahead = 2, .changed = 3};
+    rows_build(&rows, &table);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct list_place place = {.end = 10, .heads = true};
+        canvas_reset(&canvas, 10, cases[i].columns);
+        list_draw(&canvas, &rows, &place, 1000);
+        CHECK_STR(str_text(&canvas.row[0].text), cases[i].heads);
+        for (size_t y = 0; y < 8; y++)
+            CHECK(canvas.row[y].used <= cases[i].columns);
+    }
+    canvas_free(&canvas);
+    rows_free(&rows);
+    table_free(&table);
+}
+
+/* ---- what is typed */
+
+static void type(struct top_editor *editor, enum press_kind kind, const char *text)
+{
+    struct press press = {.kind = kind};
+
+    (void)snprintf(press.text, sizeof press.text, "%s", text);
+    CHECK(editor_press(editor, &press));
+}
+
+static void a_line_is_edited_by_characters(void)
+{
+    struct top_editor editor = {.cursor = 0};
+
+    type(&editor, PRESS_TEXT, "\u00fc");
+    type(&editor, PRESS_TEXT, "x");
+    type(&editor, PRESS_LEFT, "");
+    type(&editor, PRESS_LEFT, "");
+    type(&editor, PRESS_TEXT, "\u4e16");
+    CHECK_STR(editor.text.data, "\u4e16\u00fcx");
+    type(&editor, PRESS_DELETE, "");
+    CHECK_STR(editor.text.data, "\u4e16x");
+    type(&editor, PRESS_BACKSPACE, "");
+    CHECK_STR(editor.text.data, "x");
+    type(&editor, PRESS_END, "");
+    type(&editor, PRESS_TEXT, " ");
+    type(&editor, PRESS_TEXT, "y");
+    type(&editor, PRESS_CONTROL, "w");
+    CHECK_STR(editor.text.data, "x ");
+    type(&editor, PRESS_CONTROL, "u");
+    CHECK_STR(editor.text.data, "");
+    editor_free(&editor);
+}
+
+/* ---- what an agent says */
+
+static void a_tail_keeps_the_last_line(void)
+{
+    struct agent_tail *tail = tail_new(true);
+
+    tail_piece(tail, PAINT_PLAIN, "one\ntw", 6);
+    tail_piece(tail, PAINT_PLAIN, "o", 1);
+    CHECK_STR(tail_last(tail), "two");
+    tail_piece(tail, PAINT_PLAIN, "\n\n", 2);
+    CHECK_STR(tail_last(tail), "two");
+    tail_add(tail, PAINT_PLAIN, "three", 5);
+    CHECK_STR(tail_last(tail), "three");
+    tail->full = true;
+    tail->open = false;
+    tail_piece(tail, PAINT_PLAIN, "a\nb", 3);
+    tail_piece(tail, PAINT_PLAIN, "c\n", 2);
+    CHECK_INT(tail->count, 2);
+    CHECK_STR(tail->lines[1].text, "bc");
+    for (int i = 0; i < 3 * TAIL_LINES; i++)
+        tail_add(tail, PAINT_PLAIN, "more", 4);
+    CHECK_INT(tail->count, TAIL_LINES);
+    tail_free(tail);
+}
+
+static const struct unit_test tests[] = {
+    TEST(text_fits_its_columns),         TEST(text_is_inert),
+    TEST(the_end_of_a_text_fits),        TEST(rows_are_in_the_order_of_need),
+    TEST(the_chosen_row_stays_chosen),   TEST(a_team_without_hosts_is_one_row),
+    TEST(columns_appear_with_the_width), TEST(a_line_is_edited_by_characters),
+    TEST(a_tail_keeps_the_last_line),
+};
+
+int main(void)
+{
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
+    return UNIT_RUN(tests);
+}
