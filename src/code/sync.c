@@ -338,25 +338,43 @@ static int sync_opened(struct sync *sync, enum sync_outcome *ret, const char **r
                                  : submodule_follow(repo, sync->stranger.agent, sync->main, err);
 }
 
-int sync_agent(const struct repo *repo, const char *agent, enum sync_outcome *ret,
-               const char **ret_why, struct err *err)
+bool sync_is_left(const struct stranger *stranger)
 {
-    struct sync sync = {.stranger = STRANGER_INIT, .tree = SNAPSHOT_TREE_INIT, .refs = -1};
-    enum sync_outcome outcome = SYNC_CURRENT;
-    const char *why = NULL;
+    char old[GIT_OID_TEXT], new[GIT_OID_TEXT];
 
-    sync.branch = repo_branch(repo, agent);
-    sync.ref_lock = mem_printf("%s.lock", agent);
+    return read_lock(stranger->fd, INDEX_LOCK, old, new);
+}
+
+static void sync_init(const struct repo *repo, const char *agent, struct sync *ret)
+{
+    *ret = (struct sync){.stranger = STRANGER_INIT, .tree = SNAPSHOT_TREE_INIT, .refs = -1};
+    ret->branch = repo_branch(repo, agent);
+    ret->ref_lock = mem_printf("%s.lock", agent);
+}
+
+int sync_finish(const struct repo *repo, const char *agent, struct err *err)
+{
+    struct sync sync;
+
+    sync_init(repo, agent, &sync);
     int rc = stranger_open(repo, agent, &sync.stranger, err);
     if (rc == 0)
         rc = finish(&sync, err);
-    if (rc == 0) { /* it may have moved the branch */
-        work_free(&sync.tree);
-        stranger_free(&sync.stranger);
-        free(sync.main);
-        sync.main = NULL;
-        rc = stranger_open(repo, agent, &sync.stranger, err);
-    }
+    sync_free(&sync);
+    return rc;
+}
+
+int sync_agent(const struct repo *repo, const char *agent, enum sync_outcome *ret,
+               const char **ret_why, struct err *err)
+{
+    struct sync sync;
+    enum sync_outcome outcome = SYNC_CURRENT;
+    const char *why = NULL;
+
+    if (sync_finish(repo, agent, err) == -1)
+        return -1;
+    sync_init(repo, agent, &sync);
+    int rc = stranger_open(repo, agent, &sync.stranger, err);
     if (rc == 0)
         rc = sync_opened(&sync, &outcome, &why, err);
     sync_free(&sync);

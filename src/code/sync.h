@@ -8,6 +8,9 @@
 #include "base/err.h"
 #include "code/merge.h"
 #include "code/repo.h"
+#include "code/stranger.h"
+
+#include <stdbool.h>
 
 enum sync_outcome {
     SYNC_CURRENT, /* the agent's branch has all of the integration branch */
@@ -22,6 +25,13 @@ enum sync_outcome {
  * what it did, unless the files were changed since, and removes them. */
 int sync_agent(const struct repo *repo, const char *agent, enum sync_outcome *ret,
                const char **ret_why, struct err *err);
+
+/* Returns true if a sync of this agent was killed after it took the locks. The caller holds the
+ * lock of code.git, or nobody has it. */
+bool sync_is_left(const struct stranger *stranger);
+/* Does for a killed sync what the next sync_agent() would do first: finishes it, or only removes
+ * its locks. The caller holds the lock of code.git. */
+int sync_finish(const struct repo *repo, const char *agent, struct err *err);
 
 /* Merges the project's branch into the integration branch. *ret must be MERGE_RESULT_INIT. */
 int sync_project(const struct repo *repo, const struct team_project *project,

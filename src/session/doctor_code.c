@@ -7,6 +7,7 @@
 #include "code/locks.h"
 #include "code/merge.h"
 #include "code/stranger.h"
+#include "code/sync.h"
 #include "session/doctor_internal.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -123,6 +124,20 @@ static bool check_own(struct code *code, char ret_main[GIT_OID_TEXT])
     return true;
 }
 
+/* Reports a sync that was killed. Returns true if its locks stay: they tell what it was about to do
+ * with files that it may have moved already, and must not go before it is finished. */
+static bool check_sync(struct code *code, const struct stranger *stranger)
+{
+    struct err why = ERR_INIT;
+
+    if (!sync_is_left(stranger))
+        return false;
+    _cleanup_free_ char *what = mem_printf("a sync of agent '%s' was interrupted", stranger->agent);
+    int rc = code->doctor->fix ? sync_finish(&code->repo, stranger->agent, &why) : 0;
+    doctor_mend(code->doctor, code->id, what, rc, &why);
+    return !code->doctor->fix || rc == -1;
+}
+
 static void check_agent(struct code *code, const char *agent)
 {
     _cleanup_stranger_ struct stranger stranger = STRANGER_INIT;
@@ -136,7 +151,8 @@ static void check_agent(struct code *code, const char *agent)
     _cleanup_free_ char *path = mem_printf("%s/.git", stranger.tree);
     _cleanup_free_ char *tree = mem_printf("%s^{tree}", stranger.head);
     const struct git git = stranger_git(&stranger, NULL);
-    check_locks(code, stranger.fd, path, shown, stranger.tree);
+    if (!check_sync(code, &stranger))
+        check_locks(code, stranger.fd, path, shown, stranger.tree);
     if (git_must(&git, GIT_ARGS("cat-file", "-e", tree), NULL, NULL, &why) == -1)
         doctor_add(code->doctor, FINDING_HAND, code->id, "%s lacks the commit %.12s of its HEAD",
                    shown, stranger.head);

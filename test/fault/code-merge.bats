@@ -68,7 +68,7 @@ new_work() {
     mapfile -t all < <(points sync -q team)
     [ "${#all[@]}" -gt 1 ]
     for point in "${all[@]}"; do
-        for fault in signal=KILL error=ENOSPC error=EIO; do
+        for fault in signal=KILL signal=KILL error=ENOSPC error=EIO; do
             number=$((number + 1))
             old=$(main_of)
             change z c 1 "z $number"
@@ -84,6 +84,7 @@ new_work() {
             for agent in x y; do
                 [[ $(git -C "$C/$agent" rev-parse HEAD) == @("$old"|"$new") ]] || failed "$agent"
             done
+            # after each second fault, so after one of the two kills, doctor repairs before sync does
             ((number % 2)) || repaired || failed doctor
             "$MAS" sync -q team >"$T/out" 2>&1 || failed again
             for agent in x y; do
