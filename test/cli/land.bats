@@ -387,8 +387,8 @@ Body of z'
     make_team -t trio
     work
     mv "$P" "$T/moved"
-    make_project "$P"
-    git -C "$P" commit -q --amend -m 'Another beginning'
+    # the same files committed within the same second would be the same commit
+    GIT_COMMITTER_DATE='2001-01-01T00:00:00Z' make_project "$P"
     BEFORE=$(project_state)
     for verb in "land $ID" "land $ID --squash" "sync $ID --project"; do
         # shellcheck disable=SC2086 # words
