@@ -136,6 +136,7 @@ static void launch(struct host *host, int64_t now)
     }
     host->backend->launched(host, now);
     child->phase = CHILD_RUNS;
+    child->rest = AGENT_EXITED; /* while it ends, it is not what the run before it was */
     note_start(child, now);
 }
 
