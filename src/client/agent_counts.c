@@ -48,19 +48,41 @@ static void add_cost(struct agent_counts *counts, const struct money *cost)
     counts->costs[i].micro = money_sum(counts->costs[i].micro, cost->micro);
 }
 
+static void add_code(struct code_counts *counts, const struct code_figures *code)
+{
+    if (code->looked_ms == 0 || code->problem[0] != '\0')
+        return;
+    counts->looked_ms = counts->agents == 0 || code->looked_ms < counts->looked_ms
+                            ? code->looked_ms
+                            : counts->looked_ms;
+    counts->agents++;
+    counts->ahead += code->ahead;
+    counts->behind += code->behind;
+    counts->changed += code->changed;
+}
+
+void agent_counts_add(struct agent_counts *counts, enum agent_state state,
+                      const struct agent_usage *usage, const struct code_figures *code)
+{
+    counts->told++;
+    counts->states[state]++;
+    counts->tokens += usage->tokens;
+    add_cost(counts, &usage->cost);
+    add_code(&counts->code, code);
+}
+
 static bool on_reply(struct host_call *call, const struct frame *reply, void *arg)
 {
     struct agent_counting *counting = arg;
-    struct agent_counts *counts = &counting->totals[counting->places[call - counting->calls]];
     struct agent_usage usage;
+    struct code_figures code;
     enum agent_state state;
 
     if (agent_state_parse(json_get_text(reply->head, "state"), &state)) {
-        counts->told++;
-        counts->states[state]++;
         agent_usage_parse(json_get(reply->head, "usage"), &usage);
-        counts->tokens += usage.tokens;
-        add_cost(counts, &usage.cost);
+        code_figures_parse(json_get(reply->head, "code"), &code);
+        agent_counts_add(&counting->totals[counting->places[call - counting->calls]], state, &usage,
+                         &code);
     }
     return true;
 }
@@ -97,7 +119,9 @@ size_t agent_counts_ended(const struct agent_counts *counts)
 bool agent_counts_equal(const struct agent_counts *a, const struct agent_counts *b)
 {
     bool equal = a->told == b->told && a->tokens == b->tokens &&
-                 memcmp(a->states, b->states, sizeof a->states) == 0;
+                 memcmp(a->states, b->states, sizeof a->states) == 0 &&
+                 a->code.agents == b->code.agents && a->code.ahead == b->code.ahead &&
+                 a->code.behind == b->code.behind && a->code.changed == b->code.changed;
 
     for (size_t i = 0; i < AGENT_COUNTS_CURRENCIES && equal; i++) {
         equal = a->costs[i].micro == b->costs[i].micro &&

@@ -13,11 +13,19 @@
 
 enum { AGENT_COUNTS_CURRENCIES = 4 };
 
+/* What the agents of a session have done in their work trees, all together. */
+struct code_counts {
+    size_t agents; /* whose work trees mas has looked at; 0: the rest is unknown */
+    int64_t ahead, behind, changed; /* sums of the members of struct code_figures */
+    int64_t looked_ms; /* epoch, the oldest look */
+};
+
 struct agent_counts {
     size_t told; /* hosts that reported a state */
     size_t states[AGENT_STATE_COUNT];
     int64_t tokens; /* of all turns of these agents; 0: unknown */
     struct money costs[AGENT_COUNTS_CURRENCIES]; /* likewise; a currency of "" ends them */
+    struct code_counts code;
 };
 
 /* Requests in progress for any number of sessions. Zero-initialised; agent_counts_finish() releases
@@ -39,6 +47,10 @@ void agent_counts_ask(struct agent_counting *counting, int dir, size_t place);
  * `totals` is NULL, it gives up at once. Releases everything. */
 void agent_counts_finish(struct agent_counting *counting, int timeout_ms,
                          struct agent_counts *totals);
+
+/* Adds what one host reported. */
+void agent_counts_add(struct agent_counts *counts, enum agent_state state,
+                      const struct agent_usage *usage, const struct code_figures *code);
 
 /* Return the number of agents whose processes run, and of those that have exited or crashed. */
 size_t agent_counts_live(const struct agent_counts *counts);

@@ -81,11 +81,11 @@ void session_detail_look(const struct root *root, const struct view *view,
                          &ret->pane_count, &ignored);
     roster_finish(&ret->roster, HOSTS_ANSWER_MS);
     look_at_code(root, ret);
-    for (size_t i = 0; i < ret->roster.count; i++)
-        if (ret->roster.agents[i].told) {
-            ret->view.counts.told++;
-            ret->view.counts.states[ret->roster.agents[i].status.state]++;
-        }
+    for (size_t i = 0; i < ret->roster.count; i++) {
+        const struct agent_status *status = &ret->roster.agents[i].status;
+        if (ret->roster.agents[i].told)
+            agent_counts_add(&ret->view.counts, status->state, &status->usage, &status->code);
+    }
 }
 
 const struct tmux_pane *session_detail_pane(const struct session_detail *detail, const char *agent)

@@ -409,6 +409,23 @@ size_t view_ended(const struct view *view)
     return agent_counts_ended(&view->counts) + (view->live != NULL ? view->live->ended : 0);
 }
 
+/* Writes nothing for a session whose agents have no work trees, or were not looked at. */
+static void put_code(const struct code_counts *code, struct json_out *out)
+{
+    char looked[TIME_TEXT];
+
+    if (code->agents == 0)
+        return;
+    time_format((time_t)(code->looked_ms / 1000), looked);
+    json_open(out, "code", '{');
+    json_put_int(out, "agents", (int64_t)code->agents);
+    json_put_int(out, "ahead", code->ahead);
+    json_put_int(out, "behind", code->behind);
+    json_put_int(out, "changed", code->changed);
+    json_put(out, "looked", looked);
+    json_close(out, '}');
+}
+
 void view_put_json(const struct root *root, const struct view *view, struct json_out *out)
 {
     _cleanup_free_ char *dir = workspace_path(root, view->row.id, NULL);
@@ -436,6 +453,7 @@ void view_put_json(const struct root *root, const struct view *view, struct json
             json_put_int(out, agent_state_name((enum agent_state)i),
                          (int64_t)view->counts.states[i]);
     json_close(out, '}');
+    put_code(&view->counts.code, out);
     json_put_int(out, "attached", view->live != NULL ? view->live->attached : 0);
     if (view->reason != NULL)
         json_put(out, "reason", view->reason);

@@ -69,27 +69,19 @@ void agent_branch(const struct roster *roster, size_t i, struct str *to)
         str_add(to, code->branch[0] != '\0' ? code->branch : "(no branch)");
 }
 
-static void add_figure(struct str *to, size_t start, char sign, int n)
-{
-    if (n > 0)
-        str_addf(to, "%s%c%d", to->len > start ? " " : "", sign, n);
-}
-
 void agent_add_code(const struct roster *roster, size_t i, int64_t now_ms, struct str *to)
 {
     const struct code_figures *code = &roster->agents[i].status.code;
-    size_t start = to->len;
     char age[24];
 
     if (code->looked_ms == 0) {
         str_add(to, "-");
         return;
     }
-    add_figure(to, start, '+', code->ahead);
-    add_figure(to, start, '-', code->behind);
-    add_figure(to, start, '~', code->changed);
-    if (to->len == start)
-        str_add(to, code->problem[0] != '\0' ? "?" : "=");
+    if (code->problem[0] != '\0')
+        str_addc(to, '?');
+    else
+        code_figures_format(code->ahead, code->behind, code->changed, to);
     if (now_ms - code->looked_ms < CODE_OLD_MS)
         return;
     time_age((time_t)(code->looked_ms / 1000), (time_t)(now_ms / 1000), age);

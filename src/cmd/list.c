@@ -92,6 +92,16 @@ static void put_agents(const struct view *view, time_t now, struct str *to)
             str_addf(to, ", %zu %s", view->counts.states[worth[i]], agent_state_name(worth[i]));
 }
 
+/* Appends what the agents have done in their work trees, all together. */
+static void put_code(const struct view *view, time_t now, struct str *to)
+{
+    const struct code_counts *code = &view->counts.code;
+
+    (void)now;
+    if (code->agents > 0)
+        code_figures_format(code->ahead, code->behind, code->changed, to);
+}
+
 static void put_status(const struct view *view, time_t now, struct str *to)
 {
     (void)now;
@@ -107,20 +117,24 @@ static const struct column {
     const char *head;
     void (*put)(const struct view *view, time_t now, struct str *to);
     bool coloured; /* in the colour of the session's status */
+    bool code; /* only if an agent of a listed session has a work tree */
 } columns[] = {
-    {"SESSION", put_session, false},   {"NAME", put_name, false},
-    {"TEMPLATE", put_template, false}, {"MODE", put_mode, false},
-    {"AGE", put_age, false},           {"ACTIVE", put_active, false},
-    {"AGENTS", put_agents, false},     {"STATUS", put_status, true},
+    {"SESSION", put_session, false, false},   {"NAME", put_name, false, false},
+    {"TEMPLATE", put_template, false, false}, {"MODE", put_mode, false, false},
+    {"AGE", put_age, false, false},           {"ACTIVE", put_active, false, false},
+    {"CODE", put_code, false, true},          {"AGENTS", put_agents, false, false},
+    {"STATUS", put_status, true, false},
 };
 
 /* The columns to omit on a narrow terminal, in this order. */
-static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", NULL};
+static const char *const spare[] = {"MODE", "TEMPLATE", "ACTIVE", "AGE", "CODE", NULL};
 
-static void add_row(struct table *table, const struct view *view, time_t now)
+static void add_row(struct table *table, const struct view *view, bool has_code, time_t now)
 {
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
         _cleanup_str_ struct str text = STR_INIT;
+        if (columns[i].code && !has_code)
+            continue;
         columns[i].put(view, now, &text);
         table_add(table, text.len > 0 ? text.data : "-",
                   columns[i].coloured ? colour_of(view->status, view->crashed) : NULL);
@@ -129,14 +143,21 @@ static void add_row(struct table *table, const struct view *view, time_t now)
 
 static void print_table(const struct call *call, const struct survey *survey)
 {
-    struct table table = {.columns = ARRAY_LEN(columns), .spare = spare};
+    struct table table = {.spare = spare};
     time_t now = time(NULL);
+    bool has_code = false;
 
+    for (size_t i = 0; i < survey->count; i++)
+        has_code = has_code ||
+                   (is_wanted(call, &survey->views[i]) && survey->views[i].counts.code.agents > 0);
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-        table_add(&table, columns[i].head, colour_dim());
+        table.columns += !columns[i].code || has_code;
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        if (!columns[i].code || has_code)
+            table_add(&table, columns[i].head, colour_dim());
     for (size_t i = 0; i < survey->count; i++)
         if (is_wanted(call, &survey->views[i]))
-            add_row(&table, &survey->views[i], now);
+            add_row(&table, &survey->views[i], has_code, now);
     if (table.count > table.columns)
         table_print(&table);
     else if (survey->count == 0)
@@ -201,7 +222,9 @@ const struct cmd cmd_list = {
                "as long as its metadata file is the one that the index was made from; with "
                "--all or --error, it checks every workspace. AGENTS says how many of the "
                "started agents run, and how many wait for an answer, have crashed or are "
-               "asleep.",
+               "asleep. CODE, for sessions with a project, adds up what their agents have done: "
+               "\"+2 -1 ~3\" for 2 commits ahead of the integration branch, 1 behind it and 3 "
+               "changed files.",
     .opts = opts,
     .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_QUIET,
     .run = run_list,

@@ -202,6 +202,23 @@ static void read_words(const struct json *object, const char *key, char buf[AGEN
     buf[len] = '\0';
 }
 
+static void add_figure(struct str *to, size_t start, char sign, int64_t n)
+{
+    if (n > 0)
+        str_addf(to, "%s%c%lld", to->len > start ? " " : "", sign, (long long)n);
+}
+
+void code_figures_format(int64_t ahead, int64_t behind, int64_t changed, struct str *to)
+{
+    size_t start = to->len;
+
+    add_figure(to, start, '+', ahead);
+    add_figure(to, start, '-', behind);
+    add_figure(to, start, '~', changed);
+    if (to->len == start)
+        str_addc(to, '=');
+}
+
 void code_figures_parse(const struct json *object, struct code_figures *ret)
 {
     *ret = (struct code_figures){.looked_ms = read_time(object, "lookedMs")};

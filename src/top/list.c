@@ -69,24 +69,16 @@ static void add_cost(const struct top_agent *agent, struct str *to)
     str_add(to, text);
 }
 
-static void add_figure(struct str *to, size_t start, char sign, int n)
-{
-    if (n > 0)
-        str_addf(to, "%s%c%d", to->len > start ? " " : "", sign, n);
-}
-
 void list_add_code(const struct top_agent *agent, struct str *to)
 {
     const struct code_figures *code = &agent->status.code;
-    size_t start = to->len;
 
     if (!agent->told || code->looked_ms == 0)
         return;
-    add_figure(to, start, '+', code->ahead);
-    add_figure(to, start, '-', code->behind);
-    add_figure(to, start, '~', code->changed);
-    if (to->len == start)
-        str_add(to, code->problem[0] != '\0' ? "?" : "=");
+    if (code->problem[0] != '\0')
+        str_addc(to, '?');
+    else
+        code_figures_format(code->ahead, code->behind, code->changed, to);
 }
 
 static void add_branch(const struct top_agent *agent, struct str *to)

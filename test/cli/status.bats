@@ -287,6 +287,34 @@ screen_shows() { grep -qE -- "$1" <<<"$(screen)"; }
     eventually detached
 }
 
+@test "list adds up what the agents of a session have done in their work trees" {
+    make_project
+    new_session -t solo -n none
+    mkdir -p "$ROOT/templates/two/unit/"{x,y} "$ROOT/templates/two/workflows"
+    {
+        printf '[template]\ndescription = two\npreset =\n[window w]\nagents = x, y\nlayout = tiled\n'
+        printf '[agent %s]\nrole = r\nrank = worker\ngroup = g\npreset =\ncode = worktree\nmodel =\n' x y
+    } >"$ROOT/templates/two/template.ini"
+    for name in x y; do echo "$name" >"$ROOT/templates/two/unit/$name/AGENTS.md"; done
+    echo flow >"$ROOT/templates/two/workflows/flow.md"
+    new_session -t two -n two --project "$P"
+    eventually prints '0 0 0' figures x
+    eventually prints '0 0 0' figures y
+    commit x c c
+    echo more >>"$(tree_of y)/a"
+    "$MAS" send two x,y true
+    eventually prints '1 0 0' figures x
+    eventually prints '0 0 1' figures y
+    mas list
+    [[ ${lines[0]} =~ ACTIVE\ +CODE\ +AGENTS ]]
+    [[ $output =~ \ two\ .*\ \+1\ ~1\ +2/2 ]]
+    [[ $output =~ \ none\ .*\ -\ +1/1 ]]
+    mas list --json
+    [ "$(jq -c '.sessions[] | select(.name == "two").code | del(.looked)' <<<"$output")" = \
+        '{"agents":2,"ahead":1,"behind":0,"changed":1}' ]
+    [ "$(jq '.sessions[] | select(.name == "none") | has("code")' <<<"$output")" = false ]
+}
+
 @test "the age of what was seen of the code is told if it is old" {
     make_project
     new_session -t solo -n one --project "$P"
