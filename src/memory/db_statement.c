@@ -19,18 +19,22 @@ static const struct {
     {SQLITE_NOTADB, MAS_DAMAGED, "it is not a database"},
     {SQLITE_TOOBIG, MAS_DAMAGED, "a value in it is too large"},
     {SQLITE_CONSTRAINT, MAS_FAILED, "the new data contradicts the existing data"},
-    {SQLITE_FULL, MAS_FAILED, "no space left on device"},
     {SQLITE_NOMEM, MAS_FAILED, "out of memory"},
 };
 
 int db_error(const struct db *db, int code, const char *what, struct err *err)
 {
+    int primary = code & 0xff;
+
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (words[i].code == (code & 0xff))
+        if (words[i].code == primary)
             return err_set(err, words[i].ours, "cannot %s '%s': %s", what, db->name, words[i].why);
     }
-    int system = db->sql != NULL ? sqlite3_system_errno(db->sql) : 0;
-    if (((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN) && system != 0) {
+    int system = primary == SQLITE_FULL ? ENOSPC
+                 : db->sql != NULL && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN)
+                     ? sqlite3_system_errno(db->sql)
+                     : 0;
+    if (system != 0) {
         errno = system;
         return err_errno(err, "cannot %s '%s'", what, db->name);
     }

@@ -270,6 +270,8 @@ END
     post /runs '{"agents":{},"template":"solo"}'
     is 201
     ID=$(jq -r .sessionId <<<"$output")
+    post "/sessions/$ID/messages" '{"target":"solo","message":"true"}'
+    is 200
     cat /dev/zero >"$small/fill" 2>/dev/null || true
     post /runs '{"agents":{},"template":"solo"}'
     refused 507 no_space 'No space left'
