@@ -41,7 +41,7 @@ FUZZ_SRC := $(sort $(wildcard test/fuzz/fuzz_*.c))
 FUZZ := $(FUZZ_SRC:%.c=$(BUILD)/%)
 CLI_BATS := $(sort $(wildcard test/cli/*.bats))
 SERVE_BATS := $(sort $(wildcard test/serve/*.bats))
-HOST_BATS := $(sort $(wildcard test/host/*.bats))
+HOST_BATS := $(sort $(wildcard test/host/*.bats test/wall/*.bats))
 ACP_BATS := $(sort $(wildcard test/acp/*.bats))
 FAULT_BATS := $(sort $(wildcard test/fault/*.bats))
 # A sanitizer sees nothing of kills, documents and scripts, and what is slow by itself only becomes
