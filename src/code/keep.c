@@ -7,6 +7,7 @@
 #include "code/placed.h"
 #include "code/sparse.h"
 #include "code/submodule.h"
+#include "code/view.h"
 #include "code/work.h"
 
 #include <fcntl.h>
@@ -299,7 +300,7 @@ static int check_view(struct work_search *search, const struct git *git, struct 
     _cleanup_free_ char *tree = repo_tree(search->repo, CODE_VIEW);
     char head[GIT_OID_TEXT];
 
-    if (repo_view_head(search->repo, head, err) == -1)
+    if (view_head(search->repo, head, err) == -1)
         return -1;
     check_process(search, "the view", tree);
     return check_view_files(search, head, err) == -1

@@ -8,6 +8,7 @@
 #include "code/pack.h"
 #include "code/project.h"
 #include "code/sparse.h"
+#include "code/view.h"
 #include "code/work.h"
 
 #include <errno.h>
@@ -199,7 +200,7 @@ static int add_view(struct saver *saver, const struct repo *repo, struct err *er
     git.tree = tree;
     git.index = index;
     git.cwd = saver->tree;
-    if (repo_view_head(repo, head, err) == -1 ||
+    if (view_head(repo, head, err) == -1 ||
         git_must(&git, GIT_ARGS("read-tree", "--reset", head), NULL, NULL, err) == -1 ||
         sparse_mark(&git, repo->git, head, err) == -1 || git_add_all(&git, err) == -1 ||
         git_text(&git, GIT_ARGS("write-tree"), &files, err) == -1 ||

@@ -7,6 +7,7 @@
 #include "code/lfs_carry.h"
 #include "code/stranger.h"
 #include "code/submodule.h"
+#include "code/view.h"
 #include "code/work.h"
 
 #include <fcntl.h>
@@ -192,7 +193,7 @@ int merge_commit(const struct repo *repo, const char *oid, const char *name,
     if (commit != NULL && place(repo, main, commit, check, &result, err) == -1)
         return err_wrap(err, "cannot merge %s", name);
     bool moved = commit != NULL && result.outcome != MERGE_REFUSED;
-    if (repo_move_view(repo, moved ? commit : main, &result.view) == 0)
+    if (view_move(repo, moved ? commit : main, &result.view) == 0)
         (void)submodule_follow(repo, CODE_VIEW, moved ? commit : main, &result.view);
     *ret = result;
     result = (struct merge_result)MERGE_RESULT_INIT;

@@ -7,6 +7,7 @@
 #include "code/layout.h"
 #include "code/lfs.h"
 #include "code/sparse.h"
+#include "code/view.h"
 #include "store/session.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -21,7 +22,6 @@
 enum {
     REF_MAX = 1024, /* bytes of a file that holds a ref */
     COPY_TRIES = 3, /* the project may be packed anew while its objects are copied */
-    VIEW_HEAD_MAX = 1024, /* bytes */
     SHALLOW_MAX = 1 << 20, /* bytes of the list of commits without parents */
 };
 
@@ -383,97 +383,6 @@ static int copy_first(int code, const char *const *names, size_t count, tree_tic
     return rc;
 }
 
-/* Makes the view, a work tree that is linked to code.git as `git worktree add` does it, but by
- * relative paths. */
-static int make_view(const struct repo *repo, int dir, int code, const char *commit,
-                     struct err *err)
-{
-    static const char link[] = "gitdir: ../../" CODE_GIT "/" CODE_VIEW_GIT "\n";
-    static const char common[] = "../..\n";
-    static const char locked[] =
-        "mas\n"; /* `git worktree prune` would drop it in a moved session */
-    _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
-    _cleanup_free_ char *place = mem_printf("%s/.git\n", tree);
-    _cleanup_close_ int git = path_open_dir(dir, CODE_GIT);
-    _cleanup_close_ int view = path_make_dir(code, CODE_VIEW, 0755);
-    _cleanup_close_ int worktrees = git == -1 ? -1 : path_make_dir(git, "worktrees", 0755);
-    _cleanup_close_ int own = worktrees == -1 ? -1 : path_make_dir(worktrees, CODE_VIEW, 0755);
-
-    if (view == -1 || own == -1)
-        return err_errno(err, "cannot make '" CODE_DIR "/" CODE_VIEW "'");
-    return sparse_copy(repo->git, own, NULL, err) == -1 ||
-                   file_create(own, "commondir", common, strlen(common), 0644, err) == -1 ||
-                   file_create(own, "gitdir", place, strlen(place), 0644, err) == -1 ||
-                   file_create(own, "locked", locked, strlen(locked), 0644, err) == -1 ||
-                   file_create(view, ".git", link, strlen(link), 0644, err) == -1 ||
-                   repo_move_view(repo, commit, err) == -1
-               ? -1
-               : 0;
-}
-
-int repo_view_head(const struct repo *repo, char ret[GIT_OID_TEXT], struct err *err)
-{
-    _cleanup_free_ char *path = mem_printf("%s/" CODE_VIEW_GIT, repo->git);
-    _cleanup_close_ int own = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_free_ char *text = NULL;
-    size_t len = 0;
-
-    if (own == -1)
-        return err_errno(err, "cannot open '%s'", path);
-    if (file_read(own, "HEAD", VIEW_HEAD_MAX, &text, &len, err) == -1)
-        return err_wrap(err, "cannot read the view of the project");
-    text[strcspn(text, "\n")] = '\0';
-    if (git_parse_oid(text, ret))
-        return 0;
-    /* an agent has checked a branch out */
-    const struct git git = repo_git(repo);
-    const char *name = str_starts(text, "ref: ") ? text + strlen("ref: ") : "";
-    _cleanup_free_ char *oid = NULL;
-    if (str_starts(name, "refs/heads/") && git_is_branch(name + strlen("refs/heads/")) &&
-        git_text(&git, GIT_ARGS("rev-parse", "--verify", "--quiet", name), &oid, err) == 0 &&
-        git_parse_oid(oid, ret))
-        return 0;
-    return err_set(err, MAS_DAMAGED, "cannot read the view of the project: its HEAD is '%.100s'",
-                   text);
-}
-
-int repo_move_view(const struct repo *repo, const char *commit, struct err *err)
-{
-    _cleanup_free_ char *path = mem_printf("%s/" CODE_VIEW_GIT, repo->git);
-    _cleanup_free_ char *index = mem_printf("%s/index", path);
-    _cleanup_free_ char *tree = repo_tree(repo, CODE_VIEW);
-    _cleanup_free_ char *was = NULL;
-    _cleanup_close_ int own = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_close_ int cwd = open(tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_str_ struct str head = STR_INIT;
-    struct err why = ERR_INIT;
-    size_t len = 0;
-    char old[GIT_OID_TEXT] = "";
-
-    if (own == -1 && errno == ENOENT)
-        return 0; /* nobody in the team has the view */
-    if (own == -1 || cwd == -1)
-        return err_errno(err, "cannot open the view of the project");
-    if (file_read(own, "HEAD", GIT_OID_TEXT, &was, &len, &why) == 0) {
-        was[strcspn(was, "\n")] = '\0';
-        (void)git_parse_oid(was, old);
-    }
-    const struct git git = {.dir = repo->git, .tree = tree, .index = index, .cwd = cwd};
-    const char *const *args = old[0] == '\0' ? GIT_ARGS("read-tree", "-u", "--reset", commit)
-                                             : GIT_ARGS("read-tree", "-u", "-m", old, commit);
-    if (git_must(&git, args, NULL, NULL, &why) == -1) {
-        /* a file that was written anew with the same content is in the way only until git has read
-         * it */
-        struct proc_result refreshed = PROC_RESULT_INIT;
-        int rc = git_run(&git, GIT_ARGS("update-index", "-q", "--refresh"), NULL, &refreshed, err);
-        proc_result_free(&refreshed);
-        if (rc == -1 || git_must(&git, args, NULL, NULL, err) == -1)
-            return err_wrap(err, "cannot update the view of the project");
-    }
-    str_addf(&head, "%s\n", commit);
-    return file_replace(own, "HEAD", head.data, head.len, 0644, err);
-}
-
 /* Gives a work tree its branch, and its index the inodes of the copied files. */
 static int finish_tree(const struct repo *repo, int code, const char *name,
                        const struct project *project, struct err *err)
@@ -523,5 +432,5 @@ int repo_make_trees(const struct repo *repo, int dir, const struct project *proj
     for (size_t i = 0; i < count; i++)
         if (finish_tree(repo, code, writers[i], project, err) == -1)
             return -1;
-    return viewed ? make_view(repo, dir, code, project->base, err) : 0;
+    return viewed ? view_make(repo, dir, code, project->base, err) : 0;
 }

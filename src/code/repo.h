@@ -98,12 +98,4 @@ int repo_make(const struct repo *repo, int dir, const struct project *project, t
 int repo_make_trees(const struct repo *repo, int dir, const struct project *project,
                     const struct team *team, tree_tick *tick, void *arg, struct err *err);
 
-/* Moves the view, if the team has one, to a commit of the integration branch. Fails, and leaves the
- * view as it was, if a file that was changed there is in the way. After a kill the view may be
- * behind; the next call moves it. */
-int repo_move_view(const struct repo *repo, const char *commit, struct err *err);
-/* Reads the commit that the view shows: one of the integration branch, or one that an agent has
- * checked out there. */
-int repo_view_head(const struct repo *repo, char ret[GIT_OID_TEXT], struct err *err);
-
 #endif

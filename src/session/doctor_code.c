@@ -8,6 +8,7 @@
 #include "code/merge.h"
 #include "code/stranger.h"
 #include "code/sync.h"
+#include "code/view.h"
 #include "session/doctor_internal.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -165,13 +166,13 @@ static void check_view(struct code *code, const char *main)
 
     if (faccessat(code->git, CODE_VIEW_GIT, F_OK, AT_SYMLINK_NOFOLLOW) == -1)
         return;
-    if (repo_view_head(&code->repo, head, &why) == -1) {
+    if (view_head(&code->repo, head, &why) == -1) {
         doctor_add(code->doctor, FINDING_HAND, code->id, "%s", why.text);
         return;
     }
     if (strcmp(head, main) == 0)
         return;
-    int rc = code->doctor->fix ? repo_move_view(&code->repo, main, &why) : 0;
+    int rc = code->doctor->fix ? view_move(&code->repo, main, &why) : 0;
     doctor_mend(code->doctor, code->id, "its view does not show the integration branch", rc, &why);
 }
 

@@ -177,6 +177,23 @@ z: 1 commit merged into mas/$L/main" ]
     [[ $stderr == *'cannot update the view'* ]]
 }
 
+@test "a change in the view that git does not see is not overwritten" {
+    make_team -t trio
+    change x a 1 one
+    local text size=
+    text=$(sed '1s/.*/XXX/' "$C/view/a")
+    size=$(stat -c %s "$C/view/a")
+    # the same size, and the time that the index knows
+    touch -r "$C/view/a" "$T/time"
+    printf '%s\n' "$text" | head -c "$size" >"$C/view/a"
+    touch -r "$T/time" "$C/view/a"
+    [ "$(stat -c %s "$C/view/a")" = "$size" ]
+    mas merge "$ID" x
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "mas: warning: cannot update the view of the project: 'a' was changed there" ]
+    [ "$(head -n 1 "$C/view/a")" = XXX ]
+}
+
 @test "agents without a repository, no agent, and no project are said" {
     make_team -t trio
     mas merge "$ID" w
