@@ -10,6 +10,7 @@
 #include "host/state.h"
 #include "memory/store.h"
 #include "session/launch.h"
+#include "store/reserve.h"
 #include "store/workspace.h"
 
 #include <malloc.h>
@@ -323,6 +324,7 @@ static int begin(struct host *host, struct err *err)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
+    reserve_make(host->dir);
     code_open(host);
     register_open(host);
     notify_open(host);

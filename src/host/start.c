@@ -10,6 +10,7 @@
 #include "session/env.h"
 #include "session/launch.h"
 #include "store/placement.h"
+#include "store/reserve.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -221,6 +222,9 @@ void start_release(struct host *host)
         role_drop(host);
         (void)unlinkat(host->run, sock, 0);
         (void)unlinkat(host->run, lock, 0);
+        _cleanup_strv_ char **others = hosts_list(host->run, WORKSPACE_HOST_LOCK);
+        if (strv_len(others) == 0 && !workspace_is_locked(host->dir))
+            reserve_drop(host->dir); /* else `mas stop` needs it, and drops it then */
     }
     fd_closep(&host->lock);
     fd_closep(&host->run);

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "store/reserve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,6 +114,12 @@ bool db_is_named(const struct db *db)
     struct stat st;
     return db->dir == -1 || (fstatat(db->dir, db->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                              st.st_ino == db->is.st_ino && st.st_dev == db->is.st_dev);
+}
+
+void db_make_room(const struct db *db)
+{
+    if (db->dir != -1)
+        reserve_need(db->dir, RESERVE_MEMORY);
 }
 
 /* ---- waiting */
@@ -259,6 +266,8 @@ static int open_file(struct db *db, enum db_how how, struct err *err)
 {
     if (find_vfs(err) == -1)
         return -1;
+    if (db->write)
+        db_make_room(db);
     if (how == DB_CREATE && faccessat(db->dir, db->name, F_OK, AT_SYMLINK_NOFOLLOW) == -1 &&
         errno == ENOENT && make_file(db->dir, db->name, err) == -1)
         return -1;

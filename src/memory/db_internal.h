@@ -46,6 +46,10 @@ struct db {
 /* Returns true if the name still refers to the file that was opened. */
 bool db_is_named(const struct db *db);
 
+/* Call it before a write: a transaction that finds the disk full is gone. Gives the session's
+ * reserve back if there is little room. */
+void db_make_room(const struct db *db);
+
 /* Starts a wait. `now` is monotonic ms. */
 void db_wait_begin(const struct db *db, struct db_wait *wait, int64_t now);
 /* Returns false when no process has written for DB_BUSY_MS. */

@@ -121,9 +121,12 @@ int db_step(struct db *db, sqlite3_stmt *stmt, struct err *err)
     bool reads = sqlite3_stmt_readonly(stmt) != 0;
 
     /* Inside a transaction, db_begin() has checked this. */
-    if (!reads && sqlite3_get_autocommit(db->sql) != 0 && !db_is_named(db)) {
-        db_reset(stmt);
-        return err_set(err, MAS_DAMAGED, "cannot write to '%s': it was set aside", db->name);
+    if (!reads && sqlite3_get_autocommit(db->sql) != 0) {
+        if (!db_is_named(db)) {
+            db_reset(stmt);
+            return err_set(err, MAS_DAMAGED, "cannot write to '%s': it was set aside", db->name);
+        }
+        db_make_room(db);
     }
     int rc = sqlite3_step(stmt);
     if (rc == SQLITE_ROW)

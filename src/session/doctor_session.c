@@ -5,6 +5,7 @@
 #include "client/hosts.h"
 #include "session/doctor_internal.h"
 #include "store/placement.h"
+#include "store/reserve.h"
 #include "store/snapshot.h"
 #include "store/team_file.h"
 #include "store/workspace.h"
@@ -111,15 +112,19 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
     struct err why = ERR_INIT, host_why = ERR_INIT;
     struct stat st;
     size_t count = 0;
+    bool held = false;
     int host_rc = 0;
 
     if (run == -1 || path_list(run, &names, &why) == -1)
         return;
     for (char **name = names; *name != NULL; name++) {
-        /* the mark of an agent that sleeps stays while its host does not run; then is_held(),
-         * because an exiting host removes its files before it releases the lock */
-        if (str_ends(*name, WORKSPACE_HOST_ASLEEP) || str_ends(*name, WORKSPACE_HOST_LIMIT) ||
-            is_held(run, *name) || fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+        held = held || (str_ends(*name, WORKSPACE_HOST_LOCK) && file_is_locked(run, *name));
+        /* the mark of an agent that sleeps stays while its host does not run, and the reserve does
+         * no harm; then is_held(), because an exiting host removes its files before it releases the
+         * lock */
+        if (reserve_is_name(*name) || str_ends(*name, WORKSPACE_HOST_ASLEEP) ||
+            str_ends(*name, WORKSPACE_HOST_LIMIT) || is_held(run, *name) ||
+            fstatat(run, *name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
             (S_ISDIR(st.st_mode) && !str_ends(*name, WORKSPACE_HOST_ROLE)) ||
             (view->live != NULL && workspace_env_is_recent(st.st_mtime)))
             continue;
@@ -136,6 +141,8 @@ static void check_run(struct doctor *doctor, int dir, const struct view *view)
         _cleanup_free_ char *what = mem_printf("%s/%s is left over", WORKSPACE_RUN, *name);
         doctor_mend(doctor, view->row.id, what, rc, &why);
     }
+    if (doctor->fix && !held)
+        reserve_drop(dir);
     if (count == 0)
         return;
     _cleanup_free_ char *what = count == 1 ? mem_printf("%s/%s is left over", WORKSPACE_RUN, first)

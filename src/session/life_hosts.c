@@ -6,6 +6,7 @@
 #include "base/tree.h"
 #include "client/hosts.h"
 #include "session/life_internal.h"
+#include "store/reserve.h"
 #include "store/workspace.h"
 
 #include <stdlib.h>
@@ -99,5 +100,6 @@ int life_await_hosts(const struct life *life, int dir, const char *id, const cha
         return err_hint(err, "end it with: mas stop %s", session_label(life->root, id).text);
     }
     life_clean_run(dir); /* also a lock that waiting for an exiting host recreated */
+    reserve_drop(dir);
     return 0;
 }

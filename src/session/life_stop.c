@@ -6,6 +6,7 @@
 #include "session/life_internal.h"
 #include "session/unlanded.h"
 #include "store/index.h"
+#include "store/reserve.h"
 #include "store/stage.h"
 #include "store/workspace.h"
 #include "tmux/tmux.h"
@@ -61,13 +62,25 @@ int life_load(const struct life *life, int dir, const char *id, const char *what
     return err_hint(err, "check it with: mas doctor");
 }
 
-int life_record(const struct life *life, int dir, const struct session *session, struct err *err)
+static int record(const struct life *life, int dir, const struct session *session, struct err *err)
 {
     _cleanup_close_ int lock = -1;
     if (session_save(life->root, dir, session, err) == -1 ||
         root_lock(life->root, &lock, err) == -1)
         return -1;
     return index_update(life->root, session->id, session, err);
+}
+
+int life_record(const struct life *life, int dir, const struct session *session, struct err *err)
+{
+    struct err why = ERR_INIT;
+
+    if (record(life, dir, session, &why) == 0)
+        return 0;
+    if (reserve_give(dir, RESERVE_RECORD, &why))
+        return record(life, dir, session, err);
+    *err = why;
+    return -1;
 }
 
 void life_undo_record(const struct life *life, int dir, const char *id, const struct str *before)
@@ -172,6 +185,8 @@ int life_stop_held(const struct life *life, int dir, struct session *session, st
     }
     if (!recorded && (rc == 0 || end->down))
         record_stop(life, dir, session, live, end);
+    if (rc == 0)
+        reserve_drop(dir); /* not before it is written down */
     if (rc == 0 && !end->was)
         workspace_log(dir, config_log_limits(life->config), "stop terminated=%zu killed=%zu",
                       end->terminated, end->killed);

@@ -137,7 +137,7 @@ load doctor
     touch -d '5 minutes ago' "$(ws "$ID")/run/solo."*
     is_in_order
     "$MAS" doctor --fix
-    [ "$(ls "$(ws "$ID")/run")" = $'solo.lock\nsolo.sock' ]
+    [ "$(ls "$(ws "$ID")/run")" = $'reserve\nreserve.memory\nsolo.lock\nsolo.sock' ]
     orphan_agents "$ID"
     finds "$ID" 'and 1 more are left over'
     mas doctor --fix

@@ -149,7 +149,8 @@ lower=case" ]
 @test "the file that carries the environment is private, and gone afterwards" {
     SECRET=hunter2 start_made
     eventually test ! -e "$ROOT/sessions/$ID/run/env"
-    [ "$(ls -A "$ROOT/sessions/$ID/run")" = $'solo.lock\nsolo.sock' ]
+    eventually test -e "$ROOT/sessions/$ID/run/reserve.memory"
+    [ "$(ls -A "$ROOT/sessions/$ID/run")" = $'reserve\nreserve.memory\nsolo.lock\nsolo.sock' ]
     rm "$(unit "$ID")/env.out"
     run ! grep -rq hunter2 "$ROOT"
     # how it is made, on a server that runs already

@@ -103,7 +103,7 @@ small_root() {
     mas status
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == AGENT* ]]
-    [[ ${lines[-1]} == 'fat uses 3.'?'M on disk, more than limits.session (2.0M)' ]]
+    [[ ${lines[-1]} == 'fat uses '[34].?'M on disk, more than limits.session (2.0M)' ]]
     mas status "$ID" --json
     [ "$(jq -r '.sessions[0].diskLimit' <<<"$output")" = $((2 << 20)) ]
     [ "$(jq -r '.sessions[0].diskUsed' <<<"$output")" -ge $((3 << 20)) ]

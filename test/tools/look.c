@@ -211,7 +211,8 @@ static bool state_of_session(const char *path, const FTSENT *entry)
 {
     if (entry->fts_level == 0)
         return true;
-    if (fnmatch("*.lock", entry->fts_name, 0) == 0 || fnmatch("*/logs/agent-*", path, 0) == 0)
+    if (fnmatch("*.lock", entry->fts_name, 0) == 0 || fnmatch("*/logs/agent-*", path, 0) == 0 ||
+        fnmatch("*/run/reserve*", path, 0) == 0)
         return true;
     print_entry(path, entry, 0);
     if (entry->fts_info == FTS_F && strcmp(entry->fts_name, ".sessions.index") != 0)

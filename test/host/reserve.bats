@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# The reserve of a running session: its stop and its history can be written on a full disk.
+load ../helper
+load lib
+load ../acp/lib
+
+teardown_last() {
+    if mountpoint -q "$T/fs" 2>/dev/null; then umount -l "$T/fs"; fi
+}
+
+# A file system of 64 MB, all of it ours, with the root.
+small_root() {
+    [ "$EUID" -eq 0 ] || skip 'only root can mount a file system'
+    mkdir "$T/fs"
+    mount -t tmpfs -o size=64M none "$T/fs" || skip 'a tmpfs cannot be mounted here'
+    export MAS_ROOT=$T/fs/root ROOT=$T/fs/root
+    "$MAS" init -q
+}
+
+fill() { cat /dev/zero >>"$T/fs/fill" 2>/dev/null || :; }
+
+# blocks FILE: prints how many bytes the file of run/ takes on disk.
+blocks() { echo $(($(stat -c '%b * %B' "$DIR/run/$1"))); }
+
+@test "a running session has a reserve of real blocks, a stopped one has none" {
+    new_session -t solo
+    find_agent
+    eventually test -e "$DIR/run/reserve.memory"
+    [ "$(blocks reserve)" -ge $((512 << 10)) ]
+    [ "$(blocks reserve.memory)" -ge $((512 << 10)) ]
+    [ "$(stat -c %a "$DIR/run/reserve")" = 600 ]
+    "$MAS" stop -q "$ID"
+    [ -z "$(ls -A "$DIR/run")" ]
+    "$MAS" start -q "$ID"
+    eventually test -e "$DIR/run/reserve"
+    "$MAS" doctor
+}
+
+@test "a link in place of the reserve is neither filled nor emptied" {
+    new_session -t solo --no-start
+    DIR=$ROOT/sessions/$ID
+    echo mine >"$T/mine"
+    ln -s "$T/mine" "$DIR/run/reserve"
+    ln "$T/mine" "$DIR/run/reserve.memory"
+    "$MAS" start -q "$ID"
+    hosts_there
+    [ "$(<"$T/mine")" = mine ]
+    "$MAS" stop -q "$ID"
+    [ "$(<"$T/mine")" = mine ]
+    [ -z "$(ls -A "$DIR/run")" ]
+}
+
+@test "a disk with little room gets no reserve" {
+    small_root
+    head -c 60M /dev/zero >"$T/fs/fill"
+    new_session -t solo
+    find_agent
+    hosts_there
+    [ ! -e "$DIR/run/reserve" ]
+    "$MAS" stop -q "$ID"
+}
+
+# stop_without_room: mas stop, whose first try to write down that it stopped finds no room.
+stop_without_room() {
+    strace -f -qq -o "$T/trace" -P "$DIR/.session.new" -e trace=fsync \
+        -e inject=fsync:error=ENOSPC:when=1 "$MAS" stop "$ID" 2>&1
+}
+
+@test "stop gives the reserve back when there is no room, and is written down" {
+    command -v strace >/dev/null || skip 'strace is missing'
+    new_session -t solo
+    find_agent
+    eventually test -e "$DIR/run/reserve"
+    run stop_without_room
+    [ "$status" -eq 0 ]
+    [[ $output != *warning* ]]
+    grep -q 'ENOSPC' "$T/trace"
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    "$MAS" start -q "$ID"
+    eventually test -e "$DIR/run/reserve.memory"
+    rm "$DIR/run/reserve"
+    run stop_without_room
+    [ "$status" -eq 0 ]
+    [[ $output == *"its status could not be written"* ]]
+}
+
+@test "on a full disk status, stop, start and the history go on" {
+    small_root
+    acp_agent
+    tell CW-BEFORE
+    [ "$status" -eq 0 ]
+    eventually test -e "$DIR/run/reserve.memory"
+    fill
+    mas status "$ID" --json
+    [ "$status" -eq 0 ]
+    tell CW-FULL
+    [ "$status" -eq 0 ]
+    [ ! -e "$DIR/run/reserve.memory" ] # it was needed
+    [ -e "$DIR/run/reserve" ]
+    "$MAS" history "$ID" solo | grep -q CW-FULL
+    run ! grep -q 'cannot be stored' <<<"$(notes)"
+    fill
+    mas stop "$ID"
+    [ "$status" -eq 0 ]
+    [[ $stderr != *warning* ]]
+    [ "$(meta "$ID" STATUS)" = stopped ]
+    rm "$T/fs/fill"
+    "$MAS" start -q "$ID"
+    eventually test -e "$DIR/run/reserve.memory"
+    eventually test -e "$DIR/run/reserve"
+    tell hello
+    knows CW-BEFORE CW-FULL
+}
+
+@test "without its reserve the history would be lost" {
+    small_root
+    acp_agent
+    tell CW-BEFORE
+    eventually test -e "$DIR/run/reserve.memory"
+    rm "$DIR/run/reserve.memory"
+    fill
+    for _ in {1..40}; do "$MAS" ask "$ID" solo "CW-FULL $(printf 'x%.0s' {1..9000})" >"$T/out" 2>&1 || break; done
+    grep -qx "mas: cannot write to 'memory.db': no space left on device" "$T/out"
+}
