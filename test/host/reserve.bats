@@ -120,5 +120,5 @@ stop_without_room() {
     rm "$DIR/run/reserve.memory"
     fill
     for _ in {1..40}; do "$MAS" ask "$ID" solo "CW-FULL $(printf 'x%.0s' {1..9000})" >"$T/out" 2>&1 || break; done
-    grep -qx "mas: cannot write to 'memory.db': no space left on device" "$T/out"
+    grep -qx "mas: cannot write to 'memory.db': No space left on device" "$T/out"
 }
