@@ -32,6 +32,10 @@ CHAT_OBJ := $(CHAT_SRC:%.c=$(BUILD)/%.o)
 TOP_SRC := $(sort $(wildcard src/top/*.c))
 TOP_OBJ := $(TOP_SRC:%.c=$(BUILD)/%.o)
 TOP_LIB := $(filter-out $(BUILD)/src/top/main.o,$(TOP_OBJ))
+FILTER_SRC := $(sort $(wildcard src/filter/*.c))
+FILTER_OBJ := $(FILTER_SRC:%.c=$(BUILD)/%.o)
+ENTER_SRC := $(sort $(wildcard src/enter/*.c))
+ENTER_OBJ := $(ENTER_SRC:%.c=$(BUILD)/%.o)
 UNIT_SRC := $(sort $(wildcard test/unit/test_*.c))
 UNIT := $(UNIT_SRC:%.c=$(BUILD)/%)
 TEST_UNIT := $(UNIT)
@@ -74,7 +78,8 @@ COMPLETION := $(addprefix $(BUILD)/completion/,mas.bash _mas mas.fish)
 # ---- flags
 
 ifeq ($(filter clean format uninstall,$(MAKECMDGOALS)),)
-ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES) $(TOP_PACKAGES)
+ALL_PACKAGES := $(PACKAGES) $(ARCHIVE_PACKAGES) $(CHAT_PACKAGES) $(SERVE_PACKAGES) $(TOP_PACKAGES) \
+    $(FILTER_PACKAGES)
 ifneq ($(shell $(PKG_CONFIG) --exists $(ALL_PACKAGES) 2>/dev/null && echo found),found)
 $(error $(PKG_CONFIG) does not find all of: $(ALL_PACKAGES). `sh scripts/quickstart.sh` installs them)
 endif
@@ -85,6 +90,7 @@ ARCHIVE_LIBS := $(shell $(PKG_CONFIG) --libs $(ARCHIVE_PACKAGES))
 CHAT_LIBS := $(shell $(PKG_CONFIG) --libs $(CHAT_PACKAGES))
 SERVE_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVE_PACKAGES))
 TOP_LIBS := $(shell $(PKG_CONFIG) --libs $(TOP_PACKAGES))
+FILTER_LIBS := $(shell $(PKG_CONFIG) --libs $(FILTER_PACKAGES))
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
@@ -117,7 +123,8 @@ say = $(if $(QUIET),@:,@printf '  %-5s %s\n' '$(1)' '$(2)')
 .SECONDARY:
 .PHONY: all clean install uninstall test test-unit test-cli test-host test-acp test-serve test-agents test-fault lint bench fuzz format FORCE
 
-HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve $(BUILD)/mas-top
+HELPERS := $(BUILD)/mas-archive $(BUILD)/mas-chat $(BUILD)/mas-serve $(BUILD)/mas-top \
+    $(BUILD)/mas-wall
 
 all: $(BUILD)/mas $(HELPERS) $(COMPLETION)
 
@@ -164,6 +171,17 @@ $(BUILD)/mas-chat: $(CHAT_OBJ) $(BUILD)/libmas.a
 $(BUILD)/mas-top: $(TOP_OBJ) $(BUILD)/libmas.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) $(TOP_LIBS)
+
+# What is linked of libmas.a needs none of its libraries: each costs time when an agent starts.
+$(BUILD)/mas-wall: $(ENTER_OBJ) $(BUILD)/libfilter.a $(BUILD)/libmas.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(FILTER_LIBS)
+
+# Filters of system calls, for helper programs.
+$(BUILD)/libfilter.a: $(FILTER_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
 
 # mas looks for templates/ beside the directory it is in.
 ifneq ($(SAN),)
@@ -327,4 +345,4 @@ format:
 clean:
 	$(Q)rm -rf build
 
--include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TOP_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)
+-include $(OBJ:.o=.d) $(ARCHIVE_OBJ:.o=.d) $(CHAT_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TOP_OBJ:.o=.d) $(FILTER_OBJ:.o=.d) $(ENTER_OBJ:.o=.d) $(UNIT:=.d) $(TOOLS:=.d) $(FUZZ:=.d)

@@ -31,6 +31,8 @@ SERVE_PACKAGES := libmicrohttpd
 CHAT_PACKAGES := libedit
 # That of mas-top.
 TOP_PACKAGES := ncursesw
+# That of the filters of system calls, in mas-wall and other helper programs.
+FILTER_PACKAGES := libseccomp
 
 # DEV=1: warnings are errors.
 DEV ?=

@@ -9,7 +9,8 @@ BUILD_NEEDS='gcc:command:cc libc6-dev:header:stdio.h make:command:make pkg-confi
     libcjson-dev:library:libcjson libinih-dev:library:inih uuid-dev:library:uuid
     libsqlite3-dev:library:sqlite3 libedit-dev:library:libedit
     libarchive-dev:library:libarchive libzstd-dev:library:libzstd libssl-dev:library:libcrypto
-    libmicrohttpd-dev:library:libmicrohttpd libncurses-dev:library:ncursesw'
+    libmicrohttpd-dev:library:libmicrohttpd libncurses-dev:library:ncursesw
+    libseccomp-dev:library:libseccomp'
 RUN_NEEDS='tmux:command:tmux'
 TEST_NEEDS='bats:command:bats strace:command:strace jq:command:jq curl:command:curl dash:command:dash
     busybox:command:busybox mandoc:command:mandoc shellcheck:command:shellcheck

@@ -54,6 +54,9 @@ complain 'an include names a higher floor, or no floor at all' < <(
             for (i = 1; i <= count; i++) floor[names[i]] = i
             # Programs of their own: they stand on everything below cmd, and nobody stands on them.
             floor["serve"] = floor["archive"] = floor["chat"] = floor["top"] = count
+            floor["enter"] = count
+            # A library of these programs, which the program mas does not link.
+            floor["filter"] = 1.5
         }
         function dir_of(path) {
             if (path == "cmd.h" || path == "cmd.c" || path == "main.c") return "cmd"
@@ -63,8 +66,10 @@ complain 'an include names a higher floor, or no floor at all' < <(
             from = dir_of(substr($1, 5))
             split($3, part, "\"")
             to = dir_of(part[2])
-            helper = to == "serve" || to == "archive" || to == "chat" || to == "top"
-            if (!(from in floor) || !(to in floor) || floor[to] > floor[from] ||
+            helper = to == "serve" || to == "archive" || to == "chat" || to == "top" ||
+                to == "enter" || to == "filter" && from == "cmd"
+            if (to == "filter" && floor[from] != count && from != to ||
+                !(from in floor) || !(to in floor) || floor[to] > floor[from] ||
                 (floor[from] == count && from != to && (helper || from != "cmd" && to == "cmd")))
                 print
         }' "$code"
@@ -131,6 +136,7 @@ only openssl/evp.h archive/hasher.c
 only histedit.h chat/line.c
 only curses.h top/screen.c
 only ncurses.h top/screen.c
+only seccomp.h filter/rules.h
 
 complain 'only base/proc.c starts processes (others call proc_exec() and its kind)' < <(
     grep -E '(^|[^A-Za-z0-9_.>])(v?fork|forkpty|daemon|posix_spawnp?|exec(l|lp|le|v|vp|ve|vpe|veat)|fexecve|clone3?)[ \t]*\(' \

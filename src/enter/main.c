@@ -1,0 +1,125 @@
+/*
+ * mas-wall [OPTION]... -- PROGRAM [ARGUMENT]...: puts a program behind the parts of a wall that a
+ * process puts up for itself, and becomes that program. It stands between bubblewrap and an agent,
+ * or alone where there are no user namespaces. `mas-wall --probe` prints what the kernel offers.
+ *
+ *     --read PATH, --write PATH, --device PATH   all that the program may reach of the files
+ *     --network none|open|PORT                   no IP at all, or TCP to these ports of any host
+ *     --limit NAME=VALUE                         see limits.h
+ *     --nested                                   it may make namespaces; then no paths
+ *     --require PART,...                         fail without: files, network, signals, sockets,
+ * calls
+ *
+ * A part that the kernel does not have is left out unless it is required. The program gets the
+ * standard descriptors alone, the default action of each signal, and no capabilities. If mas-wall
+ * fails it prints one line and exits with 125; 126: PROGRAM cannot be run, 127: it is missing.
+ */
+#include "base/path.h"
+#include "base/proc.h"
+#include "enter/limits.h"
+#include "enter/options.h"
+#include "enter/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_MISSING = 127 };
+
+static int fail(const struct err *err, int code)
+{
+    _cleanup_str_ struct str text = STR_INIT;
+
+    str_add_visible(&text, err->text, strlen(err->text));
+    (void)fprintf(stderr, "mas-wall: %s\n", str_text(&text));
+    return code;
+}
+
+/* bubblewrap is told to ignore the keys of the terminal; the program is not. */
+static void reset_signals(void)
+{
+    sigset_t none;
+
+    for (int i = 1; i < _NSIG; i++)
+        (void)signal(i, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Fails if the kernel lacks a part that is required; seccomp shows when its filter is loaded. */
+static int check_parts(const struct entry_options *options, struct err *err)
+{
+    int abi = landlock_abi();
+    const struct {
+        unsigned part;
+        int abi;
+        const char *what;
+    } parts[] = {
+        {PART_FILES, LANDLOCK_FILES, "files"},
+        {PART_NETWORK, options->filter.network == FILTER_TCP ? LANDLOCK_TCP : 0, "TCP ports"},
+        {PART_SIGNALS, LANDLOCK_SCOPES, "signals"},
+        {PART_SOCKETS, LANDLOCK_SCOPES, "abstract sockets"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if ((options->required & parts[i].part) != 0 && abi < parts[i].abi)
+            return err_set(err, MAS_FAILED,
+                           "cannot restrict %s: that needs Landlock ABI %d, and this kernel has %d",
+                           parts[i].what, parts[i].abi, abi);
+    return 0;
+}
+
+static int enter(const struct entry_options *options, struct err *err)
+{
+    struct err ignored = ERR_INIT;
+
+    if (check_parts(options, err) == -1 || limit_capabilities(options->filter.nested, err) == -1)
+        return -1;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+        return err_errno(err, "cannot give up new privileges");
+    if (landlock_enter(&options->landlock, err) == -1)
+        return -1;
+    for (char **limit = options->limits; limit != NULL && *limit != NULL; limit++)
+        if (limit_set(*limit, err) == -1)
+            return -1;
+    /* A filter that holds the network or is required has no substitute. */
+    bool must = (options->required & PART_CALLS) != 0 || options->filter.network != FILTER_OPEN;
+    return filter_agent_load(&options->filter, must ? err : &ignored) == 0 || !must ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct entry_options options = {.probe = false};
+    struct err err = ERR_INIT;
+
+    int rc = options_parse(argc, argv, &options, &err);
+    if (rc == 0 && options.probe) {
+        rc = probe_print();
+        options_free(&options);
+        return rc == 0 ? 0 : EXIT_OWN;
+    }
+    reset_signals();
+    (void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
+    _cleanup_free_ char *path =
+        rc == 0 ? path_find_program(options.program[0], getenv("PATH"), AT_FDCWD) : NULL;
+    if (rc == 0)
+        rc = enter(&options, &err);
+    if (rc == 0 && path == NULL) {
+        (void)err_set(&err, MAS_FAILED, "cannot find the program '%s'", options.program[0]);
+        options_free(&options);
+        return fail(&err, EXIT_MISSING);
+    }
+    if (rc == 0) {
+        (void)proc_exec(path, options.program, NULL, &err);
+        options_free(&options);
+        return fail(&err, err.number == ENOENT ? EXIT_MISSING : EXIT_CANNOT_RUN);
+    }
+    options_free(&options);
+    return fail(&err, EXIT_OWN);
+}

@@ -1,0 +1,36 @@
+/*
+ * The options of mas-wall.
+ */
+#ifndef MAS_ENTER_OPTIONS_H
+#define MAS_ENTER_OPTIONS_H
+
+#include "base/err.h"
+#include "enter/landlock.h"
+#include "filter/filter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The parts of a wall that --require names. */
+enum {
+    PART_FILES = 1,
+    PART_NETWORK = 2,
+    PART_SIGNALS = 4,
+    PART_SOCKETS = 8, /* abstract ones */
+    PART_CALLS = 16,
+};
+
+struct entry_options {
+    bool probe;
+    unsigned required; /* parts */
+    struct filter_agent filter;
+    struct landlock landlock; /* owns its arrays */
+    char **limits;
+    char *const *program; /* and its arguments; borrowed */
+};
+
+/* The caller releases *ret with options_free(), also after a failure. */
+int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err);
+void options_free(struct entry_options *options);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Filters of system calls (seccomp), built with libseccomp. For helper programs only: mas itself
+ * does not link that library.
+ *
+ *     filter_agent_load(&(struct filter_agent){.network = FILTER_TCP}, err);     what agents may
+ * call
+ *
+ * A filter holds for this process and all that it starts, and nothing takes it away again. It also
+ * sets no_new_privs, so that setuid programs give nobody more rights.
+ */
+#ifndef MAS_FILTER_FILTER_H
+#define MAS_FILTER_FILTER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/* Which sockets a program may make. Unix sockets and the netlink of routes are always allowed. */
+enum filter_network {
+    FILTER_OPEN, /* IPv4 and IPv6 of every type but raw */
+    FILTER_TCP, /* TCP only, for which there may be rules of Landlock */
+    FILTER_NONE, /* neither IPv4 nor IPv6 */
+};
+
+struct filter_agent {
+    enum filter_network network;
+    bool nested; /* it may make namespaces, for a sandbox of its own */
+};
+
+/* Loads the filter for an agent and its programs: a list of what they may not call. Calls that
+ * programs replace with older ones fail with ENOSYS, sockets with EAFNOSUPPORT or EPROTONOSUPPORT,
+ * all others with EPERM. A program for another architecture of this machine dies of SIGSYS. */
+int filter_agent_load(const struct filter_agent *what, struct err *err);
+
+#endif
