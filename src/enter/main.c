@@ -6,6 +6,7 @@
  *     --read PATH, --write PATH, --device PATH   all that the program may reach of the files
  *     --network none|open|PORT                   no IP at all, or TCP to these ports of any host
  *     --limit NAME=VALUE                         see limits.h
+ *     --tty                                      it takes its standard input as its terminal
  *     --nested                                   it may make namespaces; then no paths
  *     --require PART,...                         fail without: files, network, signals, sockets,
  * calls
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -41,7 +43,7 @@ static int fail(const struct err *err, int code)
     return code;
 }
 
-/* bubblewrap is told to ignore the keys of the terminal; the program is not. */
+/* The programs of the wall around this one ignore the signals that would end them. */
 static void reset_signals(void)
 {
     sigset_t none;
@@ -50,6 +52,16 @@ static void reset_signals(void)
         (void)signal(i, SIG_DFL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Leads a session, so that no signal to its group reaches the programs of the wall around it. They
+ * have no terminal, either, so that no key does. */
+static int lead_session(bool tty, struct err *err)
+{
+    (void)setsid(); /* it fails if this process leads one already */
+    return !tty || ioctl(STDIN_FILENO, TIOCSCTTY, 0) == 0
+               ? 0
+               : err_errno(err, "cannot take the terminal");
 }
 
 /* Fails if the kernel lacks a part that is required; seccomp shows when its filter is loaded. */
@@ -79,7 +91,8 @@ static int enter(const struct entry_options *options, struct err *err)
 {
     struct err ignored = ERR_INIT;
 
-    if (check_parts(options, err) == -1 || limit_capabilities(options->filter.nested, err) == -1)
+    if (check_parts(options, err) == -1 || lead_session(options->tty, err) == -1 ||
+        limit_capabilities(options->filter.nested, err) == -1)
         return -1;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
         return err_errno(err, "cannot give up new privileges");

@@ -77,7 +77,7 @@ static int check(const struct entry_options *options, struct err *err)
 
 int options_parse(int argc, char **argv, struct entry_options *ret, struct err *err)
 {
-    enum { READ = 256, WRITE, DEVICE, NETWORK, LIMIT, NESTED, REQUIRE, PROBE };
+    enum { READ = 256, WRITE, DEVICE, NETWORK, LIMIT, NESTED, REQUIRE, PROBE, TTY };
     static const struct option known[] = {
         {"read", required_argument, NULL, READ},
         {"write", required_argument, NULL, WRITE},
@@ -87,6 +87,7 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
         {"nested", no_argument, NULL, NESTED},
         {"require", required_argument, NULL, REQUIRE},
         {"probe", no_argument, NULL, PROBE},
+        {"tty", no_argument, NULL, TTY},
         {NULL, 0, NULL, 0},
     };
     int option;
@@ -114,6 +115,9 @@ int options_parse(int argc, char **argv, struct entry_options *ret, struct err *
             break;
         case PROBE:
             ret->probe = true;
+            break;
+        case TTY:
+            ret->tty = true;
             break;
         default:
             rc = err_set(err, MAS_USAGE, "cannot use '%s': " USAGE, argv[optind - 1]);

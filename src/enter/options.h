@@ -22,6 +22,7 @@ enum {
 
 struct entry_options {
     bool probe;
+    bool tty;
     unsigned required; /* parts */
     struct filter_agent filter;
     struct landlock landlock; /* owns its arrays */

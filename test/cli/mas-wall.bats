@@ -115,6 +115,24 @@ outside() { "$PYTHON" "$TRY" "$@"; }
     [ "$status" -eq 125 ]
 }
 
+@test 'a program leads a session, and takes the terminal with --tty' {
+    program='import os,pty,sys
+m, s = pty.openpty()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.dup2(s, 0)
+        os.execv(sys.argv[1], sys.argv[1:])
+    os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+os.wait()'
+    run "$PYTHON" -c "$program" "$WALL" --tty -- sh -c '[ "$(ps -o sid= $$)" -eq $$ ] && echo >/dev/tty && echo taken'
+    [ "$output" = taken ]
+    run "$PYTHON" -c "$program" "$WALL" -- sh -c '[ "$(ps -o sid= $$)" -eq $$ ] && { echo >/dev/tty || echo none; }'
+    [[ "$output" == *none ]]
+    run "$WALL" --tty -- true </dev/null
+    [ "$status" -eq 125 ] && [[ "$output" == 'mas-wall: cannot take the terminal: '* ]]
+}
+
 @test 'the probe prints what the kernel has' {
     run "$WALL" --probe
     [ "${#lines[@]}" -eq 3 ]
