@@ -16,7 +16,7 @@ include config.mk
 BUILD ?= $(if $(SAN),build/san,build)
 
 # Floors of the house, lowest first; `make lint` checks who includes whom.
-FLOORS := base model store code tmux protocol memory client session host editor cmd
+FLOORS := base model store code wall tmux protocol memory client session host editor cmd
 
 SRC := $(sort $(wildcard src/*.c $(FLOORS:%=src/%/*.c) $(FLOORS:%=src/%/*/*.c)))
 OBJ := $(SRC:%.c=$(BUILD)/%.o)

@@ -77,46 +77,109 @@ pid_t proc_fork(void)
     return fork();
 }
 
+static void lower_limit(__rlimit_resource_t resource, uint64_t most)
+{
+    struct rlimit limit;
+
+    if (most == 0 || getrlimit(resource, &limit) == -1 || limit.rlim_cur <= most)
+        return;
+    limit.rlim_cur = most;
+    limit.rlim_max = limit.rlim_max < most ? limit.rlim_max : most;
+    (void)setrlimit(resource, &limit);
+}
+
+/* Lets the kernel end this process for memory sooner than the one that started it. */
+static void raise_oom_score(int more)
+{
+    enum { MOST = 1000 };
+    char text[16] = "";
+    _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+
+    if (more <= 0 || fd == -1 || read(fd, text, sizeof text - 1) <= 0)
+        return;
+    long score = strtol(text, NULL, 10) + more;
+    int len = snprintf(text, sizeof text, "%ld", score < MOST ? score : MOST);
+    (void)!pwrite(fd, text, (size_t)len, 0);
+}
+
+static bool enter_group(int group)
+{
+    _cleanup_close_ int fd = openat(group, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+    return fd != -1 && write(fd, "0", 1) == 1;
+}
+
+/* In the child: enters what holds its resources. Fails with errno. Reports the reason, as a number
+ * below 0, if it goes on without the group. */
+static int enter_bounds(const struct proc_bounds *bounds, int report)
+{
+    if (bounds == NULL)
+        return 0;
+    raise_oom_score(bounds->oom_score);
+    bool entered = enter_group(bounds->group);
+    if (!entered && bounds->must_enter)
+        return -1;
+    int why = -errno;
+    if (!entered && bounds->group != -1)
+        (void)!write(report, &why, sizeof why);
+    lower_limit(RLIMIT_DATA, entered && bounds->group_holds_memory ? 0 : bounds->data);
+    lower_limit(RLIMIT_NPROC, entered && bounds->group_holds_tasks ? 0 : bounds->tasks);
+    return 0;
+}
+
+/* Reads what the child reports until it runs the program. Returns 0, or errno of its failure. */
+static int read_report(int report, struct proc_bounds *bounds)
+{
+    int error = 0;
+    ssize_t n;
+
+    while ((n = read(report, &error, sizeof error)) != 0) {
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n != (ssize_t)sizeof error || error > 0)
+            return error > 0 ? error : EIO;
+        if (bounds != NULL)
+            bounds->refused = -error;
+    }
+    return 0;
+}
+
 /* Starts a program as the leader of a new session. */
 static pid_t start_session(const int fds[3], bool tty, const char *file, char *const *argv,
-                           char *const *envp)
+                           char *const *envp, struct proc_bounds *bounds)
 {
     int report[2]; /* gets errno on failure; a successful exec closes it */
-    int error = 0;
 
     if (pipe2(report, O_CLOEXEC) == -1)
         return -1;
     pid_t pid = fork();
     if (pid == 0) {
-        if (setsid() != -1 && (!tty || ioctl(fds[0], TIOCSCTTY, 0) != -1))
+        if (setsid() != -1 && (!tty || ioctl(fds[0], TIOCSCTTY, 0) != -1) &&
+            enter_bounds(bounds, report[1]) != -1)
             exec_clean(fds, 3, file, argv, envp);
-        error = errno;
+        int error = errno;
         (void)!write(report[1], &error, sizeof error);
         _exit(127);
     }
-    int saved = errno;
+    int error = pid == -1 ? errno : 0;
     close(report[1]);
-    ssize_t n = 0;
-    while (pid != -1 && (n = read(report[0], &error, sizeof error)) == -1 && errno == EINTR)
-        ;
+    if (pid != -1 && (error = read_report(report[0], bounds)) != 0)
+        (void)waitpid(pid, NULL, 0);
     close(report[0]);
-    if (pid == -1 || n <= 0) {
-        errno = saved;
-        return pid;
-    }
-    (void)waitpid(pid, NULL, 0);
     errno = error;
-    return -1;
+    return error == 0 ? pid : -1;
 }
 
-pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp)
+pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp,
+                        struct proc_bounds *bounds)
 {
-    return start_session((int[]){tty, tty, tty}, true, file, argv, envp);
+    return start_session((int[]){tty, tty, tty}, true, file, argv, envp, bounds);
 }
 
-pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp)
+pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp,
+                          struct proc_bounds *bounds)
 {
-    return start_session(fds, false, file, argv, envp);
+    return start_session(fds, false, file, argv, envp, bounds);
 }
 
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp)

@@ -86,11 +86,30 @@ int proc_exec(const char *file, char *const *argv, char *const *envp, struct err
 /* fork(), for a child that continues in this program. */
 pid_t proc_fork(void);
 
+/* What holds the resources of a program and of everything that it starts. */
+struct proc_bounds {
+    int group; /* the directory of the cgroup that it enters; -1: none */
+    bool must_enter; /* it does not start if it cannot */
+    bool group_holds_memory, group_holds_tasks; /* so that these are not needed in it: */
+    uint64_t data; /* bytes of memory of each process (RLIMIT_DATA); 0: as this process */
+    uint64_t tasks; /* processes and threads of the user (RLIMIT_NPROC); likewise */
+    int oom_score; /* how much sooner than this process the kernel kills it for memory: 0 to 1000 */
+    int refused; /* set: why it did not enter the group (errno); 0: it did */
+};
+
+#define PROC_BOUNDS_INIT                                                                           \
+    {                                                                                              \
+        .group = -1                                                                                \
+    }
+
 /* Starts a program as the leader of a new session with the terminal `tty`. It inherits no other
- * descriptor. Returns its pid once it runs, or -1 with errno, also that of a failed exec. */
-pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp);
+ * descriptor. `bounds` may be NULL. Returns its pid once it runs, or -1 with errno, also that of a
+ * failed exec. */
+pid_t proc_start_on_tty(int tty, const char *file, char *const *argv, char *const *envp,
+                        struct proc_bounds *bounds);
 /* Like proc_start_on_tty(), with descriptors for 0, 1 and 2 and without a terminal. */
-pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp);
+pid_t proc_start_on_pipes(const int fds[3], const char *file, char *const *argv, char *const *envp,
+                          struct proc_bounds *bounds);
 /* Starts a program with the standard files of this process. It gets SIGHUP when this process ends,
  * however that happens. Returns the pid of the child, or -1 with errno. */
 pid_t proc_start_here(const char *file, char *const *argv, char *const *envp);
@@ -133,6 +152,17 @@ size_t proc_descendants(pid_t spare, struct proc_id **ret);
 size_t proc_descendants_of(pid_t pid, struct proc_id **ret);
 /* Returns the CPU time that a process has used, in clock ticks; 0 if it is gone. */
 uint64_t proc_cpu(pid_t pid);
+/* What a process and its descendants have used and use. */
+struct proc_usage {
+    uint64_t cpu_ms; /* also of children that have ended */
+    uint64_t memory; /* resident bytes; what several share counts for each */
+    uint64_t processes;
+};
+/* Measures the descendants of a process, without its children themselves: of a host, these are
+ * supervisors and helpers. Returns false if the kernel does not list children. */
+bool proc_measure(pid_t pid, struct proc_usage *ret);
+/* Returns how many processes and threads this user has; 0: unknown. */
+uint64_t proc_count_tasks(void);
 /* Returns true if the process runs the same program file as this process. */
 bool proc_runs_same_program(pid_t pid);
 /* Returns true if the process visibly waits in read(2) on its standard input. */

@@ -1,7 +1,7 @@
 /* The part of base/proc.h that examines processes that are not our children. */
 #include "base/file.h"
 #include "base/loop.h"
-#include "base/proc.h"
+#include "base/proc_internal.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -23,62 +23,10 @@ enum {
     LINEAGE_TRIES = 50, /* attempts while parents exit and change */
 };
 
-/* Values from /proc/<pid>/stat. comm may contain anything, so fields count from the last ')'. */
-struct stat_line {
-    char comm[20];
-    char state; /* Z: dead, but R if other threads of the program still run */
-    pid_t parent;
-    uint64_t start;
-    uint64_t cpu; /* user and system time */
-};
-
-/* Returns 1; 0 if the process is gone; -1 if that cannot be determined. */
-static int read_stat(pid_t pid, struct stat_line *ret)
-{
-    char path[40];
-    char text[1024];
-
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd == -1 ? -1 : read(fd, text, sizeof text - 1);
-    if (n <= 0)
-        return n == 0 || errno == ENOENT || errno == ESRCH ? 0 : -1;
-    text[n] = '\0';
-    char *open_paren = strchr(text, '(');
-    char *close_paren = strrchr(text, ')');
-    if (open_paren == NULL || close_paren == NULL || close_paren < open_paren)
-        return 0;
-    (void)snprintf(ret->comm, sizeof ret->comm, "%.*s", (int)(close_paren - open_paren - 1),
-                   open_paren + 1);
-    char *p = close_paren + 2;
-    ret->state = *p;
-    ret->cpu = 0;
-    for (int field = 3; field < 22 && p != NULL; field++) {
-        p = strchr(p, ' ');
-        if (p == NULL)
-            return 0;
-        p++;
-        if (field == 13 || field == 14)
-            ret->cpu += strtoull(p, NULL, 10);
-        if (field == 3)
-            ret->parent = (pid_t)strtol(p, NULL, 10);
-        if (field == 19 && ret->state == 'Z' && strtol(p, NULL, 10) > 1)
-            ret->state = 'R';
-    }
-    ret->start = strtoull(p, NULL, 10);
-    return 1;
-}
-
-uint64_t proc_cpu(pid_t pid)
-{
-    struct stat_line line;
-    return pid > 0 && read_stat(pid, &line) == 1 ? line.cpu : 0;
-}
-
 bool proc_identify(pid_t pid, struct proc_id *ret)
 {
-    struct stat_line line;
-    if (pid <= 0 || read_stat(pid, &line) != 1)
+    struct proc_stat line;
+    if (pid <= 0 || proc_read_stat(pid, &line) != 1)
         return false;
     *ret = (struct proc_id){.pid = pid, .start = line.start};
     return true;
@@ -86,8 +34,8 @@ bool proc_identify(pid_t pid, struct proc_id *ret)
 
 bool proc_is_alive(const struct proc_id *id)
 {
-    struct stat_line line;
-    int seen = read_stat(id->pid, &line);
+    struct proc_stat line;
+    int seen = proc_read_stat(id->pid, &line);
     if (seen != 1)
         return seen == -1; /* unless it is known to be gone, it exists */
     return line.start == id->start && line.state != 'Z' && line.state != 'X';
@@ -187,11 +135,11 @@ static pid_t next_own(DIR *dir)
 
 bool proc_is_ancestor(pid_t pid)
 {
-    struct stat_line line;
+    struct proc_stat line;
     for (pid_t at = getpid(); at > 1; at = line.parent) {
         if (at == pid)
             return true;
-        if (read_stat(at, &line) != 1)
+        if (proc_read_stat(at, &line) != 1)
             return false;
     }
     return false;
@@ -206,23 +154,24 @@ static bool is_hidden(pid_t pid)
 /* One attempt of proc_lineage(); false if a process exited or got another parent meanwhile. */
 static bool list_lineage(const struct proc_id *id, struct proc_above **list, size_t *count)
 {
-    struct stat_line line;
-    struct stat_line again;
+    struct proc_stat line;
+    struct proc_stat again;
     pid_t pid = id->pid;
 
-    if (read_stat(pid, &line) != 1 || line.start != id->start)
+    if (proc_read_stat(pid, &line) != 1 || line.start != id->start)
         return false;
     for (*count = 0; *count < LINEAGE_MAX;) {
         *list = mem_room(*list, *count, sizeof **list);
         struct proc_above *above = &(*list)[(*count)++];
         above->pid = pid;
         memcpy(above->name, line.comm, sizeof above->name);
-        struct stat_line parent = {.parent = 0};
+        struct proc_stat parent = {.parent = 0};
         if (line.parent <= 1)
             return true;
-        int seen = read_stat(line.parent, &parent);
+        int seen = proc_read_stat(line.parent, &parent);
         /* still its parent, so the pid belonged to the parent when it was examined */
-        if (read_stat(pid, &again) != 1 || again.start != line.start || again.parent != line.parent)
+        if (proc_read_stat(pid, &again) != 1 || again.start != line.start ||
+            again.parent != line.parent)
             return false;
         if (seen != 1)
             return is_hidden(line.parent);
@@ -275,9 +224,9 @@ char *proc_argument(pid_t pid, size_t index)
  * user started that server from inside so that it outlives the session. */
 static bool is_in_server(int proc_dir, pid_t pid, const char *entry)
 {
-    struct stat_line line;
+    struct proc_stat line;
 
-    for (; pid > 1 && read_stat(pid, &line) == 1; pid = line.parent)
+    for (; pid > 1 && proc_read_stat(pid, &line) == 1; pid = line.parent)
         if (str_starts(line.comm, "tmux: server") && environ_holds(proc_dir, pid, entry))
             return true;
     return false;
@@ -300,7 +249,7 @@ static int is_meant(int proc_dir, pid_t pid, const struct proc_query *query)
 
 /* Returns true for processes that are left out whatever their environment. */
 static bool is_exempt(int proc_dir, pid_t pid, const struct proc_query *query,
-                      const struct stat_line *line)
+                      const struct proc_stat *line)
 {
     return pid == getpid() || line->state == 'Z' ||
            (!query->with_ancestors && proc_is_ancestor(pid)) ||
@@ -317,10 +266,10 @@ int proc_find_by_env(const struct proc_query *query, struct proc_id **ret, size_
     DIR *dir = opendir("/proc");
 
     while (meant != -1 && (pid = next_own(dir)) > 0) {
-        struct stat_line line;
+        struct proc_stat line;
         meant = is_meant(dirfd(dir), pid, query);
         if (meant == 1)
-            meant = read_stat(pid, &line);
+            meant = proc_read_stat(pid, &line);
         if (meant != 1 || is_exempt(dirfd(dir), pid, query, &line))
             continue;
         found = mem_grow(found, count + 1, sizeof *found);
@@ -354,9 +303,9 @@ static struct kin *list_kin(size_t *ret_count)
     DIR *dir = opendir("/proc");
 
     while (dir != NULL && (d = readdir(dir)) != NULL) {
-        struct stat_line line;
+        struct proc_stat line;
         pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-        if (pid <= 0 || read_stat(pid, &line) != 1 || line.state == 'Z' || line.state == 'X')
+        if (pid <= 0 || proc_read_stat(pid, &line) != 1 || line.state == 'Z' || line.state == 'X')
             continue;
         kin = mem_room(kin, count, sizeof *kin);
         kin[count++] = (struct kin){.pid = pid,
@@ -443,8 +392,8 @@ bool proc_is_reading(pid_t pid)
 
 const char *proc_name(pid_t pid, char buf[20])
 {
-    struct stat_line line;
-    (void)snprintf(buf, 20, "%s", read_stat(pid, &line) == 1 ? line.comm : "?");
+    struct proc_stat line;
+    (void)snprintf(buf, 20, "%s", proc_read_stat(pid, &line) == 1 ? line.comm : "?");
     return buf;
 }
 

@@ -43,7 +43,9 @@ struct supervisor_times child_times(const struct host *host)
 
 void child_describe_end(const struct child *child, char *buf, size_t size)
 {
-    if (child->signal != 0)
+    if (child->overused[0] != '\0')
+        (void)snprintf(buf, size, "ended: %s", child->overused);
+    else if (child->signal != 0)
         (void)snprintf(buf, size, "%s by signal %d (%s)",
                        child->rest == AGENT_CRASHED ? "was killed" : "ended", child->signal,
                        strsignal(child->signal));
@@ -102,6 +104,7 @@ static void note_start(struct child *child, int64_t now)
     child->sleeps = false;
     child->delivered = false;
     child->note[0] = '\0';
+    child->overused[0] = '\0';
 }
 
 /* Starts the agent itself. */
@@ -127,6 +130,7 @@ static void launch(struct host *host, int64_t now)
                                    .argv = argv,
                                    .env = env,
                                    .times = child_times(host),
+                                   .bounds = &host->resources.bounds,
                                    .is_operator = host->is_operator,
                                    .piped = host->backend->piped};
     if (host->backend->connect(host, &spec, &slave, &err) == -1 ||
@@ -153,6 +157,7 @@ void child_start(struct host *host, int64_t now)
         return;
     }
     child->again = false;
+    resources_begin(host);
     child->restarts += child->rest != AGENT_ASLEEP;
     if (start_make_unit(host, &err) == -1 || setup_begin(host, now, &sets_up, &err) == -1) {
         fail_start(host, err.text);
@@ -232,7 +237,8 @@ static void note_end(struct host *host, int64_t now)
     struct child *child = &host->child;
     _cleanup_str_ struct str words = STR_INIT;
 
-    if (!child->asked &&
+    str_add(&words, child->overused);
+    if (child->overused[0] == '\0' && !child->asked &&
         (child->signal != 0 || child->exit_code != 0 || now - child->started < AT_ONCE_MS))
         host->backend->last_lines(host, sizeof child->note - 1, &words);
     (void)snprintf(child->note, sizeof child->note, "%s", str_text(&words));
@@ -297,6 +303,9 @@ static void handle_end(struct host *host, int status, int64_t now)
     }
     child->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     child->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (child->signal == 0 ||
+        !resources_describe_end(host, child->overused, sizeof child->overused))
+        child->overused[0] = '\0';
     bool crashed = !child->asked && (child->signal != 0 ||
                                      (child->exit_code != 0 && host->preset->restart_on_crash));
     child->rest = crashed ? AGENT_CRASHED : child->sleeps ? AGENT_ASLEEP : AGENT_EXITED;
@@ -376,6 +385,7 @@ void child_serve(struct host *host, int64_t now)
             return;
         case SUPERVISOR_RUNS:
             child->pid = report.pid;
+            resources_started(host, report.status);
             if (child->phase == CHILD_SETS_UP)
                 request_started(host, NULL);
             if (child->phase == CHILD_RUNS) { /* nobody has ended it meanwhile */

@@ -99,6 +99,7 @@ void host_fill_status(const struct host *host, struct agent_status *ret)
         .title = (char *)(uintptr_t) "",
         .note = (char *)(uintptr_t)(runs ? "" : child->note),
         .code = host->code.figures,
+        .resources = host->resources.usage,
     };
     (void)snprintf(ret->pane, sizeof ret->pane, "%s", host->pane_id);
     attention_fill(host, ret);
@@ -257,6 +258,7 @@ static int64_t settle(struct host *host, int64_t now)
     next = time_sooner(next, host->backend->tick(host, now));
     host_update(host);
     next = time_sooner(next, setup_tick(host, now));
+    next = time_sooner(next, resources_tick(host, now));
     next = time_sooner(next, code_tick(host, now));
     next = time_sooner(next, display_tick(host, now));
     next = time_sooner(next, register_tick(host, now));
@@ -325,6 +327,7 @@ static int begin(struct host *host, struct err *err)
     (void)snprintf(host->pane_id, sizeof host->pane_id, "%s", pane != NULL ? pane : "");
     host->child.rest = AGENT_ASLEEP;
     reserve_make(host->dir);
+    resources_open(host);
     code_open(host);
     register_open(host);
     notify_open(host);
@@ -352,6 +355,9 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
     host->display.lock = -1;
     host->child.supervisor.fd = host->setup.out = -1;
+    host->resources.parent = -1;
+    host->resources.group = (struct cgroup)CGROUP_INIT;
+    host->resources.bounds = (struct proc_bounds)PROC_BOUNDS_INIT;
     host->child.restart_at = -1;
     host->child.exit_code = -1;
     host->log = host->setup.log = (struct log)LOG_INIT;
@@ -362,6 +368,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
         rc = run_loop(host, err);
     if (host->backend != NULL)
         host->backend->close(host);
+    resources_close(host);
     code_close(host);
     display_close(host);
     setup_close(host);

@@ -40,6 +40,7 @@ static void answer_status(struct host *host, struct client *client)
 {
     _cleanup_str_ struct str head = STR_INIT;
 
+    resources_measure(host);
     request_put_status(host, &head);
     server_answer(client, &head);
     client->kind = CLIENT_LEAVES;
@@ -67,6 +68,7 @@ static int do_watch(struct host *host, struct client *client, const struct frame
 {
     if (request_check_watch(host, err) == -1)
         return -1;
+    resources_measure(host);
     client->kind = CLIENT_WATCHES;
     client->dirty = true;
     client->messages = json_bool(json_get(frame->head, "messages"), false);

@@ -103,6 +103,14 @@ void server_want(const struct host *host, struct loop *loop)
     }
 }
 
+bool server_is_watched(const struct host *host)
+{
+    for (size_t i = 0; i < host->server.count; i++)
+        if (host->server.clients[i].kind == CLIENT_WATCHES)
+            return true;
+    return false;
+}
+
 void server_mark_dirty(struct host *host)
 {
     for (size_t i = 0; i < host->server.count; i++)

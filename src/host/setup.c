@@ -60,6 +60,7 @@ static int launch(struct host *host, int64_t now, const struct repo *repo, struc
         .argv = (char *const *)(uintptr_t)argv,
         .env = host->env,
         .times = child_times(host),
+        .bounds = &host->resources.bounds,
     };
 
     if (exe == NULL || cwd == -1)

@@ -6,6 +6,7 @@
  *     backend.h    the kind of agent: a program on a terminal (terminal/) or an ACP agent (acp/)
  *     role.c       what the agent is told of its role and of the project
  *     child.c      the agent's process: its start, its end, and what comes after that
+ *     resources.c  what holds its memory, CPUs and processes
  *     pane.h       the pane that people look at
  *     server.c     the socket: connections and their bytes
  *     peer.c       finds out whose process is at the other end of a connection
@@ -38,6 +39,7 @@
 #include "store/config.h"
 #include "store/root.h"
 #include "store/session.h"
+#include "wall/cgroup.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +52,8 @@ enum child_phase {
     CHILD_RUNS,
     CHILD_ENDS, /* the agent, or its setup, has ended or was told to; some of its tree still runs */
 };
+
+enum { CHILD_OVERUSED_MAX = 96 };
 
 struct child {
     enum child_phase phase;
@@ -70,6 +74,7 @@ struct child {
     int restarts;
     int64_t restart_at; /* -1: it does not start by itself */
     struct supervisor_report clear; /* what the last end took */
+    char overused[CHILD_OVERUSED_MAX]; /* of what it used too much in its last run; or "" */
     char note[AGENT_NOTE_MAX];
 };
 
@@ -124,6 +129,19 @@ struct host_server {
     size_t count;
     int64_t early_until; /* when the early frames are dropped; 0: they are */
     struct str early[SERVER_AUDIENCE_COUNT]; /* all frames so far, for clients that come late */
+};
+
+/* What holds the resources of the agent; of resources.c. */
+struct host_resources {
+    struct cgroup_limits limits; /* what is asked for */
+    int parent; /* where its group is; -1 */
+    struct cgroup group;
+    char *why; /* why no group holds them; NULL: one does */
+    bool entered; /* the agent is in the group */
+    struct proc_bounds bounds; /* for all programs of the agent */
+    int64_t oom_kills; /* before this run of the agent */
+    struct agent_resources usage; /* at the time `measured` */
+    int64_t measured, pause, due; /* 0: never */
 };
 
 /* The figures of the agent's work tree; of code.c. */
@@ -210,6 +228,7 @@ struct host {
     struct pane pane;
     pid_t pane_program; /* the pane's own program, which acts for a person; 0: none runs */
     struct child child;
+    struct host_resources resources;
     const struct backend *backend; /* by the preset's protocol */
     union { /* the state of that kind of agent; NULL before open() */
         struct terminal *terminal;
@@ -283,6 +302,21 @@ int64_t child_tick(struct host *host, int64_t now);
 struct supervisor_times child_times(const struct host *host);
 /* Describes the end of the last run, as in "exited with code 3". */
 void child_describe_end(const struct child *child, char *buf, size_t size);
+
+/* ---- resources.c */
+/* Makes the group of the agent, or finds out why there is none. */
+void resources_open(struct host *host);
+void resources_close(struct host *host);
+/* A run of the agent, or its setup, is about to start; it runs, and was refused by its group for
+ * this reason (errno; 0: it was not). */
+void resources_begin(struct host *host);
+void resources_started(struct host *host, int refused);
+/* If the run ended because it used too much, writes that: "it used more than ...". */
+bool resources_describe_end(const struct host *host, char *buf, size_t size);
+/* Measures what the agent uses, unless that was done a moment ago. */
+void resources_measure(struct host *host);
+/* The same while somebody watches. Returns when to call again. */
+int64_t resources_tick(struct host *host, int64_t now);
 
 /* ---- code.c */
 void code_open(struct host *host);
@@ -365,6 +399,8 @@ void server_serve(struct host *host, struct loop *loop);
 int64_t server_tick(struct host *host, int64_t now);
 /* Writes as much as the clients read; sends the status to watchers that are due. */
 void server_flush(struct host *host);
+/* Returns true if a client watches the agent. */
+bool server_is_watched(const struct host *host);
 /* Sends the status to all watchers, soon. */
 void server_mark_dirty(struct host *host);
 /* Appends a frame to what is written to a client. */

@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "wall/cgroup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ enum {
     KILL_STEP_MS = 100, /* between two rounds of SIGKILL, which reach what was forked meanwhile */
     KILL_ROUNDS = 50,
     KILL_LOOKS = 20, /* for new processes, in each round */
+    FREEZE_MS = 200, /* for a cgroup to stop all its processes */
 };
 
 /* What the host asks for. */
@@ -39,6 +41,7 @@ struct supervision {
     int host; /* -1: it is gone */
     bool piped;
     int signals;
+    struct cgroup_part part; /* the cgroup of the tree */
     pid_t agent; /* 0: it has ended */
     struct supervisor_times times; /* for an end for which nobody gave others */
     struct order order;
@@ -83,6 +86,45 @@ static size_t signal_tree(struct supervision *self, int sig, bool with_names)
     return count;
 }
 
+/* Returns true if everything in the cgroup is of the tree: nothing there is spared. */
+static bool group_is_all_ours(const struct supervision *self)
+{
+    struct proc_id *ids = NULL;
+    pid_t *pids = NULL;
+    size_t count = proc_descendants(self->order.spare, &ids);
+    size_t in_group = cgroup_pids(self->part.dir, &pids);
+    bool ours = in_group > 0;
+
+    for (size_t i = 0; i < in_group && ours; i++) {
+        ours = false;
+        for (size_t j = 0; j < count && !ours; j++)
+            ours = ids[j].pid == pids[i];
+    }
+    free(ids);
+    free(pids);
+    return ours;
+}
+
+/* Kills the tree. Returns how many processes that was. */
+static size_t kill_tree(struct supervision *self)
+{
+    bool first = self->rounds == 0;
+    size_t count;
+
+    if (self->part.dir != -1)
+        (void)cgroup_freeze(self->part.dir, true, FREEZE_MS);
+    bool all_ours = self->part.dir != -1 && group_is_all_ours(self);
+    count = signal_tree(self, SIGKILL, first);
+    if (all_ours)
+        (void)cgroup_kill(self->part.dir);
+    if (self->part.dir != -1)
+        (void)cgroup_freeze(self->part.dir, false, 0);
+    /* a process that forks and exits at once is caught only by looking again at once */
+    for (int i = 0; i < KILL_LOOKS && signal_tree(self, SIGKILL, false) > 0; i++)
+        ;
+    return count;
+}
+
 /* Enters a step of the end and sends its signal. */
 static void enter(struct supervision *self, enum step step)
 {
@@ -102,10 +144,7 @@ static void enter(struct supervision *self, enum step step)
         break;
     case STEP_KILL:
         wait_ms = KILL_STEP_MS;
-        count = signal_tree(self, SIGKILL, self->rounds == 0);
-        /* a process that forks and exits at once is caught only by looking again at once */
-        for (int i = 0; i < KILL_LOOKS && signal_tree(self, SIGKILL, false) > 0; i++)
-            ;
+        count = kill_tree(self);
         self->report.killed += self->rounds++ == 0 ? (int)count : 0;
         break;
     case STEP_NONE:
@@ -200,6 +239,7 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
             break; /* what is left cannot be killed */
         enter(self, self->step < STEP_KILL ? self->step + 1 : STEP_KILL);
     }
+    cgroup_part_drop(&self->part);
     self->report.news = SUPERVISOR_CLEAR;
     tell(self, &self->report);
     _exit(0);
@@ -209,8 +249,13 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
 __attribute__((noreturn)) static void become_supervisor(const struct supervisor_spec *spec,
                                                         int host, int slave)
 {
-    struct supervision self = {
-        .host = host, .piped = spec->piped, .times = spec->times, .order = {.times = spec->times}};
+    struct supervision self = {.host = host,
+                               .piped = spec->piped,
+                               .part = {.dir = -1},
+                               .times = spec->times,
+                               .order = {.times = spec->times}};
+    struct proc_bounds bounds =
+        spec->bounds != NULL ? *spec->bounds : (struct proc_bounds)PROC_BOUNDS_INIT;
     sigset_t mask;
 
     (void)prctl(PR_SET_NAME, spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
@@ -222,23 +267,31 @@ __attribute__((noreturn)) static void become_supervisor(const struct supervisor_
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigaddset(&mask, SIGTERM);
     self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (bounds.group != -1 && !cgroup_part_make(bounds.group, &self.part))
+        bounds.refused = errno;
+    bounds.group = self.part.dir;
     if (self.signals == -1 || (spec->cwd != NULL && fchdir(*spec->cwd) == -1))
         self.agent = -1;
     else if (spec->piped)
-        self.agent = proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env);
+        self.agent =
+            proc_start_on_pipes(spec->pipes, spec->program, spec->argv, spec->env, &bounds);
     else
-        self.agent = proc_start_on_tty(slave, spec->program, spec->argv, spec->env);
+        self.agent = proc_start_on_tty(slave, spec->program, spec->argv, spec->env, &bounds);
     int error = errno;
     /* closes all other descriptors: a terminal that is open here would hide its hang-up */
     int low = dup2(host, 0);
     self.signals = dup2(self.signals, 1);
-    (void)syscall(SYS_close_range, 2U, ~0U, 0U);
+    if (self.part.dir != -1)
+        self.part.dir = dup2(self.part.dir, 2);
+    (void)syscall(SYS_close_range, self.part.dir == -1 ? 2U : 3U, ~0U, 0U);
     self.host = low;
     if (self.agent == -1) {
+        cgroup_part_drop(&self.part);
         tell(&self, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
         _exit(1);
     }
-    tell(&self, &(struct supervisor_report){.news = SUPERVISOR_RUNS, .pid = self.agent});
+    tell(&self, &(struct supervisor_report){
+                    .news = SUPERVISOR_RUNS, .pid = self.agent, .status = bounds.refused});
     supervise(&self);
 }
 
@@ -317,7 +370,7 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
 
 void supervisor_sweep(void)
 {
-    struct supervision self = {.host = -1};
+    struct supervision self = {.host = -1, .part = {.dir = -1}};
     int round = 0;
 
     while (reap(&self) && round++ < KILL_ROUNDS) {

@@ -10,6 +10,7 @@
  * whose own parent ends. When the agent ends, when the host says so, or when the host is gone for
  * any reason, the supervisor ends what is left with SIGHUP, SIGTERM and SIGKILL, each with its
  * time. It spares tmux servers that were started from inside, and what runs in them. Then it exits.
+ * A tree in a cgroup is stopped before it is killed, so that nothing escapes by forking.
  *
  * Host and supervisor share a socket pair, whose end tells each of them that the other one is gone.
  * If the supervisor is killed, the host, which is a subreaper too, gets its children and calls
@@ -19,6 +20,7 @@
 #define MAS_HOST_SUPERVISOR_H
 
 #include "base/err.h"
+#include "base/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +51,7 @@ struct supervisor_spec {
     char *const *argv;
     char *const *env;
     struct supervisor_times times; /* for an end that nobody asked for */
+    const struct proc_bounds *bounds; /* what holds its resources; NULL: nothing */
     bool is_operator; /* what it starts is a person's terminal */
     bool piped; /* no terminal: the agent's standard files are `pipes` */
     int pipes[3];
@@ -56,7 +59,7 @@ struct supervisor_spec {
 
 enum supervisor_news {
     SUPERVISOR_NOTHING,
-    SUPERVISOR_RUNS, /* pid: the agent */
+    SUPERVISOR_RUNS, /* pid: the agent; status: errno if it could not enter its cgroup, else 0 */
     SUPERVISOR_FAILED, /* status: errno of its start */
     SUPERVISOR_ENDED, /* status: of the agent, as from waitpid() */
     SUPERVISOR_CLEAR, /* the tree has ended: terminated, killed, names */

@@ -13,6 +13,9 @@ static const char *const state_names[AGENT_STATE_COUNT] = {
     [AGENT_PAUSED] = "paused", [AGENT_EXITED] = "exited",     [AGENT_CRASHED] = "crashed",
 };
 
+static const char *const holder_names[HELD_BY_COUNT] = {
+    [HELD_BY_NOTHING] = "nothing", [HELD_BY_RLIMITS] = "rlimits", [HELD_BY_CGROUP] = "cgroup"};
+
 const char *agent_state_name(enum agent_state state)
 {
     return state_names[state];
@@ -108,6 +111,28 @@ void agent_usage_put(const struct agent_usage *usage, struct json_out *out)
     json_close(out, '}');
 }
 
+static void put_resources(const struct agent_resources *resources, const struct writer *to)
+{
+    json_open(to->out, "resources", '{');
+    json_put(to->out, "heldBy", holder_names[resources->holder]);
+    put_number(to, "cpuMs", resources->cpu_ms, -1);
+    put_number(to, "memory", resources->memory, -1);
+    put_number(to, "processes", resources->processes, -1);
+    json_close(to->out, '}');
+}
+
+static void parse_resources(const struct json *object, struct agent_resources *ret)
+{
+    const char *holder = json_get_text(object, "heldBy");
+
+    *ret = (struct agent_resources){.cpu_ms = json_int(json_get(object, "cpuMs"), -1),
+                                    .memory = json_int(json_get(object, "memory"), -1),
+                                    .processes = json_int(json_get(object, "processes"), -1)};
+    for (int i = 0; holder != NULL && i < HELD_BY_COUNT; i++)
+        if (strcmp(holder, holder_names[i]) == 0)
+            ret->holder = (enum agent_holder)i;
+}
+
 static bool usage_is_known(const struct agent_usage *usage)
 {
     return usage->context_used != 0 || usage->context_size != 0 || usage->tokens != 0 ||
@@ -143,6 +168,7 @@ static void put_members(const struct agent_status *status, const struct writer *
     json_put_int(to->out, "logLost", status->log_lost);
     put_text(to, "title", status->title, AGENT_TITLE_MAX, "");
     put_text(to, "note", status->note, AGENT_NOTE_MAX, "");
+    put_resources(&status->resources, to);
     json_put(to->out, "protocol", status->acp ? "acp" : "tty");
     if (!status->acp)
         return;
@@ -269,6 +295,7 @@ int agent_status_parse(const struct json *object, struct agent_status *ret, stru
     if (pane != NULL && strlen(pane) < sizeof status.pane)
         memcpy(status.pane, pane, strlen(pane) + 1);
     code_figures_parse(json_get(object, "code"), &status.code);
+    parse_resources(json_get(object, "resources"), &status.resources);
     status.title = read_text(object, "title", AGENT_TITLE_MAX);
     status.note = read_text(object, "note", AGENT_NOTE_MAX);
     status.acp = protocol != NULL && strcmp(protocol, "acp") == 0;

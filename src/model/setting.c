@@ -19,6 +19,8 @@ enum {
     LOG_KEEP_MAX = 1000,
     CLEAN_KEEP_MAX = 1000000,
     TURNS_MAX = 1000,
+    CPUS_MAX = 4096,
+    PROCESSES_MAX = 4194304, /* as many as the kernel can have */
     MESSAGES_MAX = 10000,
     CHARACTERS_MIN = 100,
     CHARACTERS_MAX = 4000000,
@@ -28,6 +30,7 @@ enum {
 #define LOG_SIZE_MIN UINT64_C(4096)
 #define LOG_SIZE_MAX (UINT64_C(1) << 40)
 #define DISK_SIZE_MAX (UINT64_C(1) << 50)
+#define MEMORY_SIZE_MIN (UINT64_C(16) << 20)
 
 static const char *check_mode(const char *v)
 {
@@ -139,6 +142,53 @@ static const char *check_disk_size(const char *v)
 {
     uint64_t size;
     return number_parse_size(v, DISK_SIZE_MAX, &size) ? NULL : "a size up to 1024T, such as 500M";
+}
+
+static const char *check_memory(const char *v)
+{
+    uint64_t size;
+    return number_parse_size(v, DISK_SIZE_MAX, &size) && (size == 0 || size >= MEMORY_SIZE_MIN)
+               ? NULL
+               : "0, or a size from 16M to 1024T, such as 2G";
+}
+
+bool setting_parse_cpus(const char *text, unsigned *ret)
+{
+    const char *point = strchr(text, '.');
+    size_t places = point != NULL ? strlen(point + 1) : 0;
+    _cleanup_free_ char *digits =
+        mem_printf("%.*s%s%s", point != NULL ? (int)(point - text) : (int)strlen(text), text,
+                   point != NULL ? point + 1 : "",
+                   places == 0   ? "00"
+                   : places == 1 ? "0"
+                                 : "");
+    uint64_t n = 0;
+
+    if (*text == '\0' || point == text || (point != NULL && places == 0) || places > 2 ||
+        !setting_parse_count(digits, CPUS_MAX * 100, &n))
+        return false;
+    *ret = (unsigned)n;
+    return true;
+}
+
+static const char *check_cpus(const char *v)
+{
+    unsigned cpus = 0;
+    return setting_parse_cpus(v, &cpus) ? NULL : "a number of CPUs from 0 to 4096, such as 1.5";
+}
+
+static const char *check_processes(const char *v)
+{
+    uint64_t n;
+    return setting_parse_count(v, PROCESSES_MAX, &n) ? NULL : "a number from 0 to 4194304";
+}
+
+static const char *check_cgroup(const char *v)
+{
+    bool path = v[0] == '/' && strlen(v) < PATH_MAX && !str_has_control(v);
+    return path || strcmp(v, "auto") == 0 || strcmp(v, "no") == 0
+               ? NULL
+               : "auto, no, or the absolute path of a cgroup";
 }
 
 static const char *check_on(const char *v)
@@ -341,6 +391,16 @@ const struct setting_info setting_infos[SETTING_COUNT] = {
          "the disk space that 'mas new' allows a session; later mas only warns; 0: no limit"},
     [SETTING_LIMIT_FREE] = {"limits", "free", NULL, "0", check_disk_size,
                             "the space that 'mas new' leaves free on the file system; 0: none"},
+    [SETTING_LIMIT_MEMORY] =
+        {"limits", "memory", NULL, "0", check_memory,
+         "the memory that the processes of an agent may use together; 0: no limit"},
+    [SETTING_LIMIT_CPUS] = {"limits", "cpus", NULL, "0", check_cpus,
+                            "how many CPUs they may use, such as 1.5; 0: all"},
+    [SETTING_LIMIT_PROCESSES] = {"limits", "processes", NULL, "0", check_processes,
+                                 "how many of them there may be, with threads; 0: no limit"},
+    [SETTING_LIMIT_CGROUP] =
+        {"limits", "cgroup", NULL, "auto", check_cgroup,
+         "the cgroup in which mas makes one for each agent: auto, no, or its path"},
     [SETTING_BUDGET_COST] =
         {"budget", "cost", NULL, "", check_cost_budget,
          "what the agents of a session may cost together before they are paused, such as 5 USD"},

@@ -54,8 +54,9 @@ static void begin(struct place *p)
     p->place = (struct work_place){.roots = &p->root, .count = 1, .agent = "11"};
     p->place.run = openat(p->root.dir, "run", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     p->acp = acp_new(&ops, p);
-    p->terminals = terminals_new(&p->place, variables,
-                                 (struct supervisor_times){.hangup_ms = 100, .terminate_ms = 100});
+    p->terminals =
+        terminals_new(&p->place, variables,
+                      (struct supervisor_times){.hangup_ms = 100, .terminate_ms = 100}, NULL);
 }
 
 static void end(struct place *p)
@@ -436,7 +437,7 @@ static void ends_whole_trees(void)
             terminals_end(p.terminals, "S");
         } else {
             terminals_free(p.terminals);
-            p.terminals = terminals_new(&p.place, variables, (struct supervisor_times){0, 0});
+            p.terminals = terminals_new(&p.place, variables, (struct supervisor_times){0, 0}, NULL);
         }
         CHECK(is_gone(&p, "pid"));
     }

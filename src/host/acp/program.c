@@ -113,7 +113,8 @@ const char *program_read(const struct work_place *place, char *const *env,
 }
 
 int program_launch(const struct program *program, struct supervisor_times times,
-                   struct supervisor *ret, int *ret_out, struct err *err)
+                   const struct proc_bounds *bounds, struct supervisor *ret, int *ret_out,
+                   struct err *err)
 {
     struct supervisor_spec spec = {
         .program = program->path,
@@ -121,6 +122,7 @@ int program_launch(const struct program *program, struct supervisor_times times,
         .env = program->env,
         .cwd = program->cwd != -1 ? &program->cwd : NULL,
         .times = times,
+        .bounds = bounds,
     };
 
     return supervisor_start_printing(&spec, ret, ret_out, err);

@@ -30,7 +30,8 @@ const char *program_read(const struct work_place *place, char *const *env,
 /* Starts the program under a supervisor. The caller closes *ret_out, from which its output comes.
  */
 int program_launch(const struct program *program, struct supervisor_times times,
-                   struct supervisor *ret, int *ret_out, struct err *err);
+                   const struct proc_bounds *bounds, struct supervisor *ret, int *ret_out,
+                   struct err *err);
 void program_free(struct program *program);
 #define _cleanup_program_ __attribute__((cleanup(program_free)))
 

@@ -27,9 +27,9 @@ enum { TERMINALS_MAX = 64 }; /* programs that are not released, or have not ende
 struct terminals;
 
 /* Returns an empty set. The caller owns what it passes, which has to outlive the set. `times`: how
- * programs are ended. */
+ * programs are ended; `bounds`: what holds their resources. */
 struct terminals *terminals_new(const struct work_place *place, char *const *env,
-                                struct supervisor_times times);
+                                struct supervisor_times times, const struct proc_bounds *bounds);
 /* Ends all programs, through their supervisors. */
 void terminals_free(struct terminals *terminals);
 

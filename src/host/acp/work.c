@@ -35,7 +35,8 @@ void work_open(struct host *host)
     for (size_t i = 0; i < ARRAY_LEN(parts) && placement_is_shared(host->session.mode); i++)
         add_root(work, placement_path(&host->root, host->session.id, host->session.mode, parts[i]),
                  placement_open(&host->root, host->dir, host->session.mode, parts[i]), false);
-    work->terminals = terminals_new(&work->place, host->env, child_times(host));
+    work->terminals =
+        terminals_new(&work->place, host->env, child_times(host), &host->resources.bounds);
 }
 
 void work_close(struct host *host)

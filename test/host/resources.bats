@@ -1,0 +1,212 @@
+#!/usr/bin/env bats
+# What holds the memory, CPUs and processes of agents, and what mas tells of their use.
+
+load ../helper
+load lib
+
+# Finds a mount of cgroups of version 2 in which this user may make groups, and makes one: $GROUP.
+need_group() {
+    local mount
+    for mount in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+        [ "$(stat -fc %T "$mount" 2>/dev/null)" = cgroup2fs ] || continue
+        GROUP=$(mktemp -d "$mount/mas-test-XXXXXX" 2>/dev/null) || continue
+        [ -w "$GROUP/cgroup.kill" ] || continue
+        printf '[limits]\ncgroup = %s\n' "$GROUP" >>"$ROOT/mas.ini"
+        return
+    done
+    skip "no cgroup of version 2 that this user may change"
+}
+
+teardown_last() {
+    [ -n "${GROUP-}" ] || return 0
+    [ ! -e "$GROUP/cgroup.kill" ] || echo 1 >"$GROUP/cgroup.kill" || :
+    eventually no_process_in_group
+    find "$GROUP" -depth -type d -exec rmdir {} + 2>/dev/null || :
+}
+no_process_in_group() { grep -qx 'populated 0' "$GROUP/cgroup.events"; }
+
+# group_of AGENT: the directory of its group.
+group_of() { echo "$GROUP/mas-$ID/$1"; }
+pids_of() { cat "$(group_of "$1")"/*/cgroup.procs; }
+
+# held AGENT: prints what holds its resources; used AGENT MEMBER: a figure of what it uses.
+held() { of "$1" .resources | jq -r .heldBy; }
+used() { of "$1" .resources | jq -r ".$2"; }
+
+# Writes a program that ignores all signals that it can, and keeps 100 processes: each in a session
+# of its own, and some of them live for 20 ms, in which they start the next one. After two minutes
+# they end by themselves.
+bomb() {
+    script bomb <<'END'
+import os, signal, sys, time
+for sig in signal.SIGHUP, signal.SIGINT, signal.SIGTERM:
+    signal.signal(sig, signal.SIG_IGN)
+end = time.time() + 120
+for i in range(100):
+    if os.fork() == 0:
+        os.setsid()
+        while time.time() < end:
+            if i < 10 and os.fork() != 0:
+                os._exit(0)
+            time.sleep(0.02 if i < 10 else 1)
+        os._exit(0)
+print("ready", flush=True)
+while time.time() < end:
+    time.sleep(1)
+END
+}
+bombs() { pgrep -fc "$T/bomb"; }
+no_bombs() { ! pgrep -f "$T/bomb" >/dev/null; }
+many_bombs() { [ "$(bombs)" -ge 90 ]; }
+
+@test "an agent and all that it starts are in a group of their own, the host and the supervisor are not" {
+    need_group
+    script agent <<'END'
+setsid sleep "$MARK" &
+echo ready
+exec sleep "$MARK"
+END
+    run_agent "sh $T/agent"
+    eventually marked_are 2
+    run pids_of solo
+    [ "${#lines[@]}" -eq 2 ]
+    for pid in "${lines[@]}"; do [ "$(tr '\0' ' ' <"/proc/$pid/cmdline")" = "sleep $MARK " ]; done
+    [ "$(held solo)" = cgroup ]
+    "$MAS" stop "$ID"
+    marked_are 0
+    run ls -d "$GROUP"/mas-*
+    [ "$status" -ne 0 ]
+}
+
+@test "a program that forks and ignores all signals ends with its agent, by its group" {
+    need_group
+    bomb
+    run_agent "python3 -ES $T/bomb"
+    eventually many_bombs
+    run --separate-stderr timeout 60 "$MAS" stop "$ID"
+    [ "$status" -eq 0 ]
+    [[ $output == *" killed"* ]]
+    no_bombs
+    run ls -d "$GROUP"/mas-*
+    [ "$status" -ne 0 ]
+}
+
+@test "the same without a group" {
+    printf '[limits]\ncgroup = no\n' >>"$ROOT/mas.ini"
+    bomb
+    run_agent "python3 -ES $T/bomb"
+    eventually many_bombs
+    run --separate-stderr timeout 60 "$MAS" stop "$ID"
+    [ "$status" -eq 0 ]
+    no_bombs
+}
+
+@test "a tmux server that was started inside outlives the end of its agent in the group" {
+    need_group
+    script agent <<END
+env -u TMUX tmux -S "$T/own" -f /dev/null new-session -d "sleep $MARK"
+trap '' HUP TERM
+echo ready
+while :; do sleep 1; done
+END
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    eventually grep -q ready "$DIR/logs/agent-solo.log"
+    [ "$(pids_of solo | wc -l)" -ge 2 ]
+    timeout 60 "$MAS" stop "$ID"
+    marked_are 1
+    tmux -S "$T/own" kill-server
+    eventually marked_are 0
+}
+
+@test "what a killed host and supervisor leave in the group ends with the next start, and the group with the next stop" {
+    need_group
+    script agent <<'END'
+echo ready
+sleep "$MARK"
+END
+    run_agent "sh $T/agent"
+    eventually marked_are 1
+    local host supervisor
+    host=$(of solo .hostPid)
+    supervisor=$(pgrep -P "$host" -x mas-supervisor)
+    kill -KILL "$supervisor" "$host"
+    eventually is_gone "$host"
+    [ -d "$(group_of solo)" ]
+    "$MAS" start "$ID"
+    hosts_there
+    eventually marked_are 1
+    [ "$(pids_of solo | wc -l)" -eq 2 ]
+    timeout 60 "$MAS" stop "$ID"
+    marked_are 0
+    run ls -d "$GROUP"/mas-*
+    [ "$status" -ne 0 ]
+}
+
+@test "the status tells the CPU time, memory and processes of the agent's tree, with a group and without one" {
+    local cgroup
+    script agent <<'END'
+import os, time
+data = bytearray(48 << 20)
+for i in range(0, len(data), 4096):
+    data[i] = 1
+if os.fork() == 0:
+    while time.process_time() < 0.5:
+        pass
+    os._exit(0)
+os.wait()
+if os.fork() == 0:
+    time.sleep(1000)
+print("ready", flush=True)
+time.sleep(1000)
+END
+    [ -n "${NO_GROUP-}" ] || need_group
+    run_agent "python3 -ES $T/agent"
+    eventually grep -q ready "$DIR/logs/agent-solo.log"
+    used_enough() { [ "$(used solo cpuMs)" -ge 400 ]; }
+    within 20 used_enough
+    [ "$(used solo memory)" -gt $((48 << 20)) ]
+    [ "$(used solo processes)" -eq 2 ]
+    "$MAS" status "$ID" --json | jq -e '.sessions[0].agents[0].resources | .cpuMs >= 400 and .processes == 2'
+    cgroup=$GROUP
+    "$MAS" stop -q "$ID"
+    sed -i "s|^cgroup = .*|cgroup = no|" "$ROOT/mas.ini"
+    "$MAS" start -q "$ID"
+    hosts_there
+    within 20 used_enough
+    [ "$(used solo memory)" -gt $((48 << 20)) ]
+    [ "$(used solo processes)" -eq 2 ]
+    run find "$cgroup" -mindepth 1 -type d
+    [ -z "$output" ]
+}
+
+@test "without a group, each process has the memory that limits.memory allows" {
+    printf '[limits]\ncgroup = no\nmemory = 64M\ncpus = 1\n' >>"$ROOT/mas.ini"
+    script agent <<'END'
+try:
+    hog = bytearray(200 << 20)
+    print("it got everything", flush=True)
+except MemoryError:
+    print("it got too little", flush=True)
+import time
+time.sleep(1000)
+END
+    run_agent "python3 -ES $T/agent"
+    eventually shows_line "it got too little"
+    [ "$(held solo)" = rlimits ]
+}
+
+@test "the kernel ends workers for memory before managers, and these before mas" {
+    run_team default "sleep $MARK"
+    hosts_there "${DEFAULT_TEAM[@]}"
+    local own worker manager meta
+    running() { [ "$(of 11 .pid)" -gt 0 ] && [ "$(of 10 .pid)" -gt 0 ] && [ "$(of 00 .pid)" -gt 0 ]; }
+    eventually running
+    own=$(<"/proc/$(of 11 .hostPid)/oom_score_adj")
+    worker=$(<"/proc/$(of 11 .pid)/oom_score_adj")
+    manager=$(<"/proc/$(of 10 .pid)/oom_score_adj")
+    meta=$(<"/proc/$(of 00 .pid)/oom_score_adj")
+    [ "$own" -lt "$meta" ]
+    [ "$meta" -lt "$manager" ]
+    [ "$manager" -lt "$worker" ]
+}
