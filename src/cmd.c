@@ -3,10 +3,12 @@
 #include "base/str.h"
 #include "base/suggest.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* clang-format off */
 const struct cmd *const cmd_table[] = {
@@ -320,6 +322,46 @@ static int parse_action(const struct cmd **ret, int *argc, char **argv, struct e
     return 0;
 }
 
+/* Replaces the value of an option with "-". */
+static void put_dash(const char *value, int argc, char **argv)
+{
+    static char dash[] = "-";
+
+    for (int i = 1; i < argc; i++) {
+        size_t len = strlen(argv[i]);
+        if (argv[i] == value)
+            argv[i] = dash;
+        else if (value > argv[i] && value <= argv[i] + len)
+            memcpy(argv[i] + (value - argv[i]), dash, sizeof dash);
+    }
+}
+
+int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err)
+{
+    struct call call = {.cmd = cmd};
+    struct err ignored = ERR_INIT;
+    bool help = false;
+    int rc = 0;
+
+    if (cmd->actions != NULL)
+        return 0;
+    if (parse(&call, argc, argv, &help, &ignored) == -1)
+        call.given_count = 0;
+    for (size_t i = 0; rc == 0 && i < call.given_count; i++) {
+        const struct given *given = &call.given[i];
+        if (given->opt->offer != OFFER_FILE || given->value[0] == '\0' ||
+            strcmp(given->value, "-") == 0)
+            continue;
+        _cleanup_close_ int fd = open(given->value, O_RDONLY | O_CLOEXEC);
+        if (fd == -1 || dup2(fd, STDIN_FILENO) == -1)
+            rc = err_errno(err, "cannot read '%s'", given->value);
+        else
+            put_dash(given->value, argc, argv);
+    }
+    free(call.given);
+    return rc;
+}
+
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err)
 {
     if (cmd->actions != NULL && parse_action(&cmd, &argc, argv, err) == -1)
@@ -330,7 +372,7 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, stru
     int rc = parse(&call, argc, argv, &help, err);
     if (rc == 0 && help)
         cmd_print_help(cmd);
-    else if (rc == 0)
+    else if (rc == 0 && (rc = call_check_agent(&call, err)) == 0)
         rc = run(&call, err);
     free(call.given);
     free(call.searched);

@@ -59,6 +59,8 @@ enum cmd_flags {
     CMD_HIDDEN = 256, /* for mas itself; not listed by `mas help` */
     CMD_TARGET = 512, /* operands are [SESSION] TARGET, see cmd/targets.h; takes -s */
     CMD_RUNS = 1024, /* runs programs that the root names, see cmd/roots.h */
+    CMD_AGENT = 2048, /* agents may run it, see cmd/brokered.h */
+    CMD_MEMORY = 4096, /* and on other sessions, as [memory] share says */
 };
 
 /* The heading under which `mas help` lists a command. An action has GROUP_NONE. */
@@ -126,6 +128,9 @@ const struct cmd *cmd_action(const struct cmd *cmd, const char *name);
 /* Runs a command, or prints its help. argv[0] is not read; options and operands follow. Opens
  * the root and the settings if the command needs them. `root`: global --root, or NULL. */
 int cmd_run(const struct cmd *cmd, int argc, char **argv, const char *root, struct err *err);
+/* Opens the files that the options of a command name in place of standard input, and replaces their
+ * names in argv with "-". A command line that is wrong stays as it is. */
+int cmd_open_files(const struct cmd *cmd, int argc, char **argv, struct err *err);
 /* Fills `buf` with the shared options that a command takes, by its flags, and returns it. The list
  * ends with a NULL name. */
 const struct opt *cmd_common_opts(const struct cmd *cmd, struct opt buf[8]);
@@ -135,6 +140,10 @@ void cmd_print_help(const struct cmd *cmd);
 /* Opens the root and the settings according to the command's flags. cmd_run() calls it for commands
  * with CMD_ROOT. */
 int call_open_root(struct call *call, struct err *err);
+/* Fail if a host runs this command for its agent, and the agent may not do that: see
+ * cmd/brokered.h. */
+int call_check_agent(const struct call *call, struct err *err);
+int call_check_session(const struct call *call, const char *id, struct err *err);
 /* Returns the last value of one of the command's own options; NULL if it was not given. */
 const char *call_opt(const struct call *call, const char *name);
 /* Returns all values of an option in order; NULL if it was not given. The caller releases them with

@@ -1,6 +1,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cmd.h"
+#include "cmd/brokered.h"
 #include "cmd/suggest.h"
 
 #include <errno.h>
@@ -47,7 +48,8 @@ static int parse_globals(int argc, char **argv, const char **root, const char **
     return i;
 }
 
-static int run(int argc, char **argv, struct err *err)
+/* *ret_code is the exit code of a command that ran elsewhere and has printed its own errors. */
+static int run(int argc, char **argv, int *ret_code, struct err *err)
 {
     const char *root = NULL;
     const char *verb = NULL;
@@ -65,6 +67,8 @@ static int run(int argc, char **argv, struct err *err)
                    ? err_hint(err, "did you mean: mas %s  (all commands: mas help)", meant)
                    : err_hint(err, "see: mas help");
     }
+    if (brokered_wanted(cmd))
+        return brokered_ask(cmd, argc - i, argv + i, root, ret_code, err);
     if (i >= argc || argv[i] != verb) /* no verb was typed */
         return cmd_run(cmd, 1, (char *[]){argv[0], NULL}, root, err);
     return cmd_run(cmd, argc - i, argv + i, root, err);
@@ -77,7 +81,7 @@ int main(int argc, char **argv)
 
     open_standard_files();
     (void)signal(SIGXFSZ, SIG_IGN); /* makes write() fail with EFBIG instead */
-    if (run(argc, argv, &err) == -1) {
+    if (run(argc, argv, &code, &err) == -1) {
         code = err.code;
         (void)fflush(stdout);
         err_print(&err);

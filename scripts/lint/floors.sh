@@ -2,8 +2,8 @@
 # Who may name whom. Includes go down only, by the floors of the Makefile; main.c, cmd.c and cmd.h are
 # of cmd. No two modules include each other, nor any number of them in a circle: a module is a source
 # and its header, and X_internal.h is of module X. A library has one file that includes its header, and
-# base/proc.c alone starts processes, base/loop.c alone waits for descriptors, client/hosts.c alone
-# connects to hosts. Only those who know where the directories of a session are compare its mode. A tag
+# base/proc.c alone starts processes, base/loop.c alone waits for descriptors, client/hosts.c and
+# client/broker.c alone connect to hosts. Only those who know where the directories of a session are compare its mode. A tag
 # stands for one thing. The two kinds of agent in host/ do not include each other.
 . "$(dirname "$0")/lib.sh"
 mapfile -t sources < <(files 'src/**/*.[ch]')
@@ -146,8 +146,8 @@ complain 'only base/loop.c waits for descriptors (others use struct loop or loop
     grep -E '(^|[^A-Za-z0-9_.>])(p?poll|epoll_p?wait2?|p?select)[ \t]*\(' "$code" |
         grep -v '^src/base/loop\.c:'
 )
-complain 'only client/hosts.c connects to hosts' < <(
-    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(base/sock\.[ch]|client/hosts\.c):'
+complain 'only client/hosts.c and client/broker.c connect to hosts' < <(
+    grep -E '(^|[^A-Za-z0-9_])sock_connect[ \t]*\(' "$code" | grep -vE '^src/(base/sock\.[ch]|client/(hosts|broker)\.c):'
 )
 complain 'only store/placement*.c and session/migrate.c compare modes: ask placement_is_shared()' < <(
     grep -E '[!=]= *MODE_(ISOLATED|LEGACY)' "$code" |

@@ -1,9 +1,12 @@
 #include "base/sock.h"
 
+#include "base/loop.h"
 #include "base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdalign.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -84,4 +87,82 @@ int sock_accept(int listener, pid_t *ret_peer)
     if (fd == -1 || sock_peer(fd, ret_peer) == -1)
         return -1;
     return TAKE_FD(fd);
+}
+
+int sock_send_files(int fd, const char *bytes, size_t len, const int *fds, size_t count)
+{
+    alignas(struct cmsghdr) char control[CMSG_SPACE(SOCK_FILES_MAX * sizeof *fds)] = {0};
+    struct iovec piece = {.iov_base = (char *)(uintptr_t)bytes, .iov_len = len};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = CMSG_SPACE(count * sizeof *fds)};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    *head = (struct cmsghdr){.cmsg_len = CMSG_LEN(count * sizeof *fds),
+                             .cmsg_level = SOL_SOCKET,
+                             .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(head), fds, count * sizeof *fds);
+    while (piece.iov_len > 0) {
+        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+        if (n == -1 && errno == EAGAIN && loop_wait_for(fd, POLLOUT, -1) > 0)
+            continue;
+        if (n == -1 && errno != EINTR)
+            return -1;
+        if (n <= 0)
+            continue;
+        piece.iov_base = (char *)piece.iov_base + n;
+        piece.iov_len -= (size_t)n;
+        message.msg_control = NULL; /* they have gone */
+        message.msg_controllen = 0;
+    }
+    return 0;
+}
+
+/* Takes the descriptors of one control message. Returns false if there is no room for all. */
+static bool take_files(const struct cmsghdr *head, int *fds, size_t max, size_t *count)
+{
+    size_t came = (head->cmsg_len - CMSG_LEN(0)) / sizeof *fds;
+    bool all = true;
+
+    for (size_t i = 0; i < came; i++) {
+        int fd = -1;
+        memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
+        if (*count < max) {
+            fds[(*count)++] = fd;
+        } else {
+            (void)close(fd);
+            all = false;
+        }
+    }
+    return all;
+}
+
+ssize_t sock_receive_files(int fd, char *buf, size_t size, int *fds, size_t max, size_t *ret_count)
+{
+    alignas(struct cmsghdr) char control[CMSG_SPACE(SOCK_FILES_MAX * sizeof *fds)];
+    struct iovec piece = {.iov_base = buf, .iov_len = size};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    bool all = true;
+    ssize_t n;
+
+    *ret_count = 0;
+    do
+        n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (n == -1 && errno == EINTR);
+    if (n == -1)
+        return -1;
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head != NULL;
+         head = CMSG_NXTHDR(&message, head))
+        if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
+            all = take_files(head, fds, max, ret_count) && all;
+    if (all && (message.msg_flags & MSG_CTRUNC) == 0)
+        return n;
+    while (*ret_count > 0)
+        (void)close(fds[--*ret_count]);
+    errno = EMSGSIZE;
+    return -1;
 }

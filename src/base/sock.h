@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Listens at `name`, to which only the owner can connect. Replaces an existing file: the caller
@@ -28,5 +29,16 @@ int sock_peer(int fd, pid_t *ret_pid);
  * that connected. Returns a non-blocking descriptor, or -1 with errno (EAGAIN: no connection waits;
  * EPERM: a process of another user, rejected). */
 int sock_accept(int listener, pid_t *ret_peer);
+
+enum { SOCK_FILES_MAX = 8 };
+
+/* Sends all of it, and up to SOCK_FILES_MAX descriptors with its first byte. Waits while the socket
+ * is full. Returns -1 with errno. */
+int sock_send_files(int fd, const char *bytes, size_t len, const int *fds, size_t count);
+
+/* Receives once, without waiting, and stores the descriptors that came in fds[], which has room for
+ * `max`. The caller closes them; they are close-on-exec. Returns the number of bytes, 0 at the end,
+ * or -1 with errno (EMSGSIZE: more descriptors came; all are closed). */
+ssize_t sock_receive_files(int fd, char *buf, size_t size, int *fds, size_t max, size_t *ret_count);
 
 #endif

@@ -464,6 +464,6 @@ const struct cmd cmd_ask = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
     .run = run_ask,
 };

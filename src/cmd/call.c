@@ -67,6 +67,6 @@ int call_select(const struct call *call, const char *text, char ret[ID_TEXT], st
         return roots_hint_session(call, text, err);
     }
     if (survey_select(&call->root, &call->config, text, ret, err) == 0)
-        return 0;
+        return call_check_session(call, ret, err);
     return err->code == MAS_NOT_FOUND ? roots_hint_session(call, text, err) : -1;
 }

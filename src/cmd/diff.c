@@ -130,6 +130,6 @@ const struct cmd cmd_diff = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_TARGET | CMD_JSON | CMD_AGENT,
     .run = run_diff,
 };

@@ -177,5 +177,6 @@ const struct cmd cmd_help = {
     .operands_max = 2,
     .offer = OFFER_COMMAND,
     .then = OFFER_ACTION,
+    .flags = CMD_AGENT,
     .run = run_help,
 };

@@ -305,6 +305,6 @@ const struct cmd cmd_history = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_AGENT,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT | CMD_MEMORY,
     .run = run_history,
 };

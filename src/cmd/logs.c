@@ -419,6 +419,6 @@ const struct cmd cmd_logs = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_JSON | CMD_AGENT,
     .run = run_logs,
 };

@@ -109,6 +109,6 @@ const struct cmd cmd_merge = {
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
     .rest = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
     .run = run_merge,
 };

@@ -241,6 +241,6 @@ const struct cmd cmd_show = {
                "session.",
     .operands_max = 0,
     .offer = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_JSON | CMD_SESSION | CMD_AGENT,
     .run = run_show,
 };

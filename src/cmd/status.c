@@ -491,6 +491,6 @@ const struct cmd cmd_status = {
     .offer = OFFER_SESSION,
     .then = OFFER_SESSION,
     .rest = OFFER_SESSION,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_SESSIONS | CMD_JSON | CMD_AGENT,
     .run = run_status,
 };

@@ -89,6 +89,6 @@ const struct cmd cmd_sync = {
     .operands_max = 2,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET,
+    .flags = CMD_ROOT | CMD_PRESETS | CMD_TARGET | CMD_QUIET | CMD_AGENT,
     .run = run_sync,
 };

@@ -28,6 +28,6 @@ const struct cmd cmd_version = {
     .summary = "print the version",
     .examples = "mas version\n"
                 "mas version --json",
-    .flags = CMD_JSON,
+    .flags = CMD_JSON | CMD_AGENT,
     .run = run_version,
 };

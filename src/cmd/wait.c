@@ -239,6 +239,6 @@ const struct cmd cmd_wait = {
     .operands_max = -1,
     .offer = OFFER_SESSION,
     .then = OFFER_TARGET,
-    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET,
+    .flags = CMD_ROOT | CMD_NO_ROOT_OK | CMD_TARGET | CMD_AGENT,
     .run = run_wait,
 };

@@ -226,6 +226,7 @@ static void want(const struct host *host, struct loop *loop, int64_t now)
     display_want(host, loop);
     setup_want(host, loop);
     notify_want(host, loop);
+    broker_want(host, loop);
     server_want(host, loop);
 }
 
@@ -247,6 +248,7 @@ static void serve(struct host *host, struct loop *loop, int64_t now)
         read_keys(host, now);
     else if (keys != 0)
         host->pane.gone = true;
+    broker_serve(host, loop);
     server_serve(host, loop);
 }
 
@@ -263,6 +265,7 @@ static int64_t settle(struct host *host, int64_t now)
     next = time_sooner(next, display_tick(host, now));
     next = time_sooner(next, register_tick(host, now));
     next = time_sooner(next, notify_tick(host, now));
+    next = time_sooner(next, broker_tick(host, now));
     next = time_sooner(next, server_tick(host, now));
     server_flush(host);
     return next;
@@ -353,6 +356,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     host->root = (struct root)ROOT_INIT;
     host->pid = getpid();
     host->dir = host->run = host->logs = host->lock = host->signals = host->server.listener = -1;
+    host->broker.listener = -1;
     host->display.lock = -1;
     host->child.supervisor.fd = host->setup.out = -1;
     host->resources.parent = -1;
@@ -374,6 +378,7 @@ int host_run(const char *id, const char *agent_id, struct err *err)
     setup_close(host);
     register_close(host);
     notify_close(host);
+    broker_close(host);
     server_close(host);
     pane_close(&host->pane);
     log_close(&host->log);

@@ -6,6 +6,7 @@
 #include "host/state.h"
 
 #include "base/str.h"
+#include "store/workspace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,15 @@ static void read_supervisor(const struct host *host, pid_t supervisor, struct cl
     _cleanup_free_ char *session = proc_argument(supervisor, 2);
     _cleanup_free_ char *agent = proc_argument(supervisor, 3);
     const struct agent *known = agent != NULL ? team_agent(&host->team, agent) : NULL;
+    bool here = proc_has_entry(supervisor, root);
 
-    if (known != NULL && session != NULL && strcmp(session, host->session.id) == 0 &&
-        proc_has_entry(supervisor, root)) {
+    if (known != NULL && session != NULL && strcmp(session, host->session.id) == 0 && here) {
         client->whose = PEER_AGENT;
         client->agent = known;
         return;
     }
     client->whose = PEER_STRANGER;
+    client->elsewhere = !here;
     client->stranger = mem_printf("agent '%s' of session '%s'", agent != NULL ? agent : "?",
                                   session != NULL ? session : "?");
 }
@@ -62,6 +64,13 @@ static void look(const struct host *host, struct client *client)
     }
 }
 
+static int fail_gone(struct err *err)
+{
+    return err_set(err, MAS_FAILED,
+                   "the requesting process cannot be identified: it has ended, or is outside of "
+                   "this PID namespace");
+}
+
 int peer_sender(const struct host *host, struct client *client, const struct frame *frame,
                 const struct agent **ret, struct err *err)
 {
@@ -78,9 +87,7 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
         (void)err_set(err, MAS_FAILED, "an agent may write only to its own team");
         return err_hint(err, "the requesting process was started by %s", client->stranger);
     case PEER_GONE:
-        return err_set(err, MAS_FAILED,
-                       "the requesting process cannot be identified: it has ended, or is outside "
-                       "of this PID namespace");
+        return fail_gone(err);
     case PEER_NEW:
     case PEER_PERSON:
     default:
@@ -91,9 +98,42 @@ int peer_sender(const struct host *host, struct client *client, const struct fra
     }
 }
 
+int peer_check_person(const struct host *host, struct client *client, bool elsewhere,
+                      struct err *err)
+{
+    if (client->whose == PEER_NEW)
+        look(host, client);
+    if (client->whose == PEER_GONE)
+        return fail_gone(err);
+    if (client->whose == PEER_PERSON || (client->elsewhere && elsewhere))
+        return 0;
+    if (client->whose == PEER_AGENT && client->agent == host->agent)
+        return err_set(err, MAS_FAILED, "an agent may not decide this for itself");
+    (void)err_set(err, MAS_FAILED, "only a person may decide this");
+    return err_hint(err, "the requesting process was started by %s%s",
+                    client->whose == PEER_AGENT ? "agent " : "",
+                    client->whose == PEER_AGENT ? client->agent->id : client->stranger);
+}
+
 bool peer_is_person(const struct host *host, struct client *client)
 {
     if (client->whose == PEER_NEW)
         look(host, client);
     return client->whose == PEER_PERSON;
+}
+
+int peer_check_own(const struct host *host, pid_t pid, struct err *err)
+{
+    struct client client = {.whose = PEER_NEW, .peer = {.pid = pid}};
+
+    (void)proc_identify(pid, &client.peer);
+    look(host, &client);
+    _cleanup_free_ char *stranger = client.stranger;
+    if (client.whose == PEER_PERSON || (client.whose == PEER_AGENT && client.agent == host->agent))
+        return 0;
+    return err_set(err, MAS_FAILED, "%s is not the socket of %s%s", MAS_SOCKET_VARIABLE,
+                   client.whose == PEER_AGENT ? "agent " : "",
+                   client.whose == PEER_AGENT ? client.agent->id
+                   : stranger != NULL         ? stranger
+                                              : "a process that has ended");
 }

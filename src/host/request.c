@@ -208,6 +208,8 @@ enum access {
     ALL, /* anyone */
     TEAM, /* a person, and agents that the team's rule lets write to this one */
     OTHERS, /* the same, but not the agent itself */
+    DECIDES, /* the same, but no process that an agent has started */
+    ENDS, /* anyone, but no process that an agent of this root has started */
 };
 
 typedef int (*request_handler)(struct host *host, struct client *client, const struct frame *frame,
@@ -222,25 +224,25 @@ static const struct request_kind {
     enum access access;
     request_handler handlers[BACKEND_KIND_COUNT]; /* NULL: agents of this kind do not have it */
 } requests[] = {
-    /* name          what                         access  terminal, ACP */
-    {"status",       "see",                       ALL,    {do_status, do_status}},
-    {"watch",        "watch",                     ALL,    {do_watch, do_watch}},
-    {"look",         "look at",                   ALL,    {do_look, do_look}},
-    {"seen",         "note a look at",            OTHERS, {do_seen, do_seen}},
-    {"conflict",     "tell of a conflict of",     TEAM,   {do_conflict, do_conflict}},
-    {"restart",      "restart",                   ALL,    {do_restart, do_restart_acp}},
-    {"stop",         "stop",                      ALL,    {do_stop, do_stop}},
-    {"sleep",        "put to sleep",              OTHERS, {do_not_sleep, acp_request_sleep}},
-    {"wake",         "wake",                      TEAM,   {do_wake, do_wake}},
-    {"send",         "send to",                   TEAM,   {terminal_send, acp_request_send}},
-    {"ask",          "ask",                       TEAM,   {NULL, acp_request_ask}},
-    {"listen",       "listen to",                 ALL,    {NULL, acp_request_listen}},
-    {"cancel",       "cancel the turn of",        TEAM,   {NULL, acp_request_cancel}},
-    {"permit",       "answer",                    OTHERS, {NULL, acp_request_permit}},
-    {"clear",        "clear the context of",      OTHERS, {NULL, acp_request_clear}},
-    {"mode",         "set the mode of",           OTHERS, {NULL, acp_request_mode}},
-    {"set",          "set an option of",          OTHERS, {NULL, acp_request_set}},
-    {"conversation", "change the conversation of", OTHERS, {NULL, acp_request_conversation}},
+    /* name          what                         access   terminal, ACP */
+    {"status",       "see",                       ALL,     {do_status, do_status}},
+    {"watch",        "watch",                     ALL,     {do_watch, do_watch}},
+    {"look",         "look at",                   ALL,     {do_look, do_look}},
+    {"seen",         "note a look at",            OTHERS,  {do_seen, do_seen}},
+    {"conflict",     "tell of a conflict of",     TEAM,    {do_conflict, do_conflict}},
+    {"restart",      "restart",                   ALL,     {do_restart, do_restart_acp}},
+    {"stop",         "stop",                      ENDS,    {do_stop, do_stop}},
+    {"sleep",        "put to sleep",              OTHERS,  {do_not_sleep, acp_request_sleep}},
+    {"wake",         "wake",                      TEAM,    {do_wake, do_wake}},
+    {"send",         "send to",                   TEAM,    {terminal_send, acp_request_send}},
+    {"ask",          "ask",                       TEAM,    {NULL, acp_request_ask}},
+    {"listen",       "listen to",                 ALL,     {NULL, acp_request_listen}},
+    {"cancel",       "cancel the turn of",        TEAM,    {NULL, acp_request_cancel}},
+    {"permit",       "answer",                    DECIDES, {NULL, acp_request_permit}},
+    {"clear",        "clear the context of",      DECIDES, {NULL, acp_request_clear}},
+    {"mode",         "set the mode of",           DECIDES, {NULL, acp_request_mode}},
+    {"set",          "set an option of",          DECIDES, {NULL, acp_request_set}},
+    {"conversation", "change the conversation of", OTHERS,  {NULL, acp_request_conversation}},
 };
 /* clang-format on */
 
@@ -253,11 +255,16 @@ static int check_access(const struct host *host, struct client *client, const st
     client->from = NULL;
     if (access == ALL)
         return 0;
+    if ((access == DECIDES || access == ENDS) &&
+        peer_check_person(host, client, access == ENDS, err) == -1)
+        return -1;
+    if (access == ENDS)
+        return 0;
     if (peer_sender(host, client, frame, &sender, err) == -1)
         return -1;
     if (sender != NULL)
         client->from = sender->id;
-    if (sender == host->agent && access == OTHERS)
+    if (sender == host->agent && access != TEAM)
         return err_set(err, MAS_FAILED, "an agent may not decide this for itself");
     return target_check_rule(&host->team, sender, host->agent, err);
 }

@@ -211,7 +211,7 @@ int start_prepare(struct host *host, const char *id, const char *agent_id, struc
     put_on_path(&host->env); /* after the preset's variables, which may set PATH */
     host->prompts = prompts && host->agent->prompt[0] != '\0';
     host->backend = host->preset->protocol == PROTOCOL_ACP ? &backend_acp : &backend_terminal;
-    return 0;
+    return broker_open(host, err);
 }
 
 void start_release(struct host *host)
@@ -219,8 +219,10 @@ void start_release(struct host *host)
     if (host->run != -1 && host->agent != NULL && host->lock != -1) {
         _cleanup_free_ char *sock = mem_printf("%s" WORKSPACE_HOST_SOCKET, host->agent->id);
         _cleanup_free_ char *lock = mem_printf("%s" WORKSPACE_HOST_LOCK, host->agent->id);
+        _cleanup_free_ char *own = mem_printf("%s" WORKSPACE_HOST_AGENT, host->agent->id);
         role_drop(host);
         (void)unlinkat(host->run, sock, 0);
+        (void)unlinkat(host->run, own, 0);
         (void)unlinkat(host->run, lock, 0);
         _cleanup_strv_ char **others = hosts_list(host->run, WORKSPACE_HOST_LOCK);
         if (strv_len(others) == 0 && !workspace_is_locked(host->dir))

@@ -9,6 +9,7 @@
  *     resources.c  what holds its memory, CPUs and processes
  *     pane.h       the pane that people look at
  *     server.c     the socket: connections and their bytes
+ *     broker.c     runs the agent's own commands of mas outside, as the agent
  *     peer.c       finds out whose process is at the other end of a connection
  *     attention.c  whether a person has seen what the agent did
  *     display.c    what tmux is told of the agent, and asked
@@ -36,6 +37,7 @@
 #include "model/notice.h"
 #include "model/preset.h"
 #include "model/team.h"
+#include "protocol/broker.h"
 #include "store/config.h"
 #include "store/root.h"
 #include "store/session.h"
@@ -108,6 +110,7 @@ struct client {
     enum peer_kind whose;
     const struct agent *agent; /* of PEER_AGENT; points into the team */
     char *stranger; /* of PEER_STRANGER: "agent '11' of session '...'" */
+    bool elsewhere; /* of PEER_STRANGER: its session is in another root */
     const char *from; /* who makes the present request: an agent of the team; NULL: a person */
     enum client_kind kind;
     bool done; /* it writes nothing more, but may still read */
@@ -142,6 +145,14 @@ struct host_resources {
     int64_t oom_kills; /* before this run of the agent */
     struct agent_resources usage; /* at the time `measured` */
     int64_t measured, pause, due; /* 0: never */
+};
+
+/* Commands that run for the agent; of broker.c. */
+struct host_broker {
+    int listener; /* -1: the agent is a person */
+    struct supervisor jobs[BROKER_JOBS_MAX];
+    size_t count;
+    int64_t full_until; /* -1: there is room; then clients that wait are refused */
 };
 
 /* The figures of the agent's work tree; of code.c. */
@@ -235,6 +246,7 @@ struct host {
         struct conversation *conversation;
     };
     struct host_server server;
+    struct host_broker broker;
     struct code_look code;
     struct host_attention attention;
     struct host_display display;
@@ -423,6 +435,15 @@ void server_keep_early(struct host *host, enum server_audience audience, const s
 void server_tell_early(const struct host *host, struct client *client,
                        enum server_audience audience);
 
+/* ---- broker.c */
+/* Listens for the agent's own commands, unless it is a person. */
+int broker_open(struct host *host, struct err *err);
+void broker_close(struct host *host);
+void broker_want(const struct host *host, struct loop *loop);
+void broker_serve(struct host *host, struct loop *loop);
+/* Refuses those who have waited for long. Returns when to call again. */
+int64_t broker_tick(struct host *host, int64_t now);
+
 /* ---- peer.c */
 /* Finds out who makes a request: the agent in whose tree the client's process is, whatever the
  * request and the environment say; else the agent that `from` names; else, with *ret NULL, a
@@ -430,6 +451,14 @@ void server_tell_early(const struct host *host, struct client *client,
  * session, or if the process has ended. */
 int peer_sender(const struct host *host, struct client *client, const struct frame *frame,
                 const struct agent **ret, struct err *err);
+
+/* Fails, without "cannot ...", if the process acts for another agent than this host's. */
+int peer_check_own(const struct host *host, pid_t pid, struct err *err);
+
+/* Fails, without "cannot ...", if an agent has started the client, or if that cannot be told. With
+ * `elsewhere`, an agent of another root may be meant as well: it works on mas, say. */
+int peer_check_person(const struct host *host, struct client *client, bool elsewhere,
+                      struct err *err);
 
 /* Returns true if a person's process is at the other end. */
 bool peer_is_person(const struct host *host, struct client *client);

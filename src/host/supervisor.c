@@ -42,6 +42,8 @@ struct supervision {
     bool piped;
     int signals;
     struct cgroup_part part; /* the cgroup of the tree */
+    int client; /* of a job; -1: there is none */
+    const struct supervisor_job *job; /* NULL: none */
     pid_t agent; /* 0: it has ended */
     struct supervisor_times times; /* for an end for which nobody gave others */
     struct order order;
@@ -154,6 +156,15 @@ static void enter(struct supervision *self, enum step step)
     self->deadline = time_monotonic_ms() + wait_ms;
 }
 
+/* Tells the client of a job how that has ended. */
+static void answer(struct supervision *self, int status, int error)
+{
+    if (self->client == -1)
+        return;
+    self->job->answer(self->client, status, error);
+    fd_closep(&self->client);
+}
+
 /* Reaps what has ended. Returns true while something of the tree is left. */
 static bool reap(struct supervision *self)
 {
@@ -165,6 +176,7 @@ static bool reap(struct supervision *self)
         if (pid != self->agent)
             continue;
         self->agent = 0;
+        answer(self, status, 0);
         tell(self, &(struct supervisor_report){.news = SUPERVISOR_ENDED, .status = status});
     }
     if (pid == -1 && errno == ECHILD)
@@ -211,6 +223,14 @@ static void handle_order(struct supervision *self)
         enter(self, STEP_HANGUP);
 }
 
+/* A client that says anything more, or hangs up, wants no answer. */
+static void drop_client(struct supervision *self)
+{
+    fd_closep(&self->client);
+    if (self->step < STEP_TERMINATE)
+        enter(self, STEP_TERMINATE);
+}
+
 static void handle_signal(struct supervision *self)
 {
     struct signalfd_siginfo info;
@@ -228,11 +248,14 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
         loop_begin(&loop);
         loop_want(&loop, self->signals, POLLIN);
         loop_want(&loop, self->host, POLLIN);
+        loop_want(&loop, self->client, POLLIN);
         int n = loop_wait(&loop, self->step == STEP_NONE ? -1 : self->deadline);
         if (loop_got(&loop, self->signals) != 0)
             handle_signal(self);
         if (loop_got(&loop, self->host) != 0)
             handle_order(self);
+        if (loop_got(&loop, self->client) != 0)
+            drop_client(self);
         if (n == -1 || self->step == STEP_NONE || time_monotonic_ms() < self->deadline)
             continue;
         if (self->step == STEP_KILL && self->rounds > KILL_ROUNDS)
@@ -246,16 +269,19 @@ __attribute__((noreturn)) static void supervise(struct supervision *self)
 }
 
 /* Runs in the supervisor's process. */
-__attribute__((noreturn)) static void become_supervisor(const struct supervisor_spec *spec,
-                                                        int host, int slave)
+__attribute__((noreturn)) static void become_supervisor(struct supervisor_spec *spec, int host,
+                                                        int slave)
 {
     struct supervision self = {.host = host,
                                .piped = spec->piped,
                                .part = {.dir = -1},
+                               .client = spec->job != NULL ? spec->job->client : -1,
+                               .job = spec->job,
                                .times = spec->times,
                                .order = {.times = spec->times}};
     struct proc_bounds bounds =
         spec->bounds != NULL ? *spec->bounds : (struct proc_bounds)PROC_BOUNDS_INIT;
+    int next = 2;
     sigset_t mask;
 
     (void)prctl(PR_SET_NAME, spec->is_operator ? SUPERVISOR_NAME_OPERATOR : SUPERVISOR_NAME);
@@ -267,6 +293,8 @@ __attribute__((noreturn)) static void become_supervisor(const struct supervisor_
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigaddset(&mask, SIGTERM);
     self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (spec->job != NULL && spec->job->prepare(spec->job, spec) == -1)
+        _exit(1);
     if (bounds.group != -1 && !cgroup_part_make(bounds.group, &self.part))
         bounds.refused = errno;
     bounds.group = self.part.dir;
@@ -282,11 +310,14 @@ __attribute__((noreturn)) static void become_supervisor(const struct supervisor_
     int low = dup2(host, 0);
     self.signals = dup2(self.signals, 1);
     if (self.part.dir != -1)
-        self.part.dir = dup2(self.part.dir, 2);
-    (void)syscall(SYS_close_range, self.part.dir == -1 ? 2U : 3U, ~0U, 0U);
+        self.part.dir = dup2(self.part.dir, next++);
+    if (self.client != -1)
+        self.client = dup2(self.client, next++);
+    (void)syscall(SYS_close_range, (unsigned)next, ~0U, 0U);
     self.host = low;
     if (self.agent == -1) {
         cgroup_part_drop(&self.part);
+        answer(&self, 0, error);
         tell(&self, &(struct supervisor_report){.news = SUPERVISOR_FAILED, .status = error});
         _exit(1);
     }
@@ -303,13 +334,15 @@ int supervisor_start(const struct supervisor_spec *spec, int slave, struct super
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0)
         pid = proc_fork();
-    if (pid == 0)
-        become_supervisor(spec, pair[1], slave);
+    if (pid == 0) {
+        struct supervisor_spec own = *spec;
+        become_supervisor(&own, pair[1], slave);
+    }
     int saved = errno;
     fd_closep(&pair[1]);
     if (slave != -1)
         (void)close(slave);
-    for (int i = 0; i < 3 && spec->piped; i++)
+    for (int i = 0; i < 3 && spec->piped && spec->job == NULL; i++)
         (void)close(spec->pipes[i]);
     if (pid == -1) {
         fd_closep(&pair[0]);
@@ -370,7 +403,7 @@ void supervisor_read(struct supervisor *supervisor, struct supervisor_report *re
 
 void supervisor_sweep(void)
 {
-    struct supervision self = {.host = -1, .part = {.dir = -1}};
+    struct supervision self = {.host = -1, .client = -1, .part = {.dir = -1}};
     int round = 0;
 
     while (reap(&self) && round++ < KILL_ROUNDS) {

@@ -45,6 +45,19 @@ struct supervisor {
     int fd;
 };
 
+struct supervisor_spec;
+
+/* Work for a client, which its supervisor waits for: see host/broker.c. All of these functions run
+ * in the supervisor's process. */
+struct supervisor_job {
+    int client; /* when it hangs up, the tree is ended */
+    void *arg;
+    /* Fills in what to start, with pipes for its standard files. Returns -1 to start nothing. */
+    int (*prepare)(struct supervisor_job *job, struct supervisor_spec *spec);
+    /* Tells the client how the program has ended; `error`: why it could not be started, or 0. */
+    void (*answer)(int client, int status, int error);
+};
+
 struct supervisor_spec {
     const char *program; /* path */
     const int *cwd; /* descriptor of the directory to start in; NULL: the present one */
@@ -55,6 +68,7 @@ struct supervisor_spec {
     bool is_operator; /* what it starts is a person's terminal */
     bool piped; /* no terminal: the agent's standard files are `pipes` */
     int pipes[3];
+    struct supervisor_job *job; /* NULL: none */
 };
 
 enum supervisor_news {

@@ -88,7 +88,8 @@ static bool is_held(int run, const char *name)
     const char *dot = strrchr(name, '.');
 
     if (dot == NULL ||
-        (strcmp(dot, WORKSPACE_HOST_SOCKET) != 0 && strcmp(dot, WORKSPACE_HOST_ROLE) != 0))
+        (strcmp(dot, WORKSPACE_HOST_SOCKET) != 0 && strcmp(dot, WORKSPACE_HOST_AGENT) != 0 &&
+         strcmp(dot, WORKSPACE_HOST_ROLE) != 0))
         return file_is_locked(run, name);
     _cleanup_free_ char *lock = mem_printf("%.*s" WORKSPACE_HOST_LOCK, (int)(dot - name), name);
     return file_is_locked(run, lock);
@@ -98,8 +99,8 @@ static bool is_host_file(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot != NULL &&
-           (strcmp(dot, WORKSPACE_HOST_SOCKET) == 0 || strcmp(dot, WORKSPACE_HOST_LOCK) == 0 ||
-            strcmp(dot, WORKSPACE_HOST_ROLE) == 0);
+           (strcmp(dot, WORKSPACE_HOST_SOCKET) == 0 || strcmp(dot, WORKSPACE_HOST_AGENT) == 0 ||
+            strcmp(dot, WORKSPACE_HOST_LOCK) == 0 || strcmp(dot, WORKSPACE_HOST_ROLE) == 0);
 }
 
 /* Checks run/ for files that a stopped session left, or that are too old for a running one. The

@@ -55,3 +55,18 @@ void env_put(char ***env, const char *name, const char *value)
     }
     strv_push(env, entry);
 }
+
+void env_drop(char **env, const char *name)
+{
+    size_t len = strlen(name);
+    char **kept = env;
+
+    for (char **e = env; e != NULL && *e != NULL; e++) {
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            free(*e);
+        else
+            *kept++ = *e;
+    }
+    if (kept != NULL)
+        *kept = NULL;
+}

@@ -14,6 +14,8 @@ char **env_handed_on(const struct config *config);
 
 /* Returns the value of a variable, or NULL. */
 const char *env_get(char *const *env, const char *name);
+/* Removes a variable from a vector that owns its entries; NULL is an empty one. */
+void env_drop(char **env, const char *name);
 /* Replaces or adds a variable. Copies both texts. */
 void env_put(char ***env, const char *name, const char *value);
 

@@ -64,8 +64,8 @@ void life_stop_hosts(const struct life *life, const char *id, struct life_end *e
 
 void life_clean_run(int dir)
 {
-    static const char *const endings[] = {WORKSPACE_HOST_SOCKET, WORKSPACE_HOST_LOCK,
-                                          WORKSPACE_HOST_ROLE};
+    static const char *const endings[] = {WORKSPACE_HOST_SOCKET, WORKSPACE_HOST_AGENT,
+                                          WORKSPACE_HOST_LOCK, WORKSPACE_HOST_ROLE};
     struct err ignored = ERR_INIT;
     _cleanup_close_ int run = path_open_dir(dir, WORKSPACE_RUN);
 

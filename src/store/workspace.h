@@ -24,6 +24,7 @@
 #define WORKSPACE_RUN "run"
 #define WORKSPACE_ENV "env" /* in run/, until the hosts of a starting team have read their part */
 #define WORKSPACE_HOST_SOCKET ".sock" /* suffix of an agent's id, in run/ */
+#define WORKSPACE_HOST_AGENT ".agent" /* likewise; the socket for the agent's own commands */
 #define WORKSPACE_HOST_LOCK ".lock" /* likewise; held while the host lives */
 #define WORKSPACE_HOST_ROLE ".role" /* likewise; a directory, see host/role.c */
 #define WORKSPACE_HOST_LIMIT ".limit" /* likewise; a prompt that the agent's provider refused */
@@ -31,6 +32,11 @@
 #define WORKSPACE_LOGS "logs"
 #define WORKSPACE_LOG "session.log" /* in logs/, as is the next one */
 #define WORKSPACE_AGENT_LOG "agent-%s.log" /* a printf format */
+
+/* The variable that tells an agent where its socket is. */
+#define MAS_SOCKET_VARIABLE "MAS_SOCKET"
+/* The one that only a host sets, for a command that it runs for its agent. */
+#define MAS_BROKERED_VARIABLE "MAS_BROKERED"
 
 /* Prefixes of names in sessions/, and in the root, that are not sessions. An id follows. */
 #define STAGING_PREFIX ".new-"

@@ -158,7 +158,7 @@ says() { [[ $output == *"$1"* ]] || { echo "output: $output; stderr: $stderr" >&
     commit solo c work
     "$MAS" merge -q "$ID" solo
     tip=$(git -C "$P" rev-parse main)
-    tell "RUN:\"$MAS --root $ROOT land $ID\" RUN:\"env -u MAS_AGENT_ID -u MAS_SESSION_ID setsid -w $MAS --root $ROOT land $ID\""
+    tell "RUN:\"env -u MAS_SOCKET $MAS --root $ROOT land $ID\" RUN:\"env -u MAS_SOCKET -u MAS_AGENT_ID -u MAS_SESSION_ID setsid -w $MAS --root $ROOT land $ID\""
     says "run=1:"
     [ "$(grep -o 'run=1:' <<<"$output" | wc -l)" -eq 2 ]
     says 'only a person may land'

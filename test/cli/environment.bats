@@ -150,7 +150,7 @@ lower=case" ]
     SECRET=hunter2 start_made
     eventually test ! -e "$ROOT/sessions/$ID/run/env"
     eventually test -e "$ROOT/sessions/$ID/run/reserve.memory"
-    [ "$(ls -A "$ROOT/sessions/$ID/run")" = $'reserve\nreserve.memory\nsolo.lock\nsolo.sock' ]
+    [ "$(ls -A "$ROOT/sessions/$ID/run")" = $'reserve\nreserve.memory\nsolo.agent\nsolo.lock\nsolo.sock' ]
     rm "$(unit "$ID")/env.out"
     run ! grep -rq hunter2 "$ROOT"
     # how it is made, on a server that runs already

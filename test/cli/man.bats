@@ -145,7 +145,7 @@ code_variables() { grep -oE 'kv_put\(to, "MAS_[A-Z_]+"' "$SRC/code/repo.c" | cut
     local name
     new_session -t solo
     part mas.1 Sh ENVIRONMENT | grep -oE '\b[A-Z][A-Z_]+\b' | sort -u >"$T/page"
-    for name in $("$MAS" env "$ID" | cut -d= -f1) MAS_AGENT_ID MAS_AGENT_ROLE $(code_variables); do
+    for name in $("$MAS" env "$ID" | cut -d= -f1) MAS_AGENT_ID MAS_AGENT_ROLE MAS_SOCKET $(code_variables); do
         part mas.1 Ss 'Set for every agent' | grep -q "^\.It Ev $name$"
     done
     while read -r name; do

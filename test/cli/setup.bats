@@ -195,7 +195,7 @@ EOF
     # nor below an agent that hides it
     cat >"$T/try" <<EOF
 #!/bin/sh
-env -u MAS_AGENT_ID -u MAS_SESSION_ID "$MAS" set $ID setup=yes >"$T/out" 2>&1
+env -u MAS_SOCKET -u MAS_AGENT_ID -u MAS_SESSION_ID "$MAS" set $ID setup=yes >"$T/out" 2>&1
 echo \$? >"$T/code"
 exec cat
 EOF

@@ -308,7 +308,8 @@ EOS
     [ -z "$(ls -A "$ROOT/sessions/$ID/run")" ]
 }
 
-@test "an agent that ignores the hang-up can stop its own team and ends with it" {
+@test "a shell that ignores the hang-up can stop its own team and ends with it" {
+    printf '[preset shell]\noperator = yes\n' >>"$ROOT/mas.ini"
     be_impatient
     make_template <<EOS
 trap '' HUP TERM

@@ -312,7 +312,7 @@ S
     kill "$other"
 }
 
-@test "an agent may stop its own team, and hears that it was done" {
+@test "a person stops a team from inside of it, and hears that it was done" {
     script agent <<S
 trap '' HUP TERM
 sleep $MARK &
@@ -320,14 +320,14 @@ sleep $MARK &
 echo "code \$?" >>'$T/said'
 sleep $MARK
 S
-    run_agent "sh $T/agent"
+    run_agent "sh $T/agent" 'operator = yes'
     eventually is_stopped
     eventually grep -q stopped "$T/said"
     eventually marked_are 0
     eventually run_is_empty
 }
 
-@test "what an agent started and asks for the end itself is not spared, unless it is mas" {
+@test "what a shell started and asks for the end itself is not spared, unless it is mas" {
     cat >"$T/stopper.py" <<'PY'
 import os, signal, socket, sys, time
 for sig in (signal.SIGHUP, signal.SIGTERM):
@@ -344,7 +344,7 @@ read -r x
 env -i setsid /usr/bin/python3 -ES '$T/stopper.py' "\$MAS_SESSION_DIR/run" $MARK </dev/null &
 wait
 S
-    run_agent "sh $T/agent"
+    run_agent "sh $T/agent" 'operator = yes'
     eventually marked_are 1
     hosts_there
     press Enter
@@ -418,7 +418,7 @@ is_stopped() { [ "$(meta "$ID" STATUS)" = stopped ] && ! tm has-session -t "=mas
     [ "$status" -ne 0 ]
     [[ $stderr == *"agent 'solo'"* ]]
     marked_are 1
-    [ "$(find "$DIR/run" -name 'solo.*' | wc -l)" = 2 ]
+    [ "$(find "$DIR/run" -name 'solo.*' | wc -l)" = 3 ]
 }
 
 @test "rm -f of a running team leaves nothing" {

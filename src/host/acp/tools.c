@@ -3,14 +3,15 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "session/env.h"
+#include "store/workspace.h"
 
 /* Writes the variables that tell the server whose it is, because agents choose the environment of
  * their servers. */
 static void put_environment(const struct host *host, struct json_out *out)
 {
-    static const char *const names[] = {"MAS_ROOT",       "MAS_TMUX_SOCKET", "MAS_SESSION_MODE",
-                                        "MAS_SESSION_ID", "MAS_SESSION_DIR", "MAS_AGENT_ID",
-                                        "MAS_AGENT_ROLE"};
+    static const char *const names[] = {"MAS_ROOT",       "MAS_TMUX_SOCKET",  "MAS_SESSION_MODE",
+                                        "MAS_SESSION_ID", "MAS_SESSION_DIR",  "MAS_AGENT_ID",
+                                        "MAS_AGENT_ROLE", MAS_SOCKET_VARIABLE};
 
     json_open(out, "env", '[');
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {

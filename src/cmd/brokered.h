@@ -1,0 +1,27 @@
+/*
+ * Commands that agents run.
+ *
+ * Where MAS_SOCKET is set, an agent runs mas: the command goes to the agent's host, which runs it
+ * outside of the agent's wall, as this agent. What runs there (MAS_BROKERED is set, which a host
+ * does) holds to the rules of call_check_agent(), for which its own parser finds the options:
+ *
+ * - only commands with CMD_AGENT;
+ * - no other root, and no file but the standard ones, because the agent's wall does not hold here;
+ * - no other session than the agent's own, except what [memory] lets commands with CMD_MEMORY see.
+ *
+ * As whom it acts, and towards whom, other hosts decide by the process.
+ */
+#ifndef MAS_CMD_BROKERED_H
+#define MAS_CMD_BROKERED_H
+
+#include "cmd.h"
+
+#include <stdbool.h>
+
+/* Returns true if this process is an agent's, and its host runs such a command for it. */
+bool brokered_wanted(const struct cmd *cmd);
+/* Has it run. argv[0] is the verb, or argc is 0. *ret_code is its exit code. */
+int brokered_ask(const struct cmd *cmd, int argc, char **argv, const char *root, int *ret_code,
+                 struct err *err);
+
+#endif
